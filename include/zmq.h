@@ -468,7 +468,7 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
  * ctx        must outlive the socket.
  * type       ZMQ_PAIR to ZMQ_STREAM.
  * returns    a socket that zmq_close releases, or NULL.
- * errors     EINVAL (unknown type), EFAULT (not a context), EMFILE (ZMQ_MAX_SOCKETS reached), ETERM. */
+ * errors     EINVAL (unknown type, or one not built), EFAULT (not a context), EMFILE (ZMQ_MAX_SOCKETS reached), ETERM. */
 ZMQ_EXPORT void *zmq_socket(void *ctx, int type);
 
 /* Closes a socket. Queued messages are sent in the background for at most ZMQ_LINGER milliseconds.
@@ -497,7 +497,7 @@ ZMQ_EXPORT int zmq_getsockopt(void *s, int option, void *optval, size_t *optvall
 /* Listens on an endpoint and accepts connections in the background.
  *
  * addr       tcp://ADDRESS:PORT, ipc://PATH, inproc://NAME, tls://, ws:// and wss:// likewise. ADDRESS may be *
- *            or an interface; PORT may be * for any: ZMQ_LAST_ENDPOINT tells which.
+ *            or an interface; PORT may be * for any: ZMQ_LAST_ENDPOINT tells which. zmq_has knows what is built.
  * errors     EINVAL, EPROTONOSUPPORT, ENOCOMPATPROTO, EADDRINUSE, EADDRNOTAVAIL, ENODEV, ETERM, ENOTSOCK,
  *            EMTHREAD. */
 ZMQ_EXPORT int zmq_bind(void *s, const char *addr);
