@@ -1,0 +1,1005 @@
+/* The C interface of zlink: the functions, constants and structures of libzmq 4.3.5, binary compatible with
+ * libzmq.so.5, plus a few additions of zlink's own.
+ *
+ * Conventions that hold for every function unless its comment says otherwise:
+ *   returns   0 on success and -1 on failure, with errno set; a function that returns a pointer gives NULL.
+ *   errors    ENOTSOCK for something that is not an open socket, EFAULT for another bad pointer or handle.
+ *   strings   NUL-terminated; read during the call and never kept.
+ *   time      milliseconds; -1 waits without end.
+ *   threads   a context may be used by every thread; a socket, a message, a timer set and a poller by one
+ *             thread at a time, with a full memory fence when it moves to another. */
+
+#ifndef ZLINK_ZMQ_H
+#define ZLINK_ZMQ_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Versions ------------------------------------------------------------------------------------------ */
+
+/* The libzmq release whose interface this is; programs test it. */
+#define ZMQ_VERSION_MAJOR 4
+#define ZMQ_VERSION_MINOR 3
+#define ZMQ_VERSION_PATCH 5
+
+#define ZMQ_MAKE_VERSION(major, minor, patch) ((major)*10000 + (minor)*100 + (patch))
+#define ZMQ_VERSION                           ZMQ_MAKE_VERSION(ZMQ_VERSION_MAJOR, ZMQ_VERSION_MINOR, ZMQ_VERSION_PATCH)
+
+/* zlink's own release. */
+#define ZLINK_VERSION_MAJOR 0
+#define ZLINK_VERSION_MINOR 1
+#define ZLINK_VERSION_PATCH 0
+#define ZLINK_VERSION       ZMQ_MAKE_VERSION(ZLINK_VERSION_MAJOR, ZLINK_VERSION_MINOR, ZLINK_VERSION_PATCH)
+
+/* ---- What this header provides ------------------------------------------------------------------------- */
+
+#define ZMQ_DEFINED_STDINT   1
+#define ZMQ_HAS_CAPABILITIES 1
+#define ZMQ_HAVE_TIMERS      1
+#define ZMQ_HAVE_POLLER      1
+
+/* Define ZMQ_NO_EXPORT before including this header to take the attribute away. */
+#if defined(ZMQ_NO_EXPORT)
+#define ZMQ_EXPORT
+#elif defined(__GNUC__)
+#define ZMQ_EXPORT __attribute__((visibility("default")))
+#else
+#define ZMQ_EXPORT
+#endif
+
+/* ---- Error numbers ------------------------------------------------------------------------------------- */
+
+/* Base of the numbers that no operating system uses. */
+#define ZMQ_HAUSNUMERO 156384712
+
+/* POSIX names, for systems that lack them. */
+#ifndef ENOTSUP
+#define ENOTSUP (ZMQ_HAUSNUMERO + 1)
+#endif
+#ifndef EPROTONOSUPPORT
+#define EPROTONOSUPPORT (ZMQ_HAUSNUMERO + 2)
+#endif
+#ifndef ENOBUFS
+#define ENOBUFS (ZMQ_HAUSNUMERO + 3)
+#endif
+#ifndef ENETDOWN
+#define ENETDOWN (ZMQ_HAUSNUMERO + 4)
+#endif
+#ifndef EADDRINUSE
+#define EADDRINUSE (ZMQ_HAUSNUMERO + 5)
+#endif
+#ifndef EADDRNOTAVAIL
+#define EADDRNOTAVAIL (ZMQ_HAUSNUMERO + 6)
+#endif
+#ifndef ECONNREFUSED
+#define ECONNREFUSED (ZMQ_HAUSNUMERO + 7)
+#endif
+#ifndef EINPROGRESS
+#define EINPROGRESS (ZMQ_HAUSNUMERO + 8)
+#endif
+#ifndef ENOTSOCK
+#define ENOTSOCK (ZMQ_HAUSNUMERO + 9)
+#endif
+#ifndef EMSGSIZE
+#define EMSGSIZE (ZMQ_HAUSNUMERO + 10)
+#endif
+#ifndef EAFNOSUPPORT
+#define EAFNOSUPPORT (ZMQ_HAUSNUMERO + 11)
+#endif
+#ifndef ENETUNREACH
+#define ENETUNREACH (ZMQ_HAUSNUMERO + 12)
+#endif
+#ifndef ECONNABORTED
+#define ECONNABORTED (ZMQ_HAUSNUMERO + 13)
+#endif
+#ifndef ECONNRESET
+#define ECONNRESET (ZMQ_HAUSNUMERO + 14)
+#endif
+#ifndef ENOTCONN
+#define ENOTCONN (ZMQ_HAUSNUMERO + 15)
+#endif
+#ifndef ETIMEDOUT
+#define ETIMEDOUT (ZMQ_HAUSNUMERO + 16)
+#endif
+#ifndef EHOSTUNREACH
+#define EHOSTUNREACH (ZMQ_HAUSNUMERO + 17)
+#endif
+#ifndef ENETRESET
+#define ENETRESET (ZMQ_HAUSNUMERO + 18)
+#endif
+
+/* Numbers of our own. EFSM: not in this state. ENOCOMPATPROTO: the transport does not suit the socket type.
+ * ETERM: the context is being terminated. EMTHREAD: no I/O thread is available. */
+#define EFSM           (ZMQ_HAUSNUMERO + 51)
+#define ENOCOMPATPROTO (ZMQ_HAUSNUMERO + 52)
+#define ETERM          (ZMQ_HAUSNUMERO + 53)
+#define EMTHREAD       (ZMQ_HAUSNUMERO + 54)
+
+/* The error of the last call of this library that failed on this thread.
+ *
+ * returns    the value of errno; useful to programs linked with another C runtime than the library. */
+ZMQ_EXPORT int zmq_errno(void);
+
+/* Describes an error number.
+ *
+ * errnum     any errno value, ours included.
+ * returns    a string that the library or the C runtime owns; never NULL. Do not free or change it. */
+ZMQ_EXPORT const char *zmq_strerror(int errnum);
+
+/* Tells which libzmq interface the library implements: 4, 3, 5.
+ *
+ * major, minor, patch   each written to. */
+ZMQ_EXPORT void zmq_version(int *major, int *minor, int *patch);
+
+/* Tells zlink's own release.
+ *
+ * major, minor, patch   each written to; a null pointer is skipped. */
+ZMQ_EXPORT void zlink_version(int *major, int *minor, int *patch);
+
+/* Asks whether the library has a transport or a feature.
+ *
+ * capability  "ipc", "curve", "tls", "ws", "wss", "WS", "WSS", "draft", "gssapi", "pgm", "norm", "tipc", ...
+ * returns     1 when it has, 0 when it has not or the name is unknown. */
+ZMQ_EXPORT int zmq_has(const char *capability);
+
+/* ---- Contexts ------------------------------------------------------------------------------------------ */
+
+/* Options of zmq_ctx_set and zmq_ctx_get. */
+#define ZMQ_IO_THREADS                 1
+#define ZMQ_MAX_SOCKETS                2
+#define ZMQ_SOCKET_LIMIT               3
+#define ZMQ_THREAD_PRIORITY            3
+#define ZMQ_THREAD_SCHED_POLICY        4
+#define ZMQ_MAX_MSGSZ                  5
+#define ZMQ_MSG_T_SIZE                 6
+#define ZMQ_THREAD_AFFINITY_CPU_ADD    7
+#define ZMQ_THREAD_AFFINITY_CPU_REMOVE 8
+#define ZMQ_THREAD_NAME_PREFIX         9
+
+/* Their defaults. */
+#define ZMQ_IO_THREADS_DFLT          1
+#define ZMQ_MAX_SOCKETS_DFLT         1023
+#define ZMQ_THREAD_PRIORITY_DFLT     -1
+#define ZMQ_THREAD_SCHED_POLICY_DFLT -1
+
+/* Makes a context: the owner of the I/O threads and of the inproc names.
+ *
+ * returns    a context that zmq_ctx_term releases, or NULL. I/O threads start with the first socket.
+ * errors     EMFILE, ENOMEM. */
+ZMQ_EXPORT void *zmq_ctx_new(void);
+
+/* Ends a context and releases it.
+ *
+ * ctx        unusable once the call has returned 0.
+ * errors     EFAULT (not a context), EINTR (interrupted by a signal; call it again).
+ * blocks     until every socket of the context is closed and its queued messages are sent or their linger
+ *            period is over. Calls that wait on those sockets fail with ETERM.
+ * threads    any; once per context. */
+ZMQ_EXPORT int zmq_ctx_term(void *ctx);
+
+/* Makes every present and later operation on the context's sockets fail with ETERM; closing them still works.
+ *
+ * errors     EFAULT.
+ * threads    any. */
+ZMQ_EXPORT int zmq_ctx_shutdown(void *ctx);
+
+/* Sets a context option.
+ *
+ * option     ZMQ_IO_THREADS (before the first socket), ZMQ_MAX_SOCKETS, ZMQ_MAX_MSGSZ (bytes),
+ *            ZMQ_THREAD_*, ZMQ_IPV6, ZMQ_BLOCKY.
+ * optval     the value.
+ * errors     EINVAL (unknown option or bad value), EFAULT.
+ * threads    any. */
+ZMQ_EXPORT int zmq_ctx_set(void *ctx, int option, int optval);
+
+/* Reads a context option.
+ *
+ * returns    the value, -1 on failure; options whose default is -1 answer -1 with errno untouched.
+ * errors     EINVAL (unknown option), EFAULT.
+ * threads    any. */
+ZMQ_EXPORT int zmq_ctx_get(void *ctx, int option);
+
+/* Deprecated: zmq_ctx_new, then zmq_ctx_set with ZMQ_IO_THREADS.
+ *
+ * io_threads  number of I/O threads, 0 or more.
+ * errors      EINVAL, EMFILE, ENOMEM. */
+ZMQ_EXPORT void *zmq_init(int io_threads);
+
+/* Deprecated: another name of zmq_ctx_term. */
+ZMQ_EXPORT int zmq_term(void *ctx);
+
+/* Deprecated: another name of zmq_ctx_term. */
+ZMQ_EXPORT int zmq_ctx_destroy(void *ctx);
+
+/* ---- Messages ------------------------------------------------------------------------------------------ */
+
+/* One message part. Only the functions below may look inside. A variable of this type holds nothing until
+ * one of the zmq_msg_init functions has prepared it, and must be closed, or sent, before it goes away.
+ * Copying the structure itself is an error: use zmq_msg_copy or zmq_msg_move. */
+typedef struct zmq_msg_t {
+#if defined(__GNUC__)
+    unsigned char _[64] __attribute__((aligned(sizeof(void *))));
+#else
+    unsigned char _[64];
+#endif
+} zmq_msg_t;
+
+/* Releases a buffer handed to zmq_msg_init_data; called once, on any thread. */
+typedef void(zmq_free_fn)(void *data, void *hint);
+
+/* Integer properties of a message. */
+#define ZMQ_MORE   1
+#define ZMQ_SRCFD  2
+#define ZMQ_SHARED 3
+
+/* Prepares an empty message; used before receiving into it. Cannot fail. */
+ZMQ_EXPORT int zmq_msg_init(zmq_msg_t *msg);
+
+/* Prepares a message of the given size, whose content is not set.
+ *
+ * size       bytes, 0 allowed.
+ * errors     ENOMEM; the message is then not prepared. */
+ZMQ_EXPORT int zmq_msg_init_size(zmq_msg_t *msg, size_t size);
+
+/* Prepares a message around memory of the caller's, which is not copied.
+ *
+ * data, size  size in bytes; owned by the message once the call succeeds, and untouched by the caller until ffn
+ *             has run.
+ * ffn, hint   called as ffn(data, hint) when the last user of the memory is done, perhaps on an I/O thread.
+ *             NULL: the memory is constant and outlives every message that refers to it.
+ * errors      ENOMEM; data stays the caller's and ffn is not called. */
+ZMQ_EXPORT int zmq_msg_init_data(zmq_msg_t *msg, void *data, size_t size, zmq_free_fn *ffn, void *hint);
+
+/* Queues a message part for sending; the form of zmq_send that can pass large bodies without a copy.
+ *
+ * msg        given to the library on success and empty afterwards (closing it is allowed, not needed); still
+ *            the caller's, content included, on failure.
+ * flags      ZMQ_DONTWAIT: fail instead of waiting. ZMQ_SNDMORE: more parts follow.
+ * returns    the size in bytes (at most INT_MAX is reported), -1 on failure.
+ * errors     EAGAIN, ENOTSUP, EINVAL, EFSM, ETERM, ENOTSOCK, EINTR, EFAULT, EHOSTUNREACH (as zmq_send).
+ * blocks     as zmq_send.
+ * threads    one thread at a time per socket. */
+ZMQ_EXPORT int zmq_msg_send(zmq_msg_t *msg, void *s, int flags);
+
+/* Receives one message part into a prepared message.
+ *
+ * msg        what it held is released; filled on success, unchanged on failure.
+ * flags      ZMQ_DONTWAIT: fail instead of waiting.
+ * returns    the size in bytes (at most INT_MAX is reported), -1 on failure.
+ * errors     EAGAIN, ENOTSUP, EFSM, ETERM, ENOTSOCK, EINTR, EFAULT (as zmq_recv).
+ * blocks     as zmq_recv.
+ * threads    one thread at a time per socket. */
+ZMQ_EXPORT int zmq_msg_recv(zmq_msg_t *msg, void *s, int flags);
+
+/* Releases what a message holds. Memory shared with other messages lives on until the last is closed.
+ *
+ * errors     EFAULT (the message was not prepared, or is closed already). */
+ZMQ_EXPORT int zmq_msg_close(zmq_msg_t *msg);
+
+/* Moves the content: dest takes what src held, src becomes empty. What dest held is released.
+ *
+ * errors     EFAULT. */
+ZMQ_EXPORT int zmq_msg_move(zmq_msg_t *dest, zmq_msg_t *src);
+
+/* Makes dest another reference to the content of src; large bodies are shared, not copied. What dest held is
+ * released. Neither may be changed afterwards.
+ *
+ * errors     EFAULT. */
+ZMQ_EXPORT int zmq_msg_copy(zmq_msg_t *dest, zmq_msg_t *src);
+
+/* The bytes of a message.
+ *
+ * returns    a pointer valid until the message is closed, sent, moved or received into. */
+ZMQ_EXPORT void *zmq_msg_data(zmq_msg_t *msg);
+
+/* The size of a message in bytes. */
+ZMQ_EXPORT size_t zmq_msg_size(const zmq_msg_t *msg);
+
+/* Whether another part of the same message follows: 1 or 0. */
+ZMQ_EXPORT int zmq_msg_more(const zmq_msg_t *msg);
+
+/* Reads an integer property.
+ *
+ * property   ZMQ_MORE (0 or 1), ZMQ_SHARED (1 when the content may be shared), ZMQ_SRCFD (the descriptor it came
+ *            from, -1 when there is none; deprecated).
+ * returns    the value, -1 on failure.
+ * errors     EINVAL (unknown property). */
+ZMQ_EXPORT int zmq_msg_get(const zmq_msg_t *msg, int property);
+
+/* Sets an integer property. There is none that can be set.
+ *
+ * errors     EINVAL, always. */
+ZMQ_EXPORT int zmq_msg_set(zmq_msg_t *msg, int property, int optval);
+
+/* Reads a string property of a received message: "Socket-Type", "Routing-Id", "User-Id", "Peer-Address", and
+ * whatever the peer's handshake or the authenticator added.
+ *
+ * returns    a string owned by the message, valid until it is closed; NULL on failure.
+ * errors     EINVAL (no such property). */
+ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
+
+/* ---- Sockets ------------------------------------------------------------------------------------------- */
+
+/* Socket types. */
+#define ZMQ_PAIR   0
+#define ZMQ_PUB    1
+#define ZMQ_SUB    2
+#define ZMQ_REQ    3
+#define ZMQ_REP    4
+#define ZMQ_DEALER 5
+#define ZMQ_ROUTER 6
+#define ZMQ_PULL   7
+#define ZMQ_PUSH   8
+#define ZMQ_XPUB   9
+#define ZMQ_XSUB   10
+#define ZMQ_STREAM 11
+
+/* Their deprecated names. */
+#define ZMQ_XREQ ZMQ_DEALER
+#define ZMQ_XREP ZMQ_ROUTER
+
+/* Socket options; the numbers are part of the binary interface. */
+#define ZMQ_AFFINITY                          4
+#define ZMQ_ROUTING_ID                        5
+#define ZMQ_SUBSCRIBE                         6
+#define ZMQ_UNSUBSCRIBE                       7
+#define ZMQ_RATE                              8
+#define ZMQ_RECOVERY_IVL                      9
+#define ZMQ_SNDBUF                            11
+#define ZMQ_RCVBUF                            12
+#define ZMQ_RCVMORE                           13
+#define ZMQ_FD                                14
+#define ZMQ_EVENTS                            15
+#define ZMQ_TYPE                              16
+#define ZMQ_LINGER                            17
+#define ZMQ_RECONNECT_IVL                     18
+#define ZMQ_BACKLOG                           19
+#define ZMQ_RECONNECT_IVL_MAX                 21
+#define ZMQ_MAXMSGSIZE                        22
+#define ZMQ_SNDHWM                            23
+#define ZMQ_RCVHWM                            24
+#define ZMQ_MULTICAST_HOPS                    25
+#define ZMQ_RCVTIMEO                          27
+#define ZMQ_SNDTIMEO                          28
+#define ZMQ_LAST_ENDPOINT                     32
+#define ZMQ_ROUTER_MANDATORY                  33
+#define ZMQ_TCP_KEEPALIVE                     34
+#define ZMQ_TCP_KEEPALIVE_CNT                 35
+#define ZMQ_TCP_KEEPALIVE_IDLE                36
+#define ZMQ_TCP_KEEPALIVE_INTVL               37
+#define ZMQ_IMMEDIATE                         39
+#define ZMQ_XPUB_VERBOSE                      40
+#define ZMQ_ROUTER_RAW                        41
+#define ZMQ_IPV6                              42
+#define ZMQ_MECHANISM                         43
+#define ZMQ_PLAIN_SERVER                      44
+#define ZMQ_PLAIN_USERNAME                    45
+#define ZMQ_PLAIN_PASSWORD                    46
+#define ZMQ_CURVE_SERVER                      47
+#define ZMQ_CURVE_PUBLICKEY                   48
+#define ZMQ_CURVE_SECRETKEY                   49
+#define ZMQ_CURVE_SERVERKEY                   50
+#define ZMQ_PROBE_ROUTER                      51
+#define ZMQ_REQ_CORRELATE                     52
+#define ZMQ_REQ_RELAXED                       53
+#define ZMQ_CONFLATE                          54
+#define ZMQ_ZAP_DOMAIN                        55
+#define ZMQ_ROUTER_HANDOVER                   56
+#define ZMQ_TOS                               57
+#define ZMQ_CONNECT_ROUTING_ID                61
+#define ZMQ_GSSAPI_SERVER                     62
+#define ZMQ_GSSAPI_PRINCIPAL                  63
+#define ZMQ_GSSAPI_SERVICE_PRINCIPAL          64
+#define ZMQ_GSSAPI_PLAINTEXT                  65
+#define ZMQ_HANDSHAKE_IVL                     66
+#define ZMQ_SOCKS_PROXY                       68
+#define ZMQ_XPUB_NODROP                       69
+#define ZMQ_BLOCKY                            70 /* of contexts: zmq_ctx_set */
+#define ZMQ_XPUB_MANUAL                       71
+#define ZMQ_XPUB_WELCOME_MSG                  72
+#define ZMQ_STREAM_NOTIFY                     73
+#define ZMQ_INVERT_MATCHING                   74
+#define ZMQ_HEARTBEAT_IVL                     75
+#define ZMQ_HEARTBEAT_TTL                     76
+#define ZMQ_HEARTBEAT_TIMEOUT                 77
+#define ZMQ_XPUB_VERBOSER                     78
+#define ZMQ_CONNECT_TIMEOUT                   79
+#define ZMQ_TCP_MAXRT                         80
+#define ZMQ_THREAD_SAFE                       81
+#define ZMQ_MULTICAST_MAXTPDU                 84
+#define ZMQ_VMCI_BUFFER_SIZE                  85
+#define ZMQ_VMCI_BUFFER_MIN_SIZE              86
+#define ZMQ_VMCI_BUFFER_MAX_SIZE              87
+#define ZMQ_VMCI_CONNECT_TIMEOUT              88
+#define ZMQ_USE_FD                            89
+#define ZMQ_GSSAPI_PRINCIPAL_NAMETYPE         90
+#define ZMQ_GSSAPI_SERVICE_PRINCIPAL_NAMETYPE 91
+#define ZMQ_BINDTODEVICE                      92
+
+/* TLS, for tls:// and wss://. zlink's own, in a range that libzmq does not use. Files are PEM, named by path. */
+#define ZMQ_TLS_CERT                0x5A00 /* string: file of the certificate and its chain */
+#define ZMQ_TLS_KEY                 0x5A01 /* string: file of the private key */
+#define ZMQ_TLS_CA                  0x5A02 /* string: file of the authorities to trust */
+#define ZMQ_TLS_VERIFY              0x5A03 /* int 0 or 1, default 1: verify the peer */
+#define ZMQ_TLS_REQUIRE_CLIENT_CERT 0x5A04 /* int 0 or 1, default 0: servers ask for a certificate */
+#define ZMQ_TLS_HOSTNAME            0x5A05 /* string: name to send and to verify */
+#define ZMQ_TLS_TRUST_SYSTEM        0x5A06 /* int 0 or 1, default 1: trust the system's authorities */
+#define ZMQ_TLS_PASSWORD            0x5A07 /* string: password of the private key */
+
+/* Deprecated options and names. */
+#define ZMQ_IPV4ONLY                31
+#define ZMQ_TCP_ACCEPT_FILTER       38
+#define ZMQ_IPC_FILTER_PID          58
+#define ZMQ_IPC_FILTER_UID          59
+#define ZMQ_IPC_FILTER_GID          60
+#define ZMQ_IDENTITY                ZMQ_ROUTING_ID
+#define ZMQ_CONNECT_RID             ZMQ_CONNECT_ROUTING_ID
+#define ZMQ_DELAY_ATTACH_ON_CONNECT ZMQ_IMMEDIATE
+#define ZMQ_FAIL_UNROUTABLE         ZMQ_ROUTER_MANDATORY
+#define ZMQ_ROUTER_BEHAVIOR         ZMQ_ROUTER_MANDATORY
+
+/* Flags of the send and receive functions. */
+#define ZMQ_DONTWAIT 1
+#define ZMQ_SNDMORE  2
+#define ZMQ_NOBLOCK  ZMQ_DONTWAIT /* deprecated */
+
+/* Security mechanisms, the values of ZMQ_MECHANISM. */
+#define ZMQ_NULL   0
+#define ZMQ_PLAIN  1
+#define ZMQ_CURVE  2
+#define ZMQ_GSSAPI 3
+
+/* Name types of the GSSAPI options. */
+#define ZMQ_GSSAPI_NT_HOSTBASED      0
+#define ZMQ_GSSAPI_NT_USER_NAME      1
+#define ZMQ_GSSAPI_NT_KRB5_PRINCIPAL 2
+
+/* Longest group name of RADIO and DISH sockets, in bytes. */
+#define ZMQ_GROUP_MAX_LENGTH 255
+
+/* Makes a socket.
+ *
+ * ctx        must outlive the socket.
+ * type       ZMQ_PAIR to ZMQ_STREAM.
+ * returns    a socket that zmq_close releases, or NULL.
+ * errors     EINVAL (unknown type, or one not built), EFAULT (not a context), EMFILE (ZMQ_MAX_SOCKETS reached), ETERM. */
+ZMQ_EXPORT void *zmq_socket(void *ctx, int type);
+
+/* Closes a socket. Queued messages are sent in the background for at most ZMQ_LINGER milliseconds.
+ *
+ * s          unusable afterwards; a second close is refused.
+ * errors     ENOTSOCK.
+ * blocks     never. */
+ZMQ_EXPORT int zmq_close(void *s);
+
+/* Sets a socket option. Most act on later binds and connects only; ZMQ_LINGER, the high-water marks, the
+ * timeouts, the subscriptions and the ROUTER, REQ and XPUB switches act at once.
+ *
+ * optval     copied; int options take an int, byte and string options any bytes.
+ * optvallen  bytes.
+ * errors     EINVAL (unknown option, wrong size or value), ETERM, ENOTSOCK, EINTR. */
+ZMQ_EXPORT int zmq_setsockopt(void *s, int option, const void *optval, size_t optvallen);
+
+/* Reads a socket option.
+ *
+ * optval     buffer of the caller's.
+ * optvallen  in: its size in bytes; out: how many were written.
+ * errors     EINVAL (unknown option, or the buffer is too small), ETERM, ENOTSOCK, EINTR.
+ * note       ZMQ_FD is edge-triggered: after it has become readable, read ZMQ_EVENTS until there are none. */
+ZMQ_EXPORT int zmq_getsockopt(void *s, int option, void *optval, size_t *optvallen);
+
+/* Listens on an endpoint and accepts connections in the background.
+ *
+ * addr       tcp://ADDRESS:PORT, ipc://PATH, inproc://NAME, tls://, ws:// and wss:// likewise. ADDRESS may be *
+ *            or an interface; PORT may be * for any: ZMQ_LAST_ENDPOINT tells which. zmq_has knows what is built.
+ * errors     EINVAL, EPROTONOSUPPORT, ENOCOMPATPROTO, EADDRINUSE, EADDRNOTAVAIL, ENODEV, ETERM, ENOTSOCK,
+ *            EMTHREAD. */
+ZMQ_EXPORT int zmq_bind(void *s, const char *addr);
+
+/* Connects to an endpoint in the background, again and again until it is there, and again when it breaks.
+ *
+ * addr       as zmq_bind, with a host name and no wild cards. tcp://SOURCE:PORT;HOST:PORT chooses the local end.
+ * errors     EINVAL, EPROTONOSUPPORT, ENOCOMPATPROTO, ETERM, ENOTSOCK, EMTHREAD.
+ * blocks     never: success does not mean that a peer is there. */
+ZMQ_EXPORT int zmq_connect(void *s, const char *addr);
+
+/* Stops listening on an endpoint; connections already accepted stay.
+ *
+ * addr       as given to zmq_bind, or as ZMQ_LAST_ENDPOINT told it.
+ * errors     EINVAL, ETERM, ENOTSOCK, ENOENT (not bound there). */
+ZMQ_EXPORT int zmq_unbind(void *s, const char *addr);
+
+/* Ends a connection made by zmq_connect; its queued messages linger, messages not yet received stay readable.
+ *
+ * addr       as given to zmq_connect.
+ * errors     EINVAL, ETERM, ENOTSOCK, ENOENT (not connected there). */
+ZMQ_EXPORT int zmq_disconnect(void *s, const char *addr);
+
+/* Queues one message part for sending.
+ *
+ * buf, len   copied before the call returns; len in bytes, 0 allowed.
+ * flags      ZMQ_DONTWAIT: fail instead of waiting. ZMQ_SNDMORE: more parts follow.
+ * returns    len on success, -1 with errno on failure; on failure nothing is queued.
+ * errors     EAGAIN (would wait, or ZMQ_SNDTIMEO ms passed), ENOTSUP (this type cannot send), EINVAL, EFSM (not
+ *            its turn to send), EHOSTUNREACH (ZMQ_ROUTER_MANDATORY and no such peer), ETERM, EINTR, ENOTSOCK.
+ * blocks     until a peer has room below its high-water mark, unless ZMQ_DONTWAIT; types that drop never wait.
+ * threads    one thread at a time per socket; a full fence is needed to migrate.
+ * note       success means queued, not delivered. */
+ZMQ_EXPORT int zmq_send(void *s, const void *buf, size_t len, int flags);
+
+/* zmq_send for constant memory, which may be referred to instead of copied.
+ *
+ * buf, len   must keep its value and outlive the context; len in bytes.
+ * returns, errors, blocks, threads   as zmq_send. */
+ZMQ_EXPORT int zmq_send_const(void *s, const void *buf, size_t len, int flags);
+
+/* Receives one message part.
+ *
+ * buf, len   the caller's; at most len bytes are written, the rest of the part is discarded.
+ * flags      ZMQ_DONTWAIT: fail instead of waiting.
+ * returns    the full size of the part in bytes, even when it did not fit; -1 on failure.
+ * errors     EAGAIN (nothing there, or ZMQ_RCVTIMEO ms passed), ENOTSUP (this type cannot receive), EFSM (not
+ *            its turn to receive), ETERM, EINTR, ENOTSOCK.
+ * blocks     until a message is complete, unless ZMQ_DONTWAIT. The other parts of it are then there too.
+ * threads    one thread at a time per socket; a full fence is needed to migrate. */
+ZMQ_EXPORT int zmq_recv(void *s, void *buf, size_t len, int flags);
+
+/* ---- Connection events --------------------------------------------------------------------------------- */
+
+/* Events of zmq_socket_monitor; the comment names the value that comes with the event. */
+#define ZMQ_EVENT_CONNECTED                  0x0001 /* descriptor */
+#define ZMQ_EVENT_CONNECT_DELAYED            0x0002 /* nothing */
+#define ZMQ_EVENT_CONNECT_RETRIED            0x0004 /* ms until the next attempt */
+#define ZMQ_EVENT_LISTENING                  0x0008 /* descriptor */
+#define ZMQ_EVENT_BIND_FAILED                0x0010 /* errno */
+#define ZMQ_EVENT_ACCEPTED                   0x0020 /* descriptor */
+#define ZMQ_EVENT_ACCEPT_FAILED              0x0040 /* errno */
+#define ZMQ_EVENT_CLOSED                     0x0080 /* descriptor */
+#define ZMQ_EVENT_CLOSE_FAILED               0x0100 /* errno */
+#define ZMQ_EVENT_DISCONNECTED               0x0200 /* descriptor */
+#define ZMQ_EVENT_MONITOR_STOPPED            0x0400 /* 0 */
+#define ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL 0x0800 /* errno */
+#define ZMQ_EVENT_HANDSHAKE_SUCCEEDED        0x1000 /* 0 */
+#define ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL  0x2000 /* ZMQ_PROTOCOL_ERROR_... */
+#define ZMQ_EVENT_HANDSHAKE_FAILED_AUTH      0x4000 /* ZAP status: 300, 400 or 500 */
+#define ZMQ_EVENT_ALL                        0xFFFF
+
+/* What went wrong in a handshake. */
+#define ZMQ_PROTOCOL_ERROR_ZMTP_UNSPECIFIED                   0x10000000
+#define ZMQ_PROTOCOL_ERROR_ZMTP_UNEXPECTED_COMMAND            0x10000001
+#define ZMQ_PROTOCOL_ERROR_ZMTP_INVALID_SEQUENCE              0x10000002
+#define ZMQ_PROTOCOL_ERROR_ZMTP_KEY_EXCHANGE                  0x10000003
+#define ZMQ_PROTOCOL_ERROR_ZMTP_MALFORMED_COMMAND_UNSPECIFIED 0x10000011
+#define ZMQ_PROTOCOL_ERROR_ZMTP_MALFORMED_COMMAND_MESSAGE     0x10000012
+#define ZMQ_PROTOCOL_ERROR_ZMTP_MALFORMED_COMMAND_HELLO       0x10000013
+#define ZMQ_PROTOCOL_ERROR_ZMTP_MALFORMED_COMMAND_INITIATE    0x10000014
+#define ZMQ_PROTOCOL_ERROR_ZMTP_MALFORMED_COMMAND_ERROR       0x10000015
+#define ZMQ_PROTOCOL_ERROR_ZMTP_MALFORMED_COMMAND_READY       0x10000016
+#define ZMQ_PROTOCOL_ERROR_ZMTP_MALFORMED_COMMAND_WELCOME     0x10000017
+#define ZMQ_PROTOCOL_ERROR_ZMTP_INVALID_METADATA              0x10000018
+#define ZMQ_PROTOCOL_ERROR_ZMTP_CRYPTOGRAPHIC                 0x11000001
+#define ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH            0x11000002
+#define ZMQ_PROTOCOL_ERROR_ZAP_UNSPECIFIED                    0x20000000
+#define ZMQ_PROTOCOL_ERROR_ZAP_MALFORMED_REPLY                0x20000001
+#define ZMQ_PROTOCOL_ERROR_ZAP_BAD_REQUEST_ID                 0x20000002
+#define ZMQ_PROTOCOL_ERROR_ZAP_BAD_VERSION                    0x20000003
+#define ZMQ_PROTOCOL_ERROR_ZAP_INVALID_STATUS_CODE            0x20000004
+#define ZMQ_PROTOCOL_ERROR_ZAP_INVALID_METADATA               0x20000005
+#define ZMQ_PROTOCOL_ERROR_WS_UNSPECIFIED                     0x30000000
+
+/* Publishes what happens to a socket's connections on a PAIR socket that it binds to addr. Each event is a
+ * message of two parts: a uint16 event and a uint32 value in host order, six bytes; then the endpoint.
+ *
+ * addr       an inproc endpoint; NULL ends the monitor with ZMQ_EVENT_MONITOR_STOPPED.
+ * events     the ZMQ_EVENT_ bits wanted.
+ * errors     ETERM, EPROTONOSUPPORT (not inproc), EINVAL (address in use), ENOTSOCK.
+ * threads    as the other functions of the socket; the monitor itself needs no call into the socket. */
+ZMQ_EXPORT int zmq_socket_monitor(void *s, const char *addr, int events);
+
+/* ---- Waiting for several sockets ----------------------------------------------------------------------- */
+
+typedef int zmq_fd_t;
+
+/* One thing to wait for: a socket, or, when socket is NULL, a descriptor of the system. */
+typedef struct zmq_pollitem_t {
+    void *socket;
+    zmq_fd_t fd;
+    short events;
+    short revents;
+} zmq_pollitem_t;
+
+/* Events; ZMQ_POLLERR and ZMQ_POLLPRI concern descriptors only. */
+#define ZMQ_POLLIN  1
+#define ZMQ_POLLOUT 2
+#define ZMQ_POLLERR 4
+#define ZMQ_POLLPRI 8
+
+#define ZMQ_POLLITEMS_DFLT 16
+
+/* Waits until one of the items has an event it asks for.
+ *
+ * items      the caller's; revents of each is written on success.
+ * nitems     how many; 0 makes it a sleep.
+ * timeout    ms; 0 returns at once, -1 waits without end.
+ * returns    the number of items with events, 0 when the time is up, -1 on failure.
+ * errors     ETERM, EFAULT (items is NULL, or a bad socket), ENOTSOCK, EINTR.
+ * blocks     as timeout says.
+ * threads    one thread at a time per socket in the list. */
+ZMQ_EXPORT int zmq_poll(zmq_pollitem_t *items, int nitems, long timeout);
+
+/* What a poller found; for a descriptor socket is NULL, for a socket fd has no meaning. */
+typedef struct zmq_poller_event_t {
+    void *socket;
+    zmq_fd_t fd;
+    void *user_data;
+    short events;
+} zmq_poller_event_t;
+
+/* Makes an empty poller: a set of sockets and descriptors that is kept between waits.
+ *
+ * returns    a poller that zmq_poller_destroy releases, or NULL.
+ * errors     ENOMEM, EMFILE. */
+ZMQ_EXPORT void *zmq_poller_new(void);
+
+/* Releases a poller and sets the variable to NULL. The sockets in it are not touched.
+ *
+ * errors     EFAULT. */
+ZMQ_EXPORT int zmq_poller_destroy(void **poller_p);
+
+/* The number of sockets and descriptors in a poller.
+ *
+ * returns    the number, -1 on failure.
+ * errors     EFAULT. */
+ZMQ_EXPORT int zmq_poller_size(void *poller);
+
+/* Adds a socket.
+ *
+ * socket     must stay open until it is removed.
+ * user_data  handed back with its events; never looked at.
+ * events     ZMQ_POLLIN, ZMQ_POLLOUT, or both.
+ * errors     EINVAL (already in it, or bad events), ENOTSOCK, EFAULT, ENOMEM, EMFILE. */
+ZMQ_EXPORT int zmq_poller_add(void *poller, void *socket, void *user_data, short events);
+
+/* Changes the events a socket is waited for.
+ *
+ * errors     EINVAL (not in it, or bad events), ENOTSOCK, EFAULT. */
+ZMQ_EXPORT int zmq_poller_modify(void *poller, void *socket, short events);
+
+/* Removes a socket.
+ *
+ * errors     EINVAL (not in it), ENOTSOCK, EFAULT. */
+ZMQ_EXPORT int zmq_poller_remove(void *poller, void *socket);
+
+/* Waits for one event.
+ *
+ * event      written on success.
+ * timeout    ms; 0 returns at once, -1 waits without end.
+ * errors     EAGAIN (the time is up), EFAULT (bad poller, or it is empty and the wait is endless), ETERM, EINTR,
+ *            ENOMEM.
+ * blocks     as timeout says. */
+ZMQ_EXPORT int zmq_poller_wait(void *poller, zmq_poller_event_t *event, long timeout);
+
+/* Waits for events and collects as many as there are.
+ *
+ * events     the caller's array of n_events places.
+ * returns    the number of events written, -1 on failure.
+ * errors, blocks   as zmq_poller_wait; EINVAL when n_events is negative. */
+ZMQ_EXPORT int zmq_poller_wait_all(void *poller, zmq_poller_event_t *events, int n_events, long timeout);
+
+/* A descriptor that becomes readable when the poller may have events; for thread-safe sockets only.
+ *
+ * fd         written on success; the poller's, do not close it.
+ * errors     EINVAL (the poller has no thread-safe socket), EFAULT. */
+ZMQ_EXPORT int zmq_poller_fd(void *poller, zmq_fd_t *fd);
+
+/* Adds a descriptor of the system.
+ *
+ * fd         stays the caller's, open until it is removed.
+ * events     ZMQ_POLLIN, ZMQ_POLLOUT, ZMQ_POLLERR, ZMQ_POLLPRI, combined.
+ * errors     EINVAL (already in it, or bad events), EBADF, EFAULT, ENOMEM, EMFILE. */
+ZMQ_EXPORT int zmq_poller_add_fd(void *poller, zmq_fd_t fd, void *user_data, short events);
+
+/* Changes the events a descriptor is waited for.
+ *
+ * errors     EINVAL (not in it, or bad events), EBADF, EFAULT. */
+ZMQ_EXPORT int zmq_poller_modify_fd(void *poller, zmq_fd_t fd, short events);
+
+/* Removes a descriptor.
+ *
+ * errors     EINVAL (not in it), EBADF, EFAULT. */
+ZMQ_EXPORT int zmq_poller_remove_fd(void *poller, zmq_fd_t fd);
+
+/* ---- Proxies ------------------------------------------------------------------------------------------- */
+
+/* Passes messages between two sockets until the context ends.
+ *
+ * frontend, backend   each receives from its peers and sends to the other's; may be the same socket.
+ * capture    gets a copy of every message; NULL for none.
+ * returns    -1 when it ends.
+ * errors     ETERM, EINTR, EFAULT, ENOTSOCK.
+ * blocks     until the context is terminated.
+ * threads    the sockets belong to the calling thread for as long as it runs. */
+ZMQ_EXPORT int zmq_proxy(void *frontend, void *backend, void *capture);
+
+/* zmq_proxy with a handle on it.
+ *
+ * control    receives the one-part commands PAUSE, RESUME, TERMINATE and STATISTICS; the last is answered with
+ *            eight uint64: messages and bytes received and sent, frontend first. A REP socket is answered always.
+ *            NULL for none.
+ * returns    0 after TERMINATE, -1 otherwise.
+ * errors, blocks, threads   as zmq_proxy. */
+ZMQ_EXPORT int zmq_proxy_steerable(void *frontend, void *backend, void *capture, void *control);
+
+/* ---- Keys and Z85 -------------------------------------------------------------------------------------- */
+
+/* Encodes bytes as Z85 text (RFC 32).
+ *
+ * dest       the caller's, at least size * 5 / 4 + 1 bytes.
+ * data, size  size in bytes, a multiple of 4.
+ * returns    dest, NULL on failure.
+ * errors     EINVAL. */
+ZMQ_EXPORT char *zmq_z85_encode(char *dest, const uint8_t *data, size_t size);
+
+/* Decodes Z85 text.
+ *
+ * dest       the caller's, at least strlen(string) * 4 / 5 bytes.
+ * string     its length is a multiple of 5.
+ * returns    dest, NULL on failure.
+ * errors     EINVAL (bad length, character or value). */
+ZMQ_EXPORT uint8_t *zmq_z85_decode(uint8_t *dest, const char *string);
+
+/* Makes a new CURVE key pair.
+ *
+ * z85_public_key, z85_secret_key   the caller's, 41 bytes each: 40 characters of Z85 and a NUL.
+ * errors     ENOTSUP (the library is built without CURVE). */
+ZMQ_EXPORT int zmq_curve_keypair(char *z85_public_key, char *z85_secret_key);
+
+/* Derives the public key of a secret one.
+ *
+ * z85_public_key   the caller's, 41 bytes.
+ * z85_secret_key   40 characters of Z85.
+ * errors     ENOTSUP, EINVAL (not a key). */
+ZMQ_EXPORT int zmq_curve_public(char *z85_public_key, const char *z85_secret_key);
+
+/* ---- Atomic counters ----------------------------------------------------------------------------------- */
+
+/* Makes a counter that stands at 0 and that every thread may use.
+ *
+ * returns    a counter that zmq_atomic_counter_destroy releases, or NULL. */
+ZMQ_EXPORT void *zmq_atomic_counter_new(void);
+
+/* Sets the counter. */
+ZMQ_EXPORT void zmq_atomic_counter_set(void *counter, int value);
+
+/* Adds one and returns the value before. */
+ZMQ_EXPORT int zmq_atomic_counter_inc(void *counter);
+
+/* Takes one away; returns 1 while the counter is above 0, 0 when it has reached 0. */
+ZMQ_EXPORT int zmq_atomic_counter_dec(void *counter);
+
+/* The present value. */
+ZMQ_EXPORT int zmq_atomic_counter_value(void *counter);
+
+/* Releases a counter and sets the variable to NULL. */
+ZMQ_EXPORT void zmq_atomic_counter_destroy(void **counter_p);
+
+/* ---- Timers -------------------------------------------------------------------------------------------- */
+
+/* Called by zmq_timers_execute when a timer is due. */
+typedef void(zmq_timer_fn)(int timer_id, void *arg);
+
+/* Makes an empty set of timers.
+ *
+ * returns    a set that zmq_timers_destroy releases, or NULL. */
+ZMQ_EXPORT void *zmq_timers_new(void);
+
+/* Releases a set of timers and sets the variable to NULL.
+ *
+ * errors     EFAULT. */
+ZMQ_EXPORT int zmq_timers_destroy(void **timers_p);
+
+/* Adds a timer that repeats.
+ *
+ * interval   ms between two calls.
+ * handler    called as handler(id, arg), inside zmq_timers_execute only.
+ * returns    the timer's id, -1 on failure.
+ * errors     EFAULT (bad set, or handler is NULL). */
+ZMQ_EXPORT int zmq_timers_add(void *timers, size_t interval, zmq_timer_fn handler, void *arg);
+
+/* Removes a timer.
+ *
+ * errors     EINVAL (no such timer), EFAULT. */
+ZMQ_EXPORT int zmq_timers_cancel(void *timers, int timer_id);
+
+/* Changes the interval of a timer, in ms, starting now.
+ *
+ * errors     EINVAL (no such timer), EFAULT. */
+ZMQ_EXPORT int zmq_timers_set_interval(void *timers, int timer_id, size_t interval);
+
+/* Starts the interval of a timer anew, from now.
+ *
+ * errors     EINVAL (no such timer), EFAULT. */
+ZMQ_EXPORT int zmq_timers_reset(void *timers, int timer_id);
+
+/* The time until the next timer is due.
+ *
+ * returns    ms, 0 when one is due already, -1 when there is none (or on failure, with errno).
+ * errors     EFAULT. */
+ZMQ_EXPORT long zmq_timers_timeout(void *timers);
+
+/* Calls the handlers of all timers that are due.
+ *
+ * errors     EFAULT.
+ * threads    handlers run on the calling thread. */
+ZMQ_EXPORT int zmq_timers_execute(void *timers);
+
+/* ---- Utilities ----------------------------------------------------------------------------------------- */
+
+/* Starts a stopwatch.
+ *
+ * returns    a stopwatch that zmq_stopwatch_stop releases. */
+ZMQ_EXPORT void *zmq_stopwatch_start(void);
+
+/* Microseconds since the start; the stopwatch goes on. */
+ZMQ_EXPORT unsigned long zmq_stopwatch_intermediate(void *watch);
+
+/* Microseconds since the start; the stopwatch is released. */
+ZMQ_EXPORT unsigned long zmq_stopwatch_stop(void *watch);
+
+/* Sleeps.
+ *
+ * seconds    whole seconds.
+ * blocks     for that long. */
+ZMQ_EXPORT void zmq_sleep(int seconds);
+
+/* What zmq_threadstart runs. */
+typedef void(zmq_thread_fn)(void *);
+
+/* Starts a thread.
+ *
+ * func, arg  run as func(arg) on the new thread; arg stays the caller's.
+ * returns    a handle that zmq_threadclose releases, or NULL. */
+ZMQ_EXPORT void *zmq_threadstart(zmq_thread_fn *func, void *arg);
+
+/* Waits for a thread and releases its handle.
+ *
+ * blocks     until the thread's function has returned. */
+ZMQ_EXPORT void zmq_threadclose(void *thread);
+
+/* ---- Deprecated functions ------------------------------------------------------------------------------ */
+
+#define ZMQ_STREAMER  1
+#define ZMQ_FORWARDER 2
+#define ZMQ_QUEUE     3
+
+struct iovec;
+
+/* Deprecated: zmq_proxy without a capture.
+ *
+ * type       ignored. */
+ZMQ_EXPORT int zmq_device(int type, void *frontend, void *backend);
+
+/* Deprecated: zmq_msg_send with its arguments in another order. */
+ZMQ_EXPORT int zmq_sendmsg(void *s, zmq_msg_t *msg, int flags);
+
+/* Deprecated: zmq_msg_recv with its arguments in another order. */
+ZMQ_EXPORT int zmq_recvmsg(void *s, zmq_msg_t *msg, int flags);
+
+/* Deprecated: sends a message of several parts.
+ *
+ * iov, count  the parts, copied; at least one.
+ * flags       as zmq_send; ZMQ_SNDMORE applies to the last part.
+ * returns     the size of the last part sent, -1 on failure.
+ * errors      EINVAL, and those of zmq_send. */
+ZMQ_EXPORT int zmq_sendiov(void *s, struct iovec *iov, size_t count, int flags);
+
+/* Deprecated: receives a message of several parts.
+ *
+ * iov        filled with buffers made by malloc, which the caller frees.
+ * count      in: the room in iov; out: the parts received.
+ * returns    the number of parts, -1 on failure.
+ * errors     EINVAL, ENOMEM, and those of zmq_recv. */
+ZMQ_EXPORT int zmq_recviov(void *s, struct iovec *iov, size_t *count, int flags);
+
+/* ---- Counters for tests -------------------------------------------------------------------------------- */
+
+#ifdef ZMQ_DEBUG_COUNTERS
+
+/* Counters of the write path, for the whole process. Only a library built with ZMQ_DEBUG_COUNTERS has them. */
+ZMQ_EXPORT size_t zmq_debug_get_zerocopy_count(void);       /* bodies sent from the message's own memory */
+ZMQ_EXPORT size_t zmq_debug_get_fallback_count(void);       /* frames copied: small ones and handshakes */
+ZMQ_EXPORT size_t zmq_debug_get_bytes_copied(void);         /* bytes of those */
+ZMQ_EXPORT size_t zmq_debug_get_scatter_gather_count(void); /* writes of more than one buffer */
+ZMQ_EXPORT size_t zmq_debug_get_partial_write_count(void);  /* writes the kernel took only in part */
+ZMQ_EXPORT void zmq_debug_reset_counters(void);
+
+#endif
+
+/* ---- Draft constants ----------------------------------------------------------------------------------- */
+
+/* Numbers that libzmq calls drafts, kept for source compatibility. Whether an option is implemented is told by
+ * zmq_setsockopt: EINVAL means no. */
+#ifdef ZMQ_BUILD_DRAFT_API
+
+#define ZMQ_SERVER  12
+#define ZMQ_CLIENT  13
+#define ZMQ_RADIO   14
+#define ZMQ_DISH    15
+#define ZMQ_GATHER  16
+#define ZMQ_SCATTER 17
+#define ZMQ_DGRAM   18
+#define ZMQ_PEER    19
+#define ZMQ_CHANNEL 20
+
+#define ZMQ_ZERO_COPY_RECV 10 /* of contexts */
+
+#define ZMQ_ZAP_ENFORCE_DOMAIN       93
+#define ZMQ_LOOPBACK_FASTPATH        94
+#define ZMQ_METADATA                 95
+#define ZMQ_MULTICAST_LOOP           96
+#define ZMQ_ROUTER_NOTIFY            97
+#define ZMQ_XPUB_MANUAL_LAST_VALUE   98
+#define ZMQ_SOCKS_USERNAME           99
+#define ZMQ_SOCKS_PASSWORD           100
+#define ZMQ_IN_BATCH_SIZE            101
+#define ZMQ_OUT_BATCH_SIZE           102
+#define ZMQ_WSS_KEY_PEM              103
+#define ZMQ_WSS_CERT_PEM             104
+#define ZMQ_WSS_TRUST_PEM            105
+#define ZMQ_WSS_HOSTNAME             106
+#define ZMQ_WSS_TRUST_SYSTEM         107
+#define ZMQ_ONLY_FIRST_SUBSCRIBE     108
+#define ZMQ_RECONNECT_STOP           109
+#define ZMQ_HELLO_MSG                110
+#define ZMQ_DISCONNECT_MSG           111
+#define ZMQ_PRIORITY                 112
+#define ZMQ_BUSY_POLL                113
+#define ZMQ_HICCUP_MSG               114
+#define ZMQ_XSUB_VERBOSE_UNSUBSCRIBE 115
+#define ZMQ_TOPICS_COUNT             116
+#define ZMQ_NORM_MODE                117
+#define ZMQ_NORM_UNICAST_NACK        118
+#define ZMQ_NORM_BUFFER_SIZE         119
+#define ZMQ_NORM_SEGMENT_SIZE        120
+#define ZMQ_NORM_BLOCK_SIZE          121
+#define ZMQ_NORM_NUM_PARITY          122
+#define ZMQ_NORM_NUM_AUTOPARITY      123
+#define ZMQ_NORM_PUSH                124
+
+#define ZMQ_NORM_FIXED       0
+#define ZMQ_NORM_CC          1
+#define ZMQ_NORM_CCL         2
+#define ZMQ_NORM_CCE         3
+#define ZMQ_NORM_CCE_ECNONLY 4
+
+#define ZMQ_RECONNECT_STOP_CONN_REFUSED     1
+#define ZMQ_RECONNECT_STOP_HANDSHAKE_FAILED 2
+#define ZMQ_RECONNECT_STOP_AFTER_DISCONNECT 4
+
+#define ZMQ_NOTIFY_CONNECT    1
+#define ZMQ_NOTIFY_DISCONNECT 2
+
+#define ZMQ_MSG_PROPERTY_ROUTING_ID   "Routing-Id"
+#define ZMQ_MSG_PROPERTY_SOCKET_TYPE  "Socket-Type"
+#define ZMQ_MSG_PROPERTY_USER_ID      "User-Id"
+#define ZMQ_MSG_PROPERTY_PEER_ADDRESS "Peer-Address"
+
+#define ZMQ_EVENT_PIPES_STATS           0x10000 /* outbound and inbound queue lengths */
+#define ZMQ_CURRENT_EVENT_VERSION       1
+#define ZMQ_CURRENT_EVENT_VERSION_DRAFT 2
+#define ZMQ_EVENT_ALL_V1                ZMQ_EVENT_ALL
+#define ZMQ_EVENT_ALL_V2                (ZMQ_EVENT_ALL_V1 | ZMQ_EVENT_PIPES_STATS)
+
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
