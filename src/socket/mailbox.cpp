@@ -63,10 +63,16 @@ void mailbox::end_wait() noexcept
 void mailbox::close() noexcept
 {
     std::vector<command> dropped;
-    std::lock_guard guard(mutex_);
-    is_closed_ = true;
-    dropped.swap(commands_);
-    has_commands_.store(false, std::memory_order_release);
+    {
+        std::lock_guard guard(mutex_);
+        is_closed_ = true;
+        dropped.swap(commands_);
+        has_commands_.store(false, std::memory_order_release);
+    }
+    // A pipe that nobody will take must say so to its other end.
+    for (const command &what : dropped)
+        if (what.kind == command_kind::attach)
+            what.pipe->close();
 }
 
 } // namespace zlink
