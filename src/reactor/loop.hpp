@@ -24,8 +24,11 @@ class loop_task {
 
   private:
     friend class task_list; // the loop's bookkeeping
+    friend class sleep_list;
     std::atomic<bool> is_queued_{false};
+    bool is_before_sleep_ = false;
     loop_task *next_ = nullptr;
+    loop_task *next_before_sleep_ = nullptr;
 };
 
 class timer {

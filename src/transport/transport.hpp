@@ -94,6 +94,10 @@ class transport {
                                 std::unique_ptr<listener> &out) const noexcept = 0;
 };
 
+// The schemes, each in its own file.
+const transport &tcp() noexcept;
+const transport &ipc() noexcept;
+
 /// The transport of a scheme ("tcp", "ipc"); null when there is none. inproc is not one: it never leaves the context.
 const transport *find_transport(std::string_view scheme) noexcept;
 
