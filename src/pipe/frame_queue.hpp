@@ -31,6 +31,8 @@ struct frame_view {
     block *owner = nullptr;       // keeps `data` alive when retained; null when the memory is constant or borrowed
     std::size_t owner_size = 0;   // octets that a reference to owner would pin
     peer_info *info = nullptr;    // the peer it came from, when known
+    block **lone_owner = nullptr; // set when the body has `owner` to itself: the receiver may take that reference (and
+                                  // leave null), so that the memory goes as soon as the receiver is done with it
 
     byte_span body() const noexcept { return {data, size}; }
     bool has_more() const noexcept { return flags & frame_flag::more; }
@@ -39,7 +41,7 @@ struct frame_view {
 
 class frame_queue {
   public:
-    explicit frame_queue(std::shared_ptr<chunk_pool> pool) noexcept;
+    explicit frame_queue(std::shared_ptr<chunk_pool> pool); // bad_alloc
     ~frame_queue();
     frame_queue(const frame_queue &) = delete;
     frame_queue &operator=(const frame_queue &) = delete;
@@ -53,6 +55,8 @@ class frame_queue {
     /// Appends whole frames that already are in wire form inside `owner`: `messages` of them end in this range.
     /// The range merges with the one before when it continues it. `starts_message` is false inside a message.
     error append(block *owner, byte_span range, std::uint32_t messages, bool starts_message) noexcept;
+    /// Copies whole frames that already are in wire form: `messages` of them end in this range.
+    error write_wire(byte_span frames, std::uint32_t messages) noexcept;
     /// Makes everything written visible to the consumer.
     void publish() noexcept;
     /// Forgets everything written since the last publish.
@@ -71,8 +75,10 @@ class frame_queue {
     struct gathered {
         std::size_t ranges = 0;
         std::size_t octets = 0;
+        bool ends_message = true; // the last octet listed is the last one of a message
     };
-    /// Lists what is published, from the first octet not released, in up to `limit` ranges and about `max_octets`.
+    /// Lists what is published, from the first octet not released, in up to `limit` ranges and about `max_octets`:
+    /// the last message listed may go beyond.
     gathered gather(iovec *ranges, std::size_t limit, std::size_t max_octets) noexcept;
     /// Gives back the first `octets` of what is published, after they were written out. Returns the messages known to have
     /// ended since the last call: exact once everything gathered is released, never too many.
@@ -82,8 +88,147 @@ class frame_queue {
     std::uint32_t drop_cut_message() noexcept;
 
   private:
-    struct segment;
-    // ... private part follows in the implementation
+    // `committed` holds what the consumer may see of a segment: is it final, how many messages end in it, how many octets.
+    static constexpr std::uint64_t final_bit = std::uint64_t{1} << 63;
+    static constexpr unsigned message_shift = 40;
+    static constexpr std::uint64_t octet_mask = (std::uint64_t{1} << message_shift) - 1;
+    static constexpr std::uint64_t message_mask = (std::uint64_t{1} << 23) - 1;
+    static constexpr std::uint64_t octets_of(std::uint64_t committed) noexcept { return committed & octet_mask; }
+    static constexpr std::uint32_t messages_of(std::uint64_t committed) noexcept
+    {
+        return static_cast<std::uint32_t>(committed >> message_shift & message_mask);
+    }
+    static constexpr std::uint64_t pack(std::uint64_t octets, std::uint64_t messages) noexcept
+    {
+        return messages << message_shift | octets;
+    }
+
+    struct segment {
+        const std::uint8_t *base = nullptr;
+        block *owner = nullptr;
+        std::size_t owner_size = 0;
+        peer_info *info = nullptr;
+        segment *next = nullptr; // written before the committed store that says final
+        bool starts_message = true;
+        bool is_lone_body = false;
+        std::atomic<std::uint64_t> committed{0};
+    };
+
+    // producer
+    error write_slow(std::uint8_t flags, byte_span body) noexcept;
+    segment *make_segment() noexcept;
+    void link_segment(segment *s, block *owner, std::size_t owner_size, const std::uint8_t *base) noexcept;
+    bool reserve_copy(std::size_t need) noexcept;
+    void publish_chain() noexcept;
+    void retire(segment *s) noexcept;
+    void note_frame(std::uint8_t flags) noexcept
+    {
+        if (!(flags & (frame_flag::more | frame_flag::command)))
+            ++open_messages_;
+        if (!(flags & frame_flag::command))
+            in_message_ = flags & frame_flag::more;
+    }
+
+    // consumer
+    bool see_more() noexcept;
+    void step_to_next() noexcept;
+    void free_before_head() noexcept;
+    bool read_lone_body(frame_view &out) noexcept;
+
+    std::shared_ptr<chunk_pool> pool_;
+    std::atomic<segment *> spare_{nullptr}; // one retired segment on its way back to the producer
+
+    // Producer only.
+    alignas(64) segment *tail_;   // the last segment the consumer knows
+    segment *open_;               // where frames go; tail_, or the end of the unpublished chain behind it
+    std::uint64_t open_octets_ = 0;
+    std::uint64_t open_messages_ = 0;
+    std::uint64_t pending_tail_octets_ = 0; // of tail_ once the chain behind it is published
+    std::uint64_t pending_tail_messages_ = 0;
+    std::uint64_t published_octets_ = 0; // of tail_
+    std::uint64_t published_messages_ = 0;
+    chunk *copy_chunk_ = nullptr; // where copied frames go; one reference
+    std::uint8_t *copy_cursor_ = nullptr;
+    std::uint8_t *copy_end_ = nullptr;
+    std::uint64_t copy_serial_ = 0; // counts copy chunks, to know after a roll back whether it is still the same one
+    std::uint8_t *published_cursor_ = nullptr;
+    std::uint64_t published_serial_ = 0;
+    std::size_t next_chunk_size_;
+    peer_info *info_ = nullptr;
+    bool is_copying_ = false; // open_ ends at copy_cursor_ and can grow
+    bool published_copying_ = false;
+    bool in_message_ = false;
+    bool published_in_message_ = false;
+
+    // Consumer only.
+    alignas(64) segment *head_;
+    std::uint64_t head_octet_ = 0;
+    std::uint64_t seen_ = 0; // committed of head_ as last loaded
+    segment *boundary_;      // the last segment at or before head_ that starts with a message
+    std::uint32_t reported_in_head_ = 0;
+    std::uint32_t reported_since_boundary_ = 0;
+    segment *gather_end_ = nullptr;
+    std::uint64_t gather_end_committed_ = 0;
+    bool is_gathering_ = false; // keeps segments back to the last start of a message, for drop_cut_message()
 };
+
+inline error frame_queue::write(std::uint8_t flags, byte_span body) noexcept
+{
+    const std::size_t need = frame_header_size(body.size()) + body.size();
+    if (__builtin_expect(!is_copying_ || static_cast<std::size_t>(copy_end_ - copy_cursor_) < need, 0))
+        return write_slow(flags, body);
+    std::uint8_t *at = put_frame_header(copy_cursor_, body.size(), flags);
+    if (!body.empty())
+        std::memcpy(at, body.data(), body.size());
+    copy_cursor_ += need;
+    open_octets_ += need;
+    note_frame(flags);
+    return error::none;
+}
+
+inline void frame_queue::publish() noexcept
+{
+    if (__builtin_expect(open_ != tail_, 0))
+        publish_chain();
+    else
+        tail_->committed.store(pack(open_octets_, open_messages_), std::memory_order_release);
+    published_octets_ = open_octets_;
+    published_messages_ = open_messages_;
+    published_cursor_ = copy_cursor_;
+    published_serial_ = copy_serial_;
+    published_copying_ = is_copying_;
+    published_in_message_ = in_message_;
+}
+
+inline bool frame_queue::has_unpublished() const noexcept
+{
+    return open_ != tail_ || open_octets_ != published_octets_;
+}
+
+inline bool frame_queue::read(frame_view &out) noexcept
+{
+    if (__builtin_expect(head_octet_ == octets_of(seen_), 0) && !see_more())
+        return false;
+    const std::uint8_t *p = head_->base + head_octet_;
+    std::size_t header = short_header_size;
+    std::uint64_t size = p[1];
+    if (__builtin_expect(p[0] & frame_flag::large, 0)) {
+        header = long_header_size;
+        size = get_u64(p + 1);
+    }
+    out.size = size;
+    out.flags = p[0] & (frame_flag::more | frame_flag::command);
+    if (__builtin_expect(head_octet_ + header + size > octets_of(seen_), 0))
+        return read_lone_body(out);
+    out.data = p + header;
+    out.owner = head_->owner;
+    out.owner_size = head_->owner_size;
+    out.info = head_->info;
+    out.lone_owner = nullptr;
+    head_octet_ += header + size;
+    return true;
+}
+
+inline bool frame_queue::has_input() noexcept { return head_octet_ != octets_of(seen_) || see_more(); }
 
 } // namespace zlink

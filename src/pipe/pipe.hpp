@@ -32,8 +32,22 @@ class pipe_events {
     virtual void on_closed(pipe_end &end) noexcept = 0;   // the other end was closed; published messages remain readable
 };
 
-/// Contract by which a socket works on its connection from its own thread; implemented by network connections.
-class io_turn;
+/// One direction of a pipe: the queue and what its two sides share about it.
+struct pipe_direction {
+    explicit pipe_direction(const std::shared_ptr<chunk_pool> &pool, std::uint64_t mark) : queue(pool), hwm(mark) {}
+
+    frame_queue queue;
+    std::atomic<std::uint64_t> hwm;                     // messages, 0 = no limit; written by the writer
+    alignas(64) std::atomic<std::uint64_t> returned{0}; // messages the reader has taken and told of
+    std::atomic<bool> writer_armed{false};
+    std::atomic<bool> reader_closed{false};
+    alignas(64) std::atomic<bool> reader_armed{false};
+    std::atomic<bool> writer_closed{false};
+    std::atomic<int> linger_ms{0}; // stands once writer_closed does
+};
+
+/// One direction of a pipe that keeps the newest message only (ZMQ_CONFLATE).
+class conflated_slot;
 
 class pipe_end : public std::enable_shared_from_this<pipe_end> {
   public:
@@ -45,6 +59,7 @@ class pipe_end : public std::enable_shared_from_this<pipe_end> {
     error write(std::uint8_t flags, byte_span body) noexcept;
     error write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept;
     error append(block *owner, byte_span range, std::uint32_t messages, bool starts_message) noexcept;
+    error write_wire(byte_span frames, std::uint32_t messages) noexcept;
     /// Makes what was written visible and wakes an armed reader. Call after the last frame of a message.
     void publish() noexcept;
     void roll_back() noexcept;
@@ -70,7 +85,10 @@ class pipe_end : public std::enable_shared_from_this<pipe_end> {
     // ---- life ----
 
     /// No more writing or reading at this end: rolls back what was not published and tells the other end, once.
-    void close() noexcept;
+    /// `linger_ms`: how long the other end shall try to send on what was published; -1 for ever.
+    void close(int linger_ms = 0) noexcept;
+    /// After is_peer_closed(): the linger the other end asked for.
+    int peer_linger_ms() const noexcept;
     bool is_closed() const noexcept;
     /// The other end was closed.
     bool is_peer_closed() const noexcept;
@@ -78,7 +96,10 @@ class pipe_end : public std::enable_shared_from_this<pipe_end> {
     bool is_finished() noexcept;
     /// Changes the mark of the direction this end writes to (inproc: when the peer becomes known; ZMQ_SNDHWM at run time).
     void set_write_hwm(std::uint64_t messages) noexcept;
+    /// Set once, by the end's owner, before it arms anything.
     void set_events(std::shared_ptr<pipe_events> events) noexcept;
+    /// Whether this pipe keeps the newest message only. Such a pipe is read frame by frame, never gathered.
+    bool is_conflating() const noexcept { return conflated_out_ != nullptr; }
 
     /// Bookkeeping of the end's owner; the pipe never looks at it.
     struct owner_slot {
@@ -91,6 +112,43 @@ class pipe_end : public std::enable_shared_from_this<pipe_end> {
         std::string endpoint;   // what the application bound or connected to
         std::uint64_t mark = 0;
     } slot;
+
+    // Made by make_pipe() only.
+    pipe_end() = default;
+    ~pipe_end();
+    pipe_end(const pipe_end &) = delete;
+    pipe_end &operator=(const pipe_end &) = delete;
+
+  private:
+    friend class pipe;
+
+    void wake_reader() noexcept;
+    void return_credit() noexcept;
+    error write_conflated(byte_span body) noexcept;
+    void publish_conflated() noexcept;
+    bool read_conflated(frame_view &out) noexcept;
+    error write_frames(byte_span frames) noexcept;
+    void note_taken(std::uint64_t messages) noexcept
+    {
+        taken_ += messages;
+        if (__builtin_expect(taken_ >= return_at_, 0))
+            return_credit();
+    }
+
+    pipe_direction *out_ = nullptr;
+    pipe_direction *in_ = nullptr;
+    pipe_end *other_ = nullptr;
+    conflated_slot *conflated_out_ = nullptr;
+    conflated_slot *conflated_in_ = nullptr;
+    std::atomic<pipe_events *> events_{nullptr}; // called by the other end
+    std::shared_ptr<pipe_events> events_owner_;
+
+    std::uint64_t written_ = 0;         // messages, published or not
+    std::uint64_t unpublished_ = 0;     // of these
+    std::uint64_t seen_returned_ = 0;   // out_->returned as last looked at
+    std::uint64_t taken_ = 0;           // messages read from in_
+    std::uint64_t return_at_ = 1;       // tell the writer when taken_ gets here
+    bool is_closed_ = false;
 };
 
 struct pipe_options {
@@ -105,5 +163,48 @@ struct pipe_ends {
 };
 /// Throws bad_alloc.
 pipe_ends make_pipe(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options);
+
+inline bool pipe_end::has_credit() noexcept
+{
+    const std::uint64_t hwm = out_->hwm.load(std::memory_order_relaxed);
+    if (written_ - seen_returned_ < hwm || hwm == 0)
+        return true;
+    seen_returned_ = out_->returned.load(std::memory_order_acquire);
+    return written_ - seen_returned_ < hwm;
+}
+
+inline error pipe_end::write(std::uint8_t flags, byte_span body) noexcept
+{
+    if (__builtin_expect(conflated_out_ && !(flags & frame_flag::command), 0))
+        return write_conflated(body);
+    const error e = out_->queue.write(flags, body);
+    if (!failed(e) && !(flags & (frame_flag::more | frame_flag::command))) {
+        ++written_;
+        ++unpublished_;
+    }
+    return e;
+}
+
+inline void pipe_end::publish() noexcept
+{
+    out_->queue.publish();
+    unpublished_ = 0;
+    if (__builtin_expect(conflated_out_ != nullptr, 0))
+        publish_conflated();
+    light_fence();
+    if (__builtin_expect(out_->reader_armed.load(std::memory_order_relaxed), 0))
+        wake_reader();
+}
+
+inline bool pipe_end::read(frame_view &out) noexcept
+{
+    if (__builtin_expect(!in_->queue.read(out), 0))
+        return conflated_in_ && read_conflated(out);
+    if (!(out.flags & (frame_flag::more | frame_flag::command)))
+        note_taken(1);
+    return true;
+}
+
+inline bool pipe_end::has_unpublished() const noexcept { return out_->queue.has_unpublished(); }
 
 } // namespace zlink
