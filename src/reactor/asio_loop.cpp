@@ -12,7 +12,7 @@ namespace zlink {
 
 namespace {
 
-constexpr int handlers_per_turn = 64; // then posted tasks get their chance
+constexpr int handlers_per_turn = 64;  // then posted tasks get their chance
 
 thread_local const asio_loop *this_threads_loop = nullptr;
 
@@ -52,9 +52,10 @@ struct awaited_task final : loop_task {
     bool is_done = false;
 };
 
-} // namespace
+}  // namespace
 
-// One timer in the heap of its loop. The function is kept apart, because it may destroy the timer while it runs.
+// One timer in the heap of its loop. The function is kept apart, because it may destroy the timer while it
+// runs.
 class asio_loop::heap_timer final : public timer {
 public:
     static constexpr std::size_t not_in_heap = static_cast<std::size_t>(-1);
@@ -97,7 +98,7 @@ struct asio_loop::alarm_handler {
     void operator()(const boost::system::error_code &) const noexcept {
         self->begin_handler();
         if (generation != self->alarm_generation_)
-            return; // replaced by an earlier alarm
+            return;  // replaced by an earlier alarm
         self->is_alarm_set_ = false;
         self->run_due_timers();
     }
@@ -174,7 +175,7 @@ void asio_loop::run_until_nothing_is_left() noexcept {
 // Runs what Asio has ready, up to a limit.
 bool asio_loop::run_ready() noexcept {
     try {
-        context_.restart(); // a stop() was a wake-up, perhaps a late one
+        context_.restart();  // a stop() was a wake-up, perhaps a late one
         int count = 0;
         while (count < handlers_per_turn && context_.poll_one())
             ++count;
@@ -213,7 +214,8 @@ void asio_loop::run_due_timers() noexcept {
     is_time_known_ = false;
     const time_point due = now();
     // No more than there are now: a function that restarts its timer at once must not hold the loop.
-    for (std::size_t left = timers_.size(); left && !timers_.empty() && timers_.front()->when <= due; --left) {
+    for (std::size_t left = timers_.size(); left && !timers_.empty() && timers_.front()->when <= due;
+         --left) {
         heap_timer &t = *timers_.front();
         remove(t);
         auto function = t.function;
@@ -226,7 +228,8 @@ void asio_loop::run_due_timers() noexcept {
     set_alarm();
 }
 
-// The alarm may go off too early, after a timer was cancelled or put off; it is moved only to an earlier time.
+// The alarm may go off too early, after a timer was cancelled or put off; it is moved only to an earlier
+// time.
 void asio_loop::set_alarm() noexcept {
     if (timers_.empty() || (is_alarm_set_ && alarm_at_ <= timers_.front()->when))
         return;
@@ -237,12 +240,12 @@ void asio_loop::set_alarm() noexcept {
         alarm_.expires_at(alarm_at_);
         alarm_.async_wait(alarm_handler{this, alarm_generation_});
     } catch (const std::exception &) {
-        is_alarm_set_ = false; // tried again with the next timer
+        is_alarm_set_ = false;  // tried again with the next timer
     }
 }
 
 void asio_loop::insert(heap_timer &t) noexcept {
-    timers_.push_back(&t); // has room: see the timer's constructor
+    timers_.push_back(&t);  // has room: see the timer's constructor
     place(t, timers_.size() - 1);
     sift_up(t.index);
     set_alarm();
@@ -295,4 +298,4 @@ void asio_loop::sift_down(std::size_t index) noexcept {
     }
 }
 
-} // namespace zlink
+}  // namespace zlink

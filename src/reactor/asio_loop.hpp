@@ -1,9 +1,11 @@
-// A loop around a Boost.Asio io_context. Private to the rooms reactor and transport: everybody else sees `loop`.
+// A loop around a Boost.Asio io_context. Private to the rooms reactor and transport: everybody else sees
+// `loop`.
 //
-// Flow:     run() alternates between what Asio has ready and what was posted until there is nothing; raises `asleep`, fences
-//           once, runs the tasks that asked to look again, looks at the posted list once more, and only then blocks.
-// Waking:   whoever posts to a sleeping loop lowers `asleep` and interrupts the wait: one system call, no allocation, and
-//           only for the first to come.
+// Flow:     run() alternates between what Asio has ready and what was posted until there is nothing; raises
+//           `asleep`, fences once, runs the tasks that asked to look again, looks at the posted list once
+//           more, and only then blocks.
+// Waking:   whoever posts to a sleeping loop lowers `asleep` and interrupts the wait: one system call, no
+//           allocation, and only for the first to come.
 // Threads:  post(), post_and_wait(), add_load(), remove_load(): any. The rest: the thread inside run().
 #pragma once
 
@@ -102,10 +104,9 @@ private:
         void run() noexcept override { self.is_quitting_ = true; }
         asio_loop &self;
     };
-    using alarm_clock =
-        boost::asio::basic_waitable_timer<std::chrono::steady_clock,
-                                          boost::asio::wait_traits<std::chrono::steady_clock>,
-                                          boost::asio::io_context::executor_type>;
+    using alarm_clock = boost::asio::basic_waitable_timer<std::chrono::steady_clock,
+                                                          boost::asio::wait_traits<std::chrono::steady_clock>,
+                                                          boost::asio::io_context::executor_type>;
 
     void run_until_nothing_is_left() noexcept;
     void sleep() noexcept;
@@ -129,9 +130,9 @@ private:
     quit_task quit_task_{*this};
     mutable bool is_time_known_ = false;
     mutable time_point time_;
-    std::vector<heap_timer *> timers_; // a binary heap, the earliest in front; room for all that exist
-    std::size_t timer_count_ = 0;      // that exist, pending or not
-    std::array<handler_slot, 2> alarm_memory_; // a cancelled wait and the one after it
+    std::vector<heap_timer *> timers_;  // a binary heap, the earliest in front; room for all that exist
+    std::size_t timer_count_ = 0;       // that exist, pending or not
+    std::array<handler_slot, 2> alarm_memory_;  // a cancelled wait and the one after it
     std::uint64_t alarm_generation_ = 0;
     bool is_alarm_set_ = false;
     time_point alarm_at_;
@@ -141,4 +142,4 @@ private:
     alarm_clock alarm_;
 };
 
-} // namespace zlink
+}  // namespace zlink

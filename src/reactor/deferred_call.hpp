@@ -40,7 +40,8 @@ private:
             where.post(*this);
         }
         void run() noexcept override {
-            // Still counts as queued during the call, so that an owner that ends in it leaves this object to us.
+            // Still counts as queued during the call, so that an owner that ends in it leaves this object to
+            // us.
             if (std::exchange(is_wanted, false))
                 function();
             is_queued = false;
@@ -59,4 +60,4 @@ private:
     task *task_;
 };
 
-} // namespace zlink
+}  // namespace zlink

@@ -21,7 +21,8 @@ struct io_threads::threads {
         running.reserve(count);
         platform::signal_shield shield;
         for (std::size_t i = 0; i < count; ++i)
-            running.emplace_back([io = loops[i].get(), name = options.name_prefix + "ZMQbg/IO/" + std::to_string(i),
+            running.emplace_back([io = loops[i].get(),
+                                  name = options.name_prefix + "ZMQbg/IO/" + std::to_string(i),
                                   scheduling = options.scheduling] {
                 platform::name_this_thread(name.c_str());
                 (void)platform::schedule_this_thread(scheduling);
@@ -46,7 +47,8 @@ struct io_threads::threads {
 io_threads::io_threads(std::unique_ptr<threads> t) noexcept : threads_(std::move(t)) {}
 io_threads::~io_threads() = default;
 
-error io_threads::make(std::size_t count, const thread_options &options, std::unique_ptr<io_threads> &out) noexcept {
+error io_threads::make(std::size_t count, const thread_options &options,
+                       std::unique_ptr<io_threads> &out) noexcept {
     try {
         auto t = std::make_unique<threads>();
         t->start(count, options);
@@ -79,4 +81,4 @@ loop *io_threads::choose(std::uint64_t affinity) noexcept {
 void io_threads::add_load(loop &on) noexcept { static_cast<asio_loop &>(on).add_load(); }
 void io_threads::remove_load(loop &on) noexcept { static_cast<asio_loop &>(on).remove_load(); }
 
-} // namespace zlink
+}  // namespace zlink

@@ -14,26 +14,29 @@
 namespace zlink {
 
 struct thread_options {
-    std::string name_prefix; // before "ZMQbg/IO/<n>"
+    std::string name_prefix;  // before "ZMQbg/IO/<n>"
     platform::thread_scheduling scheduling;
 };
 
 class io_threads {
 public:
-    /// Starts `count` threads (at least one), with all signals blocked. All or nothing: too_many_files, no_memory, again
-    /// (no more threads). What the system refuses of the scheduling is left as it is.
-    static error make(std::size_t count, const thread_options &options, std::unique_ptr<io_threads> &out) noexcept;
+    /// Starts `count` threads (at least one), with all signals blocked. All or nothing: too_many_files,
+    /// no_memory, again (no more threads). What the system refuses of the scheduling is left as it is.
+    static error make(std::size_t count, const thread_options &options,
+                      std::unique_ptr<io_threads> &out) noexcept;
     /// Stops.
     ~io_threads();
     io_threads(const io_threads &) = delete;
     io_threads &operator=(const io_threads &) = delete;
 
-    /// Lets the threads run what has been posted, and joins them. Objects of the loops must be gone or go at once.
+    /// Lets the threads run what has been posted, and joins them. Objects of the loops must be gone or go at
+    /// once.
     void stop() noexcept;
 
     std::size_t size() const noexcept;
     loop &at(std::size_t index) noexcept;
-    /// The loop with the least load among those whose bit is set in `affinity` (0: all of them); null when there is none.
+    /// The loop with the least load among those whose bit is set in `affinity` (0: all of them); null when
+    /// there is none.
     loop *choose(std::uint64_t affinity) noexcept;
     /// Counts an object that lives on a loop, for choose().
     static void add_load(loop &on) noexcept;
@@ -45,4 +48,4 @@ private:
     std::unique_ptr<threads> threads_;
 };
 
-} // namespace zlink
+}  // namespace zlink

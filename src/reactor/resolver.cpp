@@ -30,7 +30,8 @@ public:
     explicit asio_resolver(asio_loop &io) : loop_(io), answer_(io, [this] { answer(); }) {}
     ~asio_resolver() override { cancel(); }
 
-    void resolve(const std::string &host, const std::string &service, bool allow_ipv6, handler done) noexcept override {
+    void resolve(const std::string &host, const std::string &service, bool allow_ipv6,
+                 handler done) noexcept override {
         cancel();
         done_ = std::move(done);
         try {
@@ -43,13 +44,14 @@ public:
                 ask(host, service, allow_ipv6);
         } catch (const std::bad_alloc &) {
             answer_later({}, error::no_memory);
-        } catch (const std::exception &) { // the background thread cannot be started
+        } catch (const std::exception &) {  // the background thread cannot be started
             answer_later({}, error::again);
         }
     }
 
 private:
-    using names = boost::asio::ip::basic_resolver<boost::asio::ip::tcp, boost::asio::io_context::executor_type>;
+    using names =
+        boost::asio::ip::basic_resolver<boost::asio::ip::tcp, boost::asio::io_context::executor_type>;
 
     void ask(const std::string &host, const std::string &service, bool allow_ipv6) {
         if (!names_)
@@ -78,7 +80,9 @@ private:
                 std::memcpy(&a.address, endpoint.data(), a.length);
                 found.push_back(a);
             }
-            const error failure = ec ? from_resolver(ec) : found.empty() ? error::host_unreachable : error::none;
+            const error failure = ec              ? from_resolver(ec)
+                                  : found.empty() ? error::host_unreachable
+                                                  : error::none;
             answer_later(std::move(found), failure);
         } catch (const std::bad_alloc &) {
             answer_later({}, error::no_memory);
@@ -116,7 +120,7 @@ private:
     error failure_ = error::none;
 };
 
-} // namespace
+}  // namespace
 
 bool parse_numeric_address(const std::string &host, const std::string &service, bool allow_ipv6,
                            resolved_address &out) noexcept {
@@ -141,4 +145,4 @@ std::unique_ptr<resolver> make_resolver(loop &io) noexcept {
     }
 }
 
-} // namespace zlink
+}  // namespace zlink

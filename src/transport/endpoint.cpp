@@ -9,7 +9,7 @@ namespace zlink {
 
 namespace {
 
-constexpr std::size_t max_host_size = 255; // RFC 1035 §2.3.4
+constexpr std::size_t max_host_size = 255;  // RFC 1035 §2.3.4
 
 bool is_letter_or_digit(char c) noexcept {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -63,7 +63,7 @@ bool parse_source(std::string_view text, tcp_local_address &out) {
     return true;
 }
 
-} // namespace
+}  // namespace
 
 error split_endpoint(std::string_view endpoint, std::string &scheme, std::string &address) {
     const auto mark = endpoint.find("://");
@@ -116,4 +116,4 @@ std::string print_tcp_endpoint(const sockaddr *address, socklen_t length) {
     return address->sa_family == AF_INET6 ? "tcp://[" + host + "]:" + port : "tcp://" + host + ":" + port;
 }
 
-} // namespace zlink
+}  // namespace zlink

@@ -1,8 +1,9 @@
 // The scheme ipc: local stream sockets, in the file system or under abstract names.
 //
-// Forms:    "/path" (up to 107 octets), "@name" (abstract), and for binding "*": a socket in a new directory of its own.
-// Files:    binding takes a path over from whoever had it, alive or not. Closing removes the file, unless somebody has taken
-//           it over since.
+// Forms:    "/path" (up to 107 octets), "@name" (abstract), and for binding "*": a socket in a new directory
+//           of its own.
+// Files:    binding takes a path over from whoever had it, alive or not. Closing removes the file, unless
+//           somebody has taken it over since.
 #include "transport/transport.hpp"
 
 #include <cstddef>
@@ -36,11 +37,13 @@ error parse(const std::string &text, local_address &out) noexcept {
     if (text[0] == '@')
         out.address.sun_path[0] = '\0';
     else
-        ++out.length; // the terminating zero
+        ++out.length;  // the terminating zero
     return error::none;
 }
 
-const sockaddr *as_sockaddr(const local_address &a) noexcept { return reinterpret_cast<const sockaddr *>(&a.address); }
+const sockaddr *as_sockaddr(const local_address &a) noexcept {
+    return reinterpret_cast<const sockaddr *>(&a.address);
+}
 
 // The file of a bound socket, and the directory made for it; removed with the object. Not by a child of fork.
 class socket_file {
@@ -50,7 +53,8 @@ public:
         if (generation_ != platform::fork_generation())
             return;
         struct stat now {};
-        if (!path_.empty() && ::stat(path_.c_str(), &now) == 0 && now.st_dev == device_ && now.st_ino == inode_)
+        if (!path_.empty() && ::stat(path_.c_str(), &now) == 0 && now.st_dev == device_ &&
+            now.st_ino == inode_)
             ::unlink(path_.c_str());
         if (!directory_.empty())
             ::rmdir(directory_.c_str());
@@ -86,7 +90,8 @@ private:
     ino_t inode_ = 0;
 };
 
-error make_ipc_stream(loop &io, owned_descriptor socket, const std::string &endpoint, std::unique_ptr<stream> &out) {
+error make_ipc_stream(loop &io, owned_descriptor socket, const std::string &endpoint,
+                      std::unique_ptr<stream> &out) {
     return socket_stream::make(io, std::move(socket), {endpoint, endpoint, {}}, out);
 }
 
@@ -109,7 +114,7 @@ public:
 
 private:
     socket_listener accepting_;
-    const std::unique_ptr<socket_file> file_; // goes before the socket is closed
+    const std::unique_ptr<socket_file> file_;  // goes before the socket is closed
 };
 
 // Connecting to a local socket succeeds or fails at once, so an attempt is one task.
@@ -131,7 +136,7 @@ private:
             return e;
         set_up_ipc_socket(socket.get(), options_);
         if (::connect(socket.get(), as_sockaddr(to_), to_.length) != 0)
-            return from_errno(errno); // again: the queue of the listener is full
+            return from_errno(errno);  // again: the queue of the listener is full
         try {
             return make_ipc_stream(loop_, std::move(socket), endpoint_, out);
         } catch (const std::bad_alloc &) {
@@ -155,7 +160,8 @@ private:
     dial_handler handler_;
 };
 
-error bind_and_listen(const std::string &path, const settings &options, socket_file &file, owned_descriptor &out) {
+error bind_and_listen(const std::string &path, const settings &options, socket_file &file,
+                      owned_descriptor &out) {
     local_address local;
     if (error e = parse(path, local); failed(e))
         return e;
@@ -202,7 +208,7 @@ public:
                         std::unique_ptr<listener> &out) const noexcept override {
         try {
             std::string path = address;
-            owned_descriptor socket; // closed after its file is gone
+            owned_descriptor socket;  // closed after its file is gone
             auto file = std::make_unique<socket_file>();
             if (options.use_fd >= 0) {
                 if (error e = adopt_socket(options.use_fd, socket); failed(e))
@@ -214,7 +220,8 @@ public:
                 if (error e = bind_and_listen(path, options, *file, socket); failed(e))
                     return e;
             }
-            out = std::make_unique<ipc_listener>(io, std::move(socket), "ipc://" + path, std::move(file), options);
+            out = std::make_unique<ipc_listener>(io, std::move(socket), "ipc://" + path, std::move(file),
+                                                 options);
             return error::none;
         } catch (const std::bad_alloc &) {
             return error::no_memory;
@@ -222,11 +229,11 @@ public:
     }
 };
 
-} // namespace
+}  // namespace
 
 const transport &ipc() noexcept {
     static const ipc_transport instance;
     return instance;
 }
 
-} // namespace zlink
+}  // namespace zlink

@@ -8,15 +8,16 @@ namespace zlink {
 
 namespace {
 
-// A descriptor that waited for room once stays registered for it, and with some families then wakes the loop whenever the
-// peer reads. After this many reads without a new wait it is registered afresh.
+// A descriptor that waited for room once stays registered for it, and with some families then wakes the loop
+// whenever the peer reads. After this many reads without a new wait it is registered afresh.
 constexpr int quiet_after = 16;
 
-} // namespace
+}  // namespace
 
 // Kept alive by pending handlers, which Asio runs even after the descriptor is closed.
 struct readiness::registration : std::enable_shared_from_this<registration> {
-    using asio_descriptor = boost::asio::posix::basic_stream_descriptor<boost::asio::io_context::executor_type>;
+    using asio_descriptor =
+        boost::asio::posix::basic_stream_descriptor<boost::asio::io_context::executor_type>;
 
     struct direction {
         bool is_pending = false;
@@ -30,7 +31,7 @@ struct readiness::registration : std::enable_shared_from_this<registration> {
         void operator()(const boost::system::error_code &) const noexcept {
             self->loop.begin_handler();
             if (!self->events || generation != self->generation)
-                return; // closed, or registered afresh
+                return;  // closed, or registered afresh
             side().is_pending = false;
             if (is_write)
                 self->events->on_writable();
@@ -42,7 +43,8 @@ struct readiness::registration : std::enable_shared_from_this<registration> {
         bool is_write;
     };
 
-    registration(asio_loop &io, readiness_events &owner) : loop(io), descriptor(io.context().get_executor()), events(&owner) {}
+    registration(asio_loop &io, readiness_events &owner)
+        : loop(io), descriptor(io.context().get_executor()), events(&owner) {}
 
     void wait(bool is_write) noexcept {
         direction &side = is_write ? write : read;
@@ -57,7 +59,7 @@ struct readiness::registration : std::enable_shared_from_this<registration> {
         boost::system::error_code ec;
         ++generation;
         const int fd = descriptor.release();
-        descriptor.assign(fd, ec); // fits where it was before
+        descriptor.assign(fd, ec);  // fits where it was before
         has_waited_writable = false;
     }
 
@@ -119,4 +121,4 @@ void readiness::wait_writable() noexcept {
     registration_->wait(true);
 }
 
-} // namespace zlink
+}  // namespace zlink

@@ -20,7 +20,8 @@ public:
 
 class readiness {
 public:
-    /// Registers a non-blocking descriptor. When that fails (no_memory, or what epoll_ctl(2) says) it stays the caller's.
+    /// Registers a non-blocking descriptor. When that fails (no_memory, or what epoll_ctl(2) says) it stays
+    /// the caller's.
     static error make(loop &io, int descriptor, readiness_events &events, readiness &out) noexcept;
 
     readiness() noexcept = default;
@@ -33,8 +34,8 @@ public:
     /// Ends the registration and gives the descriptor away. No callback comes afterwards.
     int release() noexcept;
 
-    /// Asks for one on_readable() as soon as a read would not block, or fails. Asking twice is asking once. Never calls back
-    /// from inside, and allocates nothing.
+    /// Asks for one on_readable() as soon as a read would not block, or fails. Asking twice is asking once.
+    /// Never calls back from inside, and allocates nothing.
     void wait_readable() noexcept;
     void wait_writable() noexcept;
 
@@ -47,4 +48,4 @@ private:
     std::shared_ptr<registration> registration_;
 };
 
-} // namespace zlink
+}  // namespace zlink

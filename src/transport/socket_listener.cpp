@@ -29,7 +29,7 @@ bool is_about_one_peer(int number) noexcept {
     }
 }
 
-} // namespace
+}  // namespace
 
 socket_listener::~socket_listener() {
     if (is_gone_)
@@ -90,7 +90,7 @@ bool socket_listener::accept_one() noexcept {
 bool socket_listener::report(std::unique_ptr<stream> accepted, error failure) noexcept {
     bool is_gone = false;
     is_gone_ = &is_gone;
-    accept_handler call = std::move(handler_); // lives through its own call
+    accept_handler call = std::move(handler_);  // lives through its own call
     call(std::move(accepted), failure);
     if (is_gone)
         return false;
@@ -107,4 +107,4 @@ void socket_listener::pause() noexcept {
         ready_.wait_readable();
 }
 
-} // namespace zlink
+}  // namespace zlink

@@ -7,7 +7,8 @@
 
 namespace zlink {
 
-/// Turns an accepted socket into a stream, or says why not: connection_refused when a filter keeps the peer out.
+/// Turns an accepted socket into a stream, or says why not: connection_refused when a filter keeps the peer
+/// out.
 using admission = std::function<error(owned_descriptor socket, const sockaddr *peer, socklen_t length,
                                       std::unique_ptr<stream> &out)>;
 
@@ -36,11 +37,11 @@ private:
     const admission admit_;
 
     // Loop thread only, once started
-    owned_descriptor socket_; // until it is registered
+    owned_descriptor socket_;  // until it is registered
     readiness ready_;
     accept_handler handler_;
     std::unique_ptr<timer> pause_;
-    bool *is_gone_ = nullptr; // set while the handler runs: it may destroy this object
+    bool *is_gone_ = nullptr;  // set while the handler runs: it may destroy this object
 };
 
-} // namespace zlink
+}  // namespace zlink

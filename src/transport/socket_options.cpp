@@ -31,7 +31,7 @@ bool have_equal_prefix(const std::uint8_t *a, const std::uint8_t *b, int bits) n
     return rest == 0 || ((a[octets] ^ b[octets]) >> (8 - rest)) == 0;
 }
 
-} // namespace
+}  // namespace
 
 owned_descriptor::~owned_descriptor() {
     if (descriptor_ >= 0)
@@ -75,7 +75,9 @@ error set_up_tcp_socket(int descriptor, int family, const settings &options) noe
     return error::none;
 }
 
-void set_up_ipc_socket(int descriptor, const settings &options) noexcept { set_up_buffers(descriptor, options); }
+void set_up_ipc_socket(int descriptor, const settings &options) noexcept {
+    set_up_buffers(descriptor, options);
+}
 
 void allow_address_reuse(int descriptor) noexcept { set_int(descriptor, SOL_SOCKET, SO_REUSEADDR, 1); }
 
@@ -134,4 +136,4 @@ bool is_ipc_peer_admitted(int descriptor, const settings &options) noexcept {
                        [&](unsigned gid) { return platform::is_in_group(peer.uid, peer.gid, gid); });
 }
 
-} // namespace zlink
+}  // namespace zlink

@@ -37,8 +37,8 @@ error open_socket(int family, owned_descriptor &out) noexcept;
 /// The same for a descriptor that the application made.
 error adopt_socket(int descriptor, owned_descriptor &out) noexcept;
 
-/// What must be set before bind, listen or connect: buffers, type of service, priority, busy polling, the device (whose
-/// refusal is the only one that is an error), IPv4 on IPv6 sockets.
+/// What must be set before bind, listen or connect: buffers, type of service, priority, busy polling, the
+/// device (whose refusal is the only one that is an error), IPv4 on IPv6 sockets.
 error set_up_tcp_socket(int descriptor, int family, const settings &options) noexcept;
 /// The buffers alone.
 void set_up_ipc_socket(int descriptor, const settings &options) noexcept;
@@ -51,7 +51,8 @@ error connect_result(int descriptor) noexcept;
 
 /// Whether the tcp filters let an address in: there are none, or one of them covers it.
 bool is_admitted(const sockaddr *peer, const std::vector<ipv4_or_6_filter> &filters) noexcept;
-/// Whether the filters of user, group and process let the peer of a local socket in: there are none, or one of them names it.
+/// Whether the filters of user, group and process let the peer of a local socket in: there are none, or one
+/// of them names it.
 bool is_ipc_peer_admitted(int descriptor, const settings &options) noexcept;
 
-} // namespace zlink
+}  // namespace zlink

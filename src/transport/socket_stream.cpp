@@ -17,9 +17,10 @@ msghdr header_of(std::span<const iovec> ranges) noexcept {
     return header;
 }
 
-} // namespace
+}  // namespace
 
-error socket_stream::make(loop &io, owned_descriptor socket, stream_names names, std::unique_ptr<stream> &out) noexcept {
+error socket_stream::make(loop &io, owned_descriptor socket, stream_names names,
+                          std::unique_ptr<stream> &out) noexcept {
     try {
         std::unique_ptr<socket_stream> s(new socket_stream(std::move(names)));
         if (error e = readiness::make(io, socket.get(), *s, s->ready_); failed(e))
@@ -59,4 +60,4 @@ io_result socket_stream::try_write(std::span<const iovec> ranges) noexcept {
     return {static_cast<std::size_t>(count), error::none};
 }
 
-} // namespace zlink
+}  // namespace zlink

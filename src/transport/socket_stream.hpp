@@ -14,12 +14,13 @@ struct stream_names {
     std::string peer_address;
 };
 
-/// try_read, try_write and descriptor touch nothing but the descriptor: any thread that keeps the stream from being
-/// destroyed meanwhile may call them, one at a time for each direction.
+/// try_read, try_write and descriptor touch nothing but the descriptor: any thread that keeps the stream from
+/// being destroyed meanwhile may call them, one at a time for each direction.
 class socket_stream final : public stream, private readiness_events {
 public:
     /// Takes the descriptor over in any case.
-    static error make(loop &io, owned_descriptor socket, stream_names names, std::unique_ptr<stream> &out) noexcept;
+    static error make(loop &io, owned_descriptor socket, stream_names names,
+                      std::unique_ptr<stream> &out) noexcept;
 
     void set_events(stream_events *events) noexcept override { events_ = events; }
     io_result try_read(std::span<const iovec> ranges) noexcept override;
@@ -41,4 +42,4 @@ private:
     readiness ready_;
 };
 
-} // namespace zlink
+}  // namespace zlink

@@ -1,6 +1,7 @@
 // The scheme tcp: addresses, dialing and listening.
 //
-// Dialing:  one attempt resolves anew, then tries the addresses in turn until one connects or connect_timeout_ms is over.
+// Dialing:  one attempt resolves anew, then tries the addresses in turn until one connects or
+//           connect_timeout_ms is over.
 #include "transport/transport.hpp"
 
 #include <cstring>
@@ -49,12 +50,13 @@ bool find_interface(const std::string &name, int family, resolved_address &out) 
     return is_found;
 }
 
-// Where to bind: an interface, a numeric address or any. Names are not resolved. no_device when there is no such interface.
+// Where to bind: an interface, a numeric address or any. Names are not resolved. no_device when there is no
+// such interface.
 error find_local(const tcp_local_address &wanted, bool is_v6, resolved_address &out) noexcept {
     const std::string host = wanted.host == "*" ? (is_v6 ? "::" : "0.0.0.0") : wanted.host;
-    const bool is_found = !host.empty() && ((is_v6 && find_interface(host, AF_INET6, out)) ||
-                                            find_interface(host, AF_INET, out) ||
-                                            parse_numeric_address(host, "0", is_v6, out));
+    const bool is_found =
+        !host.empty() && ((is_v6 && find_interface(host, AF_INET6, out)) ||
+                          find_interface(host, AF_INET, out) || parse_numeric_address(host, "0", is_v6, out));
     if (!is_found)
         return error::no_device;
     if (is_v6 && out.address.ss_family == AF_INET)
@@ -75,7 +77,8 @@ std::string local_endpoint_of(int socket) {
 error make_tcp_stream(loop &io, owned_descriptor socket, const sockaddr *peer, socklen_t length,
                       const settings &options, std::unique_ptr<stream> &out) {
     set_up_tcp_connection(socket.get(), options);
-    stream_names names{local_endpoint_of(socket.get()), print_tcp_endpoint(peer, length), print_host(peer, length)};
+    stream_names names{local_endpoint_of(socket.get()), print_tcp_endpoint(peer, length),
+                       print_host(peer, length)};
     return socket_stream::make(io, std::move(socket), std::move(names), out);
 }
 
@@ -161,7 +164,8 @@ private:
         if (here.length == there.length && std::memcmp(&here.address, &there.address, here.length) == 0)
             return error::connection_refused;
         try {
-            return make_tcp_stream(loop_, std::move(socket), as_sockaddr(there), there.length, options_, connected_);
+            return make_tcp_stream(loop_, std::move(socket), as_sockaddr(there), there.length, options_,
+                                   connected_);
         } catch (const std::bad_alloc &) {
             return error::no_memory;
         }
@@ -199,7 +203,8 @@ private:
     error failure_ = error::none;
 };
 
-error bind_and_listen(const tcp_local_address &where, bool is_v6, const settings &options, owned_descriptor &out) noexcept {
+error bind_and_listen(const tcp_local_address &where, bool is_v6, const settings &options,
+                      owned_descriptor &out) noexcept {
     resolved_address local;
     if (error e = find_local(where, is_v6, local); failed(e))
         return e;
@@ -209,7 +214,8 @@ error bind_and_listen(const tcp_local_address &where, bool is_v6, const settings
     if (error e = set_up_tcp_socket(socket.get(), local.address.ss_family, options); failed(e))
         return e;
     allow_address_reuse(socket.get());
-    if (::bind(socket.get(), as_sockaddr(local), local.length) != 0 || ::listen(socket.get(), options.backlog) != 0)
+    if (::bind(socket.get(), as_sockaddr(local), local.length) != 0 ||
+        ::listen(socket.get(), options.backlog) != 0)
         return from_errno(errno);
     out = std::move(socket);
     return error::none;
@@ -253,7 +259,7 @@ public:
             owned_descriptor socket;
             error e = options.use_fd >= 0 ? adopt_socket(options.use_fd, socket)
                                           : bind_and_listen(where, options.ipv6, options, socket);
-            if (to_errno(e) == EAFNOSUPPORT && options.ipv6) // a system without IPv6
+            if (to_errno(e) == EAFNOSUPPORT && options.ipv6)  // a system without IPv6
                 e = bind_and_listen(where, false, options, socket);
             if (failed(e))
                 return e;
@@ -267,7 +273,8 @@ public:
                     return error::connection_refused;
                 return make_tcp_stream(io, std::move(accepted), peer, length, *options, made);
             };
-            out = std::make_unique<socket_listener>(io, std::move(socket), std::move(endpoint), std::move(admit));
+            out = std::make_unique<socket_listener>(io, std::move(socket), std::move(endpoint),
+                                                    std::move(admit));
             return error::none;
         } catch (const std::bad_alloc &) {
             return error::no_memory;
@@ -275,11 +282,11 @@ public:
     }
 };
 
-} // namespace
+}  // namespace
 
 const transport &tcp() noexcept {
     static const tcp_transport instance;
     return instance;
 }
 
-} // namespace zlink
+}  // namespace zlink

@@ -9,4 +9,4 @@ const transport *find_transport(std::string_view scheme) noexcept {
     return nullptr;
 }
 
-} // namespace zlink
+}  // namespace zlink
