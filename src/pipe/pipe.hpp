@@ -106,8 +106,8 @@ class pipe_end : public std::enable_shared_from_this<pipe_end> {
         std::uint32_t fair_index = 0;
         std::uint32_t balance_index = 0;
         std::uint32_t fan_index = 0;
-        bool is_fan_match = false;
         bool is_attached = false;
+        bool is_ending = false; // the other end was closed: read what is left, write nothing more
         std::string routing_id; // how a ROUTER, REP or STREAM addresses this peer
         std::string endpoint;   // what the application bound or connected to
         std::uint64_t mark = 0;
