@@ -40,7 +40,7 @@ bool split_endpoint(const std::string &endpoint, std::string &scheme, std::strin
 
 bool is_text_option(int number) { return number == ZMQ_THREAD_NAME_PREFIX; }
 
-class context_impl final : public context, private endpoint_service, private session_count {
+class context_impl final : public context, private endpoint_service, private session_count, private io_supply {
   public:
     context_impl();
     ~context_impl() override;
@@ -63,6 +63,11 @@ class context_impl final : public context, private endpoint_service, private ses
     error make_monitor_socket(const std::string &endpoint, std::unique_ptr<socket> &out) override;
     void session_began() noexcept override;
     void session_ended() noexcept override;
+
+    loop *choose(std::uint64_t affinity) noexcept override { return threads_ ? threads_->choose(affinity) : nullptr; }
+    void add_load(loop &on) noexcept override { io_threads::add_load(on); }
+    void remove_load(loop &on) noexcept override { io_threads::remove_load(on); }
+    const transport *find(std::string_view scheme) noexcept override { return find_transport(scheme); }
 
     error start_threads(); // under the lock
     error set_number(int number, int value);
@@ -271,7 +276,7 @@ error context_impl::make_socket(int type, std::unique_ptr<socket> &out)
         return e;
     }
     auto network = std::make_shared<endpoints>(
-        *made, endpoints::environment{threads_.get(), knobs_, pool_, *random_, *this});
+        *made, endpoints::environment{*this, knobs_, pool_, *random_, *this});
     sockets_.emplace(made.get(), std::move(network));
     out = std::move(made);
     return error::none;

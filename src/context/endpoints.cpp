@@ -44,10 +44,10 @@ session_environment endpoints::environment_for(socket &self, const std::string &
 
 error endpoints::bind(socket &self, const std::string &scheme, const std::string &address, std::string &actual)
 {
-    const transport *kind = find_transport(scheme);
+    const transport *kind = environment_.io.find(scheme);
     if (!kind)
         return error::protocol_not_supported;
-    loop *io = environment_.threads ? environment_.threads->choose(self.options().affinity) : nullptr;
+    loop *io = environment_.io.choose(self.options().affinity);
     if (!io)
         return error::no_thread;
     std::unique_ptr<listener> listening;
@@ -70,12 +70,12 @@ error endpoints::bind(socket &self, const std::string &scheme, const std::string
 
 error endpoints::connect(socket &self, const std::string &scheme, const std::string &address, std::string &actual)
 {
-    const transport *kind = find_transport(scheme);
+    const transport *kind = environment_.io.find(scheme);
     if (!kind)
         return error::protocol_not_supported;
     if (const error e = kind->check_connect(address, self.options()); failed(e))
         return e;
-    loop *io = environment_.threads ? environment_.threads->choose(self.options().affinity) : nullptr;
+    loop *io = environment_.io.choose(self.options().affinity);
     if (!io)
         return error::no_thread;
     actual = scheme + "://" + address;
@@ -166,7 +166,7 @@ bool endpoints::add(const std::shared_ptr<session> &what)
         return false;
     sessions_.push_back(what);
     environment_.count.session_began();
-    io_threads::add_load(*what->environment().io);
+    environment_.io.add_load(*what->environment().io);
     return true;
 }
 
@@ -187,7 +187,7 @@ pipe_end_ptr endpoints::make_session_pipe(session &which) noexcept
 
 void endpoints::on_session_end(session &which) noexcept
 {
-    io_threads::remove_load(*which.environment().io);
+    environment_.io.remove_load(*which.environment().io);
     {
         std::lock_guard guard(mutex_);
         std::erase_if(sessions_, [&](const auto &held) { return held.get() == &which; });

@@ -7,10 +7,11 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/tuning.hpp"
-#include "reactor/io_threads.hpp"
+#include "reactor/loop.hpp"
 #include "session/acceptor.hpp"
 #include "session/session.hpp"
 #include "socket/socket.hpp"
@@ -25,10 +26,21 @@ class session_count {
     virtual void session_ended() noexcept = 0; // loop thread
 };
 
+/// Where connections may live and how they may reach the world: I/O threads and real transports, or the simulator's.
+class io_supply {
+  public:
+    virtual ~io_supply() = default;
+    /// The least loaded loop among those whose bit is set in `affinity` (0: all); null when there is none.
+    virtual loop *choose(std::uint64_t affinity) noexcept = 0;
+    virtual void add_load(loop &on) noexcept = 0;
+    virtual void remove_load(loop &on) noexcept = 0;
+    virtual const transport *find(std::string_view scheme) noexcept = 0;
+};
+
 class endpoints final : public session_host, public std::enable_shared_from_this<endpoints> {
   public:
     struct environment {
-        io_threads *threads; // null: only inproc
+        io_supply &io;
         const tuning &knobs;
         std::shared_ptr<chunk_pool> pool;
         random_source &random;
