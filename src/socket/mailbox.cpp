@@ -4,19 +4,27 @@ namespace zlink {
 
 bool mailbox::post(command what) noexcept
 {
-    std::lock_guard guard(mutex_);
-    if (is_closed_)
-        return false;
-    try {
-        commands_.push_back(std::move(what));
-    } catch (...) {
-        return false;  // the command is lost; armed pipes are looked at again whenever the socket is about to wait
+    const bool is_attach = what.kind == command_kind::attach;
+    {
+        std::lock_guard guard(mutex_);
+        if (is_closed_)
+            return false;
+        try {
+            commands_.push_back(std::move(what));
+        } catch (...) {
+            // The command is lost, but not the news: armed pipes are looked at again whenever the socket is about to
+            // wait, and a stop is remembered by the socket.
+            if (is_attach)
+                return false;
+        }
+        has_commands_.store(true, std::memory_order_release);
+        if ((is_waiting_ || always_signals_) && !is_signalled_ && wakeup_) {
+            is_signalled_ = true;
+            wakeup_->signal();
+        }
     }
-    has_commands_.store(true, std::memory_order_release);
-    if ((is_waiting_ || always_signals_) && !is_signalled_ && wakeup_) {
-        is_signalled_ = true;
-        wakeup_->signal();
-    }
+    if (is_attach && on_attach_)
+        on_attach_();
     return true;
 }
 
