@@ -103,6 +103,7 @@ class pipe_end : public std::enable_shared_from_this<pipe_end> {
 
     /// Bookkeeping of the end's owner; the pipe never looks at it.
     struct owner_slot {
+        std::uint32_t socket_index = 0;
         std::uint32_t fair_index = 0;
         std::uint32_t balance_index = 0;
         std::uint32_t fan_index = 0;

@@ -1,0 +1,3 @@
+#include "socket/monitor.hpp"
+#include "socket/socket.hpp"
+namespace zlink{ monitor::monitor() noexcept = default; monitor::~monitor()=default;}
