@@ -84,6 +84,7 @@ void mailbox::close() noexcept {
         dropped.swap(commands_);
         has_commands_.store(false, std::memory_order_release);
     }
+    // A pipe that nobody will take must say so to its other end.
     for (const command &what : dropped)
         if (what.kind == command_kind::attach)
             what.pipe->close();
