@@ -67,7 +67,7 @@ struct slot_allocator {
 
 class asio_loop final : public loop {
 public:
-    /// Throws std::system_error when descriptors run out, std::bad_alloc when memory does.
+    /// Throws boost::system::system_error when descriptors run out, std::bad_alloc when memory does.
     asio_loop();
     ~asio_loop() override;
 
