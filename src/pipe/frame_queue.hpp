@@ -52,10 +52,12 @@ class frame_queue {
     error write(std::uint8_t flags, byte_span body) noexcept;
     /// Writes one frame whose body stays in `owner`'s memory (a null owner: memory that lives for ever).
     error write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept;
-    /// Appends whole frames that already are in wire form inside `owner`: `messages` of them end in this range.
-    /// The range merges with the one before when it continues it. `starts_message` is false inside a message.
-    error append(block *owner, byte_span range, std::uint32_t messages, bool starts_message) noexcept;
-    /// Copies whole frames that already are in wire form: `messages` of them end in this range.
+    /// Appends whole frames that already are in wire form inside `owner`: `messages` of them end in this range, and when
+    /// it is not 0 the last frame is the end of one. The range merges with the one before when it continues it.
+    /// `starts_message` is false inside a message. `owner_size`: octets of `owner`, when it is more than the range.
+    error append(block *owner, byte_span range, std::uint32_t messages, bool starts_message,
+                 std::size_t owner_size = 0) noexcept;
+    /// Copies whole frames that already are in wire form: `messages` as for append().
     error write_wire(byte_span frames, std::uint32_t messages) noexcept;
     /// Makes everything written visible to the consumer.
     void publish() noexcept;
@@ -84,7 +86,7 @@ class frame_queue {
     /// ended since the last call: exact once everything gathered is released, never too many.
     std::uint32_t release(std::size_t octets) noexcept;
     /// After a broken write: drops the rest of a message of which some octets were released. Returns the messages that
-    /// ended and were not reported by release(), the cut one included.
+    /// ended and were not reported by release(), the cut one included. Does nothing when read() was called last.
     std::uint32_t drop_cut_message() noexcept;
 
   private:
@@ -130,9 +132,10 @@ class frame_queue {
     }
 
     // consumer
+    void begin_gathering() noexcept;
     bool see_more() noexcept;
     void step_to_next() noexcept;
-    void free_before_head() noexcept;
+    void mark_boundary() noexcept;
     bool read_lone_body(frame_view &out) noexcept;
 
     std::shared_ptr<chunk_pool> pool_;
@@ -164,12 +167,19 @@ class frame_queue {
     alignas(64) segment *head_;
     std::uint64_t head_octet_ = 0;
     std::uint64_t seen_ = 0; // committed of head_ as last loaded
-    segment *boundary_;      // the last segment at or before head_ that starts with a message
-    std::uint32_t reported_in_head_ = 0;
-    std::uint32_t reported_since_boundary_ = 0;
-    segment *gather_end_ = nullptr;
+    std::uint32_t reported_in_head_ = 0; // messages that end in head_ and were reported by release()
+    // The last place at or before head_octet_ known to be between messages: memory is kept from here on, and
+    // drop_cut_message() walks from here.
+    segment *boundary_;
+    std::uint64_t boundary_octet_ = 0;
+    std::uint32_t boundary_messages_ = 0;       // that end in boundary_ before boundary_octet_
+    std::uint32_t reported_since_boundary_ = 0; // by release()
+    // What gather() listed last.
+    segment *gather_end_ = nullptr; // the segment it stopped in
     std::uint64_t gather_end_committed_ = 0;
-    bool is_gathering_ = false; // keeps segments back to the last start of a message, for drop_cut_message()
+    std::size_t gather_left_ = 0; // octets not released
+    bool gather_ends_message_ = true;
+    bool is_gathering_ = false; // the last call was not read(): the counts above are kept
 };
 
 inline error frame_queue::write(std::uint8_t flags, byte_span body) noexcept
@@ -225,6 +235,7 @@ inline bool frame_queue::read(frame_view &out) noexcept
     out.owner_size = head_->owner_size;
     out.info = head_->info;
     out.lone_owner = nullptr;
+    is_gathering_ = false;
     head_octet_ += header + size;
     return true;
 }

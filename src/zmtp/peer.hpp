@@ -16,16 +16,14 @@
 #include "core/bytes.hpp"
 #include "core/peer_info.hpp"
 #include "core/settings.hpp"
+#include "zmtp/failure.hpp"
 #include "zmtp/heartbeat.hpp"
 #include "zmtp/mechanism.hpp"
 
 namespace zlink {
 
-/// ZMQ_PROTOCOL_ERROR_ numbers of zmq.h, for monitor events.
-using protocol_error = std::uint32_t;
-
 class peer {
-  public:
+public:
     /// `options` must outlive the peer. `is_server`: this side accepted the connection.
     peer(const settings &options, bool is_server);
     ~peer();
@@ -33,25 +31,25 @@ class peer {
     enum class event_kind { start, octets, command, time };
     struct event {
         event_kind kind;
-        byte_span bytes{};               // octets: what arrived; command: body of a command frame seen in traffic
-        heartbeat::time_point now{};     // time, and start
+        byte_span bytes{};  // octets: what arrived; command: body of a command frame seen in traffic
+        heartbeat::time_point now{};  // time, and start; elsewhere what note_traffic() said last counts
     };
 
     enum class action_kind {
-        wait,        // nothing (more) to do now: write output(), read on, come back at deadline()
-        established, // once: the handshake is over, info() is complete; the input behind `consumed` is traffic
-        subscribe,   // traffic: the peer subscribes to `topic`
-        cancel,      // traffic: the peer takes a subscription back
-        close,       // write output() as far as it goes at once, then close; `failure` and `may_retry` say why
+        wait,         // nothing (more) to do now: write output(), read on, come back at deadline()
+        established,  // once: the handshake is over, info() is complete; the input behind `consumed` is traffic
+        subscribe,    // traffic: the peer subscribes to `topic`
+        cancel,       // traffic: the peer takes a subscription back
+        close,  // write output() as far as it goes at once, then close; `failure` and `may_retry` say why
     };
-    enum class failure_kind { none, protocol, mechanism_mismatch, authentication, peer_error, peer_dead };
+    using failure_kind = zlink::failure_kind;
     struct action {
         action_kind kind = action_kind::wait;
-        std::size_t consumed = 0; // octets of event.bytes that were used up
-        byte_span topic{};        // subscribe, cancel: inside event.bytes
+        std::size_t consumed = 0;  // octets of event.bytes that were used up
+        byte_span topic{};         // subscribe, cancel: inside event.bytes
         failure_kind failure = failure_kind::none;
         protocol_error detail = 0;
-        bool may_retry = true; // false after ERROR: the same credentials will fail again (RFC 23)
+        bool may_retry = true;  // false after ERROR: the same credentials will fail again (RFC 23)
     };
 
     action resume(const event &what);
@@ -70,9 +68,9 @@ class peer {
     /// Appends a subscription in the form this peer understands.
     void encode_subscription(bool is_subscribe, byte_span topic, std::vector<std::uint8_t> &out) const;
 
-  private:
+private:
     struct state;
     std::unique_ptr<state> state_;
 };
 
-} // namespace zlink
+}  // namespace zlink
