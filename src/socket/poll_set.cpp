@@ -25,6 +25,8 @@ short from_system(short events) noexcept {
                               (events & ~(POLLIN | POLLOUT | POLLPRI) ? ZMQ_POLLERR : 0));
 }
 
+constexpr long longest_ms = 1L << 40;  // what goes beyond waits without end
+
 class one_wait {
 public:
     explicit one_wait(std::span<watched> items) noexcept : items_(items) {
@@ -38,7 +40,7 @@ public:
     error run(long timeout_ms, std::size_t &count) noexcept {
         time_point deadline = time_point::max();
         bool is_last_look = timeout_ms == 0;
-        bool has_deadline = timeout_ms <= 0;
+        bool has_deadline = timeout_ms <= 0 || timeout_ms > longest_ms;
         bool is_fresh = false;  // the descriptors were just looked at
         for (;;) {
             if (const error e = look(is_fresh, count); failed(e))
