@@ -23,9 +23,17 @@ class subscription_set {
     void for_each(const std::function<void(byte_span topic)> &visit) const;
     std::size_t size() const noexcept;
 
+    using topics = std::map<std::string, unsigned, std::less<>>;
+    /// Runs `f(const topics &)` under the lock.
+    template <typename F> void with_lock(F &&f) const
+    {
+        std::lock_guard guard(mutex_);
+        f(topics_);
+    }
+
   private:
     mutable std::mutex mutex_;
-    std::map<std::string, unsigned, std::less<>> topics_;
+    topics topics_;
 };
 
 } // namespace zlink

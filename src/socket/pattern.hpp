@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "core/error.hpp"
 #include "core/message.hpp"
@@ -27,7 +28,7 @@ struct outgoing {
 constexpr std::size_t reference_threshold = 8192;
 
 /// Writes one frame of the application's to a pipe: by reference when large and possible, else by copy.
-error write_frame(pipe_end &pipe, const outgoing &frame, std::uint8_t flags) noexcept;
+error write_frame(pipe_end &pipe, const outgoing &frame) noexcept;
 
 /// What a pattern may ask of the socket around it.
 class pattern_host {
@@ -80,6 +81,12 @@ class pattern {
         (void)number;
         (void)value;
         return error::none;
+    }
+    /// Whether a peer with this routing id is there, so that a connect under the same one must fail.
+    virtual bool knows_peer(std::string_view routing_id) const
+    {
+        (void)routing_id;
+        return false;
     }
     /// What zmq_getsockopt needs to know of a pattern:
     /// the number of topics subscribed (ZMQ_TOPICS_COUNT), -1 where the type has none.
