@@ -121,6 +121,7 @@ private:
 
     // Shared, atomic
     std::atomic<bool> asleep_{false};
+    std::atomic<std::uint32_t> posting_{0};  // threads inside post()
     std::atomic<std::uint32_t> load_{0};
     task_list posted_;
 

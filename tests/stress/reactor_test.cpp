@@ -301,6 +301,17 @@ TEST(io_threads, run_what_was_posted_before_they_stop) {
     EXPECT_GE(tasks[1].runs, 1);
 }
 
+TEST(io_threads, may_go_as_soon_as_the_last_task_has_run) {
+    for (int i = 0; i < 300; ++i) {
+        auto threads = started();
+        counting_task task;
+        std::thread poster([&, io = &threads->at(0)] { io->post(task); });
+        task.wait_for(1);
+        threads.reset();  // the poster may not have returned yet
+        poster.join();
+    }
+}
+
 TEST(io_threads, choose_the_least_loaded_that_is_allowed) {
     auto threads = started(3);
     EXPECT_EQ(threads->choose(0), &threads->at(0));

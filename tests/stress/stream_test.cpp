@@ -127,12 +127,12 @@ protected:
         std::promise<attempt> result;
         on_loop([&] {
             ASSERT_EQ(scheme().make_dialer(address, options_, io(), dialer_), error::none);
-            bool is_inside = true;
-            dialer_->dial([&](std::unique_ptr<stream> s, error e) {
-                EXPECT_FALSE(is_inside);
+            auto is_inside = std::make_shared<bool>(true);
+            dialer_->dial([&result, is_inside](std::unique_ptr<stream> s, error e) {
+                EXPECT_FALSE(*is_inside);
                 result.set_value({std::move(s), e});
             });
-            is_inside = false;
+            *is_inside = false;
         });
         return result.get_future().get();
     }
