@@ -57,15 +57,13 @@ void frame_queue::link_segment(segment *s, block *owner, std::size_t owner_size,
     s->committed.store(0, std::memory_order_relaxed);
     if (open_ == tail_) {
         // What was written to tail_ since the last publish stays hidden until publish_chain() commits it.
-        pending_tail_octets_ = open_octets_;
-        pending_tail_messages_ = open_messages_;
+        written_in_tail_ = written_;
     } else {
-        open_->committed.store(pack(open_octets_, open_messages_) | final_bit, std::memory_order_relaxed);
+        open_->committed.store(written_ | final_bit, std::memory_order_relaxed);
     }
     open_->next = s;
     open_ = s;
-    open_octets_ = 0;
-    open_messages_ = 0;
+    written_ = 0;
     is_copying_ = false;
 }
 
@@ -82,7 +80,6 @@ bool frame_queue::reserve_copy(std::size_t need) noexcept
         copy_chunk_ = fresh;
         copy_cursor_ = fresh->data();
         copy_end_ = fresh->data() + fresh->capacity;
-        ++copy_serial_;
         is_copying_ = false;
     }
     if (is_copying_)
@@ -124,8 +121,7 @@ error frame_queue::write_wire(byte_span frames, std::uint32_t messages) noexcept
         return error::no_memory;
     std::memcpy(copy_cursor_, frames.data(), frames.size());
     copy_cursor_ += frames.size();
-    open_octets_ += frames.size();
-    open_messages_ += messages;
+    written_ += messages * one_message + frames.size();
     in_message_ = ends_inside_message(frames, messages, in_message_);
     return error::none;
 }
@@ -144,11 +140,11 @@ error frame_queue::write_external(std::uint8_t flags, block_ref owner, byte_span
     }
     put_frame_header(copy_cursor_, body.size(), flags);
     copy_cursor_ += header;
-    open_octets_ += header;
+    written_ += header;
     const bool was_in_message = std::exchange(in_message_, true); // the body is not a place to start from
     link_segment(for_body, owner.detach(), body.size(), body.data());
     for_body->is_lone_body = true;
-    open_octets_ = body.size();
+    written_ = body.size();
     in_message_ = was_in_message;
     note_frame(flags);
     // The empty segment behind the body lets the body's memory go as soon as the body is used up.
@@ -162,7 +158,7 @@ error frame_queue::append(block *owner, byte_span range, std::uint32_t messages,
     if (range.empty())
         return error::none;
     const bool continues = owner && open_->owner == owner && !open_->is_lone_body && open_->info == info_ &&
-                           open_->base + open_octets_ == range.data() && open_messages_ + messages <= message_mask;
+                           open_->base + octets_of(written_) == range.data() && messages <= message_mask - messages_of(written_);
     if (!continues) {
         segment *s = make_segment();
         if (!s)
@@ -173,8 +169,7 @@ error frame_queue::append(block *owner, byte_span range, std::uint32_t messages,
         link_segment(s, owner, std::max(owner_size, range.size()), range.data());
     }
     is_copying_ = false;
-    open_octets_ += range.size();
-    open_messages_ += messages;
+    written_ += messages * one_message + range.size();
     in_message_ = ends_inside_message(range, messages, in_message_);
     return error::none;
 }
@@ -182,14 +177,14 @@ error frame_queue::append(block *owner, byte_span range, std::uint32_t messages,
 void frame_queue::publish_chain() noexcept
 {
     // Only the last store makes anything visible: until the old tail is final nobody follows its link.
-    open_->committed.store(pack(open_octets_, open_messages_), std::memory_order_relaxed);
+    open_->committed.store(written_, std::memory_order_relaxed);
     segment *old_tail = std::exchange(tail_, open_);
-    old_tail->committed.store(pack(pending_tail_octets_, pending_tail_messages_) | final_bit,
-                              std::memory_order_release);
+    old_tail->committed.store(written_in_tail_ | final_bit, std::memory_order_release);
 }
 
 void frame_queue::roll_back() noexcept
 {
+    const std::uint64_t published = tail_->committed.load(std::memory_order_relaxed);
     if (open_ != tail_) {
         for (segment *s = tail_->next; s;) {
             segment *next = s->next;
@@ -199,14 +194,13 @@ void frame_queue::roll_back() noexcept
         tail_->next = nullptr;
         open_ = tail_;
     }
-    open_octets_ = published_octets_;
-    open_messages_ = published_messages_;
-    in_message_ = published_in_message_;
-    if (copy_serial_ == published_serial_) {
-        copy_cursor_ = published_cursor_;
-        is_copying_ = published_copying_ && tail_->info == info_; // set_info() may have come between
-    } else {
-        is_copying_ = false;
+    written_ = published;
+    in_message_ = false;
+    // Behind the published octets of a segment in the current chunk there is nothing but what goes.
+    is_copying_ = false;
+    if (copy_chunk_ && tail_->owner == copy_chunk_) {
+        copy_cursor_ = copy_chunk_->data() + (tail_->base + octets_of(published) - copy_chunk_->data());
+        is_copying_ = tail_->info == info_; // set_info() may have come between
     }
 }
 
@@ -274,17 +268,14 @@ void frame_queue::mark_boundary() noexcept
     reported_since_boundary_ = 0;
 }
 
-bool frame_queue::read_lone_body(frame_view &out) noexcept
+bool frame_queue::read_lone_body(frame_view &out, std::uint8_t flags, std::uint64_t size) noexcept
 {
     step_to_next();
-    ZLINK_INVARIANT(head_->is_lone_body && octets_of(seen_) == out.size);
-    out.data = head_->base;
-    out.owner = head_->owner;
-    out.owner_size = head_->owner_size;
-    out.info = head_->info;
-    out.lone_owner = head_->owner ? &head_->owner : nullptr;
-    is_gathering_ = false;
-    head_octet_ = out.size;
+    ZLINK_INVARIANT(head_->is_lone_body && octets_of(seen_) == size);
+    head_octet_ = size;
+    out = {head_->base, size, flags, head_->owner, head_->owner_size, head_->info, nullptr};
+    if (head_->owner)
+        out.lone_owner = &head_->owner;
     return true;
 }
 
