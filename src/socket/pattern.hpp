@@ -86,9 +86,8 @@ class pattern {
     /// (ZMQ_SUBSCRIBE, ZMQ_UNSUBSCRIBE) with `value`.
     virtual error apply_option(int number, byte_span value)
     {
-        (void)number;
         (void)value;
-        return error::none;
+        return number == ZMQ_SUBSCRIBE || number == ZMQ_UNSUBSCRIBE ? error::invalid : error::none;
     }
     /// Whether a peer with this routing id is there, so that a connect under the same one must fail.
     virtual bool knows_peer(std::string_view routing_id) const
