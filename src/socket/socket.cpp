@@ -107,12 +107,14 @@ socket::~socket() { close(); }
 error socket::send(byte_span body, int flags) noexcept {
     outgoing frame;
     frame.body = body;
+    frame.more = flags & ZMQ_SNDMORE;
     return send_frame(frame, flags);
 }
 
 error socket::send_constant(byte_span body, int flags) noexcept {
     outgoing frame;
     frame.body = body;
+    frame.more = flags & ZMQ_SNDMORE;
     frame.is_constant = true;
     return send_frame(frame, flags);
 }
@@ -122,6 +124,7 @@ error socket::send(message &what, int flags) noexcept {
         return error::fault;
     outgoing frame;
     frame.body = what.body();
+    frame.more = flags & ZMQ_SNDMORE;
     frame.owner = what.owner();
     frame.is_constant = what.is_constant();
     if (const error e = send_frame(frame, flags); failed(e))
@@ -165,11 +168,9 @@ inline error socket::enter() noexcept {
 error socket::send_frame(const outgoing &frame, int flags) noexcept {
     if (const error e = enter(); failed(e))
         return e;
-    outgoing whole = frame;
-    whole.more = flags & ZMQ_SNDMORE;
     try {
-        const error e = pattern_->send(whole);
-        return __builtin_expect(e != error::again, 1) ? e : retry_send(whole, flags);
+        const error e = pattern_->send(frame);
+        return __builtin_expect(e != error::again, 1) ? e : retry_send(frame, flags);
     } catch (...) {
         return error::no_memory;
     }
