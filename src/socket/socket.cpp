@@ -127,6 +127,7 @@ error socket::send(message &what, int flags) noexcept {
     frame.more = flags & ZMQ_SNDMORE;
     frame.owner = what.owner();
     frame.is_constant = what.is_constant();
+    frame.is_lent = what.is_lent();
     if (const error e = send_frame(frame, flags); failed(e))
         return e;
     (void)what.close();
