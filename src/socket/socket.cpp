@@ -466,7 +466,8 @@ error socket::export_descriptor(int &descriptor) {
     is_exported_ = true;
     mailbox_->keep_signalling();
     // What is there already gets no call from a pipe: an empty command raises the level.
-    if (arm(ZMQ_POLLIN) | arm(ZMQ_POLLOUT))
+    (void)arm(ZMQ_POLLOUT);
+    if (arm(ZMQ_POLLIN))
         (void)mailbox_->post({mailbox::command_kind::readable, nullptr});
     return error::none;
 }
