@@ -249,8 +249,8 @@ ZMQ_EXPORT int zmq_msg_init_size(zmq_msg_t *msg, size_t size);
 
 /* Prepares a message around memory of the caller's, which is not copied.
  *
- * data, size  size in bytes; owned by the message once the call succeeds, and untouched by the caller until ffn
- *             has run.
+ * data, size  size in bytes; owned by the message once the call succeeds, and untouched by the caller
+ *             until ffn has run.
  * ffn, hint   called as ffn(data, hint) when the last user of the memory is done, perhaps on an I/O thread.
  *             NULL: the memory is constant and outlives every message that refers to it.
  * errors      ENOMEM; data stays the caller's and ffn is not called. */
@@ -306,8 +306,8 @@ ZMQ_EXPORT int zmq_msg_more(const zmq_msg_t *msg);
 
 /* Reads an integer property.
  *
- * property   ZMQ_MORE (0 or 1), ZMQ_SHARED (1 when the content may be shared), ZMQ_SRCFD (the descriptor it came
- *            from, -1 when there is none; deprecated).
+ * property   ZMQ_MORE (0 or 1), ZMQ_SHARED (1 when the content may be shared), ZMQ_SRCFD (the
+ *            descriptor it came from, -1 when there is none; deprecated).
  * returns    the value, -1 on failure.
  * errors     EINVAL (unknown property). */
 ZMQ_EXPORT int zmq_msg_get(const zmq_msg_t *msg, int property);
@@ -422,7 +422,7 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 #define ZMQ_GSSAPI_SERVICE_PRINCIPAL_NAMETYPE 91
 #define ZMQ_BINDTODEVICE                      92
 
-/* TLS, for tls:// and wss://. zlink's own, in a range that libzmq does not use. Files are PEM, named by path. */
+/* TLS, for tls:// and wss://: zlink's own, in a range that libzmq does not use. Files are PEM, by path. */
 #define ZMQ_TLS_CERT                0x5A00 /* string: file of the certificate and its chain */
 #define ZMQ_TLS_KEY                 0x5A01 /* string: file of the private key */
 #define ZMQ_TLS_CA                  0x5A02 /* string: file of the authorities to trust */
@@ -468,7 +468,8 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
  * ctx        must outlive the socket.
  * type       ZMQ_PAIR to ZMQ_STREAM.
  * returns    a socket that zmq_close releases, or NULL.
- * errors     EINVAL (unknown type), EFAULT (not a context), EMFILE (ZMQ_MAX_SOCKETS reached), ETERM. */
+ * errors     EINVAL (unknown type, or one not built), EFAULT (not a context), EMFILE (ZMQ_MAX_SOCKETS
+ *            reached), ETERM. */
 ZMQ_EXPORT void *zmq_socket(void *ctx, int type);
 
 /* Closes a socket. Queued messages are sent in the background for at most ZMQ_LINGER milliseconds.
@@ -496,15 +497,17 @@ ZMQ_EXPORT int zmq_getsockopt(void *s, int option, void *optval, size_t *optvall
 
 /* Listens on an endpoint and accepts connections in the background.
  *
- * addr       tcp://ADDRESS:PORT, ipc://PATH, inproc://NAME, tls://, ws:// and wss:// likewise. ADDRESS may be *
- *            or an interface; PORT may be * for any: ZMQ_LAST_ENDPOINT tells which.
+ * addr       tcp://ADDRESS:PORT, ipc://PATH, inproc://NAME, tls://, ws:// and wss:// likewise. ADDRESS
+ *            may be * or an interface; PORT may be * for any: ZMQ_LAST_ENDPOINT tells which. zmq_has
+ *            knows what is built.
  * errors     EINVAL, EPROTONOSUPPORT, ENOCOMPATPROTO, EADDRINUSE, EADDRNOTAVAIL, ENODEV, ETERM, ENOTSOCK,
  *            EMTHREAD. */
 ZMQ_EXPORT int zmq_bind(void *s, const char *addr);
 
 /* Connects to an endpoint in the background, again and again until it is there, and again when it breaks.
  *
- * addr       as zmq_bind, with a host name and no wild cards. tcp://SOURCE:PORT;HOST:PORT chooses the local end.
+ * addr       as zmq_bind, with a host name and no wild cards. tcp://SOURCE:PORT;HOST:PORT chooses the
+ *            local end.
  * errors     EINVAL, EPROTONOSUPPORT, ENOCOMPATPROTO, ETERM, ENOTSOCK, EMTHREAD.
  * blocks     never: success does not mean that a peer is there. */
 ZMQ_EXPORT int zmq_connect(void *s, const char *addr);
@@ -526,9 +529,11 @@ ZMQ_EXPORT int zmq_disconnect(void *s, const char *addr);
  * buf, len   copied before the call returns; len in bytes, 0 allowed.
  * flags      ZMQ_DONTWAIT: fail instead of waiting. ZMQ_SNDMORE: more parts follow.
  * returns    len on success, -1 with errno on failure; on failure nothing is queued.
- * errors     EAGAIN (would wait, or ZMQ_SNDTIMEO ms passed), ENOTSUP (this type cannot send), EINVAL, EFSM (not
- *            its turn to send), EHOSTUNREACH (ZMQ_ROUTER_MANDATORY and no such peer), ETERM, EINTR, ENOTSOCK.
- * blocks     until a peer has room below its high-water mark, unless ZMQ_DONTWAIT; types that drop never wait.
+ * errors     EAGAIN (would wait, or ZMQ_SNDTIMEO ms passed), ENOTSUP (this type cannot send), EINVAL,
+ *            EFSM (not its turn to send), EHOSTUNREACH (ZMQ_ROUTER_MANDATORY and no such peer), ETERM,
+ *            EINTR, ENOTSOCK.
+ * blocks     until a peer has room below its high-water mark, unless ZMQ_DONTWAIT; types that drop
+ *            never wait.
  * threads    one thread at a time per socket; a full fence is needed to migrate.
  * note       success means queued, not delivered. */
 ZMQ_EXPORT int zmq_send(void *s, const void *buf, size_t len, int flags);
@@ -680,8 +685,8 @@ ZMQ_EXPORT int zmq_poller_remove(void *poller, void *socket);
  *
  * event      written on success.
  * timeout    ms; 0 returns at once, -1 waits without end.
- * errors     EAGAIN (the time is up), EFAULT (bad poller, or it is empty and the wait is endless), ETERM, EINTR,
- *            ENOMEM.
+ * errors     EAGAIN (the time is up), EFAULT (bad poller, or it is empty and the wait is endless),
+ *            ETERM, EINTR, ENOMEM.
  * blocks     as timeout says. */
 ZMQ_EXPORT int zmq_poller_wait(void *poller, zmq_poller_event_t *event, long timeout);
 
@@ -729,9 +734,9 @@ ZMQ_EXPORT int zmq_proxy(void *frontend, void *backend, void *capture);
 
 /* zmq_proxy with a handle on it.
  *
- * control    receives the one-part commands PAUSE, RESUME, TERMINATE and STATISTICS; the last is answered with
- *            eight uint64: messages and bytes received and sent, frontend first. A REP socket is answered always.
- *            NULL for none.
+ * control    receives the one-part commands PAUSE, RESUME, TERMINATE and STATISTICS; the last is
+ *            answered with eight uint64: messages and bytes received and sent, frontend first. A REP
+ *            socket is answered always. NULL for none.
  * returns    0 after TERMINATE, -1 otherwise.
  * errors, blocks, threads   as zmq_proxy. */
 ZMQ_EXPORT int zmq_proxy_steerable(void *frontend, void *backend, void *capture, void *control);
@@ -911,7 +916,7 @@ ZMQ_EXPORT int zmq_recviov(void *s, struct iovec *iov, size_t *count, int flags)
 
 #ifdef ZMQ_DEBUG_COUNTERS
 
-/* Counters of the write path, for the whole process. Only a library built with ZMQ_DEBUG_COUNTERS has them. */
+/* Counters of the write path, for the whole process. Only a build with ZMQ_DEBUG_COUNTERS has them. */
 ZMQ_EXPORT size_t zmq_debug_get_zerocopy_count(void);       /* bodies sent from the message's own memory */
 ZMQ_EXPORT size_t zmq_debug_get_fallback_count(void);       /* frames copied: small ones and handshakes */
 ZMQ_EXPORT size_t zmq_debug_get_bytes_copied(void);         /* bytes of those */
@@ -923,8 +928,8 @@ ZMQ_EXPORT void zmq_debug_reset_counters(void);
 
 /* ---- Draft constants ----------------------------------------------------------------------------------- */
 
-/* Numbers that libzmq calls drafts, kept for source compatibility. Whether an option is implemented is told by
- * zmq_setsockopt: EINVAL means no. */
+/* Numbers that libzmq calls drafts, kept for source compatibility. zmq_setsockopt answers EINVAL for options
+ * that are not built. */
 #ifdef ZMQ_BUILD_DRAFT_API
 
 #define ZMQ_SERVER  12

@@ -1,0 +1,72 @@
+# The commands of a developer's day. `make demo` and `make test` are the two to begin with.
+
+JOBS     ?= $(shell nproc)
+PYTHON   := /usr/bin/python3
+FORMAT   := clang-format-14
+PACKAGES := libboost1.81-dev libgtest-dev libbenchmark-dev cmake ninja-build g++ ccache clang-format-14 python3 \
+            python3-zmq python3-pytest python3-tornado libzmq5 pkg-config libssl-dev libsodium-dev strace valgrind \
+            binutils make
+
+# Programs with ThreadSanitizer need addresses that are not randomised too widely, where that may be asked for.
+FIXED_ADDRESSES := $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
+
+.PHONY: help deps build test test-release test-asan test-tsan demo bench clean format check-format
+
+help:
+	@echo 'make deps          install the Debian packages that are missing'
+	@echo 'make build         build/release/lib/libzmq.so.5 and libzmq.a'
+	@echo 'make test          formatting, and all tests: plain, ASan+UBSan, TSan'
+	@echo 'make test-release  one of those three; also test-asan, test-tsan'
+	@echo 'make demo          a program written for libzmq, on libzmq and on zlink'
+	@echo 'make bench         zlink and libzmq side by side'
+	@echo 'make format        format the sources; check-format only looks'
+	@echo 'make clean         remove build/'
+
+deps:
+	@missing=$$(for p in $(PACKAGES); do \
+	    dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done); \
+	if [ -n "$$missing" ]; then \
+	    if [ "$$(id -u)" = 0 ]; then root=; else root=sudo; fi; \
+	    $$root apt-get update && \
+	    $$root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $$missing; \
+	fi
+
+build: deps
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS)
+
+test: deps check-format
+	$(MAKE) test-release
+	$(MAKE) test-asan
+	$(MAKE) test-tsan
+
+test-release: build
+	ctest --preset release
+
+test-asan: deps
+	cmake --preset asan
+	cmake --build --preset asan -j $(JOBS)
+	ctest --preset asan
+
+test-tsan: deps
+	cmake --preset tsan
+	cmake --build --preset tsan -j $(JOBS)
+	$(FIXED_ADDRESSES) ctest --preset tsan
+
+demo: build
+	$(PYTHON) demo/run.py
+
+bench: build
+	benchwithzmq/run_benchmarks.sh
+
+SOURCES = $(shell find include src tests benchwithzmq tools demo \
+            \( -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name '*.c' \) 2>/dev/null)
+
+format: deps
+	$(FORMAT) -i $(SOURCES)
+
+check-format: deps
+	$(FORMAT) --dry-run -Werror $(SOURCES)
+
+clean:
+	rm -rf build

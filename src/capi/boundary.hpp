@@ -1,0 +1,43 @@
+// The edge between errors as values and errno: nothing else writes errno, and no exception passes it.
+#pragma once
+
+#include <new>
+#include <system_error>
+#include <type_traits>
+
+#include "core/error.hpp"
+
+namespace zlink::capi {
+
+/// Sets errno and gives what a C function of this result type returns on failure: -1, or a null pointer.
+template <typename Result = int>
+Result fail(error e) noexcept {
+    errno = to_errno(e);
+    if constexpr (std::is_pointer_v<Result>)
+        return nullptr;
+    else
+        return static_cast<Result>(-1);
+}
+
+/// 0, or -1 with errno.
+inline int answer(error e) noexcept { return failed(e) ? fail(e) : 0; }
+
+/// Runs the body of a C function. An exception becomes a failure: ENOMEM when memory is short, the system's number when
+/// it carries one (a thread that cannot be made: EAGAIN), EFAULT otherwise.
+template <typename Body>
+auto guarded(Body &&body) noexcept -> std::invoke_result_t<Body> {
+    using result = std::invoke_result_t<Body>;
+    try {
+        return body();
+    } catch (const std::bad_alloc &) {
+        return fail<result>(error::no_memory);
+    } catch (const std::system_error &e) {
+        const auto &category = e.code().category();
+        const bool is_errno = category == std::generic_category() || category == std::system_category();
+        return fail<result>(is_errno && e.code() ? from_errno(e.code().value()) : error::fault);
+    } catch (...) {
+        return fail<result>(error::fault);
+    }
+}
+
+}  // namespace zlink::capi

@@ -1,0 +1,198 @@
+// The functions that need neither a context nor a socket: versions, errors, Z85, counters, stopwatch, threads.
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include "capi/boundary.hpp"
+#include "core/platform.hpp"
+#include "core/z85.hpp"
+#include "zmq.h"
+
+using namespace zlink;
+using namespace zlink::capi;
+
+// ---- Versions, errors, capabilities ------------------------------------------------------------------------
+
+namespace {
+
+void put(int *where, int value) noexcept {
+    if (where)
+        *where = value;
+}
+
+struct capability {
+    std::string_view name;
+    bool is_built;
+};
+
+#ifdef ZLINK_WITH_TLS
+constexpr bool tls_is_built = true;
+#else
+constexpr bool tls_is_built = false;
+#endif
+#ifdef ZLINK_WITH_CURVE
+constexpr bool curve_is_built = true;
+#else
+constexpr bool curve_is_built = false;
+#endif
+constexpr bool websocket_is_built = false;
+
+// Both spellings of the WebSocket ones: libzmq asks for capitals.
+constexpr capability capabilities[] = {
+    {"tcp", true},
+    {"ipc", true},
+    {"inproc", true},
+    {"tls", tls_is_built},
+    {"ws", websocket_is_built},
+    {"WS", websocket_is_built},
+    {"wss", websocket_is_built &&tls_is_built},
+    {"WSS", websocket_is_built &&tls_is_built},
+    {"curve", curve_is_built},
+    {"draft", false},
+};
+
+}  // namespace
+
+int zmq_errno(void) { return errno; }
+
+const char *zmq_strerror(int errnum) { return describe(errnum); }
+
+void zmq_version(int *major, int *minor, int *patch) {
+    put(major, ZMQ_VERSION_MAJOR);
+    put(minor, ZMQ_VERSION_MINOR);
+    put(patch, ZMQ_VERSION_PATCH);
+}
+
+void zlink_version(int *major, int *minor, int *patch) {
+    put(major, ZLINK_VERSION_MAJOR);
+    put(minor, ZLINK_VERSION_MINOR);
+    put(patch, ZLINK_VERSION_PATCH);
+}
+
+int zmq_has(const char *name) {
+    if (!name)
+        return 0;
+    for (const capability &each : capabilities)
+        if (each.name == name)
+            return each.is_built;
+    return 0;
+}
+
+// ---- Keys and Z85 ------------------------------------------------------------------------------------------
+
+char *zmq_z85_encode(char *dest, const uint8_t *data, size_t size) {
+    if (!dest || (!data && size > 0))
+        return fail<char *>(error::fault);
+    if (!z85_encode({data, size}, dest))
+        return fail<char *>(error::invalid);
+    dest[z85_text_size(size)] = '\0';
+    return dest;
+}
+
+uint8_t *zmq_z85_decode(uint8_t *dest, const char *string) {
+    if (!dest || !string)
+        return fail<uint8_t *>(error::fault);
+    const std::string_view text = string;
+    if (text.empty() || !z85_decode(text, dest))
+        return fail<uint8_t *>(error::invalid);
+    return dest;
+}
+
+int zmq_curve_keypair(char *, char *) { return fail(error::not_supported); }
+
+int zmq_curve_public(char *, const char *) { return fail(error::not_supported); }
+
+// ---- Atomic counters ---------------------------------------------------------------------------------------
+
+namespace {
+
+using counter_value = std::atomic<int>;
+
+counter_value *as_counter(void *counter) noexcept {
+    return counter ? static_cast<counter_value *>(counter) : fail<counter_value *>(error::fault);
+}
+
+}  // namespace
+
+void *zmq_atomic_counter_new(void) {
+    auto *counter = new (std::nothrow) counter_value(0);
+    return counter ? counter : fail<void *>(error::no_memory);
+}
+
+void zmq_atomic_counter_set(void *counter, int value) {
+    if (counter_value *c = as_counter(counter))
+        *c = value;
+}
+
+int zmq_atomic_counter_inc(void *counter) {
+    counter_value *c = as_counter(counter);
+    return c ? c->fetch_add(1) : -1;
+}
+
+int zmq_atomic_counter_dec(void *counter) {
+    counter_value *c = as_counter(counter);
+    return c ? c->fetch_sub(1) != 1 : -1;
+}
+
+int zmq_atomic_counter_value(void *counter) {
+    counter_value *c = as_counter(counter);
+    return c ? c->load() : -1;
+}
+
+void zmq_atomic_counter_destroy(void **counter_p) {
+    if (!counter_p)
+        return;
+    delete static_cast<counter_value *>(*counter_p);
+    *counter_p = nullptr;
+}
+
+// ---- Stopwatch and sleep -----------------------------------------------------------------------------------
+
+void *zmq_stopwatch_start(void) {
+    auto *start = new (std::nothrow) time_point(platform::steady_clock().now());
+    return start ? start : fail<void *>(error::no_memory);
+}
+
+unsigned long zmq_stopwatch_intermediate(void *watch) {
+    if (!watch) {
+        (void)fail(error::fault);
+        return 0;
+    }
+    const duration passed = platform::steady_clock().now() - *static_cast<time_point *>(watch);
+    return static_cast<unsigned long>(std::chrono::duration_cast<std::chrono::microseconds>(passed).count());
+}
+
+unsigned long zmq_stopwatch_stop(void *watch) {
+    const unsigned long passed = zmq_stopwatch_intermediate(watch);
+    delete static_cast<time_point *>(watch);
+    return passed;
+}
+
+void zmq_sleep(int seconds) { std::this_thread::sleep_for(std::chrono::seconds(seconds)); }
+
+// ---- Threads -----------------------------------------------------------------------------------------------
+
+void *zmq_threadstart(zmq_thread_fn *func, void *arg) {
+    if (!func)
+        return fail<void *>(error::fault);
+    return guarded([&]() -> void * {
+        // As libzmq has it: signals go to the application's own threads.
+        const platform::signal_shield shield;
+        return new std::thread([func, arg] {
+            platform::name_this_thread("ZMQapp");
+            func(arg);
+        });
+    });
+}
+
+void zmq_threadclose(void *thread) {
+    auto *t = static_cast<std::thread *>(thread);
+    if (!t)
+        return;
+    // Closed by the thread itself: there is nobody to wait for.
+    if (t->get_id() == std::this_thread::get_id())
+        t->detach();
+    else
+        t->join();
+    delete t;
+}

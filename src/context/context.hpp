@@ -1,0 +1,42 @@
+// The composition root: I/O threads, limits, the sockets that live in it, inproc names, and an end that never hangs by
+// itself.
+//
+// Threads:  all functions from any thread, except that a socket's functions belong to its own.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/error.hpp"
+#include "core/waiter.hpp"
+#include "socket/socket.hpp"
+
+namespace zlink {
+
+class context {
+  public:
+    /// Throws bad_alloc.
+    static std::unique_ptr<context> make();
+    virtual ~context() = default;
+
+    /// ZMQ_IO_THREADS and so on; invalid for an unknown option or a value out of range.
+    virtual error set_option(int number, const void *value, std::size_t size) = 0;
+    virtual error get_option(int number, void *value, std::size_t *size) = 0;
+
+    /// Makes a socket (a ZMQ_ type number). The first one starts the I/O threads. invalid, too_many_files, terminated, or
+    /// what kept a thread from starting.
+    virtual error make_socket(int type, std::unique_ptr<socket> &out) = 0;
+    /// Closes a socket made here and destroys it.
+    virtual void close_socket(std::unique_ptr<socket> what) noexcept = 0;
+
+    /// Every call on a socket of this context fails with terminated from now on. Does not wait.
+    virtual void shutdown() noexcept = 0;
+    /// shutdown(), then blocks until all sockets are closed and all sessions have lingered. interrupted when a signal
+    /// was handled: call again. After none the context may be destroyed.
+    virtual error terminate() noexcept = 0;
+
+    virtual waiter &blocking() noexcept = 0;
+    virtual const clock_source &clock() const noexcept = 0;
+};
+
+} // namespace zlink

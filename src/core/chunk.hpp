@@ -1,0 +1,53 @@
+// Chunks: the memory that frames live in on their way, and the pool they come from and go back to.
+//
+// Threads:  a pool is shared by all threads of a context. A chunk's octets belong to whoever fills it until published.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <mutex>
+
+#include "core/block.hpp"
+
+namespace zlink {
+
+class chunk_pool;
+
+struct chunk : block {
+    chunk(void (*how)(block *) noexcept, std::size_t size, std::uint32_t size_class_index) noexcept
+        : block(how), capacity(size), size_class(size_class_index)
+    {
+    }
+    std::size_t capacity;
+    std::uint32_t size_class;
+    chunk *next_free = nullptr;
+    std::shared_ptr<chunk_pool> home; // kept while in use: a message may outlive its context
+
+    std::uint8_t *data() noexcept { return reinterpret_cast<std::uint8_t *>(this + 1); }
+};
+
+class chunk_pool : public std::enable_shared_from_this<chunk_pool> {
+  public:
+    static std::shared_ptr<chunk_pool> make() { return std::make_shared<chunk_pool>(); }
+    chunk_pool() = default;
+    ~chunk_pool();
+    chunk_pool(const chunk_pool &) = delete;
+    chunk_pool &operator=(const chunk_pool &) = delete;
+
+    /// A chunk of at least `size` octets with one reference; null when memory is short.
+    chunk *allocate(std::size_t size) noexcept;
+
+  private:
+    static void dispose(block *self) noexcept;
+    void give_back(chunk *c) noexcept;
+
+    static constexpr std::size_t class_count = 10; // 512 octets to 256 KiB, doubling
+    struct free_list {
+        chunk *head = nullptr;
+        std::size_t count = 0;
+    };
+    std::mutex mutex_;
+    std::array<free_list, class_count> free_;
+};
+
+} // namespace zlink

@@ -1,0 +1,41 @@
+// Connection events, as sessions report them and monitors publish them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace zlink {
+
+/// Numbered as the ZMQ_EVENT_ constants in zmq.h.
+enum class event_kind : std::uint16_t {
+    connected = 0x0001,
+    connect_delayed = 0x0002,
+    connect_retried = 0x0004,
+    listening = 0x0008,
+    bind_failed = 0x0010,
+    accepted = 0x0020,
+    accept_failed = 0x0040,
+    closed = 0x0080,
+    close_failed = 0x0100,
+    disconnected = 0x0200,
+    monitor_stopped = 0x0400,
+    handshake_failed_no_detail = 0x0800,
+    handshake_succeeded = 0x1000,
+    handshake_failed_protocol = 0x2000,
+    handshake_failed_auth = 0x4000,
+};
+
+struct connection_event {
+    event_kind kind;
+    std::uint32_t value = 0; // a descriptor, an errno, milliseconds or a protocol error, by kind
+    std::string endpoint;
+};
+
+/// Where events go. Threads: called from I/O threads and from the socket's own thread; must not block for long.
+class event_sink {
+  public:
+    virtual ~event_sink() = default;
+    virtual void emit(const connection_event &event) noexcept = 0;
+};
+
+} // namespace zlink

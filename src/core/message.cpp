@@ -1,0 +1,162 @@
+// One frame in the application's hands; see message.hpp.
+#include "core/message.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <type_traits>
+
+namespace zlink {
+
+static_assert(std::is_standard_layout_v<message> && std::is_trivially_copyable_v<message>,
+              "a message lives in memory that C code owns");
+
+namespace {
+
+/// A body in the same piece of memory as its reference count.
+struct alignas(std::max_align_t) heap_block : block {
+    heap_block() noexcept : block(&destroy) {}
+    std::uint8_t *data() noexcept { return reinterpret_cast<std::uint8_t *>(this + 1); }
+
+    static void destroy(block *self) noexcept { std::free(static_cast<heap_block *>(self)); }
+};
+
+/// A body that the application lends, with what it wants called in the end.
+struct external_block : block {
+    external_block(void *data, zmq_free_fn *free, void *hint) noexcept
+        : block(&destroy), data_(data), free_(free), hint_(hint) {}
+
+private:
+    static void destroy(block *self) noexcept {
+        auto *mine = static_cast<external_block *>(self);
+        const external_block last = *mine;
+        delete mine;
+        last.free_(last.data_, last.hint_);
+    }
+    external_block(const external_block &other) noexcept
+        : external_block(other.data_, other.free_, other.hint_) {}
+
+    void *data_;
+    zmq_free_fn *free_;
+    void *hint_;
+};
+
+}  // namespace
+
+void message::reset_record(kind k) noexcept {
+    info_ = nullptr;
+    reserved_ = 0;
+    kind_ = k;
+    near_size_ = 0;
+    flags_ = 0;
+    magic_ = live_magic;
+    padding_ = 0;
+}
+
+void message::init() noexcept { reset_record(kind::inlined); }
+
+error message::init_size(std::size_t size) noexcept {
+    if (size <= max_inline) {
+        reset_record(kind::inlined);
+        near_size_ = static_cast<std::uint8_t>(size);
+        return error::none;
+    }
+    if (size > static_cast<std::size_t>(PTRDIFF_MAX) - sizeof(heap_block))
+        return error::no_memory;
+    void *memory = std::malloc(sizeof(heap_block) + size);
+    if (!memory)
+        return error::no_memory;
+    auto *owner = new (memory) heap_block;
+    reset_record(kind::referenced);
+    body_.far = {owner, owner->data(), size};
+    return error::none;
+}
+
+error message::init_copy(byte_span body) noexcept {
+    if (error e = init_size(body.size()); failed(e))
+        return e;
+    if (!body.empty())
+        std::memcpy(data(), body.data(), body.size());
+    return error::none;
+}
+
+error message::init_external(void *data, std::size_t size, zmq_free_fn *free, void *hint) noexcept {
+    if (!free) {
+        init_constant(data, size);
+        return error::none;
+    }
+    auto *owner = new (std::nothrow) external_block(data, free, hint);
+    if (!owner)
+        return error::no_memory;
+    reset_record(kind::referenced);
+    body_.far = {owner, static_cast<std::uint8_t *>(data), size};
+    return error::none;
+}
+
+void message::init_constant(const void *data, std::size_t size) noexcept {
+    reset_record(kind::constant);
+    body_.far = {nullptr, static_cast<std::uint8_t *>(const_cast<void *>(data)), size};
+}
+
+void message::init_shared(block_ref owner, byte_span body) noexcept {
+    reset_record(kind::referenced);
+    body_.far = {owner.detach(), const_cast<std::uint8_t *>(body.data()), body.size()};
+}
+
+error message::close() noexcept {
+    if (!is_valid())
+        return error::fault;
+    magic_ = dead_magic;
+    if (kind_ == kind::referenced)
+        body_.far.owner->release();
+    if (info_)
+        info_->release();
+    info_ = nullptr;
+    return error::none;
+}
+
+error message::move_from(message &source) noexcept {
+    if (!is_valid() || !source.is_valid())
+        return error::fault;
+    if (this == &source)
+        return error::none;
+    (void)close();
+    *this = source;
+    source.init();
+    return error::none;
+}
+
+error message::copy_from(message &source) noexcept {
+    if (!is_valid() || !source.is_valid())
+        return error::fault;
+    if (this == &source)
+        return error::none;
+    (void)close();
+    if (source.kind_ == kind::referenced) {
+        source.body_.far.owner->retain();
+        source.flags_ |= shared_flag;
+    }
+    if (source.info_)
+        source.info_->retain();
+    *this = source;
+    return error::none;
+}
+
+std::uint8_t *message::data() noexcept { return kind_ == kind::inlined ? body_.near : body_.far.data; }
+
+std::size_t message::size() const noexcept { return kind_ == kind::inlined ? near_size_ : body_.far.size; }
+
+bool message::is_shared() const noexcept {
+    return kind_ == kind::constant || (flags_ & shared_flag) ||
+           (kind_ == kind::referenced && body_.far.owner->is_shared());
+}
+
+void message::set_info(peer_info *info) noexcept {
+    if (info)
+        info->retain();
+    if (info_)
+        info_->release();
+    info_ = info;
+}
+
+}  // namespace zlink

@@ -1,0 +1,66 @@
+// Contract: what the library asks of the operating system besides I/O. One twin per system (platform_linux.cpp).
+//
+// Every function is safe from any thread, unless it says otherwise.
+#pragma once
+
+#include <memory>
+#include <set>
+
+#include "core/error.hpp"
+#include "core/random.hpp"
+#include "core/waiter.hpp"
+
+namespace zlink::platform {
+
+/// Names the calling thread in tools; longer names are cut to what the system takes (15 octets on Linux).
+void name_this_thread(const char *name) noexcept;
+
+/// How the I/O threads run; the values of ZMQ_THREAD_*.
+struct thread_scheduling {
+    int policy = -1;         // SCHED_ of sched(7), -1 = as the process
+    int priority = -1;       // -1 = as the process; nice levels where the policy has no priorities
+    std::set<int> affinity;  // processor numbers; empty = all
+};
+/// Applies it to the calling thread, as far as the system lets; the first refusal is returned.
+error schedule_this_thread(const thread_scheduling &how) noexcept;
+
+/// Blocks all signals in the calling thread for the object's lifetime. Threads started meanwhile inherit that.
+class signal_shield {
+public:
+    signal_shield() noexcept;
+    ~signal_shield();
+    signal_shield(const signal_shield &) = delete;
+    signal_shield &operator=(const signal_shield &) = delete;
+
+private:
+    alignas(8) unsigned char kept_[128];
+};
+
+/// Blocks all signals in the calling thread for good.
+void block_all_signals() noexcept;
+
+struct credentials {
+    int pid = -1;
+    unsigned uid = 0;
+    unsigned gid = 0;
+};
+/// Who is at the other end of a local stream socket; false when the system cannot tell.
+bool peer_credentials(int descriptor, credentials &out) noexcept;
+/// Whether a user belongs to a group, as its primary or as a supplementary one.
+bool is_in_group(unsigned uid, unsigned primary_gid, unsigned gid) noexcept;
+
+/// Grows by one in a child of fork. Objects remember it to learn that they were inherited.
+unsigned fork_generation() noexcept;
+
+/// The monotonic clock. Lives for ever.
+const clock_source &steady_clock() noexcept;
+
+/// Unpredictable numbers of the system's generator, fetched in blocks. Any thread; never repeats after fork.
+/// Null when memory is short.
+std::unique_ptr<random_source> make_random_source() noexcept;
+
+/// The waiter of real life: eventfd(2) and poll(2). Any number of threads may wait in it at once.
+/// Null when memory is short. `clock` must outlive it.
+std::unique_ptr<waiter> make_waiter(const clock_source &clock) noexcept;
+
+}  // namespace zlink::platform

@@ -1,0 +1,289 @@
+// The twin of platform.hpp for Linux.
+#include "core/platform.hpp"
+
+#include <array>
+#include <atomic>
+#include <climits>
+#include <csignal>
+#include <cstring>
+#include <grp.h>
+#include <mutex>
+#include <new>
+#include <poll.h>
+#include <pthread.h>
+#include <pwd.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace zlink::platform {
+
+namespace {
+
+// ---- Fork --------------------------------------------------------------------------------------------------
+
+std::atomic<unsigned> generation{0};
+void after_fork_in_child() noexcept { ++generation; }
+const bool fork_is_watched = ::pthread_atfork(nullptr, nullptr, &after_fork_in_child) == 0;
+
+// ---- Time and chance ---------------------------------------------------------------------------------------
+
+class monotonic_clock final : public clock_source {
+public:
+    time_point now() const noexcept override { return std::chrono::steady_clock::now(); }
+};
+
+class system_random final : public random_source {
+public:
+    std::uint64_t next() noexcept override {
+        std::lock_guard lock(mutex_);
+        if (used_ == numbers_.size() || generation_ != fork_generation())
+            refill();
+        return std::exchange(numbers_[used_++], 0);
+    }
+
+private:
+    void refill() noexcept {
+        auto *out = reinterpret_cast<unsigned char *>(numbers_.data());
+        std::size_t done = 0;
+        while (done < sizeof numbers_) {
+            const ssize_t got = ::getrandom(out + done, sizeof numbers_ - done, 0);
+            if (got > 0)
+                done += static_cast<std::size_t>(got);
+            else if (errno != EINTR)
+                break;
+        }
+        if (done < sizeof numbers_)
+            improvise();
+        used_ = 0;
+        generation_ = fork_generation();
+    }
+
+    // A system without getrandom: numbers that differ between processes and runs, though not secret. Keys are
+    // never made from this source.
+    void improvise() noexcept {
+        std::uint64_t state = static_cast<std::uint64_t>(
+            std::chrono::steady_clock::now().time_since_epoch().count() ^ (std::int64_t{::getpid()} << 40));
+        for (std::uint64_t &number : numbers_) {  // splitmix64
+            std::uint64_t z = state += 0x9e3779b97f4a7c15u;
+            z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+            z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+            number = z ^ (z >> 31);
+        }
+    }
+
+    std::mutex mutex_;
+    std::array<std::uint64_t, 32> numbers_{};  // 256 octets: what getrandom gives without interruption
+    std::size_t used_ = numbers_.size();
+    unsigned generation_ = 0;
+};
+
+// ---- Waiting -----------------------------------------------------------------------------------------------
+
+class eventfd_wakeup final : public wakeup {
+public:
+    explicit eventfd_wakeup(int descriptor) noexcept : descriptor_(descriptor) {}
+    ~eventfd_wakeup() override { ::close(descriptor_); }
+
+    void signal() noexcept override {
+        const std::uint64_t one = 1;
+        // EAGAIN means the counter is full, so the level is up already.
+        [[maybe_unused]] const ssize_t written = ::write(descriptor_, &one, sizeof one);
+    }
+    void clear() noexcept override {
+        std::uint64_t count;
+        [[maybe_unused]] const ssize_t got = ::read(descriptor_, &count, sizeof count);
+    }
+    int descriptor() const noexcept override { return descriptor_; }
+
+private:
+    const int descriptor_;
+};
+
+/// Milliseconds for poll(2), rounded up so that it never returns before the deadline.
+int poll_timeout(time_point now, time_point deadline) noexcept {
+    if (deadline == time_point::max())
+        return -1;
+    if (deadline <= now)
+        return 0;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - now).count();
+    return left > INT_MAX ? INT_MAX : static_cast<int>(left);
+}
+
+class poll_waiter final : public waiter {
+public:
+    explicit poll_waiter(const clock_source &clock) noexcept : clock_(clock) {}
+
+    error make_wakeup(std::unique_ptr<wakeup> &out) noexcept override {
+        const int descriptor = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+        if (descriptor < 0)
+            return from_errno(errno);
+        out.reset(new (std::nothrow) eventfd_wakeup(descriptor));
+        if (out)
+            return error::none;
+        ::close(descriptor);
+        return error::no_memory;
+    }
+
+    error wait(std::span<wait_item> items, time_point deadline) noexcept override {
+        constexpr std::size_t on_stack = 32;
+        pollfd few[on_stack];
+        std::unique_ptr<pollfd[]> many;
+        pollfd *set = few;
+        if (items.size() > on_stack) {
+            many.reset(new (std::nothrow) pollfd[items.size()]);
+            if (!(set = many.get()))
+                return error::no_memory;
+        }
+        for (std::size_t i = 0; i < items.size(); ++i)
+            set[i] = {items[i].descriptor, items[i].events, 0};
+        const error result = poll_until({set, items.size()}, deadline);
+        for (std::size_t i = 0; i < items.size(); ++i)
+            items[i].revents = set[i].revents;
+        return result;
+    }
+
+private:
+    error poll_until(std::span<pollfd> set, time_point deadline) noexcept {
+        for (;;) {
+            const bool endless = deadline == time_point::max();
+            const int timeout = endless ? -1 : poll_timeout(clock_.now(), deadline);
+            const int ready = ::poll(set.data(), set.size(), timeout);
+            if (ready > 0)
+                return error::none;
+            if (ready < 0)
+                return from_errno(errno);  // EINTR is error::interrupted
+            // A very distant deadline takes several rounds.
+            if (timeout == 0 || clock_.now() >= deadline)
+                return error::timed_out;
+        }
+    }
+
+    const clock_source &clock_;
+};
+
+error apply_priority(const thread_scheduling &how) noexcept {
+    int policy = 0;
+    sched_param parameters{};
+    if (int e = ::pthread_getschedparam(::pthread_self(), &policy, &parameters))
+        return from_errno(e);
+    if (how.policy >= 0)
+        policy = how.policy;
+
+    const bool has_priorities = policy == SCHED_FIFO || policy == SCHED_RR;
+    if (has_priorities && how.priority >= 0)
+        parameters.sched_priority = how.priority;
+    else if (!has_priorities)
+        parameters.sched_priority = 0;
+    if (int e = ::pthread_setschedparam(::pthread_self(), policy, &parameters))
+        return from_errno(e);
+
+    // The other policies know nice levels only; on Linux they belong to the thread.
+    if (!has_priorities && how.priority > 0 &&
+        ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), -how.priority) < 0)
+        return from_errno(errno);
+    return error::none;
+}
+
+}  // namespace
+
+void name_this_thread(const char *name) noexcept {
+    char cut[16] = {};
+    std::strncpy(cut, name, sizeof cut - 1);
+    ::pthread_setname_np(::pthread_self(), cut);
+}
+
+error schedule_this_thread(const thread_scheduling &how) noexcept {
+    error first = error::none;
+    if (how.policy >= 0 || how.priority >= 0)
+        first = apply_priority(how);
+    if (!how.affinity.empty()) {
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        for (int cpu : how.affinity)
+            if (cpu >= 0 && cpu < CPU_SETSIZE)
+                CPU_SET(static_cast<unsigned>(cpu), &set);
+        if (int e = ::pthread_setaffinity_np(::pthread_self(), sizeof set, &set); e && !failed(first))
+            first = from_errno(e);
+    }
+    return first;
+}
+
+signal_shield::signal_shield() noexcept {
+    static_assert(sizeof(sigset_t) <= sizeof kept_);
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, reinterpret_cast<sigset_t *>(kept_));
+}
+
+signal_shield::~signal_shield() {
+    ::pthread_sigmask(SIG_SETMASK, reinterpret_cast<sigset_t *>(kept_), nullptr);
+}
+
+void block_all_signals() noexcept {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+}
+
+bool peer_credentials(int descriptor, credentials &out) noexcept {
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    if (::getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || size != sizeof peer)
+        return false;
+    out = {peer.pid, peer.uid, peer.gid};
+    return true;
+}
+
+bool is_in_group(unsigned uid, unsigned primary_gid, unsigned gid) noexcept {
+    if (primary_gid == gid)
+        return true;
+    try {
+        passwd user;
+        passwd *found = nullptr;
+        std::vector<char> text(1024);
+        int e;
+        while ((e = ::getpwuid_r(uid, &user, text.data(), text.size(), &found)) == ERANGE &&
+               text.size() < (1u << 20))
+            text.resize(text.size() * 2);
+        if (e != 0 || !found)
+            return false;
+        int count = 64;
+        std::vector<gid_t> groups(static_cast<std::size_t>(count));
+        if (::getgrouplist(user.pw_name, user.pw_gid, groups.data(), &count) < 0) {
+            groups.resize(static_cast<std::size_t>(count));
+            if (::getgrouplist(user.pw_name, user.pw_gid, groups.data(), &count) < 0)
+                return false;
+        }
+        for (int i = 0; i < count; ++i)
+            if (groups[static_cast<std::size_t>(i)] == gid)
+                return true;
+    } catch (const std::bad_alloc &) {
+    }
+    return false;
+}
+
+unsigned fork_generation() noexcept {
+    (void)fork_is_watched;
+    return generation.load();
+}
+
+const clock_source &steady_clock() noexcept {
+    static const monotonic_clock clock;
+    return clock;
+}
+
+std::unique_ptr<random_source> make_random_source() noexcept {
+    return std::unique_ptr<random_source>(new (std::nothrow) system_random);
+}
+
+std::unique_ptr<waiter> make_waiter(const clock_source &clock) noexcept {
+    return std::unique_ptr<waiter>(new (std::nothrow) poll_waiter(clock));
+}
+
+}  // namespace zlink::platform

@@ -1,0 +1,140 @@
+// All options of a socket as one plain struct of values. Sessions get a copy taken when bind or connect is called.
+//
+// `socket/options.cpp` maps option numbers to these fields; nothing else knows the numbers.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zlink {
+
+/// Socket types, numbered as in zmq.h.
+enum class socket_type : int { pair, pub, sub, req, rep, dealer, router, pull, push, xpub, xsub, stream };
+
+/// The name used in the Socket-Type property (RFC 23).
+const char *socket_type_name(socket_type type) noexcept;
+/// Whether two socket types may talk to each other (RFC 23 "Socket-Type", RFC 28 to 31).
+bool is_compatible(socket_type self, std::string_view peer_type_name) noexcept;
+
+enum class mechanism_kind : int { null, plain, curve, gssapi };
+
+struct ipv4_or_6_filter {
+    std::uint8_t address[16] = {};
+    bool is_v6 = false;
+    int prefix_bits = 0;
+};
+
+struct settings {
+    socket_type type = socket_type::pair;
+
+    // Flow
+    int send_hwm = 1000;    // messages, 0 = no limit
+    int receive_hwm = 1000; // messages, 0 = no limit
+    int linger_ms = -1;
+    int send_timeout_ms = -1;
+    int receive_timeout_ms = -1;
+    bool conflate = false;
+    bool immediate = false;
+    std::int64_t max_message_size = -1; // octets, -1 = no limit
+    std::uint64_t affinity = 0;         // bitmap of I/O threads, 0 = any
+
+    // Identity and patterns
+    std::string routing_id;
+    std::string connect_routing_id; // one-shot: taken by the next connect
+    bool router_mandatory = false;
+    bool router_handover = false;
+    bool router_raw = false;
+    int router_notify = 0;
+    bool probe_router = false;
+    bool req_correlate = false;
+    bool req_relaxed = false;
+    bool xpub_verbose = false;
+    bool xpub_verboser = false;
+    bool xpub_nodrop = false;
+    bool xpub_manual = false;
+    bool xpub_manual_last_value = false;
+    std::string xpub_welcome_message;
+    bool invert_matching = false;
+    bool only_first_subscribe = false;
+    bool xsub_verbose_unsubscribe = false;
+    bool stream_notify = true;
+    std::string hello_message;
+    std::string disconnect_message;
+    std::string hiccup_message;
+
+    // Connections
+    int reconnect_interval_ms = 100; // -1 = never
+    int reconnect_interval_max_ms = 0;
+    int reconnect_stop = 0;
+    int connect_timeout_ms = 0;
+    int handshake_interval_ms = 30000;
+    int heartbeat_interval_ms = 0;
+    int heartbeat_ttl_ms = 0;
+    int heartbeat_timeout_ms = -1; // -1 = the interval
+    int backlog = 100;
+    bool ipv6 = false;
+    int use_fd = -1;
+    int send_buffer = -1;
+    int receive_buffer = -1;
+    int tcp_keepalive = -1;
+    int tcp_keepalive_count = -1;
+    int tcp_keepalive_idle = -1;
+    int tcp_keepalive_interval = -1;
+    int tcp_max_retransmit_ms = 0;
+    int type_of_service = 0;
+    int priority = 0;
+    int busy_poll = 0;
+    std::string bind_to_device;
+    std::vector<ipv4_or_6_filter> tcp_accept_filters;
+    std::set<unsigned> ipc_uid_filters;
+    std::set<unsigned> ipc_gid_filters;
+    std::set<int> ipc_pid_filters;
+    int in_batch_size = 8192;
+    int out_batch_size = 8192;
+    std::string socks_proxy;
+    std::string socks_username;
+    std::string socks_password;
+
+    // Security
+    mechanism_kind mechanism = mechanism_kind::null;
+    bool plain_server = false;
+    std::string plain_username;
+    std::string plain_password;
+    bool curve_server = false;
+    std::string curve_public_key; // 32 octets or empty
+    std::string curve_secret_key;
+    std::string curve_server_key;
+    std::string zap_domain;
+    bool zap_enforce_domain = false;
+    std::vector<std::pair<std::string, std::string>> metadata; // the application's own "X-" properties
+
+    // Accepted and returned, with no effect on the transports built here
+    int rate = 100;
+    int recovery_interval_ms = 10000;
+    int multicast_hops = 1;
+    int multicast_max_tpdu = 1500;
+    bool multicast_loop = true;
+    bool loopback_fastpath = false;
+    bool gssapi_server = false;
+    std::string gssapi_principal;
+    std::string gssapi_service_principal;
+    bool gssapi_plaintext = false;
+    int gssapi_principal_name_type = 0;
+    int gssapi_service_principal_name_type = 0;
+    std::uint64_t vmci_buffer_size = 65536;
+    std::uint64_t vmci_buffer_min_size = 128;
+    std::uint64_t vmci_buffer_max_size = 262144;
+    int vmci_connect_timeout_ms = -1;
+
+    bool has_routing_id_exchange() const noexcept
+    {
+        return type == socket_type::req || type == socket_type::rep || type == socket_type::dealer ||
+               type == socket_type::router;
+    }
+};
+
+} // namespace zlink

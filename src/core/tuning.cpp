@@ -1,0 +1,77 @@
+// Reading the environment; see tuning.hpp.
+#include "core/tuning.hpp"
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sys/stat.h>
+
+namespace zlink {
+
+namespace {
+
+struct limits {
+    std::size_t least;
+    std::size_t most;
+};
+
+constexpr limits batch_limits = {512, 16u << 20};
+constexpr limits threshold_limits = {64, 1u << 30};
+constexpr limits transfer_limits = {512, 1u << 30};
+
+/// Sets `field` when the variable holds a decimal number within limits; warns when it holds something else.
+void override_size(environment_lookup lookup, const std::string &name, limits allowed, std::size_t &field) {
+    const char *text = lookup(name.c_str());
+    if (!text)
+        return;
+    std::size_t value = 0;
+    const char *end = text + std::strlen(text);
+    const auto [stop, status] = std::from_chars(text, end, value);
+    if (status != std::errc() || stop != end || value < allowed.least || value > allowed.most) {
+        std::fprintf(stderr, "zlink: %s=%s is ignored: a number of octets from %zu to %zu is expected\n",
+                     name.c_str(), text, allowed.least, allowed.most);
+        return;
+    }
+    field = value;
+}
+
+void override_all(environment_lookup lookup, const std::string &suffix, batching &sizes) {
+    override_size(lookup, "ZMQ_ASIO_IN_BATCH_SIZE" + suffix, batch_limits, sizes.in_batch_size);
+    override_size(lookup, "ZMQ_ASIO_OUT_BATCH_SIZE" + suffix, batch_limits, sizes.out_batch_size);
+    override_size(lookup, "ZMQ_ASIO_OUT_BATCH_SIZE_SMALL" + suffix, batch_limits, sizes.out_batch_size_small);
+    override_size(lookup, "ZMQ_ASIO_OUT_WRITEV_THRESHOLD" + suffix, threshold_limits,
+                  sizes.out_writev_threshold);
+}
+
+bool is_directory(const char *path) noexcept {
+    struct stat facts;
+    return ::stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
+}
+
+}  // namespace
+
+tuning read_tuning(environment_lookup lookup) {
+    batching common;
+    override_all(lookup, "", common);
+
+    tuning result;
+    result.tcp = result.ipc = result.inproc = common;
+    override_all(lookup, "_TCP", result.tcp);
+    override_all(lookup, "_IPC", result.ipc);
+    override_all(lookup, "_INPROC", result.inproc);
+    override_size(lookup, "ZMQ_ASIO_TCP_MAX_TRANSFER", transfer_limits, result.tcp_max_transfer);
+
+    for (const char *name : {"TMPDIR", "TEMPDIR", "TMP"})
+        if (const char *path = lookup(name); path && is_directory(path)) {
+            result.temporary_directory = path;
+            break;
+        }
+    return result;
+}
+
+tuning read_tuning() {
+    return read_tuning([](const char *name) -> const char * { return std::getenv(name); });
+}
+
+}  // namespace zlink

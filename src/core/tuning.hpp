@@ -1,0 +1,37 @@
+// Sizes that steer batching, and the environment variables that override them for experiments.
+//
+// Read once, when a context is made. Each ZMQ_ASIO_ variable with a suffix _TCP, _IPC or _INPROC overrides the plain one for
+// that transport; tls, ws and wss go by the values of tcp.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace zlink {
+
+struct batching {
+    std::size_t in_batch_size = 64 * 1024;        // ZMQ_ASIO_IN_BATCH_SIZE: octets asked for in one read
+    std::size_t out_batch_size = 32 * 1024;       // ZMQ_ASIO_OUT_BATCH_SIZE: octets gathered for one write
+    std::size_t out_batch_size_small = 4 * 1024;  // ZMQ_ASIO_OUT_BATCH_SIZE_SMALL: chunk of a quiet pipe
+    std::size_t out_writev_threshold =
+        8 * 1024;  // ZMQ_ASIO_OUT_WRITEV_THRESHOLD: bodies from here on go uncopied
+};
+
+struct tuning {
+    batching tcp;
+    batching ipc;
+    batching inproc;
+    std::size_t tcp_max_transfer = 0;  // ZMQ_ASIO_TCP_MAX_TRANSFER: most octets in one write, 0 = no limit
+
+    std::string temporary_directory =
+        "/tmp";  // for ipc://*: TMPDIR, TEMPDIR or TMP, the first that names a directory
+};
+
+/// Looks a variable up; null when it is not set. std::getenv in life.
+using environment_lookup = const char *(*)(const char *name);
+
+/// Defaults overridden by the environment. A bad value is ignored with one warning on stderr.
+tuning read_tuning(environment_lookup lookup);
+tuning read_tuning();
+
+}  // namespace zlink

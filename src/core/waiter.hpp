@@ -1,0 +1,53 @@
+// Contracts: how a caller blocks, and how another thread wakes it. `poll(2)` in life, an actor in the simulator.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "core/error.hpp"
+
+namespace zlink {
+
+using time_point = std::chrono::steady_clock::time_point;
+using duration = std::chrono::steady_clock::duration;
+
+/// Read by everything that needs the time; the context hands one down.
+class clock_source {
+  public:
+    virtual ~clock_source() = default;
+    virtual time_point now() const noexcept = 0;
+};
+
+/// A level that one thread raises and another waits for. Belongs to one socket.
+class wakeup {
+  public:
+    virtual ~wakeup() = default;
+    /// Makes a present or the next wait return. Any thread; never blocks; no more than one system call.
+    virtual void signal() noexcept = 0;
+    /// Lowers the level. The owner's thread.
+    virtual void clear() noexcept = 0;
+    /// The descriptor that is readable while the level is up; -1 where there is none (simulator).
+    virtual int descriptor() const noexcept = 0;
+};
+
+/// A descriptor of the application's, or of a socket, in one blocking call.
+struct wait_item {
+    int descriptor = -1;
+    short events = 0; // POLLIN, POLLOUT, ... of poll(2)
+    short revents = 0;
+    const wakeup *level = nullptr; // set for sockets: what `descriptor` stands for
+};
+
+class waiter {
+  public:
+    virtual ~waiter() = default;
+    /// Creates a wakeup; too_many_files and the like when the system refuses.
+    virtual error make_wakeup(std::unique_ptr<wakeup> &out) noexcept = 0;
+    /// Blocks until an item is ready or `deadline` has passed; time_point::max() waits for ever.
+    /// Returns none, timed_out, interrupted (a signal was handled) or an error of poll(2).
+    virtual error wait(std::span<wait_item> items, time_point deadline) noexcept = 0;
+};
+
+} // namespace zlink

@@ -1,0 +1,245 @@
+// The one queue: frames in wire form, in reference-counted chunks, from one producer to one consumer.
+//
+// Flow:     the producer writes frames and publishes when the last frame of a message is in; the consumer never sees part
+//           of a message. It either parses frames (a socket) or gathers ranges for a gathered write (a connection).
+// Layout:   a list of segments, each a range of octets in one block. Whole frames only, with one exception: a body kept in
+//           memory of its own is the whole of the segment behind the one that ends with its header.
+// Publish:  one store to `committed` of the segment that was open. Segments written since are linked behind it before, and
+//           the store also says that the segment is final, so the consumer follows the link only when it is complete.
+// Threads:  producer functions on one thread, consumer functions on another. Nothing else is safe.
+// Owns:     one reference to the block of each segment.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <sys/uio.h>
+
+#include "core/block.hpp"
+#include "core/bytes.hpp"
+#include "core/chunk.hpp"
+#include "core/error.hpp"
+#include "core/frame.hpp"
+#include "core/peer_info.hpp"
+
+namespace zlink {
+
+/// One frame as the consumer sees it; valid until the consumer's next call on the same queue.
+struct frame_view {
+    const std::uint8_t *data = nullptr;
+    std::size_t size = 0;
+    std::uint8_t flags = 0;       // frame_flag::more and frame_flag::command
+    block *owner = nullptr;       // keeps `data` alive when retained; null when the memory is constant or borrowed
+    std::size_t owner_size = 0;   // octets that a reference to owner would pin
+    peer_info *info = nullptr;    // the peer it came from, when known
+    block **lone_owner = nullptr; // set when the body has `owner` to itself: the receiver may take that reference (and
+                                  // leave null), so that the memory goes as soon as the receiver is done with it
+
+    byte_span body() const noexcept { return {data, size}; }
+    bool has_more() const noexcept { return flags & frame_flag::more; }
+    bool is_command() const noexcept { return flags & frame_flag::command; }
+};
+
+class frame_queue {
+  public:
+    explicit frame_queue(std::shared_ptr<chunk_pool> pool); // bad_alloc
+    ~frame_queue();
+    frame_queue(const frame_queue &) = delete;
+    frame_queue &operator=(const frame_queue &) = delete;
+
+    // ---- producer ----
+
+    /// Writes one frame, copying the body. `flags`: more, command. no_memory leaves the message as it was before the call.
+    error write(std::uint8_t flags, byte_span body) noexcept;
+    /// Writes one frame whose body stays in `owner`'s memory (a null owner: memory that lives for ever).
+    error write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept;
+    /// Appends whole frames that already are in wire form inside `owner`: `messages` of them end in this range, and when
+    /// it is not 0 the last frame is the end of one. The range merges with the one before when it continues it.
+    /// `starts_message` is false inside a message. `owner_size`: octets of `owner`, when it is more than the range.
+    error append(block *owner, byte_span range, std::uint32_t messages, bool starts_message,
+                 std::size_t owner_size = 0) noexcept;
+    /// Copies whole frames that already are in wire form: `messages` as for append().
+    error write_wire(byte_span frames, std::uint32_t messages) noexcept;
+    /// Makes everything written visible to the consumer.
+    void publish() noexcept;
+    /// Forgets everything written since the last publish.
+    void roll_back() noexcept;
+    bool has_unpublished() const noexcept;
+    /// The peer that frames written from now on come from; adds a reference.
+    void set_info(peer_info *info) noexcept;
+
+    // ---- consumer ----
+
+    /// Takes the next frame. False when nothing more is published.
+    bool read(frame_view &out) noexcept;
+    /// Whether a frame is published and not taken.
+    bool has_input() noexcept;
+
+    struct gathered {
+        std::size_t ranges = 0;
+        std::size_t octets = 0;
+        bool ends_message = true; // the last octet listed is the last one of a message
+    };
+    /// Lists what is published, from the first octet not released, in up to `limit` ranges and about `max_octets`:
+    /// the last message listed may go beyond.
+    gathered gather(iovec *ranges, std::size_t limit, std::size_t max_octets) noexcept;
+    /// Gives back the first `octets` of what is published, after they were written out. Returns the messages known to have
+    /// ended since the last call: exact once everything gathered is released, never too many.
+    std::uint32_t release(std::size_t octets) noexcept;
+    /// After a broken write: drops the rest of a message of which some octets were released. Returns the messages that
+    /// ended and were not reported by release(), the cut one included. Does nothing when read() was called last.
+    std::uint32_t drop_cut_message() noexcept;
+
+  private:
+    // `committed` holds what the consumer may see of a segment: is it final, how many messages end in it, how many octets.
+    static constexpr std::uint64_t final_bit = std::uint64_t{1} << 63;
+    static constexpr unsigned message_shift = 40;
+    static constexpr std::uint64_t octet_mask = (std::uint64_t{1} << message_shift) - 1;
+    static constexpr std::uint64_t message_mask = (std::uint64_t{1} << 23) - 1;
+    static constexpr std::uint64_t octets_of(std::uint64_t committed) noexcept { return committed & octet_mask; }
+    static constexpr std::uint32_t messages_of(std::uint64_t committed) noexcept
+    {
+        return static_cast<std::uint32_t>(committed >> message_shift & message_mask);
+    }
+    static constexpr std::uint64_t pack(std::uint64_t octets, std::uint64_t messages) noexcept
+    {
+        return messages << message_shift | octets;
+    }
+
+    struct segment {
+        const std::uint8_t *base = nullptr;
+        block *owner = nullptr;
+        std::size_t owner_size = 0;
+        peer_info *info = nullptr;
+        segment *next = nullptr; // written before the committed store that says final
+        bool starts_message = true;
+        bool is_lone_body = false;
+        std::atomic<std::uint64_t> committed{0};
+    };
+
+    // producer
+    error write_slow(std::uint8_t flags, byte_span body) noexcept;
+    segment *make_segment() noexcept;
+    void link_segment(segment *s, block *owner, std::size_t owner_size, const std::uint8_t *base) noexcept;
+    bool reserve_copy(std::size_t need) noexcept;
+    void publish_chain() noexcept;
+    void retire(segment *s) noexcept;
+    void note_frame(std::uint8_t flags) noexcept
+    {
+        if (!(flags & (frame_flag::more | frame_flag::command)))
+            ++open_messages_;
+        if (!(flags & frame_flag::command))
+            in_message_ = flags & frame_flag::more;
+    }
+
+    // consumer
+    void begin_gathering() noexcept;
+    bool see_more() noexcept;
+    void step_to_next() noexcept;
+    void mark_boundary() noexcept;
+    bool read_lone_body(frame_view &out) noexcept;
+
+    std::shared_ptr<chunk_pool> pool_;
+    std::atomic<segment *> spare_{nullptr}; // one retired segment on its way back to the producer
+
+    // Producer only.
+    alignas(64) segment *tail_;   // the last segment the consumer knows
+    segment *open_;               // where frames go; tail_, or the end of the unpublished chain behind it
+    std::uint64_t open_octets_ = 0;
+    std::uint64_t open_messages_ = 0;
+    std::uint64_t pending_tail_octets_ = 0; // of tail_ once the chain behind it is published
+    std::uint64_t pending_tail_messages_ = 0;
+    std::uint64_t published_octets_ = 0; // of tail_
+    std::uint64_t published_messages_ = 0;
+    chunk *copy_chunk_ = nullptr; // where copied frames go; one reference
+    std::uint8_t *copy_cursor_ = nullptr;
+    std::uint8_t *copy_end_ = nullptr;
+    std::uint64_t copy_serial_ = 0; // counts copy chunks, to know after a roll back whether it is still the same one
+    std::uint8_t *published_cursor_ = nullptr;
+    std::uint64_t published_serial_ = 0;
+    std::size_t next_chunk_size_;
+    peer_info *info_ = nullptr;
+    bool is_copying_ = false; // open_ ends at copy_cursor_ and can grow
+    bool published_copying_ = false;
+    bool in_message_ = false;
+    bool published_in_message_ = false;
+
+    // Consumer only.
+    alignas(64) segment *head_;
+    std::uint64_t head_octet_ = 0;
+    std::uint64_t seen_ = 0; // committed of head_ as last loaded
+    std::uint32_t reported_in_head_ = 0; // messages that end in head_ and were reported by release()
+    // The last place at or before head_octet_ known to be between messages: memory is kept from here on, and
+    // drop_cut_message() walks from here.
+    segment *boundary_;
+    std::uint64_t boundary_octet_ = 0;
+    std::uint32_t boundary_messages_ = 0;       // that end in boundary_ before boundary_octet_
+    std::uint32_t reported_since_boundary_ = 0; // by release()
+    // What gather() listed last.
+    segment *gather_end_ = nullptr; // the segment it stopped in
+    std::uint64_t gather_end_committed_ = 0;
+    std::size_t gather_left_ = 0; // octets not released
+    bool gather_ends_message_ = true;
+    bool is_gathering_ = false; // the last call was not read(): the counts above are kept
+};
+
+inline error frame_queue::write(std::uint8_t flags, byte_span body) noexcept
+{
+    const std::size_t need = frame_header_size(body.size()) + body.size();
+    if (__builtin_expect(!is_copying_ || static_cast<std::size_t>(copy_end_ - copy_cursor_) < need, 0))
+        return write_slow(flags, body);
+    std::uint8_t *at = put_frame_header(copy_cursor_, body.size(), flags);
+    if (!body.empty())
+        std::memcpy(at, body.data(), body.size());
+    copy_cursor_ += need;
+    open_octets_ += need;
+    note_frame(flags);
+    return error::none;
+}
+
+inline void frame_queue::publish() noexcept
+{
+    if (__builtin_expect(open_ != tail_, 0))
+        publish_chain();
+    else
+        tail_->committed.store(pack(open_octets_, open_messages_), std::memory_order_release);
+    published_octets_ = open_octets_;
+    published_messages_ = open_messages_;
+    published_cursor_ = copy_cursor_;
+    published_serial_ = copy_serial_;
+    published_copying_ = is_copying_;
+    published_in_message_ = in_message_;
+}
+
+inline bool frame_queue::has_unpublished() const noexcept
+{
+    return open_ != tail_ || open_octets_ != published_octets_;
+}
+
+inline bool frame_queue::read(frame_view &out) noexcept
+{
+    if (__builtin_expect(head_octet_ == octets_of(seen_), 0) && !see_more())
+        return false;
+    const std::uint8_t *p = head_->base + head_octet_;
+    std::size_t header = short_header_size;
+    std::uint64_t size = p[1];
+    if (__builtin_expect(p[0] & frame_flag::large, 0)) {
+        header = long_header_size;
+        size = get_u64(p + 1);
+    }
+    out.size = size;
+    out.flags = p[0] & (frame_flag::more | frame_flag::command);
+    if (__builtin_expect(head_octet_ + header + size > octets_of(seen_), 0))
+        return read_lone_body(out);
+    out.data = p + header;
+    out.owner = head_->owner;
+    out.owner_size = head_->owner_size;
+    out.info = head_->info;
+    out.lone_owner = nullptr;
+    is_gathering_ = false;
+    head_octet_ += header + size;
+    return true;
+}
+
+inline bool frame_queue::has_input() noexcept { return head_octet_ != octets_of(seen_) || see_more(); }
+
+} // namespace zlink

@@ -1,0 +1,223 @@
+// A pipe: two frame queues, one each way, with high-water marks, wake-ups and an orderly end. Sockets and sessions meet here.
+//
+// Credit:   each queue has a mark in messages. A writer works from a cached count of what the reader has taken and looks at
+//           the shared count only when the cache is used up. Commands (subscriptions) are never counted.
+// Waking:   a reader that found nothing arms itself, runs heavy_fence() once for all its pipes, and looks again; a writer
+//           that publishes to an armed reader disarms it and calls the other end's `pipe_events`. The same for credit.
+// End:      close() says that nothing more will be written or read at this end. What was published before can still be read
+//           at the other end, which then finds is_finished().
+// Threads:  each end belongs to one thread at a time; only `pipe_events` is called from the other end's thread.
+// Owns:     both ends live in one object that the last of the two pointers destroys.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/fence.hpp"
+#include "pipe/frame_queue.hpp"
+
+namespace zlink {
+
+class pipe;
+class pipe_end;
+using pipe_end_ptr = std::shared_ptr<pipe_end>;
+
+/// How the owner of one end hears of the other. Called on the other end's thread; must not block and not call the pipe.
+class pipe_events {
+  public:
+    virtual ~pipe_events() = default;
+    virtual void on_readable(pipe_end &end) noexcept = 0; // messages were published to an armed reader
+    virtual void on_writable(pipe_end &end) noexcept = 0; // credit came back to an armed writer
+    virtual void on_closed(pipe_end &end) noexcept = 0;   // the other end was closed; published messages remain readable
+};
+
+/// One direction of a pipe: the queue and what its two sides share about it.
+struct pipe_direction {
+    explicit pipe_direction(const std::shared_ptr<chunk_pool> &pool, std::uint64_t mark) : queue(pool), hwm(mark) {}
+
+    frame_queue queue;
+    std::atomic<std::uint64_t> hwm;                     // messages, 0 = no limit; written by the writer
+    alignas(64) std::atomic<std::uint64_t> returned{0}; // messages the reader has taken and told of
+    std::atomic<bool> writer_armed{false};
+    std::atomic<bool> reader_closed{false};
+    alignas(64) std::atomic<bool> reader_armed{false};
+    std::atomic<bool> writer_closed{false};
+    std::atomic<int> linger_ms{0}; // stands once writer_closed does
+};
+
+/// One direction of a pipe that keeps the newest message only (ZMQ_CONFLATE).
+class conflated_slot;
+
+class alignas(64) pipe_end {
+  public:
+    // ---- writing ----
+
+    /// Whether a message may be started now. Looks at the shared count only when the cached credit is used up.
+    bool has_credit() noexcept;
+    /// Writes one frame. The caller has checked has_credit() before the first frame of a message.
+    error write(std::uint8_t flags, byte_span body) noexcept;
+    error write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept;
+    error append(block *owner, byte_span range, std::uint32_t messages, bool starts_message,
+                 std::size_t owner_size = 0) noexcept;
+    error write_wire(byte_span frames, std::uint32_t messages) noexcept;
+    /// Makes what was written visible and wakes an armed reader. Call after the last frame of a message.
+    void publish() noexcept;
+    void roll_back() noexcept;
+    bool has_unpublished() const noexcept;
+    /// Says that this end wants on_writable; after arming all pipes, run heavy_fence() and look at has_credit() again.
+    void arm_writer() noexcept;
+    /// Peer record for messages written from here on (sessions).
+    void set_info(peer_info *info) noexcept;
+    /// How many messages can still be written: the mark less what is under way; UINT64_MAX without a mark. Refreshes.
+    std::uint64_t credit() noexcept;
+
+    // ---- reading ----
+
+    /// Takes the next frame, returning credit to the writer as messages are used up.
+    bool read(frame_view &out) noexcept;
+    bool has_input() noexcept;
+    /// Says that this end wants on_readable; after arming all pipes, run heavy_fence() and look at has_input() again.
+    void arm_reader() noexcept;
+    frame_queue::gathered gather(iovec *ranges, std::size_t limit, std::size_t max_octets) noexcept;
+    void release(std::size_t octets) noexcept;
+    void drop_cut_message() noexcept;
+
+    // ---- life ----
+
+    /// No more writing or reading at this end: rolls back what was not published and tells the other end, once.
+    /// `linger_ms`: how long the other end shall try to send on what was published; -1 for ever.
+    void close(int linger_ms = 0) noexcept;
+    /// After is_peer_closed(): the linger the other end asked for.
+    int peer_linger_ms() const noexcept;
+    bool is_closed() const noexcept;
+    /// The other end was closed.
+    bool is_peer_closed() const noexcept;
+    /// The other end was closed and everything it published has been read.
+    bool is_finished() noexcept;
+    /// Changes the mark of the direction this end writes to (inproc: when the peer becomes known; ZMQ_SNDHWM at run time).
+    void set_write_hwm(std::uint64_t messages) noexcept;
+    /// Set once, by the end's owner, before it arms anything.
+    void set_events(std::shared_ptr<pipe_events> events) noexcept;
+    /// Whether this pipe keeps the newest message only. Such a pipe is read frame by frame, never gathered.
+    bool is_conflating() const noexcept { return conflated_out_ != nullptr; }
+    /// Another pointer to this end, for a `pipe_events` that was given a reference. Any thread.
+    pipe_end_ptr shared_from_this() noexcept;
+
+    /// Bookkeeping of the end's owner; the pipe never looks at it.
+    struct owner_slot {
+        std::uint32_t socket_index = 0;
+        std::uint32_t fair_index = 0;
+        std::uint32_t balance_index = 0;
+        std::uint32_t fan_index = 0;
+        bool is_attached = false;
+        bool is_ending = false; // the other end was closed: read what is left, write nothing more
+        bool is_inproc = false; // the other end is a socket
+        std::string routing_id; // how a ROUTER, REP or STREAM addresses this peer
+        std::string endpoint;   // what the application bound or connected to
+        std::uint64_t mark = 0;
+    } slot;
+
+    // Made by make_pipe() only.
+    pipe_end() = default;
+    ~pipe_end();
+    pipe_end(const pipe_end &) = delete;
+    pipe_end &operator=(const pipe_end &) = delete;
+
+  private:
+    friend class pipe;
+
+    void wake_reader() noexcept;
+    void return_credit() noexcept;
+    error write_conflated(byte_span body) noexcept;
+    void publish_conflated() noexcept;
+    bool read_conflated(frame_view &out) noexcept;
+    error write_frames(byte_span frames) noexcept;
+    bool read_slow(frame_view &out) noexcept;
+    bool has_conflated_unpublished() const noexcept;
+    void note_taken(std::uint64_t messages) noexcept
+    {
+        taken_ += messages;
+        if (__builtin_expect(taken_ >= return_at_, 0))
+            return_credit();
+    }
+
+    std::weak_ptr<pipe> whole_; // the object that both ends live in
+    pipe_direction *out_ = nullptr;
+    pipe_direction *in_ = nullptr;
+    pipe_end *other_ = nullptr;
+    conflated_slot *conflated_out_ = nullptr;
+    conflated_slot *conflated_in_ = nullptr;
+    std::atomic<pipe_events *> events_{nullptr}; // called by the other end
+    std::shared_ptr<pipe_events> events_owner_;
+
+    std::uint64_t written_ = 0;         // messages, published or not
+    std::uint64_t unpublished_ = 0;     // of these
+    std::uint64_t seen_returned_ = 0;   // out_->returned as last looked at
+    std::uint64_t taken_ = 0;           // messages read from in_
+    std::uint64_t told_ = 0;            // taken_ when the writer was told last
+    std::uint64_t return_at_ = 1;       // tell the writer when taken_ gets here
+    bool is_closed_ = false;
+};
+
+struct pipe_options {
+    std::uint64_t first_to_second_hwm = 0; // messages, 0 = no limit
+    std::uint64_t second_to_first_hwm = 0;
+    bool conflate = false; // keep the newest message only, in both directions
+};
+
+struct pipe_ends {
+    pipe_end_ptr first;
+    pipe_end_ptr second;
+};
+/// Throws bad_alloc.
+pipe_ends make_pipe(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options);
+
+inline bool pipe_end::has_credit() noexcept
+{
+    const std::uint64_t hwm = out_->hwm.load(std::memory_order_relaxed);
+    if (written_ - seen_returned_ < hwm || hwm == 0)
+        return true;
+    seen_returned_ = out_->returned.load(std::memory_order_acquire);
+    return written_ - seen_returned_ < hwm;
+}
+
+inline error pipe_end::write(std::uint8_t flags, byte_span body) noexcept
+{
+    if (__builtin_expect(conflated_out_ && !(flags & frame_flag::command), 0))
+        return write_conflated(body);
+    const error e = out_->queue.write(flags, body);
+    if (!failed(e) && !(flags & (frame_flag::more | frame_flag::command))) {
+        ++written_;
+        ++unpublished_;
+    }
+    return e;
+}
+
+inline void pipe_end::publish() noexcept
+{
+    out_->queue.publish();
+    unpublished_ = 0;
+    if (__builtin_expect(conflated_out_ != nullptr, 0))
+        publish_conflated();
+    light_fence();
+    if (__builtin_expect(out_->reader_armed.load(std::memory_order_relaxed), 0))
+        wake_reader();
+}
+
+inline bool pipe_end::read(frame_view &out) noexcept
+{
+    if (__builtin_expect(!in_->queue.read(out), 0))
+        return read_slow(out);
+    if (!(out.flags & (frame_flag::more | frame_flag::command)))
+        note_taken(1);
+    return true;
+}
+
+inline bool pipe_end::has_unpublished() const noexcept
+{
+    return out_->queue.has_unpublished() || (conflated_out_ && has_conflated_unpublished());
+}
+
+} // namespace zlink

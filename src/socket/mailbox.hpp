@@ -1,0 +1,69 @@
+// What other threads tell a socket: pipes that became readable, writable or closed, new pipes, the end of the context.
+//
+// Flow:     pipes and I/O threads post; the socket's thread takes everything at once at the start of a call. The mailbox
+//           outlives its socket: what is posted to a closed one is dropped.
+// Threads:  post() from any; the rest on the thread that holds the socket.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/waiter.hpp"
+#include "pipe/pipe.hpp"
+
+namespace zlink {
+
+class mailbox final : public pipe_events, public std::enable_shared_from_this<mailbox> {
+  public:
+    enum class command_kind { readable, writable, closed, attach, stop };
+    struct command {
+        command_kind kind;
+        pipe_end_ptr pipe;
+        bool is_local = false;  // attach: this socket connected it
+        bool is_inproc = false; // attach: the other end is a socket
+    };
+
+    void on_readable(pipe_end &end) noexcept override { post({command_kind::readable, end.shared_from_this()}); }
+    void on_writable(pipe_end &end) noexcept override { post({command_kind::writable, end.shared_from_this()}); }
+    void on_closed(pipe_end &end) noexcept override { post({command_kind::closed, end.shared_from_this()}); }
+
+    /// Queues a command and wakes the socket's thread if it waits. False when the socket is closed.
+    bool post(command what) noexcept;
+
+    bool has_commands() const noexcept { return has_commands_.load(std::memory_order_acquire); }
+    /// Moves all commands to `out` (which is empty) and lowers the wake-up level.
+    void take(std::vector<command> &out) noexcept;
+
+    /// Where sleepers look. Created on first use; errors of the system when it cannot be.
+    error make_wakeup(waiter &how) noexcept;
+    const wakeup *level() const noexcept { return wakeup_.get(); }
+    /// ZMQ_FD was asked for: from now on every first command raises the level, sleeper or not.
+    void keep_signalling() noexcept;
+
+    /// Says that the thread is about to wait; false when there is a command already.
+    bool begin_wait() noexcept;
+    void end_wait() noexcept;
+
+    /// Has `call` run whenever a pipe was queued, on the thread that queued it and without a lock of the mailbox; at once
+    /// if there is a command already. For sockets that no thread of the application looks after.
+    void call_on_attach(std::function<void()> call);
+
+    /// The socket is gone: drops what is queued and all that comes. Pipes that were to be attached are closed.
+    void close() noexcept;
+
+  private:
+    std::atomic<bool> has_commands_{false};
+    std::mutex mutex_; // guards the rest
+    std::shared_ptr<const std::function<void()>> on_attach_;
+    std::vector<command> commands_;
+    std::unique_ptr<wakeup> wakeup_;
+    bool is_waiting_ = false;
+    bool always_signals_ = false;
+    bool is_signalled_ = false;
+    bool is_closed_ = false;
+};
+
+} // namespace zlink

@@ -1,0 +1,111 @@
+// Contract: what a socket type means. One pattern per type turns sends and receives into reads and writes of pipes.
+//
+// A pattern never blocks and never waits: it answers `error::again`, and `socket` does the waiting.
+// Threads:  all functions on the socket's application thread (the one that holds the socket at the moment).
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "core/error.hpp"
+#include "core/message.hpp"
+#include "core/random.hpp"
+#include "core/settings.hpp"
+#include "core/subscription_set.hpp"
+#include "pipe/pipe.hpp"
+
+namespace zlink {
+
+/// One frame to send. When `owner` is set (or `is_constant`), a large body is referenced instead of copied.
+struct outgoing {
+    byte_span body;
+    bool more = false;
+    block *owner = nullptr;
+    bool is_constant = false;
+};
+
+/// Bodies of at least this size travel by reference when their memory allows it.
+constexpr std::size_t reference_threshold = 8192;
+
+/// Writes one frame of the application's to a pipe: by reference when large and possible, else by copy.
+error write_frame(pipe_end &pipe, const outgoing &frame) noexcept;
+
+/// What a pattern may ask of the socket around it.
+class pattern_host {
+  public:
+    virtual ~pattern_host() = default;
+    /// The pattern has forgotten this pipe: it ended, or the pattern refuses it. The socket closes and drops it.
+    virtual void finished(pipe_end &pipe) noexcept = 0;
+};
+
+struct pattern_environment {
+    settings &options; // the socket's own, current
+    pattern_host &host;
+    std::shared_ptr<chunk_pool> pool;
+    random_source &random;
+    std::shared_ptr<subscription_set> subscriptions; // SUB and XSUB: shared with the sessions
+};
+
+class pattern {
+  public:
+    virtual ~pattern() = default;
+
+    /// A pipe is there. `is_local`: this socket connected it. `is_inproc`: the other end is a socket. The pipe may carry an
+    /// in_band::hello frame as its first one (always when the peer announces a routing id).
+    virtual void attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) = 0;
+    /// Forget a pipe that the application disconnects. Not followed by host.finished().
+    virtual void detach(pipe_end &pipe) noexcept = 0;
+
+    virtual void on_readable(pipe_end &pipe) = 0;
+    virtual void on_writable(pipe_end &pipe) = 0;
+    /// The other end was closed. No more writing; the pattern reads what is left and then calls host.finished().
+    virtual void on_closed(pipe_end &pipe) = 0;
+
+    /// none, again (would wait), or the type's own failures. On failure nothing of this frame is queued.
+    virtual error send(const outgoing &frame) = 0;
+    /// The next frame for the application, valid until the next call on this pattern. none, again, or the type's failures.
+    virtual error receive(frame_view &out) = 0;
+
+    /// Whether a receive (send) of a first frame would succeed now. These do not arm anything.
+    virtual bool has_input() = 0;
+    virtual bool has_output() = 0;
+
+    /// Arms every pipe that would have to call: drained ones for reading when `for_input`, full ones for writing when
+    /// `for_output`; then heavy_fence() once, then a second look. True when something became possible meanwhile.
+    virtual bool arm(bool for_input, bool for_output) = 0;
+
+    /// An option that acts on live connections was stored in the settings (its ZMQ_ number), or is an action
+    /// (ZMQ_SUBSCRIBE, ZMQ_UNSUBSCRIBE) with `value`.
+    virtual error apply_option(int number, byte_span value)
+    {
+        (void)number;
+        (void)value;
+        return error::none;
+    }
+    /// Whether a peer with this routing id is there, so that a connect under the same one must fail.
+    virtual bool knows_peer(std::string_view routing_id) const
+    {
+        (void)routing_id;
+        return false;
+    }
+    /// What zmq_getsockopt needs to know of a pattern:
+    /// the number of topics subscribed (ZMQ_TOPICS_COUNT), -1 where the type has none.
+    virtual int topics_count() const { return -1; }
+};
+
+std::unique_ptr<pattern> make_pair(const pattern_environment &environment);
+std::unique_ptr<pattern> make_pub(const pattern_environment &environment);
+std::unique_ptr<pattern> make_xpub(const pattern_environment &environment);
+std::unique_ptr<pattern> make_sub(const pattern_environment &environment);
+std::unique_ptr<pattern> make_xsub(const pattern_environment &environment);
+std::unique_ptr<pattern> make_req(const pattern_environment &environment);
+std::unique_ptr<pattern> make_rep(const pattern_environment &environment);
+std::unique_ptr<pattern> make_dealer(const pattern_environment &environment);
+std::unique_ptr<pattern> make_router(const pattern_environment &environment);
+std::unique_ptr<pattern> make_push(const pattern_environment &environment);
+std::unique_ptr<pattern> make_pull(const pattern_environment &environment);
+
+/// The pattern of a type; null for a type that is not built.
+std::unique_ptr<pattern> make_pattern(const pattern_environment &environment);
+
+} // namespace zlink

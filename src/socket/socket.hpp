@@ -1,0 +1,128 @@
+// The application's half of a socket: blocking calls, options, attaching pipes, events. The pattern decides what is sent
+// where; this class decides when to wait.
+//
+// Threads:  one application thread at a time (a full fence to migrate); stop() from any thread.
+// Owns:     its pattern, its ends of the pipes, its mailbox together with everybody who may still post to it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/message.hpp"
+#include "core/settings.hpp"
+#include "core/waiter.hpp"
+#include "socket/endpoint_service.hpp"
+#include "socket/mailbox.hpp"
+#include "socket/monitor.hpp"
+#include "socket/pattern.hpp"
+
+namespace zlink {
+
+/// What a socket is made from; everything outlives it.
+struct socket_environment {
+    endpoint_service &endpoints;
+    waiter &blocking;
+    const clock_source &clock;
+    random_source &random;
+    std::shared_ptr<chunk_pool> pool;
+};
+
+class socket final : private pattern_host {
+  public:
+    /// Null when the type is not built. Throws bad_alloc.
+    static std::unique_ptr<socket> make(const settings &defaults, const socket_environment &environment);
+    ~socket() override;
+
+    // ---- messages; `flags` as in zmq.h (ZMQ_DONTWAIT, ZMQ_SNDMORE) ----
+
+    error send(byte_span body, int flags) noexcept;
+    error send_constant(byte_span body, int flags) noexcept;
+    /// On success the message is empty afterwards; on failure it is untouched.
+    error send(message &what, int flags) noexcept;
+    /// Copies at most `capacity` octets of the next frame; `size` gets its full size.
+    error receive(void *buffer, std::size_t capacity, std::size_t &size, int flags) noexcept;
+    /// Replaces `out`'s content by the next frame.
+    error receive(message &out, int flags) noexcept;
+
+    // ---- options and endpoints ----
+
+    error set_option(int number, const void *value, std::size_t size);
+    error get_option(int number, void *value, std::size_t *size);
+    error bind(const char *endpoint);
+    error connect(const char *endpoint);
+    error unbind(const char *endpoint);
+    error disconnect(const char *endpoint);
+    /// Null endpoint: stops monitoring.
+    error start_monitor(const char *endpoint, int events);
+
+    // ---- waiting for several sockets ----
+
+    /// ZMQ_POLLIN and ZMQ_POLLOUT as they hold now, after taking in commands. terminated once the context has ended.
+    error events(short wanted, short &ready) noexcept;
+    /// Arms the pipes for the wanted events. True when something is ready after all, or the context has ended.
+    bool arm(short wanted) noexcept;
+    /// The level a waiter must look at, made on first use.
+    error wait_level(const wakeup *&out) noexcept;
+    /// Says that the thread is about to wait on the level; false when there is something to look at first.
+    bool begin_wait() noexcept { return mailbox_->begin_wait(); }
+    void end_wait() noexcept { mailbox_->end_wait(); }
+
+    // ---- life ----
+
+    /// The context ends: every call from now on fails with terminated, a blocked one at once. Any thread.
+    void stop() noexcept;
+    /// Ends all pipes and endpoints; what was sent lingers. The socket must not be used afterwards.
+    void close() noexcept;
+
+    // ---- for the endpoint service ----
+
+    const settings &options() const noexcept { return options_; }
+    socket_type type() const noexcept { return options_.type; }
+    std::shared_ptr<mailbox> inbox() const noexcept { return mailbox_; }
+    std::shared_ptr<monitor> events_sink() const noexcept { return monitor_; }
+    std::shared_ptr<subscription_set> subscriptions() const noexcept { return subscriptions_; }
+    /// Takes a pipe into use on the calling (application) thread. Its events must already go to inbox().
+    void attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc);
+    /// Ends every pipe of an endpoint, with this socket's linger. Returns how many there were.
+    std::size_t detach_endpoint(const std::string &endpoint) noexcept;
+    /// Takes ZMQ_CONNECT_ROUTING_ID, which is good for one connect.
+    std::string take_connect_routing_id();
+
+  private:
+    socket(const settings &defaults, const socket_environment &environment);
+
+    void finished(pipe_end &pipe) noexcept override;
+
+    error send_frame(const outgoing &frame, int flags) noexcept;
+    error next_frame(frame_view &out, int flags) noexcept;
+    error retry_send(const outgoing &frame, int flags);
+    error retry_receive(frame_view &out, int flags);
+    error enter() noexcept;
+    error process_commands() noexcept;
+    void perform(const mailbox::command &what);
+    void drop(pipe_end &pipe) noexcept;
+    void apply_send_hwm() noexcept;
+    error wait_for(short wanted, time_point deadline) noexcept;
+    time_point deadline_after(int timeout_ms) const noexcept;
+    error export_descriptor(int &descriptor);
+    error get_live_option(int number, void *value, std::size_t *size);
+
+    settings options_;
+    socket_environment environment_;
+    std::shared_ptr<mailbox> mailbox_;
+    std::shared_ptr<monitor> monitor_;
+    std::shared_ptr<subscription_set> subscriptions_;
+    std::vector<pipe_end_ptr> pipes_; // in use below live_pipes_; behind that finished, kept for frames still looked at
+    std::size_t live_pipes_ = 0;
+    std::unique_ptr<pattern> pattern_; // goes before the pipes
+    std::vector<mailbox::command> taken_; // scratch of process_commands()
+    std::string last_endpoint_;
+    bool received_more_ = false; // ZMQ_RCVMORE
+    bool is_exported_ = false;   // ZMQ_FD was asked for
+    bool is_stopped_ = false;
+    bool is_closed_ = false;
+    std::atomic<bool> stop_requested_{false};
+};
+
+} // namespace zlink

@@ -1,0 +1,32 @@
+// Why a conversation failed: the kinds of failure and the numbers that monitors publish with them.
+#pragma once
+
+#include <cstdint>
+
+namespace zlink {
+
+enum class failure_kind {
+    none,
+    protocol,            // the peer broke the protocol; the detail says how
+    mechanism_mismatch,  // the two sides are set up for different security mechanisms
+    authentication,      // refused; the detail is the status code 300, 400 or 500 (RFC 27/ZAP)
+    peer_error,          // the peer sent ERROR with another reason
+    peer_dead,           // nothing heard within the heartbeat's limits
+    handshake_timeout,   // no complete handshake within ZMQ_HANDSHAKE_IVL
+};
+
+/// Detail of a failure: the ZMQ_PROTOCOL_ERROR_ numbers of zmq.h.
+using protocol_error = std::uint32_t;
+
+namespace protocol_errors {
+constexpr protocol_error unspecified = 0x10000000;
+constexpr protocol_error unexpected_command = 0x10000001;
+constexpr protocol_error invalid_sequence = 0x10000002;
+constexpr protocol_error malformed_command = 0x10000011;
+constexpr protocol_error malformed_error = 0x10000015;
+constexpr protocol_error malformed_ready = 0x10000016;
+constexpr protocol_error invalid_metadata = 0x10000018;
+constexpr protocol_error mechanism_mismatch = 0x11000002;
+}  // namespace protocol_errors
+
+}  // namespace zlink

@@ -1,0 +1,51 @@
+// The greeting that opens a connection: 64 octets each way.
+//
+// Wire:     signature:10 | major:1 | minor:1 | mechanism:20 | as-server:1 | filler:31.   RFC 23/ZMTP 3.1, "The Greeting"
+//           The first 11 octets tell the protocol version; older versions continue differently from there.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "core/bytes.hpp"
+
+namespace zlink {
+
+constexpr std::size_t greeting_size = 64;
+/// Enough to know the version; all that a peer of an older version sends before it hears from us.
+constexpr std::size_t partial_greeting_size = 11;
+
+using greeting_octets = std::array<std::uint8_t, greeting_size>;
+
+/// Our greeting: version 3.1. `mechanism` is at most 20 octets.
+greeting_octets make_greeting(std::string_view mechanism, bool as_server) noexcept;
+
+enum class greeting_version {
+    undecided,  // needs more octets
+    zmtp_1_0,   // no greeting but the length of an identity frame
+    zmtp_2_0,   // a signature, then revision 0, 1 or 2
+    zmtp_3,     // a signature, then major version 3 or later: 64 octets
+    not_zmtp,   // a broken signature
+};
+
+/// Tells the version from what has arrived of a greeting; `undecided` only while less than 11 octets have.
+/// The eight octets between the ends of the signature mean nothing and are not looked at.
+greeting_version detect_version(byte_span start) noexcept;
+
+/// The fields of a whole greeting of a version 3 peer.
+struct greeting_view {
+    explicit greeting_view(const greeting_octets &octets) noexcept : octets_(octets) {}
+
+    std::uint8_t major() const noexcept { return octets_[10]; }
+    std::uint8_t minor() const noexcept { return octets_[11]; }
+    /// ZMTP 3.0 has neither SUBSCRIBE nor CANCEL.
+    bool is_3_0() const noexcept { return major() == 3 && minor() == 0; }
+    /// Compares all 20 octets, padding included.
+    bool has_mechanism(std::string_view name) const noexcept;
+    bool as_server() const noexcept { return octets_[32] != 0; }
+
+private:
+    const greeting_octets &octets_;
+};
+
+}  // namespace zlink

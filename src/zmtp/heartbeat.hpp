@@ -1,0 +1,89 @@
+// When to send a PING and when a peer is dead. Pure: the caller says what time it is.
+//
+// Wire:     RFC 37/ZMTP 3.1, "Connection Heartbeating".
+// Rules:    a PING goes out each interval. With no traffic for `timeout` after a PING the peer is dead; any traffic
+//           counts as its answer. A PING of the peer's that names a TTL makes it dead after that long in silence.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+namespace zlink {
+
+class heartbeat {
+public:
+    using time_point = std::chrono::steady_clock::time_point;
+    using milliseconds = std::chrono::milliseconds;
+    /// The unit of a TTL on the wire.
+    using tenths = std::chrono::duration<std::uint32_t, std::deci>;
+
+    enum class verdict { quiet, ping, dead };
+
+    /// As the options are: `interval_ms` 0 sends no PINGs; `timeout_ms` -1 stands for the interval, 0 for no limit.
+    heartbeat(int interval_ms, int timeout_ms, int ttl_ms) noexcept
+        : interval_(std::max(interval_ms, 0)),
+          timeout_(timeout_ms < 0 ? interval_ : milliseconds(timeout_ms)),
+          ttl_(static_cast<std::uint16_t>(std::clamp(ttl_ms / 100, 0, 65535))) {}
+
+    /// Called when traffic begins; nothing is due before.
+    void start(time_point now) noexcept {
+        is_running_ = true;
+        last_heard_ = now;
+        next_ping_ = now + interval_;
+    }
+    void note_traffic(time_point now) noexcept {
+        last_heard_ = now;
+        is_waiting_ = false;
+    }
+    /// The peer's latest PING asks to be given up after `ttl` without traffic; 0 takes that back.
+    void set_peer_ttl(std::uint16_t ttl) noexcept { peer_ttl_ = tenths(ttl); }
+    /// What to write into the TTL field of our PINGs.
+    std::uint16_t ttl() const noexcept { return ttl_; }
+
+    /// Says what is due. After `ping` the caller sends one, or has one in its output still; ask again later.
+    verdict check(time_point now) noexcept {
+        if (!is_running_)
+            return verdict::quiet;
+        if (now >= death())
+            return verdict::dead;
+        if (interval_.count() == 0 || now < next_ping_)
+            return verdict::quiet;
+        next_ping_ = now + interval_;
+        if (!is_waiting_) {
+            is_waiting_ = true;
+            waiting_since_ = now;
+        }
+        return verdict::ping;
+    }
+    /// When check() has something to say next, if nothing is heard until then; time_point::max() for never.
+    time_point deadline() const noexcept {
+        if (!is_running_)
+            return time_point::max();
+        return interval_.count() ? std::min(death(), next_ping_) : death();
+    }
+
+private:
+    time_point death() const noexcept {
+        time_point when = time_point::max();
+        if (is_waiting_ && timeout_.count() > 0)
+            when = waiting_since_ + timeout_;
+        if (peer_ttl_.count() > 0)
+            when = std::min(when, last_heard_ + peer_ttl_);
+        return when;
+    }
+
+    // Constant after construction
+    milliseconds interval_;
+    milliseconds timeout_;
+    std::uint16_t ttl_;
+
+    tenths peer_ttl_{0};
+    bool is_running_ = false;
+    bool is_waiting_ = false;  // a PING went out and nothing was heard since
+    time_point waiting_since_{};
+    time_point last_heard_{};
+    time_point next_ping_{};
+};
+
+}  // namespace zlink

@@ -1,0 +1,103 @@
+// What all mechanisms share: choosing one, and the properties both sides announce.
+#include "zmtp/mechanism.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace zlink {
+
+namespace {
+
+constexpr std::size_t max_routing_id = 255;
+constexpr std::size_t max_property_name = 255;
+
+// The name of Identity in the interface.
+constexpr std::string_view routing_id_name = "Routing-Id";
+
+// What zlink itself says about a peer: a peer cannot speak in its name.
+constexpr std::array<std::string_view, 4> own_names = {"User-Id", "Peer-Address", "__fd", routing_id_name};
+
+bool announces_routing_id(socket_type type) noexcept {
+    return type == socket_type::req || type == socket_type::dealer || type == socket_type::router;
+}
+
+bool is_routing_id_of_use(const settings &options, std::string_view peer_type) noexcept {
+    return options.type == socket_type::router &&
+           (peer_type.empty() || peer_type == "REQ" || peer_type == "DEALER" || peer_type == "ROUTER");
+}
+
+mechanism::outcome fail(protocol_error detail, bool may_retry = true) noexcept {
+    return {mechanism::progress::failed, failure_kind::protocol, detail, may_retry};
+}
+
+}  // namespace
+
+std::unique_ptr<mechanism> make_mechanism(const settings &options, bool is_server) {
+    static_cast<void>(is_server);  // NULL has no roles
+    switch (options.mechanism) {
+    case mechanism_kind::null:
+        return make_mechanism_null(options);
+    case mechanism_kind::plain:
+    case mechanism_kind::curve:
+    case mechanism_kind::gssapi:
+        break;
+    }
+    return nullptr;
+}
+
+void append_own_properties(std::vector<std::uint8_t> &out, const settings &options) {
+    append_property(out, property_name::socket_type, as_bytes(socket_type_name(options.type)));
+    if (announces_routing_id(options.type))
+        append_property(out, property_name::identity, as_bytes(options.routing_id));
+    for (const auto &[name, value] : options.metadata)
+        if (!name.empty() && name.size() <= max_property_name)
+            append_property(out, name, as_bytes(value));
+}
+
+mechanism::outcome accept_properties(byte_span data, const settings &options, peer_info &info,
+                                     std::vector<std::uint8_t> &out) {
+    property_list properties;
+    if (!parse_properties(data, properties))
+        return fail(protocol_errors::invalid_metadata);
+
+    std::string_view type;
+    const byte_span *identity = nullptr;
+    for (const auto &[name, value] : properties) {
+        if (is_same_name(name, property_name::socket_type)) {
+            type = as_text(value);
+            if (!is_compatible(options.type, type)) {
+                append_error(out, "Incompatible-Socket-Type");
+                return fail(protocol_errors::invalid_metadata, false);
+            }
+            info.properties.emplace_back(property_name::socket_type, type);
+        } else if (is_same_name(name, property_name::identity)) {
+            if (value.size() > max_routing_id)
+                return fail(protocol_errors::invalid_metadata);
+            identity = &value;
+            // Both names are in use for asking.
+            info.properties.emplace_back(property_name::identity, as_text(value));
+            info.properties.emplace_back(routing_id_name, as_text(value));
+        } else if (std::none_of(own_names.begin(), own_names.end(),
+                                [&](std::string_view own) { return is_same_name(own, name); })) {
+            info.properties.emplace_back(name, as_text(value));
+        }
+    }
+    // Ids that begin with zero are the receiver's own to give: a peer that claims one gets a generated one.
+    if (identity && !identity->empty() && identity->front() != 0 && is_routing_id_of_use(options, type))
+        info.routing_id = as_text(*identity);
+    return {mechanism::progress::complete, failure_kind::none, 0, true};
+}
+
+mechanism::outcome judge_error(byte_span data) noexcept {
+    std::string_view reason;
+    if (!parse_error(data, reason))
+        return fail(protocol_errors::malformed_error);
+    mechanism::outcome result{mechanism::progress::failed, failure_kind::peer_error, 0, false};
+    if (reason == "300" || reason == "400" || reason == "500") {
+        result.failure = failure_kind::authentication;
+        result.detail = static_cast<protocol_error>((reason[0] - '0') * 100);
+    }
+    return result;
+}
+
+}  // namespace zlink

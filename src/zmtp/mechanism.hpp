@@ -1,0 +1,65 @@
+// Contract of a security handshake: what follows the greeting, up to the point where messages may flow.
+//
+// Flow:     start() once both greetings are known to name this mechanism, then receive() for each command, until one
+//           of them says complete or failed. Commands to send are appended to `out`, whole frames, also on failure.
+// Input:    receive() gets what parse_command accepted; everything in it may still be hostile.
+// Errors:   only std::bad_alloc is thrown.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "core/peer_info.hpp"
+#include "core/settings.hpp"
+#include "zmtp/command.hpp"
+#include "zmtp/failure.hpp"
+
+namespace zlink {
+
+class mechanism {
+public:
+    enum class progress { unfinished, complete, failed };
+    struct outcome {
+        progress status = progress::unfinished;
+        failure_kind failure = failure_kind::none;
+        protocol_error detail = 0;
+        bool may_retry = true;
+    };
+
+    virtual ~mechanism() = default;
+    mechanism() = default;
+    mechanism(const mechanism &) = delete;
+    mechanism &operator=(const mechanism &) = delete;
+
+    /// As both greetings name it.
+    virtual std::string_view name() const noexcept = 0;
+    /// The role our greeting announces.
+    virtual bool as_server() const noexcept = 0;
+    virtual outcome start(std::vector<std::uint8_t> &out) = 0;
+    /// Fills `info` with what the peer says of itself.
+    virtual outcome receive(const command &received, peer_info &info, std::vector<std::uint8_t> &out) = 0;
+
+protected:
+    static outcome fail(protocol_error detail) noexcept {
+        return {progress::failed, failure_kind::protocol, detail, true};
+    }
+};
+
+/// The mechanism the options ask for; null when it is not built in. `options` must outlive it.
+std::unique_ptr<mechanism> make_mechanism(const settings &options, bool is_server);
+
+/// The handshake without security: READY both ways (RFC 23/ZMTP 3.1, "The NULL Security Mechanism").
+std::unique_ptr<mechanism> make_mechanism_null(const settings &options);
+
+/// What every mechanism announces about a socket, as a property list: type, routing id, the application's own.
+void append_own_properties(std::vector<std::uint8_t> &out, const settings &options);
+/// Takes over the properties a peer announced; the outcome is failed for those that break the rules, or for a socket
+/// type ours does not talk to: the peer is told why with ERROR.
+mechanism::outcome accept_properties(byte_span data, const settings &options, peer_info &info,
+                                     std::vector<std::uint8_t> &out);
+/// What a well-formed or malformed ERROR means.
+mechanism::outcome judge_error(byte_span data) noexcept;
+
+}  // namespace zlink

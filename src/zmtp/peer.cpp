@@ -1,0 +1,350 @@
+// The states of a conversation: not started, greeting, handshake, traffic, closed.
+#include "zmtp/peer.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "core/block.hpp"
+#include "core/frame.hpp"
+#include "zmtp/command.hpp"
+#include "zmtp/frame_walk.hpp"
+#include "zmtp/greeting.hpp"
+
+namespace zlink {
+
+namespace {
+
+using action = peer::action;
+using time_point = heartbeat::time_point;
+
+// How much of the greeting goes out before the peer has shown its version. All of it, for peers of older versions
+// are refused; to talk to one, no more than partial_greeting_size may have been sent.
+constexpr std::size_t first_greeting_part = greeting_size;
+
+// RFC 23 "messages": what a subscription is to a peer without the SUBSCRIBE command.
+constexpr std::uint8_t subscribe_octet = 1;
+constexpr std::uint8_t cancel_octet = 0;
+
+bool is_handshake_command(std::string_view name) noexcept {
+    return name == command_name::ready || name == command_name::error || name == command_name::hello ||
+           name == command_name::welcome || name == command_name::initiate;
+}
+
+}  // namespace
+
+struct peer::state {
+    enum class stage { fresh, greeting, handshake, traffic, closed };
+
+    state(const settings &options, bool is_server)
+        : options_(options), mechanism_(make_mechanism(options, is_server)),
+          info_(block_ref::adopt(new peer_info)),
+          heartbeat_(options.heartbeat_interval_ms, options.heartbeat_timeout_ms, options.heartbeat_ttl_ms) {}
+
+    action resume(const event &what);
+    time_point deadline() const noexcept;
+
+    action start();
+    action on_octets(byte_span in);
+    action on_time();
+    action on_traffic_command(byte_span body);
+
+    bool take_greeting(byte_span &in);
+    bool take_command(byte_span &in, byte_span &body);
+    void on_greeting();
+    void on_handshake_command(byte_span body);
+    void follow(const mechanism::outcome &outcome);
+    action on_ping(byte_span data);
+    action on_subscription(action_kind kind, byte_span topic) const;
+    void send_greeting(std::size_t up_to);
+    void forget_written() noexcept {
+        if (output_.empty())
+            is_ping_pending_ = is_pong_pending_ = false;
+    }
+    peer_info &info() noexcept { return static_cast<peer_info &>(*info_.get()); }
+    action fail(failure_kind failure, protocol_error detail, bool may_retry = true);
+    action fail(protocol_error detail) { return fail(failure_kind::protocol, detail); }
+
+    // Constant after construction
+    const settings &options_;
+    std::unique_ptr<mechanism> mechanism_;  // null when the one asked for is not built in
+    block_ref info_;
+
+    stage stage_ = stage::fresh;
+    action verdict_{action_kind::close};  // what every resume() answers once closed
+    std::vector<std::uint8_t> output_;
+    time_point now_{};  // the latest we were told
+    heartbeat heartbeat_;
+    time_point handshake_end_ = time_point::max();
+
+    greeting_octets received_greeting_{};
+    std::size_t greeting_received_ = 0;
+    std::size_t greeting_sent_ = 0;
+    bool is_3_0_ = false;
+
+    std::vector<std::uint8_t> frame_;  // an unfinished frame of the handshake, header included
+
+    // Whether output_ holds one that is not written yet
+    bool is_ping_pending_ = false;
+    bool is_pong_pending_ = false;
+};
+
+action peer::state::fail(failure_kind failure, protocol_error detail, bool may_retry) {
+    stage_ = stage::closed;
+    verdict_.failure = failure;
+    verdict_.detail = detail;
+    verdict_.may_retry = may_retry;
+    return verdict_;
+}
+
+action peer::state::resume(const event &what) {
+    now_ = std::max(now_, what.now);
+    if (stage_ == stage::closed)
+        return verdict_;
+    switch (what.kind) {
+    case event_kind::start:
+        return stage_ == stage::fresh ? start() : action{};
+    case event_kind::octets:
+        return on_octets(what.bytes);
+    case event_kind::command:
+        return stage_ == stage::traffic ? on_traffic_command(what.bytes) : action{};
+    case event_kind::time:
+        return on_time();
+    }
+    return {};
+}
+
+action peer::state::start() {
+    if (!mechanism_)
+        return fail(failure_kind::mechanism_mismatch, protocol_errors::mechanism_mismatch, false);
+    stage_ = stage::greeting;
+    if (options_.handshake_interval_ms > 0)
+        handshake_end_ = now_ + std::chrono::milliseconds(options_.handshake_interval_ms);
+    send_greeting(first_greeting_part);
+    return {};
+}
+
+void peer::state::send_greeting(std::size_t up_to) {
+    const greeting_octets whole = make_greeting(mechanism_->name(), mechanism_->as_server());
+    if (up_to > greeting_sent_)
+        output_.insert(output_.end(), whole.begin() + static_cast<std::ptrdiff_t>(greeting_sent_),
+                       whole.begin() + static_cast<std::ptrdiff_t>(up_to));
+    greeting_sent_ = std::max(greeting_sent_, up_to);
+}
+
+// Octets before traffic. Uses up no more than the handshake needs: the rest is traffic, for the driver to walk.
+action peer::state::on_octets(byte_span in) {
+    byte_span rest = in;
+    action result;
+    if (stage_ == stage::greeting && take_greeting(rest))
+        on_greeting();
+    byte_span body;
+    while (stage_ == stage::handshake && take_command(rest, body)) {
+        on_handshake_command(body);
+        frame_.clear();
+    }
+    if (stage_ == stage::traffic)
+        std::vector<std::uint8_t>().swap(frame_);
+    if (stage_ == stage::closed)
+        result = verdict_;
+    else if (stage_ == stage::traffic && rest.size() != in.size())
+        result.kind = action_kind::established;
+    result.consumed = in.size() - rest.size();
+    return result;
+}
+
+// Collects the greeting; true when it is whole. Closes on the first octet that shows it is none we accept.
+bool peer::state::take_greeting(byte_span &in) {
+    const std::size_t before = greeting_received_;
+    const std::size_t count = std::min(in.size(), greeting_size - before);
+    std::copy_n(in.begin(), count, received_greeting_.begin() + static_cast<std::ptrdiff_t>(before));
+    greeting_received_ += count;
+    in = in.subspan(count);
+    switch (detect_version(byte_span(received_greeting_).first(greeting_received_))) {
+    case greeting_version::undecided:
+        return false;
+    case greeting_version::zmtp_3:
+        send_greeting(greeting_size);
+        return greeting_received_ == greeting_size;
+    case greeting_version::zmtp_1_0:
+    case greeting_version::zmtp_2_0:
+    case greeting_version::not_zmtp:
+        fail(protocol_errors::unspecified);
+        return false;
+    }
+    return false;
+}
+
+void peer::state::on_greeting() {
+    const greeting_view received(received_greeting_);
+    is_3_0_ = received.is_3_0();
+    if (!received.has_mechanism(mechanism_->name())) {
+        fail(failure_kind::mechanism_mismatch, protocol_errors::mechanism_mismatch);
+        return;
+    }
+    stage_ = stage::handshake;
+    follow(mechanism_->start(output_));
+}
+
+// Collects a frame of the handshake; true when `body` is the body of a whole command. What is wrong with a header is
+// found before anything of the body is kept.
+bool peer::state::take_command(byte_span &in, byte_span &body) {
+    const walk_limits limits;
+    frame_header header;
+    for (;;) {
+        const walk_stop stop = judge_frame(frame_, limits, header);
+        const bool is_command = stop == walk_stop::command;
+        if (!is_command && !frame_.empty()) {
+            const bool is_message = stop == walk_stop::need_more;
+            fail(is_message ? protocol_errors::unexpected_command : protocol_errors::unspecified);
+            return false;
+        }
+        if (header.header_size > 0)
+            break;
+        if (in.empty())
+            return false;
+        frame_.push_back(in.front());
+        in = in.subspan(1);
+    }
+    const std::size_t whole = header.header_size + static_cast<std::size_t>(header.body_size);
+    const std::size_t count = std::min(in.size(), whole - frame_.size());
+    frame_.insert(frame_.end(), in.begin(), in.begin() + static_cast<std::ptrdiff_t>(count));
+    in = in.subspan(count);
+    body = byte_span(frame_).subspan(header.header_size);
+    return frame_.size() == whole;
+}
+
+void peer::state::on_handshake_command(byte_span body) {
+    command received;
+    if (!parse_command(body, received))
+        fail(protocol_errors::malformed_command);
+    else
+        follow(mechanism_->receive(received, info(), output_));
+}
+
+void peer::state::follow(const mechanism::outcome &outcome) {
+    switch (outcome.status) {
+    case mechanism::progress::unfinished:
+        break;
+    case mechanism::progress::failed:
+        fail(outcome.failure, outcome.detail, outcome.may_retry);
+        break;
+    case mechanism::progress::complete:
+        stage_ = stage::traffic;
+        heartbeat_.start(now_);
+        break;
+    }
+}
+
+action peer::state::on_time() {
+    if (stage_ == stage::traffic) {
+        switch (heartbeat_.check(now_)) {
+        case heartbeat::verdict::quiet:
+            break;
+        case heartbeat::verdict::dead:
+            return fail(failure_kind::peer_dead, 0);
+        case heartbeat::verdict::ping:
+            forget_written();
+            if (!is_ping_pending_)
+                append_ping(output_, heartbeat_.ttl());
+            is_ping_pending_ = true;
+            break;
+        }
+    } else if (now_ >= handshake_end_) {
+        return fail(failure_kind::handshake_timeout, 0);
+    }
+    return {};
+}
+
+time_point peer::state::deadline() const noexcept {
+    switch (stage_) {
+    case stage::greeting:
+    case stage::handshake:
+        return handshake_end_;
+    case stage::traffic:
+        return heartbeat_.deadline();
+    case stage::fresh:
+    case stage::closed:
+        break;
+    }
+    return time_point::max();
+}
+
+action peer::state::on_traffic_command(byte_span body) {
+    command received;
+    if (!parse_command(body, received))
+        return fail(protocol_errors::malformed_command);
+    action result;
+    if (received.name == command_name::ping)
+        result = on_ping(received.data);
+    else if (received.name == command_name::subscribe)
+        result = on_subscription(action_kind::subscribe, received.data);
+    else if (received.name == command_name::cancel)
+        result = on_subscription(action_kind::cancel, received.data);
+    else if (is_handshake_command(received.name))
+        result = fail(protocol_errors::unexpected_command);
+    // PONG has done its work by arriving; commands we do not know are none of our business.
+    result.consumed = body.size();
+    return result;
+}
+
+action peer::state::on_ping(byte_span data) {
+    ping_body ping;
+    if (!parse_ping(data, ping))
+        return fail(protocol_errors::malformed_command);
+    heartbeat_.set_peer_ttl(ping.ttl);
+    forget_written();
+    // One answer is as good as many: however fast PINGs arrive, no more than one PONG waits.
+    if (!is_pong_pending_)
+        append_pong(output_, ping.context);
+    is_pong_pending_ = true;
+    return {};
+}
+
+action peer::state::on_subscription(action_kind kind, byte_span topic) const {
+    action result;
+    if (options_.type == socket_type::pub || options_.type == socket_type::xpub) {
+        result.kind = kind;
+        result.topic = topic;
+    }
+    return result;
+}
+
+peer::peer(const settings &options, bool is_server) : state_(std::make_unique<state>(options, is_server)) {}
+
+peer::~peer() = default;
+
+peer::action peer::resume(const event &what) {
+    try {
+        return state_->resume(what);
+    } catch (const std::bad_alloc &) {
+        return state_->fail(failure_kind::none, 0);
+    }
+}
+
+bool peer::is_established() const noexcept { return state_->stage_ == state::stage::traffic; }
+
+std::vector<std::uint8_t> &peer::output() noexcept { return state_->output_; }
+
+heartbeat::time_point peer::deadline() const noexcept { return state_->deadline(); }
+
+void peer::note_traffic(heartbeat::time_point now) noexcept {
+    state_->now_ = std::max(state_->now_, now);
+    state_->heartbeat_.note_traffic(now);
+}
+
+peer_info &peer::info() noexcept { return state_->info(); }
+
+void peer::encode_subscription(bool is_subscribe, byte_span topic, std::vector<std::uint8_t> &out) const {
+    if (!state_->is_3_0_) {
+        append_command(out, is_subscribe ? command_name::subscribe : command_name::cancel, topic);
+        return;
+    }
+    std::uint8_t header[long_header_size + 1];
+    std::uint8_t *end = put_frame_header(header, 1 + topic.size(), 0);
+    *end++ = is_subscribe ? subscribe_octet : cancel_octet;
+    out.insert(out.end(), header, end);
+    out.insert(out.end(), topic.begin(), topic.end());
+}
+
+}  // namespace zlink
