@@ -650,8 +650,7 @@ TEST_F(one_queue, lets_go_of_memory_while_messages_in_wire_form_follow_a_started
     EXPECT_LE(pool.use_count(), 5);
 }
 
-TEST_F(one_queue, lets_go_of_a_shared_owner_when_it_is_rolled_back)
-{
+TEST_F(one_queue, lets_go_of_a_shared_owner_when_it_is_rolled_back) {
     auto *owner = make(10);
     owner->memory[1] = 8;
     for (int i = 0; i < 2; ++i) {
