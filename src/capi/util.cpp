@@ -25,10 +25,30 @@ struct capability {
     bool is_built;
 };
 
+#ifdef ZLINK_WITH_TLS
+constexpr bool tls_is_built = true;
+#else
+constexpr bool tls_is_built = false;
+#endif
+#ifdef ZLINK_WITH_CURVE
+constexpr bool curve_is_built = true;
+#else
+constexpr bool curve_is_built = false;
+#endif
+constexpr bool websocket_is_built = false;
+
 // Both spellings of the WebSocket ones: libzmq asks for capitals.
 constexpr capability capabilities[] = {
-    {"tcp", true}, {"ipc", true},  {"inproc", true}, {"tls", false},   {"ws", false},
-    {"WS", false}, {"wss", false}, {"WSS", false},   {"curve", false}, {"draft", false},
+    {"tcp", true},
+    {"ipc", true},
+    {"inproc", true},
+    {"tls", tls_is_built},
+    {"ws", websocket_is_built},
+    {"WS", websocket_is_built},
+    {"wss", websocket_is_built &&tls_is_built},
+    {"WSS", websocket_is_built &&tls_is_built},
+    {"curve", curve_is_built},
+    {"draft", false},
 };
 
 }  // namespace

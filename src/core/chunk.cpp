@@ -1,8 +1,8 @@
 // The chunk pool: one bounded free list per size class, everything else straight from the heap.
 #include "core/chunk.hpp"
 
+#include <cstdint>
 #include <cstdlib>
-#include <limits>
 #include <new>
 
 namespace zlink {
@@ -46,7 +46,7 @@ chunk *chunk_pool::allocate(std::size_t size) noexcept {
         c->next_free = nullptr;
     } else {
         const std::size_t capacity = index < class_count ? class_capacity(index) : size;
-        if (capacity > std::numeric_limits<std::size_t>::max() - sizeof(chunk))
+        if (capacity > static_cast<std::size_t>(PTRDIFF_MAX) - sizeof(chunk))
             return nullptr;
         void *memory = std::malloc(sizeof(chunk) + capacity);
         if (!memory)

@@ -3,7 +3,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <new>
 #include <type_traits>
 
@@ -62,7 +61,7 @@ error message::init_size(std::size_t size) noexcept {
         near_size_ = static_cast<std::uint8_t>(size);
         return error::none;
     }
-    if (size > std::numeric_limits<std::size_t>::max() - sizeof(heap_block))
+    if (size > static_cast<std::size_t>(PTRDIFF_MAX) - sizeof(heap_block))
         return error::no_memory;
     void *memory = std::malloc(sizeof(heap_block) + size);
     if (!memory)
@@ -90,6 +89,7 @@ error message::init_external(void *data, std::size_t size, zmq_free_fn *free, vo
     if (!owner)
         return error::no_memory;
     reset_record(kind::referenced);
+    flags_ |= lent_flag;
     body_.far = {owner, static_cast<std::uint8_t *>(data), size};
     return error::none;
 }

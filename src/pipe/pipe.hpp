@@ -107,11 +107,13 @@ class alignas(64) pipe_end {
 
     /// Bookkeeping of the end's owner; the pipe never looks at it.
     struct owner_slot {
+        std::uint32_t socket_index = 0;
         std::uint32_t fair_index = 0;
         std::uint32_t balance_index = 0;
         std::uint32_t fan_index = 0;
-        bool is_fan_match = false;
         bool is_attached = false;
+        bool is_ending = false; // the other end was closed: read what is left, write nothing more
+        bool is_inproc = false; // the other end is a socket
         std::string routing_id; // how a ROUTER, REP or STREAM addresses this peer
         std::string endpoint;   // what the application bound or connected to
         std::uint64_t mark = 0;

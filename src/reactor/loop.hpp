@@ -1,7 +1,7 @@
 // Contract of an I/O thread: runs tasks and timers, one at a time, and sleeps when there is nothing to do.
 //
-// In life it is a thread around a Boost.Asio io_context (`io_threads`); in the simulator all loops are one thread with
-// virtual time.
+// In life it is a thread around a Boost.Asio io_context (`io_threads`); in the simulator all loops are one
+// thread with virtual time.
 #pragma once
 
 #include <atomic>
@@ -15,22 +15,26 @@
 
 namespace zlink {
 
-/// A piece of work that can be queued on a loop without allocation. One object is queued at most once at a time.
+/// A piece of work that can be queued on a loop without allocation. One object is queued at most once at a
+/// time.
 class loop_task {
-  public:
+public:
     virtual ~loop_task() = default;
     /// On the loop's thread. Everything that happened before post() is visible.
     virtual void run() noexcept = 0;
 
-  private:
-    friend class task_list; // the loop's bookkeeping
+private:
+    friend class task_list;  // the loop's bookkeeping
+    friend class sleep_list;
     std::atomic<bool> is_queued_{false};
+    bool is_before_sleep_ = false;
     loop_task *next_ = nullptr;
+    loop_task *next_before_sleep_ = nullptr;
 };
 
 class timer {
-  public:
-    virtual ~timer() = default; // cancels; never called back afterwards
+public:
+    virtual ~timer() = default;  // cancels; never called back afterwards
     /// (Re)starts the timer; a pending expiry is forgotten. Loop thread only, as are all functions here.
     virtual void expires_at(time_point when) noexcept = 0;
     virtual void cancel() noexcept = 0;
@@ -38,19 +42,21 @@ class timer {
 };
 
 class loop {
-  public:
+public:
     virtual ~loop() = default;
 
-    /// Runs `task` soon on the loop's thread. Any thread. A task already queued and not yet begun is not queued again.
-    /// The caller keeps the task alive until it has run: tasks of shared objects hold a reference while queued.
+    /// Runs `task` soon on the loop's thread. Any thread. A task already queued and not yet begun is not
+    /// queued again. The caller keeps the task alive until it has run: tasks of shared objects hold a
+    /// reference while queued.
     virtual void post(loop_task &task) noexcept = 0;
-    /// Runs a function soon on the loop's thread. Any thread. Allocates: for rare work (bind, connect, close).
+    /// Runs a function soon on the loop's thread. Any thread. Allocates: for rare work (bind, connect,
+    /// close).
     virtual error post(std::function<void()> work) noexcept = 0;
     /// As post(function), and returns when it has run. Not from a loop thread.
     virtual error post_and_wait(const std::function<void()> &work) noexcept = 0;
 
-    /// Runs `task` once before the loop next sleeps, behind one heavy_fence() for all of them. Loop thread only.
-    /// For readers that have armed a queue and must look again.
+    /// Runs `task` once before the loop next sleeps, behind one heavy_fence() for all of them. Loop thread
+    /// only. For readers that have armed a queue and must look again.
     virtual void run_before_sleep(loop_task &task) noexcept = 0;
 
     /// A timer that calls `on_expiry` on the loop's thread. Loop thread only. Null when memory is short.
@@ -59,8 +65,9 @@ class loop {
     /// The time, read at most once per turn of the loop. Loop thread only.
     virtual time_point now() const noexcept = 0;
 
-    /// A slot for the block that reads on this thread go to; the session room fills and replaces it. Loop thread only.
+    /// A slot for the block that reads on this thread go to; the session room fills and replaces it. Loop
+    /// thread only.
     block_ref scratch;
 };
 
-} // namespace zlink
+}  // namespace zlink

@@ -16,12 +16,24 @@ struct resolved_address {
     socklen_t length = 0;
 };
 
+/// A numeric address and port to a socket address, without asking anybody. False when `host` is a name, or an
+/// IPv6 address where that is not allowed.
+bool parse_numeric_address(const std::string &host, const std::string &service, bool allow_ipv6,
+                           resolved_address &out) noexcept;
+
 class resolver {
-  public:
-    virtual ~resolver() = default; // cancels; the handler is not called afterwards
+public:
+    virtual ~resolver() = default;  // cancels; the handler is not called afterwards
     using handler = std::function<void(std::vector<resolved_address> found, error failure)>;
-    /// Resolves anew on each call; at most one call at a time. Loop thread.
-    virtual void resolve(const std::string &host, const std::string &service, bool allow_ipv6, handler done) noexcept = 0;
+    /// Resolves anew on each call; at most one call at a time. Numeric addresses ask nobody. Calls `done`
+    /// once, never from inside this call, with at least one address or a failure. Loop thread.
+    virtual void resolve(const std::string &host, const std::string &service, bool allow_ipv6,
+                         handler done) noexcept = 0;
 };
 
-} // namespace zlink
+class loop;
+/// A resolver over Asio's, which has one background thread for each loop that ever resolved a name. Any
+/// thread. Null when memory is short.
+std::unique_ptr<resolver> make_resolver(loop &io) noexcept;
+
+}  // namespace zlink

@@ -44,6 +44,10 @@ class socket final : private pattern_host {
     error receive(void *buffer, std::size_t capacity, std::size_t &size, int flags) noexcept;
     /// Replaces `out`'s content by the next frame.
     error receive(message &out, int flags) noexcept;
+    /// The next frame where it lies, valid until the next call on this socket; and a frame that lies somewhere. For those
+    /// who pass frames on. `more` goes by the flags.
+    error receive(frame_view &out, int flags) noexcept { return next_frame(out, flags); }
+    error send(const outgoing &frame, int flags) noexcept { return send_frame(frame, flags); }
 
     // ---- options and endpoints ----
 
@@ -67,6 +71,8 @@ class socket final : private pattern_host {
     /// Says that the thread is about to wait on the level; false when there is something to look at first.
     bool begin_wait() noexcept { return mailbox_->begin_wait(); }
     void end_wait() noexcept { mailbox_->end_wait(); }
+    waiter &blocking() const noexcept { return environment_.blocking; }
+    const clock_source &clock() const noexcept { return environment_.clock; }
 
     // ---- life ----
 
@@ -96,10 +102,16 @@ class socket final : private pattern_host {
 
     error send_frame(const outgoing &frame, int flags) noexcept;
     error next_frame(frame_view &out, int flags) noexcept;
+    error retry_send(const outgoing &frame, int flags);
+    error retry_receive(frame_view &out, int flags);
+    error enter() noexcept;
     error process_commands() noexcept;
     void perform(const mailbox::command &what);
+    void drop(pipe_end &pipe) noexcept;
+    void apply_send_hwm() noexcept;
     error wait_for(short wanted, time_point deadline) noexcept;
     time_point deadline_after(int timeout_ms) const noexcept;
+    error export_descriptor(int &descriptor);
     error get_live_option(int number, void *value, std::size_t *size);
 
     settings options_;
@@ -107,11 +119,13 @@ class socket final : private pattern_host {
     std::shared_ptr<mailbox> mailbox_;
     std::shared_ptr<monitor> monitor_;
     std::shared_ptr<subscription_set> subscriptions_;
-    std::vector<pipe_end_ptr> pipes_;
-    std::unique_ptr<pattern> pattern_;
+    std::vector<pipe_end_ptr> pipes_; // in use below live_pipes_; behind that finished, kept for frames still looked at
+    std::size_t live_pipes_ = 0;
+    std::unique_ptr<pattern> pattern_; // goes before the pipes
     std::vector<mailbox::command> taken_; // scratch of process_commands()
     std::string last_endpoint_;
     bool received_more_ = false; // ZMQ_RCVMORE
+    bool is_exported_ = false;   // ZMQ_FD was asked for
     bool is_stopped_ = false;
     bool is_closed_ = false;
     std::atomic<bool> stop_requested_{false};

@@ -1,7 +1,8 @@
 // Contract of a way to move bytes: streams, and how they come to be by dialing and listening.
 //
 // Readiness style: wait_*() says when, try_*() does the bytes at once. Asio stays inside the implementations.
-// Threads:  everything on the thread of the loop given at construction, except where a function says otherwise.
+// Threads:  everything on the thread of the loop given at construction, except where a function says
+//           otherwise.
 #pragma once
 
 #include <functional>
@@ -18,25 +19,27 @@
 namespace zlink {
 
 struct io_result {
-    std::size_t octets = 0;    // moved
-    error status = error::none; // none with octets > 0; again: not ready; connection_reset: end of stream; or the errno
+    std::size_t octets = 0;  // moved
+    error status =
+        error::none;  // none with octets > 0; again: not ready; connection_reset: end of stream; or the errno
 };
 
 /// How a stream calls its owner, on the loop's thread. Never from inside a call of the owner into the stream.
 class stream_events {
-  public:
+public:
     virtual ~stream_events() = default;
     virtual void on_stream_readable() noexcept = 0;
     virtual void on_stream_writable() noexcept = 0;
 };
 
 class stream {
-  public:
+public:
     /// Closes. No callback comes afterwards.
     virtual ~stream() = default;
     /// Must be set before the first wait; may be changed while no wait is pending.
     virtual void set_events(stream_events *events) noexcept = 0;
-    /// One non-blocking read into `ranges`. A short read means drained: the caller waits instead of reading again.
+    /// One non-blocking read into `ranges`. A short read means drained: the caller waits instead of reading
+    /// again.
     virtual io_result try_read(std::span<const iovec> ranges) noexcept = 0;
     /// One non-blocking gathered write.
     virtual io_result try_write(std::span<const iovec> ranges) noexcept = 0;
@@ -56,21 +59,22 @@ class stream {
 using dial_handler = std::function<void(std::unique_ptr<stream> connected, error failure)>;
 
 class dialer {
-  public:
+public:
     /// Gives the attempt up; the handler is not called afterwards.
     virtual ~dialer() = default;
-    /// Starts one attempt: resolves the address anew, connects. Calls `handler` once, never from inside this call.
+    /// Starts one attempt: resolves the address anew, connects. Calls `handler` once, never from inside this
+    /// call.
     virtual void dial(dial_handler handler) noexcept = 0;
 };
 
-/// accepted: a stream and none, or null and why an accept failed (the listener goes on by itself, after a pause when
-/// descriptors or memory ran out).
+/// accepted: a stream and none, or null and why an accept failed (the listener goes on by itself, after a
+/// pause when descriptors or memory ran out).
 using accept_handler = std::function<void(std::unique_ptr<stream> accepted, error failure)>;
 
 class listener {
-  public:
-    /// Stops listening and frees the address (removes the socket file of ipc). On the loop's thread if started, any
-    /// thread otherwise.
+public:
+    /// Stops listening and frees the address (removes the socket file of ipc). On the loop's thread if
+    /// started, any thread otherwise.
     virtual ~listener() = default;
     /// Begins to accept on the loop's thread.
     virtual void start(accept_handler handler) noexcept = 0;
@@ -81,7 +85,7 @@ class listener {
 
 /// One scheme.
 class transport {
-  public:
+public:
     virtual ~transport() = default;
     virtual const char *scheme() const noexcept = 0;
     /// Checks an address (what follows "scheme://") without touching the network: invalid, name_too_long...
@@ -89,12 +93,18 @@ class transport {
     /// Any thread. The dialer lives on `io`'s thread from then on.
     virtual error make_dialer(const std::string &address, const settings &options, loop &io,
                               std::unique_ptr<dialer> &out) const noexcept = 0;
-    /// Binds and listens at once, on the caller's thread (so that bind errors are the caller's); accepting starts later.
-    virtual error make_listener(const std::string &address, const settings &options, const tuning &knobs, loop &io,
-                                std::unique_ptr<listener> &out) const noexcept = 0;
+    /// Binds and listens at once, on the caller's thread (so that bind errors are the caller's); accepting
+    /// starts later.
+    virtual error make_listener(const std::string &address, const settings &options, const tuning &knobs,
+                                loop &io, std::unique_ptr<listener> &out) const noexcept = 0;
 };
 
-/// The transport of a scheme ("tcp", "ipc"); null when there is none. inproc is not one: it never leaves the context.
+// The schemes, each in its own file.
+const transport &tcp() noexcept;
+const transport &ipc() noexcept;
+
+/// The transport of a scheme ("tcp", "ipc"); null when there is none. inproc is not one: it never leaves the
+/// context.
 const transport *find_transport(std::string_view scheme) noexcept;
 
-} // namespace zlink
+}  // namespace zlink

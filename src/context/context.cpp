@@ -1,0 +1,436 @@
+#include "context/context.hpp"
+
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "context/endpoints.hpp"
+#include "context/inproc.hpp"
+#include "core/platform.hpp"
+#include "core/tuning.hpp"
+#include "reactor/io_threads.hpp"
+#include "socket/options.hpp"
+
+namespace zlink {
+
+namespace {
+
+constexpr int max_sockets_limit = 65535;
+
+struct context_options {
+    int io_threads = 1;
+    int max_sockets = 1023;
+    int max_message_size = 0x7fffffff;
+    bool blocks_at_term = true;
+    bool ipv6 = false;
+    bool zero_copy_receive = true;
+    thread_options threads;
+};
+
+bool split_endpoint(const std::string &endpoint, std::string &scheme, std::string &address)
+{
+    const auto at = endpoint.find("://");
+    if (at == std::string::npos || at == 0 || at + 3 == endpoint.size())
+        return false;
+    scheme = endpoint.substr(0, at);
+    address = endpoint.substr(at + 3);
+    return true;
+}
+
+bool is_text_option(int number) { return number == context_option::thread_name_prefix; }
+
+class context_impl final : public context, private endpoint_service, private session_count, private io_supply {
+  public:
+    context_impl();
+    ~context_impl() override;
+
+    error set_option(int number, const void *value, std::size_t size) override;
+    error get_option(int number, void *value, std::size_t *size) override;
+    error make_socket(int type, std::unique_ptr<socket> &out) override;
+    void close_socket(std::unique_ptr<socket> what) noexcept override;
+    void shutdown() noexcept override;
+    error terminate() noexcept override;
+    waiter &blocking() noexcept override { return *waiter_; }
+    const clock_source &clock() const noexcept override { return platform::steady_clock(); }
+
+  private:
+    error bind(socket &self, const std::string &endpoint, std::string &actual) override;
+    error connect(socket &self, const std::string &endpoint, std::string &actual) override;
+    error unbind(socket &self, const std::string &endpoint) override;
+    error disconnect(socket &self, const std::string &endpoint) override;
+    void close_all(socket &self) noexcept override;
+    error make_monitor_socket(const std::string &endpoint, std::unique_ptr<socket> &out) override;
+    void session_began() noexcept override;
+    void session_ended() noexcept override;
+
+    loop *choose(std::uint64_t affinity) noexcept override { return threads_ ? threads_->choose(affinity) : nullptr; }
+    void add_load(loop &on) noexcept override { io_threads::add_load(on); }
+    void remove_load(loop &on) noexcept override { io_threads::remove_load(on); }
+    const transport *find(std::string_view scheme) noexcept override { return find_transport(scheme); }
+
+    error start_threads(); // under the lock
+    error set_number(int number, int value);
+    error get_number(int number, int &value);
+    inproc_side side_of(socket &self);
+    endpoints &network_of(socket &self);
+    bool is_over() noexcept;
+
+    tuning knobs_;
+    std::shared_ptr<chunk_pool> pool_ = chunk_pool::make();
+    std::unique_ptr<waiter> waiter_;
+    std::unique_ptr<random_source> random_;
+    inproc_names inproc_{pool_};
+
+    std::mutex mutex_; // guards the rest
+    context_options options_;
+    std::unique_ptr<io_threads> threads_;
+    bool threads_started_ = false;
+    std::map<const socket *, std::shared_ptr<endpoints>> sockets_;
+    std::size_t live_sessions_ = 0;
+    bool is_terminating_ = false;
+    std::unique_ptr<wakeup> end_level_; // raised when the last socket or session goes
+};
+
+context_impl::context_impl()
+    : knobs_(read_tuning()), waiter_(platform::make_waiter(platform::steady_clock())),
+      random_(platform::make_random_source())
+{
+    if (!waiter_ || !random_)
+        throw std::bad_alloc();
+}
+
+context_impl::~context_impl() = default;
+
+// ---- options ----
+
+error context_impl::set_option(int number, const void *value, std::size_t size)
+{
+    if (is_text_option(number) && size != sizeof(int)) {
+        if (!value || size == 0 || size > 16)
+            return error::invalid;
+        std::lock_guard guard(mutex_);
+        options_.threads.name_prefix.assign(static_cast<const char *>(value), strnlen(static_cast<const char *>(value), size));
+        return error::none;
+    }
+    int given = 0;
+    if (!value || size != sizeof given)
+        return error::invalid;
+    std::memcpy(&given, value, sizeof given);
+    return set_number(number, given);
+}
+
+error context_impl::set_number(int number, int value)
+{
+    std::lock_guard guard(mutex_);
+    auto &scheduling = options_.threads.scheduling;
+    switch (number) {
+    case context_option::io_threads:
+        if (value < 0)
+            return error::invalid;
+        options_.io_threads = value;
+        return error::none;
+    case context_option::max_sockets:
+        if (value < 1)
+            return error::invalid;
+        options_.max_sockets = std::min(value, max_sockets_limit);
+        return error::none;
+    case context_option::thread_priority:
+        if (value < 0)
+            return error::invalid;
+        scheduling.priority = value;
+        return error::none;
+    case context_option::thread_sched_policy:
+        if (value < 0)
+            return error::invalid;
+        scheduling.policy = value;
+        return error::none;
+    case context_option::thread_affinity_cpu_add:
+        if (value < 0)
+            return error::invalid;
+        scheduling.affinity.insert(value);
+        return error::none;
+    case context_option::thread_affinity_cpu_remove:
+        return value >= 0 && scheduling.affinity.erase(value) ? error::none : error::invalid;
+    case context_option::thread_name_prefix:
+        if (value < 0)
+            return error::invalid;
+        options_.threads.name_prefix = std::to_string(value);
+        return error::none;
+    case context_option::max_msgsz:
+        if (value < 0)
+            return error::invalid;
+        options_.max_message_size = value;
+        return error::none;
+    case context_option::ipv6:
+        if (value != 0 && value != 1)
+            return error::invalid;
+        options_.ipv6 = value;
+        return error::none;
+    case context_option::blocky:
+        if (value != 0 && value != 1)
+            return error::invalid;
+        options_.blocks_at_term = value;
+        return error::none;
+    case context_option::zero_copy_recv:
+        if (value != 0 && value != 1)
+            return error::invalid;
+        options_.zero_copy_receive = value;
+        return error::none;
+    default:
+        return error::invalid;
+    }
+}
+
+error context_impl::get_option(int number, void *value, std::size_t *size)
+{
+    if (!value || !size)
+        return error::fault;
+    int found = 0;
+    if (const error e = get_number(number, found); failed(e))
+        return e;
+    if (*size < sizeof found)
+        return error::invalid;
+    std::memcpy(value, &found, sizeof found);
+    *size = sizeof found;
+    return error::none;
+}
+
+error context_impl::get_number(int number, int &value)
+{
+    std::lock_guard guard(mutex_);
+    switch (number) {
+    case context_option::io_threads:
+        value = options_.io_threads;
+        return error::none;
+    case context_option::max_sockets:
+        value = options_.max_sockets;
+        return error::none;
+    case context_option::socket_limit:
+        value = max_sockets_limit;
+        return error::none;
+    case context_option::thread_sched_policy:
+        value = options_.threads.scheduling.policy;
+        return error::none;
+    case context_option::max_msgsz:
+        value = options_.max_message_size;
+        return error::none;
+    case context_option::msg_t_size:
+        value = sizeof(message);
+        return error::none;
+    case context_option::ipv6:
+        value = options_.ipv6;
+        return error::none;
+    case context_option::blocky:
+        value = options_.blocks_at_term;
+        return error::none;
+    case context_option::thread_name_prefix:
+        value = std::atoi(options_.threads.name_prefix.c_str());
+        return error::none;
+    case context_option::zero_copy_recv:
+        value = options_.zero_copy_receive;
+        return error::none;
+    default:
+        return error::invalid;
+    }
+}
+
+// ---- sockets ----
+
+error context_impl::start_threads()
+{
+    if (threads_started_)
+        return error::none;
+    if (!end_level_)
+        if (const error e = waiter_->make_wakeup(end_level_); failed(e))
+            return e;
+    if (options_.io_threads > 0)
+        if (const error e = io_threads::make(static_cast<std::size_t>(options_.io_threads), options_.threads, threads_);
+            failed(e))
+            return e;
+    threads_started_ = true;
+    return error::none;
+}
+
+error context_impl::make_socket(int type, std::unique_ptr<socket> &out)
+{
+    std::lock_guard guard(mutex_);
+    if (is_terminating_)
+        return error::terminated;
+    if (sockets_.size() >= static_cast<std::size_t>(options_.max_sockets))
+        return error::too_many_files;
+    settings defaults = default_settings(static_cast<socket_type>(type));
+    defaults.ipv6 = options_.ipv6;
+    if (!options_.blocks_at_term)
+        defaults.linger_ms = 0;
+    auto made = socket::make(defaults, {*this, *waiter_, clock(), *random_, pool_});
+    if (!made)
+        return error::invalid;
+    if (const error e = start_threads(); failed(e)) {
+        made->close();
+        return e;
+    }
+    auto network = std::make_shared<endpoints>(
+        *made, endpoints::environment{*this, knobs_, pool_, *random_, *this});
+    sockets_.emplace(made.get(), std::move(network));
+    out = std::move(made);
+    return error::none;
+}
+
+void context_impl::close_socket(std::unique_ptr<socket> what) noexcept
+{
+    what->close();
+    std::lock_guard guard(mutex_);
+    sockets_.erase(what.get());
+    if (sockets_.empty() && end_level_)
+        end_level_->signal();
+}
+
+error context_impl::make_monitor_socket(const std::string &endpoint, std::unique_ptr<socket> &out)
+{
+    settings defaults = default_settings(socket_type::pair);
+    defaults.linger_ms = 0;
+    auto made = socket::make(defaults, {*this, *waiter_, clock(), *random_, pool_});
+    const error e = made->bind(endpoint.c_str());
+    if (!failed(e))
+        out = std::move(made);
+    else
+        made->close();
+    return e;
+}
+
+// ---- the end ----
+
+void context_impl::shutdown() noexcept
+{
+    std::lock_guard guard(mutex_);
+    is_terminating_ = true;
+    for (const auto &entry : sockets_)
+        const_cast<socket *>(entry.first)->stop();
+}
+
+bool context_impl::is_over() noexcept
+{
+    std::lock_guard guard(mutex_);
+    return sockets_.empty() && live_sessions_ == 0;
+}
+
+error context_impl::terminate() noexcept
+{
+    shutdown();
+    while (!is_over()) {
+        wait_item item;
+        item.descriptor = end_level_->descriptor();
+        item.events = 1; // POLLIN
+        item.level = end_level_.get();
+        if (const error e = waiter_->wait({&item, 1}, time_point::max()); failed(e) && e != error::timed_out)
+            return e;
+        end_level_->clear();
+    }
+    if (threads_)
+        threads_->stop();
+    return error::none;
+}
+
+void context_impl::session_began() noexcept
+{
+    std::lock_guard guard(mutex_);
+    ++live_sessions_;
+}
+
+void context_impl::session_ended() noexcept
+{
+    std::lock_guard guard(mutex_);
+    if (--live_sessions_ == 0)
+        end_level_->signal();
+}
+
+// ---- endpoints ----
+
+inproc_side context_impl::side_of(socket &self)
+{
+    const settings &options = self.options();
+    return {self.inbox(),
+            options.routing_id,
+            static_cast<std::uint64_t>(options.send_hwm),
+            static_cast<std::uint64_t>(options.receive_hwm),
+            options.conflate,
+            &self};
+}
+
+endpoints &context_impl::network_of(socket &self)
+{
+    std::lock_guard guard(mutex_);
+    return *sockets_.at(&self);
+}
+
+error context_impl::bind(socket &self, const std::string &endpoint, std::string &actual)
+{
+    std::string scheme;
+    std::string address;
+    if (!split_endpoint(endpoint, scheme, address))
+        return error::invalid;
+    if (scheme == "inproc") {
+        actual = endpoint;
+        return inproc_.bind(address, side_of(self));
+    }
+    return network_of(self).bind(self, scheme, address, actual);
+}
+
+error context_impl::connect(socket &self, const std::string &endpoint, std::string &actual)
+{
+    std::string scheme;
+    std::string address;
+    if (!split_endpoint(endpoint, scheme, address))
+        return error::invalid;
+    if (scheme != "inproc")
+        return network_of(self).connect(self, scheme, address, actual);
+    pipe_end_ptr near;
+    if (const error e = inproc_.connect(address, side_of(self), near); failed(e))
+        return e;
+    actual = endpoint;
+    near->slot.routing_id = self.take_connect_routing_id();
+    self.attach(near, true, true);
+    return error::none;
+}
+
+error context_impl::unbind(socket &self, const std::string &endpoint)
+{
+    std::string scheme;
+    std::string address;
+    if (!split_endpoint(endpoint, scheme, address))
+        return error::invalid;
+    if (scheme != "inproc")
+        return network_of(self).unbind(self, endpoint);
+    return inproc_.unbind(address, &self);
+}
+
+error context_impl::disconnect(socket &self, const std::string &endpoint)
+{
+    std::string scheme;
+    std::string address;
+    if (!split_endpoint(endpoint, scheme, address))
+        return error::invalid;
+    if (scheme != "inproc")
+        return network_of(self).disconnect(self, endpoint);
+    return self.detach_endpoint(endpoint) > 0 ? error::none : error::no_entry;
+}
+
+void context_impl::close_all(socket &self) noexcept
+{
+    inproc_.forget(&self);
+    std::shared_ptr<endpoints> network;
+    {
+        std::lock_guard guard(mutex_);
+        if (const auto it = sockets_.find(&self); it != sockets_.end())
+            network = it->second;
+    }
+    if (network)
+        network->close();
+}
+
+} // namespace
+
+std::unique_ptr<context> context::make() { return std::make_unique<context_impl>(); }
+
+} // namespace zlink

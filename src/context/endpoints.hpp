@@ -1,0 +1,74 @@
+// The network endpoints of one socket: what it bound and connected, and the sessions that came of it.
+//
+// Threads:  bind, connect, unbind, disconnect, close on the socket's thread; the session_host functions on loop threads.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/tuning.hpp"
+#include "reactor/loop.hpp"
+#include "session/acceptor.hpp"
+#include "session/session.hpp"
+#include "socket/socket.hpp"
+
+namespace zlink {
+
+/// Counts sessions of a context that are not over, so that it knows when it may end.
+class session_count {
+  public:
+    virtual ~session_count() = default;
+    virtual void session_began() noexcept = 0;
+    virtual void session_ended() noexcept = 0; // loop thread
+};
+
+/// Where connections may live and how they may reach the world: I/O threads and real transports, or the simulator's.
+class io_supply {
+  public:
+    virtual ~io_supply() = default;
+    /// The least loaded loop among those whose bit is set in `affinity` (0: all); null when there is none.
+    virtual loop *choose(std::uint64_t affinity) noexcept = 0;
+    virtual void add_load(loop &on) noexcept = 0;
+    virtual void remove_load(loop &on) noexcept = 0;
+    virtual const transport *find(std::string_view scheme) noexcept = 0;
+};
+
+class endpoints final : public session_host, public std::enable_shared_from_this<endpoints> {
+  public:
+    struct environment {
+        io_supply &io;
+        const tuning &knobs;
+        std::shared_ptr<chunk_pool> pool;
+        random_source &random;
+        session_count &count;
+    };
+    endpoints(socket &self, const environment &environment);
+
+    error bind(socket &self, const std::string &scheme, const std::string &address, std::string &actual);
+    error connect(socket &self, const std::string &scheme, const std::string &address, std::string &actual);
+    error unbind(socket &self, const std::string &endpoint);
+    error disconnect(socket &self, const std::string &endpoint);
+    void close() noexcept;
+
+    pipe_end_ptr make_session_pipe(session &which) noexcept override;
+    void on_session_end(session &which) noexcept override;
+
+  private:
+    session_environment environment_for(socket &self, const std::string &scheme, loop &io, std::string endpoint);
+    pipe_options marks(const settings &options) const noexcept;
+    bool add(const std::shared_ptr<session> &what);
+    void stop_sessions(const std::string &endpoint) noexcept;
+
+    environment environment_;
+    std::shared_ptr<mailbox> inbox_;
+    std::vector<std::shared_ptr<acceptor>> acceptors_; // socket's thread only
+    std::mutex mutex_;                                 // guards the rest
+    std::vector<std::shared_ptr<session>> sessions_;
+    bool is_closed_ = false;
+};
+
+} // namespace zlink

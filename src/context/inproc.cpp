@@ -1,0 +1,88 @@
+#include "context/inproc.hpp"
+
+#include <vector>
+
+#include "pipe/in_band.hpp"
+
+namespace zlink {
+
+namespace {
+
+/// The mark of an inproc queue is the sum of both sides' marks; none on one side is none at all.
+std::uint64_t joint_mark(std::uint64_t sender, std::uint64_t receiver) { return sender && receiver ? sender + receiver : 0; }
+
+void say_hello(pipe_end &from, const std::string &routing_id)
+{
+    std::vector<std::uint8_t> hello{in_band::hello};
+    hello.insert(hello.end(), routing_id.begin(), routing_id.end());
+    if (!failed(from.write(frame_flag::command, hello)))
+        from.publish();
+}
+
+} // namespace
+
+error inproc_names::bind(const std::string &name, const inproc_side &self)
+{
+    std::lock_guard guard(mutex_);
+    if (!bound_.emplace(name, self).second)
+        return error::address_in_use;
+    const auto [first, last] = waiting_.equal_range(name);
+    for (auto it = first; it != last; ++it)
+        join(self, it->second, name);
+    waiting_.erase(first, last);
+    return error::none;
+}
+
+/// Hands the far end of a waiting pipe to the bound socket. False when that socket has closed.
+bool inproc_names::join(const inproc_side &bound, const waiting &who, const std::string &name)
+{
+    if (who.far->is_peer_closed())
+        return true;
+    who.near->set_write_hwm(joint_mark(who.side.send_hwm, bound.receive_hwm));
+    who.far->set_write_hwm(joint_mark(bound.send_hwm, who.side.receive_hwm));
+    who.far->set_events(bound.inbox);
+    who.far->slot.endpoint = "inproc://" + name;
+    say_hello(*who.far, bound.routing_id);
+    return bound.inbox->post({mailbox::command_kind::attach, who.far, false, true});
+}
+
+error inproc_names::unbind(const std::string &name, const void *owner) noexcept
+{
+    std::lock_guard guard(mutex_);
+    const auto it = bound_.find(name);
+    if (it == bound_.end() || it->second.owner != owner)
+        return error::no_entry;
+    bound_.erase(it);
+    return error::none;
+}
+
+error inproc_names::connect(const std::string &name, const inproc_side &self, pipe_end_ptr &out)
+{
+    std::lock_guard guard(mutex_);
+    const auto it = bound_.find(name);
+    pipe_options options;
+    options.first_to_second_hwm = self.send_hwm;
+    options.second_to_first_hwm = self.receive_hwm;
+    options.conflate = self.conflate;
+    const pipe_ends ends = make_pipe(pool_, options);
+    ends.first->set_events(self.inbox);
+    ends.first->slot.endpoint = "inproc://" + name;
+    say_hello(*ends.first, self.routing_id);
+    const waiting who{self, ends.first, ends.second};
+    if (it == bound_.end())
+        waiting_.emplace(name, who);
+    else if (!join(it->second, who, name))
+        return error::connection_refused;
+    out = ends.first;
+    return error::none;
+}
+
+void inproc_names::forget(const void *owner) noexcept
+{
+    std::lock_guard guard(mutex_);
+    std::erase_if(bound_, [&](const auto &entry) { return entry.second.owner == owner; });
+    // A pipe nobody will ever take keeps what was sent on it until here.
+    std::erase_if(waiting_, [&](const auto &entry) { return entry.second.side.owner == owner; });
+}
+
+} // namespace zlink

@@ -1,0 +1,310 @@
+#include "reactor/asio_loop.hpp"
+
+#include <condition_variable>
+#include <cstdio>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "core/fence.hpp"
+#include "core/invariant.hpp"
+
+namespace zlink {
+
+namespace {
+
+constexpr int handlers_per_turn = 64;  // then posted tasks get their chance
+
+thread_local const asio_loop *this_threads_loop = nullptr;
+
+struct function_task final : loop_task {
+    explicit function_task(std::function<void()> what) : work(std::move(what)) {}
+    void run() noexcept override {
+        try {
+            work();
+        } catch (const std::exception &e) {
+            std::fprintf(stderr, "zlink: a task failed: %s\n", e.what());
+        }
+        delete this;
+    }
+    std::function<void()> work;
+};
+
+struct awaited_task final : loop_task {
+    explicit awaited_task(const std::function<void()> &what) : work(what) {}
+    void run() noexcept override {
+        try {
+            work();
+        } catch (const std::exception &e) {
+            std::fprintf(stderr, "zlink: a task failed: %s\n", e.what());
+        }
+        // Under the lock to the end: the waiting caller owns this object.
+        std::lock_guard lock(mutex);
+        is_done = true;
+        done.notify_one();
+    }
+    void wait() noexcept {
+        std::unique_lock lock(mutex);
+        done.wait(lock, [this] { return is_done; });
+    }
+    const std::function<void()> &work;
+    std::mutex mutex;
+    std::condition_variable done;
+    bool is_done = false;
+};
+
+}  // namespace
+
+// One timer in the heap of its loop. The function is kept apart, because it may destroy the timer while it
+// runs.
+class asio_loop::heap_timer final : public timer {
+public:
+    static constexpr std::size_t not_in_heap = static_cast<std::size_t>(-1);
+
+    heap_timer(asio_loop &owner, std::function<void()> on_expiry)
+        : loop_(owner), function(std::make_shared<std::function<void()>>(std::move(on_expiry))) {
+        if (loop_.timers_.capacity() <= loop_.timer_count_)
+            loop_.timers_.reserve(2 * loop_.timer_count_ + 16);
+        ++loop_.timer_count_;
+    }
+    ~heap_timer() override {
+        cancel();
+        --loop_.timer_count_;
+    }
+    void expires_at(time_point at) noexcept override {
+        cancel();
+        when = at;
+        loop_.insert(*this);
+    }
+    void cancel() noexcept override {
+        if (is_pending())
+            loop_.remove(*this);
+    }
+    bool is_pending() const noexcept override { return index != not_in_heap; }
+
+private:
+    asio_loop &loop_;
+
+public:
+    time_point when{};
+    std::size_t index = not_in_heap;
+    const std::shared_ptr<std::function<void()>> function;
+};
+
+struct asio_loop::alarm_handler {
+    using allocator_type = slot_allocator<void>;
+    allocator_type get_allocator() const noexcept {
+        return slot_allocator<void>(self->alarm_memory_[generation % self->alarm_memory_.size()]);
+    }
+    void operator()(const boost::system::error_code &) const noexcept {
+        self->begin_handler();
+        if (generation != self->alarm_generation_)
+            return;  // replaced by an earlier alarm
+        self->is_alarm_set_ = false;
+        self->run_due_timers();
+    }
+    asio_loop *self;
+    std::uint64_t generation;
+};
+
+asio_loop::asio_loop() : context_(1), work_(context_.get_executor()), alarm_(context_.get_executor()) {}
+
+// Whoever posted the last task may still be on its way out of post().
+asio_loop::~asio_loop() {
+    while (posting_.load(std::memory_order_acquire) != 0)
+        std::this_thread::yield();
+}
+
+void asio_loop::post(loop_task &task) noexcept {
+    // The loop's own thread looks at the list before it sleeps.
+    if (this_threads_loop == this) {
+        posted_.push(task);
+        return;
+    }
+    posting_.fetch_add(1, std::memory_order_relaxed);
+    posted_.push(task);
+    light_fence();
+    if (asleep_.load(std::memory_order_relaxed) && asleep_.exchange(false, std::memory_order_acq_rel))
+        context_.stop();
+    posting_.fetch_sub(1, std::memory_order_release);
+}
+
+error asio_loop::post(std::function<void()> work) noexcept {
+    try {
+        post(*new function_task(std::move(work)));
+        return error::none;
+    } catch (const std::bad_alloc &) {
+        return error::no_memory;
+    }
+}
+
+error asio_loop::post_and_wait(const std::function<void()> &work) noexcept {
+    ZLINK_INVARIANT(this_threads_loop != this);
+    awaited_task task(work);
+    post(task);
+    task.wait();
+    return error::none;
+}
+
+void asio_loop::run_before_sleep(loop_task &task) noexcept { before_sleep_.push(task); }
+
+time_point asio_loop::now() const noexcept {
+    if (!is_time_known_) {
+        time_ = std::chrono::steady_clock::now();
+        is_time_known_ = true;
+    }
+    return time_;
+}
+
+void asio_loop::run() noexcept {
+    this_threads_loop = this;
+    for (;;) {
+        run_until_nothing_is_left();
+        if (is_quitting_)
+            break;
+        sleep();
+    }
+    this_threads_loop = nullptr;
+}
+
+void asio_loop::run_leftovers() noexcept {
+    this_threads_loop = this;
+    run_until_nothing_is_left();
+    this_threads_loop = nullptr;
+}
+
+void asio_loop::run_until_nothing_is_left() noexcept {
+    for (bool has_run = true; has_run;) {
+        is_time_known_ = false;
+        has_run = run_ready();
+        has_run |= posted_.run_all();
+    }
+}
+
+// Runs what Asio has ready, up to a limit.
+bool asio_loop::run_ready() noexcept {
+    try {
+        context_.restart();  // a stop() was a wake-up, perhaps a late one
+        int count = 0;
+        while (count < handlers_per_turn && context_.poll_one())
+            ++count;
+        // A late stop() makes poll_one() return 0 with handlers left.
+        return count > 0 || context_.stopped();
+    } catch (const std::exception &e) {
+        std::fprintf(stderr, "zlink: an I/O handler failed: %s\n", e.what());
+        return true;
+    }
+}
+
+void asio_loop::sleep() noexcept {
+    asleep_.store(true, std::memory_order_relaxed);
+    heavy_fence();
+    before_sleep_.run_all();
+    if (posted_.is_empty() && before_sleep_.is_empty()) {
+        is_time_known_ = false;
+        try {
+            context_.run_one();
+        } catch (const std::exception &e) {
+            std::fprintf(stderr, "zlink: an I/O handler failed: %s\n", e.what());
+        }
+    }
+    asleep_.store(false, std::memory_order_relaxed);
+}
+
+std::unique_ptr<timer> asio_loop::make_timer(std::function<void()> on_expiry) noexcept {
+    try {
+        return std::make_unique<heap_timer>(*this, std::move(on_expiry));
+    } catch (const std::bad_alloc &) {
+        return nullptr;
+    }
+}
+
+void asio_loop::run_due_timers() noexcept {
+    is_time_known_ = false;
+    const time_point due = now();
+    // No more than there are now: a function that restarts its timer at once must not hold the loop.
+    for (std::size_t left = timers_.size(); left && !timers_.empty() && timers_.front()->when <= due;
+         --left) {
+        heap_timer &t = *timers_.front();
+        remove(t);
+        auto function = t.function;
+        try {
+            (*function)();
+        } catch (const std::exception &e) {
+            std::fprintf(stderr, "zlink: a timer failed: %s\n", e.what());
+        }
+    }
+    set_alarm();
+}
+
+// The alarm may go off too early, after a timer was cancelled or put off; it is moved only to an earlier
+// time.
+void asio_loop::set_alarm() noexcept {
+    if (timers_.empty() || (is_alarm_set_ && alarm_at_ <= timers_.front()->when))
+        return;
+    alarm_at_ = timers_.front()->when;
+    is_alarm_set_ = true;
+    ++alarm_generation_;
+    try {
+        alarm_.expires_at(alarm_at_);
+        alarm_.async_wait(alarm_handler{this, alarm_generation_});
+    } catch (const std::exception &) {
+        is_alarm_set_ = false;  // tried again with the next timer
+    }
+}
+
+void asio_loop::insert(heap_timer &t) noexcept {
+    timers_.push_back(&t);  // has room: see the timer's constructor
+    place(t, timers_.size() - 1);
+    sift_up(t.index);
+    set_alarm();
+}
+
+void asio_loop::remove(heap_timer &t) noexcept {
+    const std::size_t index = t.index;
+    heap_timer *last = timers_.back();
+    timers_.pop_back();
+    t.index = heap_timer::not_in_heap;
+    if (last != &t) {
+        place(*last, index);
+        sift_up(index);
+        sift_down(last->index);
+    }
+}
+
+void asio_loop::place(heap_timer &t, std::size_t index) noexcept {
+    timers_[index] = &t;
+    t.index = index;
+}
+
+void asio_loop::sift_up(std::size_t index) noexcept {
+    while (index > 0) {
+        const std::size_t parent = (index - 1) / 2;
+        heap_timer *above = timers_[parent];
+        heap_timer *here = timers_[index];
+        if (above->when <= here->when)
+            return;
+        place(*here, parent);
+        place(*above, index);
+        index = parent;
+    }
+}
+
+void asio_loop::sift_down(std::size_t index) noexcept {
+    for (;;) {
+        std::size_t child = 2 * index + 1;
+        if (child >= timers_.size())
+            return;
+        if (child + 1 < timers_.size() && timers_[child + 1]->when < timers_[child]->when)
+            ++child;
+        heap_timer *below = timers_[child];
+        heap_timer *here = timers_[index];
+        if (here->when <= below->when)
+            return;
+        place(*below, index);
+        place(*here, child);
+        index = child;
+    }
+}
+
+}  // namespace zlink

@@ -1,0 +1,620 @@
+#include "session/connection.hpp"
+
+#include <algorithm>
+
+#include "pipe/in_band.hpp"
+
+namespace zlink {
+
+namespace {
+constexpr std::size_t large_frame_size = 32 * 1024;        // from here on a frame is read into memory of its own
+constexpr std::size_t exact_allocation_limit = 1024 * 1024; // beyond, memory follows what has arrived
+constexpr std::size_t read_beside_large = 8 * 1024;
+constexpr std::size_t handshake_read = 4 * 1024;
+constexpr std::size_t write_batch = 256 * 1024;
+constexpr std::size_t max_ranges = 64;
+constexpr int reads_per_turn = 4;
+constexpr int writes_per_turn = 4;
+constexpr std::size_t translate_batch = 64 * 1024;
+} // namespace
+
+connection::connection(const connection_environment &environment, std::unique_ptr<stream> bytes, bool is_server,
+                       connection_host &host)
+    : environment_(environment), host_(host), stream_(std::move(bytes)), peer_(environment.options, is_server)
+{
+    if (environment.options.max_message_size >= 0)
+        limits_.max_body = static_cast<std::uint64_t>(environment.options.max_message_size);
+    // A subscription may be as long as a message.
+    if (environment.options.type == socket_type::pub || environment.options.type == socket_type::xpub)
+        limits_.max_command = limits_.max_body;
+    stream_->set_events(this);
+}
+
+connection::~connection()
+{
+    stream_.reset(); // no callback comes from here on
+    if (large_.memory)
+        large_.memory->release();
+}
+
+void connection::start() noexcept
+{
+    obey(peer_.resume({peer::event_kind::start, {}, environment_.io.now()}));
+    if (state_ == state::live) {
+        update_timer();
+        write();
+        stream_->wait_readable();
+    }
+    report();
+}
+
+void connection::work() noexcept
+{
+    if (state_ != state::live)
+        return;
+    if (is_paused_)
+        resume_reading();
+    if (state_ == state::live)
+        write();
+    report();
+}
+
+void connection::look() noexcept
+{
+    if (state_ != state::live || !pipe_)
+        return;
+    if ((is_paused_ && pipe_->has_credit()) || (!is_waiting_writable_ && pipe_->has_input()))
+        host_.want_turn();
+}
+
+bool connection::is_drained() noexcept
+{
+    return peer_.output().empty() && translated_.empty() && at_boundary_ && (!pipe_ || !pipe_->has_input());
+}
+
+void connection::on_stream_readable() noexcept
+{
+    read();
+    if (state_ == state::live && (!peer_.output().empty()))
+        write();
+    report();
+}
+
+void connection::on_stream_writable() noexcept
+{
+    is_waiting_writable_ = false;
+    write();
+    report();
+}
+
+void connection::on_time() noexcept
+{
+    if (state_ != state::live)
+        return;
+    if (obey(peer_.resume({peer::event_kind::time, {}, environment_.io.now()}))) {
+        update_timer();
+        write();
+    }
+    report();
+}
+
+// ---- out ----
+
+void connection::write() noexcept
+{
+    std::array<iovec, max_ranges> ranges;
+    for (int turn = 0; state_ == state::live && !is_waiting_writable_; ++turn) {
+        std::size_t octets = 0;
+        bool ends_message = true;
+        const std::size_t count = list_output(ranges, octets, ends_message);
+        if (count == 0) {
+            if (pipe_) {
+                pipe_->arm_reader();
+                host_.want_look();
+                host_.on_drained(*this);
+            }
+            return;
+        }
+        if (turn == writes_per_turn) {
+            host_.want_turn();
+            return;
+        }
+        const io_result result = stream_->try_write({ranges.data(), count});
+        if (result.octets > 0) {
+            at_boundary_ = result.octets == octets ? ends_message : false;
+            take_written(result.octets);
+        }
+        if (failed(result.status) && result.status != error::again) {
+            fail(result.status);
+            return;
+        }
+        if (result.octets < octets) {
+            is_waiting_writable_ = true;
+            stream_->wait_writable();
+        }
+    }
+}
+
+/// Lists what to write: control octets where they may stand, then the queue's.
+std::size_t connection::list_output(std::span<iovec> ranges, std::size_t &octets, bool &ends_message) noexcept
+{
+    std::size_t count = 0;
+    auto &control = peer_.output();
+    control_listed_ = !control.empty() && (at_boundary_ || control_written_ > 0);
+    if (control_listed_) {
+        ranges[count++] = {control.data() + control_written_, control.size() - control_written_};
+        octets += control.size() - control_written_;
+    }
+    if (!pipe_)
+        return count;
+    if (translates_) {
+        if (translated_.empty())
+            translate();
+        if (!translated_.empty()) {
+            ranges[count++] = {translated_.data() + translated_at_, translated_.size() - translated_at_};
+            octets += translated_.size() - translated_at_;
+        }
+        return count;
+    }
+    const auto found = pipe_->gather(ranges.data() + count, ranges.size() - count, write_batch);
+    octets += found.octets;
+    ends_message = found.ends_message;
+    return count + found.ranges;
+}
+
+void connection::take_written(std::size_t octets) noexcept
+{
+    if (control_listed_) {
+        auto &control = peer_.output();
+        const std::size_t taken = std::min(octets, control.size() - control_written_);
+        octets -= taken;
+        control_written_ += taken;
+        if (control_written_ < control.size())
+            return;
+        control.clear();
+        control_written_ = 0;
+    }
+    if (octets == 0)
+        return;
+    if (translates_) {
+        translated_at_ += octets;
+        if (translated_at_ == translated_.size()) {
+            translated_.clear();
+            translated_at_ = 0;
+        }
+        return;
+    }
+    pipe_->release(octets);
+}
+
+/// Encodes frames of the pipe one by one, for peers that want another form than the queue's.
+void connection::translate() noexcept
+{
+    try {
+        if (replays_) {
+            replays_ = false;
+            send_subscription_set();
+        }
+        frame_view frame;
+        while (translated_.size() < translate_batch && pipe_->read(frame))
+            translate_frame(frame);
+    } catch (...) {
+        fail(error::no_memory);
+    }
+}
+
+void connection::translate_frame(const frame_view &frame)
+{
+    if (frame.is_command()) {
+        if (frame.size == 0)
+            return;
+        const bool is_subscribe = frame.data[0] == in_band::subscribe;
+        if (is_subscribe || frame.data[0] == in_band::cancel)
+            peer_.encode_subscription(is_subscribe, frame.body().subspan(1), translated_);
+        return;
+    }
+    std::array<std::uint8_t, long_header_size> header;
+    const auto size = put_frame_header(header.data(), frame.size, frame.flags) - header.data();
+    translated_.insert(translated_.end(), header.begin(), header.begin() + size);
+    translated_.insert(translated_.end(), frame.data, frame.data + frame.size);
+    if (frame.lone_owner)
+        block_ref::adopt(std::exchange(*frame.lone_owner, nullptr));
+}
+
+/// A new connection on a pipe that had one before: the whole set goes out, and subscriptions still in the pipe are part
+/// of it. The socket changes set and pipe under the same lock.
+void connection::send_subscription_set()
+{
+    std::vector<std::uint8_t> messages;
+    environment_.subscriptions->with_lock([&](const subscription_set::topics &topics) {
+        frame_view frame;
+        while (pipe_->read(frame)) {
+            if (!frame.is_command())
+                translate_frame(frame);
+        }
+        messages.swap(translated_);
+        topics.for_each([&](byte_span topic) { peer_.encode_subscription(true, topic, translated_); });
+    });
+    translated_.insert(translated_.end(), messages.begin(), messages.end());
+}
+
+// ---- in ----
+
+void connection::read() noexcept
+{
+    for (int turn = 0; turn < reads_per_turn; ++turn) {
+        if (state_ != state::live || is_paused_)
+            return;
+        if (!read_once())
+            break;
+    }
+    if (state_ == state::live && !is_paused_)
+        stream_->wait_readable();
+}
+
+chunk *connection::scratch(std::size_t size) noexcept
+{
+    block_ref &slot = environment_.io.scratch;
+    if (!slot || slot.get()->is_shared() || static_cast<chunk *>(slot.get())->capacity < size) {
+        slot.reset();
+        slot = block_ref::adopt(environment_.pool->allocate(size));
+    }
+    return static_cast<chunk *>(slot.get());
+}
+
+/// One read. False when the stream is known to be drained, or dead.
+bool connection::read_once() noexcept
+{
+    const std::size_t size = environment_.sizes.in_batch_size;
+    chunk *block = scratch(std::max(size, tail_.size() + read_beside_large));
+    if (!block) {
+        fail(error::no_memory);
+        return false;
+    }
+    const std::size_t kept = tail_.size();
+    if (kept)
+        std::memcpy(block->data(), tail_.data(), kept);
+    std::size_t room = block->capacity - kept;
+    if (!peer_.is_established())
+        room = std::min(room, handshake_read);
+    else if (large_.memory || expects_large_)
+        room = std::min(room, read_beside_large);
+
+    std::array<iovec, 2> ranges;
+    std::size_t count = 0;
+    std::size_t large_room = 0;
+    if (large_.memory) {
+        if (!grow_large()) {
+            fail(error::no_memory);
+            return false;
+        }
+        large_room = std::min(large_.total, large_.memory->capacity) - large_.have;
+        ranges[count++] = {large_.memory->data() + large_.have, large_room};
+    }
+    if (!large_.memory || large_.have + large_room == large_.total)
+        ranges[count++] = {block->data() + kept, room};
+    else
+        room = 0;
+    const io_result result = stream_->try_read({ranges.data(), count});
+    if (result.octets == 0) {
+        if (failed(result.status) && result.status != error::again)
+            fail(result.status);
+        return false;
+    }
+    peer_.note_traffic(environment_.io.now());
+    const bool is_full = result.octets == large_room + room;
+    std::size_t rest = result.octets;
+    expects_large_ = false;
+    if (large_.memory) {
+        const std::size_t taken = std::min(rest, large_room);
+        large_.have += taken;
+        rest -= taken;
+        if (large_.have == large_.total) {
+            const large_frame whole = std::exchange(large_, {});
+            expects_large_ = true;
+            feed(whole.memory, true, whole.memory->data(), whole.memory->data() + whole.total);
+            whole.memory->release();
+        }
+    }
+    if (rest > 0) {
+        tail_.clear();
+        const std::uint8_t *begin = block->data();
+        const std::uint8_t *end = begin + kept + rest;
+        if (!peer_.is_established())
+            feed_handshake({begin, end});
+        else
+            feed(block, kept + rest >= block->capacity / 2, begin, end);
+    }
+    return is_full;
+}
+
+/// Octets before traffic go to the peer machine; what stands behind the handshake is traffic already.
+void connection::feed_handshake(byte_span in) noexcept
+{
+    while (!in.empty() && state_ == state::live && !peer_.is_established()) {
+        const auto action = peer_.resume({peer::event_kind::octets, in});
+        in = in.subspan(action.consumed);
+        if (!obey(action))
+            return;
+        if (action.kind == peer::action_kind::established) {
+            enter_traffic(in);
+            return;
+        }
+        if (action.consumed == 0)
+            break;
+    }
+    if (state_ == state::live) {
+        update_timer();
+        write();
+    }
+}
+
+void connection::enter_traffic(byte_span rest) noexcept
+{
+    pipe_ = host_.on_established(*this);
+    if (!pipe_) {
+        fail(break_reason{.was_established = true});
+        return;
+    }
+    translates_ = environment_.subscriptions != nullptr || pipe_->is_conflating();
+    replays_ = replays_ && environment_.subscriptions != nullptr;
+    pipe_->set_info(&peer_.info());
+    try {
+        std::vector<std::uint8_t> hello{in_band::hello};
+        const byte_span id = as_bytes(peer_.info().routing_id);
+        hello.insert(hello.end(), id.begin(), id.end());
+        if (failed(pipe_->write(frame_flag::command, hello))) {
+            fail(error::no_memory);
+            return;
+        }
+    } catch (...) {
+        fail(error::no_memory);
+        return;
+    }
+    pipe_->publish();
+    update_timer();
+    if (!rest.empty()) {
+        const chunk *block = static_cast<chunk *>(environment_.io.scratch.get());
+        feed(environment_.io.scratch.get(), rest.size() >= block->capacity / 2, rest.data(), rest.data() + rest.size());
+    }
+    if (state_ == state::live)
+        write();
+}
+
+void connection::feed(block *owner, bool may_share, const std::uint8_t *begin, const std::uint8_t *end) noexcept
+{
+    if (!held_.empty() || is_paused_) {
+        hold(owner, may_share, begin, end);
+        return;
+    }
+    const std::uint8_t *stopped = take_traffic(owner, may_share, begin, end);
+    if (state_ != state::live)
+        return;
+    if (stopped != end)
+        hold(owner, may_share, stopped, end);
+    if (stopped != end || !pipe_->has_credit())
+        pause();
+}
+
+/// Walks and delivers frames. Returns where it stopped because the receiver's mark is reached, else `end`.
+const std::uint8_t *connection::take_traffic(block *owner, bool may_share, const std::uint8_t *p,
+                                             const std::uint8_t *end) noexcept
+{
+    while (p != end) {
+        limits_.max_messages = pipe_->credit();
+        const walk_result walked = walk_frames({p, end}, in_message_, limits_);
+        if (walked.octets > 0) {
+            if (!deliver(owner, may_share, p, walked))
+                return end;
+            p += walked.octets;
+        }
+        const std::size_t whole = walked.next.header_size + static_cast<std::size_t>(walked.next.body_size);
+        switch (walked.stop) {
+        case walk_stop::need_more:
+            if (p != end && !keep_tail(p, end, walked.next))
+                fail(error::no_memory);
+            return end;
+        case walk_stop::message_limit:
+            return p;
+        case walk_stop::command:
+            if (walked.next.header_size == 0 || whole > static_cast<std::size_t>(end - p)) {
+                if (!keep_tail(p, end, walked.next))
+                    fail(error::no_memory);
+                return end;
+            }
+            if (!obey(peer_.resume({peer::event_kind::command, {p + walked.next.header_size, p + whole}})))
+                return end;
+            p += whole;
+            break;
+        case walk_stop::bad_frame:
+            fail({.was_established = true, .failure = failure_kind::protocol, .detail = protocol_errors::unspecified});
+            return end;
+        case walk_stop::too_big:
+            fail({.was_established = true, .system = error::message_too_big});
+            return end;
+        }
+    }
+    return end;
+}
+
+/// Gives walked frames to the pipe: whole messages are published, the frames of an unfinished one follow behind, hidden.
+bool connection::deliver(block *owner, bool may_share, const std::uint8_t *p, const walk_result &walked) noexcept
+{
+    const auto put = [&](byte_span range, std::uint32_t messages) {
+        return may_share ? pipe_->append(owner, range, messages, true) : pipe_->write_wire(range, messages);
+    };
+    const std::size_t rest = walked.octets - walked.message_octets;
+    error e = error::none;
+    if (walked.message_octets > 0) {
+        e = put({p, walked.message_octets}, walked.messages);
+        if (!failed(e))
+            pipe_->publish();
+    }
+    if (!failed(e) && rest > 0)
+        e = put({p + walked.message_octets, rest}, 0);
+    if (failed(e))
+        fail(e);
+    return !failed(e);
+}
+
+/// Does what the peer machine says. False when the connection is over.
+bool connection::obey(const peer::action &action) noexcept
+{
+    switch (action.kind) {
+    case peer::action_kind::wait:
+    case peer::action_kind::established:
+        return true;
+    case peer::action_kind::subscribe:
+    case peer::action_kind::cancel:
+        try {
+            std::vector<std::uint8_t> body;
+            body.reserve(action.topic.size() + 1);
+            body.push_back(action.kind == peer::action_kind::subscribe ? in_band::subscribe : in_band::cancel);
+            body.insert(body.end(), action.topic.begin(), action.topic.end());
+            if (!failed(pipe_->write(frame_flag::command, body))) {
+                if (!in_message_)
+                    pipe_->publish();
+                return true;
+            }
+        } catch (...) {
+        }
+        fail(error::no_memory);
+        return false;
+    case peer::action_kind::close:
+        write(); // an ERROR command goes out if there is room for it
+        fail({.was_established = pipe_ != nullptr,
+              .failure = action.failure,
+              .detail = action.detail,
+              .may_retry = action.may_retry});
+        return false;
+    }
+    return true;
+}
+
+/// Keeps a partial frame for the next read: in memory of its own when it is known to be large.
+bool connection::keep_tail(const std::uint8_t *p, const std::uint8_t *end, const frame_header &next) noexcept
+{
+    const std::size_t have = static_cast<std::size_t>(end - p);
+    const std::uint64_t whole = next.header_size + next.body_size;
+    if (next.header_size == 0 || whole < large_frame_size) {
+        try {
+            tail_.assign(p, end);
+        } catch (...) {
+            return false;
+        }
+        return true;
+    }
+    const std::size_t first =
+        whole <= exact_allocation_limit ? whole : std::min<std::size_t>(whole, std::max(2 * have, exact_allocation_limit));
+    large_.memory = environment_.pool->allocate(first);
+    if (!large_.memory)
+        return false;
+    large_.have = have;
+    large_.total = whole;
+    std::memcpy(large_.memory->data(), p, have);
+    return true;
+}
+
+/// Doubles the memory of a large frame once what has arrived fills it: memory follows octets received, not announced.
+bool connection::grow_large() noexcept
+{
+    if (large_.have < large_.memory->capacity)
+        return true;
+    chunk *larger = environment_.pool->allocate(std::min(large_.total, 2 * large_.memory->capacity));
+    if (!larger)
+        return false;
+    std::memcpy(larger->data(), large_.memory->data(), large_.have);
+    large_.memory->release();
+    large_.memory = larger;
+    return true;
+}
+
+/// Keeps traffic back that the receiver's mark does not let through yet.
+void connection::hold(block *owner, bool may_share, const std::uint8_t *begin, const std::uint8_t *end) noexcept
+{
+    try {
+        if (may_share) {
+            held_.push_back({block_ref::share(owner), begin, end});
+            return;
+        }
+        chunk *own = environment_.pool->allocate(static_cast<std::size_t>(end - begin));
+        if (own) {
+            std::memcpy(own->data(), begin, static_cast<std::size_t>(end - begin));
+            held_.push_back({block_ref::adopt(own), own->data(), own->data() + (end - begin)});
+            return;
+        }
+    } catch (...) {
+    }
+    fail(error::no_memory);
+}
+
+void connection::pause() noexcept
+{
+    is_paused_ = true;
+    pipe_->arm_writer();
+    host_.want_look();
+}
+
+void connection::resume_reading() noexcept
+{
+    if (!pipe_->has_credit())
+        return pause();
+    is_paused_ = false;
+    while (!held_.empty()) {
+        held_range &front = held_.front();
+        front.begin = take_traffic(front.owner.get(), true, front.begin, front.end);
+        if (state_ != state::live)
+            return;
+        if (front.begin != front.end)
+            return pause();
+        held_.pop_front();
+    }
+    if (!pipe_->has_credit())
+        return pause();
+    stream_->wait_readable();
+}
+
+// ---- life ----
+
+void connection::update_timer() noexcept
+{
+    const time_point deadline = peer_.deadline();
+    if (deadline == time_point::max()) {
+        timer_.reset();
+        return;
+    }
+    if (!timer_)
+        timer_ = environment_.io.make_timer([this] { on_time(); });
+    if (timer_)
+        timer_->expires_at(deadline);
+}
+
+void connection::fail(error system) noexcept
+{
+    fail({.was_established = pipe_ != nullptr, .system = system});
+}
+
+void connection::fail(break_reason why) noexcept
+{
+    if (state_ != state::live)
+        return;
+    state_ = state::broken;
+    reason_ = why;
+    timer_.reset();
+    if (pipe_) {
+        pipe_->roll_back();
+        if (!translates_)
+            pipe_->drop_cut_message();
+    }
+}
+
+void connection::report() noexcept
+{
+    if (state_ != state::broken)
+        return;
+    state_ = state::reported;
+    stream_->set_events(nullptr);
+    host_.on_broken(*this, reason_);
+}
+
+} // namespace zlink

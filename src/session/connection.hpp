@@ -1,0 +1,154 @@
+// The driver: performs the peer machine's actions on one live stream, and moves frames between the stream and a pipe.
+//
+// Out:      control octets of the peer machine go first, at a message boundary; then what the pipe holds, in gathered
+//           writes. Only a full stream is waited for.
+// In:       one read per readiness into the loop's scratch block. Frames are walked, not copied: a well filled block is
+//           handed to the pipe as it is, a small read is copied. A frame known to be large is read into memory of its own.
+// Pressure: what exceeds the receiver's mark stays here unpublished, and nothing more is read until credit returns.
+// Threads:  the loop's thread only.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "core/chunk.hpp"
+#include "core/settings.hpp"
+#include "core/subscription_set.hpp"
+#include "core/tuning.hpp"
+#include "pipe/pipe.hpp"
+#include "reactor/loop.hpp"
+#include "transport/transport.hpp"
+#include "zmtp/frame_walk.hpp"
+#include "zmtp/peer.hpp"
+
+namespace zlink {
+
+class connection;
+
+/// Why a connection ended.
+struct break_reason {
+    bool was_established = false;
+    error system = error::none; // what the stream said, or none
+    failure_kind failure = failure_kind::none;
+    protocol_error detail = 0;
+    bool may_retry = true;
+};
+
+class connection_host {
+  public:
+    virtual ~connection_host() = default;
+    /// The handshake is over. Returns the pipe to serve; null ends the connection.
+    virtual pipe_end_ptr on_established(connection &which) noexcept = 0;
+    /// The connection is dead; it calls nobody afterwards. Destroy it later, not from inside this call.
+    virtual void on_broken(connection &which, const break_reason &why) noexcept = 0;
+    /// Everything the pipe held has been written.
+    virtual void on_drained(connection &which) noexcept = 0;
+    /// Call look() before the loop sleeps, behind its fence.
+    virtual void want_look() noexcept = 0;
+    /// Call work() in the loop's next turn.
+    virtual void want_turn() noexcept = 0;
+};
+
+struct connection_environment {
+    loop &io;
+    const settings &options;
+    const batching &sizes;
+    std::shared_ptr<chunk_pool> pool;
+    std::shared_ptr<subscription_set> subscriptions; // of SUB and XSUB, else null
+};
+
+class connection final : private stream_events {
+  public:
+    connection(const connection_environment &environment, std::unique_ptr<stream> bytes, bool is_server,
+               connection_host &host);
+    ~connection() override;
+
+    void start() noexcept;
+    /// The pipe was used by an earlier connection: subscriptions are sent from the set, not from the pipe.
+    void replay_subscriptions() noexcept { replays_ = true; }
+    /// Goes on with whatever can be done: after the pipe became readable or writable, or want_turn().
+    void work() noexcept;
+    void look() noexcept;
+
+    bool is_established() const noexcept { return peer_.is_established(); }
+    /// Nothing is left to write.
+    bool is_drained() noexcept;
+    stream &bytes() noexcept { return *stream_; }
+    peer_info &info() noexcept { return peer_.info(); }
+
+  private:
+    struct held_range {
+        block_ref owner;
+        const std::uint8_t *begin;
+        const std::uint8_t *end;
+    };
+    struct large_frame {
+        chunk *memory = nullptr;
+        std::size_t have = 0;
+        std::size_t total = 0;
+    };
+
+    void on_stream_readable() noexcept override;
+    void on_stream_writable() noexcept override;
+    void on_time() noexcept;
+
+    void write() noexcept;
+    std::size_t list_output(std::span<iovec> ranges, std::size_t &octets, bool &ends_message) noexcept;
+    void take_written(std::size_t octets) noexcept;
+    void translate() noexcept;
+    void translate_frame(const frame_view &frame);
+    void send_subscription_set();
+
+    void read() noexcept;
+    bool read_once() noexcept;
+    chunk *scratch(std::size_t size) noexcept;
+    void feed_handshake(byte_span in) noexcept;
+    void enter_traffic(byte_span rest) noexcept;
+    void feed(block *owner, bool may_share, const std::uint8_t *begin, const std::uint8_t *end) noexcept;
+    const std::uint8_t *take_traffic(block *owner, bool may_share, const std::uint8_t *p, const std::uint8_t *end) noexcept;
+    bool deliver(block *owner, bool may_share, const std::uint8_t *p, const walk_result &walked) noexcept;
+    bool obey(const peer::action &action) noexcept;
+    bool keep_tail(const std::uint8_t *p, const std::uint8_t *end, const frame_header &next) noexcept;
+    bool grow_large() noexcept;
+    void hold(block *owner, bool may_share, const std::uint8_t *begin, const std::uint8_t *end) noexcept;
+    void pause() noexcept;
+    void resume_reading() noexcept;
+
+    void update_timer() noexcept;
+    void fail(break_reason why) noexcept;
+    void fail(error system) noexcept;
+    void report() noexcept;
+
+    connection_environment environment_;
+    connection_host &host_;
+    std::unique_ptr<stream> stream_;
+    peer peer_;
+    std::unique_ptr<timer> timer_;
+    pipe_end_ptr pipe_;
+
+    // Out
+    bool is_waiting_writable_ = false;
+    bool at_boundary_ = true;    // control octets may go out now
+    bool control_listed_ = false; // by the write under way
+    std::size_t control_written_ = 0; // of the peer machine's output
+    bool translates_ = false;   // frame by frame instead of gathered: subscribers' side, conflating pipes
+    bool replays_ = false;
+    std::vector<std::uint8_t> translated_;
+    std::size_t translated_at_ = 0;
+
+    // In
+    bool is_paused_ = false;
+    bool in_message_ = false;
+    bool expects_large_ = false; // the last frame was a large one: read little beside the next
+    walk_limits limits_;
+    std::vector<std::uint8_t> tail_; // a partial frame
+    large_frame large_;
+    std::deque<held_range> held_;
+
+    enum class state { live, broken, reported } state_ = state::live;
+    break_reason reason_;
+};
+
+} // namespace zlink

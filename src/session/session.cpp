@@ -1,0 +1,302 @@
+#include "session/session.hpp"
+
+namespace zlink {
+
+session::session(session_environment environment)
+    : environment_(std::move(environment)), name_(environment_.endpoint),
+      backoff_(environment_.options->reconnect_interval_ms, environment_.options->reconnect_interval_max_ms)
+{
+    look_.self = this;
+}
+
+session::~session() = default;
+
+std::shared_ptr<session> session::connecting(session_environment environment, const transport &kind,
+                                             std::string address, pipe_end_ptr pipe)
+{
+    std::shared_ptr<session> made(new session(std::move(environment)));
+    made->transport_ = &kind;
+    made->address_ = std::move(address);
+    made->pipe_ = std::move(pipe);
+    if (made->pipe_)
+        made->pipe_->set_events(made);
+    return made;
+}
+
+std::shared_ptr<session> session::accepted(session_environment environment, std::unique_ptr<stream> bytes)
+{
+    std::shared_ptr<session> made(new session(std::move(environment)));
+    made->first_stream_ = std::move(bytes);
+    return made;
+}
+
+error session::start() noexcept
+{
+    ask(wish_start);
+    return error::none;
+}
+
+void session::stop() noexcept { ask(wish_stop); }
+
+void session::on_readable(pipe_end &) noexcept { ask(wish_work); }
+void session::on_writable(pipe_end &) noexcept { ask(wish_work); }
+void session::on_closed(pipe_end &) noexcept { ask(wish_closed); }
+
+/// Queues the session on its loop with something to do. Any thread.
+void session::ask(unsigned wishes) noexcept
+{
+    if (wishes_.fetch_or(wishes, std::memory_order_acq_rel) != 0)
+        return; // queued already
+    keep_ = shared_from_this();
+    environment_.io->post(*this);
+}
+
+void session::run() noexcept
+{
+    const std::shared_ptr<session> self = std::move(keep_);
+    const unsigned wishes = wishes_.exchange(0, std::memory_order_acq_rel);
+    if (has_ended_)
+        return;
+    if (wishes & wish_start)
+        begin();
+    if (!has_ended_ && (wishes & wish_broken))
+        after_break();
+    if (!has_ended_ && (wishes & wish_closed))
+        begin_linger();
+    if (!has_ended_ && (wishes & wish_stop) && !pipe_)
+        end();
+    if (!has_ended_ && connection_ && (wishes & wish_work))
+        connection_->work();
+    if (!has_ended_ && is_lingering_)
+        end_if_lingered();
+}
+
+void session::look_task::run() noexcept
+{
+    const std::shared_ptr<session> holder = std::move(keep);
+    if (self->connection_)
+        self->connection_->look();
+}
+
+void session::want_look() noexcept
+{
+    if (look_.keep)
+        return;
+    look_.keep = shared_from_this();
+    environment_.io->run_before_sleep(look_);
+}
+
+void session::begin() noexcept
+{
+    if (first_stream_)
+        begin_connection(std::move(first_stream_), true);
+    else
+        dial();
+}
+
+// ---- connecting ----
+
+void session::dial() noexcept
+{
+    error e = transport_->make_dialer(address_, *environment_.options, *environment_.io, dialer_);
+    if (failed(e)) {
+        retry_later();
+        return;
+    }
+    emit(event_kind::connect_delayed, EINPROGRESS, name_);
+    dialer_->dial([this](std::unique_ptr<stream> bytes, error failure) { on_dialed(std::move(bytes), failure); });
+}
+
+void session::on_dialed(std::unique_ptr<stream> bytes, error failure) noexcept
+{
+    const std::shared_ptr<session> self = shared_from_this();
+    if (failed(failure)) {
+        emit(event_kind::closed, static_cast<std::uint32_t>(-1), name_);
+        if (failure == error::connection_refused &&
+            (environment_.options->reconnect_stop & reconnect_stop_on::connection_refused)) {
+            end();
+            return;
+        }
+        retry_later();
+        return;
+    }
+    emit(event_kind::connected, static_cast<std::uint32_t>(bytes->descriptor()), name_);
+    begin_connection(std::move(bytes), false);
+}
+
+void session::retry_later() noexcept
+{
+    dialer_.reset();
+    if (environment_.options->reconnect_interval_ms < 0)
+        return; // never again; the pipe stays until the socket closes it
+    const auto delay = backoff_.next(environment_.random->next());
+    if (!retry_timer_)
+        retry_timer_ = environment_.io->make_timer([this] { dial(); });
+    if (!retry_timer_) {
+        end();
+        return;
+    }
+    emit(event_kind::connect_retried, static_cast<std::uint32_t>(delay.count()), name_);
+    retry_timer_->expires_at(environment_.io->now() + delay);
+}
+
+void session::begin_connection(std::unique_ptr<stream> bytes, bool is_server) noexcept
+{
+    dialer_.reset();
+    descriptor_ = bytes->descriptor();
+    try {
+        connection_ = std::make_unique<connection>(
+            connection_environment{*environment_.io, *environment_.options, environment_.sizes, environment_.pool,
+                                   environment_.subscriptions},
+            std::move(bytes), is_server, static_cast<connection_host &>(*this));
+    } catch (...) {
+        reason_ = {.system = error::no_memory};
+        ask(wish_broken);
+        return;
+    }
+    if (pipe_ && pipe_is_used_)
+        connection_->replay_subscriptions();
+    connection_->start();
+}
+
+// ---- the connection's life ----
+
+pipe_end_ptr session::on_established(connection &which) noexcept
+{
+    try {
+        peer_info &info = which.info();
+        info.properties.emplace_back("Peer-Address", which.bytes().peer_address());
+        info.properties.emplace_back("__fd", std::to_string(which.bytes().descriptor()));
+    } catch (...) {
+        return nullptr;
+    }
+    emit(event_kind::handshake_succeeded, 0, name_);
+    backoff_.reset();
+    if (!pipe_) {
+        pipe_ = environment_.host->make_session_pipe(*this);
+        if (!pipe_)
+            return nullptr;
+    }
+    pipe_is_used_ = true;
+    return pipe_;
+}
+
+void session::on_broken(connection &, const break_reason &why) noexcept
+{
+    reason_ = why;
+    ask(wish_broken);
+}
+
+void session::on_drained(connection &) noexcept
+{
+    if (is_lingering_)
+        ask(wish_drained);
+}
+
+void session::after_break() noexcept
+{
+    emit_break();
+    const break_reason why = reason_;
+    connection_.reset();
+    if (!is_connecting()) {
+        end();
+        return;
+    }
+    const int stops = environment_.options->reconnect_stop;
+    const bool stops_now = (!why.may_retry) || (!why.was_established && (stops & reconnect_stop_on::handshake_failed));
+    if (environment_.options->immediate && pipe_) {
+        pipe_->close();
+        pipe_.reset();
+        pipe_is_used_ = false;
+        if (is_lingering_) {
+            end();
+            return;
+        }
+    }
+    if (stops_now) {
+        end();
+        return;
+    }
+    retry_later();
+}
+
+// ---- the end ----
+
+/// The socket closed its end: what it sent before may still go out, for as long as it asked.
+void session::begin_linger() noexcept
+{
+    if (!pipe_ || !pipe_->is_peer_closed())
+        return;
+    is_lingering_ = true;
+    const int linger_ms = pipe_->peer_linger_ms();
+    if (linger_ms == 0) {
+        end();
+        return;
+    }
+    if (linger_ms > 0) {
+        linger_timer_ = environment_.io->make_timer([this] { end(); });
+        if (linger_timer_)
+            linger_timer_->expires_at(environment_.io->now() + std::chrono::milliseconds(linger_ms));
+    }
+    if (connection_)
+        connection_->work();
+}
+
+void session::end_if_lingered() noexcept
+{
+    if (!pipe_ || !pipe_->has_input()) {
+        if (!connection_ || connection_->is_drained() || !connection_->is_established())
+            end();
+    }
+}
+
+void session::end() noexcept
+{
+    if (has_ended_)
+        return;
+    has_ended_ = true;
+    const std::shared_ptr<session> self = shared_from_this();
+    dialer_.reset();
+    retry_timer_.reset();
+    linger_timer_.reset();
+    if (connection_)
+        emit(event_kind::disconnected, static_cast<std::uint32_t>(descriptor_), name_);
+    connection_.reset();
+    if (pipe_) {
+        pipe_->close();
+        pipe_.reset();
+    }
+    environment_.host->on_session_end(*this);
+}
+
+// ---- events ----
+
+void session::emit(event_kind kind, std::uint32_t value, const std::string &endpoint) noexcept
+{
+    try {
+        environment_.events->emit({kind, value, endpoint});
+    } catch (...) {
+    }
+}
+
+void session::emit_break() noexcept
+{
+    if (reason_.was_established) {
+        emit(event_kind::disconnected, static_cast<std::uint32_t>(descriptor_), name_);
+        return;
+    }
+    switch (reason_.failure) {
+    case failure_kind::protocol:
+    case failure_kind::mechanism_mismatch:
+        emit(event_kind::handshake_failed_protocol, reason_.detail, name_);
+        break;
+    case failure_kind::authentication:
+        emit(event_kind::handshake_failed_auth, reason_.detail, name_);
+        break;
+    default:
+        emit(event_kind::handshake_failed_no_detail, static_cast<std::uint32_t>(to_errno(reason_.system)), name_);
+        break;
+    }
+}
+
+} // namespace zlink

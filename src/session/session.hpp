@@ -1,0 +1,120 @@
+// Our memory of one peer: joins a pipe end to successive connections. Dials again after a break, lingers after a close.
+//
+// Connecting sessions own a dialer and outlive their connections; accepted ones end with theirs.
+// Threads:  the loop's thread; start() and the pipe_events from any. A session keeps itself alive while work is queued.
+// Owns:     one end of the pipe, the connection, the dialer.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "core/events.hpp"
+#include "core/random.hpp"
+#include "session/backoff.hpp"
+#include "session/connection.hpp"
+#include "transport/transport.hpp"
+
+namespace zlink {
+
+class session;
+
+/// What a session asks of the context. Called on the loop's thread.
+class session_host {
+  public:
+    virtual ~session_host() = default;
+    /// A pipe whose other end goes to the socket; the session's end is returned. Null when the socket has closed.
+    virtual pipe_end_ptr make_session_pipe(session &which) noexcept = 0;
+    /// The session is over; it does nothing from here on.
+    virtual void on_session_end(session &which) noexcept = 0;
+};
+
+struct session_environment {
+    loop *io;
+    std::shared_ptr<const settings> options;
+    batching sizes;
+    std::shared_ptr<chunk_pool> pool;
+    std::shared_ptr<subscription_set> subscriptions; // SUB and XSUB, else null
+    std::shared_ptr<event_sink> events;
+    std::shared_ptr<session_host> host;
+    random_source *random;
+    std::string endpoint; // as bound or connected, for events and for the socket to find its pipes
+};
+
+class session final : public pipe_events,
+                      public std::enable_shared_from_this<session>,
+                      private loop_task,
+                      private connection_host {
+  public:
+    /// A session that dials `address` with `kind`. `pipe` may be null: then each connection gets its own (ZMQ_IMMEDIATE).
+    static std::shared_ptr<session> connecting(session_environment environment, const transport &kind,
+                                               std::string address, pipe_end_ptr pipe);
+    /// A session of an accepted stream.
+    static std::shared_ptr<session> accepted(session_environment environment, std::unique_ptr<stream> bytes);
+    ~session() override;
+
+    /// Begins; any thread.
+    error start() noexcept;
+    /// Ends a session that has no pipe (yet); one that has hears of the end through it. Any thread.
+    void stop() noexcept;
+
+    const session_environment &environment() const noexcept { return environment_; }
+    bool is_connecting() const noexcept { return transport_ != nullptr; }
+
+    void on_readable(pipe_end &end) noexcept override;
+    void on_writable(pipe_end &end) noexcept override;
+    void on_closed(pipe_end &end) noexcept override;
+
+  private:
+    enum wish : unsigned { wish_start = 1, wish_work = 2, wish_closed = 4, wish_broken = 8, wish_stop = 16, wish_drained = 32 };
+    struct look_task final : loop_task {
+        void run() noexcept override;
+        session *self = nullptr;
+        std::shared_ptr<session> keep;
+    };
+
+    explicit session(session_environment environment);
+    void ask(unsigned wishes) noexcept;
+    void run() noexcept override;
+
+    pipe_end_ptr on_established(connection &which) noexcept override;
+    void on_broken(connection &which, const break_reason &why) noexcept override;
+    void on_drained(connection &which) noexcept override;
+    void want_look() noexcept override;
+    void want_turn() noexcept override { ask(wish_work); }
+
+    void begin() noexcept;
+    void dial() noexcept;
+    void on_dialed(std::unique_ptr<stream> bytes, error failure) noexcept;
+    void begin_connection(std::unique_ptr<stream> bytes, bool is_server) noexcept;
+    void after_break() noexcept;
+    void retry_later() noexcept;
+    void begin_linger() noexcept;
+    void end_if_lingered() noexcept;
+    void end() noexcept;
+    void emit(event_kind kind, std::uint32_t value, const std::string &endpoint) noexcept;
+    void emit_break() noexcept;
+
+    session_environment environment_;
+    const transport *transport_ = nullptr; // of connecting sessions
+    std::string address_;
+    std::string name_; // endpoint in events
+    std::unique_ptr<stream> first_stream_;
+    pipe_end_ptr pipe_;
+    std::unique_ptr<connection> connection_;
+    std::unique_ptr<dialer> dialer_;
+    std::unique_ptr<timer> retry_timer_;
+    std::unique_ptr<timer> linger_timer_;
+    backoff backoff_;
+    break_reason reason_;
+    int descriptor_ = -1;
+    bool pipe_is_used_ = false; // an earlier connection took frames from it
+    bool is_lingering_ = false;
+    bool has_ended_ = false;
+
+    std::atomic<unsigned> wishes_{0}; // any thread
+    std::shared_ptr<session> keep_;   // set by whoever makes wishes_ non-zero, taken by run()
+    look_task look_;
+};
+
+} // namespace zlink

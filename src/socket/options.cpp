@@ -1,0 +1,607 @@
+// The table of socket options.
+//
+// One row an option: its number, the socket types that have it, and a rule that says which field it stands for, what it
+// accepts and which way it can be used. What does not fit a rule has a pair of functions.
+#include "socket/options.hpp"
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+#include <variant>
+
+#include "core/bytes.hpp"
+#include "core/z85.hpp"
+
+#ifndef ZMQ_BUILD_DRAFT_API
+#error "the option table knows the draft numbers: define ZMQ_BUILD_DRAFT_API"
+#endif
+
+namespace zlink {
+
+namespace {
+
+#ifdef ZLINK_WITH_CURVE
+constexpr bool curve_is_built = true;
+#else
+constexpr bool curve_is_built = false;
+#endif
+
+// ---- The parts of a row ------------------------------------------------------------------------------------
+
+template <typename... Types>
+constexpr unsigned only(Types... types) noexcept {
+    return ((1u << static_cast<unsigned>(types)) | ...);
+}
+
+using enum socket_type;
+constexpr unsigned every_type = ~0u;
+// In libzmq a PUB is an XPUB, a REP is a ROUTER and a REQ is a DEALER; their options come along.
+constexpr unsigned publishers = only(pub, xpub);
+constexpr unsigned routers = only(rep, router);
+constexpr unsigned probers = only(req, rep, dealer, router);
+
+enum class access { read_write, write_only };
+constexpr int most_int = std::numeric_limits<int>::max();
+
+/// An int within limits.
+struct number_rule {
+    int settings::*field;
+    int least;
+    int most = most_int;
+};
+
+/// An int that means yes or no.
+enum class truth { zero_or_one, not_negative, any_int };
+struct flag_rule {
+    bool settings::*field;
+    truth accepted;
+    access direction = access::read_write;
+};
+
+/// 64 bits, any value.
+template <typename Integer>
+struct wide_rule {
+    Integer settings::*field;
+};
+
+/// Text: read back with a NUL. What an empty value (a null pointer and no size) does differs.
+enum class when_empty { refuse, clear };
+struct text_rule {
+    std::string settings::*field;
+    std::size_t longest;
+    when_empty empty;
+    bool empty_needs_null = true;  // size 0 clears only when the pointer is null
+};
+
+/// Octets as they are.
+struct octets_rule {
+    std::string settings::*field;
+    std::size_t least;
+    std::size_t most;
+    access direction;
+};
+
+using option_value = byte_span;  // data() is null when the caller passed a null pointer
+
+struct special_rule {
+    error (*set)(settings &, option_value);
+    error (*get)(const settings &, void *, std::size_t *);
+};
+
+using rule = std::variant<number_rule, flag_rule, wide_rule<std::uint64_t>, wide_rule<std::int64_t>,
+                          text_rule, octets_rule, special_rule>;
+
+struct option_row {
+    int number;
+    unsigned types;
+    rule how;
+    bool acts_on_pattern = false;
+};
+
+// ---- Values in and out -------------------------------------------------------------------------------------
+
+template <typename Integer>
+std::optional<Integer> read_as(option_value value) noexcept {
+    Integer result;
+    if (!value.data() || value.size() != sizeof result)
+        return std::nullopt;
+    std::memcpy(&result, value.data(), sizeof result);
+    return result;
+}
+
+template <typename Integer>
+error write_as(Integer result, void *out, std::size_t *size) noexcept {
+    if (*size != sizeof result)
+        return error::invalid;
+    std::memcpy(out, &result, sizeof result);
+    return error::none;
+}
+
+error write_octets(std::string_view octets, void *out, std::size_t *size) noexcept {
+    if (*size < octets.size())
+        return error::invalid;
+    if (!octets.empty())
+        std::memcpy(out, octets.data(), octets.size());
+    *size = octets.size();
+    return error::none;
+}
+
+error write_text(const std::string &text, void *out, std::size_t *size) noexcept {
+    return write_octets({text.c_str(), text.size() + 1}, out, size);
+}
+
+bool accepts(truth accepted, int value) noexcept {
+    switch (accepted) {
+    case truth::zero_or_one:
+        return value == 0 || value == 1;
+    case truth::not_negative:
+        return value >= 0;
+    case truth::any_int:
+        return true;
+    }
+    return false;
+}
+
+// ---- Mechanisms: PLAIN and CURVE options choose the mechanism as they are set ------------------------------
+
+bool is_server(const settings &s) noexcept { return s.plain_server || s.curve_server; }
+
+void choose_mechanism(settings &s, mechanism_kind kind, bool server) noexcept {
+    s.mechanism = kind;
+    s.plain_server = server && kind == mechanism_kind::plain;
+    s.curve_server = server && kind == mechanism_kind::curve;
+}
+
+error get_mechanism(const settings &s, void *out, std::size_t *size) {
+    return write_as(static_cast<int>(s.mechanism), out, size);
+}
+
+error set_server(settings &s, mechanism_kind kind, option_value value) {
+    const auto on = read_as<int>(value);
+    if (!on || !accepts(truth::zero_or_one, *on))
+        return error::invalid;
+    choose_mechanism(s, *on ? kind : mechanism_kind::null, *on);
+    return error::none;
+}
+
+error set_plain_server(settings &s, option_value value) {
+    return set_server(s, mechanism_kind::plain, value);
+}
+error get_plain_server(const settings &s, void *out, std::size_t *size) {
+    return write_as(int{s.plain_server}, out, size);
+}
+
+/// A client's user name or password: a null one takes the mechanism back and leaves the text.
+template <std::string settings::*field>
+error set_plain_text(settings &s, option_value value) {
+    if (!value.data() && value.empty()) {
+        choose_mechanism(s, mechanism_kind::null, is_server(s));
+        return error::none;
+    }
+    if (value.empty() || value.size() > 255)
+        return error::invalid;
+    s.*field = as_text(value);
+    choose_mechanism(s, mechanism_kind::plain, false);
+    return error::none;
+}
+template <std::string settings::*field>
+error get_text(const settings &s, void *out, std::size_t *size) {
+    return write_text(s.*field, out, size);
+}
+
+error set_curve_server(settings &s, option_value value) {
+    return curve_is_built ? set_server(s, mechanism_kind::curve, value) : error::invalid;
+}
+error get_curve_server(const settings &s, void *out, std::size_t *size) {
+    return curve_is_built ? write_as(int{s.curve_server}, out, size) : error::invalid;
+}
+
+constexpr std::size_t curve_key_size = 32;
+constexpr std::size_t curve_key_text_size = z85_text_size(curve_key_size);
+
+/// A key: 32 octets, or 40 characters of Z85 with or without a NUL. The server's key makes this end a client.
+template <std::string settings::*field, bool of_the_server>
+error set_curve_key(settings &s, option_value value) {
+    if (!curve_is_built || !value.data())
+        return error::invalid;
+    std::string key(curve_key_size, '\0');
+    const bool has_nul = value.size() == curve_key_text_size + 1 && value.back() == 0;
+    if (value.size() == curve_key_size)
+        key = as_text(value);
+    else if (!(value.size() == curve_key_text_size || has_nul) ||
+             !z85_decode(as_text(value.first(curve_key_text_size)),
+                         reinterpret_cast<std::uint8_t *>(key.data())))
+        return error::invalid;
+    s.*field = std::move(key);
+    choose_mechanism(s, mechanism_kind::curve, !of_the_server && is_server(s));
+    return error::none;
+}
+
+/// The same: 32 octets, or 41 characters with the NUL. A key that is not set reads as zeros.
+template <std::string settings::*field>
+error get_curve_key(const settings &s, void *out, std::size_t *size) {
+    if (!curve_is_built)
+        return error::invalid;
+    static constexpr std::uint8_t no_key[curve_key_size] = {};
+    const byte_span key = (s.*field).size() == curve_key_size ? as_bytes(s.*field) : byte_span(no_key);
+    if (*size == curve_key_size)
+        return write_octets(as_text(key), out, size);
+    if (*size != curve_key_text_size + 1)
+        return error::invalid;
+    char text[curve_key_text_size + 1] = {};
+    (void)z85_encode(key, text);
+    return write_octets({text, sizeof text}, out, size);
+}
+
+// ---- Filters -----------------------------------------------------------------------------------------------
+
+/// A number of bits in decimal, nothing else.
+bool parse_prefix(std::string_view text, int most, int &out) noexcept {
+    const char *end = text.data() + text.size();
+    const auto [stop, status] = std::from_chars(text.data(), end, out);
+    return status == std::errc() && stop == end && out >= 0 && out <= most;
+}
+
+/// A numeric address with an optional prefix length, as "10.0.0.0/8" or "[fe80::]/10".
+std::optional<ipv4_or_6_filter> parse_filter(std::string_view text, bool allow_v6) {
+    const std::size_t slash = text.find('/');
+    std::string address(text.substr(0, slash));
+    if (address.size() > 2 && address.front() == '[' && address.back() == ']')
+        address = address.substr(1, address.size() - 2);
+    address = address.substr(0, address.find('%'));  // an interface says nothing about the sender
+
+    ipv4_or_6_filter filter;
+    in_addr v4;
+    in6_addr v6;
+    if (address.find_first_of(" \t\r\n") != std::string::npos)
+        return std::nullopt;  // inet_aton would stop there
+    if (::inet_aton(address.c_str(), &v4)) {
+        std::memcpy(filter.address, &v4, sizeof v4);
+        filter.prefix_bits = 32;
+    } else if (allow_v6 && ::inet_pton(AF_INET6, address.c_str(), &v6) == 1) {
+        std::memcpy(filter.address, &v6, sizeof v6);
+        filter.is_v6 = true;
+        filter.prefix_bits = 128;
+    } else
+        return std::nullopt;
+    if (slash != std::string_view::npos &&
+        !parse_prefix(text.substr(slash + 1), filter.prefix_bits, filter.prefix_bits))
+        return std::nullopt;
+    return filter;
+}
+
+/// Adds a filter; a null value takes all away.
+error set_tcp_accept_filter(settings &s, option_value value) {
+    if (!value.data() && value.empty()) {
+        s.tcp_accept_filters.clear();
+        return error::none;
+    }
+    if (value.empty() || value.size() > 255)
+        return error::invalid;
+    std::string_view text = as_text(value);
+    text = text.substr(0, text.find('\0'));
+    const auto filter = parse_filter(text, s.ipv6);
+    if (!filter)
+        return error::invalid;
+    s.tcp_accept_filters.push_back(*filter);
+    return error::none;
+}
+
+template <auto field>
+error set_ipc_filter(settings &s, option_value value) {
+    auto &filters = s.*field;
+    if (!value.data() && value.empty()) {
+        filters.clear();
+        return error::none;
+    }
+    const auto id = read_as<typename std::remove_reference_t<decltype(filters)>::value_type>(value);
+    if (!id)
+        return error::invalid;
+    filters.insert(*id);
+    return error::none;
+}
+
+// ---- The other specials ------------------------------------------------------------------------------------
+
+error set_ipv4only(settings &s, option_value value) {
+    const auto on = read_as<int>(value);
+    if (!on || !accepts(truth::zero_or_one, *on))
+        return error::invalid;
+    s.ipv6 = !*on;
+    return error::none;
+}
+error get_ipv4only(const settings &s, void *out, std::size_t *size) {
+    return write_as(int{!s.ipv6}, out, size);
+}
+
+error get_type(const settings &s, void *out, std::size_t *size) {
+    return write_as(static_cast<int>(s.type), out, size);
+}
+
+/// The wire counts in tenths of a second, 16 bits of them: what is below is cut off.
+error set_heartbeat_ttl(settings &s, option_value value) {
+    constexpr int unit_ms = 100;
+    const auto ms = read_as<int>(value);
+    if (!ms || *ms / unit_ms < 0 || *ms / unit_ms > std::numeric_limits<std::uint16_t>::max())
+        return error::invalid;
+    s.heartbeat_ttl_ms = *ms / unit_ms * unit_ms;
+    return error::none;
+}
+error get_heartbeat_ttl(const settings &s, void *out, std::size_t *size) {
+    return write_as(s.heartbeat_ttl_ms, out, size);
+}
+
+/// Each of these options of a publisher also decides about another.
+template <bool settings::*own, bool settings::*other, bool other_follows>
+error set_coupled_flag(settings &s, option_value value) {
+    const auto on = read_as<int>(value);
+    if (!on || !accepts(truth::not_negative, *on))
+        return error::invalid;
+    s.*own = *on;
+    s.*other = other_follows && *on;
+    return error::none;
+}
+
+/// A property for the handshake, "X-name:value". A later one of the same name replaces it.
+error set_metadata(settings &s, option_value value) {
+    const std::string_view text = as_text(value);
+    const std::size_t colon = text.find(':');
+    if (colon == std::string_view::npos || colon + 1 == text.size())
+        return error::invalid;
+    const std::string_view name = text.substr(0, colon);
+    if (name.size() < 3 || name.size() > 255 || !name.starts_with("X-"))
+        return error::invalid;
+    std::string content(text.substr(colon + 1));
+    const auto known =
+        std::ranges::find(s.metadata, name, [](const auto &pair) { return std::string_view(pair.first); });
+    if (known != s.metadata.end())
+        known->second = std::move(content);
+    else
+        s.metadata.emplace_back(name, std::move(content));
+    return error::none;
+}
+
+// ---- The table ---------------------------------------------------------------------------------------------
+
+using s = settings;
+constexpr auto wo = access::write_only;
+constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
+constexpr bool live = true;  // acts on the pattern
+
+constexpr option_row table[] = {
+    // Flow
+    {ZMQ_AFFINITY, every_type, wide_rule<std::uint64_t>{&s::affinity}},
+    {ZMQ_LINGER, every_type, number_rule{&s::linger_ms, -1}, live},
+    {ZMQ_SNDHWM, every_type, number_rule{&s::send_hwm, 0}, live},
+    {ZMQ_RCVHWM, every_type, number_rule{&s::receive_hwm, 0}, live},
+    {ZMQ_SNDTIMEO, every_type, number_rule{&s::send_timeout_ms, -1}},
+    {ZMQ_RCVTIMEO, every_type, number_rule{&s::receive_timeout_ms, -1}},
+    {ZMQ_CONFLATE, every_type, flag_rule{&s::conflate, truth::zero_or_one}},
+    {ZMQ_IMMEDIATE, every_type, flag_rule{&s::immediate, truth::zero_or_one}},
+    {ZMQ_MAXMSGSIZE, every_type, wide_rule<std::int64_t>{&s::max_message_size}},
+    {ZMQ_IN_BATCH_SIZE, every_type, number_rule{&s::in_batch_size, 1}},
+    {ZMQ_OUT_BATCH_SIZE, every_type, number_rule{&s::out_batch_size, 1}},
+    {ZMQ_TYPE, every_type, special_rule{nullptr, get_type}},
+
+    // Patterns
+    {ZMQ_ROUTING_ID, every_type, octets_rule{&s::routing_id, 1, 255, access::read_write}},
+    {ZMQ_CONNECT_ROUTING_ID, routers | only(stream), octets_rule{&s::connect_routing_id, 1, no_limit, wo},
+     live},
+    {ZMQ_ROUTER_MANDATORY, routers, flag_rule{&s::router_mandatory, truth::not_negative, wo}, live},
+    {ZMQ_ROUTER_HANDOVER, routers, flag_rule{&s::router_handover, truth::not_negative, wo}, live},
+    {ZMQ_ROUTER_RAW, routers, flag_rule{&s::router_raw, truth::not_negative, wo}, live},
+    {ZMQ_ROUTER_NOTIFY, routers,
+     number_rule{&s::router_notify, 0, ZMQ_NOTIFY_CONNECT | ZMQ_NOTIFY_DISCONNECT}, live},
+    {ZMQ_PROBE_ROUTER, probers, flag_rule{&s::probe_router, truth::not_negative, wo}, live},
+    {ZMQ_REQ_CORRELATE, only(req), flag_rule{&s::req_correlate, truth::not_negative, wo}, live},
+    {ZMQ_REQ_RELAXED, only(req), flag_rule{&s::req_relaxed, truth::not_negative, wo}, live},
+    {ZMQ_XPUB_VERBOSE, publishers,
+     special_rule{set_coupled_flag<&s::xpub_verbose, &s::xpub_verboser, false>, nullptr}, live},
+    {ZMQ_XPUB_VERBOSER, publishers,
+     special_rule{set_coupled_flag<&s::xpub_verboser, &s::xpub_verbose, true>, nullptr}, live},
+    {ZMQ_XPUB_NODROP, publishers, flag_rule{&s::xpub_nodrop, truth::not_negative, wo}, live},
+    {ZMQ_XPUB_MANUAL, publishers, flag_rule{&s::xpub_manual, truth::not_negative, wo}, live},
+    {ZMQ_XPUB_MANUAL_LAST_VALUE, publishers,
+     special_rule{set_coupled_flag<&s::xpub_manual_last_value, &s::xpub_manual, true>, nullptr}, live},
+    {ZMQ_XPUB_WELCOME_MSG, publishers, octets_rule{&s::xpub_welcome_message, 0, no_limit, wo}, live},
+    {ZMQ_ONLY_FIRST_SUBSCRIBE, publishers | only(xsub),
+     flag_rule{&s::only_first_subscribe, truth::not_negative, wo}, live},
+    {ZMQ_XSUB_VERBOSE_UNSUBSCRIBE, only(xsub),
+     flag_rule{&s::xsub_verbose_unsubscribe, truth::not_negative, wo}, live},
+    {ZMQ_INVERT_MATCHING, every_type, flag_rule{&s::invert_matching, truth::any_int}, live},
+    {ZMQ_STREAM_NOTIFY, only(stream), flag_rule{&s::stream_notify, truth::zero_or_one, wo}, live},
+    {ZMQ_HELLO_MSG, every_type, octets_rule{&s::hello_message, 0, no_limit, wo}},
+    {ZMQ_DISCONNECT_MSG, every_type, octets_rule{&s::disconnect_message, 0, no_limit, wo}},
+    {ZMQ_HICCUP_MSG, every_type, octets_rule{&s::hiccup_message, 0, no_limit, wo}},
+
+    // Connections
+    {ZMQ_RECONNECT_IVL, every_type, number_rule{&s::reconnect_interval_ms, -1}},
+    {ZMQ_RECONNECT_IVL_MAX, every_type, number_rule{&s::reconnect_interval_max_ms, 0}},
+    {ZMQ_RECONNECT_STOP, every_type, number_rule{&s::reconnect_stop, std::numeric_limits<int>::min()}},
+    {ZMQ_CONNECT_TIMEOUT, every_type, number_rule{&s::connect_timeout_ms, 0}},
+    {ZMQ_HANDSHAKE_IVL, every_type, number_rule{&s::handshake_interval_ms, 0}},
+    {ZMQ_HEARTBEAT_IVL, every_type, number_rule{&s::heartbeat_interval_ms, 0}},
+    {ZMQ_HEARTBEAT_TTL, every_type, special_rule{set_heartbeat_ttl, get_heartbeat_ttl}},
+    {ZMQ_HEARTBEAT_TIMEOUT, every_type, number_rule{&s::heartbeat_timeout_ms, 0}},
+    {ZMQ_BACKLOG, every_type, number_rule{&s::backlog, 0}},
+    {ZMQ_IPV6, every_type, flag_rule{&s::ipv6, truth::zero_or_one}},
+    {ZMQ_IPV4ONLY, every_type, special_rule{set_ipv4only, get_ipv4only}},
+    {ZMQ_USE_FD, every_type, number_rule{&s::use_fd, -1}},
+    {ZMQ_SNDBUF, every_type, number_rule{&s::send_buffer, -1}},
+    {ZMQ_RCVBUF, every_type, number_rule{&s::receive_buffer, -1}},
+    {ZMQ_TCP_KEEPALIVE, every_type, number_rule{&s::tcp_keepalive, -1, 1}},
+    {ZMQ_TCP_KEEPALIVE_CNT, every_type, number_rule{&s::tcp_keepalive_count, -1}},
+    {ZMQ_TCP_KEEPALIVE_IDLE, every_type, number_rule{&s::tcp_keepalive_idle, -1}},
+    {ZMQ_TCP_KEEPALIVE_INTVL, every_type, number_rule{&s::tcp_keepalive_interval, -1}},
+    {ZMQ_TCP_MAXRT, every_type, number_rule{&s::tcp_max_retransmit_ms, 0}},
+    {ZMQ_TOS, every_type, number_rule{&s::type_of_service, 0}},
+    {ZMQ_PRIORITY, every_type, number_rule{&s::priority, 0}},
+    {ZMQ_BUSY_POLL, every_type, number_rule{&s::busy_poll, 0}},
+    {ZMQ_BINDTODEVICE, every_type, text_rule{&s::bind_to_device, 16, when_empty::clear}},
+    {ZMQ_TCP_ACCEPT_FILTER, every_type, special_rule{set_tcp_accept_filter, nullptr}},
+    {ZMQ_IPC_FILTER_PID, every_type, special_rule{set_ipc_filter<&s::ipc_pid_filters>, nullptr}},
+    {ZMQ_IPC_FILTER_UID, every_type, special_rule{set_ipc_filter<&s::ipc_uid_filters>, nullptr}},
+    {ZMQ_IPC_FILTER_GID, every_type, special_rule{set_ipc_filter<&s::ipc_gid_filters>, nullptr}},
+    {ZMQ_SOCKS_PROXY, every_type, text_rule{&s::socks_proxy, no_limit, when_empty::clear}},
+    {ZMQ_SOCKS_USERNAME, every_type, text_rule{&s::socks_username, 255, when_empty::clear, false}},
+    {ZMQ_SOCKS_PASSWORD, every_type, text_rule{&s::socks_password, 255, when_empty::clear, false}},
+    {ZMQ_METADATA, every_type, special_rule{set_metadata, nullptr}},
+
+    // Security
+    {ZMQ_MECHANISM, every_type, special_rule{nullptr, get_mechanism}},
+    {ZMQ_PLAIN_SERVER, every_type, special_rule{set_plain_server, get_plain_server}},
+    {ZMQ_PLAIN_USERNAME, every_type,
+     special_rule{set_plain_text<&s::plain_username>, get_text<&s::plain_username>}},
+    {ZMQ_PLAIN_PASSWORD, every_type,
+     special_rule{set_plain_text<&s::plain_password>, get_text<&s::plain_password>}},
+    {ZMQ_CURVE_SERVER, every_type, special_rule{set_curve_server, get_curve_server}},
+    {ZMQ_CURVE_PUBLICKEY, every_type,
+     special_rule{set_curve_key<&s::curve_public_key, false>, get_curve_key<&s::curve_public_key>}},
+    {ZMQ_CURVE_SECRETKEY, every_type,
+     special_rule{set_curve_key<&s::curve_secret_key, false>, get_curve_key<&s::curve_secret_key>}},
+    {ZMQ_CURVE_SERVERKEY, every_type,
+     special_rule{set_curve_key<&s::curve_server_key, true>, get_curve_key<&s::curve_server_key>}},
+    {ZMQ_ZAP_DOMAIN, every_type, text_rule{&s::zap_domain, 255, when_empty::refuse}},
+    {ZMQ_ZAP_ENFORCE_DOMAIN, every_type, flag_rule{&s::zap_enforce_domain, truth::any_int}},
+
+    // Without effect here
+    {ZMQ_RATE, every_type, number_rule{&s::rate, 1}},
+    {ZMQ_RECOVERY_IVL, every_type, number_rule{&s::recovery_interval_ms, 0}},
+    {ZMQ_MULTICAST_HOPS, every_type, number_rule{&s::multicast_hops, 1}},
+    {ZMQ_MULTICAST_MAXTPDU, every_type, number_rule{&s::multicast_max_tpdu, 1}},
+    {ZMQ_MULTICAST_LOOP, every_type, flag_rule{&s::multicast_loop, truth::any_int}},
+    {ZMQ_LOOPBACK_FASTPATH, every_type, flag_rule{&s::loopback_fastpath, truth::any_int}},
+};
+
+const option_row *find_row(int number) noexcept {
+    const auto row = std::ranges::find(table, number, &option_row::number);
+    return row == std::end(table) ? nullptr : row;
+}
+
+// ---- Applying a rule ---------------------------------------------------------------------------------------
+
+struct setter {
+    settings &target;
+    option_value value;
+
+    error operator()(const number_rule &r) const {
+        const auto number = read_as<int>(value);
+        if (!number || *number < r.least || *number > r.most)
+            return error::invalid;
+        target.*r.field = *number;
+        return error::none;
+    }
+    error operator()(const flag_rule &r) const {
+        const auto number = read_as<int>(value);
+        if (!number || !accepts(r.accepted, *number))
+            return error::invalid;
+        target.*r.field = *number != 0;
+        return error::none;
+    }
+    template <typename Integer>
+    error operator()(const wide_rule<Integer> &r) const {
+        const auto number = read_as<Integer>(value);
+        if (!number)
+            return error::invalid;
+        target.*r.field = *number;
+        return error::none;
+    }
+    error operator()(const text_rule &r) const {
+        const bool may_clear = r.empty == when_empty::clear && (!value.data() || !r.empty_needs_null);
+        if (value.empty() ? !may_clear : value.size() > r.longest)
+            return error::invalid;
+        target.*r.field = as_text(value);
+        return error::none;
+    }
+    error operator()(const octets_rule &r) const {
+        if (value.size() < r.least || value.size() > r.most)
+            return error::invalid;
+        target.*r.field = as_text(value);
+        return error::none;
+    }
+    error operator()(const special_rule &r) const { return r.set ? r.set(target, value) : error::invalid; }
+};
+
+struct getter {
+    const settings &source;
+    void *out;
+    std::size_t *size;
+
+    error operator()(const number_rule &r) const { return write_as(source.*r.field, out, size); }
+    error operator()(const flag_rule &r) const {
+        return r.direction == access::write_only ? error::invalid : write_as(int{source.*r.field}, out, size);
+    }
+    template <typename Integer>
+    error operator()(const wide_rule<Integer> &r) const {
+        return write_as(source.*r.field, out, size);
+    }
+    error operator()(const text_rule &r) const { return write_text(source.*r.field, out, size); }
+    error operator()(const octets_rule &r) const {
+        return r.direction == access::write_only ? error::invalid : write_octets(source.*r.field, out, size);
+    }
+    error operator()(const special_rule &r) const {
+        return r.get ? r.get(source, out, size) : error::invalid;
+    }
+};
+
+}  // namespace
+
+settings default_settings(socket_type type) {
+    settings result;
+    result.type = type;
+    // Only subscriptions could linger here, and they are worth nothing to a socket that is gone.
+    if (type == sub || type == xsub)
+        result.linger_ms = 0;
+    return result;
+}
+
+error set_option(settings &target, int number, const void *value, std::size_t size) noexcept {
+    if (!value && size > 0)
+        return error::invalid;
+    const option_row *row = find_row(number);
+    if (!row || !(row->types & only(target.type)))
+        return error::invalid;
+    try {
+        return std::visit(setter{target, {static_cast<const std::uint8_t *>(value), size}}, row->how);
+    } catch (const std::bad_alloc &) {
+        return error::no_memory;
+    } catch (const std::length_error &) {
+        return error::no_memory;
+    }
+}
+
+error get_option(const settings &source, int number, void *value, std::size_t *size) noexcept {
+    if (!value || !size)
+        return error::invalid;
+    const option_row *row = find_row(number);
+    return row ? std::visit(getter{source, value, size}, row->how) : error::invalid;
+}
+
+bool is_live_option(int number) noexcept {
+    switch (number) {
+    case ZMQ_SUBSCRIBE:
+    case ZMQ_UNSUBSCRIBE:
+    case ZMQ_RCVMORE:
+    case ZMQ_FD:
+    case ZMQ_EVENTS:
+    case ZMQ_LAST_ENDPOINT:
+    case ZMQ_THREAD_SAFE:
+    case ZMQ_TOPICS_COUNT:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool acts_on_pattern(int number) noexcept {
+    const option_row *row = find_row(number);
+    return row && row->acts_on_pattern;
+}
+
+}  // namespace zlink

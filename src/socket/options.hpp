@@ -1,0 +1,31 @@
+// Socket options by number: reads and writes the fields of `settings` with libzmq's types, ranges and defaults.
+//
+// What concerns the socket itself rather than its settings is "live" and handled by `socket`: see is_live_option.
+#pragma once
+
+#include <cstddef>
+
+#include "core/error.hpp"
+#include "core/settings.hpp"
+
+namespace zlink {
+
+/// The settings a new socket of this type starts with.
+settings default_settings(socket_type type);
+
+/// zmq_setsockopt on settings. `invalid` for an unknown or read-only option, one that the type does not have, a wrong
+/// size, and a bad value; `no_memory`. Settings are unchanged on failure.
+error set_option(settings &target, int number, const void *value, std::size_t size) noexcept;
+
+/// zmq_getsockopt on settings. `size` is the room in `value`, and then what was written. Integers want exactly their own
+/// size; strings come with their NUL. `invalid` for an unknown or write-only option and for a wrong size.
+error get_option(const settings &source, int number, void *value, std::size_t *size) noexcept;
+
+/// Options that need the socket and not its settings: ZMQ_RCVMORE, ZMQ_FD, ZMQ_EVENTS, ZMQ_LAST_ENDPOINT,
+/// ZMQ_THREAD_SAFE, ZMQ_SUBSCRIBE, ZMQ_UNSUBSCRIBE, ZMQ_TOPICS_COUNT. The two functions above refuse them.
+bool is_live_option(int number) noexcept;
+
+/// Whether the pattern must hear of this option once it is stored (pattern::apply_option).
+bool acts_on_pattern(int number) noexcept;
+
+}  // namespace zlink

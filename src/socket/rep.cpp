@@ -1,0 +1,172 @@
+// REP: takes a request, keeps its envelope, returns the envelope with the reply (RFC 28).
+//
+// Wire:     frames of the envelope | empty delimiter | body. A request without a delimiter is dropped.
+#include <vector>
+
+#include "core/frame.hpp"
+#include "pipe/fair_queue.hpp"
+#include "socket/pattern.hpp"
+
+namespace zlink {
+
+namespace {
+
+class rep final : public pattern {
+public:
+    explicit rep(const pattern_environment &environment) : host_(environment.host) {}
+
+    void attach(const pipe_end_ptr &pipe, bool, bool) override { requests_.attach(*pipe); }
+    void detach(pipe_end &pipe) noexcept override {
+        stop_replying_to(pipe);
+        requests_.detach(pipe);
+    }
+    void on_readable(pipe_end &pipe) override { requests_.activate(pipe); }
+    void on_writable(pipe_end &) override {}
+    void on_closed(pipe_end &pipe) override {
+        if (!requests_.has(pipe))
+            return;
+        stop_replying_to(pipe);
+        if (requests_.end(pipe))
+            host_.finished(pipe);
+    }
+
+    error send(const outgoing &frame) override;
+    error receive(frame_view &out) override;
+    bool has_input() override { return !is_replying() && reach_body(); }
+    bool has_output() override { return is_replying(); }
+    bool arm(bool for_input, bool for_output) override;
+
+    // For the fair queue.
+    void on_command(pipe_end &, const frame_view &) noexcept {}
+    void on_end(pipe_end &pipe) noexcept { host_.finished(pipe); }
+
+private:
+    enum class stage {
+        ready,     // between requests
+        reading,   // the envelope is kept, frames of the body follow
+        replying,  // the request is read, nothing of the reply is written
+        writing,   // some frames of the reply are written, or dropped
+    };
+
+    bool is_replying() const noexcept { return stage_ == stage::replying || stage_ == stage::writing; }
+    bool reach_body();
+    bool keep_envelope(frame_view &frame);
+    error begin_reply() noexcept;
+    void stop_replying_to(pipe_end &pipe) noexcept {
+        if (origin_ != &pipe)
+            return;
+        pipe.roll_back();
+        origin_ = nullptr;
+    }
+
+    pattern_host &host_;
+    fair_queue requests_;
+    stage stage_ = stage::ready;
+    pipe_end *origin_ = nullptr;          // where the reply goes; null: nowhere
+    std::vector<std::uint8_t> envelope_;  // in wire form, with the delimiter
+};
+
+error rep::receive(frame_view &out) {
+    if (is_replying())
+        return error::wrong_state;
+    if (!reach_body())
+        return error::again;
+    requests_.read(out, *this);
+    if (!out.has_more())
+        stage_ = stage::replying;
+    return error::none;
+}
+
+/// Stands before the next frame of a request's body when there is one. Drops requests without a delimiter.
+bool rep::reach_body() {
+    // A request that was cut off by a disconnect is no request.
+    if (stage_ == stage::reading && requests_.is_in_message())
+        return true;
+    stage_ = stage::ready;
+    frame_view frame;
+    while (requests_.read(frame, *this)) {
+        if (!keep_envelope(frame))
+            continue;
+        pipe_end *from = requests_.last();
+        origin_ = from->slot.is_ending ? nullptr : from;
+        stage_ = stage::reading;
+        return true;
+    }
+    return false;
+}
+
+/// Copies the frames up to the delimiter, of a message that begins with `frame`. False when it ends before.
+bool rep::keep_envelope(frame_view &frame) {
+    envelope_.clear();
+    while (frame.has_more()) {
+        const std::size_t at = envelope_.size();
+        envelope_.resize(at + frame_header_size(frame.size) + frame.size);
+        std::uint8_t *body = put_frame_header(envelope_.data() + at, frame.size, frame_flag::more);
+        std::copy_n(frame.data, frame.size, body);
+        if (frame.size == 0)
+            return true;
+        requests_.read(frame, *this);
+    }
+    return false;
+}
+
+error rep::send(const outgoing &frame) {
+    if (!is_replying())
+        return error::wrong_state;
+    const bool is_first = stage_ == stage::replying;
+    if (is_first) {
+        if (const error e = begin_reply(); failed(e))
+            return e;
+    }
+    if (origin_) {
+        if (const error e = write_frame(*origin_, frame); failed(e)) {
+            if (is_first)
+                origin_->roll_back();
+            return e;
+        }
+    }
+    stage_ = stage::writing;
+    if (!frame.more) {
+        if (origin_)
+            origin_->publish();
+        origin_ = nullptr;
+        stage_ = stage::ready;
+    }
+    return error::none;
+}
+
+/// Writes the envelope back. A reply that its peer has no room for goes nowhere: REP never waits to send.
+error rep::begin_reply() noexcept {
+    if (origin_ && !origin_->has_credit())
+        origin_ = nullptr;
+    if (!origin_)
+        return error::none;
+    frame_header header;
+    for (byte_span rest = envelope_; get_frame_header(rest.data(), rest.size(), header);) {
+        const byte_span body = rest.subspan(header.header_size, header.body_size);
+        if (const error e = origin_->write(frame_flag::more, body); failed(e)) {
+            origin_->roll_back();
+            return e;
+        }
+        rest = rest.subspan(header.header_size + header.body_size);
+    }
+    return error::none;
+}
+
+bool rep::arm(bool for_input, bool for_output) {
+    if ((for_input && has_input()) || (for_output && has_output()))
+        return true;
+    const bool wants_request = for_input && !is_replying();
+    if (wants_request)
+        requests_.arm();
+    heavy_fence();
+    return wants_request && requests_.settle();
+}
+
+}  // namespace
+
+std::unique_ptr<pattern> make_rep(const pattern_environment &environment) {
+    return std::make_unique<rep>(environment);
+}
+
+}  // namespace zlink

@@ -1,0 +1,468 @@
+// ROUTER: every message names its peer in front, by routing id (RFC 28).
+//
+// Ids:      announced by the peer (in_band::hello), given by the application to a connection of its own, or generated:
+//           a zero octet and a counter. An announced id cannot begin with zero, so it never meets a generated one.
+// Life:     a pipe is anonymous, and neither read nor written, until its hello is there. Anonymous pipes are always armed.
+//           A closed pipe leaves the table at once, so its id is free, and is read to its end under its old id.
+#include <algorithm>
+#include <deque>
+#include <string>
+#include <unordered_map>
+
+#include "core/bytes.hpp"
+#include "pipe/fair_queue.hpp"
+#include "pipe/in_band.hpp"
+#include "socket/exchange.hpp"
+
+namespace zlink {
+
+namespace {
+
+class router final : public pattern {
+public:
+    explicit router(const pattern_environment &environment)
+        : options_(environment.options), host_(environment.host),
+          next_id_(static_cast<std::uint32_t>(environment.random.next())) {}
+
+    void attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) override;
+    void detach(pipe_end &pipe) noexcept override;
+    void on_readable(pipe_end &pipe) override;
+    void on_writable(pipe_end &) override {}
+    void on_closed(pipe_end &pipe) override;
+
+    error send(const outgoing &frame) override {
+        return is_sending_ ? send_body(frame) : send_address(frame);
+    }
+    error receive(frame_view &out) override;
+    bool has_input() override;
+    bool has_output() override;
+    bool arm(bool for_input, bool for_output) override;
+    bool knows_peer(std::string_view routing_id) const override { return peers_.contains(routing_id); }
+
+    // For the fair queue.
+    void on_command(pipe_end &pipe, const frame_view &command);
+    void on_end(pipe_end &pipe) { finish(pipe); }
+
+private:
+    // ZMQ_ROUTER_NOTIFY
+    static constexpr int notify_connect = 1;
+    static constexpr int notify_disconnect = 2;
+
+    /// A peer that came without a hello: the first frame of its first message has been read.
+    struct early_message {
+        pipe_end *pipe;
+        frame_view frame;
+    };
+    /// What the application is told about a peer (ZMQ_ROUTER_NOTIFY).
+    struct notice {
+        std::string routing_id;
+        int what;
+    };
+
+    bool is_anonymous(const pipe_end &pipe) const noexcept { return pipe.slot.routing_id.empty(); }
+    bool await_hello(pipe_end &pipe);
+    bool name(pipe_end &pipe, std::string_view announced);
+    void enlist(pipe_end &pipe, std::string routing_id);
+    void unlist(pipe_end &pipe) noexcept;
+    void take_over_from(pipe_end &old);
+    void end_evicted();
+    void finish(pipe_end &pipe);
+    bool is_early(pipe_end &pipe) const noexcept {
+        return std::any_of(early_.begin(), early_.end(),
+                           [&](const early_message &e) { return e.pipe == &pipe; });
+    }
+    void drop_early(pipe_end &pipe) noexcept {
+        std::erase_if(early_, [&](const early_message &e) { return e.pipe == &pipe; });
+    }
+    void notify(pipe_end &pipe, int what);
+    std::string generate_id();
+
+    pipe_end *find(std::string_view routing_id) noexcept;
+    error send_address(const outgoing &frame);
+    error send_body(const outgoing &frame);
+    error send_raw(const outgoing &frame);
+    bool receive_special(frame_view &out);
+    bool has_room() noexcept;
+    void arm_output() noexcept;
+    void hold(frame_view &out, std::string_view routing_id, pipe_end *from) noexcept;
+    bool is_receiving_from(pipe_end &pipe) const noexcept {
+        return (is_holding_ && held_from_ == &pipe) ||
+               (incoming_.is_in_message() && incoming_.last() == &pipe);
+    }
+
+    settings &options_;
+    pattern_host &host_;
+    std::uint32_t next_id_;
+    std::unordered_map<std::string_view, pipe_end *> peers_;  // keys lie in slot.routing_id
+
+    // Sending. Between the address and the last frame `is_sending_`; with no target the frames are dropped.
+    bool is_sending_ = false;
+    pipe_end *target_ = nullptr;
+    pipe_end *last_peer_ = nullptr;  // found last
+    pipe_end *blocked_ = nullptr;    // the full one that made the last send wait
+
+    // Receiving. After an id has been given out, the frame behind it is held.
+    fair_queue incoming_;
+    bool is_holding_ = false;
+    frame_view held_;
+    pipe_end *held_from_ = nullptr;
+    pipe_end *evicted_ = nullptr;  // lost its id in the middle of a message; ends with the message
+    std::deque<early_message> early_;
+    std::deque<notice> notices_;
+    std::string notified_id_;  // the notice being received
+};
+
+// ---- peers ----
+
+void router::attach(const pipe_end_ptr &pipe, bool, bool is_inproc) {
+    pipe->slot.is_inproc = is_inproc;
+    if (options_.probe_router)
+        send_probe(*pipe);
+    if (options_.router_raw) {
+        enlist(*pipe, generate_id());
+        incoming_.attach(*pipe);
+    } else if (is_anonymous(*pipe)) {
+        (void)await_hello(*pipe);
+    } else if (peers_.contains(pipe->slot.routing_id)) {
+        host_.finished(*pipe);
+    } else {
+        enlist(*pipe, std::string(pipe->slot.routing_id));
+        incoming_.attach(*pipe);
+    }
+}
+
+/// Names the pipe when its hello is there, else arms it. False when the pipe was refused.
+bool router::await_hello(pipe_end &pipe) {
+    frame_view first;
+    for (;;) {
+        if (!pipe.has_input()) {
+            pipe.arm_reader();
+            heavy_fence();
+            if (!pipe.has_input())
+                return true;
+        }
+        pipe.read(first);
+        if (!first.is_command()) {
+            enlist(pipe, generate_id());
+            early_.push_back({&pipe, first});
+            return true;
+        }
+        if (first.size > 0 && first.data[0] == in_band::hello)
+            return name(pipe, as_text(first.body().subspan(1)));
+    }
+}
+
+/// False when the pipe was refused.
+bool router::name(pipe_end &pipe, std::string_view announced) {
+    std::string id(announced);
+    if (id.empty() || id[0] == 0) {
+        id = generate_id();
+    } else if (const auto known = peers_.find(id); known != peers_.end()) {
+        if (!options_.router_handover) {
+            host_.finished(pipe);
+            return false;
+        }
+        take_over_from(*known->second);
+    }
+    enlist(pipe, std::move(id));
+    incoming_.attach(pipe);
+    return true;
+}
+
+void router::enlist(pipe_end &pipe, std::string routing_id) {
+    pipe.slot.routing_id = std::move(routing_id);
+    peers_.emplace(pipe.slot.routing_id, &pipe);
+    notify(pipe, notify_connect);
+}
+
+/// No more writing to this pipe: takes it out of the table.
+void router::unlist(pipe_end &pipe) noexcept {
+    if (const auto at = peers_.find(pipe.slot.routing_id); at != peers_.end() && at->second == &pipe)
+        peers_.erase(at);
+    if (last_peer_ == &pipe)
+        last_peer_ = nullptr;
+    if (blocked_ == &pipe)
+        blocked_ = nullptr;
+    if (target_ == &pipe) {
+        pipe.roll_back();
+        target_ = nullptr;
+    }
+}
+
+/// Another peer announced this one's id (ZMQ_ROUTER_HANDOVER).
+void router::take_over_from(pipe_end &old) {
+    unlist(old);
+    if (is_receiving_from(old)) {
+        old.slot.routing_id = generate_id();
+        evicted_ = &old;
+        return;
+    }
+    incoming_.detach(old);
+    finish(old);
+}
+
+void router::detach(pipe_end &pipe) noexcept {
+    unlist(pipe);
+    if (is_holding_ && held_from_ == &pipe)
+        is_holding_ = false;
+    if (evicted_ == &pipe)
+        evicted_ = nullptr;
+    drop_early(pipe);
+    incoming_.detach(pipe);
+}
+
+void router::on_readable(pipe_end &pipe) {
+    if (is_anonymous(pipe))
+        (void)await_hello(pipe);
+    else
+        incoming_.activate(pipe);
+}
+
+void router::on_closed(pipe_end &pipe) {
+    if (is_anonymous(pipe)) {
+        if (!await_hello(pipe))
+            return;
+        if (is_anonymous(pipe)) {
+            host_.finished(pipe);
+            return;
+        }
+    }
+    unlist(pipe);
+    pipe.slot.is_ending = true;
+    if (is_early(pipe))
+        return;
+    if (is_holding_ && held_from_ == &pipe)
+        incoming_.activate(pipe);
+    else if (incoming_.end(pipe))
+        finish(pipe);
+}
+
+/// Lets go of a pipe that lost its id once its message is read.
+void router::end_evicted() {
+    if (!evicted_ || is_receiving_from(*evicted_))
+        return;
+    pipe_end &pipe = *evicted_;
+    incoming_.detach(pipe);
+    finish(pipe);
+}
+
+/// The pipe is read to its end, or lost its id.
+void router::finish(pipe_end &pipe) {
+    if (evicted_ == &pipe)
+        evicted_ = nullptr;
+    notify(pipe, notify_disconnect);
+    host_.finished(pipe);
+}
+
+/// Queues a notice when the application wants it. A peer that goes before its coming was read leaves no notice at all.
+void router::notify(pipe_end &pipe, int what) {
+    if (pipe.slot.is_inproc || options_.router_notify == 0)
+        return;
+    const std::string &id = pipe.slot.routing_id;
+    if (what == notify_disconnect) {
+        const auto came = std::find_if(notices_.begin(), notices_.end(), [&](const notice &n) {
+            return n.what == notify_connect && n.routing_id == id;
+        });
+        if (came != notices_.end()) {
+            notices_.erase(came);
+            return;
+        }
+    }
+    if (options_.router_notify & what)
+        notices_.push_back({id, what});
+}
+
+/// With ZMQ_ROUTER_NOTIFY a pipe that outlives its connections tells of each of them.
+void router::on_command(pipe_end &pipe, const frame_view &command) {
+    if (command.size == 0)
+        return;
+    if (command.data[0] == in_band::hello)
+        notify(pipe, notify_connect);
+    else if (command.data[0] == in_band::gone)
+        notify(pipe, notify_disconnect);
+}
+
+std::string router::generate_id() {
+    std::string id(5, '\0');
+    do
+        put_u32(reinterpret_cast<std::uint8_t *>(id.data()) + 1, next_id_++);
+    while (peers_.contains(id));
+    return id;
+}
+
+// ---- sending ----
+
+inline pipe_end *router::find(std::string_view routing_id) noexcept {
+    if (last_peer_ && last_peer_->slot.routing_id == routing_id)
+        return last_peer_;
+    const auto at = peers_.find(routing_id);
+    if (at == peers_.end())
+        return nullptr;
+    return last_peer_ = at->second;
+}
+
+error router::send_address(const outgoing &frame) {
+    blocked_ = nullptr;
+    if (!frame.more)  // an address and no message
+        return error::none;
+    pipe_end *pipe = find(as_text(frame.body));
+    if (__builtin_expect(!pipe || !pipe->has_credit(), 0)) {
+        if (options_.router_mandatory) {
+            blocked_ = pipe;
+            return pipe ? error::again : error::host_unreachable;
+        }
+        pipe = nullptr;
+    }
+    target_ = pipe;
+    is_sending_ = true;
+    return error::none;
+}
+
+error router::send_body(const outgoing &frame) {
+    if (__builtin_expect(options_.router_raw, 0))
+        return send_raw(frame);
+    if (target_) {
+        if (const error e = write_frame(*target_, frame); failed(e))
+            return e;
+        if (!frame.more)
+            std::exchange(target_, nullptr)->publish();
+    }
+    is_sending_ = frame.more;
+    return error::none;
+}
+
+/// ZMQ_ROUTER_RAW: every frame stands for itself, and an empty one ends the connection.
+error router::send_raw(const outgoing &frame) {
+    if (pipe_end *pipe = target_) {
+        if (frame.body.empty()) {
+            unlist(*pipe);
+            if (is_receiving_from(*pipe)) {
+                evicted_ = pipe;
+            } else {
+                incoming_.detach(*pipe);
+                finish(*pipe);
+            }
+        } else {
+            outgoing alone = frame;
+            alone.more = false;
+            if (const error e = write_frame(*pipe, alone); failed(e))
+                return e;
+            pipe->publish();
+        }
+    }
+    target_ = nullptr;
+    is_sending_ = false;
+    return error::none;
+}
+
+// ---- receiving ----
+
+error router::receive(frame_view &out) {
+    if (is_holding_) {
+        is_holding_ = false;
+        out = held_;
+        return error::none;
+    }
+    if (__builtin_expect(incoming_.is_in_message(), 0) && incoming_.read(out, *this))
+        return error::none;
+    for (;;) {
+        if (__builtin_expect(evicted_ || !notices_.empty() || !early_.empty(), 0) && receive_special(out))
+            return error::none;
+        if (incoming_.read(held_, *this)) {
+            pipe_end *from = incoming_.last();
+            hold(out, from->slot.routing_id, from);
+            return error::none;
+        }
+        if (notices_.empty())  // a pipe that ended may have left one
+            return error::again;
+    }
+}
+
+/// The rare things at the beginning of a message. False when there was nothing to receive among them.
+bool router::receive_special(frame_view &out) {
+    end_evicted();
+    if (!notices_.empty()) {
+        notified_id_ = std::move(notices_.front().routing_id);
+        notices_.pop_front();
+        held_ = frame_view{};
+        hold(out, notified_id_, nullptr);
+        return true;
+    }
+    if (!early_.empty()) {
+        const early_message first = early_.front();
+        early_.pop_front();
+        if (first.frame.has_more())
+            incoming_.attach_in_message(*first.pipe);
+        else
+            incoming_.attach(*first.pipe);
+        held_ = first.frame;
+        hold(out, first.pipe->slot.routing_id, first.pipe);
+        return true;
+    }
+    return false;
+}
+
+/// Gives out the id; `held_` follows with the next call.
+inline void router::hold(frame_view &out, std::string_view routing_id, pipe_end *from) noexcept {
+    out = frame_view{};
+    out.data = reinterpret_cast<const std::uint8_t *>(routing_id.data());
+    out.size = routing_id.size();
+    out.flags = frame_flag::more;
+    out.info = held_.info;
+    is_holding_ = true;
+    held_from_ = from;
+}
+
+bool router::has_input() {
+    end_evicted();
+    return is_holding_ || !notices_.empty() || !early_.empty() || incoming_.has_input(*this) ||
+           !notices_.empty();
+}
+
+// ---- waiting ----
+
+bool router::has_output() {
+    blocked_ = nullptr;  // whoever asks waits for any peer
+    return !options_.router_mandatory || is_sending_ || has_room();
+}
+
+/// Whether what a sender waits for is there: a blocked send waits for its own peer alone.
+bool router::has_room() noexcept {
+    if (blocked_)
+        return blocked_->has_credit();
+    return std::any_of(peers_.begin(), peers_.end(),
+                       [](const auto &peer) { return peer.second->has_credit(); });
+}
+
+void router::arm_output() noexcept {
+    if (blocked_) {
+        blocked_->arm_writer();
+        return;
+    }
+    for (const auto &peer : peers_) {
+        if (!peer.second->has_credit())
+            peer.second->arm_writer();
+    }
+}
+
+bool router::arm(bool for_input, bool for_output) {
+    if (for_input && has_input())
+        return true;
+    if (for_output && (!options_.router_mandatory || is_sending_))
+        return true;
+    if (for_input)
+        incoming_.arm();
+    if (for_output)
+        arm_output();
+    heavy_fence();
+    const bool found_input = for_input && incoming_.settle();
+    return found_input || (for_output && has_room());
+}
+
+}  // namespace
+
+std::unique_ptr<pattern> make_router(const pattern_environment &environment) {
+    return std::make_unique<router>(environment);
+}
+
+}  // namespace zlink

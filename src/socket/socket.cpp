@@ -1,0 +1,561 @@
+// The application's half of a socket; see socket.hpp.
+#include "socket/socket.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <poll.h>
+#include <utility>
+
+#include "socket/options.hpp"
+#include "zmq.h"
+
+namespace zlink {
+
+namespace {
+
+/// A received body is referenced instead of copied from this size on, if it is not a small part of what it would pin.
+constexpr std::size_t least_referenced = 4096;
+constexpr std::size_t most_pinned_per_octet = 8;
+
+/// Gives back the memory of a body that was copied out, when nothing else lives there.
+void release_lone(const frame_view &frame) noexcept {
+    if (frame.lone_owner) {
+        if (block *owner = std::exchange(*frame.lone_owner, nullptr))
+            owner->release();
+    }
+}
+
+/// Makes `out`, which is not initialised, hold the body of a frame.
+error fill(message &out, const frame_view &frame) noexcept {
+    if (frame.size <= message::max_inline) {
+        (void)out.init_copy(frame.body());
+        release_lone(frame);
+        return error::none;
+    }
+    if (frame.lone_owner && *frame.lone_owner) {
+        out.init_shared(block_ref::adopt(std::exchange(*frame.lone_owner, nullptr)), frame.body());
+        return error::none;
+    }
+    const bool is_worth_it =
+        frame.size >= least_referenced && frame.size >= frame.owner_size / most_pinned_per_octet;
+    if (frame.owner && is_worth_it) {
+        out.init_shared(block_ref::share(frame.owner), frame.body());
+        return error::none;
+    }
+    const error e = out.init_copy(frame.body());
+    if (failed(e) && frame.owner) {
+        out.init_shared(block_ref::share(frame.owner), frame.body());
+        return error::none;
+    }
+    return e;
+}
+
+error store_int(int number, void *value, std::size_t *size) noexcept {
+    if (*size < sizeof number)
+        return error::invalid;
+    std::memcpy(value, &number, sizeof number);
+    *size = sizeof number;
+    return error::none;
+}
+
+error store_text(const std::string &text, void *value, std::size_t *size) noexcept {
+    if (*size < text.size() + 1)
+        return error::invalid;
+    std::memcpy(value, text.c_str(), text.size() + 1);
+    *size = text.size() + 1;
+    return error::none;
+}
+
+bool is_inproc(const std::string &endpoint) noexcept { return endpoint.starts_with("inproc://"); }
+
+/// Monitor events on a socket of the library's own.
+class socket_publisher final : public event_publisher {
+public:
+    explicit socket_publisher(std::unique_ptr<socket> output) noexcept : output_(std::move(output)) {}
+    ~socket_publisher() override { output_->close(); }
+
+    bool publish(byte_span event, byte_span endpoint) noexcept override {
+        return !failed(output_->send(event, ZMQ_DONTWAIT | ZMQ_SNDMORE)) &&
+               !failed(output_->send(endpoint, ZMQ_DONTWAIT));
+    }
+
+private:
+    const std::unique_ptr<socket> output_;
+};
+
+}  // namespace
+
+socket::socket(const settings &defaults, const socket_environment &environment)
+    : options_(defaults), environment_(environment), mailbox_(std::make_shared<mailbox>()),
+      monitor_(std::make_shared<monitor>()), subscriptions_(std::make_shared<subscription_set>()) {}
+
+std::unique_ptr<socket> socket::make(const settings &defaults, const socket_environment &environment) {
+    std::unique_ptr<socket> made(new socket(defaults, environment));
+    const pattern_environment inner{made->options_, *made, environment.pool, environment.random,
+                                    made->subscriptions_};
+    made->pattern_ = make_pattern(inner);
+    if (made->pattern_)
+        return made;
+    made->is_closed_ = true;  // nobody knows of it
+    return nullptr;
+}
+
+socket::~socket() { close(); }
+
+// ---- Messages ----------------------------------------------------------------------------------------------
+
+error socket::send(byte_span body, int flags) noexcept {
+    outgoing frame;
+    frame.body = body;
+    return send_frame(frame, flags);
+}
+
+error socket::send_constant(byte_span body, int flags) noexcept {
+    outgoing frame;
+    frame.body = body;
+    frame.is_constant = true;
+    return send_frame(frame, flags);
+}
+
+error socket::send(message &what, int flags) noexcept {
+    if (!what.is_valid())
+        return error::fault;
+    outgoing frame;
+    frame.body = what.body();
+    frame.owner = what.owner();
+    frame.is_constant = what.is_constant();
+    frame.is_lent = what.is_lent();
+    if (const error e = send_frame(frame, flags); failed(e))
+        return e;
+    (void)what.close();
+    what.init();
+    return error::none;
+}
+
+error socket::receive(void *buffer, std::size_t capacity, std::size_t &size, int flags) noexcept {
+    frame_view frame;
+    if (const error e = next_frame(frame, flags); failed(e))
+        return e;
+    size = frame.size;
+    if (const std::size_t taken = std::min(capacity, frame.size))
+        std::memcpy(buffer, frame.data, taken);
+    release_lone(frame);
+    return error::none;
+}
+
+error socket::receive(message &out, int flags) noexcept {
+    if (!out.is_valid())
+        return error::fault;
+    frame_view frame;
+    if (const error e = next_frame(frame, flags); failed(e))
+        return e;
+    message received;
+    if (const error e = fill(received, frame); failed(e))
+        return e;
+    received.set_more(frame.has_more());
+    received.set_info(frame.info);
+    return out.move_from(received);
+}
+
+inline error socket::enter() noexcept {
+    if (__builtin_expect(mailbox_->has_commands() || is_stopped_, 0))
+        return process_commands();
+    return error::none;
+}
+
+error socket::send_frame(const outgoing &frame, int flags) noexcept {
+    if (const error e = enter(); failed(e))
+        return e;
+    outgoing whole = frame;
+    whole.more = flags & ZMQ_SNDMORE;
+    try {
+        const error e = pattern_->send(whole);
+        return __builtin_expect(e != error::again, 1) ? e : retry_send(whole, flags);
+    } catch (...) {
+        return error::no_memory;
+    }
+}
+
+error socket::retry_send(const outgoing &frame, int flags) {
+    const bool may_wait = !(flags & ZMQ_DONTWAIT) && options_.send_timeout_ms != 0;
+    if (!may_wait)
+        return is_exported_ && pattern_->arm(false, true) ? pattern_->send(frame) : error::again;
+    const time_point deadline = deadline_after(options_.send_timeout_ms);
+    for (;;) {
+        const error waited = wait_for(ZMQ_POLLOUT, deadline);
+        if (failed(waited) && waited != error::again)
+            return waited;
+        // What came with the last moment still counts.
+        const error e = pattern_->send(frame);
+        if (e != error::again || waited == error::again)
+            return e;
+    }
+}
+
+error socket::next_frame(frame_view &out, int flags) noexcept {
+    if (const error e = enter(); failed(e))
+        return e;
+    try {
+        error e = pattern_->receive(out);
+        if (__builtin_expect(e == error::again, 0))
+            e = retry_receive(out, flags);
+        if (!failed(e))
+            received_more_ = out.has_more();
+        return e;
+    } catch (...) {
+        return error::no_memory;
+    }
+}
+
+error socket::retry_receive(frame_view &out, int flags) {
+    const bool may_wait = !(flags & ZMQ_DONTWAIT) && options_.receive_timeout_ms != 0;
+    if (!may_wait)
+        return is_exported_ && pattern_->arm(true, false) ? pattern_->receive(out) : error::again;
+    const time_point deadline = deadline_after(options_.receive_timeout_ms);
+    for (;;) {
+        const error waited = wait_for(ZMQ_POLLIN, deadline);
+        if (failed(waited) && waited != error::again)
+            return waited;
+        const error e = pattern_->receive(out);
+        if (e != error::again || waited == error::again)
+            return e;
+    }
+}
+
+// ---- Waiting -----------------------------------------------------------------------------------------------
+
+time_point socket::deadline_after(int timeout_ms) const noexcept {
+    if (timeout_ms < 0)
+        return time_point::max();
+    return environment_.clock.now() + std::chrono::milliseconds(timeout_ms);
+}
+
+/// Sleeps until there may be something new: none. `again` once the deadline has passed.
+error socket::wait_for(short wanted, time_point deadline) noexcept {
+    if (arm(wanted))
+        return enter();
+    const wakeup *level = nullptr;
+    if (const error e = wait_level(level); failed(e))
+        return e;
+    if (mailbox_->begin_wait()) {
+        wait_item item{level->descriptor(), POLLIN, 0, level};
+        const error e = environment_.blocking.wait({&item, 1}, deadline);
+        mailbox_->end_wait();
+        if (e == error::timed_out) {
+            const error entered = enter();
+            return failed(entered) ? entered : error::again;
+        }
+        if (failed(e))
+            return e;
+    }
+    return enter();
+}
+
+error socket::events(short wanted, short &ready) noexcept {
+    ready = 0;
+    if (const error e = enter(); failed(e))
+        return e;
+    try {
+        if ((wanted & ZMQ_POLLIN) && pattern_->has_input())
+            ready |= ZMQ_POLLIN;
+        if ((wanted & ZMQ_POLLOUT) && pattern_->has_output())
+            ready |= ZMQ_POLLOUT;
+    } catch (...) {
+        return error::no_memory;
+    }
+    return error::none;
+}
+
+bool socket::arm(short wanted) noexcept {
+    if (failed(enter()))
+        return true;
+    try {
+        return pattern_->arm(wanted & ZMQ_POLLIN, wanted & ZMQ_POLLOUT);
+    } catch (...) {
+        return true;
+    }
+}
+
+error socket::wait_level(const wakeup *&out) noexcept {
+    out = mailbox_->level();
+    if (out)
+        return error::none;
+    const error e = mailbox_->make_wakeup(environment_.blocking);
+    out = mailbox_->level();
+    return e;
+}
+
+// ---- Commands and pipes ------------------------------------------------------------------------------------
+
+error socket::process_commands() noexcept {
+    pipes_.resize(live_pipes_);  // no call of the application's still looks at a frame
+    taken_.clear();
+    mailbox_->take(taken_);
+    for (const mailbox::command &what : taken_) {
+        try {
+            perform(what);
+        } catch (...) {
+            // Memory is short: the pipe concerned was closed, or is looked at again before the next wait.
+        }
+    }
+    taken_.clear();
+    if (stop_requested_.load(std::memory_order_relaxed))
+        is_stopped_ = true;
+    return is_stopped_ ? error::terminated : error::none;
+}
+
+void socket::perform(const mailbox::command &what) {
+    using enum mailbox::command_kind;
+    if (what.kind == attach) {
+        this->attach(what.pipe, what.is_local, what.is_inproc);
+        return;
+    }
+    if (!what.pipe || !what.pipe->slot.is_attached)
+        return;
+    switch (what.kind) {
+    case readable:
+        pattern_->on_readable(*what.pipe);
+        break;
+    case writable:
+        pattern_->on_writable(*what.pipe);
+        break;
+    case closed:
+        if (!what.pipe->slot.is_ending)
+            pattern_->on_closed(*what.pipe);
+        break;
+    case attach:
+    case stop:
+        break;
+    }
+}
+
+void socket::attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
+    if (is_closed_) {
+        pipe->close();
+        return;
+    }
+    try {
+        pipes_.push_back(pipe);
+    } catch (...) {
+        pipe->close();
+        throw;
+    }
+    std::swap(pipes_[live_pipes_], pipes_.back());
+    pipe->slot.socket_index = static_cast<std::uint32_t>(live_pipes_++);
+    pipe->slot.is_attached = true;
+    try {
+        pattern_->attach(pipe, is_local, is_inproc);
+    } catch (...) {
+        finished(*pipe);
+        throw;
+    }
+    // It may have been closed before anybody here knew of it.
+    if (pipe->slot.is_attached && pipe->is_peer_closed() && !pipe->slot.is_ending)
+        pattern_->on_closed(*pipe);
+}
+
+/// Takes a pipe out of use. The object stays until the next commands are taken in.
+void socket::drop(pipe_end &pipe) noexcept {
+    pipe.slot.is_attached = false;
+    const std::size_t at = pipe.slot.socket_index;
+    std::swap(pipes_[at], pipes_[--live_pipes_]);
+    pipes_[at]->slot.socket_index = static_cast<std::uint32_t>(at);
+}
+
+void socket::finished(pipe_end &pipe) noexcept {
+    if (!pipe.slot.is_attached)
+        return;
+    drop(pipe);
+    pipe.close(options_.linger_ms);
+}
+
+std::size_t socket::detach_endpoint(const std::string &endpoint) noexcept {
+    std::size_t count = 0;
+    for (std::size_t i = live_pipes_; i-- > 0;) {
+        pipe_end &pipe = *pipes_[i];
+        if (pipe.slot.endpoint != endpoint)
+            continue;
+        pattern_->detach(pipe);
+        finished(pipe);
+        ++count;
+    }
+    return count;
+}
+
+// ---- Options -----------------------------------------------------------------------------------------------
+
+error socket::set_option(int number, const void *value, std::size_t size) {
+    if (const error e = enter(); failed(e))
+        return e;
+    if (!value && size > 0)
+        return error::invalid;
+    const byte_span octets{static_cast<const std::uint8_t *>(value), size};
+    if (number == ZMQ_SUBSCRIBE || number == ZMQ_UNSUBSCRIBE)
+        return pattern_->apply_option(number, octets);
+    if (const error e = zlink::set_option(options_, number, value, size); failed(e))
+        return e;
+    if (number == ZMQ_SNDHWM)
+        apply_send_hwm();
+    return acts_on_pattern(number) ? pattern_->apply_option(number, octets) : error::none;
+}
+
+/// The mark of an inproc pipe includes the peer's and stays as it is.
+void socket::apply_send_hwm() noexcept {
+    for (std::size_t i = 0; i < live_pipes_; ++i) {
+        if (!is_inproc(pipes_[i]->slot.endpoint))
+            pipes_[i]->set_write_hwm(static_cast<std::uint64_t>(options_.send_hwm));
+    }
+}
+
+error socket::get_option(int number, void *value, std::size_t *size) {
+    if (const error e = enter(); failed(e))
+        return e;
+    if (!value || !size)
+        return error::invalid;
+    return is_live_option(number) ? get_live_option(number, value, size)
+                                  : zlink::get_option(options_, number, value, size);
+}
+
+error socket::get_live_option(int number, void *value, std::size_t *size) {
+    constexpr short both = ZMQ_POLLIN | ZMQ_POLLOUT;
+    switch (number) {
+    case ZMQ_RCVMORE:
+        return store_int(received_more_, value, size);
+    case ZMQ_THREAD_SAFE:
+        return store_int(0, value, size);
+    case ZMQ_LAST_ENDPOINT:
+        return store_text(last_endpoint_, value, size);
+    case ZMQ_EVENTS: {
+        if (*size < sizeof(int))
+            return error::invalid;
+        short ready = 0;
+        if (const error e = events(both, ready); failed(e))
+            return e;
+        // Whoever waits on the descriptor is told of all that is not there yet.
+        if (is_exported_ && ready != both && arm(static_cast<short>(both & ~ready))) {
+            if (const error e = events(both, ready); failed(e))
+                return e;
+        }
+        return store_int(ready, value, size);
+    }
+    case ZMQ_FD: {
+        if (*size < sizeof(int))
+            return error::invalid;
+        int descriptor = -1;
+        if (const error e = export_descriptor(descriptor); failed(e))
+            return e;
+        return store_int(descriptor, value, size);
+    }
+    case ZMQ_TOPICS_COUNT: {
+        const int count = pattern_->topics_count();
+        return count < 0 ? error::invalid : store_int(count, value, size);
+    }
+    default:
+        return error::invalid;
+    }
+}
+
+error socket::export_descriptor(int &descriptor) {
+    const wakeup *level = nullptr;
+    if (const error e = wait_level(level); failed(e))
+        return e;
+    descriptor = level->descriptor();
+    if (is_exported_)
+        return error::none;
+    is_exported_ = true;
+    mailbox_->keep_signalling();
+    // What is there already gets no call from a pipe: an empty command raises the level.
+    if (arm(ZMQ_POLLIN) | arm(ZMQ_POLLOUT))
+        (void)mailbox_->post({mailbox::command_kind::readable, nullptr});
+    return error::none;
+}
+
+// ---- Endpoints ---------------------------------------------------------------------------------------------
+
+error socket::bind(const char *endpoint) {
+    if (const error e = enter(); failed(e))
+        return e;
+    if (!endpoint)
+        return error::invalid;
+    std::string actual;
+    const error e = environment_.endpoints.bind(*this, endpoint, actual);
+    if (!failed(e))
+        last_endpoint_ = std::move(actual);
+    return e;
+}
+
+error socket::connect(const char *endpoint) {
+    if (const error e = enter(); failed(e))
+        return e;
+    if (!endpoint)
+        return error::invalid;
+    if (!options_.connect_routing_id.empty() && pattern_->knows_peer(options_.connect_routing_id))
+        return error::address_in_use;
+    std::string actual;
+    const error e = environment_.endpoints.connect(*this, endpoint, actual);
+    if (!failed(e))
+        last_endpoint_ = std::move(actual);
+    return e;
+}
+
+error socket::unbind(const char *endpoint) {
+    if (const error e = enter(); failed(e))
+        return e;
+    return endpoint ? environment_.endpoints.unbind(*this, endpoint) : error::invalid;
+}
+
+error socket::disconnect(const char *endpoint) {
+    if (const error e = enter(); failed(e))
+        return e;
+    return endpoint ? environment_.endpoints.disconnect(*this, endpoint) : error::invalid;
+}
+
+error socket::start_monitor(const char *endpoint, int events) {
+    if (const error e = enter(); failed(e))
+        return e;
+    monitor_->publish_on(nullptr, 0);
+    if (!endpoint)
+        return error::none;
+    const std::string name = endpoint;
+    if (name.find("://") == std::string::npos)
+        return error::invalid;
+    if (!is_inproc(name))
+        return error::protocol_not_supported;
+    std::unique_ptr<socket> publisher;
+    if (const error e = environment_.endpoints.make_monitor_socket(name, publisher); failed(e))
+        return e;
+    const auto inbox = publisher->inbox();
+    monitor_->publish_on(std::make_unique<socket_publisher>(std::move(publisher)), events);
+    // Nobody but the monitor looks after the publisher: a reader that comes late finds what happened before.
+    inbox->call_on_attach([events = std::weak_ptr<monitor>(monitor_)] {
+        if (const auto alive = events.lock())
+            alive->flush();
+    });
+    return error::none;
+}
+
+std::string socket::take_connect_routing_id() { return std::exchange(options_.connect_routing_id, {}); }
+
+// ---- Life --------------------------------------------------------------------------------------------------
+
+void socket::stop() noexcept {
+    stop_requested_.store(true, std::memory_order_relaxed);
+    (void)mailbox_->post({mailbox::command_kind::stop, nullptr});
+}
+
+void socket::close() noexcept {
+    if (is_closed_)
+        return;
+    (void)process_commands();
+    is_closed_ = true;
+    while (live_pipes_ > 0) {
+        pipe_end &pipe = *pipes_[live_pipes_ - 1];
+        pattern_->detach(pipe);
+        finished(pipe);
+    }
+    environment_.endpoints.close_all(*this);
+    mailbox_->close();
+    monitor_->publish_on(nullptr, 0);
+}
+
+}  // namespace zlink

@@ -1,0 +1,239 @@
+// The scheme ipc: local stream sockets, in the file system or under abstract names.
+//
+// Forms:    "/path" (up to 107 octets), "@name" (abstract), and for binding "*": a socket in a new directory
+//           of its own.
+// Files:    binding takes a path over from whoever had it, alive or not. Closing removes the file, unless
+//           somebody has taken it over since.
+#include "transport/transport.hpp"
+
+#include <cstddef>
+#include <cstdlib>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "core/platform.hpp"
+#include "reactor/deferred_call.hpp"
+#include "transport/socket_listener.hpp"
+#include "transport/socket_stream.hpp"
+
+namespace zlink {
+
+namespace {
+
+struct local_address {
+    sockaddr_un address{};
+    socklen_t length = 0;
+};
+
+error parse(const std::string &text, local_address &out) noexcept {
+    if (text.empty() || text == "@")
+        return error::invalid;
+    if (text.size() >= sizeof out.address.sun_path)
+        return error::name_too_long;
+    out.address.sun_family = AF_UNIX;
+    text.copy(out.address.sun_path, text.size());
+    out.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + text.size());
+    if (text[0] == '@')
+        out.address.sun_path[0] = '\0';
+    else
+        ++out.length;  // the terminating zero
+    return error::none;
+}
+
+const sockaddr *as_sockaddr(const local_address &a) noexcept {
+    return reinterpret_cast<const sockaddr *>(&a.address);
+}
+
+// The file of a bound socket, and the directory made for it; removed with the object. Not by a child of fork.
+class socket_file {
+public:
+    socket_file() noexcept = default;
+    ~socket_file() {
+        if (generation_ != platform::fork_generation())
+            return;
+        struct stat now {};
+        if (!path_.empty() && ::stat(path_.c_str(), &now) == 0 && now.st_dev == device_ &&
+            now.st_ino == inode_)
+            ::unlink(path_.c_str());
+        if (!directory_.empty())
+            ::rmdir(directory_.c_str());
+    }
+    socket_file(const socket_file &) = delete;
+    socket_file &operator=(const socket_file &) = delete;
+
+    /// Makes a directory and returns the path of a socket in it.
+    error make_path(const std::string &parent, std::string &path) {
+        std::string name = parent + "/tmpXXXXXX";
+        if (!::mkdtemp(name.data()))
+            return from_errno(errno);
+        directory_ = std::move(name);
+        path = directory_ + "/socket";
+        return error::none;
+    }
+
+    /// To be called when the socket is bound. While it is open, no other file has its inode.
+    void remember(const std::string &path) {
+        struct stat made {};
+        if (::stat(path.c_str(), &made) != 0)
+            return;
+        device_ = made.st_dev;
+        inode_ = made.st_ino;
+        path_ = path;
+    }
+
+private:
+    const unsigned generation_ = platform::fork_generation();
+    std::string directory_;
+    std::string path_;
+    dev_t device_ = 0;
+    ino_t inode_ = 0;
+};
+
+error make_ipc_stream(loop &io, owned_descriptor socket, const std::string &endpoint,
+                      std::unique_ptr<stream> &out) {
+    return socket_stream::make(io, std::move(socket), {endpoint, endpoint, {}}, out);
+}
+
+class ipc_listener final : public listener {
+public:
+    ipc_listener(loop &io, owned_descriptor socket, std::string endpoint, std::unique_ptr<socket_file> file,
+                 const settings &options)
+        : accepting_(io, std::move(socket), endpoint,
+                     [&io, endpoint, options](owned_descriptor accepted, const sockaddr *, socklen_t,
+                                              std::unique_ptr<stream> &out) {
+                         if (!is_ipc_peer_admitted(accepted.get(), options))
+                             return error::connection_refused;
+                         return make_ipc_stream(io, std::move(accepted), endpoint, out);
+                     }),
+          file_(std::move(file)) {}
+
+    void start(accept_handler handler) noexcept override { accepting_.start(std::move(handler)); }
+    const std::string &endpoint() const noexcept override { return accepting_.endpoint(); }
+    int descriptor() const noexcept override { return accepting_.descriptor(); }
+
+private:
+    socket_listener accepting_;
+    const std::unique_ptr<socket_file> file_;  // goes before the socket is closed
+};
+
+// Connecting to a local socket succeeds or fails at once, so an attempt is one task.
+class ipc_dialer final : public dialer {
+public:
+    ipc_dialer(const local_address &to, std::string endpoint, const settings &options, loop &io)
+        : to_(to), endpoint_(std::move(endpoint)), options_(options), loop_(io),
+          attempt_(io, [this] { connect_and_report(); }) {}
+
+    void dial(dial_handler handler) noexcept override {
+        handler_ = std::move(handler);
+        attempt_.schedule();
+    }
+
+private:
+    error connect(std::unique_ptr<stream> &out) noexcept {
+        owned_descriptor socket;
+        if (error e = open_socket(AF_UNIX, socket); failed(e))
+            return e;
+        set_up_ipc_socket(socket.get(), options_);
+        if (::connect(socket.get(), as_sockaddr(to_), to_.length) != 0)
+            return from_errno(errno);  // again: the queue of the listener is full
+        try {
+            return make_ipc_stream(loop_, std::move(socket), endpoint_, out);
+        } catch (const std::bad_alloc &) {
+            return error::no_memory;
+        }
+    }
+
+    // The owner may destroy this object in the call.
+    void connect_and_report() {
+        std::unique_ptr<stream> connected;
+        const error failure = connect(connected);
+        dial_handler call = std::exchange(handler_, nullptr);
+        call(std::move(connected), failure);
+    }
+
+    const local_address to_;
+    const std::string endpoint_;
+    const settings options_;
+    loop &loop_;
+    deferred_call attempt_;
+    dial_handler handler_;
+};
+
+error bind_and_listen(const std::string &path, const settings &options, socket_file &file,
+                      owned_descriptor &out) {
+    local_address local;
+    if (error e = parse(path, local); failed(e))
+        return e;
+    owned_descriptor socket;
+    if (error e = open_socket(AF_UNIX, socket); failed(e))
+        return e;
+    set_up_ipc_socket(socket.get(), options);
+    const bool has_file = path[0] != '@';
+    if (has_file)
+        ::unlink(path.c_str());
+    if (::bind(socket.get(), as_sockaddr(local), local.length) != 0)
+        return from_errno(errno);
+    if (has_file)
+        file.remember(path);
+    if (::listen(socket.get(), options.backlog) != 0)
+        return from_errno(errno);
+    out = std::move(socket);
+    return error::none;
+}
+
+class ipc_transport final : public transport {
+public:
+    const char *scheme() const noexcept override { return "ipc"; }
+
+    error check_connect(const std::string &address, const settings &) const noexcept override {
+        local_address parsed;
+        return parse(address, parsed);
+    }
+
+    error make_dialer(const std::string &address, const settings &options, loop &io,
+                      std::unique_ptr<dialer> &out) const noexcept override {
+        local_address to;
+        if (error e = parse(address, to); failed(e))
+            return e;
+        try {
+            out = std::make_unique<ipc_dialer>(to, "ipc://" + address, options, io);
+            return error::none;
+        } catch (const std::bad_alloc &) {
+            return error::no_memory;
+        }
+    }
+
+    error make_listener(const std::string &address, const settings &options, const tuning &knobs, loop &io,
+                        std::unique_ptr<listener> &out) const noexcept override {
+        try {
+            std::string path = address;
+            owned_descriptor socket;  // closed after its file is gone
+            auto file = std::make_unique<socket_file>();
+            if (options.use_fd >= 0) {
+                if (error e = adopt_socket(options.use_fd, socket); failed(e))
+                    return e;
+            } else {
+                if (address == "*")
+                    if (error e = file->make_path(knobs.temporary_directory, path); failed(e))
+                        return e;
+                if (error e = bind_and_listen(path, options, *file, socket); failed(e))
+                    return e;
+            }
+            out = std::make_unique<ipc_listener>(io, std::move(socket), "ipc://" + path, std::move(file),
+                                                 options);
+            return error::none;
+        } catch (const std::bad_alloc &) {
+            return error::no_memory;
+        }
+    }
+};
+
+}  // namespace
+
+const transport &ipc() noexcept {
+    static const ipc_transport instance;
+    return instance;
+}
+
+}  // namespace zlink

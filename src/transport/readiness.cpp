@@ -1,0 +1,132 @@
+#include "transport/readiness.hpp"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "reactor/asio_loop.hpp"
+
+#include <boost/asio/posix/basic_stream_descriptor.hpp>
+
+namespace zlink {
+
+namespace {
+
+// A descriptor that waited for room once stays registered for it, and with some families then wakes the loop
+// whenever the peer reads. After this many reads without a new wait it is registered afresh.
+constexpr int quiet_after = 16;
+
+}  // namespace
+
+// Kept alive by pending handlers, which Asio runs even after the descriptor is closed.
+struct readiness::registration : std::enable_shared_from_this<registration> {
+    using asio_descriptor =
+        boost::asio::posix::basic_stream_descriptor<boost::asio::io_context::executor_type>;
+
+    struct direction {
+        bool is_pending = false;
+        handler_slot memory;
+    };
+
+    struct wait_handler {
+        using allocator_type = slot_allocator<void>;
+        allocator_type get_allocator() const noexcept { return slot_allocator<void>(side().memory); }
+        direction &side() const noexcept { return is_write ? self->write : self->read; }
+        void operator()(const boost::system::error_code &) const noexcept {
+            self->loop.begin_handler();
+            if (!self->events || generation != self->generation)
+                return;  // closed, or registered afresh
+            side().is_pending = false;
+            if (is_write)
+                self->events->on_writable();
+            else
+                self->events->on_readable();
+        }
+        std::shared_ptr<registration> self;
+        unsigned generation;
+        bool is_write;
+    };
+
+    registration(asio_loop &io, readiness_events &owner)
+        : loop(io), descriptor(io.context().get_executor()), events(&owner) {}
+
+    void wait(bool is_write) noexcept {
+        direction &side = is_write ? write : read;
+        if (side.is_pending)
+            return;
+        side.is_pending = true;
+        descriptor.async_wait(is_write ? asio_descriptor::wait_write : asio_descriptor::wait_read,
+                              wait_handler{shared_from_this(), generation, is_write});
+    }
+
+    void forget_writable() noexcept {
+        boost::system::error_code ec;
+        ++generation;
+        const int fd = descriptor.release();
+        descriptor.assign(fd, ec);
+        if (ec)
+            ::shutdown(fd, SHUT_RDWR);  // the next read ends the connection
+        has_waited_writable = false;
+    }
+
+    asio_loop &loop;
+    asio_descriptor descriptor;
+    readiness_events *events;
+    unsigned generation = 0;
+    direction read;
+    direction write;
+    bool has_waited_writable = false;
+    int reads_since = 0;
+};
+
+error readiness::make(loop &io, int descriptor, readiness_events &events, readiness &out) noexcept {
+    out.close();
+    try {
+        auto r = std::make_shared<registration>(static_cast<asio_loop &>(io), events);
+        boost::system::error_code ec;
+        r->descriptor.assign(descriptor, ec);
+        if (ec)
+            return from_errno(ec.value());
+        out.registration_ = std::move(r);
+        out.descriptor_ = descriptor;
+        return error::none;
+    } catch (const std::bad_alloc &) {
+        return error::no_memory;
+    } catch (const boost::system::system_error &e) {
+        return from_errno(e.code().value());
+    }
+}
+
+void readiness::close() noexcept {
+    if (!registration_)
+        return;
+    registration_->events = nullptr;
+    boost::system::error_code ec;
+    if (registration_->descriptor.is_open())
+        registration_->descriptor.close(ec);
+    else
+        ::close(descriptor_);  // it could not be registered afresh
+    registration_.reset();
+    descriptor_ = -1;
+}
+
+int readiness::release() noexcept {
+    registration_->events = nullptr;
+    registration_->descriptor.release();
+    registration_.reset();
+    return std::exchange(descriptor_, -1);
+}
+
+void readiness::wait_readable() noexcept {
+    registration &r = *registration_;
+    if (r.has_waited_writable && !r.read.is_pending && !r.write.is_pending && ++r.reads_since >= quiet_after)
+        r.forget_writable();
+    r.wait(false);
+}
+
+void readiness::wait_writable() noexcept {
+    registration_->has_waited_writable = true;
+    registration_->reads_since = 0;
+    registration_->wait(true);
+}
+
+}  // namespace zlink

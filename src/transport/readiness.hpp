@@ -1,0 +1,51 @@
+// A descriptor registered with a loop, and when it is ready. The one place where transports meet Boost.Asio.
+//
+// Threads:  the loop's. descriptor() from any thread while the object lives.
+// Owns:     the descriptor: closed with the object unless released.
+#pragma once
+
+#include <memory>
+
+#include "core/error.hpp"
+#include "reactor/loop.hpp"
+
+namespace zlink {
+
+class readiness_events {
+public:
+    virtual ~readiness_events() = default;
+    virtual void on_readable() noexcept = 0;
+    virtual void on_writable() noexcept = 0;
+};
+
+class readiness {
+public:
+    /// Registers a non-blocking descriptor. When that fails (no_memory, or what epoll_ctl(2) says) it stays
+    /// the caller's.
+    static error make(loop &io, int descriptor, readiness_events &events, readiness &out) noexcept;
+
+    readiness() noexcept = default;
+    /// Closes. No callback comes afterwards.
+    ~readiness() { close(); }
+    readiness(const readiness &) = delete;
+    readiness &operator=(const readiness &) = delete;
+
+    void close() noexcept;
+    /// Ends the registration and gives the descriptor away. No callback comes afterwards.
+    int release() noexcept;
+
+    /// Asks for one on_readable() as soon as a read would not block, or fails. Asking twice is asking once.
+    /// Never calls back from inside, and allocates nothing.
+    void wait_readable() noexcept;
+    void wait_writable() noexcept;
+
+    int descriptor() const noexcept { return descriptor_; }
+    explicit operator bool() const noexcept { return descriptor_ >= 0; }
+
+private:
+    struct registration;
+    int descriptor_ = -1;
+    std::shared_ptr<registration> registration_;
+};
+
+}  // namespace zlink

@@ -1,0 +1,110 @@
+#include "transport/socket_listener.hpp"
+
+#include <sys/socket.h>
+
+namespace zlink {
+
+namespace {
+
+constexpr std::chrono::milliseconds pause_after_failure{100};
+constexpr int accepts_per_turn = 64;
+
+// Failures of the connection that was to be accepted, not of the listener: accept(2), "Error handling".
+bool is_about_one_peer(int number) noexcept {
+    switch (number) {
+    case EINTR:
+    case ECONNABORTED:
+    case EPROTO:
+    case EPERM:
+    case ENETDOWN:
+    case ENOPROTOOPT:
+    case EHOSTDOWN:
+    case ENONET:
+    case EHOSTUNREACH:
+    case EOPNOTSUPP:
+    case ENETUNREACH:
+        return true;
+    default:
+        return false;
+    }
+}
+
+}  // namespace
+
+socket_listener::~socket_listener() {
+    if (is_gone_)
+        *is_gone_ = true;
+}
+
+void socket_listener::start(accept_handler handler) noexcept {
+    handler_ = std::move(handler);
+    pause_ = loop_.make_timer([this] { ready_ ? on_readable() : listen_on(); });
+    listen_on();
+}
+
+void socket_listener::listen_on() noexcept {
+    if (failed(readiness::make(loop_, socket_.get(), *this, ready_))) {
+        pause();
+        return;
+    }
+    socket_.release();
+    ready_.wait_readable();
+}
+
+void socket_listener::on_readable() noexcept {
+    for (int i = 0; i < accepts_per_turn; ++i)
+        if (!accept_one())
+            return;
+    ready_.wait_readable();
+}
+
+// Returns whether to go on at once.
+bool socket_listener::accept_one() noexcept {
+    sockaddr_storage peer{};
+    socklen_t length = sizeof peer;
+    auto *address = reinterpret_cast<sockaddr *>(&peer);
+    owned_descriptor socket(::accept4(ready_.descriptor(), address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!socket) {
+        const int number = errno;
+        if (number == EAGAIN || number == EWOULDBLOCK) {
+            ready_.wait_readable();
+            return false;
+        }
+        if (is_about_one_peer(number))
+            return true;
+        if (report(nullptr, from_errno(number)))
+            pause();
+        return false;
+    }
+    std::unique_ptr<stream> accepted;
+    error failure;
+    try {
+        failure = admit_(std::move(socket), address, length, accepted);
+    } catch (const std::bad_alloc &) {
+        failure = error::no_memory;
+    }
+    return report(std::move(accepted), failure);
+}
+
+// Returns whether this object is still there.
+bool socket_listener::report(std::unique_ptr<stream> accepted, error failure) noexcept {
+    bool is_gone = false;
+    is_gone_ = &is_gone;
+    accept_handler call = std::move(handler_);  // lives through its own call
+    call(std::move(accepted), failure);
+    if (is_gone)
+        return false;
+    is_gone_ = nullptr;
+    handler_ = std::move(call);
+    return true;
+}
+
+// Without a timer the listener rests until the next connection arrives.
+void socket_listener::pause() noexcept {
+    if (pause_)
+        pause_->expires_at(loop_.now() + pause_after_failure);
+    else if (ready_)
+        ready_.wait_readable();
+}
+
+}  // namespace zlink

@@ -1,0 +1,47 @@
+// A listener over a listening socket of any family: accepts, and goes on after failures.
+#pragma once
+
+#include "transport/readiness.hpp"
+#include "transport/socket_options.hpp"
+#include "transport/transport.hpp"
+
+namespace zlink {
+
+/// Turns an accepted socket into a stream, or says why not: connection_refused when a filter keeps the peer
+/// out.
+using admission = std::function<error(owned_descriptor socket, const sockaddr *peer, socklen_t length,
+                                      std::unique_ptr<stream> &out)>;
+
+class socket_listener : public listener, private readiness_events {
+public:
+    /// Any thread. `admit` is called on the loop's.
+    socket_listener(loop &io, owned_descriptor socket, std::string endpoint, admission admit)
+        : loop_(io), endpoint_(std::move(endpoint)), admit_(std::move(admit)), socket_(std::move(socket)) {}
+    ~socket_listener() override;
+
+    void start(accept_handler handler) noexcept override;
+    const std::string &endpoint() const noexcept override { return endpoint_; }
+    int descriptor() const noexcept override { return ready_ ? ready_.descriptor() : socket_.get(); }
+
+private:
+    void on_readable() noexcept override;
+    void on_writable() noexcept override {}
+    void listen_on() noexcept;
+    bool accept_one() noexcept;
+    bool report(std::unique_ptr<stream> accepted, error failure) noexcept;
+    void pause() noexcept;
+
+    // Constant after construction
+    loop &loop_;
+    const std::string endpoint_;
+    const admission admit_;
+
+    // Loop thread only, once started
+    owned_descriptor socket_;  // until it is registered
+    readiness ready_;
+    accept_handler handler_;
+    std::unique_ptr<timer> pause_;
+    bool *is_gone_ = nullptr;  // set while the handler runs: it may destroy this object
+};
+
+}  // namespace zlink

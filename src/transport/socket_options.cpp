@@ -1,0 +1,139 @@
+#include "transport/socket_options.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <unistd.h>
+
+#include "core/platform.hpp"
+
+namespace zlink {
+
+namespace {
+
+bool set_int(int descriptor, int level, int option, int value) noexcept {
+    return ::setsockopt(descriptor, level, option, &value, sizeof value) == 0;
+}
+
+void set_up_buffers(int descriptor, const settings &options) noexcept {
+    if (options.send_buffer >= 0)
+        set_int(descriptor, SOL_SOCKET, SO_SNDBUF, options.send_buffer);
+    if (options.receive_buffer >= 0)
+        set_int(descriptor, SOL_SOCKET, SO_RCVBUF, options.receive_buffer);
+}
+
+bool have_equal_prefix(const std::uint8_t *a, const std::uint8_t *b, int bits) noexcept {
+    const int octets = bits / 8, rest = bits % 8;
+    if (std::memcmp(a, b, static_cast<std::size_t>(octets)) != 0)
+        return false;
+    return rest == 0 || ((a[octets] ^ b[octets]) >> (8 - rest)) == 0;
+}
+
+}  // namespace
+
+owned_descriptor::~owned_descriptor() {
+    if (descriptor_ >= 0)
+        ::close(descriptor_);
+}
+
+error open_socket(int family, owned_descriptor &out) noexcept {
+    const int fd = ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return from_errno(errno);
+    out = owned_descriptor(fd);
+    return error::none;
+}
+
+error adopt_socket(int descriptor, owned_descriptor &out) noexcept {
+    const int flags = ::fcntl(descriptor, F_GETFL);
+    if (flags < 0 || ::fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) != 0 ||
+        ::fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0)
+        return from_errno(errno);
+    out = owned_descriptor(descriptor);
+    return error::none;
+}
+
+error set_up_tcp_socket(int descriptor, int family, const settings &options) noexcept {
+    if (family == AF_INET6)
+        set_int(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+    if (!options.bind_to_device.empty() &&
+        ::setsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, options.bind_to_device.data(),
+                     static_cast<socklen_t>(options.bind_to_device.size())) != 0)
+        return from_errno(errno);
+    set_up_buffers(descriptor, options);
+    if (options.type_of_service != 0) {
+        set_int(descriptor, IPPROTO_IP, IP_TOS, options.type_of_service);
+        if (family == AF_INET6)
+            set_int(descriptor, IPPROTO_IPV6, IPV6_TCLASS, options.type_of_service);
+    }
+    if (options.priority != 0)
+        set_int(descriptor, SOL_SOCKET, SO_PRIORITY, options.priority);
+    if (options.busy_poll != 0)
+        set_int(descriptor, SOL_SOCKET, SO_BUSY_POLL, options.busy_poll);
+    return error::none;
+}
+
+void set_up_ipc_socket(int descriptor, const settings &options) noexcept {
+    set_up_buffers(descriptor, options);
+}
+
+void allow_address_reuse(int descriptor) noexcept { set_int(descriptor, SOL_SOCKET, SO_REUSEADDR, 1); }
+
+// The peer may be gone already, which makes any of these fail; the first read or write tells.
+void set_up_tcp_connection(int descriptor, const settings &options) noexcept {
+    set_int(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
+    if (options.tcp_keepalive != -1)
+        set_int(descriptor, SOL_SOCKET, SO_KEEPALIVE, options.tcp_keepalive);
+    if (options.tcp_keepalive == 1) {
+        if (options.tcp_keepalive_count != -1)
+            set_int(descriptor, IPPROTO_TCP, TCP_KEEPCNT, options.tcp_keepalive_count);
+        if (options.tcp_keepalive_idle != -1)
+            set_int(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, options.tcp_keepalive_idle);
+        if (options.tcp_keepalive_interval != -1)
+            set_int(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, options.tcp_keepalive_interval);
+    }
+    if (options.tcp_max_retransmit_ms > 0)
+        set_int(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, options.tcp_max_retransmit_ms);
+}
+
+error connect_result(int descriptor) noexcept {
+    int number = 0;
+    socklen_t size = sizeof number;
+    if (::getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &number, &size) != 0)
+        return from_errno(errno);
+    return from_errno(number);
+}
+
+bool is_admitted(const sockaddr *peer, const std::vector<ipv4_or_6_filter> &filters) noexcept {
+    if (filters.empty())
+        return true;
+    std::uint8_t address[16] = {};
+    bool is_v6 = false;
+    if (peer->sa_family == AF_INET) {
+        std::memcpy(address, &reinterpret_cast<const sockaddr_in *>(peer)->sin_addr, 4);
+    } else if (peer->sa_family == AF_INET6) {
+        const in6_addr &a = reinterpret_cast<const sockaddr_in6 *>(peer)->sin6_addr;
+        is_v6 = !IN6_IS_ADDR_V4MAPPED(&a);
+        std::memcpy(address, is_v6 ? a.s6_addr : a.s6_addr + 12, is_v6 ? 16 : 4);
+    } else {
+        return false;
+    }
+    return std::any_of(filters.begin(), filters.end(), [&](const ipv4_or_6_filter &f) {
+        return f.is_v6 == is_v6 && have_equal_prefix(f.address, address, f.prefix_bits);
+    });
+}
+
+bool is_ipc_peer_admitted(int descriptor, const settings &options) noexcept {
+    if (options.ipc_uid_filters.empty() && options.ipc_gid_filters.empty() && options.ipc_pid_filters.empty())
+        return true;
+    platform::credentials peer;
+    if (!platform::peer_credentials(descriptor, peer))
+        return false;
+    return options.ipc_uid_filters.count(peer.uid) || options.ipc_pid_filters.count(peer.pid) ||
+           std::any_of(options.ipc_gid_filters.begin(), options.ipc_gid_filters.end(),
+                       [&](unsigned gid) { return platform::is_in_group(peer.uid, peer.gid, gid); });
+}
+
+}  // namespace zlink

@@ -1,0 +1,58 @@
+// Sockets of the system made and set up as `settings` say; the only place that calls setsockopt.
+//
+// Threads:  any. No function here blocks.
+#pragma once
+
+#include <sys/socket.h>
+#include <utility>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/settings.hpp"
+
+namespace zlink {
+
+/// Owner of a descriptor; closes it.
+class owned_descriptor {
+public:
+    owned_descriptor() noexcept = default;
+    explicit owned_descriptor(int descriptor) noexcept : descriptor_(descriptor) {}
+    owned_descriptor(owned_descriptor &&other) noexcept : descriptor_(other.release()) {}
+    owned_descriptor &operator=(owned_descriptor &&other) noexcept {
+        std::swap(descriptor_, other.descriptor_);
+        return *this;
+    }
+    ~owned_descriptor();
+
+    int get() const noexcept { return descriptor_; }
+    int release() noexcept { return std::exchange(descriptor_, -1); }
+    explicit operator bool() const noexcept { return descriptor_ >= 0; }
+
+private:
+    int descriptor_ = -1;
+};
+
+/// A stream socket: non-blocking, closed on exec.
+error open_socket(int family, owned_descriptor &out) noexcept;
+/// The same for a descriptor that the application made.
+error adopt_socket(int descriptor, owned_descriptor &out) noexcept;
+
+/// What must be set before bind, listen or connect: buffers, type of service, priority, busy polling, the
+/// device (whose refusal is the only one that is an error), IPv4 on IPv6 sockets.
+error set_up_tcp_socket(int descriptor, int family, const settings &options) noexcept;
+/// The buffers alone.
+void set_up_ipc_socket(int descriptor, const settings &options) noexcept;
+/// Lets a listener take an address that closed connections still linger on.
+void allow_address_reuse(int descriptor) noexcept;
+/// What belongs to a connection: no delay, keep-alives, the limit of retransmission.
+void set_up_tcp_connection(int descriptor, const settings &options) noexcept;
+/// Why a connect in progress ended: none when it succeeded.
+error connect_result(int descriptor) noexcept;
+
+/// Whether the tcp filters let an address in: there are none, or one of them covers it.
+bool is_admitted(const sockaddr *peer, const std::vector<ipv4_or_6_filter> &filters) noexcept;
+/// Whether the filters of user, group and process let the peer of a local socket in: there are none, or one
+/// of them names it.
+bool is_ipc_peer_admitted(int descriptor, const settings &options) noexcept;
+
+}  // namespace zlink

@@ -1,0 +1,292 @@
+// The scheme tcp: addresses, dialing and listening.
+//
+// Dialing:  one attempt resolves anew, then tries the addresses in turn until one connects or
+//           connect_timeout_ms is over.
+#include "transport/transport.hpp"
+
+#include <cstring>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <optional>
+
+#include "reactor/deferred_call.hpp"
+#include "reactor/resolver.hpp"
+#include "transport/endpoint.hpp"
+#include "transport/socket_listener.hpp"
+#include "transport/socket_stream.hpp"
+
+namespace zlink {
+
+namespace {
+
+sockaddr *as_sockaddr(resolved_address &a) noexcept { return reinterpret_cast<sockaddr *>(&a.address); }
+
+// The IPv4 address as one that an IPv6 socket takes (RFC 4291 §2.5.5.2).
+resolved_address mapped_to_v6(const sockaddr_in &from) noexcept {
+    sockaddr_in6 to{};
+    to.sin6_family = AF_INET6;
+    to.sin6_port = from.sin_port;
+    to.sin6_addr.s6_addr[10] = to.sin6_addr.s6_addr[11] = 0xff;
+    std::memcpy(to.sin6_addr.s6_addr + 12, &from.sin_addr, 4);
+    resolved_address out;
+    std::memcpy(&out.address, &to, sizeof to);
+    out.length = sizeof to;
+    return out;
+}
+
+bool find_interface(const std::string &name, int family, resolved_address &out) noexcept {
+    ifaddrs *all = nullptr;
+    if (::getifaddrs(&all) != 0)
+        return false;
+    bool is_found = false;
+    for (ifaddrs *i = all; i && !is_found; i = i->ifa_next) {
+        if (!i->ifa_addr || i->ifa_addr->sa_family != family || name != i->ifa_name)
+            continue;
+        out.length = family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+        std::memcpy(&out.address, i->ifa_addr, out.length);
+        is_found = true;
+    }
+    ::freeifaddrs(all);
+    return is_found;
+}
+
+// Where to bind: an interface, a numeric address or any. Names are not resolved. no_device when there is no
+// such interface.
+error find_local(const tcp_local_address &wanted, bool is_v6, resolved_address &out) noexcept {
+    const std::string host = wanted.host == "*" ? (is_v6 ? "::" : "0.0.0.0") : wanted.host;
+    const bool is_found =
+        !host.empty() && ((is_v6 && find_interface(host, AF_INET6, out)) ||
+                          find_interface(host, AF_INET, out) || parse_numeric_address(host, "0", is_v6, out));
+    if (!is_found)
+        return error::no_device;
+    if (is_v6 && out.address.ss_family == AF_INET)
+        out = mapped_to_v6(reinterpret_cast<const sockaddr_in &>(out.address));
+    // The port stands at the same place in both families.
+    reinterpret_cast<sockaddr_in &>(out.address).sin_port = htons(wanted.port);
+    return error::none;
+}
+
+std::string local_endpoint_of(int socket) {
+    resolved_address a;
+    a.length = sizeof a.address;
+    if (::getsockname(socket, as_sockaddr(a), &a.length) != 0)
+        return {};
+    return print_tcp_endpoint(as_sockaddr(a), a.length);
+}
+
+error make_tcp_stream(loop &io, owned_descriptor socket, const sockaddr *peer, socklen_t length,
+                      const settings &options, std::unique_ptr<stream> &out) {
+    set_up_tcp_connection(socket.get(), options);
+    stream_names names{local_endpoint_of(socket.get()), print_tcp_endpoint(peer, length),
+                       print_host(peer, length)};
+    return socket_stream::make(io, std::move(socket), std::move(names), out);
+}
+
+class tcp_dialer final : public dialer, private readiness_events {
+public:
+    tcp_dialer(tcp_remote_address to, const settings &options, loop &io, std::unique_ptr<resolver> names)
+        : to_(std::move(to)), options_(options), loop_(io), resolver_(std::move(names)),
+          report_(io, [this] { report(); }) {}
+
+    void dial(dial_handler handler) noexcept override {
+        handler_ = std::move(handler);
+        failure_ = error::host_unreachable;
+        if (options_.connect_timeout_ms > 0) {
+            if (!timeout_)
+                timeout_ = loop_.make_timer([this] { give_up(error::timed_out); });
+            if (timeout_)
+                timeout_->expires_at(loop_.now() + std::chrono::milliseconds(options_.connect_timeout_ms));
+        }
+        resolver_->resolve(to_.host, std::to_string(to_.port), options_.ipv6,
+                           [this](std::vector<resolved_address> found, error failure) {
+                               addresses_ = std::move(found);
+                               next_ = 0;
+                               failed(failure) ? give_up(failure) : try_next();
+                           });
+    }
+
+private:
+    // Connects to the next address that does not fail at once.
+    void try_next() noexcept {
+        for (; next_ < addresses_.size(); ++next_) {
+            failure_ = start(addresses_[next_]);
+            if (!failed(failure_))
+                return;
+        }
+        give_up(failure_);
+    }
+
+    error start(resolved_address &to) noexcept {
+        const int family = to.address.ss_family;
+        owned_descriptor socket;
+        if (error e = open_socket(family, socket); failed(e))
+            return e;
+        if (error e = set_up_tcp_socket(socket.get(), family, options_); failed(e))
+            return e;
+        if (to_.has_source) {
+            resolved_address source;
+            if (error e = find_local(to_.source, family == AF_INET6, source); failed(e))
+                return e;
+            allow_address_reuse(socket.get());
+            if (::bind(socket.get(), as_sockaddr(source), source.length) != 0)
+                return from_errno(errno);
+        }
+        if (::connect(socket.get(), as_sockaddr(to), to.length) != 0 && errno != EINPROGRESS)
+            return from_errno(errno);
+        if (error e = readiness::make(loop_, socket.get(), *this, ready_); failed(e))
+            return e;
+        socket.release();
+        ready_.wait_writable();
+        return error::none;
+    }
+
+    void on_readable() noexcept override {}
+    void on_writable() noexcept override {
+        owned_descriptor socket(ready_.release());
+        failure_ = finish(std::move(socket));
+        if (failed(failure_)) {
+            ++next_;
+            try_next();
+            return;
+        }
+        report();
+    }
+
+    error finish(owned_descriptor socket) noexcept {
+        if (error e = connect_result(socket.get()); failed(e))
+            return e;
+        resolved_address here, there;
+        here.length = there.length = sizeof here.address;
+        if (::getsockname(socket.get(), as_sockaddr(here), &here.length) != 0 ||
+            ::getpeername(socket.get(), as_sockaddr(there), &there.length) != 0)
+            return from_errno(errno);
+        // A port nobody listens on can be chosen for this very socket, which then connects to itself.
+        if (here.length == there.length && std::memcmp(&here.address, &there.address, here.length) == 0)
+            return error::connection_refused;
+        try {
+            return make_tcp_stream(loop_, std::move(socket), as_sockaddr(there), there.length, options_,
+                                   connected_);
+        } catch (const std::bad_alloc &) {
+            return error::no_memory;
+        }
+    }
+
+    void give_up(error why) noexcept {
+        ready_.close();
+        failure_ = why;
+        // Never from inside dial(), whoever found out.
+        report_.schedule();
+    }
+
+    // The owner may destroy this object in the call.
+    void report() noexcept {
+        if (timeout_)
+            timeout_->cancel();
+        report_.cancel();
+        if (dial_handler call = std::exchange(handler_, nullptr))
+            call(std::move(connected_), failure_);
+    }
+
+    // Constant after construction
+    const tcp_remote_address to_;
+    const settings options_;
+    loop &loop_;
+
+    const std::unique_ptr<resolver> resolver_;
+    deferred_call report_;
+    std::unique_ptr<timer> timeout_;
+    dial_handler handler_;
+    std::vector<resolved_address> addresses_;
+    std::size_t next_ = 0;
+    readiness ready_;
+    std::unique_ptr<stream> connected_;
+    error failure_ = error::none;
+};
+
+error bind_and_listen(const tcp_local_address &where, bool is_v6, const settings &options,
+                      owned_descriptor &out) noexcept {
+    resolved_address local;
+    if (error e = find_local(where, is_v6, local); failed(e))
+        return e;
+    owned_descriptor socket;
+    if (error e = open_socket(local.address.ss_family, socket); failed(e))
+        return e;
+    if (error e = set_up_tcp_socket(socket.get(), local.address.ss_family, options); failed(e))
+        return e;
+    allow_address_reuse(socket.get());
+    if (::bind(socket.get(), as_sockaddr(local), local.length) != 0 ||
+        ::listen(socket.get(), options.backlog) != 0)
+        return from_errno(errno);
+    out = std::move(socket);
+    return error::none;
+}
+
+class tcp_transport final : public transport {
+public:
+    const char *scheme() const noexcept override { return "tcp"; }
+
+    error check_connect(const std::string &address, const settings &) const noexcept override {
+        try {
+            tcp_remote_address parsed;
+            return parse_tcp_connect(address, parsed);
+        } catch (const std::bad_alloc &) {
+            return error::no_memory;
+        }
+    }
+
+    error make_dialer(const std::string &address, const settings &options, loop &io,
+                      std::unique_ptr<dialer> &out) const noexcept override {
+        try {
+            tcp_remote_address to;
+            if (error e = parse_tcp_connect(address, to); failed(e))
+                return e;
+            auto names = make_resolver(io);
+            if (!names)
+                return error::no_memory;
+            out = std::make_unique<tcp_dialer>(std::move(to), options, io, std::move(names));
+            return error::none;
+        } catch (const std::bad_alloc &) {
+            return error::no_memory;
+        }
+    }
+
+    error make_listener(const std::string &address, const settings &options, const tuning &, loop &io,
+                        std::unique_ptr<listener> &out) const noexcept override {
+        try {
+            tcp_local_address where;
+            if (error e = parse_tcp_bind(address, where); failed(e))
+                return e;
+            owned_descriptor socket;
+            error e = options.use_fd >= 0 ? adopt_socket(options.use_fd, socket)
+                                          : bind_and_listen(where, options.ipv6, options, socket);
+            if (to_errno(e) == EAFNOSUPPORT && options.ipv6)  // a system without IPv6
+                e = bind_and_listen(where, false, options, socket);
+            if (failed(e))
+                return e;
+            std::string endpoint = local_endpoint_of(socket.get());
+            if (endpoint.empty())
+                return error::not_socket;
+            auto admit = [&io, options = std::make_shared<const settings>(options)](
+                             owned_descriptor accepted, const sockaddr *peer, socklen_t length,
+                             std::unique_ptr<stream> &made) {
+                if (!is_admitted(peer, options->tcp_accept_filters))
+                    return error::connection_refused;
+                return make_tcp_stream(io, std::move(accepted), peer, length, *options, made);
+            };
+            out = std::make_unique<socket_listener>(io, std::move(socket), std::move(endpoint),
+                                                    std::move(admit));
+            return error::none;
+        } catch (const std::bad_alloc &) {
+            return error::no_memory;
+        }
+    }
+};
+
+}  // namespace
+
+const transport &tcp() noexcept {
+    static const tcp_transport instance;
+    return instance;
+}
+
+}  // namespace zlink

@@ -1,0 +1,12 @@
+#include "transport/transport.hpp"
+
+namespace zlink {
+
+const transport *find_transport(std::string_view scheme) noexcept {
+    for (const transport *t : {&tcp(), &ipc()})
+        if (scheme == t->scheme())
+            return t;
+    return nullptr;
+}
+
+}  // namespace zlink

@@ -1,0 +1,86 @@
+// The environment knobs: defaults, overrides by transport, and bad values.
+#include "core/tuning.hpp"
+
+#include <gtest/gtest.h>
+#include <map>
+#include <string>
+
+namespace zlink {
+namespace {
+
+std::map<std::string, std::string> environment;
+const char *look_up(const char *name) {
+    const auto it = environment.find(name);
+    return it == environment.end() ? nullptr : it->second.c_str();
+}
+
+tuning read_with(std::map<std::string, std::string> values) {
+    environment = std::move(values);
+    return read_tuning(look_up);
+}
+
+TEST(tuning, has_the_documented_defaults) {
+    const tuning t = read_with({});
+    for (const batching &sizes : {t.tcp, t.ipc, t.inproc}) {
+        EXPECT_EQ(sizes.in_batch_size, 65536u);
+        EXPECT_EQ(sizes.out_batch_size, 32768u);
+        EXPECT_EQ(sizes.out_batch_size_small, 4096u);
+        EXPECT_EQ(sizes.out_writev_threshold, 8192u);
+    }
+    EXPECT_EQ(t.tcp_max_transfer, 0u);
+    EXPECT_EQ(t.temporary_directory, "/tmp");
+}
+
+TEST(tuning, takes_a_plain_variable_for_every_transport) {
+    const tuning t = read_with({{"ZMQ_ASIO_IN_BATCH_SIZE", "1024"},
+                                {"ZMQ_ASIO_OUT_BATCH_SIZE", "2048"},
+                                {"ZMQ_ASIO_OUT_BATCH_SIZE_SMALL", "512"},
+                                {"ZMQ_ASIO_OUT_WRITEV_THRESHOLD", "100"},
+                                {"ZMQ_ASIO_TCP_MAX_TRANSFER", "4096"}});
+    for (const batching &sizes : {t.tcp, t.ipc, t.inproc}) {
+        EXPECT_EQ(sizes.in_batch_size, 1024u);
+        EXPECT_EQ(sizes.out_batch_size, 2048u);
+        EXPECT_EQ(sizes.out_batch_size_small, 512u);
+        EXPECT_EQ(sizes.out_writev_threshold, 100u);
+    }
+    EXPECT_EQ(t.tcp_max_transfer, 4096u);
+}
+
+TEST(tuning, prefers_the_variable_of_the_transport) {
+    const tuning t = read_with({{"ZMQ_ASIO_OUT_BATCH_SIZE", "2048"},
+                                {"ZMQ_ASIO_OUT_BATCH_SIZE_TCP", "1000"},
+                                {"ZMQ_ASIO_OUT_BATCH_SIZE_SMALL_IPC", "600"},
+                                {"ZMQ_ASIO_OUT_WRITEV_THRESHOLD_INPROC", "700"}});
+    EXPECT_EQ(t.tcp.out_batch_size, 1000u);
+    EXPECT_EQ(t.ipc.out_batch_size, 2048u);
+    EXPECT_EQ(t.ipc.out_batch_size_small, 600u);
+    EXPECT_EQ(t.tcp.out_batch_size_small, 4096u);
+    EXPECT_EQ(t.inproc.out_writev_threshold, 700u);
+    EXPECT_EQ(t.tcp.out_writev_threshold, 8192u);
+}
+
+TEST(tuning, warns_about_a_bad_value_and_ignores_it) {
+    for (const char *bad :
+         {"", "x", "8k", "-1", "0", "511", " 4096", "16777217", "99999999999999999999999"}) {
+        testing::internal::CaptureStderr();
+        const tuning t = read_with({{"ZMQ_ASIO_OUT_BATCH_SIZE_TCP", bad}});
+        const std::string warning = testing::internal::GetCapturedStderr();
+        EXPECT_EQ(t.tcp.out_batch_size, 32768u) << bad;
+        EXPECT_NE(warning.find("ZMQ_ASIO_OUT_BATCH_SIZE_TCP"), std::string::npos) << bad;
+    }
+}
+
+TEST(tuning, says_nothing_about_good_values) {
+    testing::internal::CaptureStderr();
+    (void)read_with({{"ZMQ_ASIO_OUT_BATCH_SIZE", "512"}, {"ZMQ_ASIO_IN_BATCH_SIZE", "16777216"}});
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(tuning, takes_the_first_variable_that_names_a_directory) {
+    EXPECT_EQ(read_with({{"TMPDIR", "/usr"}, {"TMP", "/var"}}).temporary_directory, "/usr");
+    EXPECT_EQ(read_with({{"TMPDIR", "/no such place"}, {"TEMPDIR", "/var"}}).temporary_directory, "/var");
+    EXPECT_EQ(read_with({{"TMP", "/dev/null"}}).temporary_directory, "/tmp");
+}
+
+}  // namespace
+}  // namespace zlink

@@ -1,0 +1,203 @@
+// Blocking and waking: eventfd and poll behind the waiter's contract, and the rest of the platform.
+#include "core/waiter.hpp"
+
+#include <atomic>
+#include <csignal>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <set>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include "core/platform.hpp"
+
+namespace zlink {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct waiting : testing::Test {
+    const clock_source &clock = platform::steady_clock();
+    std::unique_ptr<waiter> w = platform::make_waiter(clock);
+
+    std::unique_ptr<wakeup> new_wakeup() {
+        std::unique_ptr<wakeup> result;
+        EXPECT_EQ(w->make_wakeup(result), error::none);
+        return result;
+    }
+    static wait_item readable(const wakeup &level) { return {level.descriptor(), POLLIN, 0, &level}; }
+};
+
+TEST_F(waiting, ends_at_the_deadline_and_not_before) {
+    auto level = new_wakeup();
+    wait_item item = readable(*level);
+    const time_point deadline = clock.now() + 3ms + 300us;
+    EXPECT_EQ(w->wait({&item, 1}, deadline), error::timed_out);
+    EXPECT_GE(clock.now(), deadline);
+    EXPECT_EQ(item.revents, 0);
+}
+
+TEST_F(waiting, looks_once_when_the_deadline_has_passed) {
+    auto level = new_wakeup();
+    wait_item item = readable(*level);
+    EXPECT_EQ(w->wait({&item, 1}, time_point{}), error::timed_out);
+    level->signal();
+    EXPECT_EQ(w->wait({&item, 1}, time_point{}), error::none);
+    EXPECT_EQ(item.revents, POLLIN);
+}
+
+TEST_F(waiting, returns_until_the_level_is_cleared) {
+    auto level = new_wakeup();
+    wait_item item = readable(*level);
+    level->signal();
+    level->signal();
+    EXPECT_EQ(w->wait({&item, 1}, time_point::max()), error::none);
+    EXPECT_EQ(w->wait({&item, 1}, time_point::max()), error::none);
+    level->clear();
+    EXPECT_EQ(w->wait({&item, 1}, time_point{}), error::timed_out);
+    level->clear();
+}
+
+TEST_F(waiting, is_ended_by_another_thread) {
+    auto level = new_wakeup();
+    wait_item item = readable(*level);
+    std::thread other([&] { level->signal(); });
+    EXPECT_EQ(w->wait({&item, 1}, time_point::max()), error::none);
+    other.join();
+}
+
+TEST_F(waiting, tells_which_of_many_items_is_ready) {
+    std::vector<std::unique_ptr<wakeup>> levels;
+    std::vector<wait_item> items;
+    for (int i = 0; i < 100; ++i) {
+        levels.push_back(new_wakeup());
+        items.push_back(readable(*levels.back()));
+    }
+    levels[73]->signal();
+    EXPECT_EQ(w->wait(items, time_point::max()), error::none);
+    for (std::size_t i = 0; i < items.size(); ++i)
+        EXPECT_EQ(items[i].revents, i == 73 ? POLLIN : 0);
+}
+
+TEST_F(waiting, skips_items_without_a_descriptor) {
+    wait_item none;
+    EXPECT_EQ(w->wait({&none, 1}, time_point{}), error::timed_out);
+    EXPECT_EQ(w->wait({}, time_point{}), error::timed_out);
+}
+
+TEST_F(waiting, is_interrupted_by_a_signal) {
+    struct sigaction action {};
+    struct sigaction before {};
+    action.sa_handler = [](int) {};
+    ASSERT_EQ(::sigaction(SIGUSR1, &action, &before), 0);
+
+    std::atomic<bool> is_over = false;
+    const pthread_t self = ::pthread_self();
+    std::thread other([&] {
+        // A signal before poll() has begun is lost: keep sending.
+        while (!is_over) {
+            ::pthread_kill(self, SIGUSR1);
+            std::this_thread::yield();
+        }
+    });
+    EXPECT_EQ(w->wait({}, time_point::max()), error::interrupted);
+    is_over = true;
+    other.join();
+    ::sigaction(SIGUSR1, &before, nullptr);
+}
+
+TEST(platform, blocks_signals_behind_a_shield_and_restores_them) {
+    sigset_t now;
+    {
+        const platform::signal_shield shield;
+        ::pthread_sigmask(SIG_SETMASK, nullptr, &now);
+        EXPECT_EQ(::sigismember(&now, SIGTERM), 1);
+        EXPECT_EQ(::sigismember(&now, SIGUSR1), 1);
+    }
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &now);
+    EXPECT_EQ(::sigismember(&now, SIGTERM), 0);
+}
+
+TEST(platform, cuts_long_thread_names) {
+    std::thread([] {
+        char name[32];
+        platform::name_this_thread("ZMQbg/IO/0");
+        ASSERT_EQ(::pthread_getname_np(::pthread_self(), name, sizeof name), 0);
+        EXPECT_STREQ(name, "ZMQbg/IO/0");
+        platform::name_this_thread("a name of more than fifteen octets");
+        ASSERT_EQ(::pthread_getname_np(::pthread_self(), name, sizeof name), 0);
+        EXPECT_STREQ(name, "a name of more ");
+    }).join();
+}
+
+TEST(platform, pins_the_calling_thread) {
+    std::thread([] {
+        cpu_set_t before, after;
+        ASSERT_EQ(::pthread_getaffinity_np(::pthread_self(), sizeof before, &before), 0);
+        int first = 0;
+        while (!CPU_ISSET(first, &before))
+            ++first;
+        EXPECT_EQ(platform::schedule_this_thread({.affinity = {first}}), error::none);
+        ASSERT_EQ(::pthread_getaffinity_np(::pthread_self(), sizeof after, &after), 0);
+        EXPECT_EQ(CPU_COUNT(&after), 1);
+        EXPECT_TRUE(CPU_ISSET(first, &after));
+    }).join();
+}
+
+TEST(platform, knows_the_peer_of_a_local_socket) {
+    int pair[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    platform::credentials who;
+    EXPECT_TRUE(platform::peer_credentials(pair[0], who));
+    EXPECT_EQ(who.pid, ::getpid());
+    EXPECT_EQ(who.uid, ::getuid());
+    EXPECT_EQ(who.gid, ::getgid());
+    EXPECT_TRUE(platform::is_in_group(who.uid, who.gid, who.gid));
+    EXPECT_FALSE(platform::is_in_group(4000000000u, 5, 6));
+    ::close(pair[0]);
+    ::close(pair[1]);
+    EXPECT_FALSE(platform::peer_credentials(-1, who));
+}
+
+TEST(platform, counts_a_generation_in_the_child_of_fork) {
+    const unsigned here = platform::fork_generation();
+    const pid_t child = ::fork();
+    if (child == 0)
+        ::_exit(platform::fork_generation() == here + 1 ? 0 : 1);
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(platform::fork_generation(), here);
+}
+
+TEST(platform, makes_numbers_that_do_not_repeat) {
+    auto random = platform::make_random_source();
+    std::set<std::uint64_t> seen;
+    for (int i = 0; i < 1000; ++i)
+        seen.insert(random->next());
+    EXPECT_EQ(seen.size(), 1000u);
+}
+
+TEST(platform, makes_other_numbers_after_fork) {
+    auto random = platform::make_random_source();
+    (void)random->next();
+    int channel[2];
+    ASSERT_EQ(::pipe(channel), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const std::uint64_t theirs = random->next();
+        ::_exit(::write(channel[1], &theirs, sizeof theirs) == sizeof theirs ? 0 : 1);
+    }
+    std::uint64_t theirs = 0;
+    ASSERT_EQ(::read(channel[0], &theirs, sizeof theirs), ssize_t{sizeof theirs});
+    ::waitpid(child, nullptr, 0);
+    EXPECT_NE(theirs, random->next());
+    ::close(channel[0]);
+    ::close(channel[1]);
+}
+
+}  // namespace
+}  // namespace zlink
