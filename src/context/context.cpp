@@ -59,6 +59,7 @@ class context_impl final : public context, private endpoint_service, private ses
     error connect(socket &self, const std::string &endpoint, std::string &actual) override;
     error unbind(socket &self, const std::string &endpoint) override;
     error disconnect(socket &self, const std::string &endpoint) override;
+    error remove(socket &self, const std::string &scheme, const std::string &address, const std::string &endpoint);
     void close_all(socket &self) noexcept override;
     error make_monitor_socket(const std::string &endpoint, std::unique_ptr<socket> &out) override;
     void session_began() noexcept override;
@@ -70,6 +71,8 @@ class context_impl final : public context, private endpoint_service, private ses
     const transport *find(std::string_view scheme) noexcept override { return find_transport(scheme); }
 
     error start_threads(); // under the lock
+    error check_room() const noexcept;
+    error prepare_socket(settings &defaults);
     error set_number(int number, int value);
     error get_number(int number, int &value);
     inproc_side side_of(socket &self);
@@ -254,27 +257,39 @@ error context_impl::start_threads()
 
 error context_impl::make_socket(int type, std::unique_ptr<socket> &out)
 {
-    std::lock_guard guard(mutex_);
-    if (is_terminating_)
-        return error::terminated;
-    if (sockets_.size() >= static_cast<std::size_t>(options_.max_sockets))
-        return error::too_many_files;
     settings defaults = default_settings(static_cast<socket_type>(type));
-    defaults.ipv6 = options_.ipv6;
-    if (!options_.blocks_at_term)
-        defaults.linger_ms = 0;
+    if (const error e = prepare_socket(defaults); failed(e))
+        return e;
+    // A socket that cannot be kept closes itself, which takes the lock: it goes after the guard.
     auto made = socket::make(defaults, {*this, *waiter_, clock(), *random_, pool_});
     if (!made)
         return error::invalid;
-    if (const error e = start_threads(); failed(e)) {
-        made->close();
+    auto network = std::make_shared<endpoints>(*made, endpoints::environment{*this, knobs_, pool_, *random_, *this});
+    std::lock_guard guard(mutex_);
+    if (const error e = check_room(); failed(e))
         return e;
-    }
-    auto network = std::make_shared<endpoints>(
-        *made, endpoints::environment{*this, knobs_, pool_, *random_, *this});
     sockets_.emplace(made.get(), std::move(network));
     out = std::move(made);
     return error::none;
+}
+
+/// Whether one more socket may be; under the lock.
+error context_impl::check_room() const noexcept
+{
+    if (is_terminating_)
+        return error::terminated;
+    return sockets_.size() < static_cast<std::size_t>(options_.max_sockets) ? error::none : error::too_many_files;
+}
+
+error context_impl::prepare_socket(settings &defaults)
+{
+    std::lock_guard guard(mutex_);
+    if (const error e = check_room(); failed(e))
+        return e;
+    defaults.ipv6 = options_.ipv6;
+    if (!options_.blocks_at_term)
+        defaults.linger_ms = 0;
+    return start_threads();
 }
 
 void context_impl::close_socket(std::unique_ptr<socket> what) noexcept
@@ -400,9 +415,7 @@ error context_impl::unbind(socket &self, const std::string &endpoint)
     std::string address;
     if (!split_endpoint(endpoint, scheme, address))
         return error::invalid;
-    if (scheme != "inproc")
-        return network_of(self).unbind(self, endpoint);
-    return inproc_.unbind(address, &self);
+    return remove(self, scheme, address, endpoint);
 }
 
 error context_impl::disconnect(socket &self, const std::string &endpoint)
@@ -411,9 +424,22 @@ error context_impl::disconnect(socket &self, const std::string &endpoint)
     std::string address;
     if (!split_endpoint(endpoint, scheme, address))
         return error::invalid;
-    if (scheme != "inproc")
-        return network_of(self).disconnect(self, endpoint);
-    return self.detach_endpoint(endpoint) > 0 ? error::none : error::no_entry;
+    return remove(self, scheme, address, endpoint);
+}
+
+/// Unbinding and disconnecting are one thing: whatever the socket has under the endpoint ends.
+error context_impl::remove(socket &self, const std::string &scheme, const std::string &address,
+                           const std::string &endpoint)
+{
+    if (scheme == "inproc") {
+        const bool was_bound = !failed(inproc_.unbind(address, &self));
+        const bool was_connected = self.detach_endpoint(endpoint) > 0;
+        inproc_.forget_closed(address);
+        return was_bound || was_connected ? error::none : error::no_entry;
+    }
+    if (!find(scheme))
+        return error::protocol_not_supported;
+    return network_of(self).remove(self, endpoint);
 }
 
 void context_impl::close_all(socket &self) noexcept

@@ -164,6 +164,9 @@ void asio_loop::run() noexcept {
             break;
         sleep();
     }
+    // Tasks that asked to look before a sleep may be all that keeps an object alive.
+    before_sleep_.run_all();
+    run_until_nothing_is_left();
     this_threads_loop = nullptr;
 }
 

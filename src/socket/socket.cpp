@@ -371,6 +371,7 @@ void socket::finished(pipe_end &pipe) noexcept {
 }
 
 std::size_t socket::detach_endpoint(const std::string &endpoint) noexcept {
+    (void)process_commands();  // pipes of the endpoint may be waiting to be attached
     std::size_t count = 0;
     for (std::size_t i = live_pipes_; i-- > 0;) {
         pipe_end &pipe = *pipes_[i];
