@@ -10,7 +10,7 @@
 #include "core/platform.hpp"
 #include "core/tuning.hpp"
 #include "reactor/io_threads.hpp"
-#include "zmq.h"
+#include "socket/options.hpp"
 
 namespace zlink {
 
@@ -19,8 +19,8 @@ namespace {
 constexpr int max_sockets_limit = 65535;
 
 struct context_options {
-    int io_threads = ZMQ_IO_THREADS_DFLT;
-    int max_sockets = ZMQ_MAX_SOCKETS_DFLT;
+    int io_threads = 1;
+    int max_sockets = 1023;
     int max_message_size = 0x7fffffff;
     bool blocks_at_term = true;
     bool ipv6 = false;
@@ -38,7 +38,7 @@ bool split_endpoint(const std::string &endpoint, std::string &scheme, std::strin
     return true;
 }
 
-bool is_text_option(int number) { return number == ZMQ_THREAD_NAME_PREFIX; }
+bool is_text_option(int number) { return number == context_option::thread_name_prefix; }
 
 class context_impl final : public context, private endpoint_service, private session_count, private io_supply {
   public:
@@ -125,60 +125,58 @@ error context_impl::set_number(int number, int value)
     std::lock_guard guard(mutex_);
     auto &scheduling = options_.threads.scheduling;
     switch (number) {
-    case ZMQ_IO_THREADS:
+    case context_option::io_threads:
         if (value < 0)
             return error::invalid;
         options_.io_threads = value;
         return error::none;
-    case ZMQ_MAX_SOCKETS:
+    case context_option::max_sockets:
         if (value < 1)
             return error::invalid;
         options_.max_sockets = std::min(value, max_sockets_limit);
         return error::none;
-    case ZMQ_THREAD_PRIORITY:
+    case context_option::thread_priority:
         if (value < 0)
             return error::invalid;
         scheduling.priority = value;
         return error::none;
-    case ZMQ_THREAD_SCHED_POLICY:
+    case context_option::thread_sched_policy:
         if (value < 0)
             return error::invalid;
         scheduling.policy = value;
         return error::none;
-    case ZMQ_THREAD_AFFINITY_CPU_ADD:
+    case context_option::thread_affinity_cpu_add:
         if (value < 0)
             return error::invalid;
         scheduling.affinity.insert(value);
         return error::none;
-    case ZMQ_THREAD_AFFINITY_CPU_REMOVE:
+    case context_option::thread_affinity_cpu_remove:
         return value >= 0 && scheduling.affinity.erase(value) ? error::none : error::invalid;
-    case ZMQ_THREAD_NAME_PREFIX:
+    case context_option::thread_name_prefix:
         if (value < 0)
             return error::invalid;
         options_.threads.name_prefix = std::to_string(value);
         return error::none;
-    case ZMQ_MAX_MSGSZ:
+    case context_option::max_msgsz:
         if (value < 0)
             return error::invalid;
         options_.max_message_size = value;
         return error::none;
-    case ZMQ_IPV6:
+    case context_option::ipv6:
         if (value != 0 && value != 1)
             return error::invalid;
         options_.ipv6 = value;
         return error::none;
-    case ZMQ_BLOCKY:
+    case context_option::blocky:
         if (value != 0 && value != 1)
             return error::invalid;
         options_.blocks_at_term = value;
         return error::none;
-#ifdef ZMQ_ZERO_COPY_RECV
-    case ZMQ_ZERO_COPY_RECV:
+    case context_option::zero_copy_recv:
         if (value != 0 && value != 1)
             return error::invalid;
         options_.zero_copy_receive = value;
         return error::none;
-#endif
     default:
         return error::invalid;
     }
@@ -202,38 +200,36 @@ error context_impl::get_number(int number, int &value)
 {
     std::lock_guard guard(mutex_);
     switch (number) {
-    case ZMQ_IO_THREADS:
+    case context_option::io_threads:
         value = options_.io_threads;
         return error::none;
-    case ZMQ_MAX_SOCKETS:
+    case context_option::max_sockets:
         value = options_.max_sockets;
         return error::none;
-    case ZMQ_SOCKET_LIMIT:
+    case context_option::socket_limit:
         value = max_sockets_limit;
         return error::none;
-    case ZMQ_THREAD_SCHED_POLICY:
+    case context_option::thread_sched_policy:
         value = options_.threads.scheduling.policy;
         return error::none;
-    case ZMQ_MAX_MSGSZ:
+    case context_option::max_msgsz:
         value = options_.max_message_size;
         return error::none;
-    case ZMQ_MSG_T_SIZE:
-        value = sizeof(zmq_msg_t);
+    case context_option::msg_t_size:
+        value = sizeof(message);
         return error::none;
-    case ZMQ_IPV6:
+    case context_option::ipv6:
         value = options_.ipv6;
         return error::none;
-    case ZMQ_BLOCKY:
+    case context_option::blocky:
         value = options_.blocks_at_term;
         return error::none;
-    case ZMQ_THREAD_NAME_PREFIX:
+    case context_option::thread_name_prefix:
         value = std::atoi(options_.threads.name_prefix.c_str());
         return error::none;
-#ifdef ZMQ_ZERO_COPY_RECV
-    case ZMQ_ZERO_COPY_RECV:
+    case context_option::zero_copy_recv:
         value = options_.zero_copy_receive;
         return error::none;
-#endif
     default:
         return error::invalid;
     }
@@ -263,8 +259,7 @@ error context_impl::make_socket(int type, std::unique_ptr<socket> &out)
         return error::terminated;
     if (sockets_.size() >= static_cast<std::size_t>(options_.max_sockets))
         return error::too_many_files;
-    settings defaults;
-    defaults.type = static_cast<socket_type>(type);
+    settings defaults = default_settings(static_cast<socket_type>(type));
     defaults.ipv6 = options_.ipv6;
     if (!options_.blocks_at_term)
         defaults.linger_ms = 0;
@@ -293,8 +288,7 @@ void context_impl::close_socket(std::unique_ptr<socket> what) noexcept
 
 error context_impl::make_monitor_socket(const std::string &endpoint, std::unique_ptr<socket> &out)
 {
-    settings defaults;
-    defaults.type = socket_type::pair;
+    settings defaults = default_settings(socket_type::pair);
     defaults.linger_ms = 0;
     auto made = socket::make(defaults, {*this, *waiter_, clock(), *random_, pool_});
     const error e = made->bind(endpoint.c_str());

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "zmq.h"
-
 namespace zlink {
 
 namespace {

@@ -24,6 +24,9 @@ connection::connection(const connection_environment &environment, std::unique_pt
 {
     if (environment.options.max_message_size >= 0)
         limits_.max_body = static_cast<std::uint64_t>(environment.options.max_message_size);
+    // A subscription may be as long as a message.
+    if (environment.options.type == socket_type::pub || environment.options.type == socket_type::xpub)
+        limits_.max_command = limits_.max_body;
     stream_->set_events(this);
 }
 
@@ -416,7 +419,7 @@ const std::uint8_t *connection::take_traffic(block *owner, bool may_share, const
             return p;
         case walk_stop::command:
             if (walked.next.header_size == 0 || whole > static_cast<std::size_t>(end - p)) {
-                if (!keep_tail(p, end, {}))
+                if (!keep_tail(p, end, walked.next))
                     fail(error::no_memory);
                 return end;
             }

@@ -1,7 +1,5 @@
 #include "session/session.hpp"
 
-#include "zmq.h"
-
 namespace zlink {
 
 session::session(session_environment environment)
@@ -115,7 +113,7 @@ void session::on_dialed(std::unique_ptr<stream> bytes, error failure) noexcept
     if (failed(failure)) {
         emit(event_kind::closed, static_cast<std::uint32_t>(-1), name_);
         if (failure == error::connection_refused &&
-            (environment_.options->reconnect_stop & ZMQ_RECONNECT_STOP_CONN_REFUSED)) {
+            (environment_.options->reconnect_stop & reconnect_stop_on::connection_refused)) {
             end();
             return;
         }
@@ -205,7 +203,7 @@ void session::after_break() noexcept
         return;
     }
     const int stops = environment_.options->reconnect_stop;
-    const bool stops_now = (!why.may_retry) || (!why.was_established && (stops & ZMQ_RECONNECT_STOP_HANDSHAKE_FAILED));
+    const bool stops_now = (!why.may_retry) || (!why.was_established && (stops & reconnect_stop_on::handshake_failed));
     if (environment_.options->immediate && pipe_) {
         pipe_->close();
         pipe_.reset();
