@@ -614,7 +614,6 @@ void connection::report() noexcept
     if (state_ != state::broken)
         return;
     state_ = state::reported;
-    stream_->set_events(nullptr);
     host_.on_broken(*this, reason_);
 }
 
