@@ -188,6 +188,8 @@ void ledger::on_break(int from, int to, int link, std::uint64_t octets) {
 
 std::uint64_t ledger::missing_since(const channel &which, time_point when, const std::set<int> &living) const {
     std::uint64_t missing = 0;
+    if (which.kind == reach::lossy)
+        return missing;
     for (std::uint64_t number = which.sent.size(); number-- > 0 && which.sent[number].when >= when;) {
         if (which.kind != reach::all) {
             missing += !which.taken_by_anyone.contains(number);
