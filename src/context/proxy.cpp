@@ -91,10 +91,12 @@ private:
             from.has_input = ready & ZMQ_POLLIN;
             if (!from.has_input)
                 return error::none;
-            if (const error e = to.self.events(ZMQ_POLLOUT, ready); failed(e))
-                return e;
-            if (!(ready & ZMQ_POLLOUT))
-                return error::none;
+            if (!is_one_socket_) {  // a REP can send only once it has received
+                if (const error e = to.self.events(ZMQ_POLLOUT, ready); failed(e))
+                    return e;
+                if (!(ready & ZMQ_POLLOUT))
+                    return error::none;
+            }
             if (const error e = pass_message(from, to); failed(e))
                 return e;
             has_moved = true;

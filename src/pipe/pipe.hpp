@@ -153,7 +153,7 @@ class alignas(64) pipe_end {
     std::shared_ptr<pipe_events> events_owner_;
 
     std::uint64_t written_ = 0;         // messages, published or not
-    std::uint64_t unpublished_ = 0;     // of these
+    std::uint64_t published_ = 0;       // of these
     std::uint64_t seen_returned_ = 0;   // out_->returned as last looked at
     std::uint64_t taken_ = 0;           // messages read from in_
     std::uint64_t told_ = 0;            // taken_ when the writer was told last
@@ -188,17 +188,15 @@ inline error pipe_end::write(std::uint8_t flags, byte_span body) noexcept
     if (__builtin_expect(conflated_out_ && !(flags & frame_flag::command), 0))
         return write_conflated(body);
     const error e = out_->queue.write(flags, body);
-    if (!failed(e) && !(flags & (frame_flag::more | frame_flag::command))) {
+    if (!failed(e) && !(flags & (frame_flag::more | frame_flag::command)))
         ++written_;
-        ++unpublished_;
-    }
     return e;
 }
 
 inline void pipe_end::publish() noexcept
 {
     out_->queue.publish();
-    unpublished_ = 0;
+    published_ = written_;
     if (__builtin_expect(conflated_out_ != nullptr, 0))
         publish_conflated();
     light_fence();

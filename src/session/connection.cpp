@@ -233,8 +233,7 @@ void connection::send_subscription_set()
                 translate_frame(frame);
         }
         messages.swap(translated_);
-        for (const auto &topic : topics)
-            peer_.encode_subscription(true, as_bytes(topic.first), translated_);
+        topics.for_each([&](byte_span topic) { peer_.encode_subscription(true, topic, translated_); });
     });
     translated_.insert(translated_.end(), messages.begin(), messages.end());
 }

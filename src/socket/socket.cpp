@@ -124,6 +124,7 @@ error socket::send(message &what, int flags) noexcept {
     frame.body = what.body();
     frame.owner = what.owner();
     frame.is_constant = what.is_constant();
+    frame.is_lent = what.is_lent();
     if (const error e = send_frame(frame, flags); failed(e))
         return e;
     (void)what.close();

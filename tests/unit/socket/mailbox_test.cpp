@@ -12,6 +12,9 @@ using kind = mailbox::command_kind;
 
 class mailbox_test : public ::testing::Test {
 protected:
+    // Commands hold pipes, and pipes their mailbox.
+    void TearDown() override { box->close(); }
+
     bool is_raised() {
         wait_item item{box->level()->descriptor(), 1, 0, box->level()};
         return waiter_->wait({&item, 1}, time_point::min()) == error::none;
