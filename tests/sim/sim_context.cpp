@@ -89,12 +89,12 @@ error sim_context::connect(socket &self, const std::string &endpoint, std::strin
 }
 
 error sim_context::unbind(socket &self, const std::string &endpoint) {
-    return is_inproc(endpoint) ? inproc_.unbind(name_in(endpoint), &self) : sockets_.at(&self)->unbind(self, endpoint);
+    return is_inproc(endpoint) ? inproc_.unbind(name_in(endpoint), &self) : sockets_.at(&self)->remove(self, endpoint);
 }
 
 error sim_context::disconnect(socket &self, const std::string &endpoint) {
     if (!is_inproc(endpoint))
-        return sockets_.at(&self)->disconnect(self, endpoint);
+        return sockets_.at(&self)->remove(self, endpoint);
     return self.detach_endpoint(endpoint) > 0 ? error::none : error::no_entry;
 }
 
