@@ -59,9 +59,9 @@ public:
 
     // ---- writing ----
 
-    /// Writes one frame of a message. `owner` or `is_constant`: a large body may be referenced. no_memory leaves the
+    /// Writes one frame of a message, `by_reference` to a body in `owner`'s memory (null: it lives for ever). no_memory leaves the
     /// message as it was, for every pipe.
-    error write(byte_span body, bool more, block *owner, bool is_constant) noexcept;
+    error write(byte_span body, bool more, block *owner, bool by_reference) noexcept;
 
 private:
     struct member {

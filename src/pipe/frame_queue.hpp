@@ -52,12 +52,14 @@ class frame_queue {
     error write(std::uint8_t flags, byte_span body) noexcept;
     /// Writes one frame whose body stays in `owner`'s memory (a null owner: memory that lives for ever).
     error write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept;
-    /// Appends whole frames that already are in wire form inside `owner`: `messages` of them end in this range.
-    /// The range merges with the one before when it continues it. `starts_message` is false inside a message.
-    error append(block *owner, byte_span range, std::uint32_t messages, bool starts_message) noexcept;
-    /// Copies whole frames that already are in wire form: `messages` of them end in this range.
+    /// Appends whole frames that already are in wire form inside `owner`: `messages` of them end in this range, and when
+    /// it is not 0 the last frame is the end of one. The range merges with the one before when it continues it.
+    /// `starts_message` is false inside a message. `owner_size`: octets of `owner`, when it is more than the range.
+    error append(block *owner, byte_span range, std::uint32_t messages, bool starts_message,
+                 std::size_t owner_size = 0) noexcept;
+    /// Copies whole frames that already are in wire form: `messages` as for append().
     error write_wire(byte_span frames, std::uint32_t messages) noexcept;
-    /// Makes everything written visible to the consumer.
+    /// Makes everything written visible to the consumer. Call between messages only.
     void publish() noexcept;
     /// Forgets everything written since the last publish.
     void roll_back() noexcept;
@@ -84,7 +86,7 @@ class frame_queue {
     /// ended since the last call: exact once everything gathered is released, never too many.
     std::uint32_t release(std::size_t octets) noexcept;
     /// After a broken write: drops the rest of a message of which some octets were released. Returns the messages that
-    /// ended and were not reported by release(), the cut one included.
+    /// ended and were not reported by release(), the cut one included. Does nothing when read() was called last.
     std::uint32_t drop_cut_message() noexcept;
 
   private:
@@ -92,18 +94,18 @@ class frame_queue {
     static constexpr std::uint64_t final_bit = std::uint64_t{1} << 63;
     static constexpr unsigned message_shift = 40;
     static constexpr std::uint64_t octet_mask = (std::uint64_t{1} << message_shift) - 1;
-    static constexpr std::uint64_t message_mask = (std::uint64_t{1} << 23) - 1;
+    static constexpr std::uint32_t message_mask = (1u << 23) - 1;
     static constexpr std::uint64_t octets_of(std::uint64_t committed) noexcept { return committed & octet_mask; }
     static constexpr std::uint32_t messages_of(std::uint64_t committed) noexcept
     {
         return static_cast<std::uint32_t>(committed >> message_shift & message_mask);
     }
-    static constexpr std::uint64_t pack(std::uint64_t octets, std::uint64_t messages) noexcept
-    {
-        return messages << message_shift | octets;
-    }
+    static constexpr std::uint64_t one_message = std::uint64_t{1} << message_shift;
 
     struct segment {
+        std::atomic<std::uint64_t> committed{0};
+        // The consumer looks at the rest for each frame, while the producer writes the word above for each message.
+        std::uint8_t distance[56];
         const std::uint8_t *base = nullptr;
         block *owner = nullptr;
         std::size_t owner_size = 0;
@@ -111,12 +113,13 @@ class frame_queue {
         segment *next = nullptr; // written before the committed store that says final
         bool starts_message = true;
         bool is_lone_body = false;
-        std::atomic<std::uint64_t> committed{0};
     };
 
     // producer
     error write_slow(std::uint8_t flags, byte_span body) noexcept;
     segment *make_segment() noexcept;
+    bool begin_segment(block *owner, std::size_t owner_size, const std::uint8_t *base) noexcept;
+    void fill_segment(segment *s, block *owner, std::size_t owner_size, const std::uint8_t *base) noexcept;
     void link_segment(segment *s, block *owner, std::size_t owner_size, const std::uint8_t *base) noexcept;
     bool reserve_copy(std::size_t need) noexcept;
     void publish_chain() noexcept;
@@ -124,52 +127,53 @@ class frame_queue {
     void note_frame(std::uint8_t flags) noexcept
     {
         if (!(flags & (frame_flag::more | frame_flag::command)))
-            ++open_messages_;
+            written_ += one_message;
         if (!(flags & frame_flag::command))
             in_message_ = flags & frame_flag::more;
     }
 
     // consumer
+    void begin_gathering() noexcept;
     bool see_more() noexcept;
     void step_to_next() noexcept;
-    void free_before_head() noexcept;
-    bool read_lone_body(frame_view &out) noexcept;
+    void mark_boundary() noexcept;
+    bool read_lone_body(frame_view &out, std::uint8_t flags, std::uint64_t size) noexcept;
 
     std::shared_ptr<chunk_pool> pool_;
-    std::atomic<segment *> spare_{nullptr}; // one retired segment on its way back to the producer
+    std::atomic<segment *> retired_{nullptr}; // a few segments on their way back to the producer
+    std::atomic<unsigned> retired_count_{0};  // about how many
 
     // Producer only.
     alignas(64) segment *tail_;   // the last segment the consumer knows
+    segment *spare_ = nullptr;    // segments to use again
     segment *open_;               // where frames go; tail_, or the end of the unpublished chain behind it
-    std::uint64_t open_octets_ = 0;
-    std::uint64_t open_messages_ = 0;
-    std::uint64_t pending_tail_octets_ = 0; // of tail_ once the chain behind it is published
-    std::uint64_t pending_tail_messages_ = 0;
-    std::uint64_t published_octets_ = 0; // of tail_
-    std::uint64_t published_messages_ = 0;
+    std::uint64_t written_ = 0;         // of open_, in the form of `committed`
+    std::uint64_t written_in_tail_ = 0; // the same of tail_, once there is a chain behind it
     chunk *copy_chunk_ = nullptr; // where copied frames go; one reference
     std::uint8_t *copy_cursor_ = nullptr;
     std::uint8_t *copy_end_ = nullptr;
-    std::uint64_t copy_serial_ = 0; // counts copy chunks, to know after a roll back whether it is still the same one
-    std::uint8_t *published_cursor_ = nullptr;
-    std::uint64_t published_serial_ = 0;
     std::size_t next_chunk_size_;
     peer_info *info_ = nullptr;
     bool is_copying_ = false; // open_ ends at copy_cursor_ and can grow
-    bool published_copying_ = false;
     bool in_message_ = false;
-    bool published_in_message_ = false;
 
     // Consumer only.
     alignas(64) segment *head_;
     std::uint64_t head_octet_ = 0;
     std::uint64_t seen_ = 0; // committed of head_ as last loaded
-    segment *boundary_;      // the last segment at or before head_ that starts with a message
-    std::uint32_t reported_in_head_ = 0;
-    std::uint32_t reported_since_boundary_ = 0;
-    segment *gather_end_ = nullptr;
+    std::uint32_t reported_in_head_ = 0; // messages that end in head_ and were reported by release()
+    // The last place at or before head_octet_ known to be between messages: memory is kept from here on, and
+    // drop_cut_message() walks from here.
+    segment *boundary_;
+    std::uint64_t boundary_octet_ = 0;
+    std::uint32_t boundary_messages_ = 0;       // that end in boundary_ before boundary_octet_
+    std::uint32_t reported_since_boundary_ = 0; // by release()
+    // What gather() listed last.
+    segment *gather_end_ = nullptr; // the segment it stopped in
     std::uint64_t gather_end_committed_ = 0;
-    bool is_gathering_ = false; // keeps segments back to the last start of a message, for drop_cut_message()
+    std::size_t gather_left_ = 0; // octets not released
+    bool gather_ends_message_ = true;
+    bool is_gathering_ = false; // the last call was not read(): the counts above are kept
 };
 
 inline error frame_queue::write(std::uint8_t flags, byte_span body) noexcept
@@ -181,7 +185,7 @@ inline error frame_queue::write(std::uint8_t flags, byte_span body) noexcept
     if (!body.empty())
         std::memcpy(at, body.data(), body.size());
     copy_cursor_ += need;
-    open_octets_ += need;
+    written_ += need;
     note_frame(flags);
     return error::none;
 }
@@ -191,18 +195,12 @@ inline void frame_queue::publish() noexcept
     if (__builtin_expect(open_ != tail_, 0))
         publish_chain();
     else
-        tail_->committed.store(pack(open_octets_, open_messages_), std::memory_order_release);
-    published_octets_ = open_octets_;
-    published_messages_ = open_messages_;
-    published_cursor_ = copy_cursor_;
-    published_serial_ = copy_serial_;
-    published_copying_ = is_copying_;
-    published_in_message_ = in_message_;
+        tail_->committed.store(written_, std::memory_order_release);
 }
 
 inline bool frame_queue::has_unpublished() const noexcept
 {
-    return open_ != tail_ || open_octets_ != published_octets_;
+    return open_ != tail_ || written_ != tail_->committed.load(std::memory_order_relaxed);
 }
 
 inline bool frame_queue::read(frame_view &out) noexcept
@@ -216,11 +214,13 @@ inline bool frame_queue::read(frame_view &out) noexcept
         header = long_header_size;
         size = get_u64(p + 1);
     }
-    out.size = size;
-    out.flags = p[0] & (frame_flag::more | frame_flag::command);
+    is_gathering_ = false;
+    const std::uint8_t flags = p[0] & (frame_flag::more | frame_flag::command);
     if (__builtin_expect(head_octet_ + header + size > octets_of(seen_), 0))
-        return read_lone_body(out);
+        return read_lone_body(out, flags, size);
     out.data = p + header;
+    out.size = size;
+    out.flags = flags;
     out.owner = head_->owner;
     out.owner_size = head_->owner_size;
     out.info = head_->info;

@@ -62,6 +62,8 @@ class pipe {
         }
     }
 
+    void introduce(const std::shared_ptr<pipe> &self) noexcept { first_.whole_ = second_.whole_ = self; }
+
     pipe_end first_;
     pipe_end second_;
 
@@ -74,10 +76,13 @@ class pipe {
 pipe_ends make_pipe(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options)
 {
     auto both = std::make_shared<pipe>(pool, options);
+    both->introduce(both);
     return {pipe_end_ptr(both, &both->first_), pipe_end_ptr(both, &both->second_)};
 }
 
 pipe_end::~pipe_end() = default;
+
+pipe_end_ptr pipe_end::shared_from_this() noexcept { return {whole_.lock(), this}; }
 
 // ---- writing ----
 
@@ -86,22 +91,19 @@ error pipe_end::write_external(std::uint8_t flags, block_ref owner, byte_span bo
     if (conflated_out_)
         return write(flags, body);
     const error e = out_->queue.write_external(flags, std::move(owner), body);
-    if (!failed(e) && !(flags & (frame_flag::more | frame_flag::command))) {
+    if (!failed(e) && !(flags & (frame_flag::more | frame_flag::command)))
         ++written_;
-        ++unpublished_;
-    }
     return e;
 }
 
-error pipe_end::append(block *owner, byte_span range, std::uint32_t messages, bool starts_message) noexcept
+error pipe_end::append(block *owner, byte_span range, std::uint32_t messages, bool starts_message,
+                       std::size_t owner_size) noexcept
 {
     if (conflated_out_)
         return write_frames(range);
-    const error e = out_->queue.append(owner, range, messages, starts_message);
-    if (!failed(e)) {
+    const error e = out_->queue.append(owner, range, messages, starts_message, owner_size);
+    if (!failed(e))
         written_ += messages;
-        unpublished_ += messages;
-    }
     return e;
 }
 
@@ -110,10 +112,8 @@ error pipe_end::write_wire(byte_span frames, std::uint32_t messages) noexcept
     if (conflated_out_)
         return write_frames(frames);
     const error e = out_->queue.write_wire(frames, messages);
-    if (!failed(e)) {
+    if (!failed(e))
         written_ += messages;
-        unpublished_ += messages;
-    }
     return e;
 }
 
@@ -149,11 +149,12 @@ void pipe_end::publish_conflated() noexcept
         conflated_out_->publish();
 }
 
+bool pipe_end::has_conflated_unpublished() const noexcept { return conflated_out_->has_pending(); }
+
 void pipe_end::roll_back() noexcept
 {
     out_->queue.roll_back();
-    written_ -= unpublished_;
-    unpublished_ = 0;
+    written_ = published_;
     if (conflated_out_)
         conflated_out_->forget();
 }
@@ -198,11 +199,27 @@ bool pipe_end::read_conflated(frame_view &out) noexcept
     return true;
 }
 
+/// Messages that a reader may take before it tells the writer.
+static std::uint64_t credit_step(std::uint64_t hwm) noexcept
+{
+    constexpr std::uint64_t step_without_mark = 1024;
+    return hwm ? (hwm + 1) / 2 : step_without_mark;
+}
+
+bool pipe_end::read_slow(frame_view &out) noexcept
+{
+    if (conflated_in_ && read_conflated(out))
+        return true;
+    // The mark may have been lowered since the step was chosen; the writer must not wait for a reader with nothing to read.
+    return_at_ = told_ + credit_step(in_->hwm.load(std::memory_order_relaxed));
+    note_taken(0);
+    return false;
+}
+
 void pipe_end::return_credit() noexcept
 {
-    const std::uint64_t hwm = in_->hwm.load(std::memory_order_relaxed);
-    constexpr std::uint64_t step_without_mark = 1024;
-    return_at_ = taken_ + (hwm ? (hwm + 1) / 2 : step_without_mark);
+    told_ = taken_;
+    return_at_ = taken_ + credit_step(in_->hwm.load(std::memory_order_relaxed));
     in_->returned.store(taken_, std::memory_order_release);
     light_fence();
     if (in_->writer_armed.load(std::memory_order_relaxed) &&
@@ -215,7 +232,7 @@ void pipe_end::return_credit() noexcept
 void pipe_end::arm_reader() noexcept
 {
     // A reader that has drained the queue owes the writer nothing, whatever the step was when it began.
-    if (taken_ != in_->returned.load(std::memory_order_relaxed))
+    if (taken_ != told_)
         return_credit();
     in_->reader_armed.store(true, std::memory_order_seq_cst);
 }

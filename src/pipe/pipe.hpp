@@ -20,6 +20,7 @@
 
 namespace zlink {
 
+class pipe;
 class pipe_end;
 using pipe_end_ptr = std::shared_ptr<pipe_end>;
 
@@ -49,7 +50,7 @@ struct pipe_direction {
 /// One direction of a pipe that keeps the newest message only (ZMQ_CONFLATE).
 class conflated_slot;
 
-class pipe_end : public std::enable_shared_from_this<pipe_end> {
+class alignas(64) pipe_end {
   public:
     // ---- writing ----
 
@@ -58,7 +59,8 @@ class pipe_end : public std::enable_shared_from_this<pipe_end> {
     /// Writes one frame. The caller has checked has_credit() before the first frame of a message.
     error write(std::uint8_t flags, byte_span body) noexcept;
     error write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept;
-    error append(block *owner, byte_span range, std::uint32_t messages, bool starts_message) noexcept;
+    error append(block *owner, byte_span range, std::uint32_t messages, bool starts_message,
+                 std::size_t owner_size = 0) noexcept;
     error write_wire(byte_span frames, std::uint32_t messages) noexcept;
     /// Makes what was written visible and wakes an armed reader. Call after the last frame of a message.
     void publish() noexcept;
@@ -100,6 +102,8 @@ class pipe_end : public std::enable_shared_from_this<pipe_end> {
     void set_events(std::shared_ptr<pipe_events> events) noexcept;
     /// Whether this pipe keeps the newest message only. Such a pipe is read frame by frame, never gathered.
     bool is_conflating() const noexcept { return conflated_out_ != nullptr; }
+    /// Another pointer to this end, for a `pipe_events` that was given a reference. Any thread.
+    pipe_end_ptr shared_from_this() noexcept;
 
     /// Bookkeeping of the end's owner; the pipe never looks at it.
     struct owner_slot {
@@ -130,6 +134,8 @@ class pipe_end : public std::enable_shared_from_this<pipe_end> {
     void publish_conflated() noexcept;
     bool read_conflated(frame_view &out) noexcept;
     error write_frames(byte_span frames) noexcept;
+    bool read_slow(frame_view &out) noexcept;
+    bool has_conflated_unpublished() const noexcept;
     void note_taken(std::uint64_t messages) noexcept
     {
         taken_ += messages;
@@ -137,6 +143,7 @@ class pipe_end : public std::enable_shared_from_this<pipe_end> {
             return_credit();
     }
 
+    std::weak_ptr<pipe> whole_; // the object that both ends live in
     pipe_direction *out_ = nullptr;
     pipe_direction *in_ = nullptr;
     pipe_end *other_ = nullptr;
@@ -146,9 +153,10 @@ class pipe_end : public std::enable_shared_from_this<pipe_end> {
     std::shared_ptr<pipe_events> events_owner_;
 
     std::uint64_t written_ = 0;         // messages, published or not
-    std::uint64_t unpublished_ = 0;     // of these
+    std::uint64_t published_ = 0;       // of these
     std::uint64_t seen_returned_ = 0;   // out_->returned as last looked at
     std::uint64_t taken_ = 0;           // messages read from in_
+    std::uint64_t told_ = 0;            // taken_ when the writer was told last
     std::uint64_t return_at_ = 1;       // tell the writer when taken_ gets here
     bool is_closed_ = false;
 };
@@ -180,17 +188,15 @@ inline error pipe_end::write(std::uint8_t flags, byte_span body) noexcept
     if (__builtin_expect(conflated_out_ && !(flags & frame_flag::command), 0))
         return write_conflated(body);
     const error e = out_->queue.write(flags, body);
-    if (!failed(e) && !(flags & (frame_flag::more | frame_flag::command))) {
+    if (!failed(e) && !(flags & (frame_flag::more | frame_flag::command)))
         ++written_;
-        ++unpublished_;
-    }
     return e;
 }
 
 inline void pipe_end::publish() noexcept
 {
     out_->queue.publish();
-    unpublished_ = 0;
+    published_ = written_;
     if (__builtin_expect(conflated_out_ != nullptr, 0))
         publish_conflated();
     light_fence();
@@ -201,12 +207,15 @@ inline void pipe_end::publish() noexcept
 inline bool pipe_end::read(frame_view &out) noexcept
 {
     if (__builtin_expect(!in_->queue.read(out), 0))
-        return conflated_in_ && read_conflated(out);
+        return read_slow(out);
     if (!(out.flags & (frame_flag::more | frame_flag::command)))
         note_taken(1);
     return true;
 }
 
-inline bool pipe_end::has_unpublished() const noexcept { return out_->queue.has_unpublished(); }
+inline bool pipe_end::has_unpublished() const noexcept
+{
+    return out_->queue.has_unpublished() || (conflated_out_ && has_conflated_unpublished());
+}
 
 } // namespace zlink

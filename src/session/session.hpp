@@ -55,7 +55,8 @@ class session final : public pipe_events,
 
     /// Begins; any thread.
     error start() noexcept;
-    /// Ends a session that has no pipe (yet); one that has hears of the end through it. Any thread.
+    /// Ends a session that has no pipe (yet); one that has hears of the end through it. Once the loop has run what was
+    /// posted before, no further pipe comes of it. Any thread.
     void stop() noexcept;
 
     const session_environment &environment() const noexcept { return environment_; }
@@ -89,11 +90,13 @@ class session final : public pipe_events,
     void begin_connection(std::unique_ptr<stream> bytes, bool is_server) noexcept;
     void after_break() noexcept;
     void retry_later() noexcept;
+    bool has_given_up() const noexcept;
     void begin_linger() noexcept;
     void end_if_lingered() noexcept;
     void end() noexcept;
     void emit(event_kind kind, std::uint32_t value, const std::string &endpoint) noexcept;
     void emit_break() noexcept;
+    void emit_failed_handshake() noexcept;
 
     session_environment environment_;
     const transport *transport_ = nullptr; // of connecting sessions

@@ -1,10 +1,11 @@
+// What other threads tell a socket; see mailbox.hpp.
 #include "socket/mailbox.hpp"
 
 namespace zlink {
 
-bool mailbox::post(command what) noexcept
-{
+bool mailbox::post(command what) noexcept {
     const bool is_attach = what.kind == command_kind::attach;
+    std::shared_ptr<const std::function<void()>> call;
     {
         std::lock_guard guard(mutex_);
         if (is_closed_)
@@ -17,19 +18,30 @@ bool mailbox::post(command what) noexcept
             if (is_attach)
                 return false;
         }
+        if (is_attach)
+            call = on_attach_;
         has_commands_.store(true, std::memory_order_release);
         if ((is_waiting_ || always_signals_) && !is_signalled_ && wakeup_) {
             is_signalled_ = true;
             wakeup_->signal();
         }
     }
-    if (is_attach && on_attach_)
-        on_attach_();
+    if (call)
+        (*call)();
     return true;
 }
 
-void mailbox::take(std::vector<command> &out) noexcept
-{
+void mailbox::call_on_attach(std::function<void()> call) {
+    const auto shared = std::make_shared<const std::function<void()>>(std::move(call));
+    {
+        std::lock_guard guard(mutex_);
+        on_attach_ = shared;
+    }
+    if (has_commands())
+        (*shared)();
+}
+
+void mailbox::take(std::vector<command> &out) noexcept {
     std::lock_guard guard(mutex_);
     out.swap(commands_);
     has_commands_.store(false, std::memory_order_release);
@@ -39,14 +51,12 @@ void mailbox::take(std::vector<command> &out) noexcept
     }
 }
 
-error mailbox::make_wakeup(waiter &how) noexcept
-{
+error mailbox::make_wakeup(waiter &how) noexcept {
     std::lock_guard guard(mutex_);
     return wakeup_ ? error::none : how.make_wakeup(wakeup_);
 }
 
-void mailbox::keep_signalling() noexcept
-{
+void mailbox::keep_signalling() noexcept {
     std::lock_guard guard(mutex_);
     always_signals_ = true;
     if (has_commands_.load(std::memory_order_relaxed) && !is_signalled_) {
@@ -55,21 +65,18 @@ void mailbox::keep_signalling() noexcept
     }
 }
 
-bool mailbox::begin_wait() noexcept
-{
+bool mailbox::begin_wait() noexcept {
     std::lock_guard guard(mutex_);
     is_waiting_ = !has_commands_.load(std::memory_order_relaxed);
     return is_waiting_;
 }
 
-void mailbox::end_wait() noexcept
-{
+void mailbox::end_wait() noexcept {
     std::lock_guard guard(mutex_);
     is_waiting_ = false;
 }
 
-void mailbox::close() noexcept
-{
+void mailbox::close() noexcept {
     std::vector<command> dropped;
     {
         std::lock_guard guard(mutex_);
@@ -83,4 +90,4 @@ void mailbox::close() noexcept
             what.pipe->close();
 }
 
-} // namespace zlink
+}  // namespace zlink

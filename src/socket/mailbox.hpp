@@ -47,17 +47,17 @@ class mailbox final : public pipe_events, public std::enable_shared_from_this<ma
     bool begin_wait() noexcept;
     void end_wait() noexcept;
 
-    /// Has `call` run whenever a pipe was queued, on the thread that queued it and without a lock of the mailbox.
-    /// Before anybody knows of the mailbox. For sockets that no thread of the application looks after.
-    void call_on_attach(std::function<void()> call) { on_attach_ = std::move(call); }
+    /// Has `call` run whenever a pipe was queued, on the thread that queued it and without a lock of the mailbox; at once
+    /// if there is a command already. For sockets that no thread of the application looks after.
+    void call_on_attach(std::function<void()> call);
 
     /// The socket is gone: drops what is queued and all that comes. Pipes that were to be attached are closed.
     void close() noexcept;
 
   private:
     std::atomic<bool> has_commands_{false};
-    std::function<void()> on_attach_; // constant once others know of the mailbox
     std::mutex mutex_; // guards the rest
+    std::shared_ptr<const std::function<void()>> on_attach_;
     std::vector<command> commands_;
     std::unique_ptr<wakeup> wakeup_;
     bool is_waiting_ = false;

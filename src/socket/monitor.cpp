@@ -1,3 +1,56 @@
+// Publishes connection events as messages; see monitor.hpp.
 #include "socket/monitor.hpp"
-#include "socket/socket.hpp"
-namespace zlink{ monitor::monitor() noexcept = default; monitor::~monitor()=default;}
+
+#include <cstring>
+#include <utility>
+
+namespace zlink {
+
+void monitor::publish_on(std::unique_ptr<event_publisher> publisher, int mask) noexcept {
+    // The old publisher goes after the lock: it closes a socket.
+    std::lock_guard guard(mutex_);
+    if (publisher_) {
+        flush_locked();
+        if (mask_ & static_cast<int>(event_kind::monitor_stopped))
+            (void)send({event_kind::monitor_stopped, 0, {}});
+    }
+    waiting_.clear();
+    publisher_.swap(publisher);
+    mask_ = publisher_ ? mask : 0;
+}
+
+void monitor::emit(const connection_event &event) noexcept {
+    std::lock_guard guard(mutex_);
+    if (!publisher_ || !(mask_ & static_cast<int>(event.kind)))
+        return;
+    flush_locked();
+    if (waiting_.empty() && send(event))
+        return;
+    try {
+        if (waiting_.size() < most_waiting)
+            waiting_.push_back(event);
+    } catch (...) {
+        // The event is lost.
+    }
+}
+
+void monitor::flush() noexcept {
+    std::lock_guard guard(mutex_);
+    if (publisher_)
+        flush_locked();
+}
+
+void monitor::flush_locked() noexcept {
+    while (!waiting_.empty() && send(waiting_.front()))
+        waiting_.pop_front();
+}
+
+bool monitor::send(const connection_event &event) noexcept {
+    const auto kind = static_cast<std::uint16_t>(event.kind);
+    std::uint8_t record[sizeof kind + sizeof event.value];
+    std::memcpy(record, &kind, sizeof kind);
+    std::memcpy(record + sizeof kind, &event.value, sizeof event.value);
+    return publisher_->publish(record, as_bytes(event.endpoint));
+}
+
+}  // namespace zlink

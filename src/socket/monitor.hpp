@@ -1,33 +1,48 @@
-// Publishes connection events as messages on a PAIR socket (zmq_socket_monitor).
+// Publishes connection events as messages (zmq_socket_monitor).
 //
 // Wire:     frame 1: event:2, value:4 in host order; frame 2: the endpoint.
-// Threads:  emit() from any; one lock inside.
+// Waiting:  events wait for a reader, and for room in its queue, as far as `most_waiting` goes; what comes then is lost.
+// Threads:  any; one lock inside.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <mutex>
 
+#include "core/bytes.hpp"
 #include "core/events.hpp"
 
 namespace zlink {
 
-class socket;
+/// Where a monitor's messages go. Used by one thread at a time.
+class event_publisher {
+public:
+    virtual ~event_publisher() = default;
+    /// Sends a message of two frames; false when there is no reader or no room now.
+    virtual bool publish(byte_span event, byte_span endpoint) noexcept = 0;
+};
 
 class monitor final : public event_sink {
-  public:
-    monitor() noexcept;
-    ~monitor() override;
+public:
+    static constexpr std::size_t most_waiting = 1000;
 
-    /// Starts publishing the events in `mask` on `publisher`, in place of what was there. Null stops.
-    void publish_on(std::unique_ptr<socket> publisher, int mask) noexcept;
+    monitor() noexcept = default;
+
+    /// Starts publishing the events in `mask` on `publisher`, in place of what was there, which is told that it stops.
+    /// Null stops.
+    void publish_on(std::unique_ptr<event_publisher> publisher, int mask) noexcept;
     void emit(const connection_event &event) noexcept override;
+    /// Sends what waits for a reader.
+    void flush() noexcept;
 
-  private:
-    void send(const connection_event &event) noexcept; // under the lock
+private:
+    bool send(const connection_event &event) noexcept;
+    void flush_locked() noexcept;
 
-    std::mutex mutex_;
-    std::unique_ptr<socket> publisher_;
+    std::mutex mutex_;  // guards the rest
+    std::unique_ptr<event_publisher> publisher_;
+    std::deque<connection_event> waiting_;
     int mask_ = 0;
 };
 
-} // namespace zlink
+}  // namespace zlink

@@ -18,8 +18,7 @@ constexpr std::size_t least_referenced = 4096;
 constexpr std::size_t most_pinned_per_octet = 8;
 
 /// Gives back the memory of a body that was copied out, when nothing else lives there.
-void release_lone(const frame_view &frame) noexcept
-{
+void release_lone(const frame_view &frame) noexcept {
     if (frame.lone_owner) {
         if (block *owner = std::exchange(*frame.lone_owner, nullptr))
             owner->release();
@@ -27,8 +26,7 @@ void release_lone(const frame_view &frame) noexcept
 }
 
 /// Makes `out`, which is not initialised, hold the body of a frame.
-error fill(message &out, const frame_view &frame) noexcept
-{
+error fill(message &out, const frame_view &frame) noexcept {
     if (frame.size <= message::max_inline) {
         (void)out.init_copy(frame.body());
         release_lone(frame);
@@ -52,8 +50,7 @@ error fill(message &out, const frame_view &frame) noexcept
     return e;
 }
 
-error store_int(int number, void *value, std::size_t *size) noexcept
-{
+error store_int(int number, void *value, std::size_t *size) noexcept {
     if (*size < sizeof number)
         return error::invalid;
     std::memcpy(value, &number, sizeof number);
@@ -61,8 +58,7 @@ error store_int(int number, void *value, std::size_t *size) noexcept
     return error::none;
 }
 
-error store_text(const std::string &text, void *value, std::size_t *size) noexcept
-{
+error store_text(const std::string &text, void *value, std::size_t *size) noexcept {
     if (*size < text.size() + 1)
         return error::invalid;
     std::memcpy(value, text.c_str(), text.size() + 1);
@@ -72,18 +68,31 @@ error store_text(const std::string &text, void *value, std::size_t *size) noexce
 
 bool is_inproc(const std::string &endpoint) noexcept { return endpoint.starts_with("inproc://"); }
 
+/// Monitor events on a socket of the library's own.
+class socket_publisher final : public event_publisher {
+public:
+    explicit socket_publisher(std::unique_ptr<socket> output) noexcept : output_(std::move(output)) {}
+    ~socket_publisher() override { output_->close(); }
+
+    bool publish(byte_span event, byte_span endpoint) noexcept override {
+        return !failed(output_->send(event, ZMQ_DONTWAIT | ZMQ_SNDMORE)) &&
+               !failed(output_->send(endpoint, ZMQ_DONTWAIT));
+    }
+
+private:
+    const std::unique_ptr<socket> output_;
+};
+
 }  // namespace
 
 socket::socket(const settings &defaults, const socket_environment &environment)
     : options_(defaults), environment_(environment), mailbox_(std::make_shared<mailbox>()),
-      monitor_(std::make_shared<monitor>()), subscriptions_(std::make_shared<subscription_set>())
-{
-}
+      monitor_(std::make_shared<monitor>()), subscriptions_(std::make_shared<subscription_set>()) {}
 
-std::unique_ptr<socket> socket::make(const settings &defaults, const socket_environment &environment)
-{
+std::unique_ptr<socket> socket::make(const settings &defaults, const socket_environment &environment) {
     std::unique_ptr<socket> made(new socket(defaults, environment));
-    const pattern_environment inner{made->options_, *made, environment.pool, environment.random, made->subscriptions_};
+    const pattern_environment inner{made->options_, *made, environment.pool, environment.random,
+                                    made->subscriptions_};
     made->pattern_ = make_pattern(inner);
     if (made->pattern_)
         return made;
@@ -95,29 +104,30 @@ socket::~socket() { close(); }
 
 // ---- Messages ----------------------------------------------------------------------------------------------
 
-error socket::send(byte_span body, int flags) noexcept
-{
+error socket::send(byte_span body, int flags) noexcept {
     outgoing frame;
     frame.body = body;
+    frame.more = flags & ZMQ_SNDMORE;
     return send_frame(frame, flags);
 }
 
-error socket::send_constant(byte_span body, int flags) noexcept
-{
+error socket::send_constant(byte_span body, int flags) noexcept {
     outgoing frame;
     frame.body = body;
+    frame.more = flags & ZMQ_SNDMORE;
     frame.is_constant = true;
     return send_frame(frame, flags);
 }
 
-error socket::send(message &what, int flags) noexcept
-{
+error socket::send(message &what, int flags) noexcept {
     if (!what.is_valid())
         return error::fault;
     outgoing frame;
     frame.body = what.body();
+    frame.more = flags & ZMQ_SNDMORE;
     frame.owner = what.owner();
     frame.is_constant = what.is_constant();
+    frame.is_lent = what.is_lent();
     if (const error e = send_frame(frame, flags); failed(e))
         return e;
     (void)what.close();
@@ -125,8 +135,7 @@ error socket::send(message &what, int flags) noexcept
     return error::none;
 }
 
-error socket::receive(void *buffer, std::size_t capacity, std::size_t &size, int flags) noexcept
-{
+error socket::receive(void *buffer, std::size_t capacity, std::size_t &size, int flags) noexcept {
     frame_view frame;
     if (const error e = next_frame(frame, flags); failed(e))
         return e;
@@ -137,8 +146,7 @@ error socket::receive(void *buffer, std::size_t capacity, std::size_t &size, int
     return error::none;
 }
 
-error socket::receive(message &out, int flags) noexcept
-{
+error socket::receive(message &out, int flags) noexcept {
     if (!out.is_valid())
         return error::fault;
     frame_view frame;
@@ -152,29 +160,24 @@ error socket::receive(message &out, int flags) noexcept
     return out.move_from(received);
 }
 
-inline error socket::enter() noexcept
-{
+inline error socket::enter() noexcept {
     if (__builtin_expect(mailbox_->has_commands() || is_stopped_, 0))
         return process_commands();
     return error::none;
 }
 
-error socket::send_frame(const outgoing &frame, int flags) noexcept
-{
+error socket::send_frame(const outgoing &frame, int flags) noexcept {
     if (const error e = enter(); failed(e))
         return e;
-    outgoing whole = frame;
-    whole.more = flags & ZMQ_SNDMORE;
     try {
-        const error e = pattern_->send(whole);
-        return __builtin_expect(e != error::again, 1) ? e : retry_send(whole, flags);
+        const error e = pattern_->send(frame);
+        return __builtin_expect(e != error::again, 1) ? e : retry_send(frame, flags);
     } catch (...) {
         return error::no_memory;
     }
 }
 
-error socket::retry_send(const outgoing &frame, int flags)
-{
+error socket::retry_send(const outgoing &frame, int flags) {
     const bool may_wait = !(flags & ZMQ_DONTWAIT) && options_.send_timeout_ms != 0;
     if (!may_wait)
         return is_exported_ && pattern_->arm(false, true) ? pattern_->send(frame) : error::again;
@@ -190,8 +193,7 @@ error socket::retry_send(const outgoing &frame, int flags)
     }
 }
 
-error socket::next_frame(frame_view &out, int flags) noexcept
-{
+error socket::next_frame(frame_view &out, int flags) noexcept {
     if (const error e = enter(); failed(e))
         return e;
     try {
@@ -206,8 +208,7 @@ error socket::next_frame(frame_view &out, int flags) noexcept
     }
 }
 
-error socket::retry_receive(frame_view &out, int flags)
-{
+error socket::retry_receive(frame_view &out, int flags) {
     const bool may_wait = !(flags & ZMQ_DONTWAIT) && options_.receive_timeout_ms != 0;
     if (!may_wait)
         return is_exported_ && pattern_->arm(true, false) ? pattern_->receive(out) : error::again;
@@ -224,16 +225,14 @@ error socket::retry_receive(frame_view &out, int flags)
 
 // ---- Waiting -----------------------------------------------------------------------------------------------
 
-time_point socket::deadline_after(int timeout_ms) const noexcept
-{
+time_point socket::deadline_after(int timeout_ms) const noexcept {
     if (timeout_ms < 0)
         return time_point::max();
     return environment_.clock.now() + std::chrono::milliseconds(timeout_ms);
 }
 
 /// Sleeps until there may be something new: none. `again` once the deadline has passed.
-error socket::wait_for(short wanted, time_point deadline) noexcept
-{
+error socket::wait_for(short wanted, time_point deadline) noexcept {
     if (arm(wanted))
         return enter();
     const wakeup *level = nullptr;
@@ -253,8 +252,7 @@ error socket::wait_for(short wanted, time_point deadline) noexcept
     return enter();
 }
 
-error socket::events(short wanted, short &ready) noexcept
-{
+error socket::events(short wanted, short &ready) noexcept {
     ready = 0;
     if (const error e = enter(); failed(e))
         return e;
@@ -269,8 +267,7 @@ error socket::events(short wanted, short &ready) noexcept
     return error::none;
 }
 
-bool socket::arm(short wanted) noexcept
-{
+bool socket::arm(short wanted) noexcept {
     if (failed(enter()))
         return true;
     try {
@@ -280,8 +277,7 @@ bool socket::arm(short wanted) noexcept
     }
 }
 
-error socket::wait_level(const wakeup *&out) noexcept
-{
+error socket::wait_level(const wakeup *&out) noexcept {
     out = mailbox_->level();
     if (out)
         return error::none;
@@ -292,8 +288,7 @@ error socket::wait_level(const wakeup *&out) noexcept
 
 // ---- Commands and pipes ------------------------------------------------------------------------------------
 
-error socket::process_commands() noexcept
-{
+error socket::process_commands() noexcept {
     pipes_.resize(live_pipes_);  // no call of the application's still looks at a frame
     taken_.clear();
     mailbox_->take(taken_);
@@ -310,8 +305,7 @@ error socket::process_commands() noexcept
     return is_stopped_ ? error::terminated : error::none;
 }
 
-void socket::perform(const mailbox::command &what)
-{
+void socket::perform(const mailbox::command &what) {
     using enum mailbox::command_kind;
     if (what.kind == attach) {
         this->attach(what.pipe, what.is_local, what.is_inproc);
@@ -336,8 +330,7 @@ void socket::perform(const mailbox::command &what)
     }
 }
 
-void socket::attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc)
-{
+void socket::attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
     if (is_closed_) {
         pipe->close();
         return;
@@ -363,24 +356,22 @@ void socket::attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc)
 }
 
 /// Takes a pipe out of use. The object stays until the next commands are taken in.
-void socket::drop(pipe_end &pipe) noexcept
-{
+void socket::drop(pipe_end &pipe) noexcept {
     pipe.slot.is_attached = false;
     const std::size_t at = pipe.slot.socket_index;
     std::swap(pipes_[at], pipes_[--live_pipes_]);
     pipes_[at]->slot.socket_index = static_cast<std::uint32_t>(at);
 }
 
-void socket::finished(pipe_end &pipe) noexcept
-{
+void socket::finished(pipe_end &pipe) noexcept {
     if (!pipe.slot.is_attached)
         return;
     drop(pipe);
     pipe.close(options_.linger_ms);
 }
 
-std::size_t socket::detach_endpoint(const std::string &endpoint) noexcept
-{
+std::size_t socket::detach_endpoint(const std::string &endpoint) noexcept {
+    (void)process_commands();  // pipes of the endpoint may be waiting to be attached
     std::size_t count = 0;
     for (std::size_t i = live_pipes_; i-- > 0;) {
         pipe_end &pipe = *pipes_[i];
@@ -395,8 +386,7 @@ std::size_t socket::detach_endpoint(const std::string &endpoint) noexcept
 
 // ---- Options -----------------------------------------------------------------------------------------------
 
-error socket::set_option(int number, const void *value, std::size_t size)
-{
+error socket::set_option(int number, const void *value, std::size_t size) {
     if (const error e = enter(); failed(e))
         return e;
     if (!value && size > 0)
@@ -412,16 +402,14 @@ error socket::set_option(int number, const void *value, std::size_t size)
 }
 
 /// The mark of an inproc pipe includes the peer's and stays as it is.
-void socket::apply_send_hwm() noexcept
-{
+void socket::apply_send_hwm() noexcept {
     for (std::size_t i = 0; i < live_pipes_; ++i) {
         if (!is_inproc(pipes_[i]->slot.endpoint))
             pipes_[i]->set_write_hwm(static_cast<std::uint64_t>(options_.send_hwm));
     }
 }
 
-error socket::get_option(int number, void *value, std::size_t *size)
-{
+error socket::get_option(int number, void *value, std::size_t *size) {
     if (const error e = enter(); failed(e))
         return e;
     if (!value || !size)
@@ -430,8 +418,7 @@ error socket::get_option(int number, void *value, std::size_t *size)
                                   : zlink::get_option(options_, number, value, size);
 }
 
-error socket::get_live_option(int number, void *value, std::size_t *size)
-{
+error socket::get_live_option(int number, void *value, std::size_t *size) {
     constexpr short both = ZMQ_POLLIN | ZMQ_POLLOUT;
     switch (number) {
     case ZMQ_RCVMORE:
@@ -470,8 +457,7 @@ error socket::get_live_option(int number, void *value, std::size_t *size)
     }
 }
 
-error socket::export_descriptor(int &descriptor)
-{
+error socket::export_descriptor(int &descriptor) {
     const wakeup *level = nullptr;
     if (const error e = wait_level(level); failed(e))
         return e;
@@ -481,15 +467,15 @@ error socket::export_descriptor(int &descriptor)
     is_exported_ = true;
     mailbox_->keep_signalling();
     // What is there already gets no call from a pipe: an empty command raises the level.
-    if (arm(ZMQ_POLLIN) | arm(ZMQ_POLLOUT))
+    (void)arm(ZMQ_POLLOUT);
+    if (arm(ZMQ_POLLIN))
         (void)mailbox_->post({mailbox::command_kind::readable, nullptr});
     return error::none;
 }
 
 // ---- Endpoints ---------------------------------------------------------------------------------------------
 
-error socket::bind(const char *endpoint)
-{
+error socket::bind(const char *endpoint) {
     if (const error e = enter(); failed(e))
         return e;
     if (!endpoint)
@@ -501,8 +487,7 @@ error socket::bind(const char *endpoint)
     return e;
 }
 
-error socket::connect(const char *endpoint)
-{
+error socket::connect(const char *endpoint) {
     if (const error e = enter(); failed(e))
         return e;
     if (!endpoint)
@@ -516,22 +501,19 @@ error socket::connect(const char *endpoint)
     return e;
 }
 
-error socket::unbind(const char *endpoint)
-{
+error socket::unbind(const char *endpoint) {
     if (const error e = enter(); failed(e))
         return e;
     return endpoint ? environment_.endpoints.unbind(*this, endpoint) : error::invalid;
 }
 
-error socket::disconnect(const char *endpoint)
-{
+error socket::disconnect(const char *endpoint) {
     if (const error e = enter(); failed(e))
         return e;
     return endpoint ? environment_.endpoints.disconnect(*this, endpoint) : error::invalid;
 }
 
-error socket::start_monitor(const char *endpoint, int events)
-{
+error socket::start_monitor(const char *endpoint, int events) {
     if (const error e = enter(); failed(e))
         return e;
     monitor_->publish_on(nullptr, 0);
@@ -545,7 +527,13 @@ error socket::start_monitor(const char *endpoint, int events)
     std::unique_ptr<socket> publisher;
     if (const error e = environment_.endpoints.make_monitor_socket(name, publisher); failed(e))
         return e;
-    monitor_->publish_on(std::move(publisher), events);
+    const auto inbox = publisher->inbox();
+    monitor_->publish_on(std::make_unique<socket_publisher>(std::move(publisher)), events);
+    // Nobody but the monitor looks after the publisher: a reader that comes late finds what happened before.
+    inbox->call_on_attach([events = std::weak_ptr<monitor>(monitor_)] {
+        if (const auto alive = events.lock())
+            alive->flush();
+    });
     return error::none;
 }
 
@@ -553,14 +541,12 @@ std::string socket::take_connect_routing_id() { return std::exchange(options_.co
 
 // ---- Life --------------------------------------------------------------------------------------------------
 
-void socket::stop() noexcept
-{
+void socket::stop() noexcept {
     stop_requested_.store(true, std::memory_order_relaxed);
     (void)mailbox_->post({mailbox::command_kind::stop, nullptr});
 }
 
-void socket::close() noexcept
-{
+void socket::close() noexcept {
     if (is_closed_)
         return;
     (void)process_commands();

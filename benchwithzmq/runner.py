@@ -1,0 +1,130 @@
+"""Runs the compiled benchmark on one library or the other and reads its result lines.
+
+Both libraries are called libzmq.so.5; LD_LIBRARY_PATH selects one. Every run says which file it has mapped, and a run
+on the wrong file is an error, not a result.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+PATTERNS = ["PAIR", "PUBSUB", "DEALER_DEALER", "DEALER_ROUTER", "ROUTER_ROUTER", "ROUTER_ROUTER_POLL", "PUSH_PULL"]
+TRANSPORTS = ["tcp", "ipc", "inproc"]
+ALL_TRANSPORTS = TRANSPORTS + ["ws", "wss", "tls"]
+SIZES = [64, 256, 1024, 8192, 65536, 131072, 262144]
+MEASURES = ["throughput", "latency"]
+SONAME = "libzmq.so.5"
+LONGEST_RUN_S = 600
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Failure(Exception):
+    """A run that ended without a result."""
+
+
+def list_from(variable, otherwise):
+    """The comma- or space-separated list in an environment variable."""
+    text = os.environ.get(variable, "").replace(",", " ").split()
+    return [type(otherwise[0])(word) for word in text] if text else otherwise
+
+
+def default_build_dir():
+    return os.path.join(os.path.dirname(HERE), "build", "release")
+
+
+def distribution_library_dir():
+    """The directory of the distribution's libzmq: BENCH_LIBZMQ_LIB_DIR, or what the linker's cache knows."""
+    chosen = os.environ.get("BENCH_LIBZMQ_LIB_DIR")
+    if chosen:
+        return os.path.abspath(chosen)
+    for tool in ("ldconfig", "/sbin/ldconfig"):
+        try:
+            cache = subprocess.run([tool, "-p"], capture_output=True, text=True, check=True).stdout
+        except (OSError, subprocess.CalledProcessError):
+            continue
+        found = re.search(r"^\s*" + re.escape(SONAME) + r" .*=> (\S+)$", cache, re.MULTILINE)
+        if found:
+            return os.path.dirname(os.path.abspath(found.group(1)))
+    raise Failure("no " + SONAME + " of the distribution found; install libzmq5 or set BENCH_LIBZMQ_LIB_DIR")
+
+
+class Library:
+    """A name for the result lines and the directory that holds the library."""
+
+    def __init__(self, name, directory):
+        self.name = name
+        self.directory = os.path.abspath(directory)
+        self.file = os.path.join(self.directory, SONAME)
+        if not os.path.exists(self.file):
+            raise Failure("%s: no such library" % self.file)
+
+
+def libraries(build_dir):
+    """libzmq and zlink, which must not be the same file."""
+    libzmq = Library("libzmq", distribution_library_dir())
+    zlink = Library("zlink", os.path.join(build_dir, "lib"))
+    if os.path.realpath(libzmq.file) == os.path.realpath(zlink.file):
+        print("warning: both libraries are " + os.path.realpath(zlink.file), file=sys.stderr)
+    return libzmq, zlink
+
+
+def pinned():
+    """The taskset prefix: all threads of a run on the first processor that is allowed."""
+    return ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
+
+
+def certificates(build_dir):
+    """BENCH_TLS_* for tls and wss: a certificate for localhost, made once in the build directory."""
+    directory = os.path.join(build_dir, "bench", "tls")
+    cert, key = os.path.join(directory, "cert.pem"), os.path.join(directory, "key.pem")
+    if not os.path.exists(cert):
+        os.makedirs(directory, exist_ok=True)
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+             "-days", "30", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+             "-keyout", key, "-out", cert],
+            check=True, capture_output=True)
+    return {"BENCH_TLS_CERT": cert, "BENCH_TLS_KEY": key, "BENCH_TLS_CA": cert}
+
+
+def run_cell(build_dir, library, pattern, transport, size, measure="both", prefix=(), extra=(), **variables):
+    """One run of one cell: {measure: value}, and the result lines as printed."""
+    env = dict(os.environ, LD_LIBRARY_PATH=library.directory)
+    if transport in ("tls", "wss"):
+        env.update(certificates(build_dir))
+    for name, value in variables.items():
+        if value is not None:
+            env[name] = str(value)
+    command = list(prefix) + [os.path.join(build_dir, "bench", "bench_zmq"), library.name, pattern, transport,
+                              str(size), measure] + list(extra)
+    try:
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=LONGEST_RUN_S)
+    except subprocess.TimeoutExpired:
+        raise Failure("%s %s %s %s: no end after %d s" % (library.name, pattern, transport, size, LONGEST_RUN_S))
+    except OSError as error:
+        raise Failure(str(error))
+    if os.environ.get("BENCH_DEBUG"):
+        sys.stderr.write(done.stderr)
+    if done.returncode != 0:
+        raise Failure("%s %s %s %s: exit %d %s" % (library.name, pattern, transport, size, done.returncode,
+                                                  done.stderr.strip()))
+    values, lines = {}, []
+    for line in done.stdout.splitlines():
+        words = line.split(",")
+        if words[0] == "LIBRARY" and os.path.realpath(words[2]) != os.path.realpath(library.file):
+            raise Failure("%s: loaded %s instead of %s" % (library.name, words[2], library.file))
+        if words[0] == "RESULT":
+            values[words[5]] = float(words[6])
+            lines.append(line)
+    return values, lines
+
+
+def ratio(measure, libzmq, zlink):
+    """How many times better zlink is: the quotient of rates, or the inverse one of times."""
+    return zlink / libzmq if measure == "throughput" else libzmq / zlink
+
+
+def shown(measure, value):
+    """A value in the unit people read: M msg/s or microseconds."""
+    return "%10.4f M/s" % (value / 1e6) if measure == "throughput" else "%10.3f us " % value

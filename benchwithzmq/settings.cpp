@@ -1,0 +1,78 @@
+// Reads the command line and the BENCH_* variables into one struct.
+#include "bench.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace bench {
+
+namespace {
+
+constexpr std::size_t smallest_size = 16;  // the first and the last word of the check
+constexpr std::size_t small_message = 1024;
+constexpr std::uint64_t messages_when_small = 200'000;
+constexpr std::uint64_t messages_when_large = 20'000;
+
+long long number_from(const char *variable, long long otherwise) {
+    const char *text = std::getenv(variable);
+    if (!text || !*text)
+        return otherwise;
+    char *end = nullptr;
+    const long long value = std::strtoll(text, &end, 10);
+    if (*end != '\0' || value < 0) {
+        std::fprintf(stderr, "%s: not a number: %s\n", variable, text);
+        std::exit(2);
+    }
+    return value;
+}
+
+[[noreturn]] void usage() {
+    std::fputs(
+        "usage: bench_zmq LIB PATTERN TRANSPORT SIZE [throughput|latency|both] [--one-thread]\n"
+        "  LIB           a word for the result line; LD_LIBRARY_PATH selects the library itself\n"
+        "  PATTERN       PAIR PUBSUB DEALER_DEALER DEALER_ROUTER ROUTER_ROUTER ROUTER_ROUTER_POLL PUSH_PULL\n"
+        "  TRANSPORT     tcp ipc inproc ws wss tls\n"
+        "  --one-thread  both ends of a round trip in one thread\n"
+        "variables: BENCH_MSG_COUNT BENCH_WARMUP_COUNT BENCH_LAT_COUNT BENCH_IO_THREADS BENCH_HWM "
+        "BENCH_DEBUG\n"
+        "           BENCH_TLS_CERT BENCH_TLS_KEY BENCH_TLS_CA (paths, for tls and wss)\n",
+        stderr);
+    std::exit(2);
+}
+
+}  // namespace
+
+settings parse_settings(int argc, char **argv) {
+    if (argc < 5)
+        usage();
+    settings wanted;
+    wanted.library = argv[1];
+    wanted.pattern = argv[2];
+    wanted.transport = argv[3];
+    wanted.size = std::strtoull(argv[4], nullptr, 10);
+    if (wanted.size < smallest_size)
+        usage();
+    for (int i = 5; i < argc; ++i) {
+        const std::string word = argv[i];
+        if (word == "--one-thread")
+            wanted.latency_in_one_thread = true;
+        else if (word == "throughput")
+            wanted.latency = false;
+        else if (word == "latency")
+            wanted.throughput = false;
+        else if (word != "both")
+            usage();
+    }
+    wanted.messages = number_from("BENCH_MSG_COUNT",
+                                  wanted.size <= small_message ? messages_when_small : messages_when_large);
+    wanted.warmup = number_from("BENCH_WARMUP_COUNT", wanted.warmup);
+    wanted.round_trips = number_from("BENCH_LAT_COUNT", wanted.round_trips);
+    wanted.io_threads = static_cast<int>(number_from("BENCH_IO_THREADS", wanted.io_threads));
+    wanted.high_water_mark = static_cast<int>(number_from("BENCH_HWM", wanted.high_water_mark));
+    wanted.debug = number_from("BENCH_DEBUG", 0) != 0;
+    if (wanted.messages < 2 || wanted.round_trips < 1)
+        usage();
+    return wanted;
+}
+
+}  // namespace bench

@@ -1,0 +1,102 @@
+// Throughput: one thread sends as fast as it can, another receives and holds the watch.
+//
+// Flow:     warm-up, then the receiver says go, then the measured messages, then one end mark. A lost, doubled or
+//           reordered message shows as a wrong sequence number; the end mark catches a loss at the tail.
+#include "bench.hpp"
+
+#include <zmq.h>
+
+#include <chrono>
+#include <semaphore>
+#include <thread>
+
+namespace bench {
+
+namespace {
+
+using steady = std::chrono::steady_clock;
+
+class sending_end {
+public:
+    sending_end(const pattern &kind, void *socket, std::size_t size)
+        : addresses_(kind.sender_addresses), socket_(socket), message_(size) {}
+
+    void send(std::uint64_t sequence) {
+        if (addresses_)
+            require(zmq_send(socket_, receiver_id, receiver_id_size, ZMQ_SNDMORE) >= 0,
+                    "send of a routing id");
+        require(zmq_send(socket_, message_.make(sequence), message_.size(), 0) >= 0, "send");
+    }
+
+private:
+    const bool addresses_;
+    void *const socket_;
+    outgoing message_;
+};
+
+class receiving_end {
+public:
+    receiving_end(const pattern &kind, void *socket, std::size_t size)
+        : sees_id_(kind.receiver_sees_id), polls_(kind.polls), socket_(socket), message_(size) {}
+
+    void receive(std::uint64_t sequence) {
+        if (polls_) {
+            zmq_pollitem_t item{socket_, 0, ZMQ_POLLIN, 0};
+            require(zmq_poll(&item, 1, -1) == 1, "zmq_poll");
+        }
+        if (sees_id_) {
+            char id[sizeof sender_id];
+            require(zmq_recv(socket_, id, sizeof id, 0) == static_cast<int>(sender_id_size) &&
+                        std::memcmp(id, sender_id, sender_id_size) == 0,
+                    "receive of a routing id");
+        }
+        require(zmq_recv(socket_, message_.data(), message_.size(), 0) == static_cast<int>(message_.size()),
+                "receive of a message of the right size");
+        require(message_.is_message(sequence), "order and content of a message");
+    }
+
+private:
+    const bool sees_id_;
+    const bool polls_;
+    void *const socket_;
+    incoming message_;
+};
+
+}  // namespace
+
+double measure_throughput(const settings &wanted) {
+    const pattern &kind = find_pattern(wanted.pattern);
+    context zmq(wanted);
+    link pair = zmq.open_link(kind);
+    std::binary_semaphore warm{0};
+    double seconds = 0;
+
+    std::thread receiver([&] {
+        receiving_end from(kind, pair.receiver, wanted.size);
+        for (std::uint64_t i = 0; i < wanted.warmup; ++i)
+            from.receive(i);
+        warm.release();
+        from.receive(0);
+        const auto first = steady::now();
+        for (std::uint64_t i = 1; i < wanted.messages; ++i)
+            from.receive(i);
+        const auto last = steady::now();
+        from.receive(end_mark);
+        seconds = std::chrono::duration<double>(last - first).count();
+    });
+    std::thread sender([&] {
+        sending_end to(kind, pair.sender, wanted.size);
+        for (std::uint64_t i = 0; i < wanted.warmup; ++i)
+            to.send(i);
+        warm.acquire();
+        for (std::uint64_t i = 0; i < wanted.messages; ++i)
+            to.send(i);
+        to.send(end_mark);
+    });
+    sender.join();
+    receiver.join();
+    zmq.close(pair);
+    return static_cast<double>(wanted.messages - 1) / seconds;
+}
+
+}  // namespace bench

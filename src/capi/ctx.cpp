@@ -1,0 +1,79 @@
+// zmq_ctx_*, and their deprecated names.
+#include "capi/boundary.hpp"
+#include "capi/handles.hpp"
+#include "zmq.h"
+
+using namespace zlink;
+using namespace zlink::capi;
+
+namespace {
+
+error set_int(context &ctx, int option, int value) { return ctx.set_option(option, &value, sizeof value); }
+
+}  // namespace
+
+void *zmq_ctx_new(void) {
+    return guarded([]() -> void * {
+        std::shared_ptr<context> made = context::make();
+        if (!made)
+            return fail<void *>(error::no_memory);
+        context *object = made.get();
+        void *handle = handles.add(handle_kind::context, object, std::move(made));
+        return handle ? handle : fail<void *>(error::too_many_files);
+    });
+}
+
+int zmq_ctx_term(void *ctx) {
+    if (handles.forget(ctx, handle_kind::inherited_context))
+        return 0;
+    const std::shared_ptr<context> found = context_of(ctx);
+    if (!found)
+        return fail(error::fault);
+    if (const error e = found->terminate(); failed(e))
+        return fail(e);
+    (void)handles.take(ctx, handle_kind::context);
+    return 0;
+}
+
+int zmq_ctx_shutdown(void *ctx) {
+    const std::shared_ptr<context> found = context_of(ctx);
+    if (!found)
+        return fail(error::fault);
+    found->shutdown();
+    return 0;
+}
+
+int zmq_ctx_set(void *ctx, int option, int optval) {
+    return guarded([&] {
+        const std::shared_ptr<context> found = context_of(ctx);
+        return answer(found ? set_int(*found, option, optval) : error::fault);
+    });
+}
+
+int zmq_ctx_get(void *ctx, int option) {
+    return guarded([&] {
+        const std::shared_ptr<context> found = context_of(ctx);
+        if (!found)
+            return fail(error::fault);
+        int value = 0;
+        std::size_t size = sizeof value;
+        const error e = found->get_option(option, &value, &size);
+        return failed(e) ? fail(e) : value;
+    });
+}
+
+void *zmq_init(int io_threads) {
+    if (io_threads < 0)
+        return fail<void *>(error::invalid);
+    void *ctx = zmq_ctx_new();
+    if (ctx && zmq_ctx_set(ctx, ZMQ_IO_THREADS, io_threads) != 0) {
+        const error e = from_errno(errno);
+        (void)zmq_ctx_term(ctx);
+        return fail<void *>(e);
+    }
+    return ctx;
+}
+
+int zmq_term(void *ctx) { return zmq_ctx_term(ctx); }
+
+int zmq_ctx_destroy(void *ctx) { return zmq_ctx_term(ctx); }

@@ -1,0 +1,60 @@
+"""Runs the distribution's own pyzmq tests, unmodified, on the library in a directory.
+
+  pyzmq_suite.py LIBRARY_DIR [--at-least N] [-- pytest arguments]
+
+Left out: authentication and encryption (test_auth, test_security but test_null, *Authentication*) and the tests that
+compile an extension (test_cython). Exit status 0 if at least N passed and none failed.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DISTRIBUTION_PYTHON = "/usr/bin/python3"
+ENOUGH = 288
+LONGEST_S = 900
+STUCK_TEST_S = 120
+COUNTED = re.compile(r"(\d+) (passed|failed|errors?|skipped|deselected|xfailed|xpassed)")
+
+
+def run(library_dir, extra):
+    """The suite's exit status and its output, shown while it runs."""
+    env = dict(os.environ, LD_LIBRARY_PATH=library_dir, ZLINK_LIBRARY_DIR=library_dir,
+               PYTHONPATH=HERE + os.pathsep + os.environ.get("PYTHONPATH", ""), PYTHONDONTWRITEBYTECODE="1")
+    command = [DISTRIBUTION_PYTHON, "-m", "pytest", "--pyargs", "zmq.tests", "-q", "-rfE", "-p", "no:cacheprovider",
+               "-p", "mapped_library_plugin", "-W", "ignore", "-o", "faulthandler_timeout=%d" % STUCK_TEST_S,
+               "-s"] + extra
+    child = subprocess.Popen(["timeout", "-k", "5", str(LONGEST_S)] + command, env=env, text=True, errors="replace",
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    output = []
+    for line in child.stdout:
+        sys.stdout.write(line)
+        output.append(line)
+    return child.wait(), output
+
+
+def main(argv):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("library_dir")
+    parser.add_argument("--at-least", type=int, default=ENOUGH)
+    parser.add_argument("extra", nargs="*", help="more arguments for pytest, after --")
+    args = parser.parse_args(argv)
+    status, output = run(os.path.abspath(args.library_dir), args.extra)
+    counts = {}
+    for line in reversed(output):
+        if " in " in line and COUNTED.search(line):
+            counts = {word.rstrip("s") if word.startswith("error") else word: int(number)
+                      for number, word in COUNTED.findall(line)}
+            break
+    passed, failed = counts.get("passed", 0), counts.get("failed", 0) + counts.get("error", 0)
+    good = status == 0 and passed >= args.at_least and failed == 0
+    print("pyzmq suite: %d passed (at least %d wanted), %d failed, %d skipped, exit %d: %s" % (
+        passed, args.at_least, failed, counts.get("skipped", 0), status, "pass" if good else "FAIL"))
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

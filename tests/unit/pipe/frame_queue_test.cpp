@@ -1,0 +1,688 @@
+// The frame queue against a plain model: random calls on both ends, every octet, count and reference compared.
+#include "pipe/frame_queue.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <new>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace {
+
+int failing_allocation = 0;  // the n-th nothrow allocation from now fails; 0: none
+
+}  // namespace
+
+// The queue's own nodes are allocated this way; nothing else in these tests is.
+void *operator new(std::size_t size, const std::nothrow_t &) noexcept {
+    if (failing_allocation > 0 && --failing_allocation == 0)
+        return nullptr;
+    try {
+        return ::operator new(size);
+    } catch (...) {
+        return nullptr;
+    }
+}
+
+namespace zlink {
+namespace {
+
+/// Memory that says when it goes.
+struct counted_block : block {
+    explicit counted_block(std::size_t size, int &live) : block(&destroy), memory(size), live_(live) {
+        ++live_;
+    }
+    byte_span body() const noexcept { return memory; }
+
+    std::vector<std::uint8_t> memory;
+
+private:
+    static void destroy(block *self) noexcept {
+        auto *mine = static_cast<counted_block *>(self);
+        --mine->live_;
+        delete mine;
+    }
+    int &live_;
+};
+
+const std::vector<std::uint8_t> &noise() {
+    static const std::vector<std::uint8_t> octets = [] {
+        std::vector<std::uint8_t> made((1 << 20) + 4096);
+        std::mt19937 random(7);
+        for (auto &octet : made)
+            octet = static_cast<std::uint8_t>(random());
+        return made;
+    }();
+    return octets;
+}
+
+constexpr std::size_t body_sizes[] = {0, 1, 63, 64, 254, 255, 256, 8191, 8192, 65536, 1 << 20};
+
+struct model_frame {
+    std::uint8_t flags;
+    byte_span body;  // part of noise()
+    const peer_info *info;
+    bool is_lone;
+
+    bool is_command() const { return flags & frame_flag::command; }
+    bool ends_message() const { return !(flags & (frame_flag::more | frame_flag::command)); }
+    std::size_t wire_size() const { return frame_header_size(body.size()) + body.size(); }
+    void encode(std::uint8_t *out) const {
+        std::uint8_t *at = put_frame_header(out, body.size(), flags);
+        if (!body.empty())
+            std::memcpy(at, body.data(), body.size());
+    }
+};
+
+std::vector<std::uint8_t> encoded(const std::vector<model_frame> &frames) {
+    std::vector<std::uint8_t> wire;
+    for (const auto &frame : frames) {
+        wire.resize(wire.size() + frame.wire_size());
+        frame.encode(wire.data() + wire.size() - frame.wire_size());
+    }
+    return wire;
+}
+
+/// A queue, what should be in it, and random steps on both.
+class checked_queue {
+public:
+    checked_queue(unsigned seed, bool fails_allocations)
+        : random_(seed), fails_allocations_(fails_allocations), queue_(std::make_unique<frame_queue>(pool_)) {
+        infos_[0] = nullptr;
+        for (int i = 1; i < 3; ++i)
+            infos_[i] = new peer_info;
+    }
+    ~checked_queue() {
+        queue_.reset();
+        if (source_)
+            source_->release();
+        EXPECT_EQ(live_external_, 0);
+        EXPECT_EQ(live_sources_, 0);
+        EXPECT_EQ(pool_.use_count(), 1);  // every chunk in use keeps its pool
+        for (int i = 1; i < 3; ++i) {
+            EXPECT_FALSE(infos_[i]->is_shared());
+            infos_[i]->release();
+        }
+    }
+
+    // ---- producer ----
+
+    void produce() {
+        failing_allocation = fails_allocations_ && chance(4) ? 1 + pick(3) : 0;
+        const unsigned what = pick(20);
+        if (what < 8)
+            write_copied();
+        else if (what < 11)
+            write_external();
+        else if (what < 14)
+            write_ranges(false);
+        else if (what < 18)
+            write_ranges(true);
+        else if (what == 18)
+            roll_back();
+        else
+            change_info();
+        failing_allocation = 0;
+        ASSERT_EQ(queue_->has_unpublished(), !pending_.empty());
+        if (!in_message_ && chance(2))
+            publish();
+    }
+    void finish_producing() {
+        if (in_message_)
+            roll_back();
+        publish();
+    }
+
+    // ---- consumer ----
+
+    void read_some() {
+        for (unsigned count = pick(6); count > 0 || is_reading_message_; count -= count > 0)
+            if (!read_one())
+                return;
+    }
+    void gather_some() {
+        std::array<iovec, 24> ranges;
+        const std::size_t limit = 1 + pick(ranges.size());
+        const std::size_t max_octets = chance(3) ? 1 + pick(100) : 1 + pick(200000);
+        const auto found = queue_->gather(ranges.data(), limit, max_octets);
+        ASSERT_LE(found.ranges, limit);
+        check_ranges(found, {ranges.data(), found.ranges});
+        std::size_t left = found.octets;
+        while (left > 0 && !chance(5)) {
+            const std::size_t part = chance(2) ? left : 1 + random_() % left;
+            take_wire(part);
+            told_messages_ += queue_->release(part);
+            left -= part;
+            ASSERT_LE(told_messages_, ended_messages_);
+        }
+        if (left == 0) {
+            ASSERT_EQ(told_messages_, ended_messages_);
+        }
+        if (chance(4))
+            drop_cut();
+    }
+    void drop_cut() {
+        drop_rest_of_unit();
+        told_messages_ += queue_->drop_cut_message();
+        ASSERT_EQ(told_messages_, ended_messages_);
+    }
+    /// Takes all there is; the queue must then hold nothing but the memory of the frames it may still grow.
+    void drain(bool by_reading) {
+        if (by_reading) {
+            while (read_one()) {
+            }
+        } else {
+            iovec range;
+            for (frame_queue::gathered found; (found = queue_->gather(&range, 1, 1)).octets > 0;) {
+                check_ranges(found, {&range, 1});
+                take_wire(found.octets);
+                told_messages_ += queue_->release(found.octets);
+            }
+        }
+        ASSERT_FALSE(queue_->has_input());
+        ASSERT_TRUE(published_.empty());
+        ASSERT_EQ(told_messages_, ended_messages_);
+        ASSERT_EQ(live_external_, pending_external_);
+        if (pending_.empty()) {
+            ASSERT_LE(live_sources_, 2);      // the one in hand and the one that the last segment lies in
+            ASSERT_LE(pool_.use_count(), 4);  // the same for chunks, this test and the queue
+        }
+    }
+    bool is_at_start_of_unit() const { return front_octet_ == 0 && !is_reading_message_; }
+
+private:
+    unsigned pick(std::size_t below) { return static_cast<unsigned>(random_() % below); }
+    bool chance(unsigned in) { return pick(in) == 0; }
+    model_frame random_frame() {
+        const std::size_t size =
+            chance(40) ? std::size(body_sizes) - 1 - pick(2) : pick(std::size(body_sizes) - 2);
+        const std::size_t from = pick(4096);
+        std::uint8_t flags = chance(3) ? frame_flag::more : 0;
+        if (chance(12))
+            flags = frame_flag::command;
+        return {flags, byte_span(noise()).subspan(from, body_sizes[size]), info_, false};
+    }
+    void note(const model_frame &frame) {
+        pending_.push_back(frame);
+        if (!frame.is_command())
+            in_message_ = !frame.ends_message();
+    }
+    /// Whether the call was carried out; the model takes it over only then.
+    bool was_done(error e) {
+        EXPECT_TRUE(!failed(e) || fails_allocations_);
+        EXPECT_TRUE(!failed(e) || e == error::no_memory);
+        return !failed(e);
+    }
+
+    void write_copied() {
+        const model_frame frame = random_frame();
+        if (was_done(queue_->write(frame.flags, frame.body)))
+            note(frame);
+    }
+    void write_external() {
+        model_frame frame = random_frame();
+        block *owner = nullptr;
+        byte_span body = frame.body;
+        if (!chance(4)) {  // else: constant memory
+            auto *made = new counted_block(frame.body.size(), live_external_);
+            std::copy(frame.body.begin(), frame.body.end(), made->memory.begin());
+            body = made->body();
+            owner = made;
+        }
+        frame.is_lone = owner && !body.empty();
+        if (was_done(queue_->write_external(frame.flags, block_ref::adopt(owner), body))) {
+            note(frame);
+            pending_external_ += frame.is_lone;
+        }
+    }
+    /// Frames in wire form: up to the end of the last message among them, and the rest by itself.
+    void write_ranges(bool shares) {
+        std::vector<model_frame> frames;
+        for (unsigned count = 1 + pick(5); count > 0; --count)
+            frames.push_back(random_frame());
+        auto last_end =
+            std::find_if(frames.rbegin(), frames.rend(), [](auto &f) { return f.ends_message(); }).base();
+        if (last_end != frames.begin() && chance(2))
+            frames.erase(last_end, frames.end());
+        last_end = std::min(last_end, frames.end());
+        if (!put_range({frames.begin(), last_end}, shares))
+            return;
+        put_range({last_end, frames.end()}, shares);
+    }
+    bool put_range(const std::vector<model_frame> &frames, bool shares) {
+        const std::vector<std::uint8_t> wire = encoded(frames);
+        const auto messages = static_cast<std::uint32_t>(
+            std::count_if(frames.begin(), frames.end(), [](auto &f) { return f.ends_message(); }));
+        error e;
+        if (shares) {
+            if (!source_ || source_->memory.size() - source_used_ < wire.size() || chance(10)) {
+                if (source_)
+                    source_->release();
+                source_ = new counted_block(std::max<std::size_t>(200000, wire.size()), live_sources_);
+                source_used_ = 0;
+            }
+            if (!wire.empty())
+                std::copy(wire.begin(), wire.end(), source_->memory.begin() + source_used_);
+            e = queue_->append(source_, source_->body().subspan(source_used_, wire.size()), messages,
+                               !in_message_, source_->memory.size());
+            source_used_ += wire.size() + (chance(3) ? 1 : 0);  // a gap, now and then
+            source_used_ = std::min(source_used_, source_->memory.size());
+        } else {
+            e = queue_->write_wire(wire, messages);
+        }
+        if (!was_done(e))
+            return false;
+        for (const auto &frame : frames)
+            note(frame);
+        return true;
+    }
+    void roll_back() {
+        queue_->roll_back();
+        pending_.clear();
+        in_message_ = false;
+        live_external_check();
+    }
+    void live_external_check() {
+        EXPECT_LE(live_external_, static_cast<int>(lone_published_) + 2);
+        pending_external_ = 0;
+    }
+    void change_info() {
+        info_ = infos_[pick(3)];
+        queue_->set_info(info_);
+    }
+    void publish() {
+        queue_->publish();
+        for (const auto &frame : pending_) {
+            published_.push_back(frame);
+            lone_published_ += frame.is_lone;
+        }
+        pending_.clear();
+        pending_external_ = 0;
+    }
+
+    bool read_one() {
+        frame_view seen;
+        EXPECT_EQ(queue_->has_input(), !published_.empty());
+        if (!queue_->read(seen)) {
+            EXPECT_TRUE(published_.empty());
+            return false;
+        }
+        if (published_.empty()) {
+            ADD_FAILURE() << "a frame that nobody published";
+            return false;
+        }
+        const model_frame want = published_.front();
+        EXPECT_EQ(seen.flags, want.flags);
+        EXPECT_EQ(seen.size, want.body.size());
+        EXPECT_TRUE(std::equal(want.body.begin(), want.body.end(), seen.data, seen.data + seen.size));
+        EXPECT_EQ(seen.info, want.info);
+        EXPECT_EQ(seen.lone_owner != nullptr, want.is_lone);
+        if (seen.owner) {
+            EXPECT_GE(seen.owner_size, seen.size);
+        }
+        if (seen.lone_owner && chance(2)) {
+            const int before = live_external_;
+            block_ref::adopt(std::exchange(*seen.lone_owner, nullptr));
+            EXPECT_EQ(live_external_, before - 1);
+        }
+        if (!want.is_command())
+            is_reading_message_ = !want.ends_message();
+        if (want.ends_message())
+            ++told_messages_;  // whoever reads counts for itself
+        pop_front();
+        return true;
+    }
+    void pop_front() {
+        ended_messages_ += published_.front().ends_message();
+        lone_published_ -= published_.front().is_lone;
+        front_more_ = published_.front().is_command() ? front_more_ : !published_.front().ends_message();
+        published_.pop_front();
+        front_octet_ = 0;
+    }
+    void check_ranges(const frame_queue::gathered &found, std::span<const iovec> ranges) {
+        std::size_t total = 0;
+        std::size_t frame = 0;
+        std::size_t at = front_octet_;
+        bool in_message = front_more_;
+        std::vector<std::uint8_t> wire;
+        for (const iovec &range : ranges) {
+            ASSERT_GT(range.iov_len, 0u);
+            total += range.iov_len;
+            const auto *octets = static_cast<const std::uint8_t *>(range.iov_base);
+            for (std::size_t left = range.iov_len; left > 0;) {
+                ASSERT_LT(frame, published_.size());
+                const model_frame &want = published_[frame];
+                wire.resize(want.wire_size());
+                want.encode(wire.data());
+                const std::size_t part = std::min(left, wire.size() - at);
+                ASSERT_TRUE(std::equal(octets, octets + part, wire.data() + at));
+                octets += part;
+                left -= part;
+                at += part;
+                if (at == wire.size()) {
+                    in_message = want.is_command() ? in_message : !want.ends_message();
+                    ++frame;
+                    at = 0;
+                }
+            }
+        }
+        ASSERT_EQ(total, found.octets);
+        if (total > 0) {
+            ASSERT_EQ(found.ends_message, at == 0 && !in_message);
+        } else {
+            ASSERT_TRUE(published_.empty());
+        }
+    }
+    void take_wire(std::size_t octets) {
+        while (octets > 0) {
+            const std::size_t left = published_.front().wire_size() - front_octet_;
+            if (octets < left) {
+                front_octet_ += octets;
+                return;
+            }
+            octets -= left;
+            pop_front();
+        }
+    }
+    void drop_rest_of_unit() {
+        while (front_octet_ > 0 || front_more_)
+            pop_front();
+    }
+
+    std::mt19937 random_;
+    const bool fails_allocations_;
+    std::shared_ptr<chunk_pool> pool_ = chunk_pool::make();
+    std::unique_ptr<frame_queue> queue_;
+    std::array<peer_info *, 3> infos_;
+    peer_info *info_ = nullptr;
+    int live_external_ = 0;
+    int live_sources_ = 0;
+    counted_block *source_ = nullptr;
+    std::size_t source_used_ = 0;
+
+    std::vector<model_frame> pending_;
+    bool in_message_ = false;
+    int pending_external_ = 0;
+    std::size_t lone_published_ = 0;
+
+    std::deque<model_frame> published_;
+    std::size_t front_octet_ = 0;  // of published_.front() already released
+    bool front_more_ = false;      // the frame before published_.front() said that its message goes on
+    bool is_reading_message_ = false;
+    std::uint64_t ended_messages_ = 0;  // before published_.front()
+    std::uint64_t told_messages_ = 0;   // by release() and drop_cut_message()
+};
+
+enum class consumer { reads, gathers, both };
+
+void run_model(consumer how, bool fails_allocations) {
+    for (unsigned seed = 1; seed <= 30 && !testing::Test::HasFatalFailure(); ++seed) {
+        SCOPED_TRACE(seed);
+        std::mt19937 random(seed);
+        checked_queue both(seed, fails_allocations);
+        bool reads = how == consumer::reads;
+        for (int step = 0; step < 400 && !testing::Test::HasFailure(); ++step) {
+            if (random() % 5 < 3) {
+                both.produce();
+                continue;
+            }
+            if (how == consumer::both && random() % 4 == 0) {
+                if (!reads)
+                    both.drop_cut();
+                reads = !reads;
+            }
+            if (reads)
+                both.read_some();
+            else
+                both.gather_some();
+            if (random() % 50 == 0) {
+                if (!reads && random() % 2)
+                    both.drop_cut();
+                both.drain(reads);
+            }
+        }
+        if (random() % 2) {
+            both.finish_producing();
+            both.drain(reads);
+        }
+        if (testing::Test::HasFailure())
+            return;
+    }
+}
+
+TEST(frame_queue, gives_a_reader_the_frames_that_were_published) { run_model(consumer::reads, false); }
+TEST(frame_queue, gives_a_gatherer_the_octets_that_were_published) { run_model(consumer::gathers, false); }
+TEST(frame_queue, lets_a_consumer_change_between_reading_and_gathering) { run_model(consumer::both, false); }
+TEST(frame_queue, leaves_the_message_as_it_was_when_memory_is_short) { run_model(consumer::both, true); }
+
+class one_queue : public testing::Test {
+protected:
+    frame_queue queue{chunk_pool::make()};
+    int live = 0;
+    std::array<iovec, 16> ranges;
+
+    counted_block *make(std::size_t size) { return new counted_block(size, live); }
+};
+
+TEST_F(one_queue, hides_what_is_not_published) {
+    ASSERT_EQ(queue.write(0, as_bytes("one")), error::none);
+    EXPECT_TRUE(queue.has_unpublished());
+    EXPECT_FALSE(queue.has_input());
+    EXPECT_EQ(queue.gather(ranges.data(), 16, 1000).octets, 0u);
+    queue.publish();
+    EXPECT_FALSE(queue.has_unpublished());
+    EXPECT_TRUE(queue.has_input());
+}
+
+TEST_F(one_queue, frees_an_external_body_as_soon_as_it_is_released) {
+    for (int i = 0; i < 2; ++i) {
+        auto *body = make(10000);
+        ASSERT_EQ(queue.write_external(0, block_ref::adopt(body), body->body()), error::none);
+    }
+    queue.publish();
+    EXPECT_EQ(queue.gather(ranges.data(), 16, 100000).octets, 2 * (10000u + long_header_size));
+    EXPECT_EQ(queue.release(10000 + long_header_size - 1), 0u);
+    EXPECT_EQ(live, 2);
+    EXPECT_EQ(queue.release(1), 1u);
+    EXPECT_EQ(live, 1);
+    EXPECT_EQ(queue.release(10000 + long_header_size), 1u);
+    EXPECT_EQ(live, 0);
+}
+
+TEST_F(one_queue, gives_the_reader_the_only_reference_to_an_external_body) {
+    auto *body = make(300);
+    ASSERT_EQ(queue.write_external(0, block_ref::adopt(body), body->body()), error::none);
+    queue.publish();
+    frame_view frame;
+    ASSERT_TRUE(queue.read(frame));
+    ASSERT_NE(frame.lone_owner, nullptr);
+    block_ref::adopt(std::exchange(*frame.lone_owner, nullptr));
+    EXPECT_EQ(live, 0);
+    EXPECT_FALSE(queue.read(frame));
+}
+
+TEST_F(one_queue, drops_an_external_body_that_was_only_copied_at_the_next_look) {
+    auto *body = make(300);
+    ASSERT_EQ(queue.write_external(0, block_ref::adopt(body), body->body()), error::none);
+    queue.publish();
+    frame_view frame;
+    ASSERT_TRUE(queue.read(frame));
+    EXPECT_EQ(live, 1);
+    EXPECT_FALSE(queue.has_input());
+    EXPECT_EQ(live, 0);
+}
+
+TEST_F(one_queue, frees_an_empty_external_body_at_once) {
+    ASSERT_EQ(queue.write_external(0, block_ref::adopt(make(0)), {}), error::none);
+    EXPECT_EQ(live, 0);
+    queue.publish();
+    frame_view frame;
+    ASSERT_TRUE(queue.read(frame));
+    EXPECT_EQ(frame.size, 0u);
+    EXPECT_EQ(queue.gather(ranges.data(), 16, 1000).octets, 0u);
+    EXPECT_EQ(queue.release(0), 0u);
+}
+
+TEST_F(one_queue, merges_ranges_that_continue_each_other) {
+    auto *owner = make(300);  // 100 empty messages of three octets... in wire form: flags, size 1, body
+    for (int i = 0; i < 100; ++i)
+        owner->memory[3 * i + 1] = 1;
+    for (int i = 0; i < 100; ++i)
+        ASSERT_EQ(queue.append(owner, owner->body().subspan(3 * i, 3), 1, true), error::none);
+    EXPECT_EQ(owner->references.load(), 2u);
+    queue.publish();
+    const auto found = queue.gather(ranges.data(), 16, 1000);
+    EXPECT_EQ(found.ranges, 1u);
+    EXPECT_EQ(found.octets, 300u);
+    EXPECT_EQ(queue.release(300), 100u);
+    owner->release();
+}
+
+TEST_F(one_queue, says_what_a_reference_to_a_shared_owner_pins) {
+    auto *owner = make(64000);
+    owner->memory[1] = 100;
+    ASSERT_EQ(queue.append(owner, owner->body().first(102), 1, true, owner->memory.size()), error::none);
+    owner->release();
+    queue.publish();
+    frame_view frame;
+    ASSERT_TRUE(queue.read(frame));
+    EXPECT_EQ(frame.owner, owner);
+    EXPECT_EQ(frame.owner_size, 64000u);
+}
+
+TEST_F(one_queue, does_nothing_with_an_empty_range) {
+    auto *owner = make(10);
+    EXPECT_EQ(queue.write_wire({}, 0), error::none);
+    EXPECT_EQ(queue.append(owner, {}, 0, true), error::none);
+    EXPECT_EQ(owner->references.load(), 1u);
+    EXPECT_FALSE(queue.has_unpublished());
+    owner->release();
+}
+
+TEST_F(one_queue, refuses_a_body_that_no_memory_can_hold) {
+    ASSERT_EQ(queue.write(frame_flag::more, as_bytes("part")), error::none);
+    const byte_span absurd(noise().data(), std::numeric_limits<std::size_t>::max() - 64);
+    EXPECT_EQ(queue.write(0, absurd), error::no_memory);
+    ASSERT_EQ(queue.write(0, as_bytes("end")), error::none);
+    queue.publish();
+    frame_view frame;
+    ASSERT_TRUE(queue.read(frame));
+    EXPECT_EQ(as_text(frame.body()), "part");
+    ASSERT_TRUE(queue.read(frame));
+    EXPECT_EQ(as_text(frame.body()), "end");
+    EXPECT_FALSE(queue.read(frame));
+}
+
+TEST_F(one_queue, drops_the_whole_message_that_was_cut_inside_its_second_part) {
+    for (const char *text : {"first", "second", "third"}) {
+        ASSERT_EQ(queue.write(frame_flag::more, as_bytes(text)), error::none);
+        auto *body = make(500);
+        ASSERT_EQ(queue.write_external(0, block_ref::adopt(body), body->body()), error::none);
+    }
+    queue.publish();
+    const std::size_t one = short_header_size + 5 + long_header_size + 500;
+    (void)queue.gather(ranges.data(), 16, 100000);
+    EXPECT_EQ(queue.release(one + short_header_size + 6 + long_header_size + 3), 1u);
+    EXPECT_EQ(queue.drop_cut_message(), 1u);
+    EXPECT_EQ(live, 1);
+    frame_view frame;
+    ASSERT_TRUE(queue.read(frame));
+    EXPECT_EQ(as_text(frame.body()), "third");
+}
+
+TEST_F(one_queue, keeps_a_message_of_which_nothing_was_written) {
+    for (const char *text : {"first", "second"})
+        ASSERT_EQ(queue.write(0, as_bytes(text)), error::none);
+    queue.publish();
+    (void)queue.gather(ranges.data(), 16, 1000);
+    EXPECT_EQ(queue.release(short_header_size + 5), 0u);  // known only with the whole range
+    EXPECT_EQ(queue.drop_cut_message(), 1u);
+    (void)queue.gather(ranges.data(), 16, 1000);
+    EXPECT_EQ(queue.release(short_header_size + 6), 1u);
+    EXPECT_FALSE(queue.has_input());
+}
+
+TEST_F(one_queue, does_not_count_a_message_twice_when_it_was_read_before_gathering) {
+    for (int i = 0; i < 10; ++i)
+        ASSERT_EQ(queue.write(0, as_bytes("text")), error::none);
+    queue.publish();
+    frame_view frame;
+    for (int i = 0; i < 4; ++i)
+        ASSERT_TRUE(queue.read(frame));
+    const auto found = queue.gather(ranges.data(), 16, 1000);
+    EXPECT_EQ(queue.release(found.octets), 6u);
+}
+
+TEST_F(one_queue, starts_a_segment_for_the_new_peer_also_after_a_roll_back) {
+    auto *info = new peer_info;
+    ASSERT_EQ(queue.write(0, as_bytes("old")), error::none);
+    queue.publish();
+    queue.set_info(info);
+    ASSERT_EQ(queue.write(frame_flag::more, as_bytes("abandoned")), error::none);
+    queue.roll_back();
+    ASSERT_EQ(queue.write(0, as_bytes("new")), error::none);
+    queue.publish();
+    frame_view frame;
+    ASSERT_TRUE(queue.read(frame));
+    EXPECT_EQ(frame.info, nullptr);
+    ASSERT_TRUE(queue.read(frame));
+    EXPECT_EQ(frame.info, info);
+    info->release();
+}
+
+TEST_F(one_queue, lets_go_of_memory_while_messages_in_wire_form_follow_a_started_one) {
+    auto pool = chunk_pool::make();
+    frame_queue wire_queue(pool);
+    ASSERT_EQ(wire_queue.write(frame_flag::more, as_bytes("part")), error::none);
+    const std::vector<std::uint8_t> message = encoded({{0, byte_span(noise()).first(60000), nullptr, false}});
+    for (int i = 0; i < 50; ++i) {
+        ASSERT_EQ(wire_queue.write_wire(message, 1), error::none);
+        wire_queue.publish();
+        const auto found = wire_queue.gather(ranges.data(), 16, 1000000);
+        ASSERT_EQ(wire_queue.release(found.octets), 1u);
+    }
+    EXPECT_LE(pool.use_count(), 5);
+}
+
+TEST_F(one_queue, lets_go_of_a_shared_owner_when_it_is_rolled_back) {
+    auto *owner = make(10);
+    owner->memory[1] = 8;
+    for (int i = 0; i < 2; ++i) {
+        ASSERT_EQ(queue.append(owner, owner->body(), 1, true), error::none);
+        EXPECT_TRUE(owner->is_shared());
+        queue.roll_back();
+        EXPECT_FALSE(owner->is_shared());
+        ASSERT_EQ(queue.write_external(0, {}, as_bytes("x")), error::none);  // leaves a blank end
+        queue.publish();
+    }
+    owner->release();
+}
+
+TEST_F(one_queue, rolls_back_across_chunks_and_goes_on_where_it_was) {
+    const byte_span big = byte_span(noise()).first(50000);
+    ASSERT_EQ(queue.write(0, as_bytes("kept")), error::none);
+    queue.publish();
+    for (int i = 0; i < 20; ++i) {
+        ASSERT_EQ(queue.write(frame_flag::more, as_bytes("gone")), error::none);
+        ASSERT_EQ(queue.write(frame_flag::more, big), error::none);
+        queue.roll_back();
+        EXPECT_FALSE(queue.has_unpublished());
+    }
+    ASSERT_EQ(queue.write(0, as_bytes("next")), error::none);
+    queue.publish();
+    frame_view frame;
+    ASSERT_TRUE(queue.read(frame));
+    EXPECT_EQ(as_text(frame.body()), "kept");
+    ASSERT_TRUE(queue.read(frame));
+    EXPECT_EQ(as_text(frame.body()), "next");
+    EXPECT_FALSE(queue.read(frame));
+}
+
+}  // namespace
+}  // namespace zlink

@@ -1,0 +1,108 @@
+// Heartbeats in virtual time.
+#include "zmtp/heartbeat.hpp"
+
+#include <gtest/gtest.h>
+
+namespace zlink {
+namespace {
+
+using namespace std::chrono_literals;
+using verdict = heartbeat::verdict;
+
+constexpr heartbeat::time_point start(1h);
+
+TEST(heartbeat, does_nothing_before_it_is_started_or_without_an_interval) {
+    heartbeat asleep(100, -1, 0);
+    EXPECT_EQ(asleep.deadline(), heartbeat::time_point::max());
+    EXPECT_EQ(asleep.check(start + 10h), verdict::quiet);
+    heartbeat off(0, -1, 0);
+    off.start(start);
+    EXPECT_EQ(off.deadline(), heartbeat::time_point::max());
+    EXPECT_EQ(off.check(start + 10h), verdict::quiet);
+}
+
+TEST(heartbeat, pings_each_interval_while_the_peer_answers) {
+    heartbeat beat(100, -1, 0);
+    beat.start(start);
+    for (int i = 1; i <= 50; ++i) {
+        EXPECT_EQ(beat.deadline(), start + i * 100ms);
+        EXPECT_EQ(beat.check(start + i * 100ms - 1ms), verdict::quiet);
+        EXPECT_EQ(beat.check(start + i * 100ms), verdict::ping);
+        EXPECT_EQ(beat.check(start + i * 100ms), verdict::quiet);
+        beat.note_traffic(start + i * 100ms);
+    }
+}
+
+TEST(heartbeat, declares_a_silent_peer_dead_a_timeout_after_the_first_unanswered_ping) {
+    heartbeat beat(100, 250, 0);
+    beat.start(start);
+    EXPECT_EQ(beat.check(start + 100ms), verdict::ping);
+    EXPECT_EQ(beat.check(start + 200ms), verdict::ping);
+    EXPECT_EQ(beat.check(start + 300ms), verdict::ping);
+    EXPECT_EQ(beat.deadline(), start + 350ms);
+    EXPECT_EQ(beat.check(start + 349ms), verdict::quiet);
+    EXPECT_EQ(beat.check(start + 350ms), verdict::dead);
+}
+
+TEST(heartbeat, takes_the_interval_for_a_timeout_that_is_not_set) {
+    heartbeat beat(100, -1, 0);
+    beat.start(start);
+    EXPECT_EQ(beat.check(start + 100ms), verdict::ping);
+    EXPECT_EQ(beat.check(start + 199ms), verdict::quiet);
+    EXPECT_EQ(beat.check(start + 200ms), verdict::dead);
+}
+
+TEST(heartbeat, never_gives_up_with_a_timeout_of_zero) {
+    heartbeat beat(100, 0, 0);
+    beat.start(start);
+    for (int i = 1; i < 1000; ++i)
+        EXPECT_EQ(beat.check(start + i * 100ms), verdict::ping);
+}
+
+TEST(heartbeat, counts_any_traffic_as_an_answer_even_at_the_time_of_the_ping) {
+    heartbeat beat(100, 50, 0);
+    beat.start(start);
+    EXPECT_EQ(beat.check(start + 100ms), verdict::ping);
+    beat.note_traffic(start + 100ms);
+    EXPECT_EQ(beat.deadline(), start + 200ms);
+    EXPECT_EQ(beat.check(start + 199ms), verdict::quiet);
+}
+
+TEST(heartbeat, honours_every_ttl_of_the_peer) {
+    for (unsigned ttl = 1; ttl <= 65535; ++ttl) {
+        heartbeat beat(0, -1, 0);
+        beat.start(start);
+        beat.set_peer_ttl(static_cast<std::uint16_t>(ttl));
+        const auto death = start + ttl * 100ms;
+        ASSERT_EQ(beat.deadline(), death);
+        ASSERT_EQ(beat.check(death - 1ms), verdict::quiet);
+        ASSERT_EQ(beat.check(death), verdict::dead);
+    }
+}
+
+TEST(heartbeat, counts_the_ttl_from_the_latest_traffic) {
+    heartbeat beat(0, -1, 0);
+    beat.start(start);
+    beat.set_peer_ttl(10);
+    beat.note_traffic(start + 900ms);
+    EXPECT_EQ(beat.check(start + 1899ms), verdict::quiet);
+    EXPECT_EQ(beat.check(start + 1900ms), verdict::dead);
+}
+
+TEST(heartbeat, has_no_time_limit_with_a_ttl_of_zero) {
+    heartbeat beat(0, -1, 0);
+    beat.start(start);
+    beat.set_peer_ttl(10);
+    beat.set_peer_ttl(0);
+    EXPECT_EQ(beat.deadline(), heartbeat::time_point::max());
+    EXPECT_EQ(beat.check(start + 100h), verdict::quiet);
+}
+
+TEST(heartbeat, announces_its_ttl_in_tenths_of_a_second) {
+    EXPECT_EQ(heartbeat(1, 1, 1234).ttl(), 12);
+    EXPECT_EQ(heartbeat(1, 1, 99).ttl(), 0);
+    EXPECT_EQ(heartbeat(1, 1, 6553599).ttl(), 65535);
+}
+
+}  // namespace
+}  // namespace zlink
