@@ -121,6 +121,7 @@ class socket final : private pattern_host {
     std::shared_ptr<subscription_set> subscriptions_;
     std::vector<pipe_end_ptr> pipes_; // in use below live_pipes_; behind that finished, kept for frames still looked at
     std::size_t live_pipes_ = 0;
+    std::uint32_t attach_count_ = 0;
     std::unique_ptr<pattern> pattern_; // goes before the pipes
     std::vector<mailbox::command> taken_; // scratch of process_commands()
     std::string last_endpoint_;

@@ -3,6 +3,7 @@
 // Usage: sim_test [--seed N] [--seeds FIRST COUNT] [gtest options]
 //   --seed N             runs one seed, says what kind of run it is and what was found; the status tells
 //   --seeds FIRST COUNT  runs that many, for long runs by hand
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -88,7 +89,7 @@ TEST(simulator, keeps_every_promise_over_all_seeds) {
 }
 
 TEST(simulator, has_the_same_trace_for_the_same_seed) {
-    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
         const verdict first = run(seed);
         const verdict again = run(seed);
         EXPECT_EQ(first.trace, again.trace) << "seed " << seed;
@@ -98,7 +99,7 @@ TEST(simulator, has_the_same_trace_for_the_same_seed) {
 }
 
 /// Runs seeds with a fault planted until it is found. What is found may leave memory behind: that is its nature.
-void expect_found(planted what, promise as) {
+void expect_found(planted what, std::initializer_list<promise> as) {
 #ifdef __SANITIZE_ADDRESS__
     __lsan::ScopedDisabler no_leak_check;
 #endif
@@ -106,13 +107,55 @@ void expect_found(planted what, promise as) {
         const verdict v = run(seed, what);
         if (v.broken == promise::none)
             continue;
-        EXPECT_EQ(v.broken, as) << report(seed, v);
+        EXPECT_NE(std::find(as.begin(), as.end(), v.broken), as.end()) << report(seed, v);
+        std::printf("%s\n", report(seed, v).c_str());
         return;
     }
     FAIL() << "not found by " << seed_count << " seeds";
 }
 
-TEST(simulator, finds_a_planted_loss_of_one_frame) { expect_found(planted::dropped_frame, promise::atomic); }
+// Promise 1
+TEST(planted, lost_frame_of_a_message_is_found) { expect_found(planted::dropped_frame, {promise::atomic}); }
+// Promise 2
+TEST(planted, repeated_message_is_found) { expect_found(planted::repeated_message, {promise::at_most_once}); }
+// Promise 3
+TEST(planted, exchange_of_two_messages_is_found) { expect_found(planted::swapped_messages, {promise::ordered, promise::no_loss}); }
+// Promise 4
+TEST(planted, lost_message_is_found) { expect_found(planted::dropped_message, {promise::no_loss}); }
+// Promise 5
+TEST(planted, stream_that_takes_and_loses_too_much_is_found) {
+    expect_found(planted::bottomless_stream, {promise::bounded_loss});
+}
+// Promise 6
+TEST(planted, socket_without_its_high_water_mark_is_found) {
+    expect_found(planted::lost_high_water_mark, {promise::bounded_queues});
+}
+// Promise 7
+TEST(planted, loop_that_loses_tasks_is_found) {
+    expect_found(planted::lost_task, {promise::terminates, promise::lives, promise::no_loss});
+}
+TEST(planted, session_that_never_ends_is_found) {
+    expect_found(planted::forgotten_session_end, {promise::terminates});
+}
+// Promise 8
+TEST(planted, loop_that_loses_timers_is_found) { expect_found(planted::lost_timer, {promise::lives, promise::terminates}); }
+TEST(planted, dialer_that_never_answers_is_found) { expect_found(planted::silent_dialer, {promise::lives}); }
+TEST(planted, waiter_that_misses_wake_ups_is_found) {
+    expect_found(planted::lost_signal, {promise::lives, promise::terminates, promise::no_loss});
+}
+// Nothing is left behind
+TEST(planted, message_that_is_kept_is_found) { expect_found(planted::kept_message, {promise::leaves_nothing}); }
+TEST(planted, stream_that_is_kept_is_found) {
+    expect_found(planted::kept_stream, {promise::lives, promise::leaves_nothing});
+}
+
+// Promise 9
+TEST(planted, end_of_the_process_names_its_seed) {
+    testing::FLAGS_gtest_death_test_style = "fast";
+    EXPECT_DEATH(
+        for (std::uint64_t seed = 1; seed <= seed_count; ++seed) run(seed, planted::abort_on_accept),
+        "the process ends in seed [0-9]+");
+}
 
 }  // namespace
 
