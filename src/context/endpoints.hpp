@@ -55,6 +55,7 @@ class endpoints final : public session_host, public std::enable_shared_from_this
     void close() noexcept;
 
     pipe_end_ptr make_session_pipe(session &which) noexcept override;
+    void withdraw_pipe(const pipe_end &sockets_end) noexcept override { inbox_->withdraw(sockets_end); }
     void on_session_end(session &which) noexcept override;
 
   private:

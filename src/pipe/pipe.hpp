@@ -102,6 +102,8 @@ class alignas(64) pipe_end {
     void set_events(std::shared_ptr<pipe_events> events) noexcept;
     /// Whether this pipe keeps the newest message only. Such a pipe is read frame by frame, never gathered.
     bool is_conflating() const noexcept { return conflated_out_ != nullptr; }
+    /// The far end, to be compared with; it belongs to somebody else.
+    const pipe_end &other() const noexcept { return *other_; }
     /// Another pointer to this end, for a `pipe_events` that was given a reference. Any thread.
     pipe_end_ptr shared_from_this() noexcept;
 

@@ -17,6 +17,11 @@ constexpr int reads_per_turn = 4;
 constexpr int writes_per_turn = 4;
 constexpr std::size_t translate_batch = 64 * 1024;
 constexpr int reads_at_the_end = 64;
+
+bool is_subscription(const peer::action &action) noexcept
+{
+    return action.kind == peer::action_kind::subscribe || action.kind == peer::action_kind::cancel;
+}
 } // namespace
 
 connection::connection(const connection_environment &environment, std::unique_ptr<stream> bytes, bool is_server,
@@ -459,7 +464,10 @@ const std::uint8_t *connection::take_traffic(block *owner, bool may_share, const
                     fail(error::no_memory);
                 return end;
             }
-            if (!obey(peer_.resume({peer::event_kind::command, {p + walked.next.header_size, p + whole}})))
+            if (const auto action = peer_.resume({peer::event_kind::command, {p + walked.next.header_size, p + whole}});
+                is_subscription(action) && !in_message_ && !may_deliver())
+                return p;
+            else if (!obey(action))
                 return end;
             update_timer(); // a PING may name a time limit
             if (state_ != state::live)
@@ -490,6 +498,7 @@ bool connection::deliver(block *owner, bool may_share, const std::uint8_t *p, co
     const std::size_t rest = walked.octets - walked.message_octets;
     error e = error::none;
     if (walked.message_octets > 0) {
+        has_delivered_ = true;
         e = put({p, walked.message_octets}, walked.messages);
         if (!failed(e))
             pipe_->publish();
@@ -513,20 +522,7 @@ bool connection::obey(const peer::action &action) noexcept
     case peer::action_kind::cancel:
         if (discards_)
             return true;
-        try {
-            std::vector<std::uint8_t> body;
-            body.reserve(action.topic.size() + 1);
-            body.push_back(action.kind == peer::action_kind::subscribe ? in_band::subscribe : in_band::cancel);
-            body.insert(body.end(), action.topic.begin(), action.topic.end());
-            if (!failed(pipe_->write(frame_flag::command, body))) {
-                if (!in_message_)
-                    pipe_->publish();
-                return true;
-            }
-        } catch (...) {
-        }
-        fail(error::no_memory);
-        return false;
+        return pass_subscription(action.kind == peer::action_kind::subscribe, action.topic);
     case peer::action_kind::close:
         write(); // an ERROR command goes out if there is room for it
         fail({.was_established = pipe_ != nullptr,
@@ -536,6 +532,26 @@ bool connection::obey(const peer::action &action) noexcept
         return false;
     }
     return true;
+}
+
+/// Subscriptions count as messages, so that a peer which sends them without end is held back like any other. Between the
+/// frames of a message they go in band.
+bool connection::pass_subscription(bool is_subscribe, byte_span topic) noexcept
+{
+    try {
+        std::vector<std::uint8_t> body;
+        body.reserve(topic.size() + 1);
+        body.push_back(is_subscribe ? in_band::subscribe : in_band::cancel);
+        body.insert(body.end(), topic.begin(), topic.end());
+        if (!failed(pipe_->write(in_message_ ? frame_flag::command : 0, body))) {
+            if (!in_message_)
+                pipe_->publish();
+            return true;
+        }
+    } catch (...) {
+    }
+    fail(error::no_memory);
+    return false;
 }
 
 /// Keeps a partial frame for the next read: in memory of its own when it is known to be large.

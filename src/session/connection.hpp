@@ -78,6 +78,8 @@ class connection final : private stream_events {
     /// Reads what lies there, before a close: a stream closed with unread input may lose what was written last.
     void drop_unread() noexcept;
 
+    /// Whether the pipe got a message of the peer's application.
+    bool has_delivered() const noexcept { return has_delivered_; }
     bool is_established() const noexcept { return peer_.is_established(); }
     /// Nothing is left to write.
     bool is_drained() noexcept;
@@ -117,6 +119,7 @@ class connection final : private stream_events {
     const std::uint8_t *take_traffic(block *owner, bool may_share, const std::uint8_t *p, const std::uint8_t *end) noexcept;
     bool deliver(block *owner, bool may_share, const std::uint8_t *p, const walk_result &walked, bool continues) noexcept;
     bool obey(const peer::action &action) noexcept;
+    bool pass_subscription(bool is_subscribe, byte_span topic) noexcept;
     bool keep_tail(const std::uint8_t *p, const std::uint8_t *end, const frame_header &next) noexcept;
     bool grow_large() noexcept;
     void hold(block *owner, bool may_share, const std::uint8_t *begin, const std::uint8_t *end) noexcept;
@@ -153,6 +156,7 @@ class connection final : private stream_events {
     // In
     bool is_paused_ = false;
     bool discards_ = false;
+    bool has_delivered_ = false; // messages, not only subscriptions
     bool in_message_ = false;
     bool expects_large_ = false; // the last frame was a large one: read little beside the next
     walk_limits limits_;

@@ -1,5 +1,7 @@
 #include "session/session.hpp"
 
+#include "pipe/in_band.hpp"
+
 namespace zlink {
 
 session::session(session_environment environment)
@@ -204,7 +206,7 @@ void session::after_break() noexcept
 {
     emit_break();
     const break_reason why = reason_;
-    connection_.reset();
+    drop_connection();
     if (!is_connecting()) {
         end();
         return;
@@ -212,19 +214,47 @@ void session::after_break() noexcept
     const int stops = environment_.options->reconnect_stop;
     const bool stops_now = (!why.may_retry) || (!why.was_established && (stops & reconnect_stop_on::handshake_failed));
     if (environment_.options->immediate && pipe_) {
-        pipe_->close();
-        pipe_.reset();
+        close_pipe();
         pipe_is_used_ = false;
         if (is_lingering_) {
             end();
             return;
         }
     }
+    if (pipe_ && why.was_established)
+        say_gone();
     if (stops_now || environment_.options->reconnect_interval_ms <= 0) {
         end();
         return;
     }
     retry_later();
+}
+
+/// Tells the socket that its peer is away, until the next hello.
+void session::say_gone() noexcept
+{
+    const std::uint8_t gone[] = {in_band::gone};
+    if (!failed(pipe_->write(frame_flag::command, gone)))
+        pipe_->publish();
+}
+
+void session::drop_connection() noexcept
+{
+    if (connection_)
+        has_delivered_ |= connection_->has_delivered();
+    connection_.reset();
+}
+
+/// Peers that come and go while the application does not look leave nothing behind.
+void session::close_pipe() noexcept
+{
+    const pipe_end_ptr closing = std::move(pipe_);
+    if (!closing)
+        return;
+    closing->close();
+    if (!has_delivered_)
+        environment_.host->withdraw_pipe(closing->other());
+    has_delivered_ = false;
 }
 
 // ---- the end ----
@@ -273,11 +303,8 @@ void session::end() noexcept
     linger_timer_.reset();
     if (connection_ && is_lingering_)
         connection_->drop_unread();
-    connection_.reset();
-    if (pipe_) {
-        pipe_->close();
-        pipe_.reset();
-    }
+    drop_connection();
+    close_pipe();
     environment_.host->on_session_end(*this);
 }
 

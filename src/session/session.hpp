@@ -25,6 +25,8 @@ class session_host {
     virtual ~session_host() = default;
     /// A pipe whose other end goes to the socket; the session's end is returned. Null when the socket has closed.
     virtual pipe_end_ptr make_session_pipe(session &which) noexcept = 0;
+    /// A pipe made for this session was closed and has carried no message: it need not be attached any more.
+    virtual void withdraw_pipe(const pipe_end &sockets_end) noexcept = 0;
     /// The session is over; it does nothing from here on.
     virtual void on_session_end(session &which) noexcept = 0;
 };
@@ -91,6 +93,9 @@ class session final : public pipe_events,
     void after_break() noexcept;
     void retry_later() noexcept;
     bool has_given_up() const noexcept;
+    void say_gone() noexcept;
+    void drop_connection() noexcept;
+    void close_pipe() noexcept;
     void begin_linger() noexcept;
     void end_if_lingered() noexcept;
     void end() noexcept;
@@ -111,6 +116,7 @@ class session final : public pipe_events,
     backoff backoff_;
     break_reason reason_;
     int descriptor_ = -1;
+    bool has_delivered_ = false; // a connection of the pipe's passed a message on
     bool pipe_is_used_ = false; // an earlier connection took frames from it
     bool is_lingering_ = false;
     bool has_ended_ = false;
