@@ -70,7 +70,7 @@ void session::run() noexcept
         after_break();
     if (!has_ended_ && (wishes & wish_closed))
         begin_linger();
-    if (!has_ended_ && (wishes & wish_stop) && !pipe_)
+    if (!has_ended_ && is_stopping() && !pipe_)
         end();
     if (!has_ended_ && connection_ && (wishes & wish_work))
         connection_->work();
