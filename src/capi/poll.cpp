@@ -19,16 +19,21 @@ namespace {
 /// Room for items: on the stack while they are few. Throws bad_alloc.
 class item_room {
 public:
+    ~item_room() {}
     explicit item_room(std::size_t count) {
         if (count > few)
             many_.resize(count);
+        else
+            std::uninitialized_default_construct_n(few_, count);
         items_ = {count > few ? many_.data() : few_, count};
     }
     std::span<watched> items() const noexcept { return items_; }
 
 private:
     static constexpr std::size_t few = ZMQ_POLLITEMS_DFLT;
-    watched few_[few];
+    union {
+        watched few_[few];  // as many as are asked for
+    };
     std::vector<watched> many_;
     std::span<watched> items_;
 };

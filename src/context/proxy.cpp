@@ -133,12 +133,12 @@ private:
         outgoing onward;
         onward.body = frame.body();
         onward.owner = frame.owner;
-        const int flags = has_more ? ZMQ_SNDMORE : 0;
+        onward.more = has_more;
         if (capture_) {
-            if (const error e = capture_->send(onward, flags); failed(e))
+            if (const error e = capture_->send(onward, 0); failed(e))
                 return e;
         }
-        return is_unwanted ? error::none : checked(to.send(onward, flags), is_unwanted);
+        return is_unwanted ? error::none : checked(to.send(onward, 0), is_unwanted);
     }
 
     /// As pass_frame(), between a socket and itself: the frame does not stay while the socket sends.

@@ -71,11 +71,10 @@ void fan_out::pass_over_full() noexcept {
 
 // ---- writing ----
 
-error fan_out::write(byte_span body, bool more, block *owner, bool is_constant) noexcept {
+error fan_out::write(byte_span body, bool more, block *owner, bool by_reference) noexcept {
     if (!in_message_)
         pass_over_full();
     const std::uint8_t flags = more ? frame_flag::more : 0;
-    const bool by_reference = body.size() >= large_frame && (owner || is_constant);
     error e = error::none;
     if (matching_ == 1)
         e = write_to_one(flags, body, owner, by_reference);

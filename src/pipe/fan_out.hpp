@@ -42,8 +42,12 @@ public:
 
     void clear_matches() noexcept { matching_ = 0; }
     void match(pipe_end &pipe) noexcept {
-        if (pipe.slot.fan_index >= matching_)
-            swap(pipe.slot.fan_index, matching_++);
+        const std::uint32_t at = pipe.slot.fan_index;
+        if (at < matching_)
+            return;
+        if (__builtin_expect(at != matching_, 0)) // the same pipes as last time stand in order already
+            swap(at, matching_);
+        ++matching_;
     }
     void match_all() noexcept { matching_ = members_.size(); }
     /// Those that match do not, and the others do.
@@ -55,9 +59,9 @@ public:
 
     // ---- writing ----
 
-    /// Writes one frame of a message. `owner` or `is_constant`: a large body may be referenced. no_memory leaves the
+    /// Writes one frame of a message, `by_reference` to a body in `owner`'s memory (null: it lives for ever). no_memory leaves the
     /// message as it was, for every pipe.
-    error write(byte_span body, bool more, block *owner, bool is_constant) noexcept;
+    error write(byte_span body, bool more, block *owner, bool by_reference) noexcept;
 
 private:
     struct member {

@@ -27,7 +27,10 @@ frame_queue::~frame_queue()
         retire(s);
         s = next;
     }
-    delete spare_.load(std::memory_order_acquire);
+    for (segment *s = retired_.load(std::memory_order_acquire); s;)
+        delete std::exchange(s, s->next);
+    while (spare_)
+        delete std::exchange(spare_, spare_->next);
     if (copy_chunk_)
         copy_chunk_->release();
     if (info_)
@@ -38,19 +41,45 @@ frame_queue::~frame_queue()
 
 frame_queue::segment *frame_queue::make_segment() noexcept
 {
-    segment *s = spare_.exchange(nullptr, std::memory_order_acquire);
-    return s ? s : new (std::nothrow) segment;
+    if (!spare_ && retired_.load(std::memory_order_relaxed)) {
+        retired_count_.store(0, std::memory_order_relaxed);
+        spare_ = retired_.exchange(nullptr, std::memory_order_acquire);
+    }
+    return spare_ ? std::exchange(spare_, spare_->next) : new (std::nothrow) segment;
+}
+
+/// Makes a place for what lies at `base` at the end of the queue. Adds a reference to `owner`. False when memory is short.
+bool frame_queue::begin_segment(block *owner, std::size_t owner_size, const std::uint8_t *base) noexcept
+{
+    // A blank segment is filled where it is: the consumer looks at nothing in it before it sees octets.
+    const bool is_blank = !open_->base && written_ == 0;
+    segment *s = is_blank ? open_ : make_segment();
+    if (!s)
+        return false;
+    if (owner)
+        owner->retain();
+    if (is_blank)
+        fill_segment(s, owner, owner_size, base);
+    else
+        link_segment(s, owner, owner_size, base);
+    return true;
+}
+
+void frame_queue::fill_segment(segment *s, block *owner, std::size_t owner_size, const std::uint8_t *base) noexcept
+{
+    s->base = base;
+    s->owner = owner;
+    s->owner_size = owner_size;
+    if (info_)
+        info_->retain();
+    if (peer_info *before = std::exchange(s->info, info_))
+        before->release();
 }
 
 /// Makes `s` the open segment, at the end of the unpublished chain. Takes over one reference to `owner`.
 void frame_queue::link_segment(segment *s, block *owner, std::size_t owner_size, const std::uint8_t *base) noexcept
 {
-    s->base = base;
-    s->owner = owner;
-    s->owner_size = owner_size;
-    s->info = info_;
-    if (info_)
-        info_->retain();
+    fill_segment(s, owner, owner_size, base);
     s->next = nullptr;
     s->starts_message = !in_message_;
     s->is_lone_body = false;
@@ -84,13 +113,8 @@ bool frame_queue::reserve_copy(std::size_t need) noexcept
     }
     if (is_copying_)
         return true;
-    segment *s = make_segment();
-    if (!s)
-        return false;
-    copy_chunk_->retain();
-    link_segment(s, copy_chunk_, copy_chunk_->capacity, copy_cursor_);
-    is_copying_ = true;
-    return true;
+    is_copying_ = begin_segment(copy_chunk_, copy_chunk_->capacity, copy_cursor_);
+    return is_copying_;
 }
 
 error frame_queue::write_slow(std::uint8_t flags, byte_span body) noexcept
@@ -160,13 +184,11 @@ error frame_queue::append(block *owner, byte_span range, std::uint32_t messages,
     const bool continues = owner && open_->owner == owner && !open_->is_lone_body && open_->info == info_ &&
                            open_->base + octets_of(written_) == range.data() && messages <= message_mask - messages_of(written_);
     if (!continues) {
-        segment *s = make_segment();
-        if (!s)
+        const bool was_in_message = std::exchange(in_message_, !starts_message);
+        if (!begin_segment(owner, std::max(owner_size, range.size()), range.data())) {
+            in_message_ = was_in_message;
             return error::no_memory;
-        if (owner)
-            owner->retain();
-        in_message_ = !starts_message;
-        link_segment(s, owner, std::max(owner_size, range.size()), range.data());
+        }
     }
     is_copying_ = false;
     written_ += messages * one_message + range.size();
@@ -196,6 +218,12 @@ void frame_queue::roll_back() noexcept
     }
     written_ = published;
     in_message_ = false;
+    if (written_ == 0) {
+        // Filled since the last publish: blank again.
+        tail_->base = nullptr;
+        if (block *owner = std::exchange(tail_->owner, nullptr))
+            owner->release();
+    }
     // Behind the published octets of a segment in the current chunk there is nothing but what goes.
     is_copying_ = false;
     if (copy_chunk_ && tail_->owner == copy_chunk_) {
@@ -222,7 +250,15 @@ void frame_queue::retire(segment *s) noexcept
         s->info->release();
     s->owner = nullptr;
     s->info = nullptr;
-    delete spare_.exchange(s, std::memory_order_acq_rel);
+    constexpr unsigned kept = 8;
+    if (retired_count_.load(std::memory_order_relaxed) >= kept) {
+        delete s;
+        return;
+    }
+    retired_count_.fetch_add(1, std::memory_order_relaxed);
+    s->next = retired_.load(std::memory_order_relaxed);
+    while (!retired_.compare_exchange_weak(s->next, s, std::memory_order_release, std::memory_order_relaxed)) {
+    }
 }
 
 // ---- consumer ----

@@ -118,6 +118,8 @@ class frame_queue {
     // producer
     error write_slow(std::uint8_t flags, byte_span body) noexcept;
     segment *make_segment() noexcept;
+    bool begin_segment(block *owner, std::size_t owner_size, const std::uint8_t *base) noexcept;
+    void fill_segment(segment *s, block *owner, std::size_t owner_size, const std::uint8_t *base) noexcept;
     void link_segment(segment *s, block *owner, std::size_t owner_size, const std::uint8_t *base) noexcept;
     bool reserve_copy(std::size_t need) noexcept;
     void publish_chain() noexcept;
@@ -138,10 +140,12 @@ class frame_queue {
     bool read_lone_body(frame_view &out, std::uint8_t flags, std::uint64_t size) noexcept;
 
     std::shared_ptr<chunk_pool> pool_;
-    std::atomic<segment *> spare_{nullptr}; // one retired segment on its way back to the producer
+    std::atomic<segment *> retired_{nullptr}; // a few segments on their way back to the producer
+    std::atomic<unsigned> retired_count_{0};  // about how many
 
     // Producer only.
     alignas(64) segment *tail_;   // the last segment the consumer knows
+    segment *spare_ = nullptr;    // segments to use again
     segment *open_;               // where frames go; tail_, or the end of the unpublished chain behind it
     std::uint64_t written_ = 0;         // of open_, in the form of `committed`
     std::uint64_t written_in_tail_ = 0; // the same of tail_, once there is a chain behind it

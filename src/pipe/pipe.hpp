@@ -113,6 +113,7 @@ class alignas(64) pipe_end {
         std::uint32_t fair_index = 0;
         std::uint32_t balance_index = 0;
         std::uint32_t fan_index = 0;
+        std::uint32_t attach_number = 0; // counts the pipes its socket took
         bool is_attached = false;
         bool is_ending = false; // the other end was closed: read what is left, write nothing more
         bool is_inproc = false; // the other end is a socket

@@ -36,6 +36,7 @@ public:
             descriptors_ += !item.which;
         }
     }
+    ~one_wait() {}
 
     error run(long timeout_ms, std::size_t &count) noexcept {
         time_point deadline = time_point::max();
@@ -180,7 +181,9 @@ private:
     std::size_t descriptors_ = 0;
     waiter *how_ = nullptr;
     std::unique_ptr<waiter> own_waiter_;
-    wait_item few_[few];
+    union {
+        wait_item few_[few];  // written when something is to be waited for
+    };
     std::unique_ptr<wait_item[]> many_;
     wait_item *waits_ = nullptr;
 };

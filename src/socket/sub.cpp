@@ -143,7 +143,7 @@ error subscriber::send(const outgoing &frame) {
 }
 
 error subscriber::send_to_all(const outgoing &frame) noexcept {
-    const error e = publishers_.write(frame.body, frame.more, frame.owner, frame.is_constant);
+    const error e = publishers_.write(frame.body, frame.more, frame.owner, travels_by_reference(frame));
     if (!failed(e))
         is_sending_ = frame.more;
     return e;

@@ -1,14 +1,22 @@
 #include "socket/subscriptions.hpp"
 
 #include <algorithm>
-#include <functional>
 
 namespace zlink {
+
+namespace {
+
+/// In the order in which a socket took its pipes; addresses decide where no socket has.
+bool comes_before(const pipe_end *a, const pipe_end *b) noexcept {
+    return a->slot.attach_number != b->slot.attach_number ? a->slot.attach_number < b->slot.attach_number : a < b;
+}
+
+}  // namespace
 
 // ---- pipe_set ----
 
 bool pipe_set::add(pipe_end &pipe) {
-    pipe_end *const *at = std::lower_bound(begin(), end(), &pipe, std::less<>());
+    pipe_end *const *at = std::lower_bound(begin(), end(), &pipe, comes_before);
     if (at != end() && *at == &pipe)
         return false;
     const auto place = static_cast<std::size_t>(at - begin());
@@ -33,7 +41,7 @@ bool pipe_set::add(pipe_end &pipe) {
 }
 
 bool pipe_set::remove(pipe_end &pipe) noexcept {
-    pipe_end *const *at = std::lower_bound(begin(), end(), &pipe, std::less<>());
+    pipe_end *const *at = std::lower_bound(begin(), end(), &pipe, comes_before);
     if (at == end() || *at != &pipe)
         return false;
     --count_;

@@ -14,7 +14,7 @@
 
 namespace zlink {
 
-/// Pipes in the order of their addresses. One takes no memory of its own.
+/// Pipes in the order they were attached to their socket. One takes no memory of its own.
 class pipe_set {
 public:
     pipe_set() noexcept : one_(nullptr) {}

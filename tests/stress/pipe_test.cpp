@@ -366,6 +366,59 @@ TEST_P(pipe_stress, either_end_may_close_and_go_first) {
     }
 }
 
+TEST_P(pipe_stress, a_publication_is_seen_at_the_last_look_or_rings) {
+    // Both sides start each round together, so that publishing meets arming over and over.
+    constexpr int rounds = 50000;
+    struct flag final : pipe_events {
+        std::atomic<bool> is_rung{false};
+        void on_readable(pipe_end &) noexcept override { is_rung.store(true); }
+        void on_writable(pipe_end &) noexcept override {}
+        void on_closed(pipe_end &) noexcept override {}
+    };
+    const auto events = std::make_shared<flag>();
+    open(0);
+    reader->set_events(events);
+    std::atomic<int> started{0};
+    std::atomic<int> published{0};
+    const auto spin_until = [](const std::atomic<int> &counter, int value) {
+        for (int spins = 0; counter.load() < value; ++spins) {
+            if (spins > 1000)
+                std::this_thread::yield();
+        }
+    };
+    const auto idle = [](unsigned turns) {
+        for (; turns > 0; --turns)
+            std::atomic_signal_fence(std::memory_order_seq_cst);
+    };
+    std::thread thread([&] {
+        std::mt19937 random(3);
+        for (int round = 1; round <= rounds; ++round) {
+            spin_until(started, round);
+            idle(random() % 500);
+            EXPECT_EQ(writer->write(0, as_bytes("x")), error::none);
+            writer->publish();
+            published.store(round);
+        }
+    });
+    std::mt19937 random(4);
+    int missed = 0;
+    frame_view frame;
+    for (int round = 1; round <= rounds; ++round) {
+        events->is_rung.store(false);
+        started.store(round);
+        idle(200 + random() % 1000);
+        reader->arm_reader();
+        heavy_fence();
+        const bool was_seen = reader->has_input();
+        spin_until(published, round);
+        missed += !was_seen && !events->is_rung.load();
+        while (reader->read(frame)) {
+        }
+    }
+    thread.join();
+    EXPECT_EQ(missed, 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(once, pipe_stress, testing::Values(std::tuple<std::uint64_t, bool>(0, false)));
 
 }  // namespace

@@ -1,0 +1,96 @@
+// Linger: what happens to messages not yet sent when a socket is closed.
+#include "sockets.hpp"
+
+#include <thread>
+
+namespace {
+
+using namespace zlink_test;
+
+TEST(linger, zero_lets_the_context_end_with_messages_unsent) {
+    context zmq;
+    test_socket push = zmq.socket(ZMQ_PUSH);
+    push.connect(deserted_endpoint());
+    EXPECT_EQ(push.send("lost"), 4);
+    push.close();
+    EXPECT_EQ(zmq.term(), 0);
+}
+
+TEST(linger, a_finite_time_ends_without_a_peer) {
+    context zmq;
+    test_socket push = zmq.socket(ZMQ_PUSH);
+    push.set(ZMQ_LINGER, 100);
+    push.connect(deserted_endpoint());
+    EXPECT_EQ(push.send("lost"), 4);
+    push.close();
+    EXPECT_EQ(zmq.term(), 0);
+}
+
+TEST(linger, without_limit_delivers_everything_before_the_context_ends) {
+    constexpr int messages = 500;
+    context receiving;
+    test_socket pull = receiving.socket(ZMQ_PULL);
+    const std::string endpoint = pull.bind(scratch_endpoint("tcp"));
+    std::thread sender([&] {
+        context sending;
+        test_socket push = sending.socket(ZMQ_PUSH);
+        push.set(ZMQ_LINGER, -1);
+        push.connect(endpoint);
+        for (int i = 0; i < messages; ++i)
+            EXPECT_EQ(push.send(std::to_string(i) + std::string(5000, '.')),
+                      static_cast<int>(std::to_string(i).size() + 5000));
+    });
+    for (int i = 0; i < messages; ++i)
+        ASSERT_EQ(pull.receive(), std::to_string(i) + std::string(5000, '.'));
+    sender.join();
+}
+
+TEST(linger, waits_for_a_peer_that_comes_later) {
+    context zmq;
+    const std::string endpoint = deserted_endpoint();
+    std::thread sender([&] {
+        context sending;
+        test_socket push = sending.socket(ZMQ_PUSH);
+        push.set(ZMQ_LINGER, -1);
+        push.connect(endpoint);
+        EXPECT_EQ(push.send("patient"), 7);
+    });
+    test_socket pull = zmq.socket(ZMQ_PULL);
+    pull.bind(endpoint);
+    EXPECT_EQ(pull.receive(), "patient");
+    sender.join();
+}
+
+TEST(linger, messages_already_received_stay_readable_after_the_peer_closed) {
+    context zmq;
+    test_socket pull = zmq.socket(ZMQ_PULL);
+    test_socket push = zmq.socket(ZMQ_PUSH);
+    connected(zmq, pull, push, "inproc");
+    EXPECT_EQ(push.send("kept"), 4);
+    push.close();
+    EXPECT_EQ(pull.receive(), "kept");
+}
+
+TEST(linger, default_is_no_limit_and_follows_the_contexts_blocky) {
+    void *blocky = zmq_ctx_new();
+    void *plain = zmq_socket(blocky, ZMQ_PAIR);
+    int value = 0;
+    std::size_t size = sizeof value;
+    ASSERT_EQ(zmq_getsockopt(plain, ZMQ_LINGER, &value, &size), 0);
+    EXPECT_EQ(value, -1);
+    zmq_close(plain);
+    ASSERT_EQ(zmq_ctx_set(blocky, ZMQ_BLOCKY, 0), 0);
+    void *hasty = zmq_socket(blocky, ZMQ_PAIR);
+    ASSERT_EQ(zmq_getsockopt(hasty, ZMQ_LINGER, &value, &size), 0);
+    EXPECT_EQ(value, 0);
+    zmq_close(hasty);
+    zmq_ctx_term(blocky);
+}
+
+TEST(linger, rejects_less_than_minus_one) {
+    context zmq;
+    test_socket any = zmq.socket(ZMQ_PUSH);
+    EXPECT_FAILS(EINVAL, any.set(ZMQ_LINGER, -2));
+}
+
+}  // namespace

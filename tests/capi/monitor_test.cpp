@@ -1,0 +1,138 @@
+// Monitors: which events a socket reports, in what order, and what stops them.
+#include "sockets.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace zlink_test;
+
+TEST(monitor, a_listener_tells_of_its_life_and_its_peers) {
+    context zmq;
+    test_socket bound = zmq.socket(ZMQ_DEALER);
+    monitor watch(zmq, bound);
+    const std::string endpoint = bound.bind(scratch_endpoint("tcp"));
+    const monitor_event listening = watch.next();
+    EXPECT_EQ(listening.event, ZMQ_EVENT_LISTENING);
+    EXPECT_EQ(listening.endpoint, endpoint);
+    EXPECT_GT(listening.value, 2);
+    test_socket peer = zmq.socket(ZMQ_DEALER);
+    peer.connect(endpoint);
+    EXPECT_EQ(watch.next().event, ZMQ_EVENT_ACCEPTED);
+    EXPECT_EQ(watch.next().event, ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    peer.close();
+    EXPECT_EQ(watch.next().event, ZMQ_EVENT_DISCONNECTED);
+    EXPECT_EQ(bound.unbind(endpoint), 0);
+    const monitor_event closed = watch.next();
+    EXPECT_EQ(closed.event, ZMQ_EVENT_CLOSED);
+    EXPECT_EQ(closed.endpoint, endpoint);
+}
+
+TEST(monitor, a_connecting_socket_tells_of_its_connection) {
+    context zmq;
+    test_socket bound = zmq.socket(ZMQ_DEALER);
+    test_socket peer = zmq.socket(ZMQ_DEALER);
+    const std::string endpoint = bound.bind(scratch_endpoint("tcp"));
+    monitor watch(zmq, peer);
+    peer.connect(endpoint);
+    monitor_event found = watch.next();
+    if (found.event == ZMQ_EVENT_CONNECT_DELAYED)
+        found = watch.next();
+    EXPECT_EQ(found.event, ZMQ_EVENT_CONNECTED);
+    EXPECT_EQ(found.endpoint, endpoint);
+    EXPECT_GT(found.value, 2);
+    EXPECT_EQ(watch.next().event, ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    bound.close();
+    EXPECT_EQ(watch.next().event, ZMQ_EVENT_DISCONNECTED);
+    EXPECT_EQ(watch.next(ZMQ_EVENT_CONNECT_RETRIED).event, ZMQ_EVENT_CONNECT_RETRIED);
+}
+
+TEST(monitor, a_refused_connection_is_closed_and_tried_again) {
+    context zmq;
+    const std::string endpoint = deserted_endpoint();
+    test_socket peer = zmq.socket(ZMQ_DEALER);
+    peer.set(ZMQ_RECONNECT_IVL, 20);
+    monitor watch(zmq, peer);
+    peer.connect(endpoint);
+    const monitor_event retried = watch.next(ZMQ_EVENT_CONNECT_RETRIED);
+    EXPECT_EQ(retried.event, ZMQ_EVENT_CONNECT_RETRIED);
+    EXPECT_GE(retried.value, 20);
+    EXPECT_EQ(retried.endpoint, endpoint);
+}
+
+TEST(monitor, reports_only_the_events_asked_for) {
+    context zmq;
+    test_socket bound = zmq.socket(ZMQ_DEALER);
+    test_socket peer = zmq.socket(ZMQ_DEALER);
+    monitor watch(zmq, bound, ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    peer.connect(bound.bind(scratch_endpoint("ipc")));
+    EXPECT_EQ(watch.next().event, ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+}
+
+TEST(monitor, says_when_it_stops) {
+    context zmq;
+    test_socket bound = zmq.socket(ZMQ_DEALER);
+    monitor watch(zmq, bound);
+    watch.stop();
+    EXPECT_EQ(watch.next().event, ZMQ_EVENT_MONITOR_STOPPED);
+}
+
+TEST(monitor, stops_when_its_socket_closes) {
+    context zmq;
+    test_socket bound = zmq.socket(ZMQ_DEALER);
+    monitor watch(zmq, bound);
+    bound.close();
+    EXPECT_EQ(watch.next(ZMQ_EVENT_MONITOR_STOPPED).event, ZMQ_EVENT_MONITOR_STOPPED);
+}
+
+TEST(monitor, a_second_one_replaces_the_first) {
+    context zmq;
+    test_socket bound = zmq.socket(ZMQ_DEALER);
+    monitor first(zmq, bound);
+    monitor second(zmq, bound);
+    EXPECT_EQ(first.next().event, ZMQ_EVENT_MONITOR_STOPPED);
+    bound.bind(scratch_endpoint("tcp"));
+    EXPECT_EQ(second.next().event, ZMQ_EVENT_LISTENING);
+}
+
+TEST(monitor, a_peer_that_speaks_something_else_fails_the_handshake) {
+    context zmq;
+    test_socket bound = zmq.socket(ZMQ_DEALER);
+    monitor watch(zmq, bound);
+    const std::string endpoint = bound.bind(scratch_endpoint("tcp"));
+    ASSERT_EQ(watch.next().event, ZMQ_EVENT_LISTENING);
+    const int stranger = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1))));
+    ASSERT_EQ(::connect(stranger, reinterpret_cast<sockaddr *>(&address), sizeof address), 0);
+    EXPECT_EQ(watch.next().event, ZMQ_EVENT_ACCEPTED);
+    // A greeting of version 3 that names a mechanism nobody has.
+    std::string greeting("\xff\0\0\0\0\0\0\0\1\x7f\3\0NONSENSE", 20);
+    greeting.resize(64, '\0');
+    ASSERT_EQ(::send(stranger, greeting.data(), greeting.size(), MSG_NOSIGNAL), 64);
+    const int found = watch.next().event;
+    EXPECT_TRUE(found == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL || found == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)
+        << found;
+    ::close(stranger);
+}
+
+TEST(monitor, needs_an_inproc_address) {
+    context zmq;
+    test_socket bound = zmq.socket(ZMQ_DEALER);
+    EXPECT_FAILS(EPROTONOSUPPORT, zmq_socket_monitor(bound.handle(), "tcp://127.0.0.1:*", ZMQ_EVENT_ALL));
+}
+
+TEST(monitor, needs_an_address_that_is_free) {
+    context zmq;
+    test_socket taken = zmq.socket(ZMQ_PAIR);
+    const std::string name = taken.bind(scratch_endpoint("inproc"));
+    test_socket watched = zmq.socket(ZMQ_DEALER);
+    EXPECT_FAILS(EADDRINUSE, zmq_socket_monitor(watched.handle(), name.c_str(), ZMQ_EVENT_ALL));
+}
+
+}  // namespace

@@ -1,0 +1,230 @@
+// Contexts and sockets of zmq.h with owners, for tests that use the library as a program does.
+//
+// Every socket starts with LINGER 0 and with time limits on sending and receiving, so that a fault ends a test instead
+// of stopping it. Failures are ordinary return values with errno, because most tests are about them.
+#pragma once
+
+#include "eventually.hpp"
+#include "scratch_endpoint.hpp"
+
+#include <zmq.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zlink_test {
+
+using frames = std::vector<std::string>;
+
+inline constexpr int patience_ms = static_cast<int>(std::chrono::milliseconds(patience).count());
+
+class test_socket {
+public:
+    test_socket() = default;
+    test_socket(void *context, int type) : handle_(zmq_socket(context, type)) {
+        if (!handle_)
+            return;
+        set(ZMQ_LINGER, 0);
+        set(ZMQ_RCVTIMEO, patience_ms);
+        set(ZMQ_SNDTIMEO, patience_ms);
+    }
+    test_socket(test_socket &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+    test_socket &operator=(test_socket &&other) noexcept {
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+    ~test_socket() { close(); }
+
+    void *handle() const { return handle_; }
+    explicit operator bool() const { return handle_ != nullptr; }
+
+    int close() { return handle_ ? zmq_close(std::exchange(handle_, nullptr)) : 0; }
+
+    int set(int option, int value) { return zmq_setsockopt(handle_, option, &value, sizeof value); }
+    int set(int option, std::string_view value) {
+        return zmq_setsockopt(handle_, option, value.data(), value.size());
+    }
+    int get(int option) const {
+        int value = -1;
+        std::size_t size = sizeof value;
+        EXPECT_EQ(zmq_getsockopt(handle_, option, &value, &size), 0) << zmq_strerror(zmq_errno());
+        return value;
+    }
+    std::string get_text(int option) const {
+        char text[512];
+        std::size_t size = sizeof text;
+        EXPECT_EQ(zmq_getsockopt(handle_, option, text, &size), 0) << zmq_strerror(zmq_errno());
+        return std::string(text, size);
+    }
+    std::string last_endpoint() const {
+        const std::string text = get_text(ZMQ_LAST_ENDPOINT);
+        return text.substr(0, text.find('\0'));
+    }
+
+    // Binds and returns the endpoint to connect to, without wild-cards.
+    std::string bind(const std::string &endpoint) {
+        EXPECT_EQ(zmq_bind(handle_, endpoint.c_str()), 0) << endpoint << ": " << zmq_strerror(zmq_errno());
+        return last_endpoint();
+    }
+    void connect(const std::string &endpoint) {
+        EXPECT_EQ(zmq_connect(handle_, endpoint.c_str()), 0) << endpoint << ": " << zmq_strerror(zmq_errno());
+    }
+    int disconnect(const std::string &endpoint) { return zmq_disconnect(handle_, endpoint.c_str()); }
+    int unbind(const std::string &endpoint) { return zmq_unbind(handle_, endpoint.c_str()); }
+
+    int send(std::string_view frame, int flags = 0) {
+        return zmq_send(handle_, frame.data(), frame.size(), flags);
+    }
+    // All frames of one message; true if every one was taken.
+    bool send_all(const frames &message, int flags = 0) {
+        for (std::size_t i = 0; i < message.size(); ++i)
+            if (send(message[i], flags | (i + 1 < message.size() ? ZMQ_SNDMORE : 0)) == -1)
+                return false;
+        return true;
+    }
+    std::optional<std::string> receive(int flags = 0) {
+        zmq_msg_t frame;
+        zmq_msg_init(&frame);
+        std::optional<std::string> text;
+        if (zmq_msg_recv(&frame, handle_, flags) != -1)
+            text.emplace(static_cast<const char *>(zmq_msg_data(&frame)), zmq_msg_size(&frame));
+        const int error = zmq_errno();
+        zmq_msg_close(&frame);
+        errno = error;
+        return text;
+    }
+    // The frames of one message; empty if none came.
+    frames receive_all(int flags = 0) {
+        frames message;
+        do {
+            std::optional<std::string> frame = receive(flags);
+            if (!frame)
+                return message;
+            message.push_back(*frame);
+        } while (get(ZMQ_RCVMORE));
+        return message;
+    }
+
+    bool has_input(int timeout_ms = patience_ms) { return polled(ZMQ_POLLIN, timeout_ms); }
+    bool has_room(int timeout_ms = patience_ms) { return polled(ZMQ_POLLOUT, timeout_ms); }
+
+private:
+    bool polled(short events, int timeout_ms) {
+        zmq_pollitem_t item{handle_, 0, events, 0};
+        return zmq_poll(&item, 1, timeout_ms) == 1;
+    }
+
+    void *handle_ = nullptr;
+};
+
+// Declare it before its sockets: termination waits for them.
+class context {
+public:
+    context() : handle_(zmq_ctx_new()) {}
+    context(const context &) = delete;
+    context &operator=(const context &) = delete;
+    ~context() { term(); }
+
+    void *handle() const { return handle_; }
+    test_socket socket(int type) {
+        return test_socket(handle_, type);
+    }
+    int set(int option, int value) { return zmq_ctx_set(handle_, option, value); }
+    int get(int option) { return zmq_ctx_get(handle_, option); }
+    int shutdown() { return zmq_ctx_shutdown(handle_); }
+    int term() { return handle_ ? zmq_ctx_term(std::exchange(handle_, nullptr)) : 0; }
+
+private:
+    void *handle_;
+};
+
+// An endpoint that can be bound, and where nobody listens now.
+inline std::string deserted_endpoint() {
+    context elsewhere;
+    return elsewhere.socket(ZMQ_PAIR).bind(scratch_endpoint("tcp"));
+}
+
+// What one monitor message says.
+struct monitor_event {
+    int event = 0;
+    int value = 0;
+    std::string endpoint;
+};
+
+// Listens to the events of one socket.
+class monitor {
+public:
+    monitor(context &owner, test_socket &watched, int events = ZMQ_EVENT_ALL) : watched_(watched) {
+        const std::string name = scratch_endpoint("inproc");
+        EXPECT_EQ(zmq_socket_monitor(watched.handle(), name.c_str(), events), 0) << zmq_strerror(zmq_errno());
+        listener_ = owner.socket(ZMQ_PAIR);
+        listener_.connect(name);
+    }
+    ~monitor() { stop(); }
+
+    void stop() {
+        if (watched_)
+            zmq_socket_monitor(watched_.handle(), nullptr, 0);
+    }
+    // The next event; event 0 if none comes.
+    monitor_event next() {
+        const frames message = listener_.receive_all();
+        monitor_event found;
+        if (message.size() != 2 || message[0].size() != 6)
+            return found;
+        std::uint16_t event;
+        std::uint32_t value;
+        std::memcpy(&event, message[0].data(), sizeof event);
+        std::memcpy(&value, message[0].data() + sizeof event, sizeof value);
+        return {event, static_cast<int>(value), message[1]};
+    }
+    // The next event of this kind, others are skipped.
+    monitor_event next(int kind) {
+        for (;;) {
+            monitor_event found = next();
+            if (found.event == kind || found.event == 0)
+                return found;
+        }
+    }
+
+private:
+    test_socket &watched_;
+    test_socket listener_;
+};
+
+// Binds one socket, connects the other, and returns the endpoint when both are attached. No messages are used up.
+inline std::string connected(context &owner, test_socket &bound, test_socket &connecting,
+                             const std::string &transport = "tcp") {
+    if (transport == "inproc") {
+        const std::string endpoint = bound.bind(scratch_endpoint(transport));
+        connecting.connect(endpoint);
+        return endpoint;
+    }
+    monitor at_bound(owner, bound, ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    monitor at_connecting(owner, connecting, ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    const std::string endpoint = bound.bind(scratch_endpoint(transport));
+    connecting.connect(endpoint);
+    EXPECT_EQ(at_bound.next().event, ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    EXPECT_EQ(at_connecting.next().event, ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    return endpoint;
+}
+
+// For a call that must fail: checks the result and the errno.
+#define EXPECT_FAILS(error, call)                                                                            \
+    do {                                                                                                     \
+        errno = 0;                                                                                           \
+        EXPECT_EQ((call), -1);                                                                               \
+        EXPECT_EQ(zmq_errno(), (error)) << zmq_strerror(zmq_errno());                                        \
+    } while (false)
+
+}  // namespace zlink_test
