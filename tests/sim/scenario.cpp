@@ -796,8 +796,9 @@ void scenario::prove_life() {
         world_.violate(promise::lives, "after the last fault" + deaf);
     // What was in the queue of a publisher that dials comes first, whoever has subscribed by then; and subscriptions count
     // against its mark for receiving, so that a long list of them takes several calls of the publisher's.
-    if (plan_.kind == conversation::pub_sub && !world_.is_over())
-        world_.sleep_for(milliseconds(300));
+    // And everybody needs a moment to hear of the connections that are gone.
+    if (!world_.is_over())
+        world_.sleep_for(milliseconds(plan_.kind == conversation::pub_sub ? 300 : 50));
 }
 
 std::uint64_t scenario::missing() const {
