@@ -5,6 +5,7 @@
 
 #include "capi/boundary.hpp"
 #include "core/platform.hpp"
+#include "core/curve_keys.hpp"
 #include "core/z85.hpp"
 #include "zmq.h"
 
@@ -98,9 +99,41 @@ uint8_t *zmq_z85_decode(uint8_t *dest, const char *string) {
     return dest;
 }
 
-int zmq_curve_keypair(char *, char *) { return fail(error::not_supported); }
+namespace {
 
-int zmq_curve_public(char *, const char *) { return fail(error::not_supported); }
+/// Writes a key and the NUL behind it: 41 characters.
+void put_key(const curve_key &key, char *out) noexcept {
+    z85_encode(key, out);
+    out[z85_text_size(key.size())] = '\0';
+}
+
+}  // namespace
+
+int zmq_curve_keypair(char *z85_public_key, char *z85_secret_key) {
+    if (!z85_public_key || !z85_secret_key)
+        return fail(error::fault);
+    curve_key public_key;
+    curve_key secret_key;
+    if (!make_curve_keys(public_key, secret_key))
+        return fail(error::not_supported);
+    put_key(public_key, z85_public_key);
+    put_key(secret_key, z85_secret_key);
+    return 0;
+}
+
+int zmq_curve_public(char *z85_public_key, const char *z85_secret_key) {
+    if (!z85_public_key || !z85_secret_key)
+        return fail(error::fault);
+    curve_key public_key;
+    curve_key secret_key;
+    if (std::strlen(z85_secret_key) != z85_text_size(secret_key.size()) ||
+        !z85_decode(z85_secret_key, secret_key.data()))
+        return fail(error::invalid);
+    if (!derive_curve_public(secret_key, public_key))
+        return fail(error::invalid);
+    put_key(public_key, z85_public_key);
+    return 0;
+}
 
 // ---- Atomic counters ---------------------------------------------------------------------------------------
 

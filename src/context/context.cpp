@@ -10,7 +10,7 @@
 #include "core/platform.hpp"
 #include "core/tuning.hpp"
 #include "reactor/io_threads.hpp"
-#include "zmq.h"
+#include "socket/options.hpp"
 
 namespace zlink {
 
@@ -19,8 +19,8 @@ namespace {
 constexpr int max_sockets_limit = 65535;
 
 struct context_options {
-    int io_threads = ZMQ_IO_THREADS_DFLT;
-    int max_sockets = ZMQ_MAX_SOCKETS_DFLT;
+    int io_threads = 1;
+    int max_sockets = 1023;
     int max_message_size = 0x7fffffff;
     bool blocks_at_term = true;
     bool ipv6 = false;
@@ -38,7 +38,7 @@ bool split_endpoint(const std::string &endpoint, std::string &scheme, std::strin
     return true;
 }
 
-bool is_text_option(int number) { return number == ZMQ_THREAD_NAME_PREFIX; }
+bool is_text_option(int number) { return number == context_option::thread_name_prefix; }
 
 class context_impl final : public context, private endpoint_service, private session_count, private io_supply {
   public:
@@ -59,6 +59,7 @@ class context_impl final : public context, private endpoint_service, private ses
     error connect(socket &self, const std::string &endpoint, std::string &actual) override;
     error unbind(socket &self, const std::string &endpoint) override;
     error disconnect(socket &self, const std::string &endpoint) override;
+    error remove(socket &self, const std::string &scheme, const std::string &address, const std::string &endpoint);
     void close_all(socket &self) noexcept override;
     error make_monitor_socket(const std::string &endpoint, std::unique_ptr<socket> &out) override;
     void session_began() noexcept override;
@@ -70,6 +71,8 @@ class context_impl final : public context, private endpoint_service, private ses
     const transport *find(std::string_view scheme) noexcept override { return find_transport(scheme); }
 
     error start_threads(); // under the lock
+    error check_room() const noexcept;
+    error prepare_socket(settings &defaults);
     error set_number(int number, int value);
     error get_number(int number, int &value);
     inproc_side side_of(socket &self);
@@ -125,60 +128,58 @@ error context_impl::set_number(int number, int value)
     std::lock_guard guard(mutex_);
     auto &scheduling = options_.threads.scheduling;
     switch (number) {
-    case ZMQ_IO_THREADS:
+    case context_option::io_threads:
         if (value < 0)
             return error::invalid;
         options_.io_threads = value;
         return error::none;
-    case ZMQ_MAX_SOCKETS:
+    case context_option::max_sockets:
         if (value < 1)
             return error::invalid;
         options_.max_sockets = std::min(value, max_sockets_limit);
         return error::none;
-    case ZMQ_THREAD_PRIORITY:
+    case context_option::thread_priority:
         if (value < 0)
             return error::invalid;
         scheduling.priority = value;
         return error::none;
-    case ZMQ_THREAD_SCHED_POLICY:
+    case context_option::thread_sched_policy:
         if (value < 0)
             return error::invalid;
         scheduling.policy = value;
         return error::none;
-    case ZMQ_THREAD_AFFINITY_CPU_ADD:
+    case context_option::thread_affinity_cpu_add:
         if (value < 0)
             return error::invalid;
         scheduling.affinity.insert(value);
         return error::none;
-    case ZMQ_THREAD_AFFINITY_CPU_REMOVE:
+    case context_option::thread_affinity_cpu_remove:
         return value >= 0 && scheduling.affinity.erase(value) ? error::none : error::invalid;
-    case ZMQ_THREAD_NAME_PREFIX:
+    case context_option::thread_name_prefix:
         if (value < 0)
             return error::invalid;
         options_.threads.name_prefix = std::to_string(value);
         return error::none;
-    case ZMQ_MAX_MSGSZ:
+    case context_option::max_msgsz:
         if (value < 0)
             return error::invalid;
         options_.max_message_size = value;
         return error::none;
-    case ZMQ_IPV6:
+    case context_option::ipv6:
         if (value != 0 && value != 1)
             return error::invalid;
         options_.ipv6 = value;
         return error::none;
-    case ZMQ_BLOCKY:
+    case context_option::blocky:
         if (value != 0 && value != 1)
             return error::invalid;
         options_.blocks_at_term = value;
         return error::none;
-#ifdef ZMQ_ZERO_COPY_RECV
-    case ZMQ_ZERO_COPY_RECV:
+    case context_option::zero_copy_recv:
         if (value != 0 && value != 1)
             return error::invalid;
         options_.zero_copy_receive = value;
         return error::none;
-#endif
     default:
         return error::invalid;
     }
@@ -202,38 +203,36 @@ error context_impl::get_number(int number, int &value)
 {
     std::lock_guard guard(mutex_);
     switch (number) {
-    case ZMQ_IO_THREADS:
+    case context_option::io_threads:
         value = options_.io_threads;
         return error::none;
-    case ZMQ_MAX_SOCKETS:
+    case context_option::max_sockets:
         value = options_.max_sockets;
         return error::none;
-    case ZMQ_SOCKET_LIMIT:
+    case context_option::socket_limit:
         value = max_sockets_limit;
         return error::none;
-    case ZMQ_THREAD_SCHED_POLICY:
+    case context_option::thread_sched_policy:
         value = options_.threads.scheduling.policy;
         return error::none;
-    case ZMQ_MAX_MSGSZ:
+    case context_option::max_msgsz:
         value = options_.max_message_size;
         return error::none;
-    case ZMQ_MSG_T_SIZE:
-        value = sizeof(zmq_msg_t);
+    case context_option::msg_t_size:
+        value = sizeof(message);
         return error::none;
-    case ZMQ_IPV6:
+    case context_option::ipv6:
         value = options_.ipv6;
         return error::none;
-    case ZMQ_BLOCKY:
+    case context_option::blocky:
         value = options_.blocks_at_term;
         return error::none;
-    case ZMQ_THREAD_NAME_PREFIX:
+    case context_option::thread_name_prefix:
         value = std::atoi(options_.threads.name_prefix.c_str());
         return error::none;
-#ifdef ZMQ_ZERO_COPY_RECV
-    case ZMQ_ZERO_COPY_RECV:
+    case context_option::zero_copy_recv:
         value = options_.zero_copy_receive;
         return error::none;
-#endif
     default:
         return error::invalid;
     }
@@ -258,28 +257,39 @@ error context_impl::start_threads()
 
 error context_impl::make_socket(int type, std::unique_ptr<socket> &out)
 {
-    std::lock_guard guard(mutex_);
-    if (is_terminating_)
-        return error::terminated;
-    if (sockets_.size() >= static_cast<std::size_t>(options_.max_sockets))
-        return error::too_many_files;
-    settings defaults;
-    defaults.type = static_cast<socket_type>(type);
-    defaults.ipv6 = options_.ipv6;
-    if (!options_.blocks_at_term)
-        defaults.linger_ms = 0;
+    settings defaults = default_settings(static_cast<socket_type>(type));
+    if (const error e = prepare_socket(defaults); failed(e))
+        return e;
+    // A socket that cannot be kept closes itself, which takes the lock: it goes after the guard.
     auto made = socket::make(defaults, {*this, *waiter_, clock(), *random_, pool_});
     if (!made)
         return error::invalid;
-    if (const error e = start_threads(); failed(e)) {
-        made->close();
+    auto network = std::make_shared<endpoints>(*made, endpoints::environment{*this, knobs_, pool_, *random_, *this});
+    std::lock_guard guard(mutex_);
+    if (const error e = check_room(); failed(e))
         return e;
-    }
-    auto network = std::make_shared<endpoints>(
-        *made, endpoints::environment{*this, knobs_, pool_, *random_, *this});
     sockets_.emplace(made.get(), std::move(network));
     out = std::move(made);
     return error::none;
+}
+
+/// Whether one more socket may be; under the lock.
+error context_impl::check_room() const noexcept
+{
+    if (is_terminating_)
+        return error::terminated;
+    return sockets_.size() < static_cast<std::size_t>(options_.max_sockets) ? error::none : error::too_many_files;
+}
+
+error context_impl::prepare_socket(settings &defaults)
+{
+    std::lock_guard guard(mutex_);
+    if (const error e = check_room(); failed(e))
+        return e;
+    defaults.ipv6 = options_.ipv6;
+    if (!options_.blocks_at_term)
+        defaults.linger_ms = 0;
+    return start_threads();
 }
 
 void context_impl::close_socket(std::unique_ptr<socket> what) noexcept
@@ -293,8 +303,7 @@ void context_impl::close_socket(std::unique_ptr<socket> what) noexcept
 
 error context_impl::make_monitor_socket(const std::string &endpoint, std::unique_ptr<socket> &out)
 {
-    settings defaults;
-    defaults.type = socket_type::pair;
+    settings defaults = default_settings(socket_type::pair);
     defaults.linger_ms = 0;
     auto made = socket::make(defaults, {*this, *waiter_, clock(), *random_, pool_});
     const error e = made->bind(endpoint.c_str());
@@ -406,9 +415,7 @@ error context_impl::unbind(socket &self, const std::string &endpoint)
     std::string address;
     if (!split_endpoint(endpoint, scheme, address))
         return error::invalid;
-    if (scheme != "inproc")
-        return network_of(self).unbind(self, endpoint);
-    return inproc_.unbind(address, &self);
+    return remove(self, scheme, address, endpoint);
 }
 
 error context_impl::disconnect(socket &self, const std::string &endpoint)
@@ -417,9 +424,22 @@ error context_impl::disconnect(socket &self, const std::string &endpoint)
     std::string address;
     if (!split_endpoint(endpoint, scheme, address))
         return error::invalid;
-    if (scheme != "inproc")
-        return network_of(self).disconnect(self, endpoint);
-    return self.detach_endpoint(endpoint) > 0 ? error::none : error::no_entry;
+    return remove(self, scheme, address, endpoint);
+}
+
+/// Unbinding and disconnecting are one thing: whatever the socket has under the endpoint ends.
+error context_impl::remove(socket &self, const std::string &scheme, const std::string &address,
+                           const std::string &endpoint)
+{
+    if (scheme == "inproc") {
+        const bool was_bound = !failed(inproc_.unbind(address, &self));
+        const bool was_connected = self.detach_endpoint(endpoint) > 0;
+        inproc_.forget_closed(address);
+        return was_bound || was_connected ? error::none : error::no_entry;
+    }
+    if (!find(scheme))
+        return error::protocol_not_supported;
+    return network_of(self).remove(self, endpoint);
 }
 
 void context_impl::close_all(socket &self) noexcept

@@ -13,6 +13,23 @@
 
 namespace zlink {
 
+/// Options of a context, numbered as in zmq.h. Two share a number: one is only read, the other only written.
+namespace context_option {
+constexpr int io_threads = 1;
+constexpr int max_sockets = 2;
+constexpr int socket_limit = 3;
+constexpr int thread_priority = 3;
+constexpr int thread_sched_policy = 4;
+constexpr int max_msgsz = 5;
+constexpr int msg_t_size = 6;
+constexpr int thread_affinity_cpu_add = 7;
+constexpr int thread_affinity_cpu_remove = 8;
+constexpr int thread_name_prefix = 9;
+constexpr int zero_copy_recv = 10;
+constexpr int ipv6 = 42;
+constexpr int blocky = 70;
+} // namespace context_option
+
 class context {
   public:
     /// Throws bad_alloc.

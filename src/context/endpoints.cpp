@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "zmq.h"
-
 namespace zlink {
 
 namespace {
@@ -82,7 +80,8 @@ error endpoints::connect(socket &self, const std::string &scheme, const std::str
     if (connects_once(self.type())) {
         std::lock_guard guard(mutex_);
         if (std::any_of(sessions_.begin(), sessions_.end(), [&](const auto &existing) {
-                return existing->is_connecting() && existing->environment().endpoint == actual;
+                return existing->is_connecting() && !existing->is_stopping() &&
+                       existing->environment().endpoint == actual;
             }))
             return error::none;
     }
@@ -102,35 +101,49 @@ error endpoints::connect(socket &self, const std::string &scheme, const std::str
     return fresh->start();
 }
 
-error endpoints::unbind(socket &self, const std::string &endpoint)
+error endpoints::remove(socket &self, const std::string &endpoint)
 {
-    const auto it = std::find_if(acceptors_.begin(), acceptors_.end(),
-                                 [&](const auto &which) { return which->endpoint() == endpoint; });
-    if (it == acceptors_.end())
-        return error::no_entry;
-    const auto closing = *it;
-    acceptors_.erase(it);
-    closing->close();
-    self.detach_endpoint(endpoint);
-    stop_sessions(endpoint);
-    return error::none;
+    const bool was_bound = stop_listening(endpoint);
+    const bool was_connected = stop_sessions(endpoint);
+    const bool had_pipes = self.detach_endpoint(endpoint) > 0;
+    return was_bound || was_connected || had_pipes ? error::none : error::no_entry;
 }
 
-error endpoints::disconnect(socket &self, const std::string &endpoint)
+/// True when somebody listened there.
+bool endpoints::stop_listening(const std::string &endpoint) noexcept
 {
-    bool is_known = false;
+    bool was_bound = false;
+    for (std::size_t i = acceptors_.size(); i-- > 0;) {
+        if (acceptors_[i]->endpoint() != endpoint)
+            continue;
+        const auto closing = acceptors_[i];
+        acceptors_.erase(acceptors_.begin() + static_cast<std::ptrdiff_t>(i));
+        closing->close();
+        was_bound = true;
+    }
+    return was_bound;
+}
+
+/// True when a session was connecting there. On return every session of the endpoint has ended, or has a pipe that the
+/// socket knows of or finds in its mailbox: no pipe comes later.
+bool endpoints::stop_sessions(const std::string &endpoint)
+{
+    bool was_connected = false;
+    std::vector<loop *> loops;
     {
         std::lock_guard guard(mutex_);
-        is_known = std::any_of(sessions_.begin(), sessions_.end(), [&](const auto &which) {
-            return which->is_connecting() && which->environment().endpoint == endpoint;
-        });
+        for (const auto &which : sessions_) {
+            if (which->environment().endpoint != endpoint)
+                continue;
+            const bool is_first = which->stop();
+            was_connected |= is_first && which->is_connecting();
+            if (std::find(loops.begin(), loops.end(), which->environment().io) == loops.end())
+                loops.push_back(which->environment().io);
+        }
     }
-    if (self.detach_endpoint(endpoint) > 0)
-        is_known = true;
-    if (!is_known)
-        return error::no_entry;
-    stop_sessions(endpoint);
-    return error::none;
+    for (loop *io : loops)
+        (void)io->post_and_wait([] {});
+    return was_connected;
 }
 
 void endpoints::close() noexcept
@@ -149,14 +162,6 @@ void endpoints::close() noexcept
     }
     for (const auto &which : stopping)
         which->stop();
-}
-
-void endpoints::stop_sessions(const std::string &endpoint) noexcept
-{
-    std::lock_guard guard(mutex_);
-    for (const auto &which : sessions_)
-        if (which->environment().endpoint == endpoint)
-            which->stop();
 }
 
 bool endpoints::add(const std::shared_ptr<session> &what)

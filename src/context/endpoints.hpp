@@ -1,6 +1,6 @@
 // The network endpoints of one socket: what it bound and connected, and the sessions that came of it.
 //
-// Threads:  bind, connect, unbind, disconnect, close on the socket's thread; the session_host functions on loop threads.
+// Threads:  bind, connect, remove, close on the socket's thread; the session_host functions on loop threads.
 #pragma once
 
 #include <functional>
@@ -50,18 +50,20 @@ class endpoints final : public session_host, public std::enable_shared_from_this
 
     error bind(socket &self, const std::string &scheme, const std::string &address, std::string &actual);
     error connect(socket &self, const std::string &scheme, const std::string &address, std::string &actual);
-    error unbind(socket &self, const std::string &endpoint);
-    error disconnect(socket &self, const std::string &endpoint);
+    /// Ends what was bound or connected as `endpoint`: the listener, the sessions of both kinds, their pipes.
+    error remove(socket &self, const std::string &endpoint);
     void close() noexcept;
 
     pipe_end_ptr make_session_pipe(session &which) noexcept override;
+    void withdraw_pipe(const pipe_end &sockets_end) noexcept override { inbox_->withdraw(sockets_end); }
     void on_session_end(session &which) noexcept override;
 
   private:
     session_environment environment_for(socket &self, const std::string &scheme, loop &io, std::string endpoint);
     pipe_options marks(const settings &options) const noexcept;
     bool add(const std::shared_ptr<session> &what);
-    void stop_sessions(const std::string &endpoint) noexcept;
+    bool stop_listening(const std::string &endpoint) noexcept;
+    bool stop_sessions(const std::string &endpoint);
 
     environment environment_;
     std::shared_ptr<mailbox> inbox_;

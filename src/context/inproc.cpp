@@ -77,6 +77,14 @@ error inproc_names::connect(const std::string &name, const inproc_side &self, pi
     return error::none;
 }
 
+void inproc_names::forget_closed(const std::string &name) noexcept
+{
+    std::lock_guard guard(mutex_);
+    const auto [first, last] = waiting_.equal_range(name);
+    for (auto it = first; it != last;)
+        it = it->second.far->is_peer_closed() ? waiting_.erase(it) : std::next(it);
+}
+
 void inproc_names::forget(const void *owner) noexcept
 {
     std::lock_guard guard(mutex_);

@@ -33,6 +33,8 @@ class inproc_names {
     error unbind(const std::string &name, const void *owner) noexcept;
     /// Makes a pipe to whoever is, or will be, bound to the name; `out` is the connecting socket's end, its events set.
     error connect(const std::string &name, const inproc_side &self, pipe_end_ptr &out);
+    /// Drops the connects to a name that were taken back before anybody bound it.
+    void forget_closed(const std::string &name) noexcept;
     /// The socket closes: its names and its unanswered connects go.
     void forget(const void *owner) noexcept;
 

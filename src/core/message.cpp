@@ -89,6 +89,7 @@ error message::init_external(void *data, std::size_t size, zmq_free_fn *free, vo
     if (!owner)
         return error::no_memory;
     reset_record(kind::referenced);
+    flags_ |= lent_flag;
     body_.far = {owner, static_cast<std::uint8_t *>(data), size};
     return error::none;
 }

@@ -49,6 +49,8 @@ class message {
     /// The block that keeps the body alive, null for inline and constant bodies.
     block *owner() const noexcept { return kind_ == kind::referenced ? body_.far.owner : nullptr; }
     bool is_constant() const noexcept { return kind_ == kind::constant; }
+    /// The body is the application's memory, which wants to be told when it is done with.
+    bool is_lent() const noexcept { return flags_ & lent_flag; }
 
     const peer_info *info() const noexcept { return info_; }
     /// Replaces the peer record; adds its own reference.
@@ -60,6 +62,7 @@ class message {
     static constexpr std::uint8_t dead_magic = 0xde;
     static constexpr std::uint8_t more_flag = 1;
     static constexpr std::uint8_t shared_flag = 2;
+    static constexpr std::uint8_t lent_flag = 4;
 
     struct far_body {
         block *owner;

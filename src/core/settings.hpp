@@ -20,6 +20,13 @@ const char *socket_type_name(socket_type type) noexcept;
 /// Whether two socket types may talk to each other (RFC 23 "Socket-Type", RFC 28 to 31).
 bool is_compatible(socket_type self, std::string_view peer_type_name) noexcept;
 
+/// Bits of `settings::reconnect_stop`, numbered as ZMQ_RECONNECT_STOP_ in zmq.h.
+namespace reconnect_stop_on {
+constexpr int connection_refused = 1;
+constexpr int handshake_failed = 2;
+constexpr int disconnect = 4;
+} // namespace reconnect_stop_on
+
 enum class mechanism_kind : int { null, plain, curve, gssapi };
 
 struct ipv4_or_6_filter {

@@ -59,12 +59,20 @@ public:
     /// Whether read() would find a frame. May take it from its pipe to know, which ends the life of the last one read.
     template <class Owner>
     bool has_input(Owner &owner) {
-        if (!has_front_ && !reading_)
-            has_front_ = read(front_, owner);
-        return has_front_ || reading_;
+        frame_view frame;
+        if (!has_front() && read(frame, owner))
+            put_back(frame);
+        return has_front();
+    }
+    /// Whether a frame is known to be there: put back, or of the message of the last one.
+    bool has_front() const noexcept { return has_front_ || reading_; }
+    /// Makes the frame read last, the first of its message, the next one to be read.
+    void put_back(const frame_view &frame) noexcept {
+        front_ = frame;
+        has_front_ = true;
     }
 
-    /// The pipe of the frame read last (or held back by has_input()).
+    /// The pipe of the frame read last (or put back).
     pipe_end *last() const noexcept { return last_; }
     /// Whether the next frame continues the message of the last one.
     bool is_in_message() const noexcept { return reading_ && !has_front_; }

@@ -27,7 +27,10 @@ frame_queue::~frame_queue()
         retire(s);
         s = next;
     }
-    delete spare_.load(std::memory_order_acquire);
+    for (segment *s = retired_.load(std::memory_order_acquire); s;)
+        delete std::exchange(s, s->next);
+    while (spare_)
+        delete std::exchange(spare_, spare_->next);
     if (copy_chunk_)
         copy_chunk_->release();
     if (info_)
@@ -38,34 +41,58 @@ frame_queue::~frame_queue()
 
 frame_queue::segment *frame_queue::make_segment() noexcept
 {
-    segment *s = spare_.exchange(nullptr, std::memory_order_acquire);
-    return s ? s : new (std::nothrow) segment;
+    if (!spare_ && retired_.load(std::memory_order_relaxed)) {
+        retired_count_.store(0, std::memory_order_relaxed);
+        spare_ = retired_.exchange(nullptr, std::memory_order_acquire);
+    }
+    return spare_ ? std::exchange(spare_, spare_->next) : new (std::nothrow) segment;
+}
+
+/// Makes a place for what lies at `base` at the end of the queue. Adds a reference to `owner`. False when memory is short.
+bool frame_queue::begin_segment(block *owner, std::size_t owner_size, const std::uint8_t *base) noexcept
+{
+    // A blank segment is filled where it is: the consumer looks at nothing in it before it sees octets.
+    const bool is_blank = !open_->base && written_ == 0;
+    segment *s = is_blank ? open_ : make_segment();
+    if (!s)
+        return false;
+    if (owner)
+        owner->retain();
+    if (is_blank)
+        fill_segment(s, owner, owner_size, base);
+    else
+        link_segment(s, owner, owner_size, base);
+    return true;
+}
+
+void frame_queue::fill_segment(segment *s, block *owner, std::size_t owner_size, const std::uint8_t *base) noexcept
+{
+    s->base = base;
+    s->owner = owner;
+    s->owner_size = owner_size;
+    if (info_)
+        info_->retain();
+    if (peer_info *before = std::exchange(s->info, info_))
+        before->release();
 }
 
 /// Makes `s` the open segment, at the end of the unpublished chain. Takes over one reference to `owner`.
 void frame_queue::link_segment(segment *s, block *owner, std::size_t owner_size, const std::uint8_t *base) noexcept
 {
-    s->base = base;
-    s->owner = owner;
-    s->owner_size = owner_size;
-    s->info = info_;
-    if (info_)
-        info_->retain();
+    fill_segment(s, owner, owner_size, base);
     s->next = nullptr;
     s->starts_message = !in_message_;
     s->is_lone_body = false;
     s->committed.store(0, std::memory_order_relaxed);
     if (open_ == tail_) {
         // What was written to tail_ since the last publish stays hidden until publish_chain() commits it.
-        pending_tail_octets_ = open_octets_;
-        pending_tail_messages_ = open_messages_;
+        written_in_tail_ = written_;
     } else {
-        open_->committed.store(pack(open_octets_, open_messages_) | final_bit, std::memory_order_relaxed);
+        open_->committed.store(written_ | final_bit, std::memory_order_relaxed);
     }
     open_->next = s;
     open_ = s;
-    open_octets_ = 0;
-    open_messages_ = 0;
+    written_ = 0;
     is_copying_ = false;
 }
 
@@ -82,18 +109,12 @@ bool frame_queue::reserve_copy(std::size_t need) noexcept
         copy_chunk_ = fresh;
         copy_cursor_ = fresh->data();
         copy_end_ = fresh->data() + fresh->capacity;
-        ++copy_serial_;
         is_copying_ = false;
     }
     if (is_copying_)
         return true;
-    segment *s = make_segment();
-    if (!s)
-        return false;
-    copy_chunk_->retain();
-    link_segment(s, copy_chunk_, copy_chunk_->capacity, copy_cursor_);
-    is_copying_ = true;
-    return true;
+    is_copying_ = begin_segment(copy_chunk_, copy_chunk_->capacity, copy_cursor_);
+    return is_copying_;
 }
 
 error frame_queue::write_slow(std::uint8_t flags, byte_span body) noexcept
@@ -124,8 +145,7 @@ error frame_queue::write_wire(byte_span frames, std::uint32_t messages) noexcept
         return error::no_memory;
     std::memcpy(copy_cursor_, frames.data(), frames.size());
     copy_cursor_ += frames.size();
-    open_octets_ += frames.size();
-    open_messages_ += messages;
+    written_ += messages * one_message + frames.size();
     in_message_ = ends_inside_message(frames, messages, in_message_);
     return error::none;
 }
@@ -144,11 +164,11 @@ error frame_queue::write_external(std::uint8_t flags, block_ref owner, byte_span
     }
     put_frame_header(copy_cursor_, body.size(), flags);
     copy_cursor_ += header;
-    open_octets_ += header;
+    written_ += header;
     const bool was_in_message = std::exchange(in_message_, true); // the body is not a place to start from
     link_segment(for_body, owner.detach(), body.size(), body.data());
     for_body->is_lone_body = true;
-    open_octets_ = body.size();
+    written_ = body.size();
     in_message_ = was_in_message;
     note_frame(flags);
     // The empty segment behind the body lets the body's memory go as soon as the body is used up.
@@ -162,19 +182,16 @@ error frame_queue::append(block *owner, byte_span range, std::uint32_t messages,
     if (range.empty())
         return error::none;
     const bool continues = owner && open_->owner == owner && !open_->is_lone_body && open_->info == info_ &&
-                           open_->base + open_octets_ == range.data() && open_messages_ + messages <= message_mask;
+                           open_->base + octets_of(written_) == range.data() && messages <= message_mask - messages_of(written_);
     if (!continues) {
-        segment *s = make_segment();
-        if (!s)
+        const bool was_in_message = std::exchange(in_message_, !starts_message);
+        if (!begin_segment(owner, std::max(owner_size, range.size()), range.data())) {
+            in_message_ = was_in_message;
             return error::no_memory;
-        if (owner)
-            owner->retain();
-        in_message_ = !starts_message;
-        link_segment(s, owner, std::max(owner_size, range.size()), range.data());
+        }
     }
     is_copying_ = false;
-    open_octets_ += range.size();
-    open_messages_ += messages;
+    written_ += messages * one_message + range.size();
     in_message_ = ends_inside_message(range, messages, in_message_);
     return error::none;
 }
@@ -182,14 +199,14 @@ error frame_queue::append(block *owner, byte_span range, std::uint32_t messages,
 void frame_queue::publish_chain() noexcept
 {
     // Only the last store makes anything visible: until the old tail is final nobody follows its link.
-    open_->committed.store(pack(open_octets_, open_messages_), std::memory_order_relaxed);
+    open_->committed.store(written_, std::memory_order_relaxed);
     segment *old_tail = std::exchange(tail_, open_);
-    old_tail->committed.store(pack(pending_tail_octets_, pending_tail_messages_) | final_bit,
-                              std::memory_order_release);
+    old_tail->committed.store(written_in_tail_ | final_bit, std::memory_order_release);
 }
 
 void frame_queue::roll_back() noexcept
 {
+    const std::uint64_t published = tail_->committed.load(std::memory_order_relaxed);
     if (open_ != tail_) {
         for (segment *s = tail_->next; s;) {
             segment *next = s->next;
@@ -199,14 +216,19 @@ void frame_queue::roll_back() noexcept
         tail_->next = nullptr;
         open_ = tail_;
     }
-    open_octets_ = published_octets_;
-    open_messages_ = published_messages_;
-    in_message_ = published_in_message_;
-    if (copy_serial_ == published_serial_) {
-        copy_cursor_ = published_cursor_;
-        is_copying_ = published_copying_ && tail_->info == info_; // set_info() may have come between
-    } else {
-        is_copying_ = false;
+    written_ = published;
+    in_message_ = false;
+    if (written_ == 0) {
+        // Filled since the last publish: blank again.
+        tail_->base = nullptr;
+        if (block *owner = std::exchange(tail_->owner, nullptr))
+            owner->release();
+    }
+    // Behind the published octets of a segment in the current chunk there is nothing but what goes.
+    is_copying_ = false;
+    if (copy_chunk_ && tail_->owner == copy_chunk_) {
+        copy_cursor_ = copy_chunk_->data() + (tail_->base + octets_of(published) - copy_chunk_->data());
+        is_copying_ = tail_->info == info_; // set_info() may have come between
     }
 }
 
@@ -228,7 +250,15 @@ void frame_queue::retire(segment *s) noexcept
         s->info->release();
     s->owner = nullptr;
     s->info = nullptr;
-    delete spare_.exchange(s, std::memory_order_acq_rel);
+    constexpr unsigned kept = 8;
+    if (retired_count_.load(std::memory_order_relaxed) >= kept) {
+        delete s;
+        return;
+    }
+    retired_count_.fetch_add(1, std::memory_order_relaxed);
+    s->next = retired_.load(std::memory_order_relaxed);
+    while (!retired_.compare_exchange_weak(s->next, s, std::memory_order_release, std::memory_order_relaxed)) {
+    }
 }
 
 // ---- consumer ----
@@ -274,17 +304,14 @@ void frame_queue::mark_boundary() noexcept
     reported_since_boundary_ = 0;
 }
 
-bool frame_queue::read_lone_body(frame_view &out) noexcept
+bool frame_queue::read_lone_body(frame_view &out, std::uint8_t flags, std::uint64_t size) noexcept
 {
     step_to_next();
-    ZLINK_INVARIANT(head_->is_lone_body && octets_of(seen_) == out.size);
-    out.data = head_->base;
-    out.owner = head_->owner;
-    out.owner_size = head_->owner_size;
-    out.info = head_->info;
-    out.lone_owner = head_->owner ? &head_->owner : nullptr;
-    is_gathering_ = false;
-    head_octet_ = out.size;
+    ZLINK_INVARIANT(head_->is_lone_body && octets_of(seen_) == size);
+    head_octet_ = size;
+    out = {head_->base, size, flags, head_->owner, head_->owner_size, head_->info, nullptr};
+    if (head_->owner)
+        out.lone_owner = &head_->owner;
     return true;
 }
 

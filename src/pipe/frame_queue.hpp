@@ -59,7 +59,7 @@ class frame_queue {
                  std::size_t owner_size = 0) noexcept;
     /// Copies whole frames that already are in wire form: `messages` as for append().
     error write_wire(byte_span frames, std::uint32_t messages) noexcept;
-    /// Makes everything written visible to the consumer.
+    /// Makes everything written visible to the consumer. Call between messages only.
     void publish() noexcept;
     /// Forgets everything written since the last publish.
     void roll_back() noexcept;
@@ -94,18 +94,18 @@ class frame_queue {
     static constexpr std::uint64_t final_bit = std::uint64_t{1} << 63;
     static constexpr unsigned message_shift = 40;
     static constexpr std::uint64_t octet_mask = (std::uint64_t{1} << message_shift) - 1;
-    static constexpr std::uint64_t message_mask = (std::uint64_t{1} << 23) - 1;
+    static constexpr std::uint32_t message_mask = (1u << 23) - 1;
     static constexpr std::uint64_t octets_of(std::uint64_t committed) noexcept { return committed & octet_mask; }
     static constexpr std::uint32_t messages_of(std::uint64_t committed) noexcept
     {
         return static_cast<std::uint32_t>(committed >> message_shift & message_mask);
     }
-    static constexpr std::uint64_t pack(std::uint64_t octets, std::uint64_t messages) noexcept
-    {
-        return messages << message_shift | octets;
-    }
+    static constexpr std::uint64_t one_message = std::uint64_t{1} << message_shift;
 
     struct segment {
+        std::atomic<std::uint64_t> committed{0};
+        // The consumer looks at the rest for each frame, while the producer writes the word above for each message.
+        std::uint8_t distance[56];
         const std::uint8_t *base = nullptr;
         block *owner = nullptr;
         std::size_t owner_size = 0;
@@ -113,12 +113,13 @@ class frame_queue {
         segment *next = nullptr; // written before the committed store that says final
         bool starts_message = true;
         bool is_lone_body = false;
-        std::atomic<std::uint64_t> committed{0};
     };
 
     // producer
     error write_slow(std::uint8_t flags, byte_span body) noexcept;
     segment *make_segment() noexcept;
+    bool begin_segment(block *owner, std::size_t owner_size, const std::uint8_t *base) noexcept;
+    void fill_segment(segment *s, block *owner, std::size_t owner_size, const std::uint8_t *base) noexcept;
     void link_segment(segment *s, block *owner, std::size_t owner_size, const std::uint8_t *base) noexcept;
     bool reserve_copy(std::size_t need) noexcept;
     void publish_chain() noexcept;
@@ -126,7 +127,7 @@ class frame_queue {
     void note_frame(std::uint8_t flags) noexcept
     {
         if (!(flags & (frame_flag::more | frame_flag::command)))
-            ++open_messages_;
+            written_ += one_message;
         if (!(flags & frame_flag::command))
             in_message_ = flags & frame_flag::more;
     }
@@ -136,32 +137,25 @@ class frame_queue {
     bool see_more() noexcept;
     void step_to_next() noexcept;
     void mark_boundary() noexcept;
-    bool read_lone_body(frame_view &out) noexcept;
+    bool read_lone_body(frame_view &out, std::uint8_t flags, std::uint64_t size) noexcept;
 
     std::shared_ptr<chunk_pool> pool_;
-    std::atomic<segment *> spare_{nullptr}; // one retired segment on its way back to the producer
+    std::atomic<segment *> retired_{nullptr}; // a few segments on their way back to the producer
+    std::atomic<unsigned> retired_count_{0};  // about how many
 
     // Producer only.
     alignas(64) segment *tail_;   // the last segment the consumer knows
+    segment *spare_ = nullptr;    // segments to use again
     segment *open_;               // where frames go; tail_, or the end of the unpublished chain behind it
-    std::uint64_t open_octets_ = 0;
-    std::uint64_t open_messages_ = 0;
-    std::uint64_t pending_tail_octets_ = 0; // of tail_ once the chain behind it is published
-    std::uint64_t pending_tail_messages_ = 0;
-    std::uint64_t published_octets_ = 0; // of tail_
-    std::uint64_t published_messages_ = 0;
+    std::uint64_t written_ = 0;         // of open_, in the form of `committed`
+    std::uint64_t written_in_tail_ = 0; // the same of tail_, once there is a chain behind it
     chunk *copy_chunk_ = nullptr; // where copied frames go; one reference
     std::uint8_t *copy_cursor_ = nullptr;
     std::uint8_t *copy_end_ = nullptr;
-    std::uint64_t copy_serial_ = 0; // counts copy chunks, to know after a roll back whether it is still the same one
-    std::uint8_t *published_cursor_ = nullptr;
-    std::uint64_t published_serial_ = 0;
     std::size_t next_chunk_size_;
     peer_info *info_ = nullptr;
     bool is_copying_ = false; // open_ ends at copy_cursor_ and can grow
-    bool published_copying_ = false;
     bool in_message_ = false;
-    bool published_in_message_ = false;
 
     // Consumer only.
     alignas(64) segment *head_;
@@ -191,7 +185,7 @@ inline error frame_queue::write(std::uint8_t flags, byte_span body) noexcept
     if (!body.empty())
         std::memcpy(at, body.data(), body.size());
     copy_cursor_ += need;
-    open_octets_ += need;
+    written_ += need;
     note_frame(flags);
     return error::none;
 }
@@ -201,18 +195,12 @@ inline void frame_queue::publish() noexcept
     if (__builtin_expect(open_ != tail_, 0))
         publish_chain();
     else
-        tail_->committed.store(pack(open_octets_, open_messages_), std::memory_order_release);
-    published_octets_ = open_octets_;
-    published_messages_ = open_messages_;
-    published_cursor_ = copy_cursor_;
-    published_serial_ = copy_serial_;
-    published_copying_ = is_copying_;
-    published_in_message_ = in_message_;
+        tail_->committed.store(written_, std::memory_order_release);
 }
 
 inline bool frame_queue::has_unpublished() const noexcept
 {
-    return open_ != tail_ || open_octets_ != published_octets_;
+    return open_ != tail_ || written_ != tail_->committed.load(std::memory_order_relaxed);
 }
 
 inline bool frame_queue::read(frame_view &out) noexcept
@@ -226,16 +214,17 @@ inline bool frame_queue::read(frame_view &out) noexcept
         header = long_header_size;
         size = get_u64(p + 1);
     }
-    out.size = size;
-    out.flags = p[0] & (frame_flag::more | frame_flag::command);
+    is_gathering_ = false;
+    const std::uint8_t flags = p[0] & (frame_flag::more | frame_flag::command);
     if (__builtin_expect(head_octet_ + header + size > octets_of(seen_), 0))
-        return read_lone_body(out);
+        return read_lone_body(out, flags, size);
     out.data = p + header;
+    out.size = size;
+    out.flags = flags;
     out.owner = head_->owner;
     out.owner_size = head_->owner_size;
     out.info = head_->info;
     out.lone_owner = nullptr;
-    is_gathering_ = false;
     head_octet_ += header + size;
     return true;
 }

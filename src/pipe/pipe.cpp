@@ -91,10 +91,8 @@ error pipe_end::write_external(std::uint8_t flags, block_ref owner, byte_span bo
     if (conflated_out_)
         return write(flags, body);
     const error e = out_->queue.write_external(flags, std::move(owner), body);
-    if (!failed(e) && !(flags & (frame_flag::more | frame_flag::command))) {
+    if (!failed(e) && !(flags & (frame_flag::more | frame_flag::command)))
         ++written_;
-        ++unpublished_;
-    }
     return e;
 }
 
@@ -104,10 +102,8 @@ error pipe_end::append(block *owner, byte_span range, std::uint32_t messages, bo
     if (conflated_out_)
         return write_frames(range);
     const error e = out_->queue.append(owner, range, messages, starts_message, owner_size);
-    if (!failed(e)) {
+    if (!failed(e))
         written_ += messages;
-        unpublished_ += messages;
-    }
     return e;
 }
 
@@ -116,10 +112,8 @@ error pipe_end::write_wire(byte_span frames, std::uint32_t messages) noexcept
     if (conflated_out_)
         return write_frames(frames);
     const error e = out_->queue.write_wire(frames, messages);
-    if (!failed(e)) {
+    if (!failed(e))
         written_ += messages;
-        unpublished_ += messages;
-    }
     return e;
 }
 
@@ -160,8 +154,7 @@ bool pipe_end::has_conflated_unpublished() const noexcept { return conflated_out
 void pipe_end::roll_back() noexcept
 {
     out_->queue.roll_back();
-    written_ -= unpublished_;
-    unpublished_ = 0;
+    written_ = published_;
     if (conflated_out_)
         conflated_out_->forget();
 }
@@ -221,6 +214,16 @@ bool pipe_end::read_slow(frame_view &out) noexcept
     return_at_ = told_ + credit_step(in_->hwm.load(std::memory_order_relaxed));
     note_taken(0);
     return false;
+}
+
+/// Returns credit once a step of messages has been taken: the mark may have changed since the step was chosen.
+void pipe_end::return_due_credit() noexcept
+{
+    const std::uint64_t due = told_ + credit_step(in_->hwm.load(std::memory_order_relaxed));
+    if (taken_ >= due)
+        return_credit();
+    else
+        return_at_ = due;
 }
 
 void pipe_end::return_credit() noexcept

@@ -102,6 +102,8 @@ class alignas(64) pipe_end {
     void set_events(std::shared_ptr<pipe_events> events) noexcept;
     /// Whether this pipe keeps the newest message only. Such a pipe is read frame by frame, never gathered.
     bool is_conflating() const noexcept { return conflated_out_ != nullptr; }
+    /// The far end, to be compared with; it belongs to somebody else.
+    const pipe_end &other() const noexcept { return *other_; }
     /// Another pointer to this end, for a `pipe_events` that was given a reference. Any thread.
     pipe_end_ptr shared_from_this() noexcept;
 
@@ -111,6 +113,7 @@ class alignas(64) pipe_end {
         std::uint32_t fair_index = 0;
         std::uint32_t balance_index = 0;
         std::uint32_t fan_index = 0;
+        std::uint32_t attach_number = 0; // counts the pipes its socket took
         bool is_attached = false;
         bool is_ending = false; // the other end was closed: read what is left, write nothing more
         bool is_inproc = false; // the other end is a socket
@@ -129,6 +132,7 @@ class alignas(64) pipe_end {
     friend class pipe;
 
     void wake_reader() noexcept;
+    void return_due_credit() noexcept;
     void return_credit() noexcept;
     error write_conflated(byte_span body) noexcept;
     void publish_conflated() noexcept;
@@ -140,7 +144,7 @@ class alignas(64) pipe_end {
     {
         taken_ += messages;
         if (__builtin_expect(taken_ >= return_at_, 0))
-            return_credit();
+            return_due_credit();
     }
 
     std::weak_ptr<pipe> whole_; // the object that both ends live in
@@ -153,7 +157,7 @@ class alignas(64) pipe_end {
     std::shared_ptr<pipe_events> events_owner_;
 
     std::uint64_t written_ = 0;         // messages, published or not
-    std::uint64_t unpublished_ = 0;     // of these
+    std::uint64_t published_ = 0;       // of these
     std::uint64_t seen_returned_ = 0;   // out_->returned as last looked at
     std::uint64_t taken_ = 0;           // messages read from in_
     std::uint64_t told_ = 0;            // taken_ when the writer was told last
@@ -188,17 +192,15 @@ inline error pipe_end::write(std::uint8_t flags, byte_span body) noexcept
     if (__builtin_expect(conflated_out_ && !(flags & frame_flag::command), 0))
         return write_conflated(body);
     const error e = out_->queue.write(flags, body);
-    if (!failed(e) && !(flags & (frame_flag::more | frame_flag::command))) {
+    if (!failed(e) && !(flags & (frame_flag::more | frame_flag::command)))
         ++written_;
-        ++unpublished_;
-    }
     return e;
 }
 
 inline void pipe_end::publish() noexcept
 {
     out_->queue.publish();
-    unpublished_ = 0;
+    published_ = written_;
     if (__builtin_expect(conflated_out_ != nullptr, 0))
         publish_conflated();
     light_fence();

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 #include <mutex>
+#include <thread>
 
 #include "core/fence.hpp"
 #include "core/invariant.hpp"
@@ -108,16 +109,24 @@ struct asio_loop::alarm_handler {
 
 asio_loop::asio_loop() : context_(1), work_(context_.get_executor()), alarm_(context_.get_executor()) {}
 
-asio_loop::~asio_loop() = default;
+// Whoever posted the last task may still be on its way out of post().
+asio_loop::~asio_loop() {
+    while (posting_.load(std::memory_order_acquire) != 0)
+        std::this_thread::yield();
+}
 
 void asio_loop::post(loop_task &task) noexcept {
-    posted_.push(task);
     // The loop's own thread looks at the list before it sleeps.
-    if (this_threads_loop == this)
+    if (this_threads_loop == this) {
+        posted_.push(task);
         return;
+    }
+    posting_.fetch_add(1, std::memory_order_relaxed);
+    posted_.push(task);
     light_fence();
     if (asleep_.load(std::memory_order_relaxed) && asleep_.exchange(false, std::memory_order_acq_rel))
         context_.stop();
+    posting_.fetch_sub(1, std::memory_order_release);
 }
 
 error asio_loop::post(std::function<void()> work) noexcept {
@@ -155,6 +164,9 @@ void asio_loop::run() noexcept {
             break;
         sleep();
     }
+    // Tasks that asked to look before a sleep may be all that keeps an object alive.
+    before_sleep_.run_all();
+    run_until_nothing_is_left();
     this_threads_loop = nullptr;
 }
 

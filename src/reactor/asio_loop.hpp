@@ -67,7 +67,7 @@ struct slot_allocator {
 
 class asio_loop final : public loop {
 public:
-    /// Throws std::system_error when descriptors run out, std::bad_alloc when memory does.
+    /// Throws boost::system::system_error when descriptors run out, std::bad_alloc when memory does.
     asio_loop();
     ~asio_loop() override;
 
@@ -121,6 +121,7 @@ private:
 
     // Shared, atomic
     std::atomic<bool> asleep_{false};
+    std::atomic<std::uint32_t> posting_{0};  // threads inside post()
     std::atomic<std::uint32_t> load_{0};
     task_list posted_;
 

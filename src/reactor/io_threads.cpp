@@ -54,7 +54,9 @@ error io_threads::make(std::size_t count, const thread_options &options,
         t->start(count, options);
         out.reset(new io_threads(std::move(t)));
         return error::none;
-    } catch (const std::system_error &e) {
+    } catch (const boost::system::system_error &e) {  // of the loops
+        return from_errno(e.code().value());
+    } catch (const std::system_error &e) {  // of the threads
         return from_errno(e.code().value());
     } catch (const std::bad_alloc &) {
         return error::no_memory;

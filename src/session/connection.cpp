@@ -16,6 +16,12 @@ constexpr std::size_t max_ranges = 64;
 constexpr int reads_per_turn = 4;
 constexpr int writes_per_turn = 4;
 constexpr std::size_t translate_batch = 64 * 1024;
+constexpr int reads_at_the_end = 64;
+
+bool is_subscription(const peer::action &action) noexcept
+{
+    return action.kind == peer::action_kind::subscribe || action.kind == peer::action_kind::cancel;
+}
 } // namespace
 
 connection::connection(const connection_environment &environment, std::unique_ptr<stream> bytes, bool is_server,
@@ -24,6 +30,9 @@ connection::connection(const connection_environment &environment, std::unique_pt
 {
     if (environment.options.max_message_size >= 0)
         limits_.max_body = static_cast<std::uint64_t>(environment.options.max_message_size);
+    // A subscription may be as long as a message.
+    if (environment.options.type == socket_type::pub || environment.options.type == socket_type::xpub)
+        limits_.max_command = std::max(limits_.max_command, limits_.max_body);
     stream_->set_events(this);
 }
 
@@ -60,8 +69,28 @@ void connection::look() noexcept
 {
     if (state_ != state::live || !pipe_)
         return;
-    if ((is_paused_ && pipe_->has_credit()) || (!is_waiting_writable_ && pipe_->has_input()))
+    const bool may_write = !is_waiting_writable_ && !failed(write_failure_);
+    if ((is_paused_ && may_deliver()) || (may_write && pipe_->has_input()))
         host_.want_turn();
+}
+
+void connection::discard_input() noexcept
+{
+    if (discards_ || !pipe_)
+        return;
+    discards_ = true;
+    pipe_->roll_back();
+    if (state_ == state::live && is_paused_)
+        resume_reading();
+    report();
+}
+
+void connection::drop_unread() noexcept
+{
+    discards_ = pipe_ != nullptr;
+    if (state_ == state::live && discards_ && !is_paused_)
+        for (int i = 0; i < reads_at_the_end && read_once(); ++i) {
+        }
 }
 
 bool connection::is_drained() noexcept
@@ -71,6 +100,8 @@ bool connection::is_drained() noexcept
 
 void connection::on_stream_readable() noexcept
 {
+    if (state_ != state::live)
+        return;
     read();
     if (state_ == state::live && (!peer_.output().empty()))
         write();
@@ -88,6 +119,8 @@ void connection::on_time() noexcept
 {
     if (state_ != state::live)
         return;
+    if (is_paused_)
+        peer_.note_traffic(environment_.io.now()); // it is this side that does not listen
     if (obey(peer_.resume({peer::event_kind::time, {}, environment_.io.now()}))) {
         update_timer();
         write();
@@ -100,7 +133,7 @@ void connection::on_time() noexcept
 void connection::write() noexcept
 {
     std::array<iovec, max_ranges> ranges;
-    for (int turn = 0; state_ == state::live && !is_waiting_writable_; ++turn) {
+    for (int turn = 0; state_ == state::live && !is_waiting_writable_ && !failed(write_failure_); ++turn) {
         std::size_t octets = 0;
         bool ends_message = true;
         const std::size_t count = list_output(ranges, octets, ends_message);
@@ -122,7 +155,7 @@ void connection::write() noexcept
             take_written(result.octets);
         }
         if (failed(result.status) && result.status != error::again) {
-            fail(result.status);
+            write_failure_ = result.status; // what the peer sent before it went comes first: see report()
             return;
         }
         if (result.octets < octets) {
@@ -151,6 +184,7 @@ std::size_t connection::list_output(std::span<iovec> ranges, std::size_t &octets
             ranges[count++] = {translated_.data() + translated_at_, translated_.size() - translated_at_};
             octets += translated_.size() - translated_at_;
         }
+        ends_message = !in_translated_message_;
         return count;
     }
     const auto found = pipe_->gather(ranges.data() + count, ranges.size() - count, write_batch);
@@ -210,12 +244,21 @@ void connection::translate_frame(const frame_view &frame)
             peer_.encode_subscription(is_subscribe, frame.body().subspan(1), translated_);
         return;
     }
+    in_translated_message_ = frame.has_more();
     std::array<std::uint8_t, long_header_size> header;
     const auto size = put_frame_header(header.data(), frame.size, frame.flags) - header.data();
     translated_.insert(translated_.end(), header.begin(), header.begin() + size);
     translated_.insert(translated_.end(), frame.data, frame.data + frame.size);
     if (frame.lone_owner)
         block_ref::adopt(std::exchange(*frame.lone_owner, nullptr));
+}
+
+/// The frames of a message went to a connection that is gone: the rest must not begin the next one.
+void connection::drop_translated_message() noexcept
+{
+    frame_view frame;
+    while (in_translated_message_ && pipe_->read(frame))
+        in_translated_message_ = frame.is_command() || frame.has_more();
 }
 
 /// A new connection on a pipe that had one before: the whole set goes out, and subscriptions still in the pipe are part
@@ -230,8 +273,7 @@ void connection::send_subscription_set()
                 translate_frame(frame);
         }
         messages.swap(translated_);
-        for (const auto &topic : topics)
-            peer_.encode_subscription(true, as_bytes(topic.first), translated_);
+        topics.for_each([&](byte_span topic) { peer_.encode_subscription(true, topic, translated_); });
     });
     translated_.insert(translated_.end(), messages.begin(), messages.end());
 }
@@ -354,6 +396,7 @@ void connection::enter_traffic(byte_span rest) noexcept
         fail(break_reason{.was_established = true});
         return;
     }
+    discards_ = pipe_->is_peer_closed();
     translates_ = environment_.subscriptions != nullptr || pipe_->is_conflating();
     replays_ = replays_ && environment_.subscriptions != nullptr;
     pipe_->set_info(&peer_.info());
@@ -390,7 +433,7 @@ void connection::feed(block *owner, bool may_share, const std::uint8_t *begin, c
         return;
     if (stopped != end)
         hold(owner, may_share, stopped, end);
-    if (stopped != end || !pipe_->has_credit())
+    if (stopped != end || !may_deliver())
         pause();
 }
 
@@ -399,10 +442,11 @@ const std::uint8_t *connection::take_traffic(block *owner, bool may_share, const
                                              const std::uint8_t *end) noexcept
 {
     while (p != end) {
-        limits_.max_messages = pipe_->credit();
+        limits_.max_messages = discards_ ? UINT64_MAX : pipe_->credit();
+        const bool continues = in_message_;
         const walk_result walked = walk_frames({p, end}, in_message_, limits_);
         if (walked.octets > 0) {
-            if (!deliver(owner, may_share, p, walked))
+            if (!deliver(owner, may_share, p, walked, continues))
                 return end;
             p += walked.octets;
         }
@@ -416,11 +460,17 @@ const std::uint8_t *connection::take_traffic(block *owner, bool may_share, const
             return p;
         case walk_stop::command:
             if (walked.next.header_size == 0 || whole > static_cast<std::size_t>(end - p)) {
-                if (!keep_tail(p, end, {}))
+                if (!keep_tail(p, end, walked.next))
                     fail(error::no_memory);
                 return end;
             }
-            if (!obey(peer_.resume({peer::event_kind::command, {p + walked.next.header_size, p + whole}})))
+            if (const auto action = peer_.resume({peer::event_kind::command, {p + walked.next.header_size, p + whole}});
+                is_subscription(action) && !in_message_ && !may_deliver())
+                return p;
+            else if (!obey(action))
+                return end;
+            update_timer(); // a PING may name a time limit
+            if (state_ != state::live)
                 return end;
             p += whole;
             break;
@@ -436,17 +486,23 @@ const std::uint8_t *connection::take_traffic(block *owner, bool may_share, const
 }
 
 /// Gives walked frames to the pipe: whole messages are published, the frames of an unfinished one follow behind, hidden.
-bool connection::deliver(block *owner, bool may_share, const std::uint8_t *p, const walk_result &walked) noexcept
+/// `continues`: the first of them is not the first frame of its message.
+bool connection::deliver(block *owner, bool may_share, const std::uint8_t *p, const walk_result &walked,
+                         bool continues) noexcept
 {
+    if (discards_)
+        return true;
     const auto put = [&](byte_span range, std::uint32_t messages) {
-        return may_share ? pipe_->append(owner, range, messages, true) : pipe_->write_wire(range, messages);
+        return may_share ? pipe_->append(owner, range, messages, !continues) : pipe_->write_wire(range, messages);
     };
     const std::size_t rest = walked.octets - walked.message_octets;
     error e = error::none;
     if (walked.message_octets > 0) {
+        has_delivered_ = true;
         e = put({p, walked.message_octets}, walked.messages);
         if (!failed(e))
             pipe_->publish();
+        continues = false;
     }
     if (!failed(e) && rest > 0)
         e = put({p + walked.message_octets, rest}, 0);
@@ -464,20 +520,9 @@ bool connection::obey(const peer::action &action) noexcept
         return true;
     case peer::action_kind::subscribe:
     case peer::action_kind::cancel:
-        try {
-            std::vector<std::uint8_t> body;
-            body.reserve(action.topic.size() + 1);
-            body.push_back(action.kind == peer::action_kind::subscribe ? in_band::subscribe : in_band::cancel);
-            body.insert(body.end(), action.topic.begin(), action.topic.end());
-            if (!failed(pipe_->write(frame_flag::command, body))) {
-                if (!in_message_)
-                    pipe_->publish();
-                return true;
-            }
-        } catch (...) {
-        }
-        fail(error::no_memory);
-        return false;
+        if (discards_)
+            return true;
+        return pass_subscription(action.kind == peer::action_kind::subscribe, action.topic);
     case peer::action_kind::close:
         write(); // an ERROR command goes out if there is room for it
         fail({.was_established = pipe_ != nullptr,
@@ -487,6 +532,26 @@ bool connection::obey(const peer::action &action) noexcept
         return false;
     }
     return true;
+}
+
+/// Subscriptions count as messages, so that a peer which sends them without end is held back like any other. Between the
+/// frames of a message they go in band.
+bool connection::pass_subscription(bool is_subscribe, byte_span topic) noexcept
+{
+    try {
+        std::vector<std::uint8_t> body;
+        body.reserve(topic.size() + 1);
+        body.push_back(is_subscribe ? in_band::subscribe : in_band::cancel);
+        body.insert(body.end(), topic.begin(), topic.end());
+        if (!failed(pipe_->write(in_message_ ? frame_flag::command : 0, body))) {
+            if (!in_message_)
+                pipe_->publish();
+            return true;
+        }
+    } catch (...) {
+    }
+    fail(error::no_memory);
+    return false;
 }
 
 /// Keeps a partial frame for the next read: in memory of its own when it is known to be large.
@@ -555,7 +620,7 @@ void connection::pause() noexcept
 
 void connection::resume_reading() noexcept
 {
-    if (!pipe_->has_credit())
+    if (!may_deliver())
         return pause();
     is_paused_ = false;
     while (!held_.empty()) {
@@ -567,9 +632,19 @@ void connection::resume_reading() noexcept
             return pause();
         held_.pop_front();
     }
-    if (!pipe_->has_credit())
+    if (!may_deliver())
         return pause();
     stream_->wait_readable();
+}
+
+/// After a failed write: takes what has arrived, as far as the receiver's mark lets it through, and then ends.
+void connection::read_what_is_left() noexcept
+{
+    int turn = 0;
+    while (state_ == state::live && !is_paused_ && turn++ < reads_at_the_end && read_once()) {
+    }
+    if (state_ == state::live && !is_paused_)
+        fail(write_failure_);
 }
 
 // ---- life ----
@@ -581,10 +656,17 @@ void connection::update_timer() noexcept
         timer_.reset();
         return;
     }
+    // A timer that goes off too early looks again and is put off.
+    if (timer_ && timer_->is_pending() && timer_at_ <= deadline)
+        return;
     if (!timer_)
         timer_ = environment_.io.make_timer([this] { on_time(); });
-    if (timer_)
-        timer_->expires_at(deadline);
+    if (!timer_) {
+        fail(error::no_memory);
+        return;
+    }
+    timer_at_ = deadline;
+    timer_->expires_at(deadline);
 }
 
 void connection::fail(error system) noexcept
@@ -601,17 +683,20 @@ void connection::fail(break_reason why) noexcept
     timer_.reset();
     if (pipe_) {
         pipe_->roll_back();
-        if (!translates_)
+        if (translates_)
+            drop_translated_message();
+        else
             pipe_->drop_cut_message();
     }
 }
 
 void connection::report() noexcept
 {
+    if (state_ == state::live && failed(write_failure_))
+        read_what_is_left();
     if (state_ != state::broken)
         return;
     state_ = state::reported;
-    stream_->set_events(nullptr);
     host_.on_broken(*this, reason_);
 }
 

@@ -5,6 +5,7 @@
 // In:       one read per readiness into the loop's scratch block. Frames are walked, not copied: a well filled block is
 //           handed to the pipe as it is, a small read is copied. A frame known to be large is read into memory of its own.
 // Pressure: what exceeds the receiver's mark stays here unpublished, and nothing more is read until credit returns.
+// Breaks:   when writing fails, what the peer sent before it went is still read and delivered.
 // Threads:  the loop's thread only.
 #pragma once
 
@@ -71,7 +72,14 @@ class connection final : private stream_events {
     /// Goes on with whatever can be done: after the pipe became readable or writable, or want_turn().
     void work() noexcept;
     void look() noexcept;
+    /// Nobody takes what arrives any more: it is read, for the sake of commands and the end of the stream, and thrown
+    /// away.
+    void discard_input() noexcept;
+    /// Reads what lies there, before a close: a stream closed with unread input may lose what was written last.
+    void drop_unread() noexcept;
 
+    /// Whether the pipe got a message of the peer's application.
+    bool has_delivered() const noexcept { return has_delivered_; }
     bool is_established() const noexcept { return peer_.is_established(); }
     /// Nothing is left to write.
     bool is_drained() noexcept;
@@ -99,6 +107,7 @@ class connection final : private stream_events {
     void take_written(std::size_t octets) noexcept;
     void translate() noexcept;
     void translate_frame(const frame_view &frame);
+    void drop_translated_message() noexcept;
     void send_subscription_set();
 
     void read() noexcept;
@@ -108,13 +117,16 @@ class connection final : private stream_events {
     void enter_traffic(byte_span rest) noexcept;
     void feed(block *owner, bool may_share, const std::uint8_t *begin, const std::uint8_t *end) noexcept;
     const std::uint8_t *take_traffic(block *owner, bool may_share, const std::uint8_t *p, const std::uint8_t *end) noexcept;
-    bool deliver(block *owner, bool may_share, const std::uint8_t *p, const walk_result &walked) noexcept;
+    bool deliver(block *owner, bool may_share, const std::uint8_t *p, const walk_result &walked, bool continues) noexcept;
     bool obey(const peer::action &action) noexcept;
+    bool pass_subscription(bool is_subscribe, byte_span topic) noexcept;
     bool keep_tail(const std::uint8_t *p, const std::uint8_t *end, const frame_header &next) noexcept;
     bool grow_large() noexcept;
     void hold(block *owner, bool may_share, const std::uint8_t *begin, const std::uint8_t *end) noexcept;
     void pause() noexcept;
     void resume_reading() noexcept;
+    void read_what_is_left() noexcept;
+    bool may_deliver() noexcept { return discards_ || pipe_->has_credit(); }
 
     void update_timer() noexcept;
     void fail(break_reason why) noexcept;
@@ -126,6 +138,7 @@ class connection final : private stream_events {
     std::unique_ptr<stream> stream_;
     peer peer_;
     std::unique_ptr<timer> timer_;
+    time_point timer_at_;
     pipe_end_ptr pipe_;
 
     // Out
@@ -135,11 +148,15 @@ class connection final : private stream_events {
     std::size_t control_written_ = 0; // of the peer machine's output
     bool translates_ = false;   // frame by frame instead of gathered: subscribers' side, conflating pipes
     bool replays_ = false;
+    bool in_translated_message_ = false; // the last frame translated was one with MORE
+    error write_failure_ = error::none;  // nothing more can be written
     std::vector<std::uint8_t> translated_;
     std::size_t translated_at_ = 0;
 
     // In
     bool is_paused_ = false;
+    bool discards_ = false;
+    bool has_delivered_ = false; // messages, not only subscriptions
     bool in_message_ = false;
     bool expects_large_ = false; // the last frame was a large one: read little beside the next
     walk_limits limits_;

@@ -1,6 +1,6 @@
 #include "session/session.hpp"
 
-#include "zmq.h"
+#include "pipe/in_band.hpp"
 
 namespace zlink {
 
@@ -38,7 +38,12 @@ error session::start() noexcept
     return error::none;
 }
 
-void session::stop() noexcept { ask(wish_stop); }
+bool session::stop() noexcept
+{
+    const bool is_first = !is_stopping_.exchange(true, std::memory_order_relaxed);
+    ask(wish_stop);
+    return is_first;
+}
 
 void session::on_readable(pipe_end &) noexcept { ask(wish_work); }
 void session::on_writable(pipe_end &) noexcept { ask(wish_work); }
@@ -105,7 +110,7 @@ void session::dial() noexcept
         retry_later();
         return;
     }
-    emit(event_kind::connect_delayed, EINPROGRESS, name_);
+    dialer_->report_pending([this] { emit(event_kind::connect_delayed, EINPROGRESS, name_); });
     dialer_->dial([this](std::unique_ptr<stream> bytes, error failure) { on_dialed(std::move(bytes), failure); });
 }
 
@@ -113,9 +118,10 @@ void session::on_dialed(std::unique_ptr<stream> bytes, error failure) noexcept
 {
     const std::shared_ptr<session> self = shared_from_this();
     if (failed(failure)) {
-        emit(event_kind::closed, static_cast<std::uint32_t>(-1), name_);
+        if (const int descriptor = dialer_->descriptor(); descriptor >= 0)
+            emit(event_kind::closed, static_cast<std::uint32_t>(descriptor), name_);
         if (failure == error::connection_refused &&
-            (environment_.options->reconnect_stop & ZMQ_RECONNECT_STOP_CONN_REFUSED)) {
+            (environment_.options->reconnect_stop & reconnect_stop_on::connection_refused)) {
             end();
             return;
         }
@@ -129,7 +135,7 @@ void session::on_dialed(std::unique_ptr<stream> bytes, error failure) noexcept
 void session::retry_later() noexcept
 {
     dialer_.reset();
-    if (environment_.options->reconnect_interval_ms < 0)
+    if (environment_.options->reconnect_interval_ms <= 0)
         return; // never again; the pipe stays until the socket closes it
     const auto delay = backoff_.next(environment_.random->next());
     if (!retry_timer_)
@@ -140,6 +146,12 @@ void session::retry_later() noexcept
     }
     emit(event_kind::connect_retried, static_cast<std::uint32_t>(delay.count()), name_);
     retry_timer_->expires_at(environment_.io->now() + delay);
+}
+
+/// Nothing is under way that could lead to a connection.
+bool session::has_given_up() const noexcept
+{
+    return !connection_ && !dialer_ && !(retry_timer_ && retry_timer_->is_pending());
 }
 
 void session::begin_connection(std::unique_ptr<stream> bytes, bool is_server) noexcept
@@ -199,27 +211,55 @@ void session::after_break() noexcept
 {
     emit_break();
     const break_reason why = reason_;
-    connection_.reset();
+    drop_connection();
     if (!is_connecting()) {
         end();
         return;
     }
     const int stops = environment_.options->reconnect_stop;
-    const bool stops_now = (!why.may_retry) || (!why.was_established && (stops & ZMQ_RECONNECT_STOP_HANDSHAKE_FAILED));
+    const bool stops_now = (!why.may_retry) || (!why.was_established && (stops & reconnect_stop_on::handshake_failed));
     if (environment_.options->immediate && pipe_) {
-        pipe_->close();
-        pipe_.reset();
+        close_pipe();
         pipe_is_used_ = false;
         if (is_lingering_) {
             end();
             return;
         }
     }
-    if (stops_now) {
+    if (pipe_ && why.was_established)
+        say_gone();
+    if (stops_now || environment_.options->reconnect_interval_ms <= 0) {
         end();
         return;
     }
     retry_later();
+}
+
+/// Tells the socket that its peer is away, until the next hello.
+void session::say_gone() noexcept
+{
+    const std::uint8_t gone[] = {in_band::gone};
+    if (!failed(pipe_->write(frame_flag::command, gone)))
+        pipe_->publish();
+}
+
+void session::drop_connection() noexcept
+{
+    if (connection_)
+        has_delivered_ |= connection_->has_delivered();
+    connection_.reset();
+}
+
+/// Peers that come and go while the application does not look leave nothing behind.
+void session::close_pipe() noexcept
+{
+    const pipe_end_ptr closing = std::move(pipe_);
+    if (!closing)
+        return;
+    closing->close();
+    if (!has_delivered_)
+        environment_.host->withdraw_pipe(closing->other());
+    has_delivered_ = false;
 }
 
 // ---- the end ----
@@ -231,17 +271,22 @@ void session::begin_linger() noexcept
         return;
     is_lingering_ = true;
     const int linger_ms = pipe_->peer_linger_ms();
-    if (linger_ms == 0) {
+    if (linger_ms == 0 || has_given_up()) {
         end();
         return;
     }
     if (linger_ms > 0) {
         linger_timer_ = environment_.io->make_timer([this] { end(); });
-        if (linger_timer_)
-            linger_timer_->expires_at(environment_.io->now() + std::chrono::milliseconds(linger_ms));
+        if (!linger_timer_) {
+            end();
+            return;
+        }
+        linger_timer_->expires_at(environment_.io->now() + std::chrono::milliseconds(linger_ms));
     }
-    if (connection_)
+    if (connection_) {
+        connection_->discard_input();
         connection_->work();
+    }
 }
 
 void session::end_if_lingered() noexcept
@@ -261,13 +306,10 @@ void session::end() noexcept
     dialer_.reset();
     retry_timer_.reset();
     linger_timer_.reset();
-    if (connection_)
-        emit(event_kind::disconnected, static_cast<std::uint32_t>(descriptor_), name_);
-    connection_.reset();
-    if (pipe_) {
-        pipe_->close();
-        pipe_.reset();
-    }
+    if (connection_ && is_lingering_)
+        connection_->drop_unread();
+    drop_connection();
+    close_pipe();
     environment_.host->on_session_end(*this);
 }
 
@@ -283,10 +325,13 @@ void session::emit(event_kind kind, std::uint32_t value, const std::string &endp
 
 void session::emit_break() noexcept
 {
-    if (reason_.was_established) {
-        emit(event_kind::disconnected, static_cast<std::uint32_t>(descriptor_), name_);
-        return;
-    }
+    if (!reason_.was_established)
+        emit_failed_handshake();
+    emit(event_kind::disconnected, static_cast<std::uint32_t>(descriptor_), name_);
+}
+
+void session::emit_failed_handshake() noexcept
+{
     switch (reason_.failure) {
     case failure_kind::protocol:
     case failure_kind::mechanism_mismatch:
@@ -294,6 +339,9 @@ void session::emit_break() noexcept
         break;
     case failure_kind::authentication:
         emit(event_kind::handshake_failed_auth, reason_.detail, name_);
+        break;
+    case failure_kind::handshake_timeout:
+        emit(event_kind::handshake_failed_no_detail, EAGAIN, name_);
         break;
     default:
         emit(event_kind::handshake_failed_no_detail, static_cast<std::uint32_t>(to_errno(reason_.system)), name_);

@@ -25,6 +25,8 @@ class session_host {
     virtual ~session_host() = default;
     /// A pipe whose other end goes to the socket; the session's end is returned. Null when the socket has closed.
     virtual pipe_end_ptr make_session_pipe(session &which) noexcept = 0;
+    /// A pipe made for this session was closed and has carried no message: it need not be attached any more.
+    virtual void withdraw_pipe(const pipe_end &sockets_end) noexcept = 0;
     /// The session is over; it does nothing from here on.
     virtual void on_session_end(session &which) noexcept = 0;
 };
@@ -55,8 +57,11 @@ class session final : public pipe_events,
 
     /// Begins; any thread.
     error start() noexcept;
-    /// Ends a session that has no pipe (yet); one that has hears of the end through it. Any thread.
-    void stop() noexcept;
+    /// Ends a session that has no pipe (yet); one that has hears of the end through it. Once the loop has run what was
+    /// posted before, no further pipe comes of it. Any thread.
+    /// True the first time.
+    bool stop() noexcept;
+    bool is_stopping() const noexcept { return is_stopping_.load(std::memory_order_relaxed); }
 
     const session_environment &environment() const noexcept { return environment_; }
     bool is_connecting() const noexcept { return transport_ != nullptr; }
@@ -89,11 +94,16 @@ class session final : public pipe_events,
     void begin_connection(std::unique_ptr<stream> bytes, bool is_server) noexcept;
     void after_break() noexcept;
     void retry_later() noexcept;
+    bool has_given_up() const noexcept;
+    void say_gone() noexcept;
+    void drop_connection() noexcept;
+    void close_pipe() noexcept;
     void begin_linger() noexcept;
     void end_if_lingered() noexcept;
     void end() noexcept;
     void emit(event_kind kind, std::uint32_t value, const std::string &endpoint) noexcept;
     void emit_break() noexcept;
+    void emit_failed_handshake() noexcept;
 
     session_environment environment_;
     const transport *transport_ = nullptr; // of connecting sessions
@@ -108,11 +118,13 @@ class session final : public pipe_events,
     backoff backoff_;
     break_reason reason_;
     int descriptor_ = -1;
+    bool has_delivered_ = false; // a connection of the pipe's passed a message on
     bool pipe_is_used_ = false; // an earlier connection took frames from it
     bool is_lingering_ = false;
     bool has_ended_ = false;
 
     std::atomic<unsigned> wishes_{0}; // any thread
+    std::atomic<bool> is_stopping_{false};
     std::shared_ptr<session> keep_;   // set by whoever makes wishes_ non-zero, taken by run()
     look_task look_;
 };

@@ -1,6 +1,8 @@
 // What other threads tell a socket; see mailbox.hpp.
 #include "socket/mailbox.hpp"
 
+#include <algorithm>
+
 namespace zlink {
 
 bool mailbox::post(command what) noexcept {
@@ -29,6 +31,24 @@ bool mailbox::post(command what) noexcept {
     if (call)
         (*call)();
     return true;
+}
+
+void mailbox::withdraw(const pipe_end &pipe) noexcept {
+    std::vector<command> dropped;  // pipes go after the lock
+    {
+        std::lock_guard guard(mutex_);
+        const auto is_about = [&](const command &what) { return what.pipe.get() == &pipe; };
+        const auto first = std::find_if(commands_.begin(), commands_.end(), is_about);
+        if (first == commands_.end() || first->kind != command_kind::attach)
+            return;
+        const auto rest = std::stable_partition(first, commands_.end(), std::not_fn(is_about));
+        try {
+            dropped.assign(std::make_move_iterator(rest), std::make_move_iterator(commands_.end()));
+        } catch (...) {
+            return;
+        }
+        commands_.erase(rest, commands_.end());
+    }
 }
 
 void mailbox::call_on_attach(std::function<void()> call) {

@@ -2,7 +2,7 @@
 //
 // Flow:     pipes and I/O threads post; the socket's thread takes everything at once at the start of a call. The mailbox
 //           outlives its socket: what is posted to a closed one is dropped.
-// Threads:  post() from any; the rest on the thread that holds the socket.
+// Threads:  post() and withdraw() from any; the rest on the thread that holds the socket.
 #pragma once
 
 #include <atomic>
@@ -32,6 +32,9 @@ class mailbox final : public pipe_events, public std::enable_shared_from_this<ma
 
     /// Queues a command and wakes the socket's thread if it waits. False when the socket is closed.
     bool post(command what) noexcept;
+
+    /// Takes back all about a pipe that is still waiting to be attached. Does nothing once the attach was taken.
+    void withdraw(const pipe_end &pipe) noexcept;
 
     bool has_commands() const noexcept { return has_commands_.load(std::memory_order_acquire); }
     /// Moves all commands to `out` (which is empty) and lowers the wake-up level.

@@ -4,7 +4,7 @@ namespace zlink {
 
 error write_frame(pipe_end &pipe, const outgoing &frame) noexcept {
     const std::uint8_t flags = frame.more ? frame_flag::more : 0;
-    if (__builtin_expect(frame.body.size() >= reference_threshold && (frame.owner || frame.is_constant), 0))
+    if (travels_by_reference(frame))
         return pipe.write_external(flags, block_ref::share(frame.owner), frame.body);
     return pipe.write(flags, frame.body);
 }

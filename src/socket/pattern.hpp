@@ -22,10 +22,18 @@ struct outgoing {
     bool more = false;
     block *owner = nullptr;
     bool is_constant = false;
+    bool is_lent = false; // the application's own memory: it waits to hear when the body has gone out
 };
 
 /// Bodies of at least this size travel by reference when their memory allows it.
 constexpr std::size_t reference_threshold = 8192;
+
+/// Whether a frame's body is referenced instead of copied.
+inline bool travels_by_reference(const outgoing &frame) noexcept
+{
+    return __builtin_expect(frame.is_lent, 0) ||
+           (__builtin_expect(frame.body.size() >= reference_threshold, 0) && (frame.owner || frame.is_constant));
+}
 
 /// Writes one frame of the application's to a pipe: by reference when large and possible, else by copy.
 error write_frame(pipe_end &pipe, const outgoing &frame) noexcept;
@@ -78,9 +86,8 @@ class pattern {
     /// (ZMQ_SUBSCRIBE, ZMQ_UNSUBSCRIBE) with `value`.
     virtual error apply_option(int number, byte_span value)
     {
-        (void)number;
         (void)value;
-        return error::none;
+        return number == ZMQ_SUBSCRIBE || number == ZMQ_UNSUBSCRIBE ? error::invalid : error::none;
     }
     /// Whether a peer with this routing id is there, so that a connect under the same one must fail.
     virtual bool knows_peer(std::string_view routing_id) const

@@ -107,12 +107,14 @@ socket::~socket() { close(); }
 error socket::send(byte_span body, int flags) noexcept {
     outgoing frame;
     frame.body = body;
+    frame.more = flags & ZMQ_SNDMORE;
     return send_frame(frame, flags);
 }
 
 error socket::send_constant(byte_span body, int flags) noexcept {
     outgoing frame;
     frame.body = body;
+    frame.more = flags & ZMQ_SNDMORE;
     frame.is_constant = true;
     return send_frame(frame, flags);
 }
@@ -122,8 +124,10 @@ error socket::send(message &what, int flags) noexcept {
         return error::fault;
     outgoing frame;
     frame.body = what.body();
+    frame.more = flags & ZMQ_SNDMORE;
     frame.owner = what.owner();
     frame.is_constant = what.is_constant();
+    frame.is_lent = what.is_lent();
     if (const error e = send_frame(frame, flags); failed(e))
         return e;
     (void)what.close();
@@ -165,11 +169,9 @@ inline error socket::enter() noexcept {
 error socket::send_frame(const outgoing &frame, int flags) noexcept {
     if (const error e = enter(); failed(e))
         return e;
-    outgoing whole = frame;
-    whole.more = flags & ZMQ_SNDMORE;
     try {
-        const error e = pattern_->send(whole);
-        return __builtin_expect(e != error::again, 1) ? e : retry_send(whole, flags);
+        const error e = pattern_->send(frame);
+        return __builtin_expect(e != error::again, 1) ? e : retry_send(frame, flags);
     } catch (...) {
         return error::no_memory;
     }
@@ -342,6 +344,7 @@ void socket::attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
     std::swap(pipes_[live_pipes_], pipes_.back());
     pipe->slot.socket_index = static_cast<std::uint32_t>(live_pipes_++);
     pipe->slot.is_attached = true;
+    pipe->slot.attach_number = ++attach_count_;
     try {
         pattern_->attach(pipe, is_local, is_inproc);
     } catch (...) {
@@ -369,6 +372,7 @@ void socket::finished(pipe_end &pipe) noexcept {
 }
 
 std::size_t socket::detach_endpoint(const std::string &endpoint) noexcept {
+    (void)process_commands();  // pipes of the endpoint may be waiting to be attached
     std::size_t count = 0;
     for (std::size_t i = live_pipes_; i-- > 0;) {
         pipe_end &pipe = *pipes_[i];
@@ -464,7 +468,8 @@ error socket::export_descriptor(int &descriptor) {
     is_exported_ = true;
     mailbox_->keep_signalling();
     // What is there already gets no call from a pipe: an empty command raises the level.
-    if (arm(ZMQ_POLLIN) | arm(ZMQ_POLLOUT))
+    (void)arm(ZMQ_POLLOUT);
+    if (arm(ZMQ_POLLIN))
         (void)mailbox_->post({mailbox::command_kind::readable, nullptr});
     return error::none;
 }

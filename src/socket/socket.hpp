@@ -44,6 +44,10 @@ class socket final : private pattern_host {
     error receive(void *buffer, std::size_t capacity, std::size_t &size, int flags) noexcept;
     /// Replaces `out`'s content by the next frame.
     error receive(message &out, int flags) noexcept;
+    /// The next frame where it lies, valid until the next call on this socket; and a frame that lies somewhere, whose `more`
+    /// counts and not the flag. For those who pass frames on.
+    error receive(frame_view &out, int flags) noexcept { return next_frame(out, flags); }
+    error send(const outgoing &frame, int flags) noexcept { return send_frame(frame, flags); }
 
     // ---- options and endpoints ----
 
@@ -67,6 +71,8 @@ class socket final : private pattern_host {
     /// Says that the thread is about to wait on the level; false when there is something to look at first.
     bool begin_wait() noexcept { return mailbox_->begin_wait(); }
     void end_wait() noexcept { mailbox_->end_wait(); }
+    waiter &blocking() const noexcept { return environment_.blocking; }
+    const clock_source &clock() const noexcept { return environment_.clock; }
 
     // ---- life ----
 
@@ -115,6 +121,7 @@ class socket final : private pattern_host {
     std::shared_ptr<subscription_set> subscriptions_;
     std::vector<pipe_end_ptr> pipes_; // in use below live_pipes_; behind that finished, kept for frames still looked at
     std::size_t live_pipes_ = 0;
+    std::uint32_t attach_count_ = 0;
     std::unique_ptr<pattern> pattern_; // goes before the pipes
     std::vector<mailbox::command> taken_; // scratch of process_commands()
     std::string last_endpoint_;

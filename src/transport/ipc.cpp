@@ -128,6 +128,7 @@ public:
         handler_ = std::move(handler);
         attempt_.schedule();
     }
+    int descriptor() const noexcept override { return descriptor_; }
 
 private:
     error connect(std::unique_ptr<stream> &out) noexcept {
@@ -135,6 +136,7 @@ private:
         if (error e = open_socket(AF_UNIX, socket); failed(e))
             return e;
         set_up_ipc_socket(socket.get(), options_);
+        descriptor_ = socket.get();
         if (::connect(socket.get(), as_sockaddr(to_), to_.length) != 0)
             return from_errno(errno);  // again: the queue of the listener is full
         try {
@@ -158,6 +160,7 @@ private:
     loop &loop_;
     deferred_call attempt_;
     dial_handler handler_;
+    int descriptor_ = -1;
 };
 
 error bind_and_listen(const std::string &path, const settings &options, socket_file &file,
@@ -232,7 +235,7 @@ public:
 }  // namespace
 
 const transport &ipc() noexcept {
-    static const ipc_transport instance;
+    static const auto &instance = *new ipc_transport; // never destroyed: I/O threads may outlive main()
     return instance;
 }
 

@@ -1,5 +1,8 @@
 #include "transport/readiness.hpp"
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include "reactor/asio_loop.hpp"
 
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
@@ -59,7 +62,9 @@ struct readiness::registration : std::enable_shared_from_this<registration> {
         boost::system::error_code ec;
         ++generation;
         const int fd = descriptor.release();
-        descriptor.assign(fd, ec);  // fits where it was before
+        descriptor.assign(fd, ec);
+        if (ec)
+            ::shutdown(fd, SHUT_RDWR);  // the next read ends the connection
         has_waited_writable = false;
     }
 
@@ -96,7 +101,10 @@ void readiness::close() noexcept {
         return;
     registration_->events = nullptr;
     boost::system::error_code ec;
-    registration_->descriptor.close(ec);
+    if (registration_->descriptor.is_open())
+        registration_->descriptor.close(ec);
+    else
+        ::close(descriptor_);  // it could not be registered afresh
     registration_.reset();
     descriptor_ = -1;
 }

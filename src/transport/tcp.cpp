@@ -105,6 +105,9 @@ public:
                            });
     }
 
+    void report_pending(std::function<void()> pending) noexcept override { pending_ = std::move(pending); }
+    int descriptor() const noexcept override { return descriptor_; }
+
 private:
     // Connects to the next address that does not fail at once.
     void try_next() noexcept {
@@ -136,7 +139,10 @@ private:
         if (error e = readiness::make(loop_, socket.get(), *this, ready_); failed(e))
             return e;
         socket.release();
+        descriptor_ = ready_.descriptor();
         ready_.wait_writable();
+        if (pending_)
+            pending_();
         return error::none;
     }
 
@@ -196,6 +202,8 @@ private:
     deferred_call report_;
     std::unique_ptr<timer> timeout_;
     dial_handler handler_;
+    std::function<void()> pending_;
+    int descriptor_ = -1;
     std::vector<resolved_address> addresses_;
     std::size_t next_ = 0;
     readiness ready_;
@@ -285,7 +293,7 @@ public:
 }  // namespace
 
 const transport &tcp() noexcept {
-    static const tcp_transport instance;
+    static const auto &instance = *new tcp_transport; // never destroyed: I/O threads may outlive main()
     return instance;
 }
 

@@ -65,6 +65,10 @@ public:
     /// Starts one attempt: resolves the address anew, connects. Calls `handler` once, never from inside this
     /// call.
     virtual void dial(dial_handler handler) noexcept = 0;
+    /// Has `pending` called when an attempt is under way that takes time: monitors are told. To be called before dial().
+    virtual void report_pending(std::function<void()> pending) noexcept { (void)pending; }
+    /// The descriptor of the attempt, for events, also after it has failed; -1 when it did not come that far.
+    virtual int descriptor() const noexcept { return -1; }
 };
 
 /// accepted: a stream and none, or null and why an accept failed (the listener goes on by itself, after a

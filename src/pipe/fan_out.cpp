@@ -1,0 +1,185 @@
+#include "pipe/fan_out.hpp"
+
+#include <algorithm>
+
+#include "core/frame.hpp"
+
+namespace zlink {
+
+namespace {
+constexpr std::size_t first_chunk_size = 4096;
+constexpr std::size_t largest_chunk_size = 65536;
+constexpr std::size_t large_frame =
+    8192;  // from here on a body is referenced, and a frame gets a chunk of its own
+constexpr std::size_t settling = 1024;  // octets of a chunk before its own share counts
+}  // namespace
+
+fan_out::fan_out(std::shared_ptr<chunk_pool> pool) noexcept
+    : pool_(std::move(pool)), next_size_(first_chunk_size) {}
+
+fan_out::~fan_out() {
+    if (open_)
+        open_->release();
+}
+
+// ---- pipes ----
+
+void fan_out::attach(pipe_end &pipe) {
+    members_.push_back(member{&pipe});
+    pipe.slot.fan_index = static_cast<std::uint32_t>(members_.size() - 1);
+}
+
+void fan_out::detach(pipe_end &pipe) noexcept {
+    if (!has(pipe))
+        return;
+    pipe.roll_back();
+    if (pipe.slot.fan_index < matching_)
+        unmatch(pipe.slot.fan_index);
+    swap(pipe.slot.fan_index, members_.size() - 1);
+    members_.pop_back();
+}
+
+// ---- matches ----
+
+void fan_out::invert_matches() noexcept {
+    std::reverse(members_.begin(), members_.end());
+    for (std::size_t i = 0; i < members_.size(); ++i)
+        members_[i].pipe->slot.fan_index = static_cast<std::uint32_t>(i);
+    matching_ = members_.size() - matching_;
+}
+
+bool fan_out::have_room() noexcept {
+    return std::all_of(members_.begin(), members_.begin() + static_cast<std::ptrdiff_t>(matching_),
+                       [](const member &m) { return m.pipe->has_credit(); });
+}
+
+void fan_out::arm_full() noexcept {
+    for (std::size_t i = 0; i < matching_; ++i) {
+        if (!members_[i].pipe->has_credit())
+            members_[i].pipe->arm_writer();
+    }
+}
+
+void fan_out::pass_over_full() noexcept {
+    for (std::size_t i = 0; i < matching_;) {
+        if (__builtin_expect(members_[i].pipe->has_credit(), 1))
+            ++i;
+        else
+            unmatch(i);
+    }
+}
+
+// ---- writing ----
+
+error fan_out::write(byte_span body, bool more, block *owner, bool by_reference) noexcept {
+    if (!in_message_)
+        pass_over_full();
+    const std::uint8_t flags = more ? frame_flag::more : 0;
+    error e = error::none;
+    if (matching_ == 1)
+        e = write_to_one(flags, body, owner, by_reference);
+    else if (matching_ > 1 && by_reference)
+        reference_in_all(flags, body, owner);
+    else if (matching_ > 1)
+        e = share_with_all(flags, body);
+    if (failed(e))
+        return e;
+    in_message_ = more;
+    if (more)
+        return error::none;
+    for (std::size_t i = 0; i < matching_; ++i)
+        members_[i].pipe->publish();
+    matching_ = 0;
+    return error::none;
+}
+
+error fan_out::write_to_one(std::uint8_t flags, byte_span body, block *owner, bool by_reference) noexcept {
+    pipe_end &pipe = *members_[0].pipe;
+    if (__builtin_expect(by_reference, 0))
+        return pipe.write_external(flags, block_ref::share(owner), body);
+    return pipe.write(flags, body);
+}
+
+/// A pipe that memory is too short for loses the message; the others get it.
+void fan_out::reference_in_all(std::uint8_t flags, byte_span body, block *owner) noexcept {
+    for (std::size_t i = 0; i < matching_;) {
+        pipe_end &pipe = *members_[i].pipe;
+        if (!failed(pipe.write_external(flags, block_ref::share(owner), body))) {
+            ++i;
+            continue;
+        }
+        pipe.roll_back();
+        unmatch(i);
+    }
+}
+
+error fan_out::share_with_all(std::uint8_t flags, byte_span body) noexcept {
+    encoded frame;
+    if (!encode(flags, body, frame))
+        return error::no_memory;
+    const std::uint32_t messages = flags & frame_flag::more ? 0 : 1;
+    for (std::size_t i = 0; i < matching_;) {
+        pipe_end &pipe = *members_[i].pipe;
+        const bool shares = frame.is_lone || is_dense(members_[i], frame.range.size());
+        const error e =
+            shares ? pipe.append(frame.owner, frame.range, messages, !in_message_) : pipe.write(flags, body);
+        if (!failed(e)) {
+            ++i;
+            continue;
+        }
+        pipe.roll_back();
+        unmatch(i);
+    }
+    if (frame.is_lone)
+        frame.owner->release();
+    return error::none;
+}
+
+/// Puts a frame into the open chunk, or into one of its own when it is large. False when memory is short.
+bool fan_out::encode(std::uint8_t flags, byte_span body, encoded &out) noexcept {
+    const std::size_t size = frame_header_size(body.size()) + body.size();
+    std::uint8_t *at;
+    if (size >= large_frame) {
+        out.owner = pool_->allocate(size);
+        if (!out.owner)
+            return false;
+        out.is_lone = true;
+        at = out.owner->data();
+    } else {
+        if (!open_ || open_->capacity - used_ < size) {
+            chunk *fresh = pool_->allocate(std::max(size, next_size_));
+            if (!fresh)
+                return false;
+            next_size_ = std::min(next_size_ * 2, largest_chunk_size);
+            if (open_)
+                open_->release();
+            open_ = fresh;
+            used_last_ = used_;
+            used_ = 0;
+            ++serial_;
+        }
+        out.owner = open_;
+        at = open_->data() + used_;
+        used_before_ = used_;
+        used_ += size;
+    }
+    out.range = {at, size};
+    at = put_frame_header(at, body.size(), flags);
+    if (!body.empty())
+        std::memcpy(at, body.data(), body.size());
+    return true;
+}
+
+/// Whether a pipe gets enough of the open chunk to share it; notes that it gets `size` octets more.
+bool fan_out::is_dense(member &m, std::size_t size) noexcept {
+    if (m.chunk_serial != serial_) {
+        m.was_dense = m.chunk_serial + 1 == serial_ && m.octets * 2 >= used_last_;
+        m.chunk_serial = serial_;
+        m.octets = 0;
+    }
+    const bool dense = used_before_ < settling ? m.was_dense : m.octets * 2 >= used_before_;
+    m.octets += size;
+    return dense;
+}
+
+}  // namespace zlink

@@ -1,0 +1,105 @@
+// Sends each message to every pipe that matches, encoding it once however many there are.
+//
+// Flow:     clear_matches(), match() ..., then write() each frame; the last one publishes and clears.
+// Sharing:  with several matching pipes a frame is encoded into one chunk and the pipes get ranges of it, which merge. A pipe
+//           shares only while it gets at least half of what goes into the chunk; a sparse one gets copies, so that a small
+//           frame does not keep a large chunk alive. With one matching pipe the frame is written into that pipe.
+// Loss:     a pipe without room when a message begins is passed over for the whole of that message.
+// Threads:  the owner's thread only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/chunk.hpp"
+#include "pipe/pipe.hpp"
+
+namespace zlink {
+
+class fan_out {
+public:
+    explicit fan_out(std::shared_ptr<chunk_pool> pool) noexcept;
+    ~fan_out();
+    fan_out(const fan_out &) = delete;
+    fan_out &operator=(const fan_out &) = delete;
+
+    /// A new pipe matches nothing until the next message.
+    void attach(pipe_end &pipe);
+    /// Removes a pipe that is no longer written to; takes back what was not published. One that is not there is ignored.
+    void detach(pipe_end &pipe) noexcept;
+    bool has(pipe_end &pipe) const noexcept {
+        const std::uint32_t at = pipe.slot.fan_index;
+        return at < members_.size() && members_[at].pipe == &pipe;
+    }
+    template <class Visit>
+    void for_each(Visit &&visit) {
+        for (const member &m : members_)
+            visit(*m.pipe);
+    }
+
+    // ---- who gets the next message ----
+
+    void clear_matches() noexcept { matching_ = 0; }
+    void match(pipe_end &pipe) noexcept {
+        const std::uint32_t at = pipe.slot.fan_index;
+        if (at < matching_)
+            return;
+        if (__builtin_expect(at != matching_, 0)) // the same pipes as last time stand in order already
+            swap(at, matching_);
+        ++matching_;
+    }
+    void match_all() noexcept { matching_ = members_.size(); }
+    /// Those that match do not, and the others do.
+    void invert_matches() noexcept;
+    /// Whether all that match have room.
+    bool have_room() noexcept;
+    /// Arms those that match and have no room; then run heavy_fence() and look at have_room() again.
+    void arm_full() noexcept;
+
+    // ---- writing ----
+
+    /// Writes one frame of a message, `by_reference` to a body in `owner`'s memory (null: it lives for ever). no_memory leaves the
+    /// message as it was, for every pipe.
+    error write(byte_span body, bool more, block *owner, bool by_reference) noexcept;
+
+private:
+    struct member {
+        pipe_end *pipe;
+        std::uint64_t chunk_serial = 0;  // the chunk that the octets below are about
+        std::size_t octets = 0;          // of what went into that chunk, how much was for this pipe
+        bool was_dense = false;          // shared to the end of the chunk before
+    };
+    struct encoded {
+        chunk *owner = nullptr;
+        byte_span range;
+        bool is_lone = false;  // has the chunk to itself
+    };
+
+    void swap(std::size_t a, std::size_t b) noexcept {
+        std::swap(members_[a], members_[b]);
+        members_[a].pipe->slot.fan_index = static_cast<std::uint32_t>(a);
+        members_[b].pipe->slot.fan_index = static_cast<std::uint32_t>(b);
+    }
+    void unmatch(std::size_t at) noexcept { swap(at, --matching_); }
+    void pass_over_full() noexcept;
+    error write_to_one(std::uint8_t flags, byte_span body, block *owner, bool by_reference) noexcept;
+    void reference_in_all(std::uint8_t flags, byte_span body, block *owner) noexcept;
+    error share_with_all(std::uint8_t flags, byte_span body) noexcept;
+    bool encode(std::uint8_t flags, byte_span body, encoded &out) noexcept;
+    bool is_dense(member &m, std::size_t size) noexcept;
+
+    std::shared_ptr<chunk_pool> pool_;
+    std::vector<member> members_;  // those that match come first
+    std::size_t matching_ = 0;
+    bool in_message_ = false;
+
+    chunk *open_ = nullptr;        // where frames are encoded; one reference
+    std::size_t used_ = 0;         // octets of open_
+    std::size_t used_before_ = 0;  // the same, before the frame being written
+    std::size_t used_last_ = 0;    // octets of the chunk before
+    std::uint64_t serial_ = 0;     // counts chunks
+    std::size_t next_size_;
+};
+
+}  // namespace zlink

@@ -1,0 +1,197 @@
+// Waits for several sockets and descriptors at once; see poll_set.hpp.
+#include "socket/poll_set.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <poll.h>
+
+#include "core/platform.hpp"
+#include "socket/socket.hpp"
+#include "zmq.h"
+
+namespace zlink {
+
+namespace {
+
+short to_system(short events) noexcept {
+    return static_cast<short>((events & ZMQ_POLLIN ? POLLIN : 0) | (events & ZMQ_POLLOUT ? POLLOUT : 0) |
+                              (events & ZMQ_POLLPRI ? POLLPRI : 0));
+}
+
+short from_system(short events) noexcept {
+    return static_cast<short>((events & POLLIN ? ZMQ_POLLIN : 0) | (events & POLLOUT ? ZMQ_POLLOUT : 0) |
+                              (events & POLLPRI ? ZMQ_POLLPRI : 0) |
+                              (events & ~(POLLIN | POLLOUT | POLLPRI) ? ZMQ_POLLERR : 0));
+}
+
+constexpr long longest_ms = 1L << 40;  // what goes beyond waits without end
+
+class one_wait {
+public:
+    explicit one_wait(std::span<watched> items) noexcept : items_(items) {
+        for (const watched &item : items_) {
+            if (item.which && !first_socket_)
+                first_socket_ = item.which;
+            descriptors_ += !item.which;
+        }
+    }
+    ~one_wait() {}
+
+    error run(long timeout_ms, std::size_t &count) noexcept {
+        time_point deadline = time_point::max();
+        bool is_last_look = timeout_ms == 0;
+        bool has_deadline = timeout_ms <= 0 || timeout_ms > longest_ms;
+        bool is_fresh = false;  // the descriptors were just looked at
+        for (;;) {
+            if (const error e = look(is_fresh, count); failed(e))
+                return e;
+            if (count > 0 || is_last_look)
+                return error::none;
+            if (!has_deadline) {
+                deadline = clock().now() + std::chrono::milliseconds(timeout_ms);
+                has_deadline = true;
+            }
+            is_fresh = false;
+            if (arm())
+                continue;
+            const error e = sleep(deadline, is_fresh);
+            if (e == error::timed_out)
+                is_last_look = true;
+            else if (failed(e))
+                return e;
+        }
+    }
+
+private:
+    const clock_source &clock() const noexcept {
+        return first_socket_ ? first_socket_->clock() : platform::steady_clock();
+    }
+
+    /// Fills in what is ready now.
+    error look(bool is_fresh, std::size_t &count) noexcept {
+        count = 0;
+        if (descriptors_ > 0) {
+            if (const error e = is_fresh ? error::none : look_at_descriptors(); failed(e))
+                return e;
+        }
+        for (watched &item : items_) {
+            if (item.which) {
+                if (const error e = item.which->events(item.wanted, item.ready); failed(e))
+                    return e;
+            }
+            count += item.ready != 0;
+        }
+        return error::none;
+    }
+
+    error look_at_descriptors() noexcept {
+        if (const error e = prepare(); failed(e))
+            return e;
+        const error e = how_->wait({waits_, descriptors_}, time_point::min());
+        if (failed(e) && e != error::timed_out)
+            return e;
+        note_descriptors();
+        return error::none;
+    }
+
+    void note_descriptors() noexcept {
+        const wait_item *next = waits_;
+        for (watched &item : items_) {
+            if (!item.which)
+                item.ready = from_system((next++)->revents);
+        }
+    }
+
+    /// True when there is something to look at.
+    bool arm() noexcept {
+        bool found = false;
+        for (watched &item : items_) {
+            if (item.which && item.which->arm(item.wanted))
+                found = true;
+        }
+        return found;
+    }
+
+    error sleep(time_point deadline, bool &is_fresh) noexcept {
+        if (const error e = prepare(); failed(e))
+            return e;
+        wait_item *next = waits_ + descriptors_;
+        for (const watched &item : items_) {
+            if (!item.which)
+                continue;
+            const wakeup *level = nullptr;
+            if (const error e = item.which->wait_level(level); failed(e))
+                return e;
+            *next++ = {level->descriptor(), POLLIN, 0, level};
+        }
+        error result = error::none;
+        if (begin_wait()) {
+            result = how_->wait({waits_, items_.size()}, deadline);
+            is_fresh = !failed(result);
+        }
+        for (const watched &item : items_) {
+            if (item.which)
+                item.which->end_wait();
+        }
+        if (is_fresh)
+            note_descriptors();
+        return result;
+    }
+
+    /// False when a socket has something to look at first.
+    bool begin_wait() noexcept {
+        for (const watched &item : items_) {
+            if (item.which && !item.which->begin_wait())
+                return false;
+        }
+        return true;
+    }
+
+    /// Finds a waiter, and room for the items: descriptors first, in the order of the items, then the sockets' levels.
+    error prepare() noexcept {
+        if (!how_) {
+            if (!first_socket_)
+                own_waiter_ = platform::make_waiter(platform::steady_clock());
+            how_ = first_socket_ ? &first_socket_->blocking() : own_waiter_.get();
+            if (!how_)
+                return error::no_memory;
+        }
+        if (waits_)
+            return error::none;
+        waits_ = few_;
+        if (items_.size() > few) {
+            many_.reset(new (std::nothrow) wait_item[items_.size()]);
+            waits_ = many_.get();
+            if (!waits_)
+                return error::no_memory;
+        }
+        wait_item *next = waits_;
+        for (const watched &item : items_) {
+            if (!item.which)
+                *next++ = {item.descriptor, to_system(item.wanted), 0, nullptr};
+        }
+        return error::none;
+    }
+
+    static constexpr std::size_t few = ZMQ_POLLITEMS_DFLT;
+
+    const std::span<watched> items_;
+    socket *first_socket_ = nullptr;
+    std::size_t descriptors_ = 0;
+    waiter *how_ = nullptr;
+    std::unique_ptr<waiter> own_waiter_;
+    union {
+        wait_item few_[few];  // written when something is to be waited for
+    };
+    std::unique_ptr<wait_item[]> many_;
+    wait_item *waits_ = nullptr;
+};
+
+}  // namespace
+
+error wait_for_any(std::span<watched> items, long timeout_ms, std::size_t &count) noexcept {
+    return one_wait(items).run(timeout_ms, count);
+}
+
+}  // namespace zlink

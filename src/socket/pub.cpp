@@ -1,0 +1,351 @@
+// PUB and XPUB: a message goes to each peer that subscribes to a topic it begins with (RFC 29).
+//
+// Upstream: subscriptions come as in-band commands, or as messages whose frames begin with 1 or 0 (older peers, and XSUB
+//           applications). Every pipe is armed for them at all times, so that a publisher that only sends hears of them.
+// Notices:  XPUB tells its application of the first subscription to a topic and of the end of the last; of each with
+//           ZMQ_XPUB_VERBOSE(R). Subscriptions of a pipe that goes are taken back.
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "pipe/fan_out.hpp"
+#include "pipe/in_band.hpp"
+#include "socket/pattern.hpp"
+#include "socket/subscriptions.hpp"
+#include "socket/upstream_news.hpp"
+
+namespace zlink {
+
+namespace {
+
+/// Beyond so many unread notices, a subscription and its end that are both unread cancel each other out.
+constexpr std::size_t most_unread_pairs = 1000;
+
+class publisher final : public pattern {
+public:
+    explicit publisher(const pattern_environment &environment)
+        : options_(environment.options), host_(environment.host), peers_(environment.pool),
+          has_news_(environment.options.type == socket_type::xpub) {}
+
+    void attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) override;
+    void detach(pipe_end &pipe) noexcept override;
+    void on_readable(pipe_end &pipe) override {
+        if (peers_.has(pipe))
+            read_upstream(pipe);
+    }
+    void on_writable(pipe_end &) override {}
+    void on_closed(pipe_end &pipe) override;
+
+    error send(const outgoing &frame) override;
+    error receive(frame_view &out) override;
+    bool has_input() override { return !news_.is_empty(); }
+    bool has_output() override { return true; }  // what has no room is dropped, or fails with ZMQ_XPUB_NODROP
+    bool arm(bool for_input, bool for_output) override;
+
+    error apply_option(int number, byte_span value) override;
+    int topics_count() const override {
+        return static_cast<int>(
+            std::min<std::size_t>(subscriptions_.topics(), std::numeric_limits<int>::max()));
+    }
+
+private:
+    using peer_number = upstream_news::peer_number;
+
+    static peer_number number_of(const pipe_end &pipe) noexcept { return pipe.slot.mark; }
+
+    // ZMQ_XPUB_MANUAL: the application decides what a peer is subscribed to, and is told of everything.
+    bool is_manual() const noexcept {
+        return has_news_ && (options_.xpub_manual || options_.xpub_manual_last_value);
+    }
+    bool tells_each_subscription() const noexcept { return options_.xpub_verbose || options_.xpub_verboser; }
+    bool tells_each_cancel() const noexcept { return options_.xpub_verboser; }
+    /// Which peer a notice is about matters only when each peer has its own.
+    bool is_per_peer() const noexcept { return is_manual() || tells_each_subscription(); }
+
+    void choose_receivers(byte_span first_frame);
+    void send_welcome(pipe_end &pipe) noexcept;
+
+    void read_upstream(pipe_end &pipe);
+    bool may_read() const noexcept;
+    void take_frame(pipe_end &pipe, const frame_view &frame);
+    void change(pipe_end &pipe, bool is_subscribe, byte_span topic, peer_info *info);
+    void tell(pipe_end &pipe, bool is_subscribe, byte_span topic, bool is_repeated, peer_info *info);
+    void tell_of_leaving(pipe_end &pipe, byte_span topic, bool ends_topic);
+    void forget(pipe_end &pipe) noexcept;
+    void take_back_subscriptions(pipe_end &pipe);
+    void resume_reading();
+
+    settings &options_;
+    pattern_host &host_;
+    fan_out peers_;
+    subscriptions subscriptions_;  // what messages are matched against
+    subscriptions requested_;      // manual: what the peers asked for
+    const bool has_news_;
+    upstream_news news_;
+    std::vector<pipe_end *>
+        waiting_;  // not read further until the application has read some of what they sent
+    pipe_end *last_requester_ = nullptr;  // manual: whom ZMQ_SUBSCRIBE and ZMQ_UNSUBSCRIBE are for
+    std::vector<pipe_end *> by_number_;   // manual: in the order of their numbers
+    peer_number next_number_ = 1;
+    bool is_sending_ = false;
+    bool is_blocked_ = false;      // the last send found a receiver without room (ZMQ_XPUB_NODROP)
+    bool is_in_upstream_ = false;  // between the frames of a message from upstream
+    bool may_subscribe_ = true;    // whether the next frame of that message may be a subscription
+};
+
+// ---- pipes ----
+
+void publisher::attach(const pipe_end_ptr &pipe, bool, bool) {
+    pipe->slot.mark = next_number_++;
+    by_number_.push_back(pipe.get());
+    peers_.attach(*pipe);
+    send_welcome(*pipe);
+    read_upstream(*pipe);
+}
+
+void publisher::send_welcome(pipe_end &pipe) noexcept {
+    const std::string &text = options_.xpub_welcome_message;
+    if (has_news_ && !text.empty() && pipe.has_credit() && !failed(pipe.write(0, as_bytes(text))))
+        pipe.publish();
+}
+
+void publisher::detach(pipe_end &pipe) noexcept {
+    peers_.detach(pipe);
+    forget(pipe);
+}
+
+void publisher::on_closed(pipe_end &pipe) {
+    if (!peers_.has(pipe))
+        return;
+    pipe.slot.is_ending = true;
+    peers_.detach(pipe);
+    read_upstream(pipe);
+    if (pipe.has_input()) {  // messages that the application has no room for now
+        take_back_subscriptions(pipe);
+        return;
+    }
+    forget(pipe);
+    host_.finished(pipe);
+}
+
+void publisher::forget(pipe_end &pipe) noexcept {
+    try {
+        take_back_subscriptions(pipe);
+    } catch (...) {
+        // Memory is short: the application misses notices, the pipe is gone all the same.
+        subscriptions_.remove_all(pipe, [](byte_span, bool) {});
+        requested_.remove_all(pipe, [](byte_span, bool) {});
+    }
+    std::erase(waiting_, &pipe);
+    std::erase(by_number_, &pipe);
+}
+
+/// Ends all subscriptions of a pipe that goes, and tells of those whose beginning was read.
+void publisher::take_back_subscriptions(pipe_end &pipe) {
+    if (last_requester_ == &pipe)
+        last_requester_ = nullptr;
+    if (is_manual()) {
+        requested_.remove_all(pipe, [&](byte_span topic, bool) { tell_of_leaving(pipe, topic, true); });
+        subscriptions_.remove_all(pipe, [](byte_span, bool) {});
+        return;
+    }
+    subscriptions_.remove_all(pipe, [&](byte_span topic, bool was_last) {
+        tell_of_leaving(pipe, topic, was_last || tells_each_cancel());
+    });
+}
+
+// ---- upstream ----
+
+/// Reads all there is; a pipe that is read to its end for now is armed for more.
+void publisher::read_upstream(pipe_end &pipe) {
+    frame_view frame;
+    for (;;) {
+        while (may_read() && pipe.read(frame))
+            take_frame(pipe, frame);
+        if (!may_read()) {
+            if (std::find(waiting_.begin(), waiting_.end(), &pipe) == waiting_.end())
+                waiting_.push_back(&pipe);
+            return;
+        }
+        if (pipe.slot.is_ending)
+            return;
+        pipe.arm_reader();
+        heavy_fence();
+        if (!pipe.has_input())
+            return;
+    }
+}
+
+/// Messages from upstream wait in their pipes when the application has as many to read as its high-water mark says.
+bool publisher::may_read() const noexcept {
+    const auto most = static_cast<std::size_t>(options_.receive_hwm);
+    return is_in_upstream_ || most == 0 || news_.frames() < most;
+}
+
+void publisher::take_frame(pipe_end &pipe, const frame_view &frame) {
+    if (frame.is_command()) {
+        const std::uint8_t kind = frame.size > 0 ? frame.data[0] : in_band::hello;
+        if (kind <= in_band::subscribe)
+            change(pipe, frame.data[0] == in_band::subscribe, frame.body().subspan(1), frame.info);
+        else if (kind == in_band::gone)
+            take_back_subscriptions(pipe);  // on its next connection the peer says anew what it wants
+        return;
+    }
+    const bool is_first = !is_in_upstream_;
+    is_in_upstream_ = frame.has_more();
+    const bool is_change =
+        (is_first || may_subscribe_) && frame.size > 0 && frame.data[0] <= in_band::subscribe;
+    if (is_first)
+        may_subscribe_ = !options_.only_first_subscribe || is_change;
+    if (is_change)
+        change(pipe, frame.data[0] == in_band::subscribe, frame.body().subspan(1), frame.info);
+    else if (has_news_)
+        news_.add_frame(frame);
+}
+
+void publisher::change(pipe_end &pipe, bool is_subscribe, byte_span topic, peer_info *info) {
+    if (pipe.slot.is_ending)  // all its subscriptions end at once
+        return;
+    if (is_manual()) {
+        bool is_repeated = false;
+        if (is_subscribe)
+            is_repeated = requested_.add(topic, pipe) == subscriptions::addition::repeated;
+        else
+            (void)requested_.remove(topic, pipe);
+        tell(pipe, is_subscribe, topic, is_repeated, info);
+    } else if (is_subscribe) {
+        const subscriptions::addition what = subscriptions_.add(topic, pipe);
+        if (what == subscriptions::addition::first || tells_each_subscription())
+            tell(pipe, true, topic, what == subscriptions::addition::repeated, info);
+    } else {
+        const subscriptions::removal what = subscriptions_.remove(topic, pipe);
+        if (what == subscriptions::removal::last || tells_each_cancel())
+            tell(pipe, false, topic, false, info);
+    }
+}
+
+/// Leaves a notice for the application. When it has left very many unread, takes the opposite one back instead.
+void publisher::tell(pipe_end &pipe, bool is_subscribe, byte_span topic, bool is_repeated, peer_info *info) {
+    using enum upstream_news::withdrawal;
+    if (!has_news_)
+        return;
+    if (news_.size() > most_unread_pairs && !is_per_peer() && news_.withdraw(!is_subscribe, topic, 0) != none)
+        return;
+    news_.add_notice(is_subscribe, topic, is_repeated, number_of(pipe), info);
+}
+
+/// A pipe goes and its subscription with it. `ends_topic`: the application is to be told, if it knows of the beginning.
+void publisher::tell_of_leaving(pipe_end &pipe, byte_span topic, bool ends_topic) {
+    using enum upstream_news::withdrawal;
+    if (!has_news_)
+        return;
+    bool was_unknown = false;
+    if (!is_per_peer()) {
+        was_unknown = ends_topic && news_.withdraw(true, topic, 0) != none;
+    } else {
+        for (auto what = none; (what = news_.withdraw(true, topic, number_of(pipe))) != none;)
+            was_unknown = was_unknown || what == original;
+        // Where ends are told of once for all peers, another peer's beginning may have been read.
+        if (!is_manual() && !tells_each_cancel())
+            was_unknown = was_unknown && news_.has_notice(false, topic);
+    }
+    if (ends_topic && !was_unknown)
+        news_.add_notice(false, topic, false, 0, nullptr);
+}
+
+// ---- downstream ----
+
+error publisher::send(const outgoing &frame) {
+    if (!is_sending_) {
+        choose_receivers(frame.body);
+        is_blocked_ = options_.xpub_nodrop && !peers_.have_room();
+        if (__builtin_expect(is_blocked_, 0))
+            return error::again;
+        last_requester_ = options_.xpub_manual_last_value ? nullptr : last_requester_;
+    }
+    if (const error e = peers_.write(frame.body, frame.more, frame.owner, travels_by_reference(frame)); failed(e))
+        return e;
+    is_sending_ = frame.more;
+    return error::none;
+}
+
+void publisher::choose_receivers(byte_span first_frame) {
+    peers_.clear_matches();
+    if (__builtin_expect(options_.xpub_manual_last_value && last_requester_, 0)) {
+        subscriptions_.match(first_frame, [&](pipe_end &pipe) {
+            if (&pipe == last_requester_)
+                peers_.match(pipe);
+        });
+    } else {
+        subscriptions_.match(first_frame, [&](pipe_end &pipe) { peers_.match(pipe); });
+    }
+    if (__builtin_expect(options_.invert_matching, 0))
+        peers_.invert_matches();
+}
+
+// ---- the application's side ----
+
+error publisher::receive(frame_view &out) {
+    if (!has_news_)
+        return error::not_supported;
+    if (news_.is_empty())
+        return error::again;
+    const upstream_news::news next = news_.take();
+    out = next.frame;
+    if (is_manual() && next.is_notice) {
+        const auto at = std::lower_bound(by_number_.begin(), by_number_.end(), next.peer,
+                                         [](pipe_end *pipe, peer_number n) { return number_of(*pipe) < n; });
+        const bool is_there = at != by_number_.end() && number_of(**at) == next.peer && peers_.has(**at);
+        last_requester_ = is_there ? *at : nullptr;
+    }
+    if (__builtin_expect(!waiting_.empty(), 0) && !next.is_notice && !out.has_more())
+        resume_reading();
+    return error::none;
+}
+
+void publisher::resume_reading() {
+    for (pipe_end *pipe : std::exchange(waiting_, {})) {
+        read_upstream(*pipe);
+        if (pipe->slot.is_ending && !pipe->has_input()) {
+            forget(*pipe);
+            host_.finished(*pipe);
+        }
+    }
+}
+
+bool publisher::arm(bool for_input, bool for_output) {
+    if (for_input && has_input())
+        return true;
+    if (for_output && !is_blocked_)
+        return true;
+    if (for_output)
+        peers_.arm_full();
+    heavy_fence();
+    return for_output && peers_.have_room();
+}
+
+error publisher::apply_option(int number, byte_span value) {
+    if (number != ZMQ_SUBSCRIBE && number != ZMQ_UNSUBSCRIBE)
+        return error::none;
+    if (!is_manual())
+        return error::invalid;
+    if (!last_requester_)
+        return error::none;
+    if (number == ZMQ_SUBSCRIBE)
+        subscriptions_.add(value, *last_requester_);
+    else
+        (void)subscriptions_.remove(value, *last_requester_);
+    return error::none;
+}
+
+}  // namespace
+
+std::unique_ptr<pattern> make_pub(const pattern_environment &environment) {
+    return std::make_unique<publisher>(environment);
+}
+
+std::unique_ptr<pattern> make_xpub(const pattern_environment &environment) {
+    return std::make_unique<publisher>(environment);
+}
+
+}  // namespace zlink

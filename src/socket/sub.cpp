@@ -1,0 +1,201 @@
+// SUB and XSUB: subscribe at every publisher, receive from all in turn (RFC 29).
+//
+// Wire:     a subscription goes out as an in-band command. XSUB's other messages, and messages of several frames, go to all
+//           publishers as they are.
+// Filter:   publishers filter. SUB looks again, as what it no longer wants may be under way; XSUB does not.
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "pipe/fair_queue.hpp"
+#include "pipe/fan_out.hpp"
+#include "pipe/in_band.hpp"
+#include "socket/pattern.hpp"
+
+namespace zlink {
+
+namespace {
+
+class subscriber final : public pattern {
+public:
+    explicit subscriber(const pattern_environment &environment)
+        : options_(environment.options), host_(environment.host), set_(environment.subscriptions),
+          publishers_(environment.pool), is_sub_(environment.options.type == socket_type::sub) {}
+
+    void attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) override;
+    void detach(pipe_end &pipe) noexcept override {
+        publishers_.detach(pipe);
+        incoming_.detach(pipe);
+    }
+    void on_readable(pipe_end &pipe) override { incoming_.activate(pipe); }
+    void on_writable(pipe_end &) override {}
+    void on_closed(pipe_end &pipe) override {
+        if (!incoming_.has(pipe))
+            return;
+        publishers_.detach(pipe);
+        if (incoming_.end(pipe))
+            host_.finished(pipe);
+    }
+
+    error send(const outgoing &frame) override;
+    error receive(frame_view &out) override { return next_frame(out) ? error::none : error::again; }
+    bool has_input() override;
+    bool has_output() override { return !is_sub_; }
+    bool arm(bool for_input, bool for_output) override;
+
+    error apply_option(int number, byte_span value) override;
+    int topics_count() const override {
+        return static_cast<int>(std::min<std::size_t>(set_->size(), std::numeric_limits<int>::max()));
+    }
+
+    // For the fair queue.
+    void on_command(pipe_end &, const frame_view &) noexcept {}
+    void on_end(pipe_end &pipe) noexcept { host_.finished(pipe); }
+
+private:
+    bool next_frame(frame_view &out);
+    bool is_wanted(const frame_view &first) const noexcept {
+        return !is_sub_ || set_->matches(first.body()) != options_.invert_matching;
+    }
+    error change(bool is_subscribe, byte_span topic);
+    error send_to_all(const outgoing &frame) noexcept;
+
+    settings &options_;
+    pattern_host &host_;
+    std::shared_ptr<subscription_set> set_;
+    fair_queue incoming_;
+    fan_out publishers_;
+    const bool is_sub_;
+    bool is_sending_ = false;     // between the frames of a message upstream
+    bool may_subscribe_ = false;  // whether the next frame of that message may be a subscription
+};
+
+bool is_change(byte_span body) noexcept { return !body.empty() && body[0] <= in_band::subscribe; }
+
+// ---- pipes ----
+
+void subscriber::attach(const pipe_end_ptr &pipe, bool, bool) {
+    constexpr std::size_t batch = 256;  // topics to a publication
+    std::vector<std::uint8_t> command;
+    std::size_t written = 0;
+    incoming_.attach(*pipe);
+    set_->with_lock([&](const subscription_set::topics &topics) {
+        topics.for_each([&](byte_span topic) {
+            command.assign(1, in_band::subscribe);
+            command.insert(command.end(), topic.begin(), topic.end());
+            if (!failed(pipe->write(frame_flag::command, command)) && ++written % batch == 0)
+                pipe->publish();
+        });
+        if (written % batch != 0)
+            pipe->publish();
+        publishers_.attach(*pipe);
+    });
+}
+
+// ---- upstream ----
+
+/// Changes the set and tells all publishers. Repeated subscriptions go out too: an XPUB may want to see each.
+error subscriber::change(bool is_subscribe, byte_span topic) {
+    std::vector<std::uint8_t> command(1, is_subscribe ? in_band::subscribe : in_band::cancel);
+    command.insert(command.end(), topic.begin(), topic.end());
+    error result = error::none;
+    set_->with_lock([&](subscription_set::topics &topics) {
+        if (is_subscribe)
+            topics.add(topic);
+        else if (!topics.remove(topic) && !options_.xsub_verbose_unsubscribe)
+            return;
+        publishers_.for_each([&](pipe_end &pipe) {
+            if (const error e = pipe.write(frame_flag::command, command); failed(e))
+                result = e;
+            else
+                pipe.publish();
+        });
+    });
+    return result;
+}
+
+error subscriber::send(const outgoing &frame) {
+    if (is_sub_)
+        return error::not_supported;
+    const bool is_first = !is_sending_;
+    const bool changes = (is_first || may_subscribe_) && is_change(frame.body);
+    if (is_first && changes && !frame.more)
+        return change(frame.body[0] == in_band::subscribe, frame.body.subspan(1));
+    if (is_first) {
+        publishers_.clear_matches();
+        publishers_.match_all();
+    }
+    error e = error::none;
+    if (changes) {
+        set_->with_lock([&](subscription_set::topics &topics) {
+            if (frame.body[0] == in_band::subscribe)
+                topics.add(frame.body.subspan(1));
+            else
+                topics.remove(frame.body.subspan(1));
+            e = send_to_all(frame);
+        });
+    } else {
+        e = send_to_all(frame);
+    }
+    if (!failed(e) && is_first)
+        may_subscribe_ = !options_.only_first_subscribe || changes;
+    return e;
+}
+
+error subscriber::send_to_all(const outgoing &frame) noexcept {
+    const error e = publishers_.write(frame.body, frame.more, frame.owner, travels_by_reference(frame));
+    if (!failed(e))
+        is_sending_ = frame.more;
+    return e;
+}
+
+error subscriber::apply_option(int number, byte_span value) {
+    if (number != ZMQ_SUBSCRIBE && number != ZMQ_UNSUBSCRIBE)
+        return error::none;
+    if (!is_sub_)
+        return error::invalid;
+    return change(number == ZMQ_SUBSCRIBE, value);
+}
+
+// ---- downstream ----
+
+/// Whole messages that are not wanted are passed over.
+inline bool subscriber::next_frame(frame_view &out) {
+    if (incoming_.is_in_message() && incoming_.read(out, *this))
+        return true;
+    while (incoming_.read(out, *this)) {
+        if (__builtin_expect(is_wanted(out), 1))
+            return true;
+        while (out.has_more() && incoming_.read(out, *this)) {
+        }
+    }
+    return false;
+}
+
+bool subscriber::has_input() {
+    frame_view frame;
+    if (!incoming_.is_in_message() && next_frame(frame))
+        incoming_.put_back(frame);
+    return incoming_.has_front();
+}
+
+bool subscriber::arm(bool for_input, bool for_output) {
+    if ((for_input && has_input()) || (for_output && has_output()))
+        return true;
+    if (for_input)
+        incoming_.arm();
+    heavy_fence();
+    return for_input && incoming_.settle();
+}
+
+}  // namespace
+
+std::unique_ptr<pattern> make_sub(const pattern_environment &environment) {
+    return std::make_unique<subscriber>(environment);
+}
+
+std::unique_ptr<pattern> make_xsub(const pattern_environment &environment) {
+    return std::make_unique<subscriber>(environment);
+}
+
+}  // namespace zlink

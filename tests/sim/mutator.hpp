@@ -1,0 +1,98 @@
+// A planted fault: alters what a stream carries, so that what arrives are still whole frames but not those that were sent.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/bytes.hpp"
+#include "core/frame.hpp"
+#include "world.hpp"
+
+namespace zlink::sim {
+
+class mutator {
+public:
+    /// Null when no fault of this kind is planted.
+    static std::unique_ptr<mutator> make(world &owner) {
+        for (const planted what : {planted::dropped_frame, planted::repeated_message, planted::swapped_messages,
+                                   planted::dropped_message})
+            if (owner.has_planted(what))
+                return std::make_unique<mutator>(owner, what);
+        return nullptr;
+    }
+    mutator(world &owner, planted what) : world_(owner), what_(what) {}
+
+    /// Takes what was written; appends to `out` what goes on: whole messages only, once the handshake is over.
+    void feed(byte_span in, std::vector<std::uint8_t> &out) {
+        pending_.insert(pending_.end(), in.begin(), in.end());
+        if (!is_past_greeting_) {
+            if (pending_.size() < greeting_octets)
+                return;
+            out.insert(out.end(), pending_.begin(), pending_.begin() + greeting_octets);
+            pending_.erase(pending_.begin(), pending_.begin() + greeting_octets);
+            is_past_greeting_ = true;
+        }
+        while (take_message(out)) {
+        }
+    }
+
+private:
+    static constexpr std::ptrdiff_t greeting_octets = 64;
+    struct frame_range {
+        std::size_t begin;
+        std::size_t end;
+    };
+
+    bool take_message(std::vector<std::uint8_t> &out) {
+        std::vector<frame_range> frames;
+        std::size_t at = 0;
+        bool is_command = false;
+        for (;;) {
+            frame_header header;
+            if (!get_frame_header(pending_.data() + at, pending_.size() - at, header) ||
+                pending_.size() - at < header.header_size + header.body_size)
+                return false;
+            frames.push_back({at, at + header.header_size + static_cast<std::size_t>(header.body_size)});
+            at = frames.back().end;
+            is_command = header.is_command();
+            if (is_command || !header.has_more())
+                break;
+        }
+        emit(frames, at, is_command, out);
+        pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(at));
+        return true;
+    }
+
+    void emit(const std::vector<frame_range> &frames, std::size_t size, bool is_command, std::vector<std::uint8_t> &out) {
+        const std::vector<std::uint8_t> message(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(size));
+        const bool strikes = !is_command && world_.faults.chance(20'000);
+        if (strikes && what_ == planted::dropped_frame && frames.size() > 1) {
+            const frame_range gone = frames[world_.faults.next() % (frames.size() - 1)];
+            out.insert(out.end(), message.begin(), message.begin() + static_cast<std::ptrdiff_t>(gone.begin));
+            out.insert(out.end(), message.begin() + static_cast<std::ptrdiff_t>(gone.end), message.end());
+            return;
+        }
+        if (strikes && what_ == planted::dropped_message)
+            return;
+        if (strikes && what_ == planted::swapped_messages && held_.empty()) {
+            held_ = message;
+            return;
+        }
+        out.insert(out.end(), message.begin(), message.end());
+        if (strikes && what_ == planted::repeated_message)
+            out.insert(out.end(), message.begin(), message.end());
+        if (!is_command) {
+            out.insert(out.end(), held_.begin(), held_.end());
+            held_.clear();
+        }
+    }
+
+    world &world_;
+    planted what_;
+    bool is_past_greeting_ = false;
+    std::vector<std::uint8_t> pending_;
+    std::vector<std::uint8_t> held_;
+};
+
+}  // namespace zlink::sim

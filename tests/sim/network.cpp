@@ -1,0 +1,555 @@
+#include "network.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/frame.hpp"
+#include "mutator.hpp"
+
+namespace zlink::sim {
+
+namespace {
+constexpr std::size_t pieces_per_write = 6;
+constexpr milliseconds pause_after_accept_error{100};
+}  // namespace
+
+/// One direction of a connection.
+struct network::wire {
+    struct mark {
+        time_point arrival;
+        std::size_t octets;
+    };
+    std::vector<std::uint8_t> data;  // written and not read
+    std::size_t head = 0;            // read of `data`
+    std::size_t arrived = 0;         // readable, from `head`
+    std::deque<mark> marks;          // the rest
+    time_point last_arrival{};
+    std::size_t capacity = 0;
+    bool is_ending = false;    // nothing more is written
+    bool has_ended = false;    // and the reader knows
+    std::unique_ptr<mutator> alters;  // planted
+
+    std::size_t unread() const noexcept { return data.size() - head; }
+    std::size_t room() const noexcept { return unread() < capacity ? capacity - unread() : 0; }
+};
+
+/// A connection. Direction 0 is from the dialer (side 0) to the listener (side 1); direction 1 the other way.
+struct network::link {
+    int id = 0;
+    int tags[2] = {0, 0};
+    wire wires[2];
+    class sim_stream *ends[2] = {nullptr, nullptr};
+    bool is_closed[2] = {false, false};
+    bool is_reset = false;
+    bool has_ended = false;  // the observer knows
+    std::string address;
+};
+
+class sim_stream final : public stream {
+public:
+    sim_stream(network &owner, network::link_ptr which, int side, sim_loop &io)
+        : network_(owner), link_(std::move(which)), side_(side), loop_(io),
+          readable_(io, [this] { events_->on_stream_readable(); }),
+          writable_(io, [this] { events_->on_stream_writable(); }) {
+        link_->ends[side_] = this;
+        ++network_.world_.live_streams;
+    }
+    ~sim_stream() override {
+        link_->ends[side_] = nullptr;
+        network_.close_side(link_, side_);
+        --network_.world_.live_streams;
+    }
+    void set_events(stream_events *events) noexcept override { events_ = events; }
+    io_result try_read(std::span<const iovec> ranges) noexcept override;
+    io_result try_write(std::span<const iovec> ranges) noexcept override;
+    void wait_readable() noexcept override {
+        wants_read_ = true;
+        report();
+    }
+    void wait_writable() noexcept override {
+        wants_write_ = true;
+        report();
+    }
+    int descriptor() const noexcept override { return link_->id; }
+    std::string peer_address() const override { return "192.0.2.1"; }
+    std::string local_endpoint() const override { return "tcp://192.0.2.2:1"; }
+    std::string remote_endpoint() const override { return "tcp://192.0.2.1:1"; }
+
+    /// Queues the calls that are due.
+    void report() noexcept {
+        if (wants_read_ && (in().arrived > 0 || in().has_ended || link_->is_reset)) {
+            wants_read_ = false;
+            readable_.queue();
+        }
+        if (wants_write_ && (out().room() > 0 || link_->is_reset || has_gone())) {
+            wants_write_ = false;
+            writable_.queue();
+        }
+    }
+
+private:
+    network::wire &in() noexcept { return link_->wires[1 - side_]; }
+    network::wire &out() noexcept { return link_->wires[side_]; }
+    bool has_gone() const noexcept { return link_->is_closed[1 - side_]; }
+    std::size_t limited(std::size_t count) noexcept;
+    bool breaks_now() noexcept;
+
+    network &network_;
+    network::link_ptr link_;
+    int side_;
+    sim_loop &loop_;
+    stream_events *events_ = nullptr;
+    bool wants_read_ = false;
+    bool wants_write_ = false;
+    ready_call readable_;
+    ready_call writable_;
+};
+
+std::size_t sim_stream::limited(std::size_t count) noexcept {
+    dice &faults = network_.world_.faults;
+    if (count > 1 && faults.chance(network_.rates.one_octet))
+        return 1;
+    if (count > 1 && faults.chance(network_.rates.short_count))
+        return faults.between(1, count);
+    return count;
+}
+
+bool sim_stream::breaks_now() noexcept {
+    if (!network_.world_.faults.chance(network_.rates.reset))
+        return false;
+    network_.reset(link_);
+    return true;
+}
+
+io_result sim_stream::try_read(std::span<const iovec> ranges) noexcept {
+    world &w = network_.world_;
+    network::wire &from = in();
+    if (!link_->is_reset && breaks_now())
+        return {0, error::connection_reset};
+    if (from.arrived == 0) {
+        if (link_->is_reset || from.has_ended)
+            return {0, error::connection_reset};
+        return {0, error::again};
+    }
+    if (w.faults.chance(network_.rates.not_ready))
+        return {0, error::again};
+    std::size_t wanted = 0;
+    for (const iovec &range : ranges)
+        wanted += range.iov_len;
+    const std::size_t count = limited(std::min(wanted, from.arrived));
+    std::size_t done = 0;
+    for (const iovec &range : ranges) {
+        const std::size_t part = std::min(range.iov_len, count - done);
+        if (part > 0)
+            std::memcpy(range.iov_base, from.data.data() + from.head + done, part);
+        done += part;
+    }
+    from.head += count;
+    from.arrived -= count;
+    if (from.head == from.data.size() || from.head > 65536) {
+        from.data.erase(from.data.begin(), from.data.begin() + static_cast<std::ptrdiff_t>(from.head));
+        from.head = 0;
+    }
+    w.trace(0x100 + static_cast<std::uint64_t>(link_->id), count);
+    network_.notify(*link_, 1 - side_);
+    return {count, error::none};
+}
+
+io_result sim_stream::try_write(std::span<const iovec> ranges) noexcept {
+    world &w = network_.world_;
+    network::wire &to = out();
+    if (link_->is_reset)
+        return {0, error::connection_reset};
+    if (w.faults.chance(network_.rates.not_ready))
+        return {0, error::again};
+    std::size_t wanted = 0;
+    for (const iovec &range : ranges)
+        wanted += range.iov_len;
+    const bool is_bottomless = w.has_planted(planted::bottomless_stream);
+    const std::size_t room = is_bottomless ? wanted : to.room();
+    const std::size_t count = limited(std::min(wanted, room));
+    if (count == 0)
+        return {0, error::again};
+    std::size_t done = 0;
+    for (const iovec &range : ranges) {
+        const std::size_t part = std::min(range.iov_len, count - done);
+        if (part > 0)
+            (void)network_.put(link_, side_, static_cast<const std::uint8_t *>(range.iov_base), part);
+        done += part;
+    }
+    w.trace(0x200 + static_cast<std::uint64_t>(link_->id), count);
+    (void)breaks_now();  // after these octets; the next call finds out
+    return {count, error::none};
+}
+
+class sim_dialer final : public dialer {
+public:
+    sim_dialer(network &owner, std::string address, int tag, sim_loop &io)
+        : network_(owner), address_(std::move(address)), tag_(tag), loop_(io), outcome_(io, [this] { end(); }) {
+        ++network_.world_.live_dialers;
+    }
+    ~sim_dialer() override {
+        *alive_ = false;
+        --network_.world_.live_dialers;
+    }
+    void dial(dial_handler handler) noexcept override {
+        handler_ = std::move(handler);
+        if (network_.world_.strikes(planted::silent_dialer, 300'000))
+            return;
+        network_.world_.at(network_.world_.now() + network_.latency(), [this, alive = alive_] {
+            if (*alive)
+                outcome_.queue();
+        });
+    }
+
+private:
+    void end();
+
+    network &network_;
+    std::string address_;
+    int tag_;
+    sim_loop &loop_;
+    dial_handler handler_;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    ready_call outcome_;
+};
+
+class sim_listener final : public listener {
+public:
+    sim_listener(network &owner, const std::string &address, int tag, sim_loop &io)
+        : network_(owner), address_(address), endpoint_("tcp://" + address), tag_(tag), loop_(io),
+          accept_(io, [this] { accept(); }) {
+        network_.listeners_[address_] = this;
+        ++network_.world_.live_listeners;
+    }
+    ~sim_listener() override {
+        *alive_ = false;
+        network_.listeners_.erase(address_);
+        for (const auto &which : backlog_)
+            network_.close_side(which, 1);
+        --network_.world_.live_listeners;
+    }
+    void start(accept_handler handler) noexcept override {
+        handler_ = std::move(handler);
+        if (!backlog_.empty())
+            accept_.queue();
+    }
+    const std::string &endpoint() const noexcept override { return endpoint_; }
+    int descriptor() const noexcept override { return 0; }
+
+    int tag() const noexcept { return tag_; }
+    void come(const network::link_ptr &which) {
+        backlog_.push_back(which);
+        if (handler_ && !is_pausing_)
+            accept_.queue();
+    }
+
+private:
+    void accept();
+
+    network &network_;
+    std::string address_;
+    std::string endpoint_;
+    int tag_;
+    sim_loop &loop_;
+    accept_handler handler_;
+    std::deque<network::link_ptr> backlog_;
+    bool is_pausing_ = false;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    ready_call accept_;
+};
+
+void sim_dialer::end() {
+    const auto handler = std::move(handler_);  // may destroy this object
+    network &net = network_;
+    world &w = net.world_;
+    const auto at = net.listeners_.find(address_);
+    if (at == net.listeners_.end() || net.is_refusing_ || w.faults.chance(net.rates.refuse)) {
+        w.trace(0x300);
+        handler(nullptr, w.faults.coin() ? error::connection_refused : error::timed_out);
+        return;
+    }
+    sim_listener &far = *at->second;
+    const auto made = net.make_link(tag_, far.tag());
+    auto near = std::make_unique<sim_stream>(net, made, 0, loop_);
+    far.come(made);
+    w.trace(0x301, static_cast<std::uint64_t>(made->id));
+    handler(std::move(near), error::none);
+}
+
+void sim_listener::accept() {
+    world &w = network_.world_;
+    if (backlog_.empty())
+        return;
+    if (w.has_planted(planted::abort_on_accept))
+        std::abort();
+    if (w.faults.chance(network_.rates.accept_error)) {
+        is_pausing_ = true;
+        w.at(w.now() + pause_after_accept_error, [this, alive = alive_] {
+            if (!*alive)
+                return;
+            is_pausing_ = false;
+            if (!backlog_.empty())
+                accept_.queue();
+        });
+        handler_(nullptr, error::too_many_files);
+        return;
+    }
+    const auto which = backlog_.front();
+    backlog_.pop_front();
+    if (!backlog_.empty())
+        accept_.queue();
+    auto made = std::make_unique<sim_stream>(network_, which, 1, loop_);
+    if (w.strikes(planted::kept_stream, 300'000)) {
+        network_.kept_streams_.push_back(std::move(made));
+        return;
+    }
+    const auto handler = handler_;
+    handler(std::move(made), error::none);
+}
+
+// ---- network ----
+
+network::network(world &owner, network_observer &observer) : world_(owner), observer_(observer) {}
+
+network::~network() = default;
+
+error network::make_dialer(const std::string &address, const settings &options, loop &io,
+                           std::unique_ptr<dialer> &out) const noexcept {
+    out = std::make_unique<sim_dialer>(const_cast<network &>(*this), address, tag_of(options),
+                                       static_cast<sim_loop &>(io));
+    return error::none;
+}
+
+error network::make_listener(const std::string &address, const settings &options, const tuning &, loop &io,
+                             std::unique_ptr<listener> &out) const noexcept {
+    if (listeners_.contains(address))
+        return error::address_in_use;
+    out = std::make_unique<sim_listener>(const_cast<network &>(*this), address, tag_of(options),
+                                         static_cast<sim_loop &>(io));
+    return error::none;
+}
+
+duration network::latency() {
+    const auto least = static_cast<std::uint64_t>(least_latency.count());
+    const auto most = static_cast<std::uint64_t>(most_latency.count());
+    return duration(world_.faults.between(least, most));
+}
+
+network::link_ptr network::make_link(int dialer_tag, int listener_tag) {
+    auto made = std::make_shared<link>();
+    made->id = ++last_id_;
+    made->tags[0] = dialer_tag;
+    made->tags[1] = listener_tag;
+    for (wire &w : made->wires) {
+        w.capacity = world_.faults.between(smallest_buffer, largest_buffer);
+        w.alters = mutator::make(world_);
+        if (world_.faults.chance(rates.handshake_stall)) {
+            w.last_arrival = world_.now() + 4 * rates.longest_stall;
+        }
+    }
+    std::erase_if(links_, [](const auto &l) { return l.expired(); });
+    links_.push_back(made);
+    return made;
+}
+
+/// Takes octets into one direction.
+std::size_t network::put(const link_ptr &which, int direction, const std::uint8_t *data, std::size_t count) {
+    wire &w = which->wires[direction];
+    // Of a connection that ends, perhaps nothing more is read; the writer does not know yet.
+    if (which->has_ended)
+        observer_.on_break(which->tags[direction], which->tags[1 - direction], which->id, count);
+    if (which->is_closed[1 - direction] || w.is_ending)
+        return count;
+    const std::size_t before = w.data.size();
+    if (w.alters)
+        w.alters->feed({data, count}, w.data);
+    else
+        w.data.insert(w.data.end(), data, data + count);
+    schedule_arrival(which, direction, w.data.size() - before);
+    return count;
+}
+
+void network::schedule_arrival(const link_ptr &which, int direction, std::size_t count) {
+    wire &w = which->wires[direction];
+    if (world_.faults.chance(rates.stall))
+        w.last_arrival = std::max(w.last_arrival, world_.now()) +
+                         milliseconds(world_.faults.between(1, static_cast<std::uint64_t>(rates.longest_stall.count())));
+    for (std::size_t piece = 0; count > 0; ++piece) {
+        const std::size_t part = piece + 1 == pieces_per_write
+                                     ? count
+                                     : std::min<std::size_t>(count, world_.faults.between(1, largest_piece));
+        count -= part;
+        w.last_arrival = std::max(w.last_arrival, world_.now() + latency());
+        w.marks.push_back({w.last_arrival, part});
+        world_.at(w.last_arrival, [this, weak = std::weak_ptr(which), direction] {
+            if (const auto alive = weak.lock())
+                arrive(alive, direction);
+        });
+    }
+}
+
+/// Makes readable what has arrived by now.
+void network::arrive(const link_ptr &which, int direction) {
+    wire &w = which->wires[direction];
+    if (which->is_reset)
+        return;
+    while (!w.marks.empty() && w.marks.front().arrival <= world_.now()) {
+        w.arrived += w.marks.front().octets;
+        w.marks.pop_front();
+    }
+    if (w.marks.empty() && w.is_ending && world_.now() >= w.last_arrival)
+        w.has_ended = true;
+    notify(*which, 1 - direction);
+}
+
+void network::notify(link &which, int side) {
+    if (sim_stream *end = which.ends[side])
+        end->report();
+}
+
+void network::note_end(link &which) {
+    if (which.has_ended)
+        return;
+    which.has_ended = true;
+    ++breaks_;
+    world_.trace(0x400 + static_cast<std::uint64_t>(which.id), which.wires[0].unread());
+    for (int direction = 0; direction < 2; ++direction) {
+        wire &w = which.wires[direction];
+        // What a bottomless stream took beyond its capacity, no kernel would have taken.
+        const std::uint64_t lost = std::min(w.unread(), w.capacity);
+        observer_.on_break(which.tags[direction], which.tags[1 - direction], which.id, lost);
+    }
+}
+
+void network::reset(const link_ptr &which) {
+    if (which->is_reset)
+        return;
+    note_end(*which);
+    which->is_reset = true;
+    for (wire &w : which->wires) {
+        w.marks.clear();
+        // Some systems let the reader have what had arrived.
+        if (world_.faults.coin())
+            w.arrived = 0;
+        w.data.resize(w.head + w.arrived);
+    }
+    notify(*which, 0);
+    notify(*which, 1);
+}
+
+/// One side closes its stream.
+void network::close_side(const link_ptr &which, int side) {
+    which->is_closed[side] = true;
+    note_end(*which);
+    if (which->is_reset)
+        return;
+    if (which->wires[1 - side].unread() > 0) {
+        reset(which);
+        return;
+    }
+    wire &out = which->wires[side];
+    out.is_ending = true;
+    out.last_arrival = std::max(out.last_arrival, world_.now() + latency());
+    world_.at(out.last_arrival, [this, weak = std::weak_ptr(which), side] {
+        if (const auto alive = weak.lock())
+            arrive(alive, side);
+    });
+}
+
+network::link_ptr network::any_live() {
+    std::vector<link_ptr> live;
+    for (const auto &weak : links_)
+        if (auto which = weak.lock(); which && !which->has_ended)
+            live.push_back(std::move(which));
+    return live.empty() ? nullptr : live[world_.faults.next() % live.size()];
+}
+
+void network::reset_one() {
+    if (const auto which = any_live())
+        reset(which);
+}
+
+void network::reset_all() {
+    for (const auto &weak : std::vector(links_))
+        if (const auto which = weak.lock(); which && !which->has_ended)
+            reset(which);
+}
+
+void network::half_close_one() {
+    const auto which = any_live();
+    if (!which)
+        return;
+    const int direction = world_.faults.coin();
+    note_end(*which);
+    wire &w = which->wires[direction];
+    w.is_ending = true;
+    w.last_arrival = std::max(w.last_arrival, world_.now());
+    world_.at(w.last_arrival, [this, weak = std::weak_ptr(which), direction] {
+        if (const auto alive = weak.lock())
+            arrive(alive, direction);
+    });
+}
+
+void network::stall_one(duration how_long) {
+    if (const auto which = any_live())
+        for (wire &w : which->wires)
+            w.last_arrival = std::max(w.last_arrival, world_.now() + how_long);
+}
+
+void network::connect_rogue(std::vector<std::uint8_t> octets) {
+    if (listeners_.empty())
+        return;
+    auto at = listeners_.begin();
+    std::advance(at, static_cast<std::ptrdiff_t>(world_.faults.next() % listeners_.size()));
+    const auto made = make_link(0, at->second->tag());
+    at->second->come(made);
+    put(made, 0, octets.data(), octets.size());
+    // Held until it leaves, which it does without having read what came.
+    world_.at(world_.now() + 4 * most_latency + milliseconds(world_.faults.between(0, 50)),
+              [this, made] { close_side(made, 0); });
+}
+
+void network::heal() {
+    rates = {};
+    is_refusing_ = false;
+    is_healed_ = true;
+    for (const auto &weak : links_) {
+        const auto which = weak.lock();
+        if (!which || which->is_reset)
+            continue;
+        for (int direction = 0; direction < 2; ++direction) {
+            wire &w = which->wires[direction];
+            const time_point soon = world_.now() + latency();
+            w.last_arrival = std::min(w.last_arrival, soon);
+            for (auto &mark : w.marks)
+                mark.arrival = std::min(mark.arrival, soon);
+            world_.at(soon, [this, weak, direction] {
+                if (const auto alive = weak.lock())
+                    arrive(alive, direction);
+            });
+        }
+    }
+}
+
+std::uint64_t network::under_way(int from, int to) const {
+    std::uint64_t sum = 0;
+    for (const auto &weak : links_) {
+        const auto which = weak.lock();
+        if (!which || which->has_ended)
+            continue;
+        for (int direction = 0; direction < 2; ++direction)
+            if (which->tags[direction] == from && which->tags[1 - direction] == to)
+                sum += which->wires[direction].unread();
+    }
+    return sum;
+}
+
+std::size_t network::live_connections() const {
+    return static_cast<std::size_t>(std::count_if(links_.begin(), links_.end(), [](const auto &weak) {
+        const auto which = weak.lock();
+        return which && !which->has_ended;
+    }));
+}
+
+}  // namespace zlink::sim

@@ -1,0 +1,117 @@
+// The network of the simulator: stands in for tcp behind the contract of transports.
+//
+// Rules:    those of TCP. A connection carries octets each way, in order, none twice, through buffers of limited size; they
+//           arrive in pieces and late. It may stall, lose one direction (half-close) or be reset at any octet; what has not
+//           been read then is lost. Closing with unread octets resets.
+// Faults:   by chance at each call (`fault_rates`), or on demand of the conductor; none after heal().
+// Threads:  one. Everything is called from loops, actors and events of one world.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "transport/transport.hpp"
+#include "world.hpp"
+
+namespace zlink::sim {
+
+/// Each of a million calls, unless it says otherwise.
+struct fault_rates {
+    std::uint64_t one_octet = 0;     // a read or write that moves a single octet
+    std::uint64_t short_count = 0;   // one that moves less than it could
+    std::uint64_t not_ready = 0;     // EAGAIN after a readiness report
+    std::uint64_t reset = 0;         // the connection is reset, after some octets
+    std::uint64_t stall = 0;         // nothing arrives for a while
+    std::uint64_t refuse = 0;        // a dial is refused
+    std::uint64_t accept_error = 0;  // an accept fails
+    std::uint64_t handshake_stall = 0;
+    milliseconds longest_stall{500};
+};
+
+/// Hears what becomes of the octets. Ends are named by the tags of their sockets.
+class network_observer {
+public:
+    virtual ~network_observer() = default;
+    /// `octets` written by `from` will perhaps never be read by `to`, because their connection ends. Called for each
+    /// direction of a connection that ends, also with none.
+    virtual void on_break(int from, int to, int link, std::uint64_t octets) = 0;
+};
+
+class network final : public transport {
+public:
+    network(world &owner, network_observer &observer);
+    ~network() override;
+
+    fault_rates rates;
+    duration least_latency = microseconds(20);
+    duration most_latency = milliseconds(2);
+    std::size_t smallest_buffer = 4096;  // of one direction, both kernels together
+    std::size_t largest_buffer = 262144;
+    std::size_t largest_piece = 65536;   // octets that arrive together
+
+    // ---- on demand ----
+
+    void reset_one();
+    void reset_all();
+    void half_close_one();
+    void stall_one(duration how_long);
+    void refuse_dials(bool on) noexcept { is_refusing_ = on; }
+    /// Connects to a listener with nobody behind it: writes `octets` and goes away.
+    void connect_rogue(std::vector<std::uint8_t> octets);
+    /// The last fault: what stalls goes on, what fails by chance stops failing.
+    void heal();
+
+    /// Octets written and not read, of all live connections from one socket to another.
+    std::uint64_t under_way(int from, int to) const;
+    std::uint64_t breaks() const noexcept { return breaks_; }
+    std::size_t live_connections() const;
+
+    // ---- transport ----
+
+    const char *scheme() const noexcept override { return "tcp"; }
+    error check_connect(const std::string &, const settings &) const noexcept override { return error::none; }
+    error make_dialer(const std::string &address, const settings &options, loop &io,
+                      std::unique_ptr<dialer> &out) const noexcept override;
+    error make_listener(const std::string &address, const settings &options, const tuning &knobs, loop &io,
+                        std::unique_ptr<listener> &out) const noexcept override;
+
+    /// A socket's tag travels in an option that has no meaning to any transport built here.
+    static void set_tag(settings &options, int tag) { options.socks_username = std::to_string(tag); }
+    static int tag_of(const settings &options) { return std::atoi(options.socks_username.c_str()); }
+
+private:
+    friend class sim_stream;
+    friend class sim_dialer;
+    friend class sim_listener;
+    struct link;
+    struct wire;
+    using link_ptr = std::shared_ptr<link>;
+
+    link_ptr make_link(int dialer_tag, int listener_tag);
+    std::size_t put(const link_ptr &which, int direction, const std::uint8_t *data, std::size_t count);
+    void schedule_arrival(const link_ptr &which, int direction, std::size_t count);
+    void arrive(const link_ptr &which, int direction);
+    void notify(link &which, int side);
+    void reset(const link_ptr &which);
+    void note_end(link &which);
+    void close_side(const link_ptr &which, int side);
+    duration latency();
+    link_ptr any_live();
+
+    world &world_;
+    network_observer &observer_;
+    std::map<std::string, class sim_listener *> listeners_;
+    std::vector<std::weak_ptr<link>> links_;
+    std::vector<std::unique_ptr<stream>> kept_streams_;  // planted
+    int last_id_ = 0;
+    std::uint64_t breaks_ = 0;
+    bool is_refusing_ = false;
+    bool is_healed_ = false;
+};
+
+}  // namespace zlink::sim

@@ -1,0 +1,30 @@
+// Faults that are planted on purpose, each at a seam and outside of the library, to show that the simulator finds them.
+#pragma once
+
+namespace zlink::sim {
+
+enum class planted {
+    nothing,
+    // a stream that alters what it carries, at message or frame boundaries
+    dropped_frame,
+    repeated_message,
+    swapped_messages,
+    dropped_message,
+    bottomless_stream,   // takes far more than its buffers hold, and loses it all when it breaks
+    // a loop
+    lost_timer,
+    lost_task,
+    // the way back to a caller
+    lost_signal,
+    // the composition root
+    lost_high_water_mark,
+    forgotten_session_end,
+    kept_message,
+    kept_stream,
+    // a dialer that never answers
+    silent_dialer,
+    // a peer that ends the process
+    abort_on_accept,
+};
+
+}  // namespace zlink::sim

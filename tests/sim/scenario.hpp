@@ -1,0 +1,29 @@
+// One run: the seed chooses sockets, options, faults and the end; members do their traffic; the oracle judges.
+//
+// Flow:     chaos (traffic under faults) | heal, then everybody must be heard again by everybody within the time of a
+//           reconnect | a last round that must arrive whole | the end, one of several, which must come in time | nothing
+//           may be left. Some runs are terminated in the middle of the chaos.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "planted.hpp"
+#include "world.hpp"
+
+namespace zlink::sim {
+
+struct verdict {
+    promise broken = promise::none;
+    std::string what;
+    std::string story;  // what kind of run it was
+    std::uint64_t trace = 0;
+    std::uint64_t steps = 0;
+    duration elapsed{};  // virtual
+    std::uint64_t delivered = 0;
+    std::uint64_t breaks = 0;
+};
+
+verdict run_seed(std::uint64_t seed, planted plant = planted::nothing);
+
+}  // namespace zlink::sim

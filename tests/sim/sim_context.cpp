@@ -1,0 +1,109 @@
+#include "sim_context.hpp"
+
+namespace zlink::sim {
+
+namespace {
+
+constexpr std::string_view inproc_prefix = "inproc://";
+constexpr std::string_view tcp_prefix = "tcp://";
+
+bool is_inproc(const std::string &endpoint) { return endpoint.starts_with(inproc_prefix); }
+std::string name_in(const std::string &endpoint) { return endpoint.substr(inproc_prefix.size()); }
+
+}  // namespace
+
+sim_context::sim_context(world &owner, network &net, std::size_t loops, const tuning &knobs)
+    : world_(owner), network_(net), knobs_(knobs), end_level_(owner) {
+    for (std::size_t i = 0; i < loops; ++i)
+        loops_.push_back(&owner.add_loop());
+}
+
+std::unique_ptr<socket> sim_context::make_socket(settings options) {
+    if (is_terminating_)
+        return nullptr;
+    if (world_.has_planted(planted::lost_high_water_mark))
+        options.send_hwm = 0;
+    auto made = socket::make(options, {*this, world_, world_, world_.library, pool_});
+    sockets_.emplace(made.get(), std::make_shared<endpoints>(*made, endpoints::environment{*this, knobs_, pool_,
+                                                                                          world_.library, *this}));
+    return made;
+}
+
+void sim_context::close_socket(std::unique_ptr<socket> what) noexcept {
+    what->close();
+    sockets_.erase(what.get());
+    end_level_.signal();
+}
+
+void sim_context::shutdown() noexcept {
+    is_terminating_ = true;
+    for (const auto &entry : sockets_)
+        const_cast<socket *>(entry.first)->stop();
+}
+
+void sim_context::terminate() noexcept {
+    shutdown();
+    while (!sockets_.empty() || live_sessions_ > 0) {
+        if (world_.is_over())
+            return;
+        end_level_.clear();
+        world_.wait_until(time_point::max(), end_level_.is_up());
+    }
+}
+
+void sim_context::session_ended() noexcept {
+    if (world_.strikes(planted::forgotten_session_end, 100'000))
+        return;
+    if (--live_sessions_ == 0)
+        end_level_.signal();
+}
+
+loop *sim_context::choose(std::uint64_t) noexcept { return loops_[world_.library.next() % loops_.size()]; }
+
+inproc_side sim_context::side_of(socket &self) {
+    const settings &options = self.options();
+    return {self.inbox(),
+            options.routing_id,
+            static_cast<std::uint64_t>(options.send_hwm),
+            static_cast<std::uint64_t>(options.receive_hwm),
+            options.conflate,
+            &self};
+}
+
+error sim_context::bind(socket &self, const std::string &endpoint, std::string &actual) {
+    actual = endpoint;
+    if (is_inproc(endpoint))
+        return inproc_.bind(name_in(endpoint), side_of(self));
+    return sockets_.at(&self)->bind(self, "tcp", endpoint.substr(tcp_prefix.size()), actual);
+}
+
+error sim_context::connect(socket &self, const std::string &endpoint, std::string &actual) {
+    actual = endpoint;
+    if (!is_inproc(endpoint))
+        return sockets_.at(&self)->connect(self, "tcp", endpoint.substr(tcp_prefix.size()), actual);
+    pipe_end_ptr near;
+    if (const error e = inproc_.connect(name_in(endpoint), side_of(self), near); failed(e))
+        return e;
+    self.attach(near, true, true);
+    return error::none;
+}
+
+error sim_context::unbind(socket &self, const std::string &endpoint) {
+    return is_inproc(endpoint) ? inproc_.unbind(name_in(endpoint), &self) : sockets_.at(&self)->remove(self, endpoint);
+}
+
+error sim_context::disconnect(socket &self, const std::string &endpoint) {
+    if (!is_inproc(endpoint))
+        return sockets_.at(&self)->remove(self, endpoint);
+    return self.detach_endpoint(endpoint) > 0 ? error::none : error::no_entry;
+}
+
+void sim_context::close_all(socket &self) noexcept {
+    inproc_.forget(&self);
+    if (const auto at = sockets_.find(&self); at != sockets_.end()) {
+        const auto network = at->second;  // the loop may run, and sockets come and go meanwhile
+        network->close();
+    }
+}
+
+}  // namespace zlink::sim

@@ -1,0 +1,68 @@
+// The composition root of the simulator: what `context` is in life, with the world's loops, network, clock and waiter.
+//
+// One object stands for one process. Terminating it ends every blocked call, as zmq_ctx_term does.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "context/endpoints.hpp"
+#include "context/inproc.hpp"
+#include "core/tuning.hpp"
+#include "network.hpp"
+#include "socket/socket.hpp"
+#include "world.hpp"
+
+namespace zlink::sim {
+
+class sim_context final : private endpoint_service, private session_count, private io_supply {
+public:
+    sim_context(world &owner, network &net, std::size_t loops, const tuning &knobs);
+
+    std::unique_ptr<socket> make_socket(settings options);
+    void close_socket(std::unique_ptr<socket> what) noexcept;
+    void shutdown() noexcept;
+    /// Blocks the calling actor until all is over.
+    void terminate() noexcept;
+
+    bool is_terminating() const noexcept { return is_terminating_; }
+    std::size_t live_sessions() const noexcept { return live_sessions_; }
+    /// Chunks and queues that still exist, when the loops have run for the last time.
+    long pool_users() noexcept {
+        for (sim_loop *io : loops_)
+            io->scratch.reset();
+        return pool_.use_count() - 2;  // this object and its inproc names
+    }
+
+private:
+    error bind(socket &self, const std::string &endpoint, std::string &actual) override;
+    error connect(socket &self, const std::string &endpoint, std::string &actual) override;
+    error unbind(socket &self, const std::string &endpoint) override;
+    error disconnect(socket &self, const std::string &endpoint) override;
+    void close_all(socket &self) noexcept override;
+    error make_monitor_socket(const std::string &, std::unique_ptr<socket> &) override { return error::not_supported; }
+    void session_began() noexcept override { ++live_sessions_; }
+    void session_ended() noexcept override;
+    loop *choose(std::uint64_t) noexcept override;
+    void add_load(loop &) noexcept override { ++load_; }
+    void remove_load(loop &) noexcept override { --load_; }
+    const transport *find(std::string_view scheme) noexcept override {
+        return scheme == "tcp" ? &network_ : nullptr;
+    }
+    inproc_side side_of(socket &self);
+
+    world &world_;
+    network &network_;
+    tuning knobs_;
+    std::vector<sim_loop *> loops_;
+    std::shared_ptr<chunk_pool> pool_ = chunk_pool::make();
+    inproc_names inproc_{pool_};
+    std::map<const socket *, std::shared_ptr<endpoints>> sockets_;
+    std::size_t live_sessions_ = 0;
+    std::size_t load_ = 0;
+    bool is_terminating_ = false;
+    sim_wakeup end_level_;
+};
+
+}  // namespace zlink::sim

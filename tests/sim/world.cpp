@@ -1,0 +1,357 @@
+#include "world.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace zlink::sim {
+
+namespace {
+
+constexpr std::uint64_t most_steps = 4'000'000;  // of one run: beyond, somebody turns in circles
+
+struct function_task final : loop_task {
+    explicit function_task(std::function<void()> what) : work(std::move(what)) {}
+    void run() noexcept override {
+        work();
+        delete this;
+    }
+    std::function<void()> work;
+};
+
+}  // namespace
+
+const char *name_of(promise which) noexcept {
+    switch (which) {
+    case promise::none:
+        return "nothing";
+    case promise::atomic:
+        return "atomic";
+    case promise::at_most_once:
+        return "at most once";
+    case promise::ordered:
+        return "ordered per pipe";
+    case promise::no_loss:
+        return "no loss";
+    case promise::bounded_loss:
+        return "bounded loss per break";
+    case promise::bounded_queues:
+        return "bounded queues";
+    case promise::terminates:
+        return "terminates";
+    case promise::lives:
+        return "lives";
+    case promise::survives:
+        return "survives";
+    case promise::leaves_nothing:
+        return "leaves nothing behind";
+    }
+    return "?";
+}
+
+// ---- ready_call ----
+
+ready_call::ready_call(sim_loop &where, std::function<void()> what)
+    : where_(where), what_(std::make_shared<std::function<void()>>(std::move(what))) {}
+
+ready_call::~ready_call() {
+    if (is_queued_)
+        std::erase(where_.ready_, this);
+}
+
+void ready_call::queue() noexcept {
+    if (is_queued_)
+        return;
+    is_queued_ = true;
+    where_.ready_.push_back(this);
+}
+
+// ---- sim_loop ----
+
+class sim_loop::sim_timer final : public timer {
+public:
+    sim_timer(sim_loop &owner, std::function<void()> on_expiry)
+        : loop_(owner), what_(std::make_shared<std::function<void()>>(std::move(on_expiry))) {
+        ++loop_.world_.live_timers;
+    }
+    ~sim_timer() override {
+        cancel();
+        --loop_.world_.live_timers;
+    }
+    void expires_at(time_point at) noexcept override {
+        cancel();
+        world &w = loop_.world_;
+        if (w.strikes(planted::lost_timer, 500'000))
+            return;
+        when = at;
+        if (w.faults.chance(w.late_timers))
+            when += microseconds(w.faults.between(1, 20'000));
+        is_pending_ = true;
+        loop_.timers_.push_back(this);
+    }
+    void cancel() noexcept override {
+        if (is_pending_)
+            std::erase(loop_.timers_, this);
+        is_pending_ = false;
+    }
+    bool is_pending() const noexcept override { return is_pending_; }
+    void expire() {
+        cancel();
+        const auto what = what_;  // may destroy this timer
+        (*what)();
+    }
+
+    time_point when{};
+
+private:
+    sim_loop &loop_;
+    std::shared_ptr<std::function<void()>> what_;
+    bool is_pending_ = false;
+};
+
+void sim_loop::post(loop_task &task) noexcept {
+    if (world_.strikes(planted::lost_task, 5'000))
+        return;
+    posted_.push(task);
+}
+
+error sim_loop::post(std::function<void()> work) noexcept {
+    posted_.push(*new function_task(std::move(work)));
+    return error::none;
+}
+
+error sim_loop::post_and_wait(const std::function<void()> &work) noexcept {
+    bool is_done = false;
+    (void)post([&] {
+        work();
+        is_done = true;
+    });
+    while (!is_done) {
+        if (world_.is_over())
+            take_turn();  // nobody else will
+        else
+            world_.wait_until(time_point::max(), is_done);
+    }
+    return error::none;
+}
+
+std::unique_ptr<timer> sim_loop::make_timer(std::function<void()> on_expiry) noexcept {
+    return std::make_unique<sim_timer>(*this, std::move(on_expiry));
+}
+
+time_point sim_loop::now() const noexcept { return world_.now(); }
+
+time_point sim_loop::next_timer() const noexcept {
+    time_point first = time_point::max();
+    for (const sim_timer *t : timers_)
+        first = std::min(first, t->when);
+    return first;
+}
+
+bool sim_loop::has_work() const noexcept {
+    return !posted_.is_empty() || !ready_.empty() || next_timer() <= world_.now();
+}
+
+void sim_loop::take_turn() {
+    // The kinds of work come in any order; whoever has none passes it on.
+    const auto first = world_.schedule.next() % 3;
+    for (std::uint64_t i = 0; i < 3; ++i) {
+        switch ((first + i) % 3) {
+        case 0:
+            if (posted_.run_all())
+                return;
+            break;
+        case 1:
+            if (!ready_.empty()) {
+                ready_call *chosen = ready_[world_.schedule.next() % ready_.size()];
+                std::erase(ready_, chosen);
+                chosen->is_queued_ = false;
+                const auto what = chosen->what_;  // may destroy the call
+                (*what)();
+                return;
+            }
+            break;
+        case 2:
+            for (sim_timer *t : timers_) {
+                if (t->when <= world_.now()) {
+                    t->expire();
+                    return;
+                }
+            }
+            break;
+        }
+    }
+}
+
+// ---- sim_wakeup ----
+
+void sim_wakeup::signal() noexcept {
+    if (world_.strikes(planted::lost_signal, 50'000))
+        return;
+    is_up_ = true;
+}
+
+// ---- world ----
+
+world::world(std::uint64_t seed, planted plant)
+    : schedule(mix(seed) ^ 1), faults(mix(seed) ^ 2), library(mix(seed) ^ 3), now_(std::chrono::hours(1)),
+      plant_(plant) {}
+
+world::~world() = default;
+
+void world::at(time_point when, std::function<void()> what) { events_.emplace(when, std::move(what)); }
+
+void world::violate(promise which, const std::string &what) {
+    if (is_over())
+        return;
+    found_ = which;
+    what_ = what;
+}
+
+sim_loop &world::add_loop() {
+    loops_.push_back(std::make_unique<sim_loop>(*this, static_cast<unsigned>(loops_.size())));
+    return *loops_.back();
+}
+
+actor &world::start(std::string name, std::function<void()> body) {
+    actors_.push_back(std::make_unique<actor>());
+    actors_.back()->name = std::move(name);
+    actors_.back()->body = std::make_unique<fiber>(std::move(body));
+    return *actors_.back();
+}
+
+void world::run_due_events() {
+    while (!events_.empty() && events_.begin()->first <= now_) {
+        const auto what = std::move(events_.begin()->second);
+        events_.erase(events_.begin());
+        what();
+    }
+}
+
+bool world::is_runnable(const actor &who) const noexcept {
+    if (who.body->has_returned())
+        return false;
+    return !who.is_blocked || is_over() || who.is_interrupted || who.deadline <= now_ || *who.waits_for;
+}
+
+/// One turn of somebody. False when nothing can happen any more.
+bool world::step() {
+    if (++steps_ > most_steps) {
+        violate(promise::terminates, "the run does not come to an end");
+        if (steps_ > 2 * most_steps)
+            std::abort();  // not even when everybody is turned away
+    }
+    now_ += microseconds(schedule.next() % 8);
+    run_due_events();
+    candidates_.clear();
+    for (unsigned i = 0; i < loops_.size(); ++i)
+        if (loops_[i]->has_work())
+            candidates_.push_back(i);
+    const auto first_actor = static_cast<unsigned>(loops_.size());
+    for (unsigned i = 0; i < actors_.size(); ++i)
+        if (is_runnable(*actors_[i]))
+            candidates_.push_back(first_actor + i);
+    // A loop that is about to sleep does so whatever the others do.
+    for (unsigned i = 0; i < loops_.size(); ++i) {
+        if (loops_[i]->is_before_sleep() && !loops_[i]->has_work() && (candidates_.empty() || schedule.coin())) {
+            trace(3, i);
+            loops_[i]->run_before_sleep_tasks();
+            return true;
+        }
+    }
+    if (candidates_.empty())
+        return jump();
+    const unsigned chosen = candidates_[schedule.next() % candidates_.size()];
+    trace(chosen, static_cast<std::uint64_t>(now_.time_since_epoch().count()));
+    if (chosen < first_actor) {
+        loops_[chosen]->take_turn();
+        return true;
+    }
+    current_ = actors_[chosen - first_actor].get();
+    current_->is_blocked = false;
+    current_->body->resume();
+    current_ = nullptr;
+    return true;
+}
+
+/// Nobody can do anything now: lets time pass up to the next moment when somebody can.
+bool world::jump() {
+    time_point next = time_point::max();
+    if (!events_.empty())
+        next = events_.begin()->first;
+    for (const auto &l : loops_)
+        next = std::min(next, l->next_timer());
+    for (const auto &a : actors_)
+        if (!a->body->has_returned())
+            next = std::min(next, a->deadline);
+    if (next == time_point::max())
+        return false;
+    now_ = std::max(now_, next);
+    return true;
+}
+
+void world::run() {
+    const auto all_returned = [&] {
+        return std::all_of(actors_.begin(), actors_.end(), [](const auto &a) { return a->body->has_returned(); });
+    };
+    while (!all_returned()) {
+        if (!step()) {
+            std::string who;
+            for (const auto &a : actors_)
+                if (!a->body->has_returned())
+                    who += " " + a->name;
+            violate(promise::terminates, "blocked for ever:" + who);
+        }
+    }
+}
+
+void world::run_out() {
+    while (step()) {
+    }
+}
+
+void world::sleep_for(duration how_long) {
+    const bool never = false;
+    wait_until(now_ + how_long, never);
+}
+
+bool world::wait_until(time_point deadline, const bool &flag, bool *was_interrupted) {
+    if (flag || is_over())
+        return flag;
+    current_->waits_for = &flag;
+    current_->deadline = deadline;
+    current_->is_blocked = true;
+    actor *self = current_;
+    fiber::leave();
+    if (was_interrupted)
+        *was_interrupted = self->is_interrupted;
+    self->is_interrupted = false;
+    return flag;
+}
+
+bool world::eventually(time_point deadline, const std::function<bool()> &holds) {
+    while (!holds()) {
+        if (is_over() || now_ >= deadline)
+            return false;
+        sleep_for(milliseconds(1));
+    }
+    return true;
+}
+
+error world::make_wakeup(std::unique_ptr<wakeup> &out) noexcept {
+    out = std::make_unique<sim_wakeup>(*this);
+    return error::none;
+}
+
+error world::wait(std::span<wait_item> items, time_point deadline) noexcept {
+    const auto &level = static_cast<const sim_wakeup &>(*items[0].level);
+    if (faults.chance(signals) && !is_over())
+        return error::interrupted;
+    bool was_interrupted = false;
+    if (wait_until(deadline, level.is_up(), &was_interrupted))
+        return error::none;
+    if (is_over())
+        return error::terminated;
+    return was_interrupted ? error::interrupted : error::timed_out;
+}
+
+}  // namespace zlink::sim

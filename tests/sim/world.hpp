@@ -1,0 +1,195 @@
+// The world of one run: virtual time, loops and actors in one thread, and the order in which they get their turns.
+//
+// Flow:     each step picks, by the dice, one of those who can do something now: a loop takes one turn, an actor goes on
+//           until it blocks. When nobody can, the loops run what they want to run before they sleep; when there is still
+//           nobody, the clock jumps to the next moment at which something happens.
+// Trace:    every step is folded into a hash: two runs of one seed must agree on it.
+// Owns:     loops and actors; not the network, which reports to them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/waiter.hpp"
+#include "dice.hpp"
+#include "fiber.hpp"
+#include "planted.hpp"
+#include "reactor/loop.hpp"
+#include "reactor/task_list.hpp"
+
+namespace zlink::sim {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// What was found broken; see the promises in oracle.hpp.
+enum class promise {
+    none = 0,
+    atomic = 1,
+    at_most_once = 2,
+    ordered = 3,
+    no_loss = 4,
+    bounded_loss = 5,
+    bounded_queues = 6,
+    terminates = 7,
+    lives = 8,
+    survives = 9,
+    leaves_nothing = 10,
+};
+const char *name_of(promise which) noexcept;
+
+class world;
+class sim_loop;
+
+/// Something a loop shall call: a stream that is ready, an accepted connection, the end of a dial.
+class ready_call {
+public:
+    ready_call(sim_loop &where, std::function<void()> what);
+    ~ready_call();  // no call comes afterwards
+    ready_call(const ready_call &) = delete;
+    ready_call &operator=(const ready_call &) = delete;
+    void queue() noexcept;
+
+private:
+    friend class sim_loop;
+    sim_loop &where_;
+    std::shared_ptr<std::function<void()>> what_;  // may destroy this object
+    bool is_queued_ = false;
+};
+
+class sim_loop final : public loop {
+public:
+    sim_loop(world &owner, unsigned number) : world_(owner), number_(number) {}
+
+    void post(loop_task &task) noexcept override;
+    error post(std::function<void()> work) noexcept override;
+    error post_and_wait(const std::function<void()> &work) noexcept override;
+    void run_before_sleep(loop_task &task) noexcept override { before_sleep_.push(task); }
+    std::unique_ptr<timer> make_timer(std::function<void()> on_expiry) noexcept override;
+    time_point now() const noexcept override;
+
+    world &owner() noexcept { return world_; }
+    unsigned number() const noexcept { return number_; }
+    bool has_work() const noexcept;
+    bool is_before_sleep() const noexcept { return !before_sleep_.is_empty(); }
+    /// One of: the posted tasks, a ready call, a due timer.
+    void take_turn();
+    void run_before_sleep_tasks() { before_sleep_.run_all(); }
+    time_point next_timer() const noexcept;
+
+private:
+    friend class ready_call;
+    class sim_timer;
+
+    world &world_;
+    unsigned number_;
+    task_list posted_;
+    sleep_list before_sleep_;
+    std::vector<ready_call *> ready_;
+    std::vector<sim_timer *> timers_;  // pending ones
+};
+
+/// The level a caller blocks on.
+class sim_wakeup final : public wakeup {
+public:
+    explicit sim_wakeup(world &owner) : world_(owner) {}
+    void signal() noexcept override;
+    void clear() noexcept override { is_up_ = false; }
+    int descriptor() const noexcept override { return -1; }
+    const bool &is_up() const noexcept { return is_up_; }
+
+private:
+    world &world_;
+    bool is_up_ = false;
+};
+
+struct actor {
+    std::string name;
+    std::unique_ptr<fiber> body;
+    const bool *waits_for = nullptr;  // while blocked
+    time_point deadline{};
+    bool is_blocked = false;
+    bool is_interrupted = false;
+};
+
+class world final : public clock_source, public waiter {
+public:
+    world(std::uint64_t seed, planted plant);
+    ~world() override;
+
+    // ---- for everybody ----
+
+    time_point now() const noexcept override { return now_; }
+    /// Calls `what` at a moment, outside of loops and actors.
+    void at(time_point when, std::function<void()> what);
+    /// The first violation is kept and ends the run.
+    void violate(promise which, const std::string &what);
+    bool is_over() const noexcept { return found_ != promise::none; }
+    void trace(std::uint64_t a, std::uint64_t b = 0) noexcept { trace_ = mix(trace_ ^ mix(a) ^ (b << 7)); }
+    bool has_planted(planted what) const noexcept { return plant_ == what; }
+    /// For planted faults that must not strike always.
+    bool strikes(planted what, std::uint64_t of_million) noexcept { return plant_ == what && faults.chance(of_million); }
+
+    dice schedule;  // whose turn it is
+    dice faults;    // what goes wrong
+    dice library;   // what the library draws
+    std::uint64_t late_timers = 0;       // of a million
+    std::uint64_t signals = 0;           // interrupted waits, of a million
+
+    std::uint64_t live_timers = 0;
+    std::uint64_t live_streams = 0;
+    std::uint64_t live_dialers = 0;
+    std::uint64_t live_listeners = 0;
+
+    // ---- for the conductor of the run ----
+
+    sim_loop &add_loop();
+    actor &start(std::string name, std::function<void()> body);
+    /// Runs until all actors have returned. After a violation everybody who blocks is turned away.
+    void run();
+    /// Runs loops and events until nothing is left to do at this moment or later, timers included.
+    void run_out();
+    void interrupt(actor &who) noexcept { who.is_interrupted = true; }
+
+    promise found() const noexcept { return found_; }
+    const std::string &what() const noexcept { return what_; }
+    std::uint64_t trace_hash() const noexcept { return trace_; }
+    std::uint64_t steps() const noexcept { return steps_; }
+    duration elapsed() const noexcept { return now_ - time_point(std::chrono::hours(1)); }
+
+    // ---- for actors ----
+
+    void sleep_for(duration how_long);
+    /// Blocks until a flag is raised (true) or the deadline has passed or somebody interrupts (false).
+    bool wait_until(time_point deadline, const bool &flag, bool *was_interrupted = nullptr);
+    /// Polls a condition every millisecond of virtual time.
+    bool eventually(time_point deadline, const std::function<bool()> &holds);
+
+    error make_wakeup(std::unique_ptr<wakeup> &out) noexcept override;
+    error wait(std::span<wait_item> items, time_point deadline) noexcept override;
+
+private:
+    bool step();
+    bool is_runnable(const actor &who) const noexcept;
+    bool jump();
+    void run_due_events();
+
+    time_point now_;
+    std::multimap<time_point, std::function<void()>> events_;
+    std::vector<std::unique_ptr<sim_loop>> loops_;
+    std::vector<std::unique_ptr<actor>> actors_;
+    actor *current_ = nullptr;
+    planted plant_;
+    promise found_ = promise::none;
+    std::string what_;
+    std::uint64_t trace_ = 0;
+    std::uint64_t steps_ = 0;
+    std::vector<unsigned> candidates_;
+};
+
+}  // namespace zlink::sim

@@ -1,0 +1,208 @@
+// The fan-out: who gets a message, what is shared and what is copied, full and vanishing pipes.
+#include <gtest/gtest.h>
+
+#include <sys/uio.h>
+
+#include "fake_peers.hpp"
+#include "pipe/fan_out.hpp"
+
+namespace zlink::test {
+
+namespace {
+
+struct publisher {
+    fake_peer attach(std::uint64_t hwm = 0) {
+        fake_peer peer = network.connect(hwm);
+        out.attach(*peer.near);
+        return peer;
+    }
+    void match(std::initializer_list<const fake_peer *> peers) {
+        out.clear_matches();
+        for (const fake_peer *p : peers)
+            out.match(*p->near);
+    }
+    error write(std::string_view body, bool more = false) {
+        return out.write(as_bytes(body), more, nullptr, false);
+    }
+    error send_to_all(std::string_view body) {
+        out.clear_matches();
+        out.match_all();
+        return write(body);
+    }
+    std::size_t ranges_of(const fake_peer &peer) {
+        iovec ranges[256];
+        return peer.far->gather(ranges, 256, 1 << 20).ranges;
+    }
+
+    fake_network network;
+    fan_out out{network.pool};
+};
+
+}  // namespace
+
+TEST(fan_out, sends_to_the_pipes_that_match_and_to_no_other) {
+    publisher p;
+    fake_peer a = p.attach(), b = p.attach(), c = p.attach();
+    p.match({&a, &c, &a});
+    EXPECT_EQ(p.write("1", true), error::none);
+    EXPECT_FALSE(a.far->has_input());
+    EXPECT_EQ(p.write("2"), error::none);
+    p.match({&b});
+    EXPECT_EQ(p.write("3"), error::none);
+    p.match({});
+    EXPECT_EQ(p.write("4"), error::none);
+    EXPECT_EQ(read_messages(*a.far), (std::vector<frames>{{"1", "2"}}));
+    EXPECT_EQ(read_messages(*b.far), (std::vector<frames>{{"3"}}));
+    EXPECT_EQ(read_messages(*c.far), (std::vector<frames>{{"1", "2"}}));
+}
+
+TEST(fan_out, inverts_a_choice) {
+    publisher p;
+    fake_peer a = p.attach(), b = p.attach(), c = p.attach();
+    p.match({&b});
+    p.out.invert_matches();
+    EXPECT_EQ(p.write("1"), error::none);
+    EXPECT_EQ(read_messages(*a.far).size(), 1u);
+    EXPECT_EQ(read_messages(*b.far).size(), 0u);
+    EXPECT_EQ(read_messages(*c.far).size(), 1u);
+}
+
+TEST(fan_out, passes_over_a_full_pipe_for_a_whole_message) {
+    publisher p;
+    fake_peer a = p.attach(1), b = p.attach();
+    EXPECT_EQ(p.send_to_all("1"), error::none);
+    p.match({&a, &b});
+    EXPECT_FALSE(p.out.have_room());
+    EXPECT_EQ(p.write("2", true), error::none);
+    read_messages(*a.far);  // room comes in the middle of the message
+    EXPECT_EQ(p.write("3"), error::none);
+    EXPECT_TRUE(read_messages(*a.far).empty());
+    EXPECT_EQ(read_messages(*b.far), (std::vector<frames>{{"1"}, {"2", "3"}}));
+}
+
+TEST(fan_out, gives_a_new_pipe_no_half_message) {
+    publisher p;
+    fake_peer a = p.attach(), b = p.attach();
+    p.match({&a, &b});
+    EXPECT_EQ(p.write("1", true), error::none);
+    fake_peer late = p.attach();
+    EXPECT_EQ(p.write("2"), error::none);
+    EXPECT_TRUE(read_messages(*late.far).empty());
+}
+
+TEST(fan_out, goes_on_when_a_pipe_leaves_in_the_middle_of_a_message) {
+    publisher p;
+    fake_peer a = p.attach(), b = p.attach(), c = p.attach();
+    p.match({&a, &b, &c});
+    EXPECT_EQ(p.write("1", true), error::none);
+    p.out.detach(*b.near);
+    EXPECT_EQ(p.write("2", true), error::none);
+    p.out.detach(*a.near);
+    EXPECT_EQ(p.write("3"), error::none);
+    EXPECT_EQ(read_messages(*c.far), (std::vector<frames>{{"1", "2", "3"}}));
+    EXPECT_TRUE(read_messages(*a.far).empty());
+    EXPECT_TRUE(read_messages(*b.far).empty());
+}
+
+TEST(fan_out, encodes_a_burst_once_and_its_ranges_merge) {
+    publisher p;
+    fake_peer a = p.attach(), b = p.attach();
+    for (int i = 0; i < 1000; ++i)
+        EXPECT_EQ(p.send_to_all("0123456789"), error::none);
+    // 12 kB: some copies at the start, then one range a chunk.
+    EXPECT_LE(p.ranges_of(a), 8u);
+    EXPECT_LE(p.ranges_of(b), 8u);
+}
+
+TEST(fan_out, shares_memory_with_those_that_get_most_and_copies_for_the_others) {
+    publisher p;
+    fake_peer dense = p.attach(), other = p.attach(), sparse = p.attach();
+    const std::string body(100, 'x');
+    frame_view of_dense, of_other, of_sparse;
+    for (int i = 0; i < 2000; ++i) {
+        if (i % 50 == 49)
+            p.match({&dense, &other, &sparse});
+        else
+            p.match({&dense, &other});
+        ASSERT_EQ(p.write(body), error::none);
+        ASSERT_TRUE(dense.far->read(of_dense));
+        ASSERT_TRUE(other.far->read(of_other));
+        if (i > 500) {
+            ASSERT_EQ(of_dense.data, of_other.data);
+        }
+        if (i % 50 == 49) {
+            ASSERT_TRUE(sparse.far->read(of_sparse));
+            ASSERT_NE(of_sparse.owner, of_dense.owner);
+            ASSERT_EQ(text_of(of_sparse), body);
+        }
+    }
+}
+
+TEST(fan_out, gives_a_large_body_memory_of_its_own_that_all_share) {
+    publisher p;
+    fake_peer a = p.attach(), b = p.attach();
+    const std::string body(100000, 'x');
+    EXPECT_EQ(p.send_to_all(body), error::none);
+    frame_view of_a, of_b;
+    ASSERT_TRUE(a.far->read(of_a));
+    ASSERT_TRUE(b.far->read(of_b));
+    EXPECT_EQ(of_a.data, of_b.data);
+    EXPECT_EQ(text_of(of_a), body);
+}
+
+TEST(fan_out, references_a_large_body_that_has_an_owner) {
+    publisher p;
+    fake_peer a = p.attach(), b = p.attach();
+    const std::string body(100000, 'x');
+    p.out.clear_matches();
+    p.out.match_all();
+    EXPECT_EQ(p.out.write(as_bytes(body), false, nullptr, true), error::none);
+    for (fake_peer *peer : {&a, &b}) {
+        frame_view view;
+        ASSERT_TRUE(peer->far->read(view));
+        EXPECT_EQ(static_cast<const void *>(view.data), body.data());
+    }
+}
+
+TEST(fan_out, delivers_the_same_to_each_whatever_the_sizes) {
+    publisher p;
+    fake_peer a = p.attach(), b = p.attach(), c = p.attach();
+    std::vector<frames> expected_a, expected_b;
+    std::uint32_t seed = 1;
+    const auto pick = [&](std::size_t below) { return (seed = seed * 1664525 + 1013904223) / 65536 % below; };
+    for (int i = 0; i < 3000; ++i) {
+        frames message(1 + pick(3));
+        for (std::string &f : message)
+            f.assign(pick(10) == 0 ? pick(20000) : pick(300), static_cast<char>('a' + pick(26)));
+        const bool to_b = pick(3) == 0;
+        if (to_b)
+            p.match({&a, &b, &c});
+        else
+            p.match({&c, &a});
+        for (std::size_t f = 0; f < message.size(); ++f)
+            ASSERT_EQ(p.write(message[f], f + 1 < message.size()), error::none);
+        expected_a.push_back(message);
+        if (to_b)
+            expected_b.push_back(message);
+    }
+    EXPECT_EQ(read_messages(*a.far), expected_a);
+    EXPECT_EQ(read_messages(*b.far), expected_b);
+    EXPECT_EQ(read_messages(*c.far), expected_a);
+}
+
+TEST(fan_out, arms_the_full_ones_that_match) {
+    publisher p;
+    fake_peer a = p.attach(1), b = p.attach(1);
+    EXPECT_EQ(p.send_to_all("1"), error::none);
+    p.match({&a});
+    p.out.arm_full();
+    heavy_fence();
+    EXPECT_FALSE(p.out.have_room());
+    read_messages(*b.far);
+    EXPECT_TRUE(p.network.events->writable.empty());
+    read_messages(*a.far);
+    EXPECT_EQ(p.network.events->writable, std::vector<pipe_end *>{a.near.get()});
+    EXPECT_TRUE(p.out.have_room());
+}
+
+}  // namespace zlink::test

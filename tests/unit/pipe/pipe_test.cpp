@@ -1,0 +1,346 @@
+// Both ends of a pipe in one thread: credit, wake-ups, roll-back, conflation and the end.
+#include "pipe/pipe.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <deque>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace zlink {
+namespace {
+
+struct recorder final : pipe_events {
+    int readable = 0;
+    int writable = 0;
+    int closed = 0;
+    pipe_end *last = nullptr;
+
+    void on_readable(pipe_end &end) noexcept override { ++readable, last = &end; }
+    void on_writable(pipe_end &end) noexcept override { ++writable, last = &end; }
+    void on_closed(pipe_end &end) noexcept override { ++closed, last = &end; }
+};
+
+class pipe_pair : public testing::Test {
+protected:
+    void open(std::uint64_t hwm, bool conflate = false) {
+        auto ends = make_pipe(pool, {hwm, hwm, conflate});
+        writer = ends.first;
+        reader = ends.second;
+        writer->set_events(writer_events);
+        reader->set_events(reader_events);
+    }
+    void TearDown() override {
+        writer.reset();
+        reader.reset();
+        EXPECT_EQ(pool.use_count(), 1);
+    }
+    bool send(std::string_view text, std::uint8_t flags = 0) {
+        if (!writer->has_credit())
+            return false;
+        EXPECT_EQ(writer->write(flags, as_bytes(text)), error::none);
+        if (!(flags & frame_flag::more))
+            writer->publish();
+        return true;
+    }
+    std::string receive() {
+        frame_view frame;
+        return reader->read(frame) ? std::string(as_text(frame.body())) : "(nothing)";
+    }
+    bool arm_and_look() {
+        reader->arm_reader();
+        heavy_fence();
+        return reader->has_input();
+    }
+
+    std::shared_ptr<chunk_pool> pool = chunk_pool::make();
+    std::shared_ptr<recorder> writer_events = std::make_shared<recorder>();
+    std::shared_ptr<recorder> reader_events = std::make_shared<recorder>();
+    pipe_end_ptr writer;
+    pipe_end_ptr reader;
+};
+
+TEST_F(pipe_pair, carries_messages_both_ways) {
+    open(0);
+    ASSERT_TRUE(send("there"));
+    ASSERT_EQ(reader->write(0, as_bytes("back")), error::none);
+    reader->publish();
+    EXPECT_EQ(receive(), "there");
+    frame_view frame;
+    ASSERT_TRUE(writer->read(frame));
+    EXPECT_EQ(as_text(frame.body()), "back");
+    EXPECT_EQ(receive(), "(nothing)");
+}
+
+TEST_F(pipe_pair, gives_events_a_pointer_that_keeps_both_ends) {
+    open(0);
+    std::weak_ptr<pipe_end> watch = writer;
+    pipe_end_ptr again = reader->shared_from_this();
+    EXPECT_EQ(again, reader);
+    writer.reset();
+    reader.reset();
+    EXPECT_FALSE(watch.expired());
+    again.reset();
+    EXPECT_TRUE(watch.expired());
+}
+
+TEST_F(pipe_pair, stops_the_writer_at_the_mark) {
+    for (std::uint64_t hwm : {1, 2, 10, 1000}) {
+        open(hwm);
+        EXPECT_EQ(writer->credit(), hwm);
+        for (std::uint64_t i = 0; i < hwm; ++i)
+            ASSERT_TRUE(send("x"));
+        EXPECT_FALSE(writer->has_credit());
+        EXPECT_EQ(writer->credit(), 0u);
+    }
+}
+
+TEST_F(pipe_pair, has_no_limit_without_a_mark) {
+    open(0);
+    for (int i = 0; i < 100000; ++i)
+        ASSERT_TRUE(send("x"));
+    EXPECT_EQ(writer->credit(), std::numeric_limits<std::uint64_t>::max());
+}
+
+TEST_F(pipe_pair, returns_credit_by_half_the_mark) {
+    open(10);
+    while (send("x")) {
+    }
+    EXPECT_EQ(receive(), "x");  // the first one is told at once
+    EXPECT_EQ(writer->credit(), 1u);
+    for (int i = 0; i < 4; ++i)
+        EXPECT_EQ(receive(), "x");
+    EXPECT_EQ(writer->credit(), 1u);
+    EXPECT_EQ(receive(), "x");
+    EXPECT_EQ(writer->credit(), 6u);
+}
+
+TEST_F(pipe_pair, owes_the_writer_nothing_once_the_reader_is_armed) {
+    open(10);
+    for (int i = 0; i < 4; ++i)
+        ASSERT_TRUE(send("x"));
+    while (receive() == "x") {
+    }
+    EXPECT_FALSE(arm_and_look());
+    EXPECT_EQ(writer->credit(), 10u);
+}
+
+TEST_F(pipe_pair, lets_the_writer_go_on_after_the_mark_was_lowered) {
+    open(0);
+    ASSERT_TRUE(send("x"));
+    EXPECT_EQ(receive(), "x");  // the reader's step is that of a pipe without a mark
+    writer->set_write_hwm(2);
+    for (int i = 0; i < 10; ++i) {
+        ASSERT_TRUE(send("y"));
+        ASSERT_TRUE(send("y"));
+        EXPECT_FALSE(writer->has_credit());
+        EXPECT_EQ(receive(), "y");
+        EXPECT_EQ(receive(), "y");
+        EXPECT_EQ(receive(), "(nothing)");
+    }
+}
+
+TEST_F(pipe_pair, counts_messages_not_frames_and_no_commands) {
+    open(2);
+    for (int i = 0; i < 2; ++i) {
+        for (int part = 0; part < 5; ++part)
+            ASSERT_TRUE(send("part", frame_flag::more));
+        ASSERT_TRUE(send("end"));
+        ASSERT_EQ(writer->write(frame_flag::command, as_bytes("command")), error::none);
+        writer->publish();
+    }
+    EXPECT_FALSE(writer->has_credit());
+    frame_view frame;
+    int frames = 0;
+    while (reader->read(frame))
+        ++frames;
+    EXPECT_EQ(frames, 14);
+    EXPECT_EQ(writer->credit(), 2u);
+}
+
+TEST_F(pipe_pair, gives_the_credit_of_a_rolled_back_message_back) {
+    open(3);
+    ASSERT_TRUE(send("kept"));
+    ASSERT_EQ(writer->write(frame_flag::more, as_bytes("a")), error::none);
+    ASSERT_EQ(writer->write(0, as_bytes("b")), error::none);
+    ASSERT_EQ(writer->write(0, as_bytes("c")), error::none);
+    EXPECT_TRUE(writer->has_unpublished());
+    EXPECT_EQ(writer->credit(), 0u);
+    writer->roll_back();
+    EXPECT_FALSE(writer->has_unpublished());
+    EXPECT_EQ(writer->credit(), 2u);
+    EXPECT_EQ(receive(), "kept");
+    EXPECT_EQ(receive(), "(nothing)");
+}
+
+TEST_F(pipe_pair, keeps_exact_credit_through_random_writes_gathers_and_breaks) {
+    for (unsigned seed = 1; seed <= 200; ++seed) {
+        SCOPED_TRACE(seed);
+        std::mt19937 random(seed);
+        const std::uint64_t hwm = 1 + random() % 20;
+        open(hwm);
+        std::array<iovec, 8> ranges;
+        std::string body(300, 'x');
+        std::uint64_t sent = 0;
+        for (int step = 0; step < 300; ++step) {
+            if (random() % 2) {
+                while (writer->has_credit() && random() % 4) {
+                    const byte_span text = as_bytes(body).first(random() % body.size());
+                    for (int parts = random() % 3; parts > 0; --parts)
+                        ASSERT_EQ(writer->write(frame_flag::more, text), error::none);
+                    if (random() % 8 == 0) {
+                        writer->roll_back();
+                        continue;
+                    }
+                    ASSERT_EQ(random() % 4 ? writer->write(0, text) : writer->write_external(0, {}, text),
+                              error::none);
+                    writer->publish();
+                    ++sent;
+                }
+                continue;
+            }
+            auto found = reader->gather(ranges.data(), 1 + random() % ranges.size(), 1 + random() % 2000);
+            if (found.octets > 0)
+                reader->release(random() % 2 ? found.octets : random() % found.octets);
+            if (random() % 4 == 0) {
+                reader->drop_cut_message();
+                frame_view frame;
+                while (random() % 3 && reader->read(frame)) {
+                    while (frame.has_more()) {
+                        ASSERT_TRUE(reader->read(frame));
+                    }
+                }
+            }
+            ASSERT_LE(writer->credit(), hwm);
+        }
+        reader->drop_cut_message();
+        for (frame_queue::gathered found; (found = reader->gather(ranges.data(), 8, 1000)).octets > 0;)
+            reader->release(found.octets);
+        ASSERT_FALSE(arm_and_look());
+        ASSERT_EQ(writer->credit(), hwm);
+        ASSERT_GT(sent, 0u);
+    }
+}
+
+TEST_F(pipe_pair, wakes_an_armed_reader_once) {
+    open(0);
+    ASSERT_TRUE(send("before"));
+    EXPECT_EQ(reader_events->readable, 0);
+    EXPECT_EQ(receive(), "before");
+    EXPECT_FALSE(arm_and_look());
+    ASSERT_TRUE(send("part", frame_flag::more));
+    EXPECT_EQ(reader_events->readable, 0);
+    ASSERT_TRUE(send("end"));
+    ASSERT_TRUE(send("another"));
+    EXPECT_EQ(reader_events->readable, 1);
+    EXPECT_EQ(reader_events->last, reader.get());
+    EXPECT_TRUE(arm_and_look());
+}
+
+TEST_F(pipe_pair, wakes_an_armed_writer_once) {
+    open(2);
+    while (send("x")) {
+    }
+    writer->arm_writer();
+    heavy_fence();
+    ASSERT_FALSE(writer->has_credit());
+    EXPECT_EQ(receive(), "x");
+    EXPECT_EQ(receive(), "x");
+    EXPECT_EQ(writer_events->writable, 1);
+    EXPECT_EQ(writer_events->last, writer.get());
+    EXPECT_TRUE(writer->has_credit());
+}
+
+TEST_F(pipe_pair, lets_what_was_published_be_read_after_the_close) {
+    open(0);
+    ASSERT_TRUE(send("published"));
+    ASSERT_TRUE(send("hidden", frame_flag::more));
+    writer->close(1234);
+    writer->close(99);
+    EXPECT_TRUE(writer->is_closed());
+    EXPECT_EQ(reader_events->closed, 1);
+    EXPECT_TRUE(reader->is_peer_closed());
+    EXPECT_EQ(reader->peer_linger_ms(), 1234);
+    EXPECT_FALSE(reader->is_finished());
+    EXPECT_EQ(receive(), "published");
+    EXPECT_TRUE(reader->is_finished());
+    EXPECT_FALSE(reader->is_closed());
+    EXPECT_FALSE(writer->is_peer_closed());
+    reader->close();
+    EXPECT_EQ(writer_events->closed, 1);
+    EXPECT_TRUE(writer->is_finished());
+}
+
+TEST_F(pipe_pair, keeps_the_newest_message_only_when_conflating) {
+    open(1, true);
+    EXPECT_TRUE(writer->is_conflating());
+    EXPECT_FALSE(reader->has_input());
+    for (const char *text : {"one", "two", "three"})
+        ASSERT_TRUE(send(text));
+    EXPECT_TRUE(reader->has_input());
+    EXPECT_EQ(receive(), "three");
+    EXPECT_FALSE(reader->has_input());
+    EXPECT_EQ(receive(), "(nothing)");
+    ASSERT_TRUE(send(""));
+    EXPECT_EQ(receive(), "");
+}
+
+TEST_F(pipe_pair, conflates_whatever_way_a_message_was_written) {
+    open(0, true);
+    const auto wire = std::string({0, 1, 'a', 0, 1, 'b'});
+    ASSERT_EQ(writer->write_wire(as_bytes(wire), 2), error::none);
+    EXPECT_TRUE(writer->has_unpublished());
+    EXPECT_EQ(receive(), "(nothing)");
+    writer->publish();
+    EXPECT_FALSE(writer->has_unpublished());
+    EXPECT_EQ(receive(), "b");
+    ASSERT_EQ(writer->append(nullptr, as_bytes(wire), 2, true), error::none);
+    writer->roll_back();
+    EXPECT_FALSE(writer->has_unpublished());
+    writer->publish();
+    EXPECT_EQ(receive(), "(nothing)");
+    ASSERT_EQ(writer->write_external(0, {}, as_bytes("external")), error::none);
+    writer->publish();
+    EXPECT_EQ(receive(), "external");
+}
+
+TEST_F(pipe_pair, carries_every_command_also_when_conflating) {
+    open(0, true);
+    ASSERT_EQ(writer->write(frame_flag::command, as_bytes("first")), error::none);
+    ASSERT_EQ(writer->write(frame_flag::command, as_bytes("second")), error::none);
+    ASSERT_TRUE(send("message"));
+    EXPECT_EQ(receive(), "first");
+    EXPECT_EQ(receive(), "second");
+    EXPECT_EQ(receive(), "message");
+    EXPECT_TRUE(writer->has_credit());
+}
+
+TEST_F(pipe_pair, wakes_an_armed_reader_when_conflating) {
+    open(0, true);
+    EXPECT_FALSE(arm_and_look());
+    ASSERT_TRUE(send("one"));
+    ASSERT_TRUE(send("two"));
+    EXPECT_EQ(reader_events->readable, 1);
+}
+
+TEST_F(pipe_pair, tells_messages_of_different_peers_apart) {
+    open(0);
+    auto *info = new peer_info;
+    info->routing_id = "peer";
+    ASSERT_TRUE(send("unknown"));
+    writer->set_info(info);
+    ASSERT_TRUE(send("known"));
+    info->release();
+    frame_view frame;
+    ASSERT_TRUE(reader->read(frame));
+    EXPECT_EQ(frame.info, nullptr);
+    ASSERT_TRUE(reader->read(frame));
+    ASSERT_NE(frame.info, nullptr);
+    EXPECT_EQ(frame.info->routing_id, "peer");
+}
+
+}  // namespace
+}  // namespace zlink

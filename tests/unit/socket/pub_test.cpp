@@ -1,0 +1,332 @@
+// PUB and XPUB against fake peers.
+#include <gtest/gtest.h>
+
+#include "pattern_bench.hpp"
+
+namespace zlink::test {
+
+namespace {
+
+const std::string on = "\1", off = std::string(1, '\0');
+
+void subscribe(pattern_bench &bench, fake_peer &peer, std::string_view topic) {
+    write_command(*peer.far, in_band::subscribe, topic);
+    bench.deliver();
+}
+void cancel(pattern_bench &bench, fake_peer &peer, std::string_view topic) {
+    write_command(*peer.far, in_band::cancel, topic);
+    bench.deliver();
+}
+/// All notices and messages that the application can read.
+std::vector<frames> news(pattern_bench &bench) {
+    std::vector<frames> all;
+    while (auto m = bench.receive())
+        all.push_back(*m);
+    return all;
+}
+
+}  // namespace
+
+TEST(pub, sends_to_those_who_subscribe_to_a_prefix) {
+    pattern_bench bench(socket_type::pub);
+    fake_peer a = bench.attach(), b = bench.attach(), c = bench.attach();
+    subscribe(bench, a, "news.");
+    subscribe(bench, b, "");
+    EXPECT_EQ(bench.send({"news.sport", "1"}), error::none);
+    EXPECT_EQ(bench.send({"weather", "2"}), error::none);
+    EXPECT_EQ(read_messages(*a.far), (std::vector<frames>{{"news.sport", "1"}}));
+    EXPECT_EQ(read_messages(*b.far), (std::vector<frames>{{"news.sport", "1"}, {"weather", "2"}}));
+    EXPECT_TRUE(read_messages(*c.far).empty());
+    EXPECT_EQ(bench.subject->topics_count(), 2);
+}
+
+TEST(pub, sends_a_message_once_for_several_topics) {
+    pattern_bench bench(socket_type::pub);
+    fake_peer a = bench.attach();
+    subscribe(bench, a, "a");
+    subscribe(bench, a, "ab");
+    subscribe(bench, a, "ab");
+    EXPECT_EQ(bench.send({"abc"}), error::none);
+    EXPECT_EQ(read_messages(*a.far).size(), 1u);
+    cancel(bench, a, "ab");
+    cancel(bench, a, "a");
+    cancel(bench, a, "never subscribed");
+    EXPECT_EQ(bench.send({"abc"}), error::none);
+    EXPECT_TRUE(read_messages(*a.far).empty());
+}
+
+TEST(pub, takes_subscriptions_in_the_form_of_messages) {
+    pattern_bench bench(socket_type::pub);
+    fake_peer a = bench.attach();
+    write_message(*a.far, {on + "t"});
+    write_message(*a.far, {"a message of the user's"});
+    bench.deliver();
+    EXPECT_EQ(bench.send({"t1"}), error::none);
+    write_message(*a.far, {off + "t"});
+    bench.deliver();
+    EXPECT_EQ(bench.send({"t2"}), error::none);
+    EXPECT_EQ(read_messages(*a.far), (std::vector<frames>{{"t1"}}));
+    EXPECT_FALSE(bench.subject->has_input());
+    bench.receive();
+    EXPECT_EQ(bench.last_error, error::not_supported);
+}
+
+TEST(pub, reads_what_was_written_before_it_was_attached) {
+    pattern_bench bench(socket_type::pub);
+    fake_peer a = bench.attach_prepared([](fake_peer &p) { write_command(*p.far, in_band::subscribe, "t"); });
+    EXPECT_EQ(bench.send({"t1"}), error::none);
+    EXPECT_EQ(read_messages(*a.far).size(), 1u);
+}
+
+TEST(pub, drops_for_a_full_peer_and_never_waits) {
+    pattern_bench bench(socket_type::pub);
+    fake_peer a = bench.attach(2), b = bench.attach();
+    subscribe(bench, a, "");
+    subscribe(bench, b, "");
+    for (const char *m : {"1", "2", "3", "4"})
+        EXPECT_EQ(bench.send({m}), error::none);
+    EXPECT_EQ(read_messages(*a.far), (std::vector<frames>{{"1"}, {"2"}}));
+    EXPECT_EQ(read_messages(*b.far).size(), 4u);
+}
+
+TEST(pub, forgets_a_peer_that_goes_in_the_middle_of_a_message) {
+    pattern_bench bench(socket_type::pub);
+    fake_peer a = bench.attach(), b = bench.attach();
+    subscribe(bench, a, "");
+    subscribe(bench, b, "");
+    EXPECT_EQ(bench.send_frame("1", true), error::none);
+    bench.close_far(a);
+    EXPECT_TRUE(bench.is_done(a));
+    EXPECT_EQ(bench.send_frame("2"), error::none);
+    EXPECT_EQ(bench.send({"3"}), error::none);
+    EXPECT_EQ(read_messages(*b.far), (std::vector<frames>{{"1", "2"}, {"3"}}));
+}
+
+TEST(pub, inverts_matching_when_asked_to) {
+    pattern_bench bench(socket_type::pub);
+    bench.options.invert_matching = true;
+    fake_peer a = bench.attach(), b = bench.attach();
+    subscribe(bench, a, "x");
+    EXPECT_EQ(bench.send({"x"}), error::none);
+    EXPECT_EQ(bench.send({"y"}), error::none);
+    EXPECT_EQ(read_messages(*a.far), (std::vector<frames>{{"y"}}));
+    EXPECT_EQ(read_messages(*b.far), (std::vector<frames>{{"x"}, {"y"}}));
+}
+
+TEST(pub, takes_no_subscriptions_of_its_own) {
+    pattern_bench bench(socket_type::pub);
+    EXPECT_EQ(bench.subject->apply_option(ZMQ_SUBSCRIBE, as_bytes("a")), error::invalid);
+}
+
+TEST(xpub, tells_of_the_first_subscription_and_the_end_of_the_last) {
+    pattern_bench bench(socket_type::xpub);
+    fake_peer a = bench.attach(), b = bench.attach();
+    EXPECT_FALSE(bench.subject->has_input());
+    subscribe(bench, a, "t");
+    subscribe(bench, b, "t");
+    subscribe(bench, a, "t");
+    EXPECT_TRUE(bench.subject->has_input());
+    EXPECT_EQ(news(bench), (std::vector<frames>{{on + "t"}}));
+    cancel(bench, a, "t");
+    EXPECT_TRUE(news(bench).empty());
+    cancel(bench, b, "t");
+    cancel(bench, b, "t");
+    EXPECT_EQ(news(bench), (std::vector<frames>{{off + "t"}}));
+    EXPECT_EQ(bench.last_error, error::again);
+}
+
+TEST(xpub, shows_a_subscription_and_its_end_that_were_both_unread) {
+    pattern_bench bench(socket_type::xpub);
+    fake_peer a = bench.attach();
+    subscribe(bench, a, "t");
+    cancel(bench, a, "t");
+    subscribe(bench, a, "t");
+    EXPECT_EQ(news(bench), (std::vector<frames>{{on + "t"}, {off + "t"}, {on + "t"}}));
+}
+
+TEST(xpub, takes_back_the_subscriptions_of_a_peer_that_goes) {
+    pattern_bench bench(socket_type::xpub);
+    fake_peer a = bench.attach(), b = bench.attach();
+    subscribe(bench, a, "own");
+    subscribe(bench, a, "shared");
+    subscribe(bench, b, "shared");
+    news(bench);
+    bench.close_far(a);
+    EXPECT_TRUE(bench.is_done(a));
+    EXPECT_EQ(news(bench), (std::vector<frames>{{off + "own"}}));
+    bench.subject->detach(*b.near);
+    EXPECT_EQ(news(bench), (std::vector<frames>{{off + "shared"}}));
+}
+
+TEST(xpub, is_left_with_nothing_by_peers_that_come_and_go_unseen) {
+    for (const bool verbose : {false, true}) {
+        pattern_bench bench(socket_type::xpub);
+        bench.options.xpub_verboser = verbose;
+        for (int i = 0; i < 100; ++i) {
+            fake_peer a = bench.attach();
+            subscribe(bench, a, "t");
+            subscribe(bench, a, "u");
+            bench.close_far(a);
+        }
+        EXPECT_TRUE(news(bench).empty());
+    }
+}
+
+TEST(xpub, tells_of_the_end_when_the_beginning_was_read) {
+    pattern_bench bench(socket_type::xpub);
+    bench.options.xpub_verboser = true;
+    fake_peer a = bench.attach();
+    subscribe(bench, a, "t");
+    EXPECT_EQ(news(bench).size(), 1u);
+    subscribe(bench, a, "t");  // unread repetition
+    bench.close_far(a);
+    EXPECT_EQ(news(bench), (std::vector<frames>{{off + "t"}}));
+}
+
+TEST(xpub, bounds_what_a_peer_that_never_makes_up_its_mind_leaves_unread) {
+    pattern_bench bench(socket_type::xpub);
+    fake_peer a = bench.attach();
+    for (int i = 0; i < 5000; ++i) {
+        write_command(*a.far, in_band::subscribe, "t");
+        write_command(*a.far, in_band::cancel, "t");
+    }
+    bench.deliver();
+    const std::vector<frames> all = news(bench);
+    EXPECT_LE(all.size(), 1002u);
+    EXPECT_EQ(all.back(), frames{off + "t"});
+}
+
+TEST(xpub, tells_of_each_subscription_when_verbose_and_of_each_end_when_verboser) {
+    pattern_bench bench(socket_type::xpub);
+    bench.options.xpub_verbose = true;
+    fake_peer a = bench.attach(), b = bench.attach();
+    subscribe(bench, a, "t");
+    subscribe(bench, b, "t");
+    subscribe(bench, b, "t");
+    EXPECT_EQ(news(bench).size(), 3u);
+    cancel(bench, a, "t");
+    EXPECT_TRUE(news(bench).empty());
+    subscribe(bench, a, "t");
+    bench.options.xpub_verboser = true;
+    cancel(bench, a, "t");
+    EXPECT_EQ(news(bench), (std::vector<frames>{{on + "t"}, {off + "t"}}));
+    bench.close_far(b);
+    EXPECT_EQ(news(bench), (std::vector<frames>{{off + "t"}}));
+}
+
+TEST(xpub, lets_the_application_decide_when_manual) {
+    pattern_bench bench(socket_type::xpub);
+    bench.options.xpub_manual = true;
+    fake_peer a = bench.attach(), b = bench.attach();
+    EXPECT_EQ(bench.subject->apply_option(ZMQ_SUBSCRIBE, as_bytes("X")), error::none);
+    subscribe(bench, a, "A");
+    subscribe(bench, b, "B");
+    EXPECT_EQ(bench.send({"A"}), error::none);
+    EXPECT_EQ(bench.receive(), frames{on + "A"});
+    EXPECT_EQ(bench.subject->apply_option(ZMQ_SUBSCRIBE, as_bytes("XA")), error::none);
+    EXPECT_EQ(bench.receive(), frames{on + "B"});
+    EXPECT_EQ(bench.subject->apply_option(ZMQ_SUBSCRIBE, as_bytes("XB")), error::none);
+    EXPECT_EQ(bench.send({"XA"}), error::none);
+    EXPECT_EQ(bench.send({"XB"}), error::none);
+    EXPECT_EQ(read_messages(*a.far), (std::vector<frames>{{"XA"}}));
+    EXPECT_EQ(read_messages(*b.far), (std::vector<frames>{{"XB"}}));
+    EXPECT_EQ(bench.subject->apply_option(ZMQ_UNSUBSCRIBE, as_bytes("XB")), error::none);
+    EXPECT_EQ(bench.send({"XB"}), error::none);
+    EXPECT_TRUE(read_messages(*b.far).empty());
+    bench.close_far(a);
+    EXPECT_EQ(bench.receive(), frames{off + "A"});
+    EXPECT_EQ(bench.subject->apply_option(ZMQ_SUBSCRIBE, as_bytes("Y")), error::none);  // for nobody
+}
+
+TEST(xpub, does_not_act_for_a_peer_that_went_before_its_notice_was_read) {
+    pattern_bench bench(socket_type::xpub);
+    bench.options.xpub_manual = true;
+    fake_peer a = bench.attach();
+    subscribe(bench, a, "A");
+    cancel(bench, a, "A");
+    bench.close_far(a);
+    EXPECT_EQ(bench.receive(), frames{on + "A"});
+    EXPECT_EQ(bench.subject->apply_option(ZMQ_SUBSCRIBE, as_bytes("A")), error::none);
+    EXPECT_EQ(bench.send({"A"}), error::none);
+}
+
+TEST(xpub, sends_to_the_last_requester_only_when_asked_to) {
+    pattern_bench bench(socket_type::xpub);
+    bench.options.xpub_manual_last_value = true;
+    fake_peer a = bench.attach(), b = bench.attach();
+    for (fake_peer *p : {&a, &b}) {
+        subscribe(bench, *p, "t");
+        EXPECT_TRUE(bench.receive());
+        EXPECT_EQ(bench.subject->apply_option(ZMQ_SUBSCRIBE, as_bytes("t")), error::none);
+    }
+    EXPECT_EQ(bench.send({"t", "last value"}), error::none);
+    EXPECT_EQ(bench.send({"t", "next"}), error::none);
+    EXPECT_EQ(read_messages(*a.far), (std::vector<frames>{{"t", "next"}}));
+    EXPECT_EQ(read_messages(*b.far), (std::vector<frames>{{"t", "last value"}, {"t", "next"}}));
+}
+
+TEST(xpub, welcomes_a_new_peer) {
+    pattern_bench bench(socket_type::xpub);
+    bench.options.xpub_welcome_message = "hello";
+    fake_peer a = bench.attach();
+    EXPECT_EQ(read_messages(*a.far), (std::vector<frames>{{"hello"}}));
+}
+
+TEST(xpub, waits_for_all_receivers_when_it_may_not_drop) {
+    pattern_bench bench(socket_type::xpub);
+    bench.options.xpub_nodrop = true;
+    fake_peer a = bench.attach(1), b = bench.attach();
+    subscribe(bench, a, "");
+    subscribe(bench, b, "");
+    EXPECT_EQ(bench.send({"1"}), error::none);
+    EXPECT_EQ(bench.send({"2", "3"}), error::again);
+    EXPECT_FALSE(bench.subject->arm(false, true));
+    EXPECT_EQ(read_messages(*b.far).size(), 1u);
+    EXPECT_EQ(read_messages(*a.far).size(), 1u);
+    EXPECT_EQ(bench.network.events->writable, std::vector<pipe_end *>{a.near.get()});
+    EXPECT_EQ(bench.send({"2", "3"}), error::none);
+    EXPECT_EQ(read_messages(*a.far), (std::vector<frames>{{"2", "3"}}));
+    EXPECT_EQ(read_messages(*b.far), (std::vector<frames>{{"2", "3"}}));
+}
+
+TEST(xpub, passes_messages_from_upstream_on) {
+    pattern_bench bench(socket_type::xpub);
+    fake_peer a = bench.attach();
+    write_message(*a.far, {"u", on + "C"});
+    write_message(*a.far, {""});
+    bench.deliver();
+    frame_view view;
+    ASSERT_EQ(bench.subject->receive(view), error::none);
+    EXPECT_EQ(text_of(view), "u");
+    ASSERT_EQ(bench.subject->receive(view), error::none);
+    EXPECT_EQ(text_of(view), on + "C");  // a subscription inside a message
+    EXPECT_EQ(bench.receive(), frames{""});
+    EXPECT_EQ(bench.subject->topics_count(), 1);
+}
+
+TEST(xpub, looks_for_subscriptions_in_first_frames_only_when_asked_to) {
+    pattern_bench bench(socket_type::xpub);
+    bench.options.only_first_subscribe = true;
+    fake_peer a = bench.attach();
+    write_message(*a.far, {"u", on + "C"});
+    write_message(*a.far, {on + "D"});
+    bench.deliver();
+    EXPECT_EQ(news(bench), (std::vector<frames>{{"u", on + "C"}, {on + "D"}}));
+    EXPECT_EQ(bench.subject->topics_count(), 1);
+}
+
+TEST(xpub, leaves_messages_in_their_pipe_when_the_application_reads_none) {
+    pattern_bench bench(socket_type::xpub);
+    bench.options.receive_hwm = 10;
+    fake_peer a = bench.attach();
+    for (int i = 0; i < 100; ++i)
+        write_message(*a.far, {"u" + std::to_string(i)});
+    bench.deliver();
+    bench.close_far(a);
+    EXPECT_TRUE(a.near->has_input());
+    EXPECT_FALSE(bench.is_done(a));
+    EXPECT_EQ(news(bench).size(), 100u);
+    EXPECT_TRUE(bench.is_done(a));
+}
+
+}  // namespace zlink::test

@@ -1,0 +1,397 @@
+// The application's half of a socket, on pipes that the test joins itself: waiting, options, the life of pipes.
+#include "socket/socket.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "core/platform.hpp"
+#include "socket/options.hpp"
+#include "socket/poll_set.hpp"
+
+namespace zlink {
+namespace {
+
+class no_endpoints : public endpoint_service {
+public:
+    error bind(socket &, const std::string &endpoint, std::string &actual) override {
+        actual = endpoint;
+        return error::none;
+    }
+    error connect(socket &, const std::string &, std::string &) override { return error::invalid; }
+    error unbind(socket &, const std::string &) override { return error::no_entry; }
+    error disconnect(socket &self, const std::string &endpoint) override {
+        return self.detach_endpoint(endpoint) ? error::none : error::no_entry;
+    }
+    void close_all(socket &) noexcept override { ++closed; }
+    error make_monitor_socket(const std::string &, std::unique_ptr<socket> &out) override {
+        out = make();
+        publisher = out.get();
+        return error::none;
+    }
+
+    std::function<std::unique_ptr<socket>()> make;
+    socket *publisher = nullptr;
+    int closed = 0;
+};
+
+class socket_test : public ::testing::Test {
+protected:
+    socket_test() {
+        endpoints.make = [this] { return make(socket_type::pair); };
+    }
+    std::unique_ptr<socket> make(socket_type type) {
+        return socket::make(default_settings(type),
+                            {endpoints, *blocking, platform::steady_clock(), *random, pool});
+    }
+    /// Joins two sockets as an inproc connect does: `b` hears of it by mail.
+    void join(socket &a, socket &b, std::uint64_t hwm = 0) {
+        const pipe_ends ends = make_pipe(pool, {hwm, hwm, false});
+        ends.first->set_events(a.inbox());
+        ends.second->set_events(b.inbox());
+        ends.first->slot.endpoint = "inproc://b";
+        EXPECT_TRUE(b.inbox()->post({mailbox::command_kind::attach, ends.second, false, true}));
+        a.attach(ends.first, true, true);
+    }
+    static error send(socket &s, std::string_view body, int flags = ZMQ_DONTWAIT) {
+        return s.send(as_bytes(body), flags);
+    }
+    static std::string receive(socket &s, int flags = ZMQ_DONTWAIT) {
+        char buffer[64];
+        std::size_t size = 0;
+        const error e = s.receive(buffer, sizeof buffer, size, flags);
+        return failed(e) ? describe(to_errno(e)) : std::string(buffer, std::min(size, sizeof buffer));
+    }
+    static int option(socket &s, int number) {
+        int value = -1;
+        std::size_t size = sizeof value;
+        EXPECT_EQ(s.get_option(number, &value, &size), error::none);
+        return value;
+    }
+    static void set(socket &s, int number, int value) {
+        EXPECT_EQ(s.set_option(number, &value, sizeof value), error::none);
+    }
+    bool is_raised(int descriptor) {
+        wait_item item{descriptor, ZMQ_POLLIN, 0, nullptr};
+        return blocking->wait({&item, 1}, time_point::min()) == error::none;
+    }
+
+    no_endpoints endpoints;
+    std::unique_ptr<waiter> blocking = platform::make_waiter(platform::steady_clock());
+    std::unique_ptr<random_source> random = platform::make_random_source();
+    std::shared_ptr<chunk_pool> pool = chunk_pool::make();
+};
+
+TEST_F(socket_test, passes_frames_and_says_whether_more_follow) {
+    const auto a = make(socket_type::pair);
+    const auto b = make(socket_type::pair);
+    join(*a, *b);
+    EXPECT_EQ(send(*a, "one", ZMQ_SNDMORE), error::none);
+    EXPECT_EQ(receive(*b), describe(EAGAIN)) << "half a message";
+    EXPECT_EQ(send(*a, "two"), error::none);
+    EXPECT_EQ(receive(*b), "one");
+    EXPECT_EQ(option(*b, ZMQ_RCVMORE), 1);
+    EXPECT_EQ(receive(*b), "two");
+    EXPECT_EQ(option(*b, ZMQ_RCVMORE), 0);
+}
+
+TEST_F(socket_test, tells_the_full_size_of_a_frame_that_does_not_fit) {
+    const auto a = make(socket_type::pair);
+    const auto b = make(socket_type::pair);
+    join(*a, *b);
+    EXPECT_EQ(send(*a, "abcdef"), error::none);
+    char buffer[3] = {};
+    std::size_t size = 0;
+    EXPECT_EQ(b->receive(buffer, 2, size, 0), error::none);
+    EXPECT_EQ(size, 6u);
+    EXPECT_STREQ(buffer, "ab");
+}
+
+TEST_F(socket_test, empties_a_message_on_success_and_leaves_it_on_failure) {
+    const auto a = make(socket_type::push);
+    const auto b = make(socket_type::pull);
+    for (const std::size_t size : {10u, 1000u, 100000u}) {
+        message m;
+        EXPECT_EQ(m.init_size(size), error::none);
+        EXPECT_EQ(a->send(m, ZMQ_DONTWAIT), size == 10 ? error::again : error::none);
+        if (size == 10) {
+            EXPECT_EQ(m.size(), size);
+            join(*a, *b);
+            EXPECT_EQ(a->send(m, ZMQ_DONTWAIT), error::none);
+        }
+        EXPECT_EQ(m.size(), 0u);
+        EXPECT_EQ(b->receive(m, ZMQ_DONTWAIT), error::none);
+        EXPECT_EQ(m.size(), size);
+        EXPECT_EQ(m.close(), error::none);
+    }
+}
+
+TEST_F(socket_test, gives_a_large_lent_body_back_when_the_receiver_is_done_with_it) {
+    const auto a = make(socket_type::pair);
+    const auto b = make(socket_type::pair);
+    join(*a, *b);
+    std::string memory(20000, 'x');
+    bool is_free = false;
+    const auto note = [](void *, void *hint) { *static_cast<bool *>(hint) = true; };
+    message m;
+    EXPECT_EQ(m.init_external(memory.data(), memory.size(), note, &is_free), error::none);
+    EXPECT_EQ(a->send(m, 0), error::none);
+    EXPECT_EQ(b->receive(m, ZMQ_DONTWAIT), error::none);
+    EXPECT_EQ(static_cast<void *>(m.data()), memory.data()) << "not copied";
+    EXPECT_FALSE(is_free);
+    EXPECT_EQ(m.close(), error::none);
+    EXPECT_TRUE(is_free);
+}
+
+TEST_F(socket_test, sleeps_until_a_message_comes) {
+    const auto a = make(socket_type::pair);
+    const auto b = make(socket_type::pair);
+    join(*a, *b);
+    std::thread sender([&] { EXPECT_EQ(send(*a, "news"), error::none); });
+    EXPECT_EQ(receive(*b, 0), "news");
+    sender.join();
+}
+
+TEST_F(socket_test, sleeps_until_there_is_room) {
+    const auto a = make(socket_type::push);
+    const auto b = make(socket_type::pull);
+    join(*a, *b, 2);
+    EXPECT_EQ(send(*a, "1"), error::none);
+    EXPECT_EQ(send(*a, "2"), error::none);
+    EXPECT_EQ(send(*a, "3"), error::again);
+    std::thread reader([&] {
+        EXPECT_EQ(receive(*b, 0), "1");
+        EXPECT_EQ(receive(*b, 0), "2");
+        EXPECT_EQ(receive(*b, 0), "3");
+    });
+    EXPECT_EQ(send(*a, "3", 0), error::none);
+    reader.join();
+}
+
+TEST_F(socket_test, gives_up_when_the_time_is_up) {
+    const auto b = make(socket_type::pair);
+    set(*b, ZMQ_RCVTIMEO, 5);
+    set(*b, ZMQ_SNDTIMEO, 5);
+    const time_point begin = platform::steady_clock().now();
+    EXPECT_EQ(receive(*b, 0), describe(EAGAIN));
+    EXPECT_EQ(send(*b, "x", 0), error::again);
+    EXPECT_GE(platform::steady_clock().now() - begin, std::chrono::milliseconds(10));
+}
+
+TEST_F(socket_test, ends_a_blocked_call_when_it_is_stopped) {
+    const auto b = make(socket_type::pair);
+    std::thread ender([&] { b->stop(); });
+    EXPECT_EQ(receive(*b, 0), describe(ETERM));
+    ender.join();
+    EXPECT_EQ(send(*b, "x"), error::terminated);
+    int value = 0;
+    std::size_t size = sizeof value;
+    EXPECT_EQ(b->get_option(ZMQ_TYPE, &value, &size), error::terminated);
+    EXPECT_EQ(b->bind("inproc://x"), error::terminated);
+    b->close();
+    EXPECT_EQ(endpoints.closed, 1);
+}
+
+TEST_F(socket_test, closes_its_pipes_with_its_linger) {
+    const auto a = make(socket_type::pair);
+    const pipe_ends ends = make_pipe(pool, {});
+    ends.first->set_events(a->inbox());
+    a->attach(ends.first, true, true);
+    set(*a, ZMQ_LINGER, 17);
+    EXPECT_EQ(send(*a, "last words"), error::none);
+    a->close();
+    EXPECT_TRUE(ends.second->is_peer_closed());
+    EXPECT_EQ(ends.second->peer_linger_ms(), 17);
+    EXPECT_TRUE(ends.second->has_input());
+}
+
+TEST_F(socket_test, reads_what_a_peer_left_and_then_drops_its_pipe) {
+    const auto a = make(socket_type::pair);
+    const auto b = make(socket_type::pair);
+    join(*a, *b);
+    EXPECT_EQ(send(*a, "left"), error::none);
+    a->close();
+    EXPECT_EQ(receive(*b), "left");
+    EXPECT_EQ(receive(*b), describe(EAGAIN));
+    EXPECT_EQ(send(*b, "x"), error::again);
+    const auto c = make(socket_type::pair);
+    join(*c, *b);
+    EXPECT_EQ(send(*c, "next"), error::none);
+    EXPECT_EQ(receive(*b), "next");
+}
+
+TEST_F(socket_test, survives_a_pipe_that_was_closed_before_it_was_attached) {
+    const auto b = make(socket_type::pull);
+    for (int i = 0; i < 3; ++i) {
+        const auto a = make(socket_type::push);
+        join(*a, *b);
+        EXPECT_EQ(send(*a, std::to_string(i)), error::none);
+    }
+    for (const char *expected : {"0", "1", "2"})
+        EXPECT_EQ(receive(*b), expected);
+    EXPECT_EQ(receive(*b), describe(EAGAIN));
+}
+
+TEST_F(socket_test, ends_the_pipes_of_an_endpoint) {
+    const auto a = make(socket_type::push);
+    const auto b = make(socket_type::pull);
+    join(*a, *b);
+    EXPECT_EQ(a->disconnect("inproc://other"), error::no_entry);
+    EXPECT_EQ(send(*a, "x"), error::none);
+    EXPECT_EQ(a->disconnect("inproc://b"), error::none);
+    EXPECT_EQ(send(*a, "y"), error::again);
+    EXPECT_EQ(receive(*b), "x");
+    EXPECT_EQ(receive(*b), describe(EAGAIN));
+}
+
+TEST_F(socket_test, remembers_the_endpoint_bound_last) {
+    const auto a = make(socket_type::pair);
+    EXPECT_EQ(a->bind("inproc://name"), error::none);
+    char text[32];
+    std::size_t size = sizeof text;
+    EXPECT_EQ(a->get_option(ZMQ_LAST_ENDPOINT, text, &size), error::none);
+    EXPECT_STREQ(text, "inproc://name");
+    EXPECT_EQ(size, sizeof "inproc://name");
+    size = 4;
+    EXPECT_EQ(a->get_option(ZMQ_LAST_ENDPOINT, text, &size), error::invalid);
+}
+
+TEST_F(socket_test, raises_its_descriptor_for_news_and_lowers_it_when_asked_for_events) {
+    const auto a = make(socket_type::pair);
+    const auto b = make(socket_type::pair);
+    join(*a, *b, 1);
+    const int descriptor = option(*b, ZMQ_FD);
+    EXPECT_EQ(option(*b, ZMQ_FD), descriptor);
+    EXPECT_EQ(option(*b, ZMQ_EVENTS), ZMQ_POLLOUT);
+    EXPECT_FALSE(is_raised(descriptor));
+
+    EXPECT_EQ(send(*a, "x"), error::none);
+    EXPECT_TRUE(is_raised(descriptor));
+    EXPECT_EQ(option(*b, ZMQ_EVENTS), ZMQ_POLLIN | ZMQ_POLLOUT);
+    EXPECT_FALSE(is_raised(descriptor));
+    EXPECT_EQ(receive(*b), "x");
+    EXPECT_EQ(receive(*b), describe(EAGAIN)) << "which arms as ZMQ_EVENTS does";
+    EXPECT_EQ(send(*a, "y"), error::none);
+    EXPECT_TRUE(is_raised(descriptor));
+    EXPECT_EQ(receive(*b), "y");
+
+    EXPECT_EQ(send(*b, "full"), error::none);
+    EXPECT_EQ(send(*b, "too much"), error::again);
+    EXPECT_EQ(option(*b, ZMQ_EVENTS), 0);
+    EXPECT_FALSE(is_raised(descriptor));
+    EXPECT_EQ(receive(*a), "full");
+    EXPECT_TRUE(is_raised(descriptor));
+    EXPECT_EQ(option(*b, ZMQ_EVENTS), ZMQ_POLLOUT);
+}
+
+TEST_F(socket_test, raises_a_fresh_descriptor_when_there_is_something_already) {
+    const auto a = make(socket_type::pair);
+    const auto b = make(socket_type::pair);
+    join(*a, *b);
+    EXPECT_EQ(send(*a, "x"), error::none);
+    EXPECT_TRUE(is_raised(option(*b, ZMQ_FD)));
+}
+
+TEST_F(socket_test, keeps_events_for_a_reader_that_comes_late) {
+    const auto self = make(socket_type::pair);
+    EXPECT_EQ(self->start_monitor("tcp://127.0.0.1:1", ZMQ_EVENT_ALL), error::protocol_not_supported);
+    EXPECT_EQ(self->start_monitor("rubbish", ZMQ_EVENT_ALL), error::invalid);
+    EXPECT_EQ(self->start_monitor("inproc://m", ZMQ_EVENT_ALL & ~ZMQ_EVENT_ACCEPTED), error::none);
+    self->events_sink()->emit({event_kind::accepted, 1, "unwanted"});
+    self->events_sink()->emit({event_kind::listening, 7, "tcp://here"});
+
+    const auto reader = make(socket_type::pair);
+    join(*reader, *endpoints.publisher);
+    const auto next = [&] {
+        std::uint16_t kind = 0;
+        std::uint32_t value = 0;
+        std::uint8_t record[6] = {};
+        std::size_t size = 0;
+        EXPECT_EQ(reader->receive(record, sizeof record, size, ZMQ_DONTWAIT), error::none);
+        std::memcpy(&kind, record, 2);
+        std::memcpy(&value, record + 2, 4);
+        return std::to_string(kind) + " " + std::to_string(value) + " " + receive(*reader);
+    };
+    EXPECT_EQ(next(), "8 7 tcp://here");
+    self->events_sink()->emit({event_kind::disconnected, 9, "there"});
+    EXPECT_EQ(next(), "512 9 there");
+    self->close();
+    EXPECT_EQ(next(), "1024 0 ");
+    EXPECT_EQ(receive(*reader), describe(EAGAIN));
+}
+
+// ---- Waiting for several -----------------------------------------------------------------------------------
+
+TEST_F(socket_test, wait_for_any_reports_each_item_that_is_ready) {
+    const auto a = make(socket_type::push);
+    const auto b = make(socket_type::pull);
+    const auto idle = make(socket_type::pull);
+    join(*a, *b, 1);
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    watched items[] = {{a.get(), -1, ZMQ_POLLIN | ZMQ_POLLOUT, 0},
+                       {b.get(), -1, ZMQ_POLLIN, 0},
+                       {idle.get(), -1, ZMQ_POLLIN, 0},
+                       {nullptr, ends[0], ZMQ_POLLIN, 0},
+                       {nullptr, ends[1], ZMQ_POLLOUT, 0}};
+    std::size_t count = 9;
+    EXPECT_EQ(wait_for_any(items, -1, count), error::none);
+    EXPECT_EQ(count, 2u);
+    EXPECT_EQ(items[0].ready, ZMQ_POLLOUT);
+    EXPECT_EQ(items[1].ready, 0);
+    EXPECT_EQ(items[4].ready, ZMQ_POLLOUT);
+
+    EXPECT_EQ(send(*a, "x"), error::none);
+    ASSERT_EQ(::write(ends[1], "x", 1), 1);
+    EXPECT_EQ(wait_for_any({items, 4}, 0, count), error::none);
+    EXPECT_EQ(count, 2u);
+    EXPECT_EQ(items[0].ready, 0);
+    EXPECT_EQ(items[1].ready, ZMQ_POLLIN);
+    EXPECT_EQ(items[2].ready, 0);
+    EXPECT_EQ(items[3].ready, ZMQ_POLLIN);
+    ::close(ends[0]);
+    ::close(ends[1]);
+}
+
+TEST_F(socket_test, wait_for_any_sleeps_on_sockets_and_descriptors_together) {
+    const auto a = make(socket_type::push);
+    const auto b = make(socket_type::pull);
+    join(*a, *b);
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    watched items[] = {{nullptr, ends[0], ZMQ_POLLIN, 0}, {b.get(), -1, ZMQ_POLLIN, 0}};
+    std::size_t count = 0;
+    std::thread first([&] { EXPECT_EQ(send(*a, "x"), error::none); });
+    EXPECT_EQ(wait_for_any(items, -1, count), error::none);
+    EXPECT_EQ(count, 1u);
+    EXPECT_EQ(items[1].ready, ZMQ_POLLIN);
+    first.join();
+    EXPECT_EQ(receive(*b), "x");
+
+    std::thread second([&] { EXPECT_EQ(::write(ends[1], "x", 1), 1); });
+    EXPECT_EQ(wait_for_any(items, -1, count), error::none);
+    EXPECT_EQ(count, 1u);
+    EXPECT_EQ(items[0].ready, ZMQ_POLLIN);
+    EXPECT_EQ(items[1].ready, 0);
+    second.join();
+    ::close(ends[0]);
+    ::close(ends[1]);
+}
+
+TEST_F(socket_test, wait_for_any_ends_with_the_time_or_the_context) {
+    const auto b = make(socket_type::pull);
+    watched items[] = {{b.get(), -1, ZMQ_POLLIN, 0}};
+    std::size_t count = 9;
+    EXPECT_EQ(wait_for_any(items, 0, count), error::none);
+    EXPECT_EQ(count, 0u);
+    EXPECT_EQ(wait_for_any(items, 5, count), error::none);
+    EXPECT_EQ(count, 0u);
+    EXPECT_EQ(wait_for_any({}, 5, count), error::none);
+    EXPECT_EQ(count, 0u);
+    std::thread ender([&] { b->stop(); });
+    EXPECT_EQ(wait_for_any(items, -1, count), error::terminated);
+    ender.join();
+}
+
+}  // namespace
+}  // namespace zlink
