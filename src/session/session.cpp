@@ -70,7 +70,7 @@ void session::run() noexcept
         after_break();
     if (!has_ended_ && (wishes & wish_closed))
         begin_linger();
-    if (!has_ended_ && (wishes & wish_stop) && !pipe_)
+    if (!has_ended_ && is_stopping() && !pipe_)
         end();
     if (!has_ended_ && connection_ && (wishes & wish_work))
         connection_->work();
@@ -272,13 +272,13 @@ void session::begin_linger() noexcept
     is_lingering_ = true;
     const int linger_ms = pipe_->peer_linger_ms();
     if (linger_ms == 0 || has_given_up()) {
-        end();
+        end_pipe();
         return;
     }
     if (linger_ms > 0) {
-        linger_timer_ = environment_.io->make_timer([this] { end(); });
+        linger_timer_ = environment_.io->make_timer([this] { end_pipe(); });
         if (!linger_timer_) {
-            end();
+            end_pipe();
             return;
         }
         linger_timer_->expires_at(environment_.io->now() + std::chrono::milliseconds(linger_ms));
@@ -293,8 +293,24 @@ void session::end_if_lingered() noexcept
 {
     if (!pipe_ || !pipe_->has_input()) {
         if (!connection_ || connection_->is_drained() || !connection_->is_established())
-            end();
+            end_pipe();
     }
+}
+
+/// What the socket closed is over. A socket that closed the pipe of this connection alone (it refused the peer) still
+/// wants its endpoint connected.
+void session::end_pipe() noexcept
+{
+    if (!is_connecting() || !environment_.options->immediate || is_stopping()) {
+        end();
+        return;
+    }
+    is_lingering_ = false;
+    linger_timer_.reset();
+    drop_connection();
+    close_pipe();
+    pipe_is_used_ = false;
+    retry_later();
 }
 
 void session::end() noexcept

@@ -100,6 +100,7 @@ class session final : public pipe_events,
     void close_pipe() noexcept;
     void begin_linger() noexcept;
     void end_if_lingered() noexcept;
+    void end_pipe() noexcept;
     void end() noexcept;
     void emit(event_kind kind, std::uint32_t value, const std::string &endpoint) noexcept;
     void emit_break() noexcept;

@@ -84,6 +84,7 @@ void ledger::note_sent(channel &which) {
     which.octets += size;
     which.largest = std::max(which.largest, size);
     world_.trace(0x500 + static_cast<std::uint64_t>(which.id), number);
+    world_.tell("sent: ", describe(which, number));
     if (which.kind == reach::one)
         check_bound(which);
 }
@@ -127,6 +128,7 @@ channel *ledger::judge(int at, const std::deque<octets> &parts, int link) {
     channel &which = channels_[get_u32(front.data() + 4) - 1];
     const std::uint64_t number = get_u64(front.data() + 12);
     world_.trace(0x600 + static_cast<std::uint64_t>(which.id), number);
+    world_.tell("arrives: ", describe(which, number), " at ", at, " by connection ", link);
     const auto fails = [&](promise what, const std::string &how) {
         world_.violate(what, describe(which, number) + " at " + std::to_string(at) + " by connection " +
                                  std::to_string(link) + ": " + how);
@@ -154,7 +156,8 @@ channel *ledger::judge(int at, const std::deque<octets> &parts, int link) {
         return fails(promise::ordered, "comes after " + std::to_string(last->second));
     if (which.receiver_dials && to.last > static_cast<std::int64_t>(number))
         return fails(promise::ordered, "comes after " + std::to_string(to.last) + " of another connection");
-    const bool must_be_next = which.kind == reach::one || which.kind == reach::all;
+    // A publisher that dials keeps its queue, but learns anew with each connection who wants what.
+    const bool must_be_next = which.kind == reach::one || (which.kind == reach::all && !which.sender_dials);
     if (must_be_next && last != to.last_of_link.end() && last->second + 1 != number)
         return fails(promise::no_loss, "comes next after " + std::to_string(last->second));
 

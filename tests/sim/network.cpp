@@ -350,6 +350,7 @@ network::link_ptr network::make_link(int dialer_tag, int listener_tag) {
     }
     std::erase_if(links_, [](const auto &l) { return l.expired(); });
     links_.push_back(made);
+    world_.tell("connection ", made->id, " from ", dialer_tag, " to ", listener_tag);
     return made;
 }
 
@@ -413,6 +414,8 @@ void network::note_end(link &which) {
         return;
     which.has_ended = true;
     ++breaks_;
+    world_.tell("connection ", which.id, " ends with ", which.wires[0].unread(), " and ", which.wires[1].unread(),
+                " octets unread");
     world_.trace(0x400 + static_cast<std::uint64_t>(which.id), which.wires[0].unread());
     for (int direction = 0; direction < 2; ++direction) {
         wire &w = which.wires[direction];
@@ -513,13 +516,17 @@ void network::connect_rogue(std::vector<std::uint8_t> octets) {
 void network::heal() {
     rates = {};
     is_refusing_ = false;
-    is_healed_ = true;
+    // What has been queued under narrow buffers shall not take minutes.
+    smallest_buffer = std::max<std::size_t>(smallest_buffer, 65536);
+    largest_buffer = std::max(largest_buffer, smallest_buffer);
+    largest_piece = std::max<std::size_t>(largest_piece, 1460);
     for (const auto &weak : links_) {
         const auto which = weak.lock();
         if (!which || which->is_reset)
             continue;
         for (int direction = 0; direction < 2; ++direction) {
             wire &w = which->wires[direction];
+            w.capacity = std::max(w.capacity, smallest_buffer);
             const time_point soon = world_.now() + latency();
             w.last_arrival = std::min(w.last_arrival, soon);
             for (auto &mark : w.marks)

@@ -111,7 +111,6 @@ private:
     int last_id_ = 0;
     std::uint64_t breaks_ = 0;
     bool is_refusing_ = false;
-    bool is_healed_ = false;
 };
 
 }  // namespace zlink::sim

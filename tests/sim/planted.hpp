@@ -7,6 +7,8 @@ enum class planted {
     nothing,
     // a stream that alters what it carries, at message or frame boundaries
     dropped_frame,
+    shortened_frame,
+    altered_octet,
     repeated_message,
     swapped_messages,
     dropped_message,

@@ -88,14 +88,11 @@ error sim_context::connect(socket &self, const std::string &endpoint, std::strin
     return error::none;
 }
 
-error sim_context::unbind(socket &self, const std::string &endpoint) {
-    return is_inproc(endpoint) ? inproc_.unbind(name_in(endpoint), &self) : sockets_.at(&self)->remove(self, endpoint);
-}
-
-error sim_context::disconnect(socket &self, const std::string &endpoint) {
+error sim_context::remove(socket &self, const std::string &endpoint) {
     if (!is_inproc(endpoint))
         return sockets_.at(&self)->remove(self, endpoint);
-    return self.detach_endpoint(endpoint) > 0 ? error::none : error::no_entry;
+    const bool was_bound = !failed(inproc_.unbind(name_in(endpoint), &self));
+    return self.detach_endpoint(endpoint) > 0 || was_bound ? error::none : error::no_entry;
 }
 
 void sim_context::close_all(socket &self) noexcept {

@@ -1,7 +1,8 @@
 // The simulator's tests: many seeds without a violation, the same trace for the same seed, and planted faults found.
 //
-// Usage: sim_test [--seed N] [--seeds FIRST COUNT] [gtest options]
+// Usage: sim_test [--seed N] [--tell N] [--seeds FIRST COUNT] [gtest options]
 //   --seed N             runs one seed, says what kind of run it is and what was found; the status tells
+//   --tell N             the same, and everything that happens
 //   --seeds FIRST COUNT  runs that many, for long runs by hand
 #include <algorithm>
 #include <csignal>
@@ -116,6 +117,8 @@ void expect_found(planted what, std::initializer_list<promise> as) {
 
 // Promise 1
 TEST(planted, lost_frame_of_a_message_is_found) { expect_found(planted::dropped_frame, {promise::atomic}); }
+TEST(planted, shortened_frame_is_found) { expect_found(planted::shortened_frame, {promise::atomic}); }
+TEST(planted, altered_octet_is_found) { expect_found(planted::altered_octet, {promise::atomic}); }
 // Promise 2
 TEST(planted, repeated_message_is_found) { expect_found(planted::repeated_message, {promise::at_most_once}); }
 // Promise 3
@@ -165,7 +168,8 @@ int main(int argc, char **argv) {
     using namespace zlink::sim;
     std::signal(SIGABRT, say_seed);
     for (int i = 1; i < argc; ++i) {
-        if (!std::strcmp(argv[i], "--seed") && i + 1 < argc)
+        world::narrates = !std::strcmp(argv[i], "--tell");
+        if ((world::narrates || !std::strcmp(argv[i], "--seed")) && i + 1 < argc)
             return run_and_print(std::strtoull(argv[i + 1], nullptr, 10)) ? 0 : 1;
         if (!std::strcmp(argv[i], "--seeds") && i + 2 < argc)
             return run_by_hand(std::strtoull(argv[i + 1], nullptr, 10), std::strtoull(argv[i + 2], nullptr, 10));

@@ -1,6 +1,7 @@
 #include "world.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 
 namespace zlink::sim {
@@ -205,6 +206,11 @@ void world::violate(promise which, const std::string &what) {
         return;
     found_ = which;
     what_ = what;
+    tell("broken: ", what);
+}
+
+void world::print(const std::string &text) const {
+    std::printf("%12.3f ms  %s\n", std::chrono::duration<double, std::milli>(elapsed()).count(), text.c_str());
 }
 
 sim_loop &world::add_loop() {
