@@ -80,7 +80,8 @@ error endpoints::connect(socket &self, const std::string &scheme, const std::str
     if (connects_once(self.type())) {
         std::lock_guard guard(mutex_);
         if (std::any_of(sessions_.begin(), sessions_.end(), [&](const auto &existing) {
-                return existing->is_connecting() && existing->environment().endpoint == actual;
+                return existing->is_connecting() && !existing->is_stopping() &&
+                       existing->environment().endpoint == actual;
             }))
             return error::none;
     }
@@ -134,8 +135,8 @@ bool endpoints::stop_sessions(const std::string &endpoint)
         for (const auto &which : sessions_) {
             if (which->environment().endpoint != endpoint)
                 continue;
-            was_connected |= which->is_connecting();
-            which->stop();
+            const bool is_first = which->stop();
+            was_connected |= is_first && which->is_connecting();
             if (std::find(loops.begin(), loops.end(), which->environment().io) == loops.end())
                 loops.push_back(which->environment().io);
         }

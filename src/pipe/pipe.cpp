@@ -216,6 +216,16 @@ bool pipe_end::read_slow(frame_view &out) noexcept
     return false;
 }
 
+/// Returns credit once a step of messages has been taken: the mark may have changed since the step was chosen.
+void pipe_end::return_due_credit() noexcept
+{
+    const std::uint64_t due = told_ + credit_step(in_->hwm.load(std::memory_order_relaxed));
+    if (taken_ >= due)
+        return_credit();
+    else
+        return_at_ = due;
+}
+
 void pipe_end::return_credit() noexcept
 {
     told_ = taken_;

@@ -132,6 +132,7 @@ class alignas(64) pipe_end {
     friend class pipe;
 
     void wake_reader() noexcept;
+    void return_due_credit() noexcept;
     void return_credit() noexcept;
     error write_conflated(byte_span body) noexcept;
     void publish_conflated() noexcept;
@@ -143,7 +144,7 @@ class alignas(64) pipe_end {
     {
         taken_ += messages;
         if (__builtin_expect(taken_ >= return_at_, 0))
-            return_credit();
+            return_due_credit();
     }
 
     std::weak_ptr<pipe> whole_; // the object that both ends live in

@@ -38,7 +38,12 @@ error session::start() noexcept
     return error::none;
 }
 
-void session::stop() noexcept { ask(wish_stop); }
+bool session::stop() noexcept
+{
+    const bool is_first = !is_stopping_.exchange(true, std::memory_order_relaxed);
+    ask(wish_stop);
+    return is_first;
+}
 
 void session::on_readable(pipe_end &) noexcept { ask(wish_work); }
 void session::on_writable(pipe_end &) noexcept { ask(wish_work); }

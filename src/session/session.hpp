@@ -59,7 +59,9 @@ class session final : public pipe_events,
     error start() noexcept;
     /// Ends a session that has no pipe (yet); one that has hears of the end through it. Once the loop has run what was
     /// posted before, no further pipe comes of it. Any thread.
-    void stop() noexcept;
+    /// True the first time.
+    bool stop() noexcept;
+    bool is_stopping() const noexcept { return is_stopping_.load(std::memory_order_relaxed); }
 
     const session_environment &environment() const noexcept { return environment_; }
     bool is_connecting() const noexcept { return transport_ != nullptr; }
@@ -122,6 +124,7 @@ class session final : public pipe_events,
     bool has_ended_ = false;
 
     std::atomic<unsigned> wishes_{0}; // any thread
+    std::atomic<bool> is_stopping_{false};
     std::shared_ptr<session> keep_;   // set by whoever makes wishes_ non-zero, taken by run()
     look_task look_;
 };
