@@ -95,7 +95,8 @@ void ledger::check_bound(const channel &which) {
     if (which.send_hwm == 0 || which.receive_hwm == 0 || which.counts_as_ended)
         return;
     const auto at = which.receivers.find(which.to);
-    const std::uint64_t first = at == which.receivers.end() ? 0 : static_cast<std::uint64_t>(at->second.newest + 1);
+    const std::uint64_t first =
+        at == which.receivers.end() ? 0 : static_cast<std::uint64_t>(at->second.newest + 1);
     const std::uint64_t count = which.sent.size() - first;
     // One more at each end: the message just read from the queue, and the one being written.
     const std::uint64_t allowed = which.send_hwm + which.receive_hwm + 2;
@@ -164,8 +165,8 @@ channel *ledger::judge(int at, const std::deque<octets> &parts, int link) {
     to.last_of_link[link] = number;
     to.last = static_cast<std::int64_t>(number);
     to.newest = std::max(to.newest, to.last);
-    to.newest_sent = std::max(to.newest_sent,
-                              number < which.sent.size() ? which.sent[number].when : world_.now());
+    to.newest_sent =
+        std::max(to.newest_sent, number < which.sent.size() ? which.sent[number].when : world_.now());
     // What comes by a newer connection than those that broke says that what they lost is behind us.
     if (path &way = paths_[{which.from, at}]; link > way.last_broken)
         way.since_delivery = 0;
@@ -189,7 +190,8 @@ void ledger::on_break(int from, int to, int link, std::uint64_t octets) {
         }
 }
 
-std::uint64_t ledger::missing_since(const channel &which, time_point when, const std::set<int> &living) const {
+std::uint64_t ledger::missing_since(const channel &which, time_point when,
+                                    const std::set<int> &living) const {
     std::uint64_t missing = 0;
     if (which.kind == reach::lossy)
         return missing;
@@ -223,8 +225,9 @@ void ledger::settle(const channel &which, const std::set<int> &living) {
         if (which.taken_by_anyone.contains(number))
             continue;
         ++missing;
-        missing_octets += (number + 1 < which.sent.size() ? which.sent[number + 1].octets_before : which.octets) -
-                          which.sent[number].octets_before;
+        missing_octets +=
+            (number + 1 < which.sent.size() ? which.sent[number + 1].octets_before : which.octets) -
+            which.sent[number].octets_before;
     }
     if (missing == 0)
         return;
