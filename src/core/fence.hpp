@@ -13,29 +13,26 @@ namespace zlink {
 namespace detail {
 extern const bool has_membarrier;
 void membarrier_all() noexcept;
-} // namespace detail
+}  // namespace detail
 
 #ifdef ZLINK_TSAN
 // ThreadSanitizer does not model fences; a read-modify-write is a full barrier it can follow.
-inline void light_fence() noexcept
-{
+inline void light_fence() noexcept {
     thread_local std::atomic<int> barrier{0};
     barrier.fetch_add(1, std::memory_order_seq_cst);
 }
 inline void heavy_fence() noexcept { light_fence(); }
 #else
-inline void light_fence() noexcept
-{
+inline void light_fence() noexcept {
     if (__builtin_expect(detail::has_membarrier, 1))
         std::atomic_signal_fence(std::memory_order_seq_cst);
     else
         std::atomic_thread_fence(std::memory_order_seq_cst);
 }
-inline void heavy_fence() noexcept
-{
+inline void heavy_fence() noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     detail::membarrier_all();
 }
 #endif
 
-} // namespace zlink
+}  // namespace zlink

@@ -16,7 +16,9 @@ namespace zlink::sim {
 
 namespace {
 
-constexpr std::size_t stack_size = 1024 * 1024;  // address space; memory follows use
+// Address space; memory follows use. AddressSanitizer looks at all of it with each switch.
+constexpr std::size_t stack_size = 256 * 1024;
+constexpr std::size_t guard_size = 4096;
 
 fiber *running = nullptr;
 
@@ -33,9 +35,9 @@ struct stack_store {
             free.pop_back();
             return stack;
         }
-        void *stack =
-            mmap(nullptr, stack_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (stack == MAP_FAILED)
+        void *stack = mmap(nullptr, stack_size, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (stack == MAP_FAILED || mprotect(stack, guard_size, PROT_NONE) != 0)
             throw std::bad_alloc();
         return stack;
     }
@@ -46,8 +48,8 @@ stack_store stacks;
 
 fiber::fiber(std::function<void()> body) : body_(std::move(body)), stack_(stacks.take()) {
     getcontext(&own_);
-    own_.uc_stack.ss_sp = stack_;
-    own_.uc_stack.ss_size = stack_size;
+    own_.uc_stack.ss_sp = usable();
+    own_.uc_stack.ss_size = stack_size - guard_size;
     own_.uc_link = nullptr;
     makecontext(&own_, &fiber::enter, 0);
 #ifdef __SANITIZE_THREAD__
@@ -62,12 +64,14 @@ fiber::~fiber() {
     stacks.free.push_back(stack_);
 }
 
+void *fiber::usable() const noexcept { return static_cast<std::byte *>(stack_) + guard_size; }
+
 bool fiber::is_inside() noexcept { return running != nullptr; }
 
 void fiber::resume() {
     running = this;
 #ifdef __SANITIZE_ADDRESS__
-    __sanitizer_start_switch_fiber(&caller_fake_stack_, stack_, stack_size);
+    __sanitizer_start_switch_fiber(&caller_fake_stack_, usable(), stack_size - guard_size);
 #endif
 #ifdef __SANITIZE_THREAD__
     tsan_caller_ = __tsan_get_current_fiber();

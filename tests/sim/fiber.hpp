@@ -26,6 +26,7 @@ public:
 
 private:
     static void enter();
+    void *usable() const noexcept;  // the stack without its guard
     void switch_in() noexcept;
     void switch_out() noexcept;
 

@@ -84,6 +84,7 @@ void ledger::note_sent(channel &which) {
     which.octets += size;
     which.largest = std::max(which.largest, size);
     world_.trace(0x500 + static_cast<std::uint64_t>(which.id), number);
+    world_.tell("sent: ", describe(which, number));
     if (which.kind == reach::one)
         check_bound(which);
 }
@@ -94,7 +95,8 @@ void ledger::check_bound(const channel &which) {
     if (which.send_hwm == 0 || which.receive_hwm == 0 || which.counts_as_ended)
         return;
     const auto at = which.receivers.find(which.to);
-    const std::uint64_t first = at == which.receivers.end() ? 0 : static_cast<std::uint64_t>(at->second.newest + 1);
+    const std::uint64_t first =
+        at == which.receivers.end() ? 0 : static_cast<std::uint64_t>(at->second.newest + 1);
     const std::uint64_t count = which.sent.size() - first;
     // One more at each end: the message just read from the queue, and the one being written.
     const std::uint64_t allowed = which.send_hwm + which.receive_hwm + 2;
@@ -127,6 +129,7 @@ channel *ledger::judge(int at, const std::deque<octets> &parts, int link) {
     channel &which = channels_[get_u32(front.data() + 4) - 1];
     const std::uint64_t number = get_u64(front.data() + 12);
     world_.trace(0x600 + static_cast<std::uint64_t>(which.id), number);
+    world_.tell("arrives: ", describe(which, number), " at ", at, " by connection ", link);
     const auto fails = [&](promise what, const std::string &how) {
         world_.violate(what, describe(which, number) + " at " + std::to_string(at) + " by connection " +
                                  std::to_string(link) + ": " + how);
@@ -154,15 +157,16 @@ channel *ledger::judge(int at, const std::deque<octets> &parts, int link) {
         return fails(promise::ordered, "comes after " + std::to_string(last->second));
     if (which.receiver_dials && to.last > static_cast<std::int64_t>(number))
         return fails(promise::ordered, "comes after " + std::to_string(to.last) + " of another connection");
-    const bool must_be_next = which.kind == reach::one || which.kind == reach::all;
+    // A publisher that dials keeps its queue, but learns anew with each connection who wants what.
+    const bool must_be_next = which.kind == reach::one || (which.kind == reach::all && !which.sender_dials);
     if (must_be_next && last != to.last_of_link.end() && last->second + 1 != number)
         return fails(promise::no_loss, "comes next after " + std::to_string(last->second));
 
     to.last_of_link[link] = number;
     to.last = static_cast<std::int64_t>(number);
     to.newest = std::max(to.newest, to.last);
-    to.newest_sent = std::max(to.newest_sent,
-                              number < which.sent.size() ? which.sent[number].when : world_.now());
+    to.newest_sent =
+        std::max(to.newest_sent, number < which.sent.size() ? which.sent[number].when : world_.now());
     // What comes by a newer connection than those that broke says that what they lost is behind us.
     if (path &way = paths_[{which.from, at}]; link > way.last_broken)
         way.since_delivery = 0;
@@ -186,7 +190,8 @@ void ledger::on_break(int from, int to, int link, std::uint64_t octets) {
         }
 }
 
-std::uint64_t ledger::missing_since(const channel &which, time_point when, const std::set<int> &living) const {
+std::uint64_t ledger::missing_since(const channel &which, time_point when,
+                                    const std::set<int> &living) const {
     std::uint64_t missing = 0;
     if (which.kind == reach::lossy)
         return missing;
@@ -220,8 +225,9 @@ void ledger::settle(const channel &which, const std::set<int> &living) {
         if (which.taken_by_anyone.contains(number))
             continue;
         ++missing;
-        missing_octets += (number + 1 < which.sent.size() ? which.sent[number + 1].octets_before : which.octets) -
-                          which.sent[number].octets_before;
+        missing_octets +=
+            (number + 1 < which.sent.size() ? which.sent[number + 1].octets_before : which.octets) -
+            which.sent[number].octets_before;
     }
     if (missing == 0)
         return;

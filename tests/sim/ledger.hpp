@@ -31,10 +31,10 @@ struct message_profile {
 
 /// To whom the messages of a channel go.
 enum class reach {
-    one,      // one receiver; blocks when it is full
-    any,      // one of several receivers; blocks when all are full
-    all,      // each of several receivers; blocks when one is full
-    lossy,    // one receiver; drops when it is full
+    one,    // one receiver; blocks when it is full
+    any,    // one of several receivers; blocks when all are full
+    all,    // each of several receivers; blocks when one is full
+    lossy,  // one receiver; drops when it is full
 };
 
 struct channel {
@@ -72,7 +72,8 @@ struct channel {
 
 class ledger final : public network_observer {
 public:
-    ledger(world &owner, std::uint64_t seed, const message_profile &looks) : world_(owner), seed_(seed), looks_(looks) {}
+    ledger(world &owner, std::uint64_t seed, const message_profile &looks)
+        : world_(owner), seed_(seed), looks_(looks) {}
     void watch(const network &net, std::size_t held_octets) {
         network_ = &net;
         held_octets_ = held_octets;

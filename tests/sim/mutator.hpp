@@ -15,8 +15,9 @@ class mutator {
 public:
     /// Null when no fault of this kind is planted.
     static std::unique_ptr<mutator> make(world &owner) {
-        for (const planted what : {planted::dropped_frame, planted::repeated_message, planted::swapped_messages,
-                                   planted::dropped_message})
+        for (const planted what :
+             {planted::dropped_frame, planted::shortened_frame, planted::altered_octet,
+              planted::repeated_message, planted::swapped_messages, planted::dropped_message})
             if (owner.has_planted(what))
                 return std::make_unique<mutator>(owner, what);
         return nullptr;
@@ -64,13 +65,28 @@ private:
         return true;
     }
 
-    void emit(const std::vector<frame_range> &frames, std::size_t size, bool is_command, std::vector<std::uint8_t> &out) {
-        const std::vector<std::uint8_t> message(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(size));
+    void emit(const std::vector<frame_range> &frames, std::size_t size, bool is_command,
+              std::vector<std::uint8_t> &out) {
+        const std::vector<std::uint8_t> message(pending_.begin(),
+                                                pending_.begin() + static_cast<std::ptrdiff_t>(size));
         const bool strikes = !is_command && world_.faults.chance(20'000);
         if (strikes && what_ == planted::dropped_frame && frames.size() > 1) {
             const frame_range gone = frames[world_.faults.next() % (frames.size() - 1)];
             out.insert(out.end(), message.begin(), message.begin() + static_cast<std::ptrdiff_t>(gone.begin));
             out.insert(out.end(), message.begin() + static_cast<std::ptrdiff_t>(gone.end), message.end());
+            return;
+        }
+        if (strikes && what_ == planted::shortened_frame) {
+            const frame_range last = frames.back();
+            frame_header header;
+            (void)get_frame_header(message.data() + last.begin, last.end - last.begin, header);
+            const std::size_t left = static_cast<std::size_t>(header.body_size) / 2;
+            out.insert(out.end(), message.begin(), message.begin() + static_cast<std::ptrdiff_t>(last.begin));
+            std::uint8_t fresh[long_header_size];
+            std::uint8_t *const end = put_frame_header(fresh, left, header.flags & frame_flag::more);
+            out.insert(out.end(), &fresh[0], end);
+            const auto body = message.begin() + static_cast<std::ptrdiff_t>(last.begin + header.header_size);
+            out.insert(out.end(), body, body + static_cast<std::ptrdiff_t>(left));
             return;
         }
         if (strikes && what_ == planted::dropped_message)
@@ -80,6 +96,9 @@ private:
             return;
         }
         out.insert(out.end(), message.begin(), message.end());
+        if (strikes && what_ == planted::altered_octet &&
+            frames.back().end - frames.back().begin > long_header_size)
+            out.back() ^= 1;
         if (strikes && what_ == planted::repeated_message)
             out.insert(out.end(), message.begin(), message.end());
         if (!is_command) {

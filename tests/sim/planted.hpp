@@ -7,10 +7,12 @@ enum class planted {
     nothing,
     // a stream that alters what it carries, at message or frame boundaries
     dropped_frame,
+    shortened_frame,
+    altered_octet,
     repeated_message,
     swapped_messages,
     dropped_message,
-    bottomless_stream,   // takes far more than its buffers hold, and loses it all when it breaks
+    bottomless_stream,  // takes far more than its buffers hold, and loses it all when it breaks
     // a loop
     lost_timer,
     lost_task,

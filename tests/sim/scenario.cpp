@@ -38,23 +38,26 @@ struct plan {
     int reconnect_max_ms;
     int handshake_ms;
     int heartbeat_ms;
+    int heartbeat_timeout_ms;
+    bool is_immediate;   // ZMQ_IMMEDIATE: a queue lives as long as its connection
+    bool has_names;      // DEALERs announce ids of their own, ROUTERs hand them over
+    std::size_t topics;  // that SUBs subscribe to and that nobody publishes
     tuning knobs;
     std::size_t loops;
 
-    duration longest_reconnect() const {
-        return milliseconds(std::max(2 * reconnect_ms, reconnect_max_ms));
-    }
+    duration longest_reconnect() const { return milliseconds(std::max(2 * reconnect_ms, reconnect_max_ms)); }
     std::string text() const;
 };
 
 constexpr int hwms[] = {1, 1, 2, 10, 10, 1000};
-constexpr duration patience = seconds(2);       // for dials, handshakes and queues to drain, beside a reconnect
+constexpr duration patience = seconds(2);  // for dials, handshakes and queues to drain, beside a reconnect
 constexpr duration last_patience = seconds(20);  // for the last round to arrive
 constexpr std::size_t last_round_messages = 5;
 
 plan::plan(dice &d) {
-    constexpr conversation kinds[] = {conversation::push_pull, conversation::push_pull, conversation::pair,
-                                      conversation::dealer_router, conversation::req_rep, conversation::pub_sub};
+    constexpr conversation kinds[] = {conversation::push_pull, conversation::push_pull,
+                                      conversation::pair,      conversation::dealer_router,
+                                      conversation::req_rep,   conversation::pub_sub};
     kind = d.pick(kinds);
     if (kind != conversation::pair) {
         left_count = d.between(1, 3);
@@ -66,8 +69,8 @@ plan::plan(dice &d) {
     constexpr message_profile profiles[] = {
         {1, 40, 40}, {8, 100, 100}, {8, 100, 100}, {8, 2000, 20'000}, {3, 300, 100'000}};
     looks = d.pick(profiles);
-    messages = d.between(10, looks.largest_rarely > 50'000 ? 60 : 250);
-    chaos = milliseconds(d.between(50, 2000));
+    messages = d.between(10, looks.largest_rarely > 50'000 ? 100 : 500);
+    chaos = milliseconds(d.between(50, 3000));
     constexpr ending endings[] = {ending::at_once, ending::lingering, ending::in_vain, ending::in_chaos};
     how = d.pick(endings);
     constexpr int lingers[] = {0, 50, 300};
@@ -78,6 +81,10 @@ plan::plan(dice &d) {
     constexpr int handshakes[] = {300, 1000, 30'000};
     handshake_ms = d.pick(handshakes);
     heartbeat_ms = how != ending::lingering && d.chance(300'000) ? 50 : 0;
+    heartbeat_timeout_ms = d.coin() ? 300 : 5000;
+    is_immediate = d.chance(150'000);
+    has_names = kind == conversation::dealer_router && d.chance(300'000);
+    topics = d.coin() ? 0 : d.between(1, 40);
     constexpr std::size_t batches[] = {512, 4096, 65536};
     knobs.tcp.in_batch_size = d.pick(batches);
     loops = d.between(1, 2);
@@ -87,10 +94,11 @@ std::string plan::text() const {
     constexpr const char *names[] = {"PUSH/PULL", "PAIR", "DEALER/ROUTER", "REQ/REP", "PUB/SUB"};
     constexpr const char *ends[] = {"at once", "lingering", "in vain", "in chaos"};
     return std::string(names[static_cast<int>(kind)]) + " " + std::to_string(left_count) + ":" +
-           std::to_string(right_count) + (is_inproc ? " inproc" : " tcp") + (left_binds ? ", left binds" : ", right binds") +
-           (is_calm ? ", calm" : "") + ", parts of " + std::to_string(looks.largest_part) + ", ends " +
-           ends[static_cast<int>(how)] + ", linger " + std::to_string(linger_ms) + ", heartbeat " +
-           std::to_string(heartbeat_ms);
+           std::to_string(right_count) + (is_inproc ? " inproc" : " tcp") +
+           (left_binds ? ", left binds" : ", right binds") + (is_calm ? ", calm" : "") +
+           (is_immediate ? ", immediate" : "") + (has_names ? ", named" : "") + ", parts of " +
+           std::to_string(looks.largest_part) + ", ends " + ends[static_cast<int>(how)] + ", linger " +
+           std::to_string(linger_ms) + ", heartbeat " + std::to_string(heartbeat_ms);
 }
 
 class scenario;
@@ -105,10 +113,13 @@ struct member {
     std::unique_ptr<socket> handle;
     actor *who = nullptr;
     int epoch = 0;
-    std::map<std::pair<int, octets>, channel *> out;  // by receiver (0: any or all) and the routing id it goes by
+    std::map<std::pair<int, octets>, channel *>
+        out;  // by receiver (0: any or all) and the routing id it goes by
     std::size_t sent_in_chaos = 0;
     std::size_t sent_last = 0;
+    std::vector<std::string> endpoints;  // bound or connected
     bool wants_new_socket = false;
+    bool wants_new_endpoints = false;
     bool has_ended = false;
 };
 
@@ -123,7 +134,11 @@ private:
 
     void live(member &self);
     void open(member &self);
+    void subscribe(member &self);
+    void renew(member &self);
     void close(member &self);
+    void attach(member &self);
+    void note_end(member &self);
     void turn(member &self);
     outcome send_turn(member &self);
     outcome send(member &self, channel &to, const std::deque<octets> &front = {});
@@ -175,8 +190,9 @@ private:
 tuning knobs_of(const plan &p) { return p.knobs; }
 
 scenario::scenario(std::uint64_t seed, planted plant)
-    : seed_(seed), chance_(mix(seed) ^ 4), world_(seed, plant), plan_(chance_), ledger_(world_, seed, plan_.looks),
-      network_(world_, ledger_), left_(world_, network_, plan_.loops, knobs_of(plan_)),
+    : seed_(seed), chance_(mix(seed) ^ 4), world_(seed, plant), plan_(chance_),
+      ledger_(world_, seed, plan_.looks), network_(world_, ledger_),
+      left_(world_, network_, plan_.loops, knobs_of(plan_)),
       right_(world_, network_, plan_.loops, knobs_of(plan_)) {
     if (plan_.is_inproc)
         plan_.is_calm = true;
@@ -196,6 +212,9 @@ reach scenario::reach_of(const member &self) const {
         return reach::all;
     if (plan_.kind == conversation::req_rep && !self.is_left)
         return reach::lossy;
+    // To one name there may be several queues: that of a connection that is ending, and the next.
+    if (plan_.has_names && !self.is_left)
+        return reach::lossy;
     return self.is_left && plan_.right_count > 1 ? reach::any : reach::one;
 }
 
@@ -206,12 +225,14 @@ channel &scenario::channel_to(member &self, int to, const octets &routing_id) {
     found = &ledger_.add_channel(self.tag, self.epoch, to, reach_of(self));
     found->send_hwm = static_cast<std::uint64_t>(self.options.send_hwm);
     found->is_inproc = plan_.is_inproc;
-    found->sender_dials = !self.binds && !plan_.is_inproc;
-    found->receiver_dials = self.binds && !plan_.is_inproc;
-    found->may_be_refused = plan_.kind == conversation::pair;
+    // The queue of a socket that dials outlives its connections.
+    found->sender_dials = !self.binds && !plan_.is_inproc && !plan_.is_immediate;
+    found->receiver_dials = self.binds && !plan_.is_inproc && !plan_.is_immediate;
+    found->may_be_refused = plan_.kind == conversation::pair || plan_.has_names;
     for (const member &other : members_)
         if (other.is_left != self.is_left)
-            found->receive_hwm = std::max(found->receive_hwm, static_cast<std::uint64_t>(other.options.receive_hwm));
+            found->receive_hwm =
+                std::max(found->receive_hwm, static_cast<std::uint64_t>(other.options.receive_hwm));
     if (plan_.kind == conversation::req_rep)
         found->send_hwm = 0;  // lock-step: nothing to bound
     return *found;
@@ -222,27 +243,69 @@ void scenario::open(member &self) {
     if (!self.handle)
         return;
     ++self.epoch;
+    world_.tell("member ", self.tag, " opens its socket");
     self.out.clear();
-    const std::string scheme = plan_.is_inproc ? "inproc://" : "tcp://sim:";
     if (plan_.kind == conversation::pub_sub && !self.is_left)
-        (void)self.handle->set_option(ZMQ_SUBSCRIBE, "", 0);
-    if (self.binds) {
-        if (const error e = self.handle->bind((scheme + std::to_string(self.tag)).c_str());
-            failed(e) && e != error::terminated)
-            world_.violate(promise::lives, "cannot bind: " + std::string(describe(to_errno(e))));
-        return;
-    }
+        subscribe(self);
+    const std::string scheme = plan_.is_inproc ? "inproc://" : "tcp://sim:";
+    self.endpoints.clear();
     for (const member &other : members_)
-        if (other.is_left != self.is_left)
-            (void)self.handle->connect((scheme + std::to_string(other.tag)).c_str());
+        if (self.binds ? &other == &self : other.is_left != self.is_left)
+            self.endpoints.push_back(scheme + std::to_string(other.tag));
+    attach(self);
 }
 
-void scenario::close(member &self) {
+void scenario::attach(member &self) {
+    for (const std::string &endpoint : self.endpoints) {
+        const error e =
+            self.binds ? self.handle->bind(endpoint.c_str()) : self.handle->connect(endpoint.c_str());
+        if (failed(e) && e != error::terminated)
+            world_.violate(promise::lives, "cannot bind or connect: " + std::string(describe(to_errno(e))));
+    }
+}
+
+/// To everything, or to what all messages begin with and to other things besides.
+void scenario::subscribe(member &self) {
+    if (plan_.topics == 0) {
+        (void)self.handle->set_option(ZMQ_SUBSCRIBE, "", 0);
+        return;
+    }
+    for (std::size_t i = 0; i < plan_.topics; ++i) {
+        const std::string topic = "topic " + std::to_string(i);
+        (void)self.handle->set_option(ZMQ_SUBSCRIBE, topic.data(), topic.size());
+        if (i == plan_.topics / 2)
+            (void)self.handle->set_option(ZMQ_SUBSCRIBE, "ZS", 2);
+        if (chance_.chance(200'000))
+            (void)self.handle->set_option(ZMQ_UNSUBSCRIBE, topic.data(), topic.size());
+    }
+}
+
+/// Takes back what was bound or connected, and does it again: every queue ends and begins anew.
+void scenario::renew(member &self) {
+    note_end(self);
+    world_.tell("member ", self.tag, " takes back its endpoints");
+    for (const std::string &endpoint : self.endpoints)
+        (void)(self.binds ? self.handle->unbind(endpoint.c_str())
+                          : self.handle->disconnect(endpoint.c_str()));
+    pause(self);
+    attach(self);
+    world_.tell("member ", self.tag, " has its endpoints again");
+}
+
+/// Messages in the queues of this socket may be lost from now on.
+void scenario::note_end(member &self) {
     for (const auto &entry : self.out)
         entry.second->counts_as_ended = true;
     for (channel &theirs : ledger_.channels())
         if (theirs.to == self.tag || theirs.to == 0)
             theirs.counts_as_ended = true;
+    // What is sent from here on is judged by itself.
+    self.out.clear();
+}
+
+void scenario::close(member &self) {
+    note_end(self);
+    world_.tell("member ", self.tag, " closes its socket");
     self.home->close_socket(std::move(self.handle));
 }
 
@@ -255,6 +318,8 @@ void scenario::live(member &self) {
             close(self);
             pause(self);
             open(self);
+        } else if (std::exchange(self.wants_new_endpoints, false) && phase_ == phase::chaos) {
+            renew(self);
         }
     }
     if (self.handle)
@@ -396,7 +461,8 @@ scenario::outcome scenario::receive(member &self, std::deque<octets> &parts, int
             continue;
         if (e == error::again && !parts.empty()) {
             (void)part.close();
-            world_.violate(promise::atomic, "a message stops after " + std::to_string(parts.size()) + " parts");
+            world_.violate(promise::atomic,
+                           "a message stops after " + std::to_string(parts.size()) + " parts");
             return outcome::ended;
         }
         if (failed(e)) {
@@ -481,7 +547,8 @@ void scenario::ask(member &self) {
     }
     if (began == phase::chaos)
         ++self.sent_in_chaos;
-    const time_point give_up = world_.now() + (phase_ == phase::chaos ? milliseconds(200) : milliseconds(1000));
+    const time_point give_up =
+        world_.now() + (phase_ == phase::chaos ? milliseconds(200) : milliseconds(1000));
     while (world_.now() < give_up && !self.wants_new_socket) {
         std::deque<octets> parts;
         int link = 0;
@@ -529,10 +596,10 @@ std::vector<member *> scenario::side(bool is_left) {
 }
 
 settings scenario::options_for(bool is_left) {
-    constexpr socket_type lefts[] = {socket_type::push, socket_type::pair, socket_type::dealer, socket_type::req,
-                                     socket_type::pub};
-    constexpr socket_type rights[] = {socket_type::pull, socket_type::pair, socket_type::router, socket_type::rep,
-                                      socket_type::sub};
+    constexpr socket_type lefts[] = {socket_type::push, socket_type::pair, socket_type::dealer,
+                                     socket_type::req, socket_type::pub};
+    constexpr socket_type rights[] = {socket_type::pull, socket_type::pair, socket_type::router,
+                                      socket_type::rep, socket_type::sub};
     const auto index = static_cast<std::size_t>(plan_.kind);
     settings made = default_settings((is_left ? lefts : rights)[index]);
     made.send_hwm = chance_.pick(hwms);
@@ -545,7 +612,9 @@ settings scenario::options_for(bool is_left) {
     made.reconnect_interval_max_ms = plan_.reconnect_max_ms;
     made.handshake_interval_ms = plan_.handshake_ms;
     made.heartbeat_interval_ms = plan_.heartbeat_ms;
-    made.heartbeat_timeout_ms = 5000;
+    made.heartbeat_timeout_ms = plan_.heartbeat_timeout_ms;
+    made.immediate = plan_.is_immediate;
+    made.router_handover = plan_.has_names;
     made.xpub_nodrop = plan_.kind == conversation::pub_sub && is_left;
     made.router_mandatory = true;
     if (made.type == socket_type::req)
@@ -568,6 +637,8 @@ void scenario::add_members() {
             m.home = is_left || plan_.is_inproc ? &left_ : &right_;
             m.options = options_for(is_left);
             network::set_tag(m.options, m.tag);
+            if (plan_.has_names)
+                m.options.routing_id = "name " + std::to_string(m.tag);
             living_.insert(m.tag);
         }
     }
@@ -618,8 +689,13 @@ octets garbage(dice &d) {
 
 /// One thing that goes wrong.
 void scenario::act() {
-    const auto what = chance_.next() % 12;
+    const auto what = chance_.next() % 13;
     world_.trace(0x700, what);
+    constexpr const char *names[] = {
+        "reset one",   "reset one",         "reset one",           "reset all",    "half-close one",
+        "stall one",   "stall one",         "refuse dials",        "accept dials", "accept dials",
+        "rogue comes", "renews its socket", "renews its endpoints"};
+    world_.tell("act: ", names[what]);
     member &anyone = members_[chance_.next() % members_.size()];
     switch (what) {
     case 0:
@@ -649,10 +725,11 @@ void scenario::act() {
         network_.connect_rogue(garbage(chance_));
         break;
     case 11:
-        // What binds to an inproc name does not come back to those who had connected.
-        if (plan_.is_inproc && anyone.binds)
-            break;
         anyone.wants_new_socket = true;
+        world_.interrupt(*anyone.who);
+        break;
+    case 12:
+        anyone.wants_new_endpoints = true;
         world_.interrupt(*anyone.who);
         break;
     }
@@ -689,6 +766,7 @@ void scenario::prove_life() {
     world_.signals = 0;
     healed_ = world_.now();
     phase_ = phase::probing;
+    world_.tell("healed");
     const bool both_ways = plan_.kind != conversation::push_pull && plan_.kind != conversation::pub_sub;
     std::string deaf;
     const bool is_alive = world_.eventually(healed_ + plan_.longest_reconnect() + patience, [&] {
@@ -705,6 +783,10 @@ void scenario::prove_life() {
     });
     if (!is_alive)
         world_.violate(promise::lives, "after the last fault" + deaf);
+    // What was in the queue of a publisher that dials comes first, whoever has subscribed by then; and subscriptions count
+    // against its mark for receiving, so that a long list of them takes several calls of the publisher's.
+    if (plan_.kind == conversation::pub_sub && !world_.is_over())
+        world_.sleep_for(milliseconds(300));
 }
 
 std::uint64_t scenario::missing() const {
@@ -722,6 +804,7 @@ std::uint64_t scenario::missing() const {
 void scenario::last_round() {
     phase_ = phase::last_round;
     last_round_began_ = world_.now();
+    world_.tell("last round");
     const bool has_arrived = world_.eventually(world_.now() + last_patience, [&] {
         for (const member &m : members_)
             if (sends_by_itself(m) && m.sent_last < last_round_messages)
@@ -730,7 +813,8 @@ void scenario::last_round() {
     });
     phase_ = phase::draining;
     if (!has_arrived)
-        world_.violate(promise::no_loss, std::to_string(missing()) + " messages of the last round are missing");
+        world_.violate(promise::no_loss,
+                       std::to_string(missing()) + " messages of the last round are missing");
     // What was queued before has had its chance by now: it stood in front.
     world_.sleep_for(seconds(1));
     if (!world_.is_over())
@@ -739,15 +823,15 @@ void scenario::last_round() {
 
 /// Promise 7.
 void scenario::finish(sim_context &which, const std::string &name, duration at_most) {
-    bool is_late = false;
     auto is_done = std::make_shared<bool>(false);
-    world_.at(world_.now() + at_most, [this, &is_late, is_done, name] {
+    world_.at(world_.now() + at_most, [this, is_done, name] {
         if (!*is_done)
             world_.violate(promise::terminates, "the " + name + " context does not end in time");
     });
+    world_.tell("the ", name, " context ends");
     which.terminate();
+    world_.tell("the ", name, " context has ended");
     *is_done = true;
-    (void)is_late;
 }
 
 void scenario::end_all() {
@@ -825,8 +909,8 @@ verdict scenario::run() {
     }
     for (message &m : kept_)
         (void)m.close();
-    return {world_.found(),       world_.what(),        plan_.text(), world_.trace_hash(),
-            world_.steps(),       world_.elapsed(),     delivered_,   network_.breaks()};
+    return {world_.found(), world_.what(),    plan_.text(), world_.trace_hash(),
+            world_.steps(), world_.elapsed(), delivered_,   network_.breaks()};
 }
 
 }  // namespace

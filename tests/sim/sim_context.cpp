@@ -24,8 +24,9 @@ std::unique_ptr<socket> sim_context::make_socket(settings options) {
     if (world_.has_planted(planted::lost_high_water_mark))
         options.send_hwm = 0;
     auto made = socket::make(options, {*this, world_, world_, world_.library, pool_});
-    sockets_.emplace(made.get(), std::make_shared<endpoints>(*made, endpoints::environment{*this, knobs_, pool_,
-                                                                                          world_.library, *this}));
+    sockets_.emplace(made.get(),
+                     std::make_shared<endpoints>(
+                         *made, endpoints::environment{*this, knobs_, pool_, world_.library, *this}));
     return made;
 }
 
@@ -88,14 +89,11 @@ error sim_context::connect(socket &self, const std::string &endpoint, std::strin
     return error::none;
 }
 
-error sim_context::unbind(socket &self, const std::string &endpoint) {
-    return is_inproc(endpoint) ? inproc_.unbind(name_in(endpoint), &self) : sockets_.at(&self)->remove(self, endpoint);
-}
-
-error sim_context::disconnect(socket &self, const std::string &endpoint) {
+error sim_context::remove(socket &self, const std::string &endpoint) {
     if (!is_inproc(endpoint))
         return sockets_.at(&self)->remove(self, endpoint);
-    return self.detach_endpoint(endpoint) > 0 ? error::none : error::no_entry;
+    const bool was_bound = !failed(inproc_.unbind(name_in(endpoint), &self));
+    return self.detach_endpoint(endpoint) > 0 || was_bound ? error::none : error::no_entry;
 }
 
 void sim_context::close_all(socket &self) noexcept {

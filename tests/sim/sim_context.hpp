@@ -38,10 +38,13 @@ public:
 private:
     error bind(socket &self, const std::string &endpoint, std::string &actual) override;
     error connect(socket &self, const std::string &endpoint, std::string &actual) override;
-    error unbind(socket &self, const std::string &endpoint) override;
-    error disconnect(socket &self, const std::string &endpoint) override;
+    error unbind(socket &self, const std::string &endpoint) override { return remove(self, endpoint); }
+    error disconnect(socket &self, const std::string &endpoint) override { return remove(self, endpoint); }
+    error remove(socket &self, const std::string &endpoint);
     void close_all(socket &self) noexcept override;
-    error make_monitor_socket(const std::string &, std::unique_ptr<socket> &) override { return error::not_supported; }
+    error make_monitor_socket(const std::string &, std::unique_ptr<socket> &) override {
+        return error::not_supported;
+    }
     void session_began() noexcept override { ++live_sessions_; }
     void session_ended() noexcept override;
     loop *choose(std::uint64_t) noexcept override;

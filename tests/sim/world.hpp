@@ -131,15 +131,24 @@ public:
     void violate(promise which, const std::string &what);
     bool is_over() const noexcept { return found_ != promise::none; }
     void trace(std::uint64_t a, std::uint64_t b = 0) noexcept { trace_ = mix(trace_ ^ mix(a) ^ (b << 7)); }
+    /// Says what happens, when somebody listens: for the study of one seed.
+    template <class... Parts>
+    void tell(const Parts &...parts) {
+        if (narrates)
+            print((std::string() + ... + text_of(parts)));
+    }
+    static inline bool narrates = false;
     bool has_planted(planted what) const noexcept { return plant_ == what; }
     /// For planted faults that must not strike always.
-    bool strikes(planted what, std::uint64_t of_million) noexcept { return plant_ == what && faults.chance(of_million); }
+    bool strikes(planted what, std::uint64_t of_million) noexcept {
+        return plant_ == what && faults.chance(of_million);
+    }
 
-    dice schedule;  // whose turn it is
-    dice faults;    // what goes wrong
-    dice library;   // what the library draws
-    std::uint64_t late_timers = 0;       // of a million
-    std::uint64_t signals = 0;           // interrupted waits, of a million
+    dice schedule;                  // whose turn it is
+    dice faults;                    // what goes wrong
+    dice library;                   // what the library draws
+    std::uint64_t late_timers = 0;  // of a million
+    std::uint64_t signals = 0;      // interrupted waits, of a million
 
     std::uint64_t live_timers = 0;
     std::uint64_t live_streams = 0;
@@ -174,6 +183,13 @@ public:
     error wait(std::span<wait_item> items, time_point deadline) noexcept override;
 
 private:
+    static std::string text_of(const char *text) { return text; }
+    static std::string text_of(const std::string &text) { return text; }
+    template <class Number>
+    static std::string text_of(Number number) {
+        return std::to_string(number);
+    }
+    void print(const std::string &text) const;
     bool step();
     bool is_runnable(const actor &who) const noexcept;
     bool jump();

@@ -40,12 +40,12 @@ std::string endpoint(unsigned number) {
 constexpr unsigned endpoint_count = 12;
 
 /// Types that go together, so that connections come about; a program keeps to one of the lists.
-const std::vector<std::vector<int>> families = {
-    {ZMQ_DEALER, ZMQ_ROUTER, ZMQ_REQ, ZMQ_REP},
-    {ZMQ_PUB, ZMQ_SUB, ZMQ_XPUB, ZMQ_XSUB},
-    {ZMQ_PUSH, ZMQ_PULL},
-    {ZMQ_PAIR},
-    {ZMQ_PAIR, ZMQ_PUB, ZMQ_SUB, ZMQ_REQ, ZMQ_REP, ZMQ_DEALER, ZMQ_ROUTER, ZMQ_PULL, ZMQ_PUSH, ZMQ_XPUB, ZMQ_XSUB}};
+const std::vector<std::vector<int>> families = {{ZMQ_DEALER, ZMQ_ROUTER, ZMQ_REQ, ZMQ_REP},
+                                                {ZMQ_PUB, ZMQ_SUB, ZMQ_XPUB, ZMQ_XSUB},
+                                                {ZMQ_PUSH, ZMQ_PULL},
+                                                {ZMQ_PAIR},
+                                                {ZMQ_PAIR, ZMQ_PUB, ZMQ_SUB, ZMQ_REQ, ZMQ_REP, ZMQ_DEALER,
+                                                 ZMQ_ROUTER, ZMQ_PULL, ZMQ_PUSH, ZMQ_XPUB, ZMQ_XSUB}};
 
 /// One thread's sockets and what it does to them.
 class program {
