@@ -160,9 +160,28 @@ std::uint64_t pipe_end::credit() noexcept {
     return under_way < hwm ? hwm - under_way : 0;
 }
 
+/// How many publishes without a wake-up make a burst.
+constexpr std::uint32_t burst_length = 64;
+
+/// The full fence of a writer that is not in a burst; ends it when a burst has begun.
+void pipe_end::fence_publish() noexcept {
+    if (publishes_since_wake_ >= burst_length) {
+        // A reader that still saw the flag up has armed itself before the fence, and is seen by every look behind it.
+        fences_ = false;
+        out_->writer_fences.store(false, std::memory_order_seq_cst);
+    }
+    full_fence();
+}
+
 void pipe_end::wake_reader() noexcept {
     if (!out_->reader_armed.exchange(false, std::memory_order_seq_cst))
         return;
+    // A reader that sleeps after every few messages would pay a heavy fence each time: pay a small one for each message.
+    if (!fences_ && publishes_since_wake_ < burst_length) {
+        fences_ = true;
+        out_->writer_fences.store(true, std::memory_order_release);
+    }
+    publishes_since_wake_ = 0;
     if (pipe_events *events = other_->events_.load(std::memory_order_acquire))
         events->on_readable(*other_);
 }
@@ -211,7 +230,7 @@ void pipe_end::return_credit() noexcept {
     told_ = taken_;
     return_at_ = taken_ + credit_step(in_->hwm.load(std::memory_order_relaxed));
     in_->returned.store(taken_, std::memory_order_release);
-    light_fence();
+    full_fence();
     if (in_->writer_armed.load(std::memory_order_relaxed) &&
         in_->writer_armed.exchange(false, std::memory_order_seq_cst)) {
         if (pipe_events *events = other_->events_.load(std::memory_order_acquire))
@@ -224,6 +243,9 @@ void pipe_end::arm_reader() noexcept {
     if (taken_ != told_)
         return_credit();
     in_->reader_armed.store(true, std::memory_order_seq_cst);
+    full_fence();
+    if (!in_->writer_fences.load(std::memory_order_acquire))
+        light_publisher_met();
 }
 
 frame_queue::gathered pipe_end::gather(iovec *ranges, std::size_t limit, std::size_t max_octets) noexcept {

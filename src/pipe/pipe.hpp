@@ -45,6 +45,8 @@ struct pipe_direction {
     std::atomic<bool> writer_armed{false};
     std::atomic<bool> reader_closed{false};
     alignas(64) std::atomic<bool> reader_armed{false};
+    std::atomic<bool> writer_fences{
+        true};  // the writer runs full_fence() for every publish from the store on
     std::atomic<bool> writer_closed{false};
     std::atomic<int> linger_ms{0};  // stands once writer_closed does
 };
@@ -134,6 +136,7 @@ private:
     friend class pipe;
 
     void wake_reader() noexcept;
+    void fence_publish() noexcept;
     void return_due_credit() noexcept;
     void return_credit() noexcept;
     error write_conflated(byte_span body) noexcept;
@@ -160,9 +163,11 @@ private:
     std::uint64_t written_ = 0;        // messages, published or not
     std::uint64_t published_ = 0;      // of these
     std::uint64_t seen_returned_ = 0;  // out_->returned as last looked at
-    std::uint64_t taken_ = 0;          // messages read from in_
-    std::uint64_t told_ = 0;           // taken_ when the writer was told last
-    std::uint64_t return_at_ = 1;      // tell the writer when taken_ gets here
+    std::uint32_t publishes_since_wake_ = 0;
+    bool fences_ = true;       // as out_->writer_fences: few publishes for each wake-up, each with a fence
+    std::uint64_t taken_ = 0;  // messages read from in_
+    std::uint64_t told_ = 0;   // taken_ when the writer was told last
+    std::uint64_t return_at_ = 1;  // tell the writer when taken_ gets here
     bool is_closed_ = false;
 };
 
@@ -201,7 +206,11 @@ inline void pipe_end::publish() noexcept {
     published_ = written_;
     if (__builtin_expect(conflated_out_ != nullptr, 0))
         publish_conflated();
-    light_fence();
+    ++publishes_since_wake_;
+    if (__builtin_expect(fences_, 0))
+        fence_publish();
+    else
+        light_fence();
     if (__builtin_expect(out_->reader_armed.load(std::memory_order_relaxed), 0))
         wake_reader();
 }
