@@ -64,8 +64,7 @@ void connection::work() noexcept {
 void connection::look() noexcept {
     if (state_ != state::live || !pipe_)
         return;
-    const bool may_write = !is_waiting_writable_ && !failed(write_failure_);
-    if ((is_paused_ && may_deliver()) || (may_write && pipe_->has_input()))
+    if ((is_paused_ && may_deliver()) || (may_write() && pipe_->has_input()))
         host_.want_turn();
 }
 
@@ -77,6 +76,14 @@ void connection::discard_input() noexcept {
     if (state_ == state::live && is_paused_)
         resume_reading();
     report();
+}
+
+bool connection::finish_writing() noexcept {
+    if (state_ != state::live || !has_discarded_ || failed(write_failure_))
+        return false;
+    is_finished_ = true;
+    stream_->finish_writing();
+    return true;
 }
 
 void connection::drop_unread() noexcept {
@@ -121,7 +128,7 @@ void connection::on_time() noexcept {
 
 void connection::write() noexcept {
     std::array<iovec, max_ranges> ranges;
-    for (int turn = 0; state_ == state::live && !is_waiting_writable_ && !failed(write_failure_); ++turn) {
+    for (int turn = 0; state_ == state::live && may_write(); ++turn) {
         std::size_t octets = 0;
         bool ends_message = true;
         const std::size_t count = list_output(ranges, octets, ends_message);
@@ -470,8 +477,10 @@ const std::uint8_t *connection::take_traffic(block *owner, bool may_share, const
 /// `continues`: the first of them is not the first frame of its message.
 bool connection::deliver(block *owner, bool may_share, const std::uint8_t *p, const walk_result &walked,
                          bool continues) noexcept {
-    if (discards_)
+    if (discards_) {
+        has_discarded_ = true;
         return true;
+    }
     const auto put = [&](byte_span range, std::uint32_t messages) {
         return may_share
                    ? pipe_->append(owner, range, messages, !continues, static_cast<chunk *>(owner)->capacity)

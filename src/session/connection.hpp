@@ -75,6 +75,9 @@ public:
     /// Nobody takes what arrives any more: it is read, for the sake of commands and the end of the stream, and thrown
     /// away.
     void discard_input() noexcept;
+    /// To be called once everything is written and nobody takes what arrives: says so to a peer that goes on sending, so
+    /// that it reads to the end before the stream is closed under it. False when there is no need to wait for that.
+    bool finish_writing() noexcept;
     /// Reads what lies there, before a close: a stream closed with unread input may lose what was written last.
     void drop_unread() noexcept;
 
@@ -128,6 +131,9 @@ private:
     void pause() noexcept;
     void resume_reading() noexcept;
     void read_what_is_left() noexcept;
+    bool may_write() const noexcept {
+        return !is_waiting_writable_ && !is_finished_ && !failed(write_failure_);
+    }
     bool may_deliver() noexcept { return discards_ || pipe_->has_credit(); }
 
     void update_timer() noexcept;
@@ -158,6 +164,8 @@ private:
     // In
     bool is_paused_ = false;
     bool discards_ = false;
+    bool has_discarded_ = false;
+    bool is_finished_ = false;    // nothing is written any more
     bool has_delivered_ = false;  // messages, not only subscriptions
     bool in_message_ = false;
     bool expects_large_ = false;  // the last frame was a large one: read little beside the next

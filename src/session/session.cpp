@@ -4,6 +4,10 @@
 
 namespace zlink {
 
+namespace {
+constexpr std::chrono::milliseconds longest_parting{500};
+}
+
 session::session(session_environment environment)
     : environment_(std::move(environment)), name_(environment_.endpoint),
       backoff_(environment_.options->reconnect_interval_ms, environment_.options->reconnect_interval_max_ms) {
@@ -191,6 +195,10 @@ void session::on_drained(connection &) noexcept {
 }
 
 void session::after_break() noexcept {
+    if (is_parting_) {
+        end_pipe();
+        return;
+    }
     emit_break();
     const break_reason why = reason_;
     drop_connection();
@@ -269,10 +277,23 @@ void session::begin_linger() noexcept {
 }
 
 void session::end_if_lingered() noexcept {
-    if (!pipe_ || !pipe_->has_input()) {
-        if (!connection_ || connection_->is_drained() || !connection_->is_established())
-            end_pipe();
-    }
+    if (is_parting_ || (pipe_ && pipe_->has_input()))
+        return;
+    if (!connection_ || !connection_->is_established() || (connection_->is_drained() && !part()))
+        end_pipe();
+}
+
+/// Leaves a peer that goes on sending the time to read what was written last: closing a stream while input arrives
+/// makes the system throw away what is still on its way out. False when the peer is silent: no need to wait.
+bool session::part() noexcept {
+    if (!connection_->finish_writing())
+        return false;
+    parting_timer_ = environment_.io->make_timer([this] { end_pipe(); });
+    if (!parting_timer_)
+        return false;
+    parting_timer_->expires_at(environment_.io->now() + longest_parting);
+    is_parting_ = true;
+    return true;
 }
 
 /// What the socket closed is over. A socket that closed the pipe of this connection alone (it refused the peer) still
@@ -282,8 +303,9 @@ void session::end_pipe() noexcept {
         end();
         return;
     }
-    is_lingering_ = false;
+    is_lingering_ = is_parting_ = false;
     linger_timer_.reset();
+    parting_timer_.reset();
     drop_connection();
     close_pipe();
     pipe_is_used_ = false;
@@ -298,6 +320,7 @@ void session::end() noexcept {
     dialer_.reset();
     retry_timer_.reset();
     linger_timer_.reset();
+    parting_timer_.reset();
     if (connection_ && is_lingering_)
         connection_->drop_unread();
     drop_connection();

@@ -107,6 +107,7 @@ private:
     void close_pipe() noexcept;
     void begin_linger() noexcept;
     void end_if_lingered() noexcept;
+    bool part() noexcept;
     void end_pipe() noexcept;
     void end() noexcept;
     void emit(event_kind kind, std::uint32_t value, const std::string &endpoint) noexcept;
@@ -123,12 +124,14 @@ private:
     std::unique_ptr<dialer> dialer_;
     std::unique_ptr<timer> retry_timer_;
     std::unique_ptr<timer> linger_timer_;
+    std::unique_ptr<timer> parting_timer_;
     backoff backoff_;
     break_reason reason_;
     int descriptor_ = -1;
     bool has_delivered_ = false;  // a connection of the pipe's passed a message on
     bool pipe_is_used_ = false;   // an earlier connection took frames from it
     bool is_lingering_ = false;
+    bool is_parting_ = false;  // everything is written: the peer is to read it and close
     bool has_ended_ = false;
 
     std::atomic<unsigned> wishes_{0};  // any thread

@@ -1,10 +1,12 @@
 // Peers that are none, or break the protocol: each loses its connection, and nothing else happens.
 #include <zmq.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <gtest/gtest.h>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "raw_peer.hpp"
@@ -489,6 +491,90 @@ TEST(subscriber, says_each_subscription_once_to_each_publisher) {
                          "early"),
               1);
     EXPECT_EQ(std::count(said.begin(), said.end(), "\x09SUBSCRIBElast"), 1);
+}
+
+// ---- The end of a socket ----
+
+/// Ends a context of its own; the test hangs when that does.
+class closing_socket : public testing::Test {
+protected:
+    closing_socket() : s(context, ZMQ_DEALER) {}
+    raw_peer meet() {
+        s.connect(listener.endpoint());
+        return listener.accept();
+    }
+    void end() {
+        s.close();
+        zmq_ctx_term(context);
+    }
+    raw_listener listener;
+    void *context = zmq_ctx_new();
+    zmq_socket_of s;
+};
+
+TEST_F(closing_socket, does_not_wait_longer_than_asked_for_a_peer_that_says_nothing) {
+    s.set(ZMQ_LINGER, 100);
+    raw_peer peer = meet();
+    ASSERT_TRUE(s.send("unsent"));
+    end();
+    EXPECT_TRUE(peer.is_closed_by_other_side());
+}
+
+TEST_F(closing_socket, does_not_wait_longer_than_asked_for_a_peer_that_does_not_read) {
+    s.set(ZMQ_LINGER, 100);
+    s.set(ZMQ_SNDHWM, 5);
+    raw_peer peer = meet();
+    ASSERT_TRUE(peer.shake_hands("DEALER"));
+    const std::string large(3 << 20, 'x');
+    while (s.send(large, ZMQ_DONTWAIT)) {
+    }
+    end();
+    EXPECT_TRUE(peer.is_closed_by_other_side());
+}
+
+TEST_F(closing_socket, does_not_wait_at_all_when_told_so) {
+    s.set(ZMQ_LINGER, 0);
+    raw_peer peer = meet();
+    ASSERT_TRUE(s.send("unsent"));
+    end();
+    EXPECT_TRUE(peer.is_closed_by_other_side());
+}
+
+TEST_F(closing_socket, does_not_wait_for_a_peer_that_cannot_come_back) {
+    s.set(ZMQ_LINGER, -1);
+    s.set(ZMQ_RECONNECT_IVL, -1);
+    event_log events(context, s, "events");
+    ASSERT_TRUE(s.connect("tcp://127.0.0.1:1"));
+    ASSERT_TRUE(s.send("unsent"));
+    EXPECT_EQ(events.next_of(ZMQ_EVENT_CLOSED).kind, ZMQ_EVENT_CLOSED);
+    s.close();
+    events.close();
+    zmq_ctx_term(context);
+}
+
+TEST_F(closing_socket, delivers_the_last_message_to_a_peer_that_it_does_not_read) {
+    s.set(ZMQ_LINGER, -1);
+    s.set(ZMQ_RCVHWM, 1);
+    raw_peer peer = meet();
+    ASSERT_TRUE(peer.shake_hands("DEALER"));
+    std::string many;
+    for (int i = 0; i < 1000; ++i)
+        many += message(std::string(100, 'x'));
+    ASSERT_TRUE(peer.send(many));
+    ASSERT_EQ(s.receive(), std::string(100, 'x'));
+    const std::string large(1 << 20, 'y');
+    for (int i = 0; i < 3; ++i)
+        ASSERT_TRUE(s.send(large));
+    std::thread reader([&] {
+        for (int i = 0; i < 3; ++i) {
+            (void)peer.send(many);  // nobody may be there any more
+            EXPECT_EQ(peer.receive_frame().second, large);
+        }
+        EXPECT_TRUE(peer.is_closed_by_other_side());
+        peer.close();
+    });
+    end();
+    reader.join();
 }
 
 }  // namespace

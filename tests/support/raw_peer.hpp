@@ -285,6 +285,8 @@ public:
                 return e;
     }
 
+    void close() { socket_.close(); }
+
 private:
     zmq_socket_of socket_;
 };
