@@ -119,8 +119,10 @@ private:
     void check_bound(const channel &which);
     void settle(const channel &which, const std::set<int> &living);
     void settle_gaps(const channel &which);
-    static std::uint64_t octets_between(const channel &which, std::uint64_t first, std::uint64_t end) noexcept {
-        return (end < which.sent.size() ? which.sent[end].octets_before : which.octets) - which.sent[first].octets_before;
+    static std::uint64_t octets_between(const channel &which, std::uint64_t first,
+                                        std::uint64_t end) noexcept {
+        return (end < which.sent.size() ? which.sent[end].octets_before : which.octets) -
+               which.sent[first].octets_before;
     }
     static const octets &table();
 

@@ -27,7 +27,7 @@ struct plan {
     std::size_t right_count = 1;  // PULL, ROUTER, REP, SUB
     bool is_inproc;
     bool left_binds;
-    bool is_calm;         // faults that break nothing
+    bool is_calm;        // faults that break nothing
     bool keeps_sockets;  // nobody gives sockets or endpoints up
     message_profile looks;
     std::size_t messages;  // of each sender, while there is chaos
@@ -41,9 +41,9 @@ struct plan {
     int heartbeat_ms;
     int heartbeat_timeout_ms;
     bool has_slow_readers;  // which take their time while there is chaos
-    bool is_immediate;   // ZMQ_IMMEDIATE: a queue lives as long as its connection
-    bool has_names;      // DEALERs announce ids of their own, ROUTERs hand them over
-    std::size_t topics;  // that SUBs subscribe to and that nobody publishes
+    bool is_immediate;      // ZMQ_IMMEDIATE: a queue lives as long as its connection
+    bool has_names;         // DEALERs announce ids of their own, ROUTERs hand them over
+    std::size_t topics;     // that SUBs subscribe to and that nobody publishes
     tuning knobs;
     std::size_t loops;
 
@@ -63,7 +63,9 @@ plan::plan(dice &d) {
     kind = d.pick(kinds);
     if (kind != conversation::pair) {
         left_count = d.between(1, 3);
-        right_count = d.coin() ? 1 : d.between(1, kind == conversation::push_pull || kind == conversation::pub_sub ? 3 : 2);
+        right_count =
+            d.coin() ? 1
+                     : d.between(1, kind == conversation::push_pull || kind == conversation::pub_sub ? 3 : 2);
     }
     is_inproc = d.chance(200'000);
     left_binds = d.coin();
