@@ -7,6 +7,10 @@ PACKAGES := libboost1.81-dev libgtest-dev libbenchmark-dev cmake ninja-build g++
             python3-zmq python3-pytest python3-tornado libzmq5 pkg-config libssl-dev libsodium-dev strace valgrind \
             binutils make
 
+# The compiler cache serves every checkout alike.
+export CCACHE_BASEDIR  := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
+
 # Programs with ThreadSanitizer need addresses that are not randomised too widely, where that may be asked for.
 FIXED_ADDRESSES := $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
 

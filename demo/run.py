@@ -49,11 +49,12 @@ class Fault(Exception):
 def start(library, role, path, endpoint, peers):
     env = dict(os.environ, LD_LIBRARY_PATH=library.directory, PYTHONDONTWRITEBYTECODE="1")
     return subprocess.Popen([DISTRIBUTION_PYTHON, os.path.join(HERE, "worker.py"), role, path, endpoint, str(peers)],
-                            env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                            env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE)
 
 
 def result_of(process, library):
-    """The digest a worker prints, once it is clear which library it ran on."""
+    """The digest a worker prints, once it is clear which library it ran on. Ends its standard input."""
     out, err = process.communicate()
     if process.returncode != 0:
         raise Fault("a worker ended with %d: %s" % (process.returncode, err.strip().splitlines()[-1:]))
@@ -74,9 +75,12 @@ def converse(library, binder, connectors):
         if not first:
             result_of(processes[0], library)
         name = json.loads(first)["endpoint"]
-        processes += [start(library, role, path, name, 0) for role, path in connectors]
-        results = [result_of(process, library) for process in processes]
-        return results[0], results[1:]
+        processes += [start(library, peer_role, path, name, 0) for peer_role, path in connectors]
+        results = {}
+        # A sender stays until its standard input ends, so the receivers come first.
+        for process in processes if role == "pull" else reversed(processes):
+            results[process] = result_of(process, library)
+        return results[processes[0]], [results[process] for process in processes[1:]]
     finally:
         watchdog.cancel()
         for process in processes:

@@ -41,7 +41,16 @@ def send(socket, lines):
         socket.send(line)
         digest.add(line)
     socket.send(END)
+    stay()
     return digest.values()
+
+
+def stay():
+    """Keeps the connection until standard input ends, which is when the receivers have everything.
+
+    libzmq may lose the rest of a stream over ipc when the sender closes while the receiver's queue is full.
+    """
+    sys.stdin.read()
 
 
 def receive(socket, senders):

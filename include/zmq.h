@@ -912,20 +912,6 @@ ZMQ_EXPORT int zmq_sendiov(void *s, struct iovec *iov, size_t count, int flags);
  * errors     EINVAL, ENOMEM, and those of zmq_recv. */
 ZMQ_EXPORT int zmq_recviov(void *s, struct iovec *iov, size_t *count, int flags);
 
-/* ---- Counters for tests -------------------------------------------------------------------------------- */
-
-#ifdef ZMQ_DEBUG_COUNTERS
-
-/* Counters of the write path, for the whole process. Only a build with ZMQ_DEBUG_COUNTERS has them. */
-ZMQ_EXPORT size_t zmq_debug_get_zerocopy_count(void);       /* bodies sent from the message's own memory */
-ZMQ_EXPORT size_t zmq_debug_get_fallback_count(void);       /* frames copied: small ones and handshakes */
-ZMQ_EXPORT size_t zmq_debug_get_bytes_copied(void);         /* bytes of those */
-ZMQ_EXPORT size_t zmq_debug_get_scatter_gather_count(void); /* writes of more than one buffer */
-ZMQ_EXPORT size_t zmq_debug_get_partial_write_count(void);  /* writes the kernel took only in part */
-ZMQ_EXPORT void zmq_debug_reset_counters(void);
-
-#endif
-
 /* ---- Draft constants ----------------------------------------------------------------------------------- */
 
 /* Numbers that libzmq calls drafts, kept for source compatibility. zmq_setsockopt answers EINVAL for options

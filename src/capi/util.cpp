@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "capi/boundary.hpp"
-#include "core/platform.hpp"
 #include "core/curve_keys.hpp"
+#include "core/platform.hpp"
 #include "core/z85.hpp"
 #include "zmq.h"
 

@@ -28,8 +28,7 @@ struct context_options {
     thread_options threads;
 };
 
-bool split_endpoint(const std::string &endpoint, std::string &scheme, std::string &address)
-{
+bool split_endpoint(const std::string &endpoint, std::string &scheme, std::string &address) {
     const auto at = endpoint.find("://");
     if (at == std::string::npos || at == 0 || at + 3 == endpoint.size())
         return false;
@@ -40,8 +39,11 @@ bool split_endpoint(const std::string &endpoint, std::string &scheme, std::strin
 
 bool is_text_option(int number) { return number == context_option::thread_name_prefix; }
 
-class context_impl final : public context, private endpoint_service, private session_count, private io_supply {
-  public:
+class context_impl final : public context,
+                           private endpoint_service,
+                           private session_count,
+                           private io_supply {
+public:
     context_impl();
     ~context_impl() override;
 
@@ -54,23 +56,26 @@ class context_impl final : public context, private endpoint_service, private ses
     waiter &blocking() noexcept override { return *waiter_; }
     const clock_source &clock() const noexcept override { return platform::steady_clock(); }
 
-  private:
+private:
     error bind(socket &self, const std::string &endpoint, std::string &actual) override;
     error connect(socket &self, const std::string &endpoint, std::string &actual) override;
     error unbind(socket &self, const std::string &endpoint) override;
     error disconnect(socket &self, const std::string &endpoint) override;
-    error remove(socket &self, const std::string &scheme, const std::string &address, const std::string &endpoint);
+    error remove(socket &self, const std::string &scheme, const std::string &address,
+                 const std::string &endpoint);
     void close_all(socket &self) noexcept override;
     error make_monitor_socket(const std::string &endpoint, std::unique_ptr<socket> &out) override;
     void session_began() noexcept override;
     void session_ended() noexcept override;
 
-    loop *choose(std::uint64_t affinity) noexcept override { return threads_ ? threads_->choose(affinity) : nullptr; }
+    loop *choose(std::uint64_t affinity) noexcept override {
+        return threads_ ? threads_->choose(affinity) : nullptr;
+    }
     void add_load(loop &on) noexcept override { io_threads::add_load(on); }
     void remove_load(loop &on) noexcept override { io_threads::remove_load(on); }
     const transport *find(std::string_view scheme) noexcept override { return find_transport(scheme); }
 
-    error start_threads(); // under the lock
+    error start_threads();  // under the lock
     error check_room() const noexcept;
     error prepare_socket(settings &defaults);
     error set_number(int number, int value);
@@ -85,20 +90,19 @@ class context_impl final : public context, private endpoint_service, private ses
     std::unique_ptr<random_source> random_;
     inproc_names inproc_{pool_};
 
-    std::mutex mutex_; // guards the rest
+    std::mutex mutex_;  // guards the rest
     context_options options_;
     std::unique_ptr<io_threads> threads_;
     bool threads_started_ = false;
     std::map<const socket *, std::shared_ptr<endpoints>> sockets_;
     std::size_t live_sessions_ = 0;
     bool is_terminating_ = false;
-    std::unique_ptr<wakeup> end_level_; // raised when the last socket or session goes
+    std::unique_ptr<wakeup> end_level_;  // raised when the last socket or session goes
 };
 
 context_impl::context_impl()
     : knobs_(read_tuning()), waiter_(platform::make_waiter(platform::steady_clock())),
-      random_(platform::make_random_source())
-{
+      random_(platform::make_random_source()) {
     if (!waiter_ || !random_)
         throw std::bad_alloc();
 }
@@ -107,13 +111,13 @@ context_impl::~context_impl() = default;
 
 // ---- options ----
 
-error context_impl::set_option(int number, const void *value, std::size_t size)
-{
+error context_impl::set_option(int number, const void *value, std::size_t size) {
     if (is_text_option(number) && size != sizeof(int)) {
         if (!value || size == 0 || size > 16)
             return error::invalid;
         std::lock_guard guard(mutex_);
-        options_.threads.name_prefix.assign(static_cast<const char *>(value), strnlen(static_cast<const char *>(value), size));
+        options_.threads.name_prefix.assign(static_cast<const char *>(value),
+                                            strnlen(static_cast<const char *>(value), size));
         return error::none;
     }
     int given = 0;
@@ -123,8 +127,7 @@ error context_impl::set_option(int number, const void *value, std::size_t size)
     return set_number(number, given);
 }
 
-error context_impl::set_number(int number, int value)
-{
+error context_impl::set_number(int number, int value) {
     std::lock_guard guard(mutex_);
     auto &scheduling = options_.threads.scheduling;
     switch (number) {
@@ -185,8 +188,7 @@ error context_impl::set_number(int number, int value)
     }
 }
 
-error context_impl::get_option(int number, void *value, std::size_t *size)
-{
+error context_impl::get_option(int number, void *value, std::size_t *size) {
     if (!value || !size)
         return error::fault;
     int found = 0;
@@ -199,8 +201,7 @@ error context_impl::get_option(int number, void *value, std::size_t *size)
     return error::none;
 }
 
-error context_impl::get_number(int number, int &value)
-{
+error context_impl::get_number(int number, int &value) {
     std::lock_guard guard(mutex_);
     switch (number) {
     case context_option::io_threads:
@@ -240,23 +241,22 @@ error context_impl::get_number(int number, int &value)
 
 // ---- sockets ----
 
-error context_impl::start_threads()
-{
+error context_impl::start_threads() {
     if (threads_started_)
         return error::none;
     if (!end_level_)
         if (const error e = waiter_->make_wakeup(end_level_); failed(e))
             return e;
     if (options_.io_threads > 0)
-        if (const error e = io_threads::make(static_cast<std::size_t>(options_.io_threads), options_.threads, threads_);
+        if (const error e =
+                io_threads::make(static_cast<std::size_t>(options_.io_threads), options_.threads, threads_);
             failed(e))
             return e;
     threads_started_ = true;
     return error::none;
 }
 
-error context_impl::make_socket(int type, std::unique_ptr<socket> &out)
-{
+error context_impl::make_socket(int type, std::unique_ptr<socket> &out) {
     settings defaults = default_settings(static_cast<socket_type>(type));
     if (const error e = prepare_socket(defaults); failed(e))
         return e;
@@ -264,7 +264,8 @@ error context_impl::make_socket(int type, std::unique_ptr<socket> &out)
     auto made = socket::make(defaults, {*this, *waiter_, clock(), *random_, pool_});
     if (!made)
         return error::invalid;
-    auto network = std::make_shared<endpoints>(*made, endpoints::environment{*this, knobs_, pool_, *random_, *this});
+    auto network =
+        std::make_shared<endpoints>(*made, endpoints::environment{*this, knobs_, pool_, *random_, *this});
     std::lock_guard guard(mutex_);
     if (const error e = check_room(); failed(e))
         return e;
@@ -274,15 +275,14 @@ error context_impl::make_socket(int type, std::unique_ptr<socket> &out)
 }
 
 /// Whether one more socket may be; under the lock.
-error context_impl::check_room() const noexcept
-{
+error context_impl::check_room() const noexcept {
     if (is_terminating_)
         return error::terminated;
-    return sockets_.size() < static_cast<std::size_t>(options_.max_sockets) ? error::none : error::too_many_files;
+    return sockets_.size() < static_cast<std::size_t>(options_.max_sockets) ? error::none
+                                                                            : error::too_many_files;
 }
 
-error context_impl::prepare_socket(settings &defaults)
-{
+error context_impl::prepare_socket(settings &defaults) {
     std::lock_guard guard(mutex_);
     if (const error e = check_room(); failed(e))
         return e;
@@ -292,8 +292,7 @@ error context_impl::prepare_socket(settings &defaults)
     return start_threads();
 }
 
-void context_impl::close_socket(std::unique_ptr<socket> what) noexcept
-{
+void context_impl::close_socket(std::unique_ptr<socket> what) noexcept {
     what->close();
     std::lock_guard guard(mutex_);
     sockets_.erase(what.get());
@@ -301,8 +300,7 @@ void context_impl::close_socket(std::unique_ptr<socket> what) noexcept
         end_level_->signal();
 }
 
-error context_impl::make_monitor_socket(const std::string &endpoint, std::unique_ptr<socket> &out)
-{
+error context_impl::make_monitor_socket(const std::string &endpoint, std::unique_ptr<socket> &out) {
     settings defaults = default_settings(socket_type::pair);
     defaults.linger_ms = 0;
     auto made = socket::make(defaults, {*this, *waiter_, clock(), *random_, pool_});
@@ -316,27 +314,24 @@ error context_impl::make_monitor_socket(const std::string &endpoint, std::unique
 
 // ---- the end ----
 
-void context_impl::shutdown() noexcept
-{
+void context_impl::shutdown() noexcept {
     std::lock_guard guard(mutex_);
     is_terminating_ = true;
     for (const auto &entry : sockets_)
         const_cast<socket *>(entry.first)->stop();
 }
 
-bool context_impl::is_over() noexcept
-{
+bool context_impl::is_over() noexcept {
     std::lock_guard guard(mutex_);
     return sockets_.empty() && live_sessions_ == 0;
 }
 
-error context_impl::terminate() noexcept
-{
+error context_impl::terminate() noexcept {
     shutdown();
     while (!is_over()) {
         wait_item item;
         item.descriptor = end_level_->descriptor();
-        item.events = 1; // POLLIN
+        item.events = 1;  // POLLIN
         item.level = end_level_.get();
         if (const error e = waiter_->wait({&item, 1}, time_point::max()); failed(e) && e != error::timed_out)
             return e;
@@ -347,14 +342,12 @@ error context_impl::terminate() noexcept
     return error::none;
 }
 
-void context_impl::session_began() noexcept
-{
+void context_impl::session_began() noexcept {
     std::lock_guard guard(mutex_);
     ++live_sessions_;
 }
 
-void context_impl::session_ended() noexcept
-{
+void context_impl::session_ended() noexcept {
     std::lock_guard guard(mutex_);
     if (--live_sessions_ == 0)
         end_level_->signal();
@@ -362,8 +355,7 @@ void context_impl::session_ended() noexcept
 
 // ---- endpoints ----
 
-inproc_side context_impl::side_of(socket &self)
-{
+inproc_side context_impl::side_of(socket &self) {
     const settings &options = self.options();
     return {self.inbox(),
             options.routing_id,
@@ -373,14 +365,12 @@ inproc_side context_impl::side_of(socket &self)
             &self};
 }
 
-endpoints &context_impl::network_of(socket &self)
-{
+endpoints &context_impl::network_of(socket &self) {
     std::lock_guard guard(mutex_);
     return *sockets_.at(&self);
 }
 
-error context_impl::bind(socket &self, const std::string &endpoint, std::string &actual)
-{
+error context_impl::bind(socket &self, const std::string &endpoint, std::string &actual) {
     std::string scheme;
     std::string address;
     if (!split_endpoint(endpoint, scheme, address))
@@ -392,8 +382,7 @@ error context_impl::bind(socket &self, const std::string &endpoint, std::string 
     return network_of(self).bind(self, scheme, address, actual);
 }
 
-error context_impl::connect(socket &self, const std::string &endpoint, std::string &actual)
-{
+error context_impl::connect(socket &self, const std::string &endpoint, std::string &actual) {
     std::string scheme;
     std::string address;
     if (!split_endpoint(endpoint, scheme, address))
@@ -409,8 +398,7 @@ error context_impl::connect(socket &self, const std::string &endpoint, std::stri
     return error::none;
 }
 
-error context_impl::unbind(socket &self, const std::string &endpoint)
-{
+error context_impl::unbind(socket &self, const std::string &endpoint) {
     std::string scheme;
     std::string address;
     if (!split_endpoint(endpoint, scheme, address))
@@ -418,8 +406,7 @@ error context_impl::unbind(socket &self, const std::string &endpoint)
     return remove(self, scheme, address, endpoint);
 }
 
-error context_impl::disconnect(socket &self, const std::string &endpoint)
-{
+error context_impl::disconnect(socket &self, const std::string &endpoint) {
     std::string scheme;
     std::string address;
     if (!split_endpoint(endpoint, scheme, address))
@@ -429,8 +416,7 @@ error context_impl::disconnect(socket &self, const std::string &endpoint)
 
 /// Unbinding and disconnecting are one thing: whatever the socket has under the endpoint ends.
 error context_impl::remove(socket &self, const std::string &scheme, const std::string &address,
-                           const std::string &endpoint)
-{
+                           const std::string &endpoint) {
     if (scheme == "inproc") {
         const bool was_bound = !failed(inproc_.unbind(address, &self));
         const bool was_connected = self.detach_endpoint(endpoint) > 0;
@@ -442,8 +428,7 @@ error context_impl::remove(socket &self, const std::string &scheme, const std::s
     return network_of(self).remove(self, endpoint);
 }
 
-void context_impl::close_all(socket &self) noexcept
-{
+void context_impl::close_all(socket &self) noexcept {
     inproc_.forget(&self);
     std::shared_ptr<endpoints> network;
     {
@@ -455,8 +440,8 @@ void context_impl::close_all(socket &self) noexcept
         network->close();
 }
 
-} // namespace
+}  // namespace
 
 std::unique_ptr<context> context::make() { return std::make_unique<context_impl>(); }
 
-} // namespace zlink
+}  // namespace zlink

@@ -28,10 +28,10 @@ constexpr int thread_name_prefix = 9;
 constexpr int zero_copy_recv = 10;
 constexpr int ipv6 = 42;
 constexpr int blocky = 70;
-} // namespace context_option
+}  // namespace context_option
 
 class context {
-  public:
+public:
     /// Throws bad_alloc.
     static std::unique_ptr<context> make();
     virtual ~context() = default;
@@ -56,4 +56,4 @@ class context {
     virtual const clock_source &clock() const noexcept = 0;
 };
 
-} // namespace zlink
+}  // namespace zlink

@@ -7,25 +7,24 @@ namespace zlink {
 namespace {
 
 /// Types for which a second connect to the same endpoint would only split what one connection carries.
-bool connects_once(socket_type type)
-{
+bool connects_once(socket_type type) {
     return type == socket_type::dealer || type == socket_type::sub || type == socket_type::pub ||
            type == socket_type::req;
 }
 
-} // namespace
+}  // namespace
 
-endpoints::endpoints(socket &self, const environment &environment) : environment_(environment), inbox_(self.inbox()) {}
+endpoints::endpoints(socket &self, const environment &environment)
+    : environment_(environment), inbox_(self.inbox()) {}
 
-pipe_options endpoints::marks(const settings &options) const noexcept
-{
+pipe_options endpoints::marks(const settings &options) const noexcept {
     // First is the socket's end.
     return {static_cast<std::uint64_t>(options.send_hwm), static_cast<std::uint64_t>(options.receive_hwm),
             options.conflate};
 }
 
-session_environment endpoints::environment_for(socket &self, const std::string &scheme, loop &io, std::string endpoint)
-{
+session_environment endpoints::environment_for(socket &self, const std::string &scheme, loop &io,
+                                               std::string endpoint) {
     session_environment made;
     made.io = &io;
     made.options = std::make_shared<const settings>(self.options());
@@ -40,8 +39,8 @@ session_environment endpoints::environment_for(socket &self, const std::string &
     return made;
 }
 
-error endpoints::bind(socket &self, const std::string &scheme, const std::string &address, std::string &actual)
-{
+error endpoints::bind(socket &self, const std::string &scheme, const std::string &address,
+                      std::string &actual) {
     const transport *kind = environment_.io.find(scheme);
     if (!kind)
         return error::protocol_not_supported;
@@ -49,16 +48,19 @@ error endpoints::bind(socket &self, const std::string &scheme, const std::string
     if (!io)
         return error::no_thread;
     std::unique_ptr<listener> listening;
-    if (const error e = kind->make_listener(address, self.options(), environment_.knobs, *io, listening); failed(e)) {
-        self.events_sink()->emit({event_kind::bind_failed, static_cast<std::uint32_t>(to_errno(e)), scheme + "://" + address});
+    if (const error e = kind->make_listener(address, self.options(), environment_.knobs, *io, listening);
+        failed(e)) {
+        self.events_sink()->emit(
+            {event_kind::bind_failed, static_cast<std::uint32_t>(to_errno(e)), scheme + "://" + address});
         return e;
     }
     actual = listening->endpoint();
-    auto made = std::make_shared<acceptor>(environment_for(self, scheme, *io, actual), std::move(listening),
-                                           [weak = weak_from_this()](const std::shared_ptr<session> &accepted) {
-                                               const auto alive = weak.lock();
-                                               return alive && alive->add(accepted);
-                                           });
+    auto made =
+        std::make_shared<acceptor>(environment_for(self, scheme, *io, actual), std::move(listening),
+                                   [weak = weak_from_this()](const std::shared_ptr<session> &accepted) {
+                                       const auto alive = weak.lock();
+                                       return alive && alive->add(accepted);
+                                   });
     acceptors_.push_back(made);
     const error e = made->start();
     if (failed(e))
@@ -66,8 +68,8 @@ error endpoints::bind(socket &self, const std::string &scheme, const std::string
     return e;
 }
 
-error endpoints::connect(socket &self, const std::string &scheme, const std::string &address, std::string &actual)
-{
+error endpoints::connect(socket &self, const std::string &scheme, const std::string &address,
+                         std::string &actual) {
     const transport *kind = environment_.io.find(scheme);
     if (!kind)
         return error::protocol_not_supported;
@@ -101,8 +103,7 @@ error endpoints::connect(socket &self, const std::string &scheme, const std::str
     return fresh->start();
 }
 
-error endpoints::remove(socket &self, const std::string &endpoint)
-{
+error endpoints::remove(socket &self, const std::string &endpoint) {
     const bool was_bound = stop_listening(endpoint);
     const bool was_connected = stop_sessions(endpoint);
     const bool had_pipes = self.detach_endpoint(endpoint) > 0;
@@ -110,8 +111,7 @@ error endpoints::remove(socket &self, const std::string &endpoint)
 }
 
 /// True when somebody listened there.
-bool endpoints::stop_listening(const std::string &endpoint) noexcept
-{
+bool endpoints::stop_listening(const std::string &endpoint) noexcept {
     bool was_bound = false;
     for (std::size_t i = acceptors_.size(); i-- > 0;) {
         if (acceptors_[i]->endpoint() != endpoint)
@@ -126,8 +126,7 @@ bool endpoints::stop_listening(const std::string &endpoint) noexcept
 
 /// True when a session was connecting there. On return every session of the endpoint has ended, or has a pipe that the
 /// socket knows of or finds in its mailbox: no pipe comes later.
-bool endpoints::stop_sessions(const std::string &endpoint)
-{
+bool endpoints::stop_sessions(const std::string &endpoint) {
     bool was_connected = false;
     std::vector<loop *> loops;
     {
@@ -146,8 +145,7 @@ bool endpoints::stop_sessions(const std::string &endpoint)
     return was_connected;
 }
 
-void endpoints::close() noexcept
-{
+void endpoints::close() noexcept {
     for (const auto &which : acceptors_)
         which->close();
     acceptors_.clear();
@@ -164,8 +162,7 @@ void endpoints::close() noexcept
         which->stop();
 }
 
-bool endpoints::add(const std::shared_ptr<session> &what)
-{
+bool endpoints::add(const std::shared_ptr<session> &what) {
     std::lock_guard guard(mutex_);
     if (is_closed_)
         return false;
@@ -175,8 +172,7 @@ bool endpoints::add(const std::shared_ptr<session> &what)
     return true;
 }
 
-pipe_end_ptr endpoints::make_session_pipe(session &which) noexcept
-{
+pipe_end_ptr endpoints::make_session_pipe(session &which) noexcept {
     try {
         const pipe_ends ends = make_pipe(environment_.pool, marks(*which.environment().options));
         ends.first->set_events(inbox_);
@@ -190,8 +186,7 @@ pipe_end_ptr endpoints::make_session_pipe(session &which) noexcept
     }
 }
 
-void endpoints::on_session_end(session &which) noexcept
-{
+void endpoints::on_session_end(session &which) noexcept {
     environment_.io.remove_load(*which.environment().io);
     {
         std::lock_guard guard(mutex_);
@@ -200,4 +195,4 @@ void endpoints::on_session_end(session &which) noexcept
     environment_.count.session_ended();
 }
 
-} // namespace zlink
+}  // namespace zlink

@@ -20,15 +20,15 @@ namespace zlink {
 
 /// Counts sessions of a context that are not over, so that it knows when it may end.
 class session_count {
-  public:
+public:
     virtual ~session_count() = default;
     virtual void session_began() noexcept = 0;
-    virtual void session_ended() noexcept = 0; // loop thread
+    virtual void session_ended() noexcept = 0;  // loop thread
 };
 
 /// Where connections may live and how they may reach the world: I/O threads and real transports, or the simulator's.
 class io_supply {
-  public:
+public:
     virtual ~io_supply() = default;
     /// The least loaded loop among those whose bit is set in `affinity` (0: all); null when there is none.
     virtual loop *choose(std::uint64_t affinity) noexcept = 0;
@@ -38,7 +38,7 @@ class io_supply {
 };
 
 class endpoints final : public session_host, public std::enable_shared_from_this<endpoints> {
-  public:
+public:
     struct environment {
         io_supply &io;
         const tuning &knobs;
@@ -58,8 +58,9 @@ class endpoints final : public session_host, public std::enable_shared_from_this
     void withdraw_pipe(const pipe_end &sockets_end) noexcept override { inbox_->withdraw(sockets_end); }
     void on_session_end(session &which) noexcept override;
 
-  private:
-    session_environment environment_for(socket &self, const std::string &scheme, loop &io, std::string endpoint);
+private:
+    session_environment environment_for(socket &self, const std::string &scheme, loop &io,
+                                        std::string endpoint);
     pipe_options marks(const settings &options) const noexcept;
     bool add(const std::shared_ptr<session> &what);
     bool stop_listening(const std::string &endpoint) noexcept;
@@ -67,10 +68,10 @@ class endpoints final : public session_host, public std::enable_shared_from_this
 
     environment environment_;
     std::shared_ptr<mailbox> inbox_;
-    std::vector<std::shared_ptr<acceptor>> acceptors_; // socket's thread only
-    std::mutex mutex_;                                 // guards the rest
+    std::vector<std::shared_ptr<acceptor>> acceptors_;  // socket's thread only
+    std::mutex mutex_;                                  // guards the rest
     std::vector<std::shared_ptr<session>> sessions_;
     bool is_closed_ = false;
 };
 
-} // namespace zlink
+}  // namespace zlink

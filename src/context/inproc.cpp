@@ -9,20 +9,20 @@ namespace zlink {
 namespace {
 
 /// The mark of an inproc queue is the sum of both sides' marks; none on one side is none at all.
-std::uint64_t joint_mark(std::uint64_t sender, std::uint64_t receiver) { return sender && receiver ? sender + receiver : 0; }
+std::uint64_t joint_mark(std::uint64_t sender, std::uint64_t receiver) {
+    return sender && receiver ? sender + receiver : 0;
+}
 
-void say_hello(pipe_end &from, const std::string &routing_id)
-{
+void say_hello(pipe_end &from, const std::string &routing_id) {
     std::vector<std::uint8_t> hello{in_band::hello};
     hello.insert(hello.end(), routing_id.begin(), routing_id.end());
     if (!failed(from.write(frame_flag::command, hello)))
         from.publish();
 }
 
-} // namespace
+}  // namespace
 
-error inproc_names::bind(const std::string &name, const inproc_side &self)
-{
+error inproc_names::bind(const std::string &name, const inproc_side &self) {
     std::lock_guard guard(mutex_);
     if (!bound_.emplace(name, self).second)
         return error::address_in_use;
@@ -34,8 +34,7 @@ error inproc_names::bind(const std::string &name, const inproc_side &self)
 }
 
 /// Hands the far end of a waiting pipe to the bound socket. False when that socket has closed.
-bool inproc_names::join(const inproc_side &bound, const waiting &who, const std::string &name)
-{
+bool inproc_names::join(const inproc_side &bound, const waiting &who, const std::string &name) {
     if (who.far->is_peer_closed())
         return true;
     who.near->set_write_hwm(joint_mark(who.side.send_hwm, bound.receive_hwm));
@@ -46,8 +45,7 @@ bool inproc_names::join(const inproc_side &bound, const waiting &who, const std:
     return bound.inbox->post({mailbox::command_kind::attach, who.far, false, true});
 }
 
-error inproc_names::unbind(const std::string &name, const void *owner) noexcept
-{
+error inproc_names::unbind(const std::string &name, const void *owner) noexcept {
     std::lock_guard guard(mutex_);
     const auto it = bound_.find(name);
     if (it == bound_.end() || it->second.owner != owner)
@@ -56,8 +54,7 @@ error inproc_names::unbind(const std::string &name, const void *owner) noexcept
     return error::none;
 }
 
-error inproc_names::connect(const std::string &name, const inproc_side &self, pipe_end_ptr &out)
-{
+error inproc_names::connect(const std::string &name, const inproc_side &self, pipe_end_ptr &out) {
     std::lock_guard guard(mutex_);
     const auto it = bound_.find(name);
     pipe_options options;
@@ -77,20 +74,18 @@ error inproc_names::connect(const std::string &name, const inproc_side &self, pi
     return error::none;
 }
 
-void inproc_names::forget_closed(const std::string &name) noexcept
-{
+void inproc_names::forget_closed(const std::string &name) noexcept {
     std::lock_guard guard(mutex_);
     const auto [first, last] = waiting_.equal_range(name);
     for (auto it = first; it != last;)
         it = it->second.far->is_peer_closed() ? waiting_.erase(it) : std::next(it);
 }
 
-void inproc_names::forget(const void *owner) noexcept
-{
+void inproc_names::forget(const void *owner) noexcept {
     std::lock_guard guard(mutex_);
     std::erase_if(bound_, [&](const auto &entry) { return entry.second.owner == owner; });
     // A pipe nobody will ever take keeps what was sent on it until here.
     std::erase_if(waiting_, [&](const auto &entry) { return entry.second.side.owner == owner; });
 }
 
-} // namespace zlink
+}  // namespace zlink

@@ -20,11 +20,11 @@ struct inproc_side {
     std::uint64_t send_hwm = 0;
     std::uint64_t receive_hwm = 0;
     bool conflate = false;
-    const void *owner = nullptr; // identity of the socket, never dereferenced
+    const void *owner = nullptr;  // identity of the socket, never dereferenced
 };
 
 class inproc_names {
-  public:
+public:
     explicit inproc_names(std::shared_ptr<chunk_pool> pool) : pool_(std::move(pool)) {}
 
     /// Publishes a name and joins all who connected to it before. address_in_use when it is taken.
@@ -38,7 +38,7 @@ class inproc_names {
     /// The socket closes: its names and its unanswered connects go.
     void forget(const void *owner) noexcept;
 
-  private:
+private:
     struct waiting {
         inproc_side side;
         pipe_end_ptr near;
@@ -47,9 +47,9 @@ class inproc_names {
     bool join(const inproc_side &bound, const waiting &who, const std::string &name);
 
     std::shared_ptr<chunk_pool> pool_;
-    std::mutex mutex_; // guards the rest
+    std::mutex mutex_;  // guards the rest
     std::map<std::string, inproc_side> bound_;
     std::multimap<std::string, waiting> waiting_;
 };
 
-} // namespace zlink
+}  // namespace zlink

@@ -18,8 +18,7 @@ struct block {
     explicit block(void (*how)(block *) noexcept) noexcept : dispose(how) {}
 
     void retain(std::uint32_t count = 1) noexcept { references.fetch_add(count, std::memory_order_relaxed); }
-    void release(std::uint32_t count = 1) noexcept
-    {
+    void release(std::uint32_t count = 1) noexcept {
         // A sole owner need not pay for a locked instruction: nobody else can add a reference.
         if (references.load(std::memory_order_acquire) == count ||
             references.fetch_sub(count, std::memory_order_acq_rel) == count)
@@ -30,32 +29,28 @@ struct block {
 
 /// Owner of one reference to a block; may be empty.
 class block_ref {
-  public:
+public:
     block_ref() noexcept = default;
     /// Takes over a reference that the caller holds.
     static block_ref adopt(block *b) noexcept { return block_ref(b); }
     /// Adds a reference of its own.
-    static block_ref share(block *b) noexcept
-    {
+    static block_ref share(block *b) noexcept {
         if (b)
             b->retain();
         return block_ref(b);
     }
-    block_ref(const block_ref &other) noexcept : block_(other.block_)
-    {
+    block_ref(const block_ref &other) noexcept : block_(other.block_) {
         if (block_)
             block_->retain();
     }
     block_ref(block_ref &&other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
-    block_ref &operator=(block_ref other) noexcept
-    {
+    block_ref &operator=(block_ref other) noexcept {
         std::swap(block_, other.block_);
         return *this;
     }
     ~block_ref() { reset(); }
 
-    void reset() noexcept
-    {
+    void reset() noexcept {
         if (block *b = std::exchange(block_, nullptr))
             b->release();
     }
@@ -64,9 +59,9 @@ class block_ref {
     block *detach() noexcept { return std::exchange(block_, nullptr); }
     explicit operator bool() const noexcept { return block_ != nullptr; }
 
-  private:
+private:
     explicit block_ref(block *b) noexcept : block_(b) {}
     block *block_ = nullptr;
 };
 
-} // namespace zlink
+}  // namespace zlink

@@ -11,81 +11,69 @@ namespace zlink {
 
 using byte_span = std::span<const std::uint8_t>;
 
-inline byte_span as_bytes(std::string_view text) noexcept
-{
+inline byte_span as_bytes(std::string_view text) noexcept {
     return {reinterpret_cast<const std::uint8_t *>(text.data()), text.size()};
 }
-inline std::string_view as_text(byte_span bytes) noexcept
-{
+inline std::string_view as_text(byte_span bytes) noexcept {
     return {reinterpret_cast<const char *>(bytes.data()), bytes.size()};
 }
 
-inline std::uint16_t get_u16(const std::uint8_t *p) noexcept
-{
+inline std::uint16_t get_u16(const std::uint8_t *p) noexcept {
     return static_cast<std::uint16_t>(p[0] << 8 | p[1]);
 }
-inline std::uint32_t get_u32(const std::uint8_t *p) noexcept
-{
+inline std::uint32_t get_u32(const std::uint8_t *p) noexcept {
     std::uint32_t v;
     std::memcpy(&v, p, sizeof v);
     return __builtin_bswap32(v);
 }
-inline std::uint64_t get_u64(const std::uint8_t *p) noexcept
-{
+inline std::uint64_t get_u64(const std::uint8_t *p) noexcept {
     std::uint64_t v;
     std::memcpy(&v, p, sizeof v);
     return __builtin_bswap64(v);
 }
-inline void put_u16(std::uint8_t *p, std::uint16_t v) noexcept
-{
+inline void put_u16(std::uint8_t *p, std::uint16_t v) noexcept {
     p[0] = static_cast<std::uint8_t>(v >> 8);
     p[1] = static_cast<std::uint8_t>(v);
 }
-inline void put_u32(std::uint8_t *p, std::uint32_t v) noexcept
-{
+inline void put_u32(std::uint8_t *p, std::uint32_t v) noexcept {
     v = __builtin_bswap32(v);
     std::memcpy(p, &v, sizeof v);
 }
-inline void put_u64(std::uint8_t *p, std::uint64_t v) noexcept
-{
+inline void put_u64(std::uint8_t *p, std::uint64_t v) noexcept {
     v = __builtin_bswap64(v);
     std::memcpy(p, &v, sizeof v);
 }
 
 /// Takes octets off the front of a span; every take says whether there were enough.
 class byte_cursor {
-  public:
+public:
     explicit byte_cursor(byte_span bytes) noexcept : rest_(bytes) {}
 
     std::size_t remaining() const noexcept { return rest_.size(); }
     byte_span rest() const noexcept { return rest_; }
 
-    bool take(std::size_t count, byte_span &out) noexcept
-    {
+    bool take(std::size_t count, byte_span &out) noexcept {
         if (count > rest_.size())
             return false;
         out = rest_.first(count);
         rest_ = rest_.subspan(count);
         return true;
     }
-    bool take_u8(std::uint8_t &out) noexcept
-    {
+    bool take_u8(std::uint8_t &out) noexcept {
         byte_span b;
         if (!take(1, b))
             return false;
         out = b[0];
         return true;
     }
-    bool take_u16(std::uint16_t &out) noexcept
-    {
+    bool take_u16(std::uint16_t &out) noexcept {
         byte_span b;
         if (!take(2, b))
             return false;
         out = get_u16(b.data());
         return true;
     }
-    bool take_u32(std::uint32_t &out) noexcept
-    {
+    bool take_u32(std::uint32_t &out) noexcept {
         byte_span b;
         if (!take(4, b))
             return false;
@@ -93,8 +81,8 @@ class byte_cursor {
         return true;
     }
 
-  private:
+private:
     byte_span rest_;
 };
 
-} // namespace zlink
+}  // namespace zlink

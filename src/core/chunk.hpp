@@ -15,19 +15,17 @@ class chunk_pool;
 
 struct chunk : block {
     chunk(void (*how)(block *) noexcept, std::size_t size, std::uint32_t size_class_index) noexcept
-        : block(how), capacity(size), size_class(size_class_index)
-    {
-    }
+        : block(how), capacity(size), size_class(size_class_index) {}
     std::size_t capacity;
     std::uint32_t size_class;
     chunk *next_free = nullptr;
-    std::shared_ptr<chunk_pool> home; // kept while in use: a message may outlive its context
+    std::shared_ptr<chunk_pool> home;  // kept while in use: a message may outlive its context
 
     std::uint8_t *data() noexcept { return reinterpret_cast<std::uint8_t *>(this + 1); }
 };
 
 class chunk_pool : public std::enable_shared_from_this<chunk_pool> {
-  public:
+public:
     static std::shared_ptr<chunk_pool> make() { return std::make_shared<chunk_pool>(); }
     chunk_pool() = default;
     ~chunk_pool();
@@ -37,11 +35,11 @@ class chunk_pool : public std::enable_shared_from_this<chunk_pool> {
     /// A chunk of at least `size` octets with one reference; null when memory is short.
     chunk *allocate(std::size_t size) noexcept;
 
-  private:
+private:
     static void dispose(block *self) noexcept;
     void give_back(chunk *c) noexcept;
 
-    static constexpr std::size_t class_count = 10; // 512 octets to 256 KiB, doubling
+    static constexpr std::size_t class_count = 10;  // 512 octets to 256 KiB, doubling
     struct free_list {
         chunk *head = nullptr;
         std::size_t count = 0;
@@ -50,4 +48,4 @@ class chunk_pool : public std::enable_shared_from_this<chunk_pool> {
     std::array<free_list, class_count> free_;
 };
 
-} // namespace zlink
+}  // namespace zlink

@@ -13,4 +13,4 @@ bool make_curve_keys(curve_key &public_key, curve_key &secret_key) noexcept;
 /// The public key that belongs to a secret one (X25519). False for a secret key that has none.
 bool derive_curve_public(const curve_key &secret_key, curve_key &public_key) noexcept;
 
-} // namespace zlink
+}  // namespace zlink

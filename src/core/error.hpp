@@ -9,7 +9,7 @@
 
 namespace zlink {
 
-enum class [[nodiscard]] error : int {
+enum class [[nodiscard]] error : int{
     none = 0,
     interrupted = EINTR,
     again = EAGAIN,
@@ -47,4 +47,4 @@ constexpr error from_errno(int number) noexcept { return static_cast<error>(numb
 /// Text for an errno, the library's own numbers included. Never null; static or thread-local storage.
 const char *describe(int number) noexcept;
 
-} // namespace zlink
+}  // namespace zlink

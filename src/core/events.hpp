@@ -27,15 +27,15 @@ enum class event_kind : std::uint16_t {
 
 struct connection_event {
     event_kind kind;
-    std::uint32_t value = 0; // a descriptor, an errno, milliseconds or a protocol error, by kind
+    std::uint32_t value = 0;  // a descriptor, an errno, milliseconds or a protocol error, by kind
     std::string endpoint;
 };
 
 /// Where events go. Threads: called from I/O threads and from the socket's own thread; must not block for long.
 class event_sink {
-  public:
+public:
     virtual ~event_sink() = default;
     virtual void emit(const connection_event &event) noexcept = 0;
 };
 
-} // namespace zlink
+}  // namespace zlink

@@ -5,12 +5,12 @@
 #include <cstdlib>
 
 namespace zlink::detail {
-[[noreturn]] inline void broken_invariant(const char *what, const char *file, int line) noexcept
-{
+[[noreturn]] inline void broken_invariant(const char *what, const char *file, int line) noexcept {
     std::fprintf(stderr, "zlink: broken invariant: %s (%s:%d)\n", what, file, line);
     std::abort();
 }
-} // namespace zlink::detail
+}  // namespace zlink::detail
 
-#define ZLINK_INVARIANT(condition)                                                                                     \
-    (__builtin_expect(!(condition), 0) ? ::zlink::detail::broken_invariant(#condition, __FILE__, __LINE__) : (void)0)
+#define ZLINK_INVARIANT(condition)                                                                           \
+    (__builtin_expect(!(condition), 0) ? ::zlink::detail::broken_invariant(#condition, __FILE__, __LINE__)   \
+                                       : (void)0)

@@ -17,15 +17,15 @@
 namespace zlink {
 
 class message {
-  public:
+public:
     static constexpr std::size_t max_inline = 40;
 
     // A message is placed into memory that C code owns and moves about by zmq_msg_* only; init functions may be called
     // on any octets, all others need an initialised message (`is_valid`).
     void init() noexcept;
-    error init_size(std::size_t size) noexcept;                                                     // no_memory
-    error init_copy(byte_span body) noexcept;                                                       // no_memory
-    error init_external(void *data, std::size_t size, zmq_free_fn *free, void *hint) noexcept;      // no_memory
+    error init_size(std::size_t size) noexcept;                                                 // no_memory
+    error init_copy(byte_span body) noexcept;                                                   // no_memory
+    error init_external(void *data, std::size_t size, zmq_free_fn *free, void *hint) noexcept;  // no_memory
     void init_constant(const void *data, std::size_t size) noexcept;
     /// Refers to `body` inside `owner`, taking over one reference.
     void init_shared(block_ref owner, byte_span body) noexcept;
@@ -43,7 +43,9 @@ class message {
     byte_span body() const noexcept { return {data(), size()}; }
 
     bool has_more() const noexcept { return flags_ & more_flag; }
-    void set_more(bool on) noexcept { flags_ = static_cast<std::uint8_t>(on ? flags_ | more_flag : flags_ & ~more_flag); }
+    void set_more(bool on) noexcept {
+        flags_ = static_cast<std::uint8_t>(on ? flags_ | more_flag : flags_ & ~more_flag);
+    }
     bool is_shared() const noexcept;
 
     /// The block that keeps the body alive, null for inline and constant bodies.
@@ -56,7 +58,7 @@ class message {
     /// Replaces the peer record; adds its own reference.
     void set_info(peer_info *info) noexcept;
 
-  private:
+private:
     enum class kind : std::uint8_t { inlined, referenced, constant };
     static constexpr std::uint8_t live_magic = 0x5a;
     static constexpr std::uint8_t dead_magic = 0xde;
@@ -74,7 +76,7 @@ class message {
         far_body far;
     } body_;
     peer_info *info_;
-    std::uint32_t reserved_; // routing id of the thread-safe socket types
+    std::uint32_t reserved_;  // routing id of the thread-safe socket types
     kind kind_;
     std::uint8_t near_size_;
     std::uint8_t flags_;
@@ -86,4 +88,4 @@ class message {
 
 static_assert(sizeof(message) == 64 && alignof(message) <= alignof(void *));
 
-} // namespace zlink
+}  // namespace zlink

@@ -17,13 +17,13 @@ struct peer_info : block {
 
     /// Properties as zmq_msg_gets returns them: the peer's metadata, "Peer-Address", "User-Id", "__fd".
     std::vector<std::pair<std::string, std::string>> properties;
-    std::string routing_id; // as announced; empty when the peer announced none
+    std::string routing_id;  // as announced; empty when the peer announced none
 
     /// Value of a property, null when absent. Names compare without case (RFC 23, "metadata").
     const char *find(std::string_view name) const noexcept;
 
-  private:
+private:
     static void destroy(block *self) noexcept { delete static_cast<peer_info *>(self); }
 };
 
-} // namespace zlink
+}  // namespace zlink

@@ -274,7 +274,7 @@ unsigned fork_generation() noexcept {
 }
 
 const clock_source &steady_clock() noexcept {
-    static const auto &clock = *new monotonic_clock; // never destroyed: I/O threads may outlive main()
+    static const auto &clock = *new monotonic_clock;  // never destroyed: I/O threads may outlive main()
     return clock;
 }
 

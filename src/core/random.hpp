@@ -6,9 +6,9 @@
 namespace zlink {
 
 class random_source {
-  public:
+public:
     virtual ~random_source() = default;
     virtual std::uint64_t next() noexcept = 0;
 };
 
-} // namespace zlink
+}  // namespace zlink

@@ -25,7 +25,7 @@ namespace reconnect_stop_on {
 constexpr int connection_refused = 1;
 constexpr int handshake_failed = 2;
 constexpr int disconnect = 4;
-} // namespace reconnect_stop_on
+}  // namespace reconnect_stop_on
 
 enum class mechanism_kind : int { null, plain, curve, gssapi };
 
@@ -39,19 +39,19 @@ struct settings {
     socket_type type = socket_type::pair;
 
     // Flow
-    int send_hwm = 1000;    // messages, 0 = no limit
-    int receive_hwm = 1000; // messages, 0 = no limit
+    int send_hwm = 1000;     // messages, 0 = no limit
+    int receive_hwm = 1000;  // messages, 0 = no limit
     int linger_ms = -1;
     int send_timeout_ms = -1;
     int receive_timeout_ms = -1;
     bool conflate = false;
     bool immediate = false;
-    std::int64_t max_message_size = -1; // octets, -1 = no limit
-    std::uint64_t affinity = 0;         // bitmap of I/O threads, 0 = any
+    std::int64_t max_message_size = -1;  // octets, -1 = no limit
+    std::uint64_t affinity = 0;          // bitmap of I/O threads, 0 = any
 
     // Identity and patterns
     std::string routing_id;
-    std::string connect_routing_id; // one-shot: taken by the next connect
+    std::string connect_routing_id;  // one-shot: taken by the next connect
     bool router_mandatory = false;
     bool router_handover = false;
     bool router_raw = false;
@@ -74,14 +74,14 @@ struct settings {
     std::string hiccup_message;
 
     // Connections
-    int reconnect_interval_ms = 100; // -1 = never
+    int reconnect_interval_ms = 100;  // -1 = never
     int reconnect_interval_max_ms = 0;
     int reconnect_stop = 0;
     int connect_timeout_ms = 0;
     int handshake_interval_ms = 30000;
     int heartbeat_interval_ms = 0;
     int heartbeat_ttl_ms = 0;
-    int heartbeat_timeout_ms = -1; // -1 = the interval
+    int heartbeat_timeout_ms = -1;  // -1 = the interval
     int backlog = 100;
     bool ipv6 = false;
     int use_fd = -1;
@@ -112,12 +112,12 @@ struct settings {
     std::string plain_username;
     std::string plain_password;
     bool curve_server = false;
-    std::string curve_public_key; // 32 octets or empty
+    std::string curve_public_key;  // 32 octets or empty
     std::string curve_secret_key;
     std::string curve_server_key;
     std::string zap_domain;
     bool zap_enforce_domain = false;
-    std::vector<std::pair<std::string, std::string>> metadata; // the application's own "X-" properties
+    std::vector<std::pair<std::string, std::string>> metadata;  // the application's own "X-" properties
 
     // Accepted and returned, with no effect on the transports built here
     int rate = 100;
@@ -137,11 +137,10 @@ struct settings {
     std::uint64_t vmci_buffer_max_size = 262144;
     int vmci_connect_timeout_ms = -1;
 
-    bool has_routing_id_exchange() const noexcept
-    {
+    bool has_routing_id_exchange() const noexcept {
         return type == socket_type::req || type == socket_type::rep || type == socket_type::dealer ||
                type == socket_type::router;
     }
 };
 
-} // namespace zlink
+}  // namespace zlink

@@ -15,14 +15,14 @@ using duration = std::chrono::steady_clock::duration;
 
 /// Read by everything that needs the time; the context hands one down.
 class clock_source {
-  public:
+public:
     virtual ~clock_source() = default;
     virtual time_point now() const noexcept = 0;
 };
 
 /// A level that one thread raises and another waits for. Belongs to one socket.
 class wakeup {
-  public:
+public:
     virtual ~wakeup() = default;
     /// Makes a present or the next wait return. Any thread; never blocks; no more than one system call.
     virtual void signal() noexcept = 0;
@@ -35,13 +35,13 @@ class wakeup {
 /// A descriptor of the application's, or of a socket, in one blocking call.
 struct wait_item {
     int descriptor = -1;
-    short events = 0; // POLLIN, POLLOUT, ... of poll(2)
+    short events = 0;  // POLLIN, POLLOUT, ... of poll(2)
     short revents = 0;
-    const wakeup *level = nullptr; // set for sockets: what `descriptor` stands for
+    const wakeup *level = nullptr;  // set for sockets: what `descriptor` stands for
 };
 
 class waiter {
-  public:
+public:
     virtual ~waiter() = default;
     /// Creates a wakeup; too_many_files and the like when the system refuses.
     virtual error make_wakeup(std::unique_ptr<wakeup> &out) noexcept = 0;
@@ -50,4 +50,4 @@ class waiter {
     virtual error wait(std::span<wait_item> items, time_point deadline) noexcept = 0;
 };
 
-} // namespace zlink
+}  // namespace zlink

@@ -122,7 +122,8 @@ error fan_out::share_with_all(std::uint8_t flags, byte_span body) noexcept {
         pipe_end &pipe = *members_[i].pipe;
         const bool shares = frame.is_lone || is_dense(members_[i], frame.range.size());
         const error e =
-            shares ? pipe.append(frame.owner, frame.range, messages, !in_message_) : pipe.write(flags, body);
+            shares ? pipe.append(frame.owner, frame.range, messages, !in_message_, frame.owner->capacity)
+                   : pipe.write(flags, body);
         if (!failed(e)) {
             ++i;
             continue;

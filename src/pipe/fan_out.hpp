@@ -45,7 +45,7 @@ public:
         const std::uint32_t at = pipe.slot.fan_index;
         if (at < matching_)
             return;
-        if (__builtin_expect(at != matching_, 0)) // the same pipes as last time stand in order already
+        if (__builtin_expect(at != matching_, 0))  // the same pipes as last time stand in order already
             swap(at, matching_);
         ++matching_;
     }

@@ -8,19 +8,17 @@
 namespace zlink {
 
 namespace {
-constexpr std::size_t first_chunk_size = 1024;   // a quiet queue keeps little
-constexpr std::size_t largest_chunk_size = 65536; // a busy one fills these
-} // namespace
+constexpr std::size_t first_chunk_size = 1024;     // a quiet queue keeps little
+constexpr std::size_t largest_chunk_size = 65536;  // a busy one fills these
+}  // namespace
 
 frame_queue::frame_queue(std::shared_ptr<chunk_pool> pool)
-    : pool_(std::move(pool)), next_chunk_size_(first_chunk_size)
-{
+    : pool_(std::move(pool)), next_chunk_size_(first_chunk_size) {
     // The first segment is empty and has no memory; it stands for "before the first frame".
     tail_ = open_ = head_ = boundary_ = new segment;
 }
 
-frame_queue::~frame_queue()
-{
+frame_queue::~frame_queue() {
     roll_back();
     for (segment *s = boundary_; s;) {
         segment *next = s == tail_ ? nullptr : s->next;
@@ -39,8 +37,7 @@ frame_queue::~frame_queue()
 
 // ---- producer ----
 
-frame_queue::segment *frame_queue::make_segment() noexcept
-{
+frame_queue::segment *frame_queue::make_segment() noexcept {
     if (!spare_ && retired_.load(std::memory_order_relaxed)) {
         retired_count_.store(0, std::memory_order_relaxed);
         spare_ = retired_.exchange(nullptr, std::memory_order_acquire);
@@ -49,8 +46,7 @@ frame_queue::segment *frame_queue::make_segment() noexcept
 }
 
 /// Makes a place for what lies at `base` at the end of the queue. Adds a reference to `owner`. False when memory is short.
-bool frame_queue::begin_segment(block *owner, std::size_t owner_size, const std::uint8_t *base) noexcept
-{
+bool frame_queue::begin_segment(block *owner, std::size_t owner_size, const std::uint8_t *base) noexcept {
     // A blank segment is filled where it is: the consumer looks at nothing in it before it sees octets.
     const bool is_blank = !open_->base && written_ == 0;
     segment *s = is_blank ? open_ : make_segment();
@@ -65,8 +61,8 @@ bool frame_queue::begin_segment(block *owner, std::size_t owner_size, const std:
     return true;
 }
 
-void frame_queue::fill_segment(segment *s, block *owner, std::size_t owner_size, const std::uint8_t *base) noexcept
-{
+void frame_queue::fill_segment(segment *s, block *owner, std::size_t owner_size,
+                               const std::uint8_t *base) noexcept {
     s->base = base;
     s->owner = owner;
     s->owner_size = owner_size;
@@ -77,8 +73,8 @@ void frame_queue::fill_segment(segment *s, block *owner, std::size_t owner_size,
 }
 
 /// Makes `s` the open segment, at the end of the unpublished chain. Takes over one reference to `owner`.
-void frame_queue::link_segment(segment *s, block *owner, std::size_t owner_size, const std::uint8_t *base) noexcept
-{
+void frame_queue::link_segment(segment *s, block *owner, std::size_t owner_size,
+                               const std::uint8_t *base) noexcept {
     fill_segment(s, owner, owner_size, base);
     s->next = nullptr;
     s->starts_message = !in_message_;
@@ -97,8 +93,7 @@ void frame_queue::link_segment(segment *s, block *owner, std::size_t owner_size,
 }
 
 /// Makes room for `need` contiguous octets at copy_cursor_, in a segment that ends there. False when memory is short.
-bool frame_queue::reserve_copy(std::size_t need) noexcept
-{
+bool frame_queue::reserve_copy(std::size_t need) noexcept {
     if (static_cast<std::size_t>(copy_end_ - copy_cursor_) < need) {
         chunk *fresh = pool_->allocate(std::max(need, next_chunk_size_));
         if (!fresh)
@@ -117,28 +112,26 @@ bool frame_queue::reserve_copy(std::size_t need) noexcept
     return is_copying_;
 }
 
-error frame_queue::write_slow(std::uint8_t flags, byte_span body) noexcept
-{
+error frame_queue::write_slow(std::uint8_t flags, byte_span body) noexcept {
     if (!reserve_copy(frame_header_size(body.size()) + body.size()))
         return error::no_memory;
     return write(flags, body);
 }
 
 /// Whether the last message that has a frame in `frames` goes on behind them; `before` when there is none.
-static bool ends_inside_message(byte_span frames, std::uint32_t messages, bool before) noexcept
-{
+static bool ends_inside_message(byte_span frames, std::uint32_t messages, bool before) noexcept {
     if (messages > 0)
         return false;
     for (frame_header header; get_frame_header(frames.data(), frames.size(), header);) {
         if (!header.is_command())
             before = header.has_more();
-        frames = frames.subspan(std::min<std::uint64_t>(header.header_size + header.body_size, frames.size()));
+        frames =
+            frames.subspan(std::min<std::uint64_t>(header.header_size + header.body_size, frames.size()));
     }
     return before;
 }
 
-error frame_queue::write_wire(byte_span frames, std::uint32_t messages) noexcept
-{
+error frame_queue::write_wire(byte_span frames, std::uint32_t messages) noexcept {
     if (frames.empty())
         return error::none;
     if (!reserve_copy(frames.size()))
@@ -150,8 +143,7 @@ error frame_queue::write_wire(byte_span frames, std::uint32_t messages) noexcept
     return error::none;
 }
 
-error frame_queue::write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept
-{
+error frame_queue::write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept {
     if (body.empty())
         return write(flags, body);
     const std::size_t header = frame_header_size(body.size());
@@ -165,7 +157,7 @@ error frame_queue::write_external(std::uint8_t flags, block_ref owner, byte_span
     put_frame_header(copy_cursor_, body.size(), flags);
     copy_cursor_ += header;
     written_ += header;
-    const bool was_in_message = std::exchange(in_message_, true); // the body is not a place to start from
+    const bool was_in_message = std::exchange(in_message_, true);  // the body is not a place to start from
     link_segment(for_body, owner.detach(), body.size(), body.data());
     for_body->is_lone_body = true;
     written_ = body.size();
@@ -177,12 +169,12 @@ error frame_queue::write_external(std::uint8_t flags, block_ref owner, byte_span
 }
 
 error frame_queue::append(block *owner, byte_span range, std::uint32_t messages, bool starts_message,
-                          std::size_t owner_size) noexcept
-{
+                          std::size_t owner_size) noexcept {
     if (range.empty())
         return error::none;
     const bool continues = owner && open_->owner == owner && !open_->is_lone_body && open_->info == info_ &&
-                           open_->base + octets_of(written_) == range.data() && messages <= message_mask - messages_of(written_);
+                           open_->base + octets_of(written_) == range.data() &&
+                           messages <= message_mask - messages_of(written_);
     if (!continues) {
         const bool was_in_message = std::exchange(in_message_, !starts_message);
         if (!begin_segment(owner, std::max(owner_size, range.size()), range.data())) {
@@ -196,16 +188,14 @@ error frame_queue::append(block *owner, byte_span range, std::uint32_t messages,
     return error::none;
 }
 
-void frame_queue::publish_chain() noexcept
-{
+void frame_queue::publish_chain() noexcept {
     // Only the last store makes anything visible: until the old tail is final nobody follows its link.
     open_->committed.store(written_, std::memory_order_relaxed);
     segment *old_tail = std::exchange(tail_, open_);
     old_tail->committed.store(written_in_tail_ | final_bit, std::memory_order_release);
 }
 
-void frame_queue::roll_back() noexcept
-{
+void frame_queue::roll_back() noexcept {
     const std::uint64_t published = tail_->committed.load(std::memory_order_relaxed);
     if (open_ != tail_) {
         for (segment *s = tail_->next; s;) {
@@ -228,22 +218,20 @@ void frame_queue::roll_back() noexcept
     is_copying_ = false;
     if (copy_chunk_ && tail_->owner == copy_chunk_) {
         copy_cursor_ = copy_chunk_->data() + (tail_->base + octets_of(published) - copy_chunk_->data());
-        is_copying_ = tail_->info == info_; // set_info() may have come between
+        is_copying_ = tail_->info == info_;  // set_info() may have come between
     }
 }
 
-void frame_queue::set_info(peer_info *info) noexcept
-{
+void frame_queue::set_info(peer_info *info) noexcept {
     if (info)
         info->retain();
     if (info_)
         info_->release();
     info_ = info;
-    is_copying_ = false; // the next frame starts a segment of its own
+    is_copying_ = false;  // the next frame starts a segment of its own
 }
 
-void frame_queue::retire(segment *s) noexcept
-{
+void frame_queue::retire(segment *s) noexcept {
     if (s->owner)
         s->owner->release();
     if (s->info)
@@ -257,15 +245,15 @@ void frame_queue::retire(segment *s) noexcept
     }
     retired_count_.fetch_add(1, std::memory_order_relaxed);
     s->next = retired_.load(std::memory_order_relaxed);
-    while (!retired_.compare_exchange_weak(s->next, s, std::memory_order_release, std::memory_order_relaxed)) {
+    while (
+        !retired_.compare_exchange_weak(s->next, s, std::memory_order_release, std::memory_order_relaxed)) {
     }
 }
 
 // ---- consumer ----
 
 /// Looks for octets behind head_octet_: loads the shared word, and steps into the next segment when this one is done.
-bool frame_queue::see_more() noexcept
-{
+bool frame_queue::see_more() noexcept {
     for (;;) {
         if (!(seen_ & final_bit)) {
             seen_ = head_->committed.load(std::memory_order_acquire);
@@ -280,8 +268,7 @@ bool frame_queue::see_more() noexcept
     }
 }
 
-void frame_queue::step_to_next() noexcept
-{
+void frame_queue::step_to_next() noexcept {
     if (head_ == gather_end_)
         gather_end_ = nullptr;
     head_ = head_->next;
@@ -292,8 +279,7 @@ void frame_queue::step_to_next() noexcept
         mark_boundary();
 }
 
-void frame_queue::mark_boundary() noexcept
-{
+void frame_queue::mark_boundary() noexcept {
     while (boundary_ != head_) {
         segment *next = boundary_->next;
         retire(boundary_);
@@ -304,8 +290,7 @@ void frame_queue::mark_boundary() noexcept
     reported_since_boundary_ = 0;
 }
 
-bool frame_queue::read_lone_body(frame_view &out, std::uint8_t flags, std::uint64_t size) noexcept
-{
+bool frame_queue::read_lone_body(frame_view &out, std::uint8_t flags, std::uint64_t size) noexcept {
     step_to_next();
     ZLINK_INVARIANT(head_->is_lone_body && octets_of(seen_) == size);
     head_octet_ = size;
@@ -316,9 +301,8 @@ bool frame_queue::read_lone_body(frame_view &out, std::uint8_t flags, std::uint6
 }
 
 /// Catches up with the frames that were read one by one, so that release() does not report their messages again.
-void frame_queue::begin_gathering() noexcept
-{
-    has_input(); // leaves a segment that is used up: it may be a lone body, which cannot be walked
+void frame_queue::begin_gathering() noexcept {
+    has_input();  // leaves a segment that is used up: it may be a lone body, which cannot be walked
     reported_in_head_ = 0;
     for (std::uint64_t at = 0; at < head_octet_;) {
         frame_header header;
@@ -330,8 +314,7 @@ void frame_queue::begin_gathering() noexcept
     is_gathering_ = true;
 }
 
-frame_queue::gathered frame_queue::gather(iovec *ranges, std::size_t limit, std::size_t max_octets) noexcept
-{
+frame_queue::gathered frame_queue::gather(iovec *ranges, std::size_t limit, std::size_t max_octets) noexcept {
     if (!is_gathering_)
         begin_gathering();
     gathered result;
@@ -360,13 +343,13 @@ frame_queue::gathered frame_queue::gather(iovec *ranges, std::size_t limit, std:
     return result;
 }
 
-std::uint32_t frame_queue::release(std::size_t octets) noexcept
-{
+std::uint32_t frame_queue::release(std::size_t octets) noexcept {
     std::uint32_t ended = 0;
     gather_left_ -= octets;
     for (;;) {
         // The last segment gathered may have grown since; only what was gathered of it counts.
-        seen_ = head_ == gather_end_ ? gather_end_committed_ : head_->committed.load(std::memory_order_acquire);
+        seen_ =
+            head_ == gather_end_ ? gather_end_committed_ : head_->committed.load(std::memory_order_acquire);
         const std::uint64_t left = octets_of(seen_) - head_octet_;
         if (octets < left) {
             head_octet_ += octets;
@@ -387,8 +370,7 @@ std::uint32_t frame_queue::release(std::size_t octets) noexcept
     return ended;
 }
 
-std::uint32_t frame_queue::drop_cut_message() noexcept
-{
+std::uint32_t frame_queue::drop_cut_message() noexcept {
     if (!is_gathering_)
         return 0;
     // Walks whole messages from the last segment that starts with one, to the first end at or behind head_octet_.
@@ -409,7 +391,7 @@ std::uint32_t frame_queue::drop_cut_message() noexcept
             break;
         const std::uint64_t committed = s->committed.load(std::memory_order_acquire);
         if (at == octets_of(committed)) {
-            ZLINK_INVARIANT(committed & final_bit); // a message is published as a whole
+            ZLINK_INVARIANT(committed & final_bit);  // a message is published as a whole
             enter_next();
             continue;
         }
@@ -417,7 +399,7 @@ std::uint32_t frame_queue::drop_cut_message() noexcept
         ZLINK_INVARIANT(get_frame_header(s->base + at, octets_of(committed) - at, header));
         at += header.header_size;
         if (at + header.body_size > octets_of(committed))
-            enter_next(); // the body is a segment of its own
+            enter_next();  // the body is a segment of its own
         at += header.body_size;
         if (!header.is_command()) {
             in_message = header.has_more();
@@ -433,8 +415,8 @@ std::uint32_t frame_queue::drop_cut_message() noexcept
     gather_end_ = nullptr;
     gather_left_ = 0;
     mark_boundary();
-    has_input(); // leaves a segment that is used up
+    has_input();  // leaves a segment that is used up
     return fresh;
 }
 
-} // namespace zlink
+}  // namespace zlink

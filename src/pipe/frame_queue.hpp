@@ -27,12 +27,13 @@ namespace zlink {
 struct frame_view {
     const std::uint8_t *data = nullptr;
     std::size_t size = 0;
-    std::uint8_t flags = 0;       // frame_flag::more and frame_flag::command
-    block *owner = nullptr;       // keeps `data` alive when retained; null when the memory is constant or borrowed
-    std::size_t owner_size = 0;   // octets that a reference to owner would pin
-    peer_info *info = nullptr;    // the peer it came from, when known
-    block **lone_owner = nullptr; // set when the body has `owner` to itself: the receiver may take that reference (and
-                                  // leave null), so that the memory goes as soon as the receiver is done with it
+    std::uint8_t flags = 0;  // frame_flag::more and frame_flag::command
+    block *owner = nullptr;  // keeps `data` alive when retained; null when the memory is constant or borrowed
+    std::size_t owner_size = 0;  // octets that a reference to owner would pin
+    peer_info *info = nullptr;   // the peer it came from, when known
+    block **lone_owner =
+        nullptr;  // set when the body has `owner` to itself: the receiver may take that reference (and
+                  // leave null), so that the memory goes as soon as the receiver is done with it
 
     byte_span body() const noexcept { return {data, size}; }
     bool has_more() const noexcept { return flags & frame_flag::more; }
@@ -40,8 +41,8 @@ struct frame_view {
 };
 
 class frame_queue {
-  public:
-    explicit frame_queue(std::shared_ptr<chunk_pool> pool); // bad_alloc
+public:
+    explicit frame_queue(std::shared_ptr<chunk_pool> pool);  // bad_alloc
     ~frame_queue();
     frame_queue(const frame_queue &) = delete;
     frame_queue &operator=(const frame_queue &) = delete;
@@ -77,7 +78,7 @@ class frame_queue {
     struct gathered {
         std::size_t ranges = 0;
         std::size_t octets = 0;
-        bool ends_message = true; // the last octet listed is the last one of a message
+        bool ends_message = true;  // the last octet listed is the last one of a message
     };
     /// Lists what is published, from the first octet not released, in up to `limit` ranges and about `max_octets`:
     /// the last message listed may go beyond.
@@ -89,15 +90,16 @@ class frame_queue {
     /// ended and were not reported by release(), the cut one included. Does nothing when read() was called last.
     std::uint32_t drop_cut_message() noexcept;
 
-  private:
+private:
     // `committed` holds what the consumer may see of a segment: is it final, how many messages end in it, how many octets.
     static constexpr std::uint64_t final_bit = std::uint64_t{1} << 63;
     static constexpr unsigned message_shift = 40;
     static constexpr std::uint64_t octet_mask = (std::uint64_t{1} << message_shift) - 1;
     static constexpr std::uint32_t message_mask = (1u << 23) - 1;
-    static constexpr std::uint64_t octets_of(std::uint64_t committed) noexcept { return committed & octet_mask; }
-    static constexpr std::uint32_t messages_of(std::uint64_t committed) noexcept
-    {
+    static constexpr std::uint64_t octets_of(std::uint64_t committed) noexcept {
+        return committed & octet_mask;
+    }
+    static constexpr std::uint32_t messages_of(std::uint64_t committed) noexcept {
         return static_cast<std::uint32_t>(committed >> message_shift & message_mask);
     }
     static constexpr std::uint64_t one_message = std::uint64_t{1} << message_shift;
@@ -110,7 +112,7 @@ class frame_queue {
         block *owner = nullptr;
         std::size_t owner_size = 0;
         peer_info *info = nullptr;
-        segment *next = nullptr; // written before the committed store that says final
+        segment *next = nullptr;  // written before the committed store that says final
         bool starts_message = true;
         bool is_lone_body = false;
     };
@@ -124,8 +126,7 @@ class frame_queue {
     bool reserve_copy(std::size_t need) noexcept;
     void publish_chain() noexcept;
     void retire(segment *s) noexcept;
-    void note_frame(std::uint8_t flags) noexcept
-    {
+    void note_frame(std::uint8_t flags) noexcept {
         if (!(flags & (frame_flag::more | frame_flag::command)))
             written_ += one_message;
         if (!(flags & frame_flag::command))
@@ -140,44 +141,43 @@ class frame_queue {
     bool read_lone_body(frame_view &out, std::uint8_t flags, std::uint64_t size) noexcept;
 
     std::shared_ptr<chunk_pool> pool_;
-    std::atomic<segment *> retired_{nullptr}; // a few segments on their way back to the producer
-    std::atomic<unsigned> retired_count_{0};  // about how many
+    std::atomic<segment *> retired_{nullptr};  // a few segments on their way back to the producer
+    std::atomic<unsigned> retired_count_{0};   // about how many
 
     // Producer only.
-    alignas(64) segment *tail_;   // the last segment the consumer knows
-    segment *spare_ = nullptr;    // segments to use again
-    segment *open_;               // where frames go; tail_, or the end of the unpublished chain behind it
-    std::uint64_t written_ = 0;         // of open_, in the form of `committed`
-    std::uint64_t written_in_tail_ = 0; // the same of tail_, once there is a chain behind it
-    chunk *copy_chunk_ = nullptr; // where copied frames go; one reference
+    alignas(64) segment *tail_;  // the last segment the consumer knows
+    segment *spare_ = nullptr;   // segments to use again
+    segment *open_;              // where frames go; tail_, or the end of the unpublished chain behind it
+    std::uint64_t written_ = 0;  // of open_, in the form of `committed`
+    std::uint64_t written_in_tail_ = 0;  // the same of tail_, once there is a chain behind it
+    chunk *copy_chunk_ = nullptr;        // where copied frames go; one reference
     std::uint8_t *copy_cursor_ = nullptr;
     std::uint8_t *copy_end_ = nullptr;
     std::size_t next_chunk_size_;
     peer_info *info_ = nullptr;
-    bool is_copying_ = false; // open_ ends at copy_cursor_ and can grow
+    bool is_copying_ = false;  // open_ ends at copy_cursor_ and can grow
     bool in_message_ = false;
 
     // Consumer only.
     alignas(64) segment *head_;
     std::uint64_t head_octet_ = 0;
-    std::uint64_t seen_ = 0; // committed of head_ as last loaded
-    std::uint32_t reported_in_head_ = 0; // messages that end in head_ and were reported by release()
+    std::uint64_t seen_ = 0;              // committed of head_ as last loaded
+    std::uint32_t reported_in_head_ = 0;  // messages that end in head_ and were reported by release()
     // The last place at or before head_octet_ known to be between messages: memory is kept from here on, and
     // drop_cut_message() walks from here.
     segment *boundary_;
     std::uint64_t boundary_octet_ = 0;
-    std::uint32_t boundary_messages_ = 0;       // that end in boundary_ before boundary_octet_
-    std::uint32_t reported_since_boundary_ = 0; // by release()
+    std::uint32_t boundary_messages_ = 0;        // that end in boundary_ before boundary_octet_
+    std::uint32_t reported_since_boundary_ = 0;  // by release()
     // What gather() listed last.
-    segment *gather_end_ = nullptr; // the segment it stopped in
+    segment *gather_end_ = nullptr;  // the segment it stopped in
     std::uint64_t gather_end_committed_ = 0;
-    std::size_t gather_left_ = 0; // octets not released
+    std::size_t gather_left_ = 0;  // octets not released
     bool gather_ends_message_ = true;
-    bool is_gathering_ = false; // the last call was not read(): the counts above are kept
+    bool is_gathering_ = false;  // the last call was not read(): the counts above are kept
 };
 
-inline error frame_queue::write(std::uint8_t flags, byte_span body) noexcept
-{
+inline error frame_queue::write(std::uint8_t flags, byte_span body) noexcept {
     const std::size_t need = frame_header_size(body.size()) + body.size();
     if (__builtin_expect(!is_copying_ || static_cast<std::size_t>(copy_end_ - copy_cursor_) < need, 0))
         return write_slow(flags, body);
@@ -190,21 +190,18 @@ inline error frame_queue::write(std::uint8_t flags, byte_span body) noexcept
     return error::none;
 }
 
-inline void frame_queue::publish() noexcept
-{
+inline void frame_queue::publish() noexcept {
     if (__builtin_expect(open_ != tail_, 0))
         publish_chain();
     else
         tail_->committed.store(written_, std::memory_order_release);
 }
 
-inline bool frame_queue::has_unpublished() const noexcept
-{
+inline bool frame_queue::has_unpublished() const noexcept {
     return open_ != tail_ || written_ != tail_->committed.load(std::memory_order_relaxed);
 }
 
-inline bool frame_queue::read(frame_view &out) noexcept
-{
+inline bool frame_queue::read(frame_view &out) noexcept {
     if (__builtin_expect(head_octet_ == octets_of(seen_), 0) && !see_more())
         return false;
     const std::uint8_t *p = head_->base + head_octet_;
@@ -231,4 +228,4 @@ inline bool frame_queue::read(frame_view &out) noexcept
 
 inline bool frame_queue::has_input() noexcept { return head_octet_ != octets_of(seen_) || see_more(); }
 
-} // namespace zlink
+}  // namespace zlink

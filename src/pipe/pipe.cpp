@@ -7,26 +7,23 @@
 namespace zlink {
 
 class conflated_slot {
-  public:
+public:
     void keep(byte_span body) { pending_.assign(body.begin(), body.end()); }
     void forget() noexcept { has_pending_ = false; }
     void note_pending() noexcept { has_pending_ = true; }
     bool has_pending() const noexcept { return has_pending_; }
 
-    void publish() noexcept
-    {
+    void publish() noexcept {
         std::lock_guard guard(mutex_);
         newest_.swap(pending_);
         is_full_ = true;
         has_pending_ = false;
     }
-    bool is_full() noexcept
-    {
+    bool is_full() noexcept {
         std::lock_guard guard(mutex_);
         return is_full_;
     }
-    bool take(byte_span &out) noexcept
-    {
+    bool take(byte_span &out) noexcept {
         std::lock_guard guard(mutex_);
         if (!is_full_)
             return false;
@@ -36,21 +33,20 @@ class conflated_slot {
         return true;
     }
 
-  private:
-    std::vector<std::uint8_t> pending_; // writer only
-    bool has_pending_ = false;          // writer only
-    std::vector<std::uint8_t> taken_;   // reader only
-    std::mutex mutex_;                  // guards the rest
+private:
+    std::vector<std::uint8_t> pending_;  // writer only
+    bool has_pending_ = false;           // writer only
+    std::vector<std::uint8_t> taken_;    // reader only
+    std::mutex mutex_;                   // guards the rest
     std::vector<std::uint8_t> newest_;
     bool is_full_ = false;
 };
 
 class pipe {
-  public:
+public:
     pipe(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options)
         : forth_(pool, options.conflate ? 0 : options.first_to_second_hwm),
-          back_(pool, options.conflate ? 0 : options.second_to_first_hwm)
-    {
+          back_(pool, options.conflate ? 0 : options.second_to_first_hwm) {
         first_.out_ = second_.in_ = &forth_;
         first_.in_ = second_.out_ = &back_;
         first_.other_ = &second_;
@@ -67,14 +63,13 @@ class pipe {
     pipe_end first_;
     pipe_end second_;
 
-  private:
+private:
     pipe_direction forth_;
     pipe_direction back_;
     std::unique_ptr<conflated_slot[]> slots_;
 };
 
-pipe_ends make_pipe(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options)
-{
+pipe_ends make_pipe(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options) {
     auto both = std::make_shared<pipe>(pool, options);
     both->introduce(both);
     return {pipe_end_ptr(both, &both->first_), pipe_end_ptr(both, &both->second_)};
@@ -86,8 +81,7 @@ pipe_end_ptr pipe_end::shared_from_this() noexcept { return {whole_.lock(), this
 
 // ---- writing ----
 
-error pipe_end::write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept
-{
+error pipe_end::write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept {
     if (conflated_out_)
         return write(flags, body);
     const error e = out_->queue.write_external(flags, std::move(owner), body);
@@ -97,8 +91,7 @@ error pipe_end::write_external(std::uint8_t flags, block_ref owner, byte_span bo
 }
 
 error pipe_end::append(block *owner, byte_span range, std::uint32_t messages, bool starts_message,
-                       std::size_t owner_size) noexcept
-{
+                       std::size_t owner_size) noexcept {
     if (conflated_out_)
         return write_frames(range);
     const error e = out_->queue.append(owner, range, messages, starts_message, owner_size);
@@ -107,8 +100,7 @@ error pipe_end::append(block *owner, byte_span range, std::uint32_t messages, bo
     return e;
 }
 
-error pipe_end::write_wire(byte_span frames, std::uint32_t messages) noexcept
-{
+error pipe_end::write_wire(byte_span frames, std::uint32_t messages) noexcept {
     if (conflated_out_)
         return write_frames(frames);
     const error e = out_->queue.write_wire(frames, messages);
@@ -118,8 +110,7 @@ error pipe_end::write_wire(byte_span frames, std::uint32_t messages) noexcept
 }
 
 /// Writes frames that are in wire form one by one.
-error pipe_end::write_frames(byte_span frames) noexcept
-{
+error pipe_end::write_frames(byte_span frames) noexcept {
     while (!frames.empty()) {
         frame_header header;
         if (!get_frame_header(frames.data(), frames.size(), header))
@@ -132,8 +123,7 @@ error pipe_end::write_frames(byte_span frames) noexcept
     return error::none;
 }
 
-error pipe_end::write_conflated(byte_span body) noexcept
-{
+error pipe_end::write_conflated(byte_span body) noexcept {
     try {
         conflated_out_->keep(body);
     } catch (...) {
@@ -143,16 +133,14 @@ error pipe_end::write_conflated(byte_span body) noexcept
     return error::none;
 }
 
-void pipe_end::publish_conflated() noexcept
-{
+void pipe_end::publish_conflated() noexcept {
     if (conflated_out_->has_pending())
         conflated_out_->publish();
 }
 
 bool pipe_end::has_conflated_unpublished() const noexcept { return conflated_out_->has_pending(); }
 
-void pipe_end::roll_back() noexcept
-{
+void pipe_end::roll_back() noexcept {
     out_->queue.roll_back();
     written_ = published_;
     if (conflated_out_)
@@ -163,8 +151,7 @@ void pipe_end::arm_writer() noexcept { out_->writer_armed.store(true, std::memor
 
 void pipe_end::set_info(peer_info *info) noexcept { out_->queue.set_info(info); }
 
-std::uint64_t pipe_end::credit() noexcept
-{
+std::uint64_t pipe_end::credit() noexcept {
     const std::uint64_t hwm = out_->hwm.load(std::memory_order_relaxed);
     if (hwm == 0)
         return std::numeric_limits<std::uint64_t>::max();
@@ -173,23 +160,39 @@ std::uint64_t pipe_end::credit() noexcept
     return under_way < hwm ? hwm - under_way : 0;
 }
 
-void pipe_end::wake_reader() noexcept
-{
+/// How many publishes without a wake-up make a burst.
+constexpr std::uint32_t burst_length = 64;
+
+/// The full fence of a writer that is not in a burst; ends it when a burst has begun.
+void pipe_end::fence_publish() noexcept {
+    if (publishes_since_wake_ >= burst_length) {
+        // A reader that still saw the flag up has armed itself before the fence, and is seen by every look behind it.
+        fences_ = false;
+        out_->writer_fences.store(false, std::memory_order_seq_cst);
+    }
+    full_fence();
+}
+
+void pipe_end::wake_reader() noexcept {
     if (!out_->reader_armed.exchange(false, std::memory_order_seq_cst))
         return;
+    // A reader that sleeps after every few messages would pay a heavy fence each time: pay a small one for each message.
+    if (!fences_ && publishes_since_wake_ < burst_length) {
+        fences_ = true;
+        out_->writer_fences.store(true, std::memory_order_release);
+    }
+    publishes_since_wake_ = 0;
     if (pipe_events *events = other_->events_.load(std::memory_order_acquire))
         events->on_readable(*other_);
 }
 
 // ---- reading ----
 
-bool pipe_end::has_input() noexcept
-{
+bool pipe_end::has_input() noexcept {
     return in_->queue.has_input() || (conflated_in_ && conflated_in_->is_full());
 }
 
-bool pipe_end::read_conflated(frame_view &out) noexcept
-{
+bool pipe_end::read_conflated(frame_view &out) noexcept {
     byte_span body;
     if (!conflated_in_->take(body))
         return false;
@@ -200,14 +203,12 @@ bool pipe_end::read_conflated(frame_view &out) noexcept
 }
 
 /// Messages that a reader may take before it tells the writer.
-static std::uint64_t credit_step(std::uint64_t hwm) noexcept
-{
+static std::uint64_t credit_step(std::uint64_t hwm) noexcept {
     constexpr std::uint64_t step_without_mark = 1024;
     return hwm ? (hwm + 1) / 2 : step_without_mark;
 }
 
-bool pipe_end::read_slow(frame_view &out) noexcept
-{
+bool pipe_end::read_slow(frame_view &out) noexcept {
     if (conflated_in_ && read_conflated(out))
         return true;
     // The mark may have been lowered since the step was chosen; the writer must not wait for a reader with nothing to read.
@@ -217,8 +218,7 @@ bool pipe_end::read_slow(frame_view &out) noexcept
 }
 
 /// Returns credit once a step of messages has been taken: the mark may have changed since the step was chosen.
-void pipe_end::return_due_credit() noexcept
-{
+void pipe_end::return_due_credit() noexcept {
     const std::uint64_t due = told_ + credit_step(in_->hwm.load(std::memory_order_relaxed));
     if (taken_ >= due)
         return_credit();
@@ -226,12 +226,11 @@ void pipe_end::return_due_credit() noexcept
         return_at_ = due;
 }
 
-void pipe_end::return_credit() noexcept
-{
+void pipe_end::return_credit() noexcept {
     told_ = taken_;
     return_at_ = taken_ + credit_step(in_->hwm.load(std::memory_order_relaxed));
     in_->returned.store(taken_, std::memory_order_release);
-    light_fence();
+    full_fence();
     if (in_->writer_armed.load(std::memory_order_relaxed) &&
         in_->writer_armed.exchange(false, std::memory_order_seq_cst)) {
         if (pipe_events *events = other_->events_.load(std::memory_order_acquire))
@@ -239,16 +238,17 @@ void pipe_end::return_credit() noexcept
     }
 }
 
-void pipe_end::arm_reader() noexcept
-{
+void pipe_end::arm_reader() noexcept {
     // A reader that has drained the queue owes the writer nothing, whatever the step was when it began.
     if (taken_ != told_)
         return_credit();
     in_->reader_armed.store(true, std::memory_order_seq_cst);
+    full_fence();
+    if (!in_->writer_fences.load(std::memory_order_acquire))
+        light_publisher_met();
 }
 
-frame_queue::gathered pipe_end::gather(iovec *ranges, std::size_t limit, std::size_t max_octets) noexcept
-{
+frame_queue::gathered pipe_end::gather(iovec *ranges, std::size_t limit, std::size_t max_octets) noexcept {
     return in_->queue.gather(ranges, limit, max_octets);
 }
 
@@ -258,8 +258,7 @@ void pipe_end::drop_cut_message() noexcept { note_taken(in_->queue.drop_cut_mess
 
 // ---- life ----
 
-void pipe_end::close(int linger_ms) noexcept
-{
+void pipe_end::close(int linger_ms) noexcept {
     if (is_closed_)
         return;
     is_closed_ = true;
@@ -279,16 +278,14 @@ bool pipe_end::is_peer_closed() const noexcept { return in_->writer_closed.load(
 
 bool pipe_end::is_finished() noexcept { return is_peer_closed() && !has_input(); }
 
-void pipe_end::set_write_hwm(std::uint64_t messages) noexcept
-{
+void pipe_end::set_write_hwm(std::uint64_t messages) noexcept {
     if (!conflated_out_)
         out_->hwm.store(messages, std::memory_order_relaxed);
 }
 
-void pipe_end::set_events(std::shared_ptr<pipe_events> events) noexcept
-{
+void pipe_end::set_events(std::shared_ptr<pipe_events> events) noexcept {
     events_owner_ = std::move(events);
     events_.store(events_owner_.get(), std::memory_order_release);
 }
 
-} // namespace zlink
+}  // namespace zlink

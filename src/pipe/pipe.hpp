@@ -26,32 +26,36 @@ using pipe_end_ptr = std::shared_ptr<pipe_end>;
 
 /// How the owner of one end hears of the other. Called on the other end's thread; must not block and not call the pipe.
 class pipe_events {
-  public:
+public:
     virtual ~pipe_events() = default;
-    virtual void on_readable(pipe_end &end) noexcept = 0; // messages were published to an armed reader
-    virtual void on_writable(pipe_end &end) noexcept = 0; // credit came back to an armed writer
-    virtual void on_closed(pipe_end &end) noexcept = 0;   // the other end was closed; published messages remain readable
+    virtual void on_readable(pipe_end &end) noexcept = 0;  // messages were published to an armed reader
+    virtual void on_writable(pipe_end &end) noexcept = 0;  // credit came back to an armed writer
+    virtual void
+    on_closed(pipe_end &end) noexcept = 0;  // the other end was closed; published messages remain readable
 };
 
 /// One direction of a pipe: the queue and what its two sides share about it.
 struct pipe_direction {
-    explicit pipe_direction(const std::shared_ptr<chunk_pool> &pool, std::uint64_t mark) : queue(pool), hwm(mark) {}
+    explicit pipe_direction(const std::shared_ptr<chunk_pool> &pool, std::uint64_t mark)
+        : queue(pool), hwm(mark) {}
 
     frame_queue queue;
-    std::atomic<std::uint64_t> hwm;                     // messages, 0 = no limit; written by the writer
-    alignas(64) std::atomic<std::uint64_t> returned{0}; // messages the reader has taken and told of
+    std::atomic<std::uint64_t> hwm;                      // messages, 0 = no limit; written by the writer
+    alignas(64) std::atomic<std::uint64_t> returned{0};  // messages the reader has taken and told of
     std::atomic<bool> writer_armed{false};
     std::atomic<bool> reader_closed{false};
     alignas(64) std::atomic<bool> reader_armed{false};
+    std::atomic<bool> writer_fences{
+        true};  // the writer runs full_fence() for every publish from the store on
     std::atomic<bool> writer_closed{false};
-    std::atomic<int> linger_ms{0}; // stands once writer_closed does
+    std::atomic<int> linger_ms{0};  // stands once writer_closed does
 };
 
 /// One direction of a pipe that keeps the newest message only (ZMQ_CONFLATE).
 class conflated_slot;
 
 class alignas(64) pipe_end {
-  public:
+public:
     // ---- writing ----
 
     /// Whether a message may be started now. Looks at the shared count only when the cached credit is used up.
@@ -113,12 +117,12 @@ class alignas(64) pipe_end {
         std::uint32_t fair_index = 0;
         std::uint32_t balance_index = 0;
         std::uint32_t fan_index = 0;
-        std::uint32_t attach_number = 0; // counts the pipes its socket took
+        std::uint32_t attach_number = 0;  // counts the pipes its socket took
         bool is_attached = false;
-        bool is_ending = false; // the other end was closed: read what is left, write nothing more
-        bool is_inproc = false; // the other end is a socket
-        std::string routing_id; // how a ROUTER, REP or STREAM addresses this peer
-        std::string endpoint;   // what the application bound or connected to
+        bool is_ending = false;  // the other end was closed: read what is left, write nothing more
+        bool is_inproc = false;  // the other end is a socket
+        std::string routing_id;  // how a ROUTER, REP or STREAM addresses this peer
+        std::string endpoint;    // what the application bound or connected to
         std::uint64_t mark = 0;
     } slot;
 
@@ -128,10 +132,11 @@ class alignas(64) pipe_end {
     pipe_end(const pipe_end &) = delete;
     pipe_end &operator=(const pipe_end &) = delete;
 
-  private:
+private:
     friend class pipe;
 
     void wake_reader() noexcept;
+    void fence_publish() noexcept;
     void return_due_credit() noexcept;
     void return_credit() noexcept;
     error write_conflated(byte_span body) noexcept;
@@ -140,35 +145,36 @@ class alignas(64) pipe_end {
     error write_frames(byte_span frames) noexcept;
     bool read_slow(frame_view &out) noexcept;
     bool has_conflated_unpublished() const noexcept;
-    void note_taken(std::uint64_t messages) noexcept
-    {
+    void note_taken(std::uint64_t messages) noexcept {
         taken_ += messages;
         if (__builtin_expect(taken_ >= return_at_, 0))
             return_due_credit();
     }
 
-    std::weak_ptr<pipe> whole_; // the object that both ends live in
+    std::weak_ptr<pipe> whole_;  // the object that both ends live in
     pipe_direction *out_ = nullptr;
     pipe_direction *in_ = nullptr;
     pipe_end *other_ = nullptr;
     conflated_slot *conflated_out_ = nullptr;
     conflated_slot *conflated_in_ = nullptr;
-    std::atomic<pipe_events *> events_{nullptr}; // called by the other end
+    std::atomic<pipe_events *> events_{nullptr};  // called by the other end
     std::shared_ptr<pipe_events> events_owner_;
 
-    std::uint64_t written_ = 0;         // messages, published or not
-    std::uint64_t published_ = 0;       // of these
-    std::uint64_t seen_returned_ = 0;   // out_->returned as last looked at
-    std::uint64_t taken_ = 0;           // messages read from in_
-    std::uint64_t told_ = 0;            // taken_ when the writer was told last
-    std::uint64_t return_at_ = 1;       // tell the writer when taken_ gets here
+    std::uint64_t written_ = 0;        // messages, published or not
+    std::uint64_t published_ = 0;      // of these
+    std::uint64_t seen_returned_ = 0;  // out_->returned as last looked at
+    std::uint32_t publishes_since_wake_ = 0;
+    bool fences_ = true;       // as out_->writer_fences: few publishes for each wake-up, each with a fence
+    std::uint64_t taken_ = 0;  // messages read from in_
+    std::uint64_t told_ = 0;   // taken_ when the writer was told last
+    std::uint64_t return_at_ = 1;  // tell the writer when taken_ gets here
     bool is_closed_ = false;
 };
 
 struct pipe_options {
-    std::uint64_t first_to_second_hwm = 0; // messages, 0 = no limit
+    std::uint64_t first_to_second_hwm = 0;  // messages, 0 = no limit
     std::uint64_t second_to_first_hwm = 0;
-    bool conflate = false; // keep the newest message only, in both directions
+    bool conflate = false;  // keep the newest message only, in both directions
 };
 
 struct pipe_ends {
@@ -178,8 +184,7 @@ struct pipe_ends {
 /// Throws bad_alloc.
 pipe_ends make_pipe(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options);
 
-inline bool pipe_end::has_credit() noexcept
-{
+inline bool pipe_end::has_credit() noexcept {
     const std::uint64_t hwm = out_->hwm.load(std::memory_order_relaxed);
     if (written_ - seen_returned_ < hwm || hwm == 0)
         return true;
@@ -187,8 +192,7 @@ inline bool pipe_end::has_credit() noexcept
     return written_ - seen_returned_ < hwm;
 }
 
-inline error pipe_end::write(std::uint8_t flags, byte_span body) noexcept
-{
+inline error pipe_end::write(std::uint8_t flags, byte_span body) noexcept {
     if (__builtin_expect(conflated_out_ && !(flags & frame_flag::command), 0))
         return write_conflated(body);
     const error e = out_->queue.write(flags, body);
@@ -197,19 +201,21 @@ inline error pipe_end::write(std::uint8_t flags, byte_span body) noexcept
     return e;
 }
 
-inline void pipe_end::publish() noexcept
-{
+inline void pipe_end::publish() noexcept {
     out_->queue.publish();
     published_ = written_;
     if (__builtin_expect(conflated_out_ != nullptr, 0))
         publish_conflated();
-    light_fence();
+    ++publishes_since_wake_;
+    if (__builtin_expect(fences_, 0))
+        fence_publish();
+    else
+        light_fence();
     if (__builtin_expect(out_->reader_armed.load(std::memory_order_relaxed), 0))
         wake_reader();
 }
 
-inline bool pipe_end::read(frame_view &out) noexcept
-{
+inline bool pipe_end::read(frame_view &out) noexcept {
     if (__builtin_expect(!in_->queue.read(out), 0))
         return read_slow(out);
     if (!(out.flags & (frame_flag::more | frame_flag::command)))
@@ -217,9 +223,8 @@ inline bool pipe_end::read(frame_view &out) noexcept
     return true;
 }
 
-inline bool pipe_end::has_unpublished() const noexcept
-{
+inline bool pipe_end::has_unpublished() const noexcept {
     return out_->queue.has_unpublished() || (conflated_out_ && has_conflated_unpublished());
 }
 
-} // namespace zlink
+}  // namespace zlink

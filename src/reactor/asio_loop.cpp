@@ -123,7 +123,7 @@ void asio_loop::post(loop_task &task) noexcept {
     }
     posting_.fetch_add(1, std::memory_order_relaxed);
     posted_.push(task);
-    light_fence();
+    full_fence();
     if (asleep_.load(std::memory_order_relaxed) && asleep_.exchange(false, std::memory_order_acq_rel))
         context_.stop();
     posting_.fetch_sub(1, std::memory_order_release);

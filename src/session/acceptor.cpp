@@ -2,25 +2,23 @@
 
 namespace zlink {
 
-acceptor::acceptor(session_environment environment, std::unique_ptr<listener> what, accept_function on_session)
-    : environment_(std::move(environment)), listener_(std::move(what)), on_session_(std::move(on_session))
-{
-}
+acceptor::acceptor(session_environment environment, std::unique_ptr<listener> what,
+                   accept_function on_session)
+    : environment_(std::move(environment)), listener_(std::move(what)), on_session_(std::move(on_session)) {}
 
-error acceptor::start() noexcept
-{
+error acceptor::start() noexcept {
     emit(event_kind::listening, static_cast<std::uint32_t>(listener_->descriptor()));
     return environment_.io->post([self = shared_from_this()] {
         if (self->listener_)
-            self->listener_->start([weak = std::weak_ptr(self)](std::unique_ptr<stream> bytes, error failure) {
-                if (const auto alive = weak.lock())
-                    alive->on_accept(std::move(bytes), failure);
-            });
+            self->listener_->start(
+                [weak = std::weak_ptr(self)](std::unique_ptr<stream> bytes, error failure) {
+                    if (const auto alive = weak.lock())
+                        alive->on_accept(std::move(bytes), failure);
+                });
     });
 }
 
-void acceptor::close() noexcept
-{
+void acceptor::close() noexcept {
     (void)environment_.io->post_and_wait([this] {
         if (!listener_)
             return;
@@ -30,8 +28,7 @@ void acceptor::close() noexcept
     });
 }
 
-void acceptor::on_accept(std::unique_ptr<stream> bytes, error failure) noexcept
-{
+void acceptor::on_accept(std::unique_ptr<stream> bytes, error failure) noexcept {
     if (failed(failure)) {
         emit(event_kind::accept_failed, static_cast<std::uint32_t>(to_errno(failure)));
         return;
@@ -46,12 +43,11 @@ void acceptor::on_accept(std::unique_ptr<stream> bytes, error failure) noexcept
     }
 }
 
-void acceptor::emit(event_kind kind, std::uint32_t value) noexcept
-{
+void acceptor::emit(event_kind kind, std::uint32_t value) noexcept {
     try {
         environment_.events->emit({kind, value, environment_.endpoint});
     } catch (...) {
     }
 }
 
-} // namespace zlink
+}  // namespace zlink

@@ -13,7 +13,7 @@
 namespace zlink {
 
 class acceptor final : public std::enable_shared_from_this<acceptor> {
-  public:
+public:
     /// Called on the loop's thread with a session that has not been started yet; it is dropped when this returns false.
     using accept_function = std::function<bool(const std::shared_ptr<session> &)>;
 
@@ -26,7 +26,7 @@ class acceptor final : public std::enable_shared_from_this<acceptor> {
 
     const std::string &endpoint() const noexcept { return environment_.endpoint; }
 
-  private:
+private:
     void on_accept(std::unique_ptr<stream> bytes, error failure) noexcept;
     void emit(event_kind kind, std::uint32_t value) noexcept;
 
@@ -35,4 +35,4 @@ class acceptor final : public std::enable_shared_from_this<acceptor> {
     accept_function on_session_;
 };
 
-} // namespace zlink
+}  // namespace zlink

@@ -10,19 +10,19 @@
 namespace zlink {
 
 class backoff {
-  public:
+public:
     using milliseconds = std::chrono::milliseconds;
 
     /// As ZMQ_RECONNECT_IVL and ZMQ_RECONNECT_IVL_MAX; a maximum below the interval counts as none.
     backoff(int interval_ms, int max_ms) noexcept
-        : first_(std::max(interval_ms, 0)), max_(max_ms > interval_ms ? max_ms : 0), current_(first_)
-    {
-    }
+        : first_(std::max(interval_ms, 0)), max_(max_ms > interval_ms ? max_ms : 0), current_(first_) {}
 
     /// The next delay: the current interval and up to as much again at random, never beyond the maximum.
-    milliseconds next(std::uint64_t random) noexcept
-    {
-        const auto spread = current_.count() > 0 ? static_cast<std::int64_t>(random % static_cast<std::uint64_t>(current_.count())) : 0;
+    milliseconds next(std::uint64_t random) noexcept {
+        const auto spread =
+            current_.count() > 0
+                ? static_cast<std::int64_t>(random % static_cast<std::uint64_t>(current_.count()))
+                : 0;
         milliseconds delay = current_ + milliseconds(spread);
         if (max_.count() > 0) {
             delay = std::min(delay, max_);
@@ -32,10 +32,10 @@ class backoff {
     }
     void reset() noexcept { current_ = first_; }
 
-  private:
+private:
     milliseconds first_;
     milliseconds max_;
     milliseconds current_;
 };
 
-} // namespace zlink
+}  // namespace zlink

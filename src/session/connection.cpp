@@ -7,8 +7,8 @@
 namespace zlink {
 
 namespace {
-constexpr std::size_t large_frame_size = 32 * 1024;        // from here on a frame is read into memory of its own
-constexpr std::size_t exact_allocation_limit = 1024 * 1024; // beyond, memory follows what has arrived
+constexpr std::size_t large_frame_size = 32 * 1024;  // from here on a frame is read into memory of its own
+constexpr std::size_t exact_allocation_limit = 1024 * 1024;  // beyond, memory follows what has arrived
 constexpr std::size_t read_beside_large = 8 * 1024;
 constexpr std::size_t handshake_read = 4 * 1024;
 constexpr std::size_t write_batch = 256 * 1024;
@@ -18,16 +18,15 @@ constexpr int writes_per_turn = 4;
 constexpr std::size_t translate_batch = 64 * 1024;
 constexpr int reads_at_the_end = 64;
 
-bool is_subscription(const peer::action &action) noexcept
-{
+bool is_subscription(const peer::action &action) noexcept {
     return action.kind == peer::action_kind::subscribe || action.kind == peer::action_kind::cancel;
 }
-} // namespace
+}  // namespace
 
-connection::connection(const connection_environment &environment, std::unique_ptr<stream> bytes, bool is_server,
-                       connection_host &host)
-    : environment_(environment), host_(host), stream_(std::move(bytes)), peer_(environment.options, is_server)
-{
+connection::connection(const connection_environment &environment, std::unique_ptr<stream> bytes,
+                       bool is_server, connection_host &host)
+    : environment_(environment), host_(host), stream_(std::move(bytes)),
+      peer_(environment.options, is_server) {
     if (environment.options.max_message_size >= 0)
         limits_.max_body = static_cast<std::uint64_t>(environment.options.max_message_size);
     // A subscription may be as long as a message.
@@ -36,15 +35,13 @@ connection::connection(const connection_environment &environment, std::unique_pt
     stream_->set_events(this);
 }
 
-connection::~connection()
-{
-    stream_.reset(); // no callback comes from here on
+connection::~connection() {
+    stream_.reset();  // no callback comes from here on
     if (large_.memory)
         large_.memory->release();
 }
 
-void connection::start() noexcept
-{
+void connection::start() noexcept {
     obey(peer_.resume({peer::event_kind::start, {}, environment_.io.now()}));
     if (state_ == state::live) {
         update_timer();
@@ -54,8 +51,7 @@ void connection::start() noexcept
     report();
 }
 
-void connection::work() noexcept
-{
+void connection::work() noexcept {
     if (state_ != state::live)
         return;
     if (is_paused_)
@@ -65,17 +61,14 @@ void connection::work() noexcept
     report();
 }
 
-void connection::look() noexcept
-{
+void connection::look() noexcept {
     if (state_ != state::live || !pipe_)
         return;
-    const bool may_write = !is_waiting_writable_ && !failed(write_failure_);
-    if ((is_paused_ && may_deliver()) || (may_write && pipe_->has_input()))
+    if ((is_paused_ && may_deliver()) || (may_write() && pipe_->has_input()))
         host_.want_turn();
 }
 
-void connection::discard_input() noexcept
-{
+void connection::discard_input() noexcept {
     if (discards_ || !pipe_)
         return;
     discards_ = true;
@@ -85,21 +78,26 @@ void connection::discard_input() noexcept
     report();
 }
 
-void connection::drop_unread() noexcept
-{
+bool connection::finish_writing() noexcept {
+    if (state_ != state::live || !has_discarded_ || failed(write_failure_))
+        return false;
+    is_finished_ = true;
+    stream_->finish_writing();
+    return true;
+}
+
+void connection::drop_unread() noexcept {
     discards_ = pipe_ != nullptr;
     if (state_ == state::live && discards_ && !is_paused_)
         for (int i = 0; i < reads_at_the_end && read_once(); ++i) {
         }
 }
 
-bool connection::is_drained() noexcept
-{
+bool connection::is_drained() noexcept {
     return peer_.output().empty() && translated_.empty() && at_boundary_ && (!pipe_ || !pipe_->has_input());
 }
 
-void connection::on_stream_readable() noexcept
-{
+void connection::on_stream_readable() noexcept {
     if (state_ != state::live)
         return;
     read();
@@ -108,19 +106,17 @@ void connection::on_stream_readable() noexcept
     report();
 }
 
-void connection::on_stream_writable() noexcept
-{
+void connection::on_stream_writable() noexcept {
     is_waiting_writable_ = false;
     write();
     report();
 }
 
-void connection::on_time() noexcept
-{
+void connection::on_time() noexcept {
     if (state_ != state::live)
         return;
     if (is_paused_)
-        peer_.note_traffic(environment_.io.now()); // it is this side that does not listen
+        peer_.note_traffic(environment_.io.now());  // it is this side that does not listen
     if (obey(peer_.resume({peer::event_kind::time, {}, environment_.io.now()}))) {
         update_timer();
         write();
@@ -130,10 +126,9 @@ void connection::on_time() noexcept
 
 // ---- out ----
 
-void connection::write() noexcept
-{
+void connection::write() noexcept {
     std::array<iovec, max_ranges> ranges;
-    for (int turn = 0; state_ == state::live && !is_waiting_writable_ && !failed(write_failure_); ++turn) {
+    for (int turn = 0; state_ == state::live && may_write(); ++turn) {
         std::size_t octets = 0;
         bool ends_message = true;
         const std::size_t count = list_output(ranges, octets, ends_message);
@@ -155,7 +150,7 @@ void connection::write() noexcept
             take_written(result.octets);
         }
         if (failed(result.status) && result.status != error::again) {
-            write_failure_ = result.status; // what the peer sent before it went comes first: see report()
+            write_failure_ = result.status;  // what the peer sent before it went comes first: see report()
             return;
         }
         if (result.octets < octets) {
@@ -166,8 +161,8 @@ void connection::write() noexcept
 }
 
 /// Lists what to write: control octets where they may stand, then the queue's.
-std::size_t connection::list_output(std::span<iovec> ranges, std::size_t &octets, bool &ends_message) noexcept
-{
+std::size_t connection::list_output(std::span<iovec> ranges, std::size_t &octets,
+                                    bool &ends_message) noexcept {
     std::size_t count = 0;
     auto &control = peer_.output();
     control_listed_ = !control.empty() && (at_boundary_ || control_written_ > 0);
@@ -193,8 +188,7 @@ std::size_t connection::list_output(std::span<iovec> ranges, std::size_t &octets
     return count + found.ranges;
 }
 
-void connection::take_written(std::size_t octets) noexcept
-{
+void connection::take_written(std::size_t octets) noexcept {
     if (control_listed_) {
         auto &control = peer_.output();
         const std::size_t taken = std::min(octets, control.size() - control_written_);
@@ -219,8 +213,7 @@ void connection::take_written(std::size_t octets) noexcept
 }
 
 /// Encodes frames of the pipe one by one, for peers that want another form than the queue's.
-void connection::translate() noexcept
-{
+void connection::translate() noexcept {
     try {
         if (replays_) {
             replays_ = false;
@@ -234,8 +227,7 @@ void connection::translate() noexcept
     }
 }
 
-void connection::translate_frame(const frame_view &frame)
-{
+void connection::translate_frame(const frame_view &frame) {
     if (frame.is_command()) {
         if (frame.size == 0)
             return;
@@ -254,8 +246,7 @@ void connection::translate_frame(const frame_view &frame)
 }
 
 /// The frames of a message went to a connection that is gone: the rest must not begin the next one.
-void connection::drop_translated_message() noexcept
-{
+void connection::drop_translated_message() noexcept {
     frame_view frame;
     while (in_translated_message_ && pipe_->read(frame))
         in_translated_message_ = frame.is_command() || frame.has_more();
@@ -263,8 +254,7 @@ void connection::drop_translated_message() noexcept
 
 /// A new connection on a pipe that had one before: the whole set goes out, and subscriptions still in the pipe are part
 /// of it. The socket changes set and pipe under the same lock.
-void connection::send_subscription_set()
-{
+void connection::send_subscription_set() {
     std::vector<std::uint8_t> messages;
     environment_.subscriptions->with_lock([&](const subscription_set::topics &topics) {
         frame_view frame;
@@ -280,8 +270,7 @@ void connection::send_subscription_set()
 
 // ---- in ----
 
-void connection::read() noexcept
-{
+void connection::read() noexcept {
     for (int turn = 0; turn < reads_per_turn; ++turn) {
         if (state_ != state::live || is_paused_)
             return;
@@ -292,8 +281,7 @@ void connection::read() noexcept
         stream_->wait_readable();
 }
 
-chunk *connection::scratch(std::size_t size) noexcept
-{
+chunk *connection::scratch(std::size_t size) noexcept {
     block_ref &slot = environment_.io.scratch;
     if (!slot || slot.get()->is_shared() || static_cast<chunk *>(slot.get())->capacity < size) {
         slot.reset();
@@ -303,8 +291,7 @@ chunk *connection::scratch(std::size_t size) noexcept
 }
 
 /// One read. False when the stream is known to be drained, or dead.
-bool connection::read_once() noexcept
-{
+bool connection::read_once() noexcept {
     const std::size_t size = environment_.sizes.in_batch_size;
     chunk *block = scratch(std::max(size, tail_.size() + read_beside_large));
     if (!block) {
@@ -369,8 +356,7 @@ bool connection::read_once() noexcept
 }
 
 /// Octets before traffic go to the peer machine; what stands behind the handshake is traffic already.
-void connection::feed_handshake(byte_span in) noexcept
-{
+void connection::feed_handshake(byte_span in) noexcept {
     while (!in.empty() && state_ == state::live && !peer_.is_established()) {
         const auto action = peer_.resume({peer::event_kind::octets, in});
         in = in.subspan(action.consumed);
@@ -389,8 +375,7 @@ void connection::feed_handshake(byte_span in) noexcept
     }
 }
 
-void connection::enter_traffic(byte_span rest) noexcept
-{
+void connection::enter_traffic(byte_span rest) noexcept {
     pipe_ = host_.on_established(*this);
     if (!pipe_) {
         fail(break_reason{.was_established = true});
@@ -416,14 +401,15 @@ void connection::enter_traffic(byte_span rest) noexcept
     update_timer();
     if (!rest.empty()) {
         const chunk *block = static_cast<chunk *>(environment_.io.scratch.get());
-        feed(environment_.io.scratch.get(), rest.size() >= block->capacity / 2, rest.data(), rest.data() + rest.size());
+        feed(environment_.io.scratch.get(), rest.size() >= block->capacity / 2, rest.data(),
+             rest.data() + rest.size());
     }
     if (state_ == state::live)
         write();
 }
 
-void connection::feed(block *owner, bool may_share, const std::uint8_t *begin, const std::uint8_t *end) noexcept
-{
+void connection::feed(block *owner, bool may_share, const std::uint8_t *begin,
+                      const std::uint8_t *end) noexcept {
     if (!held_.empty() || is_paused_) {
         hold(owner, may_share, begin, end);
         return;
@@ -439,8 +425,7 @@ void connection::feed(block *owner, bool may_share, const std::uint8_t *begin, c
 
 /// Walks and delivers frames. Returns where it stopped because the receiver's mark is reached, else `end`.
 const std::uint8_t *connection::take_traffic(block *owner, bool may_share, const std::uint8_t *p,
-                                             const std::uint8_t *end) noexcept
-{
+                                             const std::uint8_t *end) noexcept {
     while (p != end) {
         limits_.max_messages = discards_ ? UINT64_MAX : pipe_->credit();
         const bool continues = in_message_;
@@ -464,18 +449,21 @@ const std::uint8_t *connection::take_traffic(block *owner, bool may_share, const
                     fail(error::no_memory);
                 return end;
             }
-            if (const auto action = peer_.resume({peer::event_kind::command, {p + walked.next.header_size, p + whole}});
+            if (const auto action =
+                    peer_.resume({peer::event_kind::command, {p + walked.next.header_size, p + whole}});
                 is_subscription(action) && !in_message_ && !may_deliver())
                 return p;
             else if (!obey(action))
                 return end;
-            update_timer(); // a PING may name a time limit
+            update_timer();  // a PING may name a time limit
             if (state_ != state::live)
                 return end;
             p += whole;
             break;
         case walk_stop::bad_frame:
-            fail({.was_established = true, .failure = failure_kind::protocol, .detail = protocol_errors::unspecified});
+            fail({.was_established = true,
+                  .failure = failure_kind::protocol,
+                  .detail = protocol_errors::unspecified});
             return end;
         case walk_stop::too_big:
             fail({.was_established = true, .system = error::message_too_big});
@@ -488,12 +476,15 @@ const std::uint8_t *connection::take_traffic(block *owner, bool may_share, const
 /// Gives walked frames to the pipe: whole messages are published, the frames of an unfinished one follow behind, hidden.
 /// `continues`: the first of them is not the first frame of its message.
 bool connection::deliver(block *owner, bool may_share, const std::uint8_t *p, const walk_result &walked,
-                         bool continues) noexcept
-{
-    if (discards_)
+                         bool continues) noexcept {
+    if (discards_) {
+        has_discarded_ = true;
         return true;
+    }
     const auto put = [&](byte_span range, std::uint32_t messages) {
-        return may_share ? pipe_->append(owner, range, messages, !continues) : pipe_->write_wire(range, messages);
+        return may_share
+                   ? pipe_->append(owner, range, messages, !continues, static_cast<chunk *>(owner)->capacity)
+                   : pipe_->write_wire(range, messages);
     };
     const std::size_t rest = walked.octets - walked.message_octets;
     error e = error::none;
@@ -512,8 +503,7 @@ bool connection::deliver(block *owner, bool may_share, const std::uint8_t *p, co
 }
 
 /// Does what the peer machine says. False when the connection is over.
-bool connection::obey(const peer::action &action) noexcept
-{
+bool connection::obey(const peer::action &action) noexcept {
     switch (action.kind) {
     case peer::action_kind::wait:
     case peer::action_kind::established:
@@ -524,7 +514,7 @@ bool connection::obey(const peer::action &action) noexcept
             return true;
         return pass_subscription(action.kind == peer::action_kind::subscribe, action.topic);
     case peer::action_kind::close:
-        write(); // an ERROR command goes out if there is room for it
+        write();  // an ERROR command goes out if there is room for it
         fail({.was_established = pipe_ != nullptr,
               .failure = action.failure,
               .detail = action.detail,
@@ -536,8 +526,7 @@ bool connection::obey(const peer::action &action) noexcept
 
 /// Subscriptions count as messages, so that a peer which sends them without end is held back like any other. Between the
 /// frames of a message they go in band.
-bool connection::pass_subscription(bool is_subscribe, byte_span topic) noexcept
-{
+bool connection::pass_subscription(bool is_subscribe, byte_span topic) noexcept {
     try {
         std::vector<std::uint8_t> body;
         body.reserve(topic.size() + 1);
@@ -555,8 +544,8 @@ bool connection::pass_subscription(bool is_subscribe, byte_span topic) noexcept
 }
 
 /// Keeps a partial frame for the next read: in memory of its own when it is known to be large.
-bool connection::keep_tail(const std::uint8_t *p, const std::uint8_t *end, const frame_header &next) noexcept
-{
+bool connection::keep_tail(const std::uint8_t *p, const std::uint8_t *end,
+                           const frame_header &next) noexcept {
     const std::size_t have = static_cast<std::size_t>(end - p);
     const std::uint64_t whole = next.header_size + next.body_size;
     if (next.header_size == 0 || whole < large_frame_size) {
@@ -567,8 +556,9 @@ bool connection::keep_tail(const std::uint8_t *p, const std::uint8_t *end, const
         }
         return true;
     }
-    const std::size_t first =
-        whole <= exact_allocation_limit ? whole : std::min<std::size_t>(whole, std::max(2 * have, exact_allocation_limit));
+    const std::size_t first = whole <= exact_allocation_limit
+                                  ? whole
+                                  : std::min<std::size_t>(whole, std::max(2 * have, exact_allocation_limit));
     large_.memory = environment_.pool->allocate(first);
     if (!large_.memory)
         return false;
@@ -579,8 +569,7 @@ bool connection::keep_tail(const std::uint8_t *p, const std::uint8_t *end, const
 }
 
 /// Doubles the memory of a large frame once what has arrived fills it: memory follows octets received, not announced.
-bool connection::grow_large() noexcept
-{
+bool connection::grow_large() noexcept {
     if (large_.have < large_.memory->capacity)
         return true;
     chunk *larger = environment_.pool->allocate(std::min(large_.total, 2 * large_.memory->capacity));
@@ -593,8 +582,8 @@ bool connection::grow_large() noexcept
 }
 
 /// Keeps traffic back that the receiver's mark does not let through yet.
-void connection::hold(block *owner, bool may_share, const std::uint8_t *begin, const std::uint8_t *end) noexcept
-{
+void connection::hold(block *owner, bool may_share, const std::uint8_t *begin,
+                      const std::uint8_t *end) noexcept {
     try {
         if (may_share) {
             held_.push_back({block_ref::share(owner), begin, end});
@@ -611,15 +600,13 @@ void connection::hold(block *owner, bool may_share, const std::uint8_t *begin, c
     fail(error::no_memory);
 }
 
-void connection::pause() noexcept
-{
+void connection::pause() noexcept {
     is_paused_ = true;
     pipe_->arm_writer();
     host_.want_look();
 }
 
-void connection::resume_reading() noexcept
-{
+void connection::resume_reading() noexcept {
     if (!may_deliver())
         return pause();
     is_paused_ = false;
@@ -638,8 +625,7 @@ void connection::resume_reading() noexcept
 }
 
 /// After a failed write: takes what has arrived, as far as the receiver's mark lets it through, and then ends.
-void connection::read_what_is_left() noexcept
-{
+void connection::read_what_is_left() noexcept {
     int turn = 0;
     while (state_ == state::live && !is_paused_ && turn++ < reads_at_the_end && read_once()) {
     }
@@ -649,8 +635,7 @@ void connection::read_what_is_left() noexcept
 
 // ---- life ----
 
-void connection::update_timer() noexcept
-{
+void connection::update_timer() noexcept {
     const time_point deadline = peer_.deadline();
     if (deadline == time_point::max()) {
         timer_.reset();
@@ -669,13 +654,11 @@ void connection::update_timer() noexcept
     timer_->expires_at(deadline);
 }
 
-void connection::fail(error system) noexcept
-{
+void connection::fail(error system) noexcept {
     fail({.was_established = pipe_ != nullptr, .system = system});
 }
 
-void connection::fail(break_reason why) noexcept
-{
+void connection::fail(break_reason why) noexcept {
     if (state_ != state::live)
         return;
     state_ = state::broken;
@@ -690,8 +673,7 @@ void connection::fail(break_reason why) noexcept
     }
 }
 
-void connection::report() noexcept
-{
+void connection::report() noexcept {
     if (state_ == state::live && failed(write_failure_))
         read_what_is_left();
     if (state_ != state::broken)
@@ -700,4 +682,4 @@ void connection::report() noexcept
     host_.on_broken(*this, reason_);
 }
 
-} // namespace zlink
+}  // namespace zlink

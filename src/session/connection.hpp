@@ -31,14 +31,14 @@ class connection;
 /// Why a connection ended.
 struct break_reason {
     bool was_established = false;
-    error system = error::none; // what the stream said, or none
+    error system = error::none;  // what the stream said, or none
     failure_kind failure = failure_kind::none;
     protocol_error detail = 0;
     bool may_retry = true;
 };
 
 class connection_host {
-  public:
+public:
     virtual ~connection_host() = default;
     /// The handshake is over. Returns the pipe to serve; null ends the connection.
     virtual pipe_end_ptr on_established(connection &which) noexcept = 0;
@@ -57,11 +57,11 @@ struct connection_environment {
     const settings &options;
     const batching &sizes;
     std::shared_ptr<chunk_pool> pool;
-    std::shared_ptr<subscription_set> subscriptions; // of SUB and XSUB, else null
+    std::shared_ptr<subscription_set> subscriptions;  // of SUB and XSUB, else null
 };
 
 class connection final : private stream_events {
-  public:
+public:
     connection(const connection_environment &environment, std::unique_ptr<stream> bytes, bool is_server,
                connection_host &host);
     ~connection() override;
@@ -75,6 +75,9 @@ class connection final : private stream_events {
     /// Nobody takes what arrives any more: it is read, for the sake of commands and the end of the stream, and thrown
     /// away.
     void discard_input() noexcept;
+    /// To be called once everything is written and nobody takes what arrives: says so to a peer that goes on sending, so
+    /// that it reads to the end before the stream is closed under it. False when there is no need to wait for that.
+    bool finish_writing() noexcept;
     /// Reads what lies there, before a close: a stream closed with unread input may lose what was written last.
     void drop_unread() noexcept;
 
@@ -86,7 +89,7 @@ class connection final : private stream_events {
     stream &bytes() noexcept { return *stream_; }
     peer_info &info() noexcept { return peer_.info(); }
 
-  private:
+private:
     struct held_range {
         block_ref owner;
         const std::uint8_t *begin;
@@ -116,8 +119,10 @@ class connection final : private stream_events {
     void feed_handshake(byte_span in) noexcept;
     void enter_traffic(byte_span rest) noexcept;
     void feed(block *owner, bool may_share, const std::uint8_t *begin, const std::uint8_t *end) noexcept;
-    const std::uint8_t *take_traffic(block *owner, bool may_share, const std::uint8_t *p, const std::uint8_t *end) noexcept;
-    bool deliver(block *owner, bool may_share, const std::uint8_t *p, const walk_result &walked, bool continues) noexcept;
+    const std::uint8_t *take_traffic(block *owner, bool may_share, const std::uint8_t *p,
+                                     const std::uint8_t *end) noexcept;
+    bool deliver(block *owner, bool may_share, const std::uint8_t *p, const walk_result &walked,
+                 bool continues) noexcept;
     bool obey(const peer::action &action) noexcept;
     bool pass_subscription(bool is_subscribe, byte_span topic) noexcept;
     bool keep_tail(const std::uint8_t *p, const std::uint8_t *end, const frame_header &next) noexcept;
@@ -126,6 +131,9 @@ class connection final : private stream_events {
     void pause() noexcept;
     void resume_reading() noexcept;
     void read_what_is_left() noexcept;
+    bool may_write() const noexcept {
+        return !is_waiting_writable_ && !is_finished_ && !failed(write_failure_);
+    }
     bool may_deliver() noexcept { return discards_ || pipe_->has_credit(); }
 
     void update_timer() noexcept;
@@ -143,24 +151,26 @@ class connection final : private stream_events {
 
     // Out
     bool is_waiting_writable_ = false;
-    bool at_boundary_ = true;    // control octets may go out now
-    bool control_listed_ = false; // by the write under way
-    std::size_t control_written_ = 0; // of the peer machine's output
-    bool translates_ = false;   // frame by frame instead of gathered: subscribers' side, conflating pipes
+    bool at_boundary_ = true;          // control octets may go out now
+    bool control_listed_ = false;      // by the write under way
+    std::size_t control_written_ = 0;  // of the peer machine's output
+    bool translates_ = false;  // frame by frame instead of gathered: subscribers' side, conflating pipes
     bool replays_ = false;
-    bool in_translated_message_ = false; // the last frame translated was one with MORE
-    error write_failure_ = error::none;  // nothing more can be written
+    bool in_translated_message_ = false;  // the last frame translated was one with MORE
+    error write_failure_ = error::none;   // nothing more can be written
     std::vector<std::uint8_t> translated_;
     std::size_t translated_at_ = 0;
 
     // In
     bool is_paused_ = false;
     bool discards_ = false;
-    bool has_delivered_ = false; // messages, not only subscriptions
+    bool has_discarded_ = false;
+    bool is_finished_ = false;    // nothing is written any more
+    bool has_delivered_ = false;  // messages, not only subscriptions
     bool in_message_ = false;
-    bool expects_large_ = false; // the last frame was a large one: read little beside the next
+    bool expects_large_ = false;  // the last frame was a large one: read little beside the next
     walk_limits limits_;
-    std::vector<std::uint8_t> tail_; // a partial frame
+    std::vector<std::uint8_t> tail_;  // a partial frame
     large_frame large_;
     std::deque<held_range> held_;
 
@@ -168,4 +178,4 @@ class connection final : private stream_events {
     break_reason reason_;
 };
 
-} // namespace zlink
+}  // namespace zlink

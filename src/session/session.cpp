@@ -4,18 +4,20 @@
 
 namespace zlink {
 
+namespace {
+constexpr std::chrono::milliseconds longest_parting{500};
+}
+
 session::session(session_environment environment)
     : environment_(std::move(environment)), name_(environment_.endpoint),
-      backoff_(environment_.options->reconnect_interval_ms, environment_.options->reconnect_interval_max_ms)
-{
+      backoff_(environment_.options->reconnect_interval_ms, environment_.options->reconnect_interval_max_ms) {
     look_.self = this;
 }
 
 session::~session() = default;
 
 std::shared_ptr<session> session::connecting(session_environment environment, const transport &kind,
-                                             std::string address, pipe_end_ptr pipe)
-{
+                                             std::string address, pipe_end_ptr pipe) {
     std::shared_ptr<session> made(new session(std::move(environment)));
     made->transport_ = &kind;
     made->address_ = std::move(address);
@@ -25,21 +27,18 @@ std::shared_ptr<session> session::connecting(session_environment environment, co
     return made;
 }
 
-std::shared_ptr<session> session::accepted(session_environment environment, std::unique_ptr<stream> bytes)
-{
+std::shared_ptr<session> session::accepted(session_environment environment, std::unique_ptr<stream> bytes) {
     std::shared_ptr<session> made(new session(std::move(environment)));
     made->first_stream_ = std::move(bytes);
     return made;
 }
 
-error session::start() noexcept
-{
+error session::start() noexcept {
     ask(wish_start);
     return error::none;
 }
 
-bool session::stop() noexcept
-{
+bool session::stop() noexcept {
     const bool is_first = !is_stopping_.exchange(true, std::memory_order_relaxed);
     ask(wish_stop);
     return is_first;
@@ -50,16 +49,14 @@ void session::on_writable(pipe_end &) noexcept { ask(wish_work); }
 void session::on_closed(pipe_end &) noexcept { ask(wish_closed); }
 
 /// Queues the session on its loop with something to do. Any thread.
-void session::ask(unsigned wishes) noexcept
-{
+void session::ask(unsigned wishes) noexcept {
     if (wishes_.fetch_or(wishes, std::memory_order_acq_rel) != 0)
-        return; // queued already
+        return;  // queued already
     keep_ = shared_from_this();
     environment_.io->post(*this);
 }
 
-void session::run() noexcept
-{
+void session::run() noexcept {
     const std::shared_ptr<session> self = std::move(keep_);
     const unsigned wishes = wishes_.exchange(0, std::memory_order_acq_rel);
     if (has_ended_)
@@ -78,23 +75,20 @@ void session::run() noexcept
         end_if_lingered();
 }
 
-void session::look_task::run() noexcept
-{
+void session::look_task::run() noexcept {
     const std::shared_ptr<session> holder = std::move(keep);
     if (self->connection_)
         self->connection_->look();
 }
 
-void session::want_look() noexcept
-{
+void session::want_look() noexcept {
     if (look_.keep)
         return;
     look_.keep = shared_from_this();
     environment_.io->run_before_sleep(look_);
 }
 
-void session::begin() noexcept
-{
+void session::begin() noexcept {
     if (first_stream_)
         begin_connection(std::move(first_stream_), true);
     else
@@ -103,19 +97,18 @@ void session::begin() noexcept
 
 // ---- connecting ----
 
-void session::dial() noexcept
-{
+void session::dial() noexcept {
     error e = transport_->make_dialer(address_, *environment_.options, *environment_.io, dialer_);
     if (failed(e)) {
         retry_later();
         return;
     }
     dialer_->report_pending([this] { emit(event_kind::connect_delayed, EINPROGRESS, name_); });
-    dialer_->dial([this](std::unique_ptr<stream> bytes, error failure) { on_dialed(std::move(bytes), failure); });
+    dialer_->dial(
+        [this](std::unique_ptr<stream> bytes, error failure) { on_dialed(std::move(bytes), failure); });
 }
 
-void session::on_dialed(std::unique_ptr<stream> bytes, error failure) noexcept
-{
+void session::on_dialed(std::unique_ptr<stream> bytes, error failure) noexcept {
     const std::shared_ptr<session> self = shared_from_this();
     if (failed(failure)) {
         if (const int descriptor = dialer_->descriptor(); descriptor >= 0)
@@ -132,11 +125,10 @@ void session::on_dialed(std::unique_ptr<stream> bytes, error failure) noexcept
     begin_connection(std::move(bytes), false);
 }
 
-void session::retry_later() noexcept
-{
+void session::retry_later() noexcept {
     dialer_.reset();
     if (environment_.options->reconnect_interval_ms <= 0)
-        return; // never again; the pipe stays until the socket closes it
+        return;  // never again; the pipe stays until the socket closes it
     const auto delay = backoff_.next(environment_.random->next());
     if (!retry_timer_)
         retry_timer_ = environment_.io->make_timer([this] { dial(); });
@@ -149,19 +141,17 @@ void session::retry_later() noexcept
 }
 
 /// Nothing is under way that could lead to a connection.
-bool session::has_given_up() const noexcept
-{
+bool session::has_given_up() const noexcept {
     return !connection_ && !dialer_ && !(retry_timer_ && retry_timer_->is_pending());
 }
 
-void session::begin_connection(std::unique_ptr<stream> bytes, bool is_server) noexcept
-{
+void session::begin_connection(std::unique_ptr<stream> bytes, bool is_server) noexcept {
     dialer_.reset();
     descriptor_ = bytes->descriptor();
     try {
         connection_ = std::make_unique<connection>(
-            connection_environment{*environment_.io, *environment_.options, environment_.sizes, environment_.pool,
-                                   environment_.subscriptions},
+            connection_environment{*environment_.io, *environment_.options, environment_.sizes,
+                                   environment_.pool, environment_.subscriptions},
             std::move(bytes), is_server, static_cast<connection_host &>(*this));
     } catch (...) {
         reason_ = {.system = error::no_memory};
@@ -175,8 +165,7 @@ void session::begin_connection(std::unique_ptr<stream> bytes, bool is_server) no
 
 // ---- the connection's life ----
 
-pipe_end_ptr session::on_established(connection &which) noexcept
-{
+pipe_end_ptr session::on_established(connection &which) noexcept {
     try {
         peer_info &info = which.info();
         info.properties.emplace_back("Peer-Address", which.bytes().peer_address());
@@ -195,20 +184,21 @@ pipe_end_ptr session::on_established(connection &which) noexcept
     return pipe_;
 }
 
-void session::on_broken(connection &, const break_reason &why) noexcept
-{
+void session::on_broken(connection &, const break_reason &why) noexcept {
     reason_ = why;
     ask(wish_broken);
 }
 
-void session::on_drained(connection &) noexcept
-{
+void session::on_drained(connection &) noexcept {
     if (is_lingering_)
         ask(wish_drained);
 }
 
-void session::after_break() noexcept
-{
+void session::after_break() noexcept {
+    if (is_parting_) {
+        end_pipe();
+        return;
+    }
     emit_break();
     const break_reason why = reason_;
     drop_connection();
@@ -217,7 +207,8 @@ void session::after_break() noexcept
         return;
     }
     const int stops = environment_.options->reconnect_stop;
-    const bool stops_now = (!why.may_retry) || (!why.was_established && (stops & reconnect_stop_on::handshake_failed));
+    const bool stops_now =
+        (!why.may_retry) || (!why.was_established && (stops & reconnect_stop_on::handshake_failed));
     if (environment_.options->immediate && pipe_) {
         close_pipe();
         pipe_is_used_ = false;
@@ -236,23 +227,20 @@ void session::after_break() noexcept
 }
 
 /// Tells the socket that its peer is away, until the next hello.
-void session::say_gone() noexcept
-{
+void session::say_gone() noexcept {
     const std::uint8_t gone[] = {in_band::gone};
     if (!failed(pipe_->write(frame_flag::command, gone)))
         pipe_->publish();
 }
 
-void session::drop_connection() noexcept
-{
+void session::drop_connection() noexcept {
     if (connection_)
         has_delivered_ |= connection_->has_delivered();
     connection_.reset();
 }
 
 /// Peers that come and go while the application does not look leave nothing behind.
-void session::close_pipe() noexcept
-{
+void session::close_pipe() noexcept {
     const pipe_end_ptr closing = std::move(pipe_);
     if (!closing)
         return;
@@ -265,8 +253,7 @@ void session::close_pipe() noexcept
 // ---- the end ----
 
 /// The socket closed its end: what it sent before may still go out, for as long as it asked.
-void session::begin_linger() noexcept
-{
+void session::begin_linger() noexcept {
     if (!pipe_ || !pipe_->is_peer_closed())
         return;
     is_lingering_ = true;
@@ -289,32 +276,43 @@ void session::begin_linger() noexcept
     }
 }
 
-void session::end_if_lingered() noexcept
-{
-    if (!pipe_ || !pipe_->has_input()) {
-        if (!connection_ || connection_->is_drained() || !connection_->is_established())
-            end_pipe();
-    }
+void session::end_if_lingered() noexcept {
+    if (is_parting_ || (pipe_ && pipe_->has_input()))
+        return;
+    if (!connection_ || !connection_->is_established() || (connection_->is_drained() && !part()))
+        end_pipe();
+}
+
+/// Leaves a peer that goes on sending the time to read what was written last: closing a stream while input arrives
+/// makes the system throw away what is still on its way out. False when the peer is silent: no need to wait.
+bool session::part() noexcept {
+    if (!connection_->finish_writing())
+        return false;
+    parting_timer_ = environment_.io->make_timer([this] { end_pipe(); });
+    if (!parting_timer_)
+        return false;
+    parting_timer_->expires_at(environment_.io->now() + longest_parting);
+    is_parting_ = true;
+    return true;
 }
 
 /// What the socket closed is over. A socket that closed the pipe of this connection alone (it refused the peer) still
 /// wants its endpoint connected.
-void session::end_pipe() noexcept
-{
+void session::end_pipe() noexcept {
     if (!is_connecting() || !environment_.options->immediate || is_stopping()) {
         end();
         return;
     }
-    is_lingering_ = false;
+    is_lingering_ = is_parting_ = false;
     linger_timer_.reset();
+    parting_timer_.reset();
     drop_connection();
     close_pipe();
     pipe_is_used_ = false;
     retry_later();
 }
 
-void session::end() noexcept
-{
+void session::end() noexcept {
     if (has_ended_)
         return;
     has_ended_ = true;
@@ -322,6 +320,7 @@ void session::end() noexcept
     dialer_.reset();
     retry_timer_.reset();
     linger_timer_.reset();
+    parting_timer_.reset();
     if (connection_ && is_lingering_)
         connection_->drop_unread();
     drop_connection();
@@ -331,23 +330,20 @@ void session::end() noexcept
 
 // ---- events ----
 
-void session::emit(event_kind kind, std::uint32_t value, const std::string &endpoint) noexcept
-{
+void session::emit(event_kind kind, std::uint32_t value, const std::string &endpoint) noexcept {
     try {
         environment_.events->emit({kind, value, endpoint});
     } catch (...) {
     }
 }
 
-void session::emit_break() noexcept
-{
+void session::emit_break() noexcept {
     if (!reason_.was_established)
         emit_failed_handshake();
     emit(event_kind::disconnected, static_cast<std::uint32_t>(descriptor_), name_);
 }
 
-void session::emit_failed_handshake() noexcept
-{
+void session::emit_failed_handshake() noexcept {
     switch (reason_.failure) {
     case failure_kind::protocol:
     case failure_kind::mechanism_mismatch:
@@ -360,9 +356,10 @@ void session::emit_failed_handshake() noexcept
         emit(event_kind::handshake_failed_no_detail, EAGAIN, name_);
         break;
     default:
-        emit(event_kind::handshake_failed_no_detail, static_cast<std::uint32_t>(to_errno(reason_.system)), name_);
+        emit(event_kind::handshake_failed_no_detail, static_cast<std::uint32_t>(to_errno(reason_.system)),
+             name_);
         break;
     }
 }
 
-} // namespace zlink
+}  // namespace zlink

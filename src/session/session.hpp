@@ -21,7 +21,7 @@ class session;
 
 /// What a session asks of the context. Called on the loop's thread.
 class session_host {
-  public:
+public:
     virtual ~session_host() = default;
     /// A pipe whose other end goes to the socket; the session's end is returned. Null when the socket has closed.
     virtual pipe_end_ptr make_session_pipe(session &which) noexcept = 0;
@@ -36,18 +36,18 @@ struct session_environment {
     std::shared_ptr<const settings> options;
     batching sizes;
     std::shared_ptr<chunk_pool> pool;
-    std::shared_ptr<subscription_set> subscriptions; // SUB and XSUB, else null
+    std::shared_ptr<subscription_set> subscriptions;  // SUB and XSUB, else null
     std::shared_ptr<event_sink> events;
     std::shared_ptr<session_host> host;
     random_source *random;
-    std::string endpoint; // as bound or connected, for events and for the socket to find its pipes
+    std::string endpoint;  // as bound or connected, for events and for the socket to find its pipes
 };
 
 class session final : public pipe_events,
                       public std::enable_shared_from_this<session>,
                       private loop_task,
                       private connection_host {
-  public:
+public:
     /// A session that dials `address` with `kind`. `pipe` may be null: then each connection gets its own (ZMQ_IMMEDIATE).
     static std::shared_ptr<session> connecting(session_environment environment, const transport &kind,
                                                std::string address, pipe_end_ptr pipe);
@@ -70,8 +70,15 @@ class session final : public pipe_events,
     void on_writable(pipe_end &end) noexcept override;
     void on_closed(pipe_end &end) noexcept override;
 
-  private:
-    enum wish : unsigned { wish_start = 1, wish_work = 2, wish_closed = 4, wish_broken = 8, wish_stop = 16, wish_drained = 32 };
+private:
+    enum wish : unsigned {
+        wish_start = 1,
+        wish_work = 2,
+        wish_closed = 4,
+        wish_broken = 8,
+        wish_stop = 16,
+        wish_drained = 32
+    };
     struct look_task final : loop_task {
         void run() noexcept override;
         session *self = nullptr;
@@ -100,6 +107,7 @@ class session final : public pipe_events,
     void close_pipe() noexcept;
     void begin_linger() noexcept;
     void end_if_lingered() noexcept;
+    bool part() noexcept;
     void end_pipe() noexcept;
     void end() noexcept;
     void emit(event_kind kind, std::uint32_t value, const std::string &endpoint) noexcept;
@@ -107,27 +115,29 @@ class session final : public pipe_events,
     void emit_failed_handshake() noexcept;
 
     session_environment environment_;
-    const transport *transport_ = nullptr; // of connecting sessions
+    const transport *transport_ = nullptr;  // of connecting sessions
     std::string address_;
-    std::string name_; // endpoint in events
+    std::string name_;  // endpoint in events
     std::unique_ptr<stream> first_stream_;
     pipe_end_ptr pipe_;
     std::unique_ptr<connection> connection_;
     std::unique_ptr<dialer> dialer_;
     std::unique_ptr<timer> retry_timer_;
     std::unique_ptr<timer> linger_timer_;
+    std::unique_ptr<timer> parting_timer_;
     backoff backoff_;
     break_reason reason_;
     int descriptor_ = -1;
-    bool has_delivered_ = false; // a connection of the pipe's passed a message on
-    bool pipe_is_used_ = false; // an earlier connection took frames from it
+    bool has_delivered_ = false;  // a connection of the pipe's passed a message on
+    bool pipe_is_used_ = false;   // an earlier connection took frames from it
     bool is_lingering_ = false;
+    bool is_parting_ = false;  // everything is written: the peer is to read it and close
     bool has_ended_ = false;
 
-    std::atomic<unsigned> wishes_{0}; // any thread
+    std::atomic<unsigned> wishes_{0};  // any thread
     std::atomic<bool> is_stopping_{false};
-    std::shared_ptr<session> keep_;   // set by whoever makes wishes_ non-zero, taken by run()
+    std::shared_ptr<session> keep_;  // set by whoever makes wishes_ non-zero, taken by run()
     look_task look_;
 };
 
-} // namespace zlink
+}  // namespace zlink

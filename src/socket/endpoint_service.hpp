@@ -16,7 +16,7 @@ namespace zlink {
 class socket;
 
 class endpoint_service {
-  public:
+public:
     virtual ~endpoint_service() = default;
 
     /// Binds `self` to an endpoint; `actual` gets the endpoint with wild cards resolved.
@@ -31,4 +31,4 @@ class endpoint_service {
     virtual error make_monitor_socket(const std::string &endpoint, std::unique_ptr<socket> &out) = 0;
 };
 
-} // namespace zlink
+}  // namespace zlink

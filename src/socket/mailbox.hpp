@@ -17,17 +17,21 @@
 namespace zlink {
 
 class mailbox final : public pipe_events, public std::enable_shared_from_this<mailbox> {
-  public:
+public:
     enum class command_kind { readable, writable, closed, attach, stop };
     struct command {
         command_kind kind;
         pipe_end_ptr pipe;
-        bool is_local = false;  // attach: this socket connected it
-        bool is_inproc = false; // attach: the other end is a socket
+        bool is_local = false;   // attach: this socket connected it
+        bool is_inproc = false;  // attach: the other end is a socket
     };
 
-    void on_readable(pipe_end &end) noexcept override { post({command_kind::readable, end.shared_from_this()}); }
-    void on_writable(pipe_end &end) noexcept override { post({command_kind::writable, end.shared_from_this()}); }
+    void on_readable(pipe_end &end) noexcept override {
+        post({command_kind::readable, end.shared_from_this()});
+    }
+    void on_writable(pipe_end &end) noexcept override {
+        post({command_kind::writable, end.shared_from_this()});
+    }
     void on_closed(pipe_end &end) noexcept override { post({command_kind::closed, end.shared_from_this()}); }
 
     /// Queues a command and wakes the socket's thread if it waits. False when the socket is closed.
@@ -57,9 +61,9 @@ class mailbox final : public pipe_events, public std::enable_shared_from_this<ma
     /// The socket is gone: drops what is queued and all that comes. Pipes that were to be attached are closed.
     void close() noexcept;
 
-  private:
+private:
     std::atomic<bool> has_commands_{false};
-    std::mutex mutex_; // guards the rest
+    std::mutex mutex_;  // guards the rest
     std::shared_ptr<const std::function<void()>> on_attach_;
     std::vector<command> commands_;
     std::unique_ptr<wakeup> wakeup_;
@@ -69,4 +73,4 @@ class mailbox final : public pipe_events, public std::enable_shared_from_this<ma
     bool is_closed_ = false;
 };
 
-} // namespace zlink
+}  // namespace zlink

@@ -22,17 +22,21 @@ struct outgoing {
     bool more = false;
     block *owner = nullptr;
     bool is_constant = false;
-    bool is_lent = false; // the application's own memory: it waits to hear when the body has gone out
+    bool is_lent = false;  // the application's own memory: it waits to hear when the body has gone out
 };
 
 /// Bodies of at least this size travel by reference when their memory allows it.
+#ifdef ZMQ_ASIO_ZEROCOPY_WRITE
 constexpr std::size_t reference_threshold = 8192;
+#else
+constexpr std::size_t reference_threshold = SIZE_MAX;  // only what the application lends
+#endif
 
 /// Whether a frame's body is referenced instead of copied.
-inline bool travels_by_reference(const outgoing &frame) noexcept
-{
+inline bool travels_by_reference(const outgoing &frame) noexcept {
     return __builtin_expect(frame.is_lent, 0) ||
-           (__builtin_expect(frame.body.size() >= reference_threshold, 0) && (frame.owner || frame.is_constant));
+           (__builtin_expect(frame.body.size() >= reference_threshold, 0) &&
+            (frame.owner || frame.is_constant));
 }
 
 /// Writes one frame of the application's to a pipe: by reference when large and possible, else by copy.
@@ -40,22 +44,22 @@ error write_frame(pipe_end &pipe, const outgoing &frame) noexcept;
 
 /// What a pattern may ask of the socket around it.
 class pattern_host {
-  public:
+public:
     virtual ~pattern_host() = default;
     /// The pattern has forgotten this pipe: it ended, or the pattern refuses it. The socket closes and drops it.
     virtual void finished(pipe_end &pipe) noexcept = 0;
 };
 
 struct pattern_environment {
-    settings &options; // the socket's own, current
+    settings &options;  // the socket's own, current
     pattern_host &host;
     std::shared_ptr<chunk_pool> pool;
     random_source &random;
-    std::shared_ptr<subscription_set> subscriptions; // SUB and XSUB: shared with the sessions
+    std::shared_ptr<subscription_set> subscriptions;  // SUB and XSUB: shared with the sessions
 };
 
 class pattern {
-  public:
+public:
     virtual ~pattern() = default;
 
     /// A pipe is there. `is_local`: this socket connected it. `is_inproc`: the other end is a socket. The pipe may carry an
@@ -84,14 +88,12 @@ class pattern {
 
     /// An option that acts on live connections was stored in the settings (its ZMQ_ number), or is an action
     /// (ZMQ_SUBSCRIBE, ZMQ_UNSUBSCRIBE) with `value`.
-    virtual error apply_option(int number, byte_span value)
-    {
+    virtual error apply_option(int number, byte_span value) {
         (void)value;
         return number == ZMQ_SUBSCRIBE || number == ZMQ_UNSUBSCRIBE ? error::invalid : error::none;
     }
     /// Whether a peer with this routing id is there, so that a connect under the same one must fail.
-    virtual bool knows_peer(std::string_view routing_id) const
-    {
+    virtual bool knows_peer(std::string_view routing_id) const {
         (void)routing_id;
         return false;
     }
@@ -115,4 +117,4 @@ std::unique_ptr<pattern> make_pull(const pattern_environment &environment);
 /// The pattern of a type; null for a type that is not built.
 std::unique_ptr<pattern> make_pattern(const pattern_environment &environment);
 
-} // namespace zlink
+}  // namespace zlink

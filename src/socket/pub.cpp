@@ -184,11 +184,9 @@ bool publisher::may_read() const noexcept {
 
 void publisher::take_frame(pipe_end &pipe, const frame_view &frame) {
     if (frame.is_command()) {
-        const std::uint8_t kind = frame.size > 0 ? frame.data[0] : in_band::hello;
-        if (kind <= in_band::subscribe)
+        // What a lost peer had asked for stands until its pipe ends: messages wait there for its next connection.
+        if (frame.size > 0 && frame.data[0] <= in_band::subscribe)
             change(pipe, frame.data[0] == in_band::subscribe, frame.body().subspan(1), frame.info);
-        else if (kind == in_band::gone)
-            take_back_subscriptions(pipe);  // on its next connection the peer says anew what it wants
         return;
     }
     const bool is_first = !is_in_upstream_;
@@ -263,7 +261,8 @@ error publisher::send(const outgoing &frame) {
             return error::again;
         last_requester_ = options_.xpub_manual_last_value ? nullptr : last_requester_;
     }
-    if (const error e = peers_.write(frame.body, frame.more, frame.owner, travels_by_reference(frame)); failed(e))
+    if (const error e = peers_.write(frame.body, frame.more, frame.owner, travels_by_reference(frame));
+        failed(e))
         return e;
     is_sending_ = frame.more;
     return error::none;

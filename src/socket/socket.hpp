@@ -29,7 +29,7 @@ struct socket_environment {
 };
 
 class socket final : private pattern_host {
-  public:
+public:
     /// Null when the type is not built. Throws bad_alloc.
     static std::unique_ptr<socket> make(const settings &defaults, const socket_environment &environment);
     ~socket() override;
@@ -95,7 +95,7 @@ class socket final : private pattern_host {
     /// Takes ZMQ_CONNECT_ROUTING_ID, which is good for one connect.
     std::string take_connect_routing_id();
 
-  private:
+private:
     socket(const settings &defaults, const socket_environment &environment);
 
     void finished(pipe_end &pipe) noexcept override;
@@ -119,17 +119,18 @@ class socket final : private pattern_host {
     std::shared_ptr<mailbox> mailbox_;
     std::shared_ptr<monitor> monitor_;
     std::shared_ptr<subscription_set> subscriptions_;
-    std::vector<pipe_end_ptr> pipes_; // in use below live_pipes_; behind that finished, kept for frames still looked at
+    std::vector<pipe_end_ptr>
+        pipes_;  // in use below live_pipes_; behind that finished, kept for frames still looked at
     std::size_t live_pipes_ = 0;
     std::uint32_t attach_count_ = 0;
-    std::unique_ptr<pattern> pattern_; // goes before the pipes
-    std::vector<mailbox::command> taken_; // scratch of process_commands()
+    std::unique_ptr<pattern> pattern_;     // goes before the pipes
+    std::vector<mailbox::command> taken_;  // scratch of process_commands()
     std::string last_endpoint_;
-    bool received_more_ = false; // ZMQ_RCVMORE
-    bool is_exported_ = false;   // ZMQ_FD was asked for
+    bool received_more_ = false;  // ZMQ_RCVMORE
+    bool is_exported_ = false;    // ZMQ_FD was asked for
     bool is_stopped_ = false;
     bool is_closed_ = false;
     std::atomic<bool> stop_requested_{false};
 };
 
-} // namespace zlink
+}  // namespace zlink

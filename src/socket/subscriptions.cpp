@@ -8,7 +8,8 @@ namespace {
 
 /// In the order in which a socket took its pipes; addresses decide where no socket has.
 bool comes_before(const pipe_end *a, const pipe_end *b) noexcept {
-    return a->slot.attach_number != b->slot.attach_number ? a->slot.attach_number < b->slot.attach_number : a < b;
+    return a->slot.attach_number != b->slot.attach_number ? a->slot.attach_number < b->slot.attach_number
+                                                          : a < b;
 }
 
 }  // namespace

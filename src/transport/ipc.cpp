@@ -235,7 +235,7 @@ public:
 }  // namespace
 
 const transport &ipc() noexcept {
-    static const auto &instance = *new ipc_transport; // never destroyed: I/O threads may outlive main()
+    static const auto &instance = *new ipc_transport;  // never destroyed: I/O threads may outlive main()
     return instance;
 }
 

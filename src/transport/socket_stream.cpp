@@ -47,6 +47,8 @@ io_result socket_stream::try_read(std::span<const iovec> ranges) noexcept {
     return {static_cast<std::size_t>(count), error::none};
 }
 
+void socket_stream::finish_writing() noexcept { (void)::shutdown(ready_.descriptor(), SHUT_WR); }
+
 io_result socket_stream::try_write(std::span<const iovec> ranges) noexcept {
     msghdr header = header_of(ranges);
     ssize_t count;

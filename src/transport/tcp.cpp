@@ -293,7 +293,7 @@ public:
 }  // namespace
 
 const transport &tcp() noexcept {
-    static const auto &instance = *new tcp_transport; // never destroyed: I/O threads may outlive main()
+    static const auto &instance = *new tcp_transport;  // never destroyed: I/O threads may outlive main()
     return instance;
 }
 

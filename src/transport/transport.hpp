@@ -43,6 +43,8 @@ public:
     virtual io_result try_read(std::span<const iovec> ranges) noexcept = 0;
     /// One non-blocking gathered write.
     virtual io_result try_write(std::span<const iovec> ranges) noexcept = 0;
+    /// Nothing more will be written: behind what was, the peer reads the end of the stream. Reading goes on.
+    virtual void finish_writing() noexcept {}
     /// Asks for one on_stream_readable() when a read would not fail with again. Asking twice is asking once.
     virtual void wait_readable() noexcept = 0;
     virtual void wait_writable() noexcept = 0;

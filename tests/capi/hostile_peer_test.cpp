@@ -1,10 +1,12 @@
 // Peers that are none, or break the protocol: each loses its connection, and nothing else happens.
 #include <zmq.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <gtest/gtest.h>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "raw_peer.hpp"
@@ -72,8 +74,10 @@ protected:
 };
 
 TEST_P(hostile_peer, is_refused_when_it_does_not_greet) {
-    expect_refused("HTTP", "GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: somebody\r\nAccept: */*\r\n\r\n");
-    expect_refused("TLS hello", octets({0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03}) + chance(506, 1));
+    expect_refused("HTTP",
+                   "GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: somebody\r\nAccept: */*\r\n\r\n");
+    expect_refused("TLS hello", octets({0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03}) +
+                                    chance(506, 1));
     expect_refused("zeros", std::string(100, '\0'));
     expect_refused("ones", std::string(100, '\xff'));
     expect_refused("ZMTP 1.0", octets({1, 0, 3, 0, 'a', 'b'}));
@@ -94,10 +98,12 @@ TEST_P(hostile_peer, is_refused_when_it_does_not_say_ready) {
     expect_refused("an empty command", greeting() + frame(4, ""));
     expect_refused("a name beyond the end", greeting() + frame(4, "\x09READY"));
     expect_refused("half a property", greeting() + command("READY", "\x0bSocket"));
-    expect_refused("a property longer than its command", greeting() + command("READY", "\x0bSocket-Type\xff\xff\xff\xff"));
+    expect_refused("a property longer than its command",
+                   greeting() + command("READY", "\x0bSocket-Type\xff\xff\xff\xff"));
     expect_refused("a socket that does not fit", greeting() + ready("SUB"));
     expect_refused("an unknown socket", greeting() + ready("PUSHY"));
-    expect_refused("ERROR", greeting() + command("ERROR", "\003" "400"));
+    expect_refused("ERROR", greeting() + command("ERROR", "\003"
+                                                          "400"));
     expect_refused("a command of 1 GiB", greeting() + long_header(4, 1u << 30));
     expect_refused("a command of 2^63", greeting() + long_header(4, std::uint64_t{1} << 63));
     for (unsigned seed = 0; seed < 20; ++seed)
@@ -123,7 +129,8 @@ TEST_P(hostile_peer, loses_only_what_it_has_not_finished) {
     raw_peer peer(endpoint);
     ASSERT_TRUE(peer.shake_hands("PUSH"));
     // Two whole messages, half of a third, and the end.
-    ASSERT_TRUE(peer.send(message("one") + message("two", true) + message("two's end") + message("three", true)));
+    ASSERT_TRUE(
+        peer.send(message("one") + message("two", true) + message("two's end") + message("three", true)));
     peer.close();
     EXPECT_EQ(pull.receive(), "one");
     EXPECT_EQ(pull.receive(), "two");
@@ -147,8 +154,8 @@ TEST_P(hostile_peer, that_claims_much_and_sends_little_costs_little) {
 
 TEST_P(hostile_peer, is_understood_however_its_octets_are_cut) {
     const std::string large(100000, 'l');
-    const std::string all = greeting() + ready("PUSH") + message("a", true) + command("PING", ping) + message("") +
-                            message(std::string(300, 'b')) + message(large) + message("end");
+    const std::string all = greeting() + ready("PUSH") + message("a", true) + command("PING", ping) +
+                            message("") + message(std::string(300, 'b')) + message(large) + message("end");
     const auto expect_all = [&] {
         EXPECT_EQ(pull.receive(), "a");
         EXPECT_EQ(pull.receive(), "");
@@ -300,7 +307,8 @@ TEST(receiver, with_a_mark_of_one_gets_everything_in_order) {
     ASSERT_TRUE(peer.shake_hands("PUSH"));
     std::string all;
     for (int i = 0; i < 2000; ++i)
-        all += message("part " + std::to_string(i), true) + message(std::string(static_cast<std::size_t>(i % 50), 'x'));
+        all += message("part " + std::to_string(i), true) +
+               message(std::string(static_cast<std::size_t>(i % 50), 'x'));
     ASSERT_TRUE(peer.send(all));
     peer.close();
     for (int i = 0; i < 2000; ++i) {
@@ -368,7 +376,8 @@ TEST(connecting_socket, comes_back_after_garbage) {
     for (int i = 0; i < 5; ++i) {
         raw_peer peer = listener.accept();
         ASSERT_TRUE(peer.is_open());
-        (void)peer.send("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n and so on, and so on, and so on");
+        (void)peer.send(
+            "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n and so on, and so on, and so on");
         EXPECT_TRUE(peer.is_closed_by_other_side());
     }
     raw_peer peer = listener.accept();
@@ -385,7 +394,8 @@ TEST(connecting_socket, does_not_come_back_after_error) {
     raw_listener listener;
     push.connect(listener.endpoint());
     raw_peer peer = listener.accept();
-    ASSERT_TRUE(peer.send(greeting() + command("ERROR", "\003" "400")));
+    ASSERT_TRUE(peer.send(greeting() + command("ERROR", "\003"
+                                                        "400")));
     EXPECT_EQ(events.next_of(ZMQ_EVENT_HANDSHAKE_FAILED_AUTH).value, 400);
     EXPECT_EQ(events.next().kind, ZMQ_EVENT_DISCONNECTED);
     EXPECT_TRUE(peer.is_closed_by_other_side());
@@ -476,10 +486,95 @@ TEST(subscriber, says_each_subscription_once_to_each_publisher) {
                                           "end")
         said.push_back(second.receive_frame().second);
     EXPECT_EQ(said.size(), 3u);
-    EXPECT_EQ(std::count(said.begin(), said.end(), "\x09SUBSCRIBE"
-                                                   "early"),
+    EXPECT_EQ(std::count(said.begin(), said.end(),
+                         "\x09SUBSCRIBE"
+                         "early"),
               1);
     EXPECT_EQ(std::count(said.begin(), said.end(), "\x09SUBSCRIBElast"), 1);
+}
+
+// ---- The end of a socket ----
+
+/// Ends a context of its own; the test hangs when that does.
+class closing_socket : public testing::Test {
+protected:
+    closing_socket() : s(context, ZMQ_DEALER) {}
+    raw_peer meet() {
+        s.connect(listener.endpoint());
+        return listener.accept();
+    }
+    void end() {
+        s.close();
+        zmq_ctx_term(context);
+    }
+    raw_listener listener;
+    void *context = zmq_ctx_new();
+    zmq_socket_of s;
+};
+
+TEST_F(closing_socket, does_not_wait_longer_than_asked_for_a_peer_that_says_nothing) {
+    s.set(ZMQ_LINGER, 100);
+    raw_peer peer = meet();
+    ASSERT_TRUE(s.send("unsent"));
+    end();
+    EXPECT_TRUE(peer.is_closed_by_other_side());
+}
+
+TEST_F(closing_socket, does_not_wait_longer_than_asked_for_a_peer_that_does_not_read) {
+    s.set(ZMQ_LINGER, 100);
+    s.set(ZMQ_SNDHWM, 5);
+    raw_peer peer = meet();
+    ASSERT_TRUE(peer.shake_hands("DEALER"));
+    const std::string large(3 << 20, 'x');
+    while (s.send(large, ZMQ_DONTWAIT)) {
+    }
+    end();
+    EXPECT_TRUE(peer.is_closed_by_other_side());
+}
+
+TEST_F(closing_socket, does_not_wait_at_all_when_told_so) {
+    s.set(ZMQ_LINGER, 0);
+    raw_peer peer = meet();
+    ASSERT_TRUE(s.send("unsent"));
+    end();
+    EXPECT_TRUE(peer.is_closed_by_other_side());
+}
+
+TEST_F(closing_socket, does_not_wait_for_a_peer_that_cannot_come_back) {
+    s.set(ZMQ_LINGER, -1);
+    s.set(ZMQ_RECONNECT_IVL, -1);
+    event_log events(context, s, "events");
+    ASSERT_TRUE(s.connect("tcp://127.0.0.1:1"));
+    ASSERT_TRUE(s.send("unsent"));
+    EXPECT_EQ(events.next_of(ZMQ_EVENT_CLOSED).kind, ZMQ_EVENT_CLOSED);
+    s.close();
+    events.close();
+    zmq_ctx_term(context);
+}
+
+TEST_F(closing_socket, delivers_the_last_message_to_a_peer_that_it_does_not_read) {
+    s.set(ZMQ_LINGER, -1);
+    s.set(ZMQ_RCVHWM, 1);
+    raw_peer peer = meet();
+    ASSERT_TRUE(peer.shake_hands("DEALER"));
+    std::string many;
+    for (int i = 0; i < 1000; ++i)
+        many += message(std::string(100, 'x'));
+    ASSERT_TRUE(peer.send(many));
+    ASSERT_EQ(s.receive(), std::string(100, 'x'));
+    const std::string large(1 << 20, 'y');
+    for (int i = 0; i < 3; ++i)
+        ASSERT_TRUE(s.send(large));
+    std::thread reader([&] {
+        for (int i = 0; i < 3; ++i) {
+            (void)peer.send(many);  // nobody may be there any more
+            EXPECT_EQ(peer.receive_frame().second, large);
+        }
+        EXPECT_TRUE(peer.is_closed_by_other_side());
+        peer.close();
+    });
+    end();
+    reader.join();
 }
 
 }  // namespace

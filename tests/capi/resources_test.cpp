@@ -19,6 +19,8 @@
 
 using namespace zlink::test;
 
+extern "C" void __lsan_disable() __attribute__((weak));
+
 namespace {
 
 /// Ends the process unless `holds`: the tests below run in processes of their own.
@@ -100,8 +102,11 @@ bool talk(const std::string &where) {
         set(pull, ZMQ_RCVTIMEO, 300);  // the connection may not come about, and both try again for ever
         set(push, ZMQ_SNDTIMEO, 300);
         char octet = 'x';
-        const auto is_ok = [](int result) { return result >= 0 || (CHECK(is_shortage() || errno == EAGAIN), false); };
-        is_done = is_ok(zmq_bind(pull, where.c_str())) && is_ok(zmq_connect(push, last_endpoint(pull).c_str())) &&
+        const auto is_ok = [](int result) {
+            return result >= 0 || (CHECK(is_shortage() || errno == EAGAIN), false);
+        };
+        is_done = is_ok(zmq_bind(pull, where.c_str())) &&
+                  is_ok(zmq_connect(push, last_endpoint(pull).c_str())) &&
                   is_ok(zmq_socket_monitor(push, "inproc://monitor", ZMQ_EVENT_ALL)) &&
                   is_ok(zmq_send(push, &octet, 1, 0)) && is_ok(zmq_recv(pull, &octet, 1, 0));
     }
@@ -139,8 +144,11 @@ TEST_P(shortage, of_descriptors_gives_an_error_at_each_step_and_then_works) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(transports, shortage, testing::Values("tcp://127.0.0.1:*", "ipc://*", "inproc://name"),
-                         [](const auto &info) { return std::string(info.param).substr(0, std::string(info.param).find(':')); });
+INSTANTIATE_TEST_SUITE_P(transports, shortage,
+                         testing::Values("tcp://127.0.0.1:*", "ipc://*", "inproc://name"),
+                         [](const auto &info) {
+                             return std::string(info.param).substr(0, std::string(info.param).find(':'));
+                         });
 
 TEST(shortage_while_running, leaves_what_is_there_alone_and_ends_when_descriptors_are_free) {
     in_another_process([] {
@@ -201,7 +209,8 @@ TEST(shortage_while_running, leaves_what_is_there_alone_and_ends_when_descriptor
         CHECK(peers[3].send(message("y")));
         CHECK(zmq_recv(pull, &octet, 1, 0) == 1 && octet == 'y');
         set(push, ZMQ_LINGER, 0);
-        CHECK(zmq_close(push) == 0 && zmq_close(pull) == 0 && zmq_close(log) == 0 && zmq_ctx_term(context) == 0);
+        CHECK(zmq_close(push) == 0 && zmq_close(pull) == 0 && zmq_close(log) == 0 &&
+              zmq_ctx_term(context) == 0);
     });
 }
 
@@ -260,6 +269,8 @@ TEST(limit_of_sockets, is_an_error_and_room_comes_back) {
 
 TEST(end_of_a_program, that_never_terminates_its_context_is_quiet) {
     in_another_process([] {
+        if (__lsan_disable)
+            __lsan_disable();  // what is left behind is left on purpose
         void *context = zmq_ctx_new();
         zmq_ctx_set(context, ZMQ_IO_THREADS, 4);
         void *pull = zmq_socket(context, ZMQ_PULL);

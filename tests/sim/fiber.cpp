@@ -35,8 +35,8 @@ struct stack_store {
             free.pop_back();
             return stack;
         }
-        void *stack =
-            mmap(nullptr, stack_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *stack = mmap(nullptr, stack_size, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (stack == MAP_FAILED || mprotect(stack, guard_size, PROT_NONE) != 0)
             throw std::bad_alloc();
         return stack;

@@ -95,7 +95,8 @@ void ledger::check_bound(const channel &which) {
     if (which.send_hwm == 0 || which.receive_hwm == 0 || which.counts_as_ended)
         return;
     const auto at = which.receivers.find(which.to);
-    const std::uint64_t first = at == which.receivers.end() ? 0 : static_cast<std::uint64_t>(at->second.newest + 1);
+    const std::uint64_t first =
+        at == which.receivers.end() ? 0 : static_cast<std::uint64_t>(at->second.newest + 1);
     const std::uint64_t count = which.sent.size() - first;
     // One more at each end: the message just read from the queue, and the one being written.
     const std::uint64_t allowed = which.send_hwm + which.receive_hwm + 2;
@@ -158,8 +159,9 @@ channel *ledger::judge(int at, const std::deque<octets> &parts, int link) {
         return fails(promise::ordered, "comes after " + std::to_string(to.last) + " of another connection");
     // A sender that dials has one queue for all its connections. One that accepted has one for each, and may still fill
     // that of a connection that is gone. A publisher that dials learns anew with each connection who wants what.
-    const bool has_one_queue = which.sender_dials ? which.kind == reach::one && !has_second_connections_
-                                                  : paths_[{which.from, at}].lost_at_most.empty() && !which.counts_as_ended;
+    const bool has_one_queue = which.sender_dials
+                                   ? which.kind == reach::one && !has_second_connections_
+                                   : paths_[{which.from, at}].lost_at_most.empty() && !which.counts_as_ended;
     const bool must_be_next = has_one_queue && (which.kind == reach::one || which.kind == reach::all);
     if (must_be_next && last != to.last_of_link.end() && last->second + 1 != number)
         return fails(promise::no_loss, "comes next after " + std::to_string(last->second));
@@ -167,8 +169,8 @@ channel *ledger::judge(int at, const std::deque<octets> &parts, int link) {
     to.last_of_link[link] = number;
     to.last = static_cast<std::int64_t>(number);
     to.newest = std::max(to.newest, to.last);
-    to.newest_sent = std::max(to.newest_sent,
-                              number < which.sent.size() ? which.sent[number].when : world_.now());
+    to.newest_sent =
+        std::max(to.newest_sent, number < which.sent.size() ? which.sent[number].when : world_.now());
     // What comes by a newer connection than those that broke says that what they lost is behind us.
     if (path &way = paths_[{which.from, at}]; link > way.last_broken)
         way.since_delivery = 0;
@@ -192,7 +194,8 @@ void ledger::on_break(int from, int to, int link, std::uint64_t octets, std::uin
     way.since_delivery += octets + held;
 }
 
-std::uint64_t ledger::missing_since(const channel &which, time_point when, const std::set<int> &living) const {
+std::uint64_t ledger::missing_since(const channel &which, time_point when,
+                                    const std::set<int> &living) const {
     std::uint64_t missing = 0;
     const auto way = paths_.find({which.from, which.to});
     const bool has_breaks = way != paths_.end() && !way->second.lost_at_most.empty();
@@ -269,8 +272,9 @@ void ledger::settle_gaps(const channel &which) {
                 allowed += b->second;
             if (missing > allowed)
                 world_.violate(promise::bounded_loss,
-                               std::to_string(missing) + " octets missing in front of " + describe(which, number) +
-                                   ", the breaks between may cost " + std::to_string(allowed));
+                               std::to_string(missing) + " octets missing in front of " +
+                                   describe(which, number) + ", the breaks between may cost " +
+                                   std::to_string(allowed));
         }
         next = number + 1;
         by = link;

@@ -31,10 +31,10 @@ struct message_profile {
 
 /// To whom the messages of a channel go.
 enum class reach {
-    one,      // one receiver; blocks when it is full
-    any,      // one of several receivers; blocks when all are full
-    all,      // each of several receivers; blocks when one is full
-    lossy,    // one receiver; drops when it is full
+    one,    // one receiver; blocks when it is full
+    any,    // one of several receivers; blocks when all are full
+    all,    // each of several receivers; blocks when one is full
+    lossy,  // one receiver; drops when it is full
 };
 
 struct channel {
@@ -73,7 +73,8 @@ struct channel {
 
 class ledger final : public network_observer {
 public:
-    ledger(world &owner, std::uint64_t seed, const message_profile &looks) : world_(owner), seed_(seed), looks_(looks) {}
+    ledger(world &owner, std::uint64_t seed, const message_profile &looks)
+        : world_(owner), seed_(seed), looks_(looks) {}
     void watch(const network &net, std::size_t held_octets) {
         network_ = &net;
         held_octets_ = held_octets;
@@ -118,8 +119,10 @@ private:
     void check_bound(const channel &which);
     void settle(const channel &which, const std::set<int> &living);
     void settle_gaps(const channel &which);
-    static std::uint64_t octets_between(const channel &which, std::uint64_t first, std::uint64_t end) noexcept {
-        return (end < which.sent.size() ? which.sent[end].octets_before : which.octets) - which.sent[first].octets_before;
+    static std::uint64_t octets_between(const channel &which, std::uint64_t first,
+                                        std::uint64_t end) noexcept {
+        return (end < which.sent.size() ? which.sent[end].octets_before : which.octets) -
+               which.sent[first].octets_before;
     }
     static const octets &table();
 

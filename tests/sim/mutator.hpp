@@ -15,8 +15,9 @@ class mutator {
 public:
     /// Null when no fault of this kind is planted.
     static std::unique_ptr<mutator> make(world &owner) {
-        for (const planted what : {planted::dropped_frame, planted::shortened_frame, planted::altered_octet,
-                                   planted::repeated_message, planted::swapped_messages, planted::dropped_message})
+        for (const planted what :
+             {planted::dropped_frame, planted::shortened_frame, planted::altered_octet,
+              planted::repeated_message, planted::swapped_messages, planted::dropped_message})
             if (owner.has_planted(what))
                 return std::make_unique<mutator>(owner, what);
         return nullptr;
@@ -64,8 +65,10 @@ private:
         return true;
     }
 
-    void emit(const std::vector<frame_range> &frames, std::size_t size, bool is_command, std::vector<std::uint8_t> &out) {
-        const std::vector<std::uint8_t> message(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(size));
+    void emit(const std::vector<frame_range> &frames, std::size_t size, bool is_command,
+              std::vector<std::uint8_t> &out) {
+        const std::vector<std::uint8_t> message(pending_.begin(),
+                                                pending_.begin() + static_cast<std::ptrdiff_t>(size));
         const bool strikes = !is_command && world_.faults.chance(20'000);
         if (strikes && what_ == planted::dropped_frame && frames.size() > 1) {
             const frame_range gone = frames[world_.faults.next() % (frames.size() - 1)];
@@ -93,7 +96,8 @@ private:
             return;
         }
         out.insert(out.end(), message.begin(), message.end());
-        if (strikes && what_ == planted::altered_octet && frames.back().end - frames.back().begin > long_header_size)
+        if (strikes && what_ == planted::altered_octet &&
+            frames.back().end - frames.back().begin > long_header_size)
             out.back() ^= 1;
         if (strikes && what_ == planted::repeated_message)
             out.insert(out.end(), message.begin(), message.end());

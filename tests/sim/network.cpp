@@ -25,8 +25,8 @@ struct network::wire {
     std::deque<mark> marks;          // the rest
     time_point last_arrival{};
     std::size_t capacity = 0;
-    bool is_ending = false;    // nothing more is written
-    bool has_ended = false;    // and the reader knows
+    bool is_ending = false;           // nothing more is written
+    bool has_ended = false;           // and the reader knows
     std::unique_ptr<mutator> alters;  // planted
 
     std::size_t unread() const noexcept { return data.size() - head; }
@@ -185,7 +185,8 @@ io_result sim_stream::try_write(std::span<const iovec> ranges) noexcept {
 class sim_dialer final : public dialer {
 public:
     sim_dialer(network &owner, std::string address, int tag, sim_loop &io)
-        : network_(owner), address_(std::move(address)), tag_(tag), loop_(io), outcome_(io, [this] { end(); }) {
+        : network_(owner), address_(std::move(address)), tag_(tag), loop_(io),
+          outcome_(io, [this] { end(); }) {
         ++network_.world_.live_dialers;
     }
     ~sim_dialer() override {
@@ -374,8 +375,9 @@ std::size_t network::put(const link_ptr &which, int direction, const std::uint8_
 void network::schedule_arrival(const link_ptr &which, int direction, std::size_t count) {
     wire &w = which->wires[direction];
     if (world_.faults.chance(rates.stall))
-        w.last_arrival = std::max(w.last_arrival, world_.now()) +
-                         milliseconds(world_.faults.between(1, static_cast<std::uint64_t>(rates.longest_stall.count())));
+        w.last_arrival =
+            std::max(w.last_arrival, world_.now()) +
+            milliseconds(world_.faults.between(1, static_cast<std::uint64_t>(rates.longest_stall.count())));
     for (std::size_t piece = 0; count > 0; ++piece) {
         const std::size_t part = piece + 1 == pieces_per_write
                                      ? count
@@ -414,8 +416,8 @@ void network::note_end(link &which) {
         return;
     which.has_ended = true;
     ++breaks_;
-    world_.tell("connection ", which.id, " ends with ", which.wires[0].unread(), " and ", which.wires[1].unread(),
-                " octets unread");
+    world_.tell("connection ", which.id, " ends with ", which.wires[0].unread(), " and ",
+                which.wires[1].unread(), " octets unread");
     world_.trace(0x400 + static_cast<std::uint64_t>(which.id), which.wires[0].unread());
     for (int direction = 0; direction < 2; ++direction) {
         wire &w = which.wires[direction];

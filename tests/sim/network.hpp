@@ -52,7 +52,7 @@ public:
     duration most_latency = milliseconds(2);
     std::size_t smallest_buffer = 4096;  // of one direction, both kernels together
     std::size_t largest_buffer = 262144;
-    std::size_t largest_piece = 65536;   // octets that arrive together
+    std::size_t largest_piece = 65536;  // octets that arrive together
 
     // ---- on demand ----
 

@@ -12,7 +12,7 @@ enum class planted {
     repeated_message,
     swapped_messages,
     dropped_message,
-    bottomless_stream,   // takes far more than its buffers hold, and loses it all when it breaks
+    bottomless_stream,  // takes far more than its buffers hold, and loses it all when it breaks
     // a loop
     lost_timer,
     lost_task,

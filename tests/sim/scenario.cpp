@@ -27,7 +27,7 @@ struct plan {
     std::size_t right_count = 1;  // PULL, ROUTER, REP, SUB
     bool is_inproc;
     bool left_binds;
-    bool is_calm;         // faults that break nothing
+    bool is_calm;        // faults that break nothing
     bool keeps_sockets;  // nobody gives sockets or endpoints up
     message_profile looks;
     std::size_t messages;  // of each sender, while there is chaos
@@ -41,30 +41,31 @@ struct plan {
     int heartbeat_ms;
     int heartbeat_timeout_ms;
     bool has_slow_readers;  // which take their time while there is chaos
-    bool is_immediate;   // ZMQ_IMMEDIATE: a queue lives as long as its connection
-    bool has_names;      // DEALERs announce ids of their own, ROUTERs hand them over
-    std::size_t topics;  // that SUBs subscribe to and that nobody publishes
+    bool is_immediate;      // ZMQ_IMMEDIATE: a queue lives as long as its connection
+    bool has_names;         // DEALERs announce ids of their own, ROUTERs hand them over
+    std::size_t topics;     // that SUBs subscribe to and that nobody publishes
     tuning knobs;
     std::size_t loops;
 
-    duration longest_reconnect() const {
-        return milliseconds(std::max(2 * reconnect_ms, reconnect_max_ms));
-    }
+    duration longest_reconnect() const { return milliseconds(std::max(2 * reconnect_ms, reconnect_max_ms)); }
     std::string text() const;
 };
 
 constexpr int hwms[] = {1, 1, 2, 10, 10, 1000};
-constexpr duration patience = seconds(2);       // for dials, handshakes and queues to drain, beside a reconnect
+constexpr duration patience = seconds(2);  // for dials, handshakes and queues to drain, beside a reconnect
 constexpr duration last_patience = seconds(20);  // for the last round to arrive
 constexpr std::size_t last_round_messages = 5;
 
 plan::plan(dice &d) {
-    constexpr conversation kinds[] = {conversation::push_pull, conversation::push_pull, conversation::pair,
-                                      conversation::dealer_router, conversation::req_rep, conversation::pub_sub};
+    constexpr conversation kinds[] = {conversation::push_pull, conversation::push_pull,
+                                      conversation::pair,      conversation::dealer_router,
+                                      conversation::req_rep,   conversation::pub_sub};
     kind = d.pick(kinds);
     if (kind != conversation::pair) {
         left_count = d.between(1, 3);
-        right_count = d.coin() ? 1 : d.between(1, kind == conversation::push_pull || kind == conversation::pub_sub ? 3 : 2);
+        right_count =
+            d.coin() ? 1
+                     : d.between(1, kind == conversation::push_pull || kind == conversation::pub_sub ? 3 : 2);
     }
     is_inproc = d.chance(200'000);
     left_binds = d.coin();
@@ -99,10 +100,11 @@ std::string plan::text() const {
     constexpr const char *names[] = {"PUSH/PULL", "PAIR", "DEALER/ROUTER", "REQ/REP", "PUB/SUB"};
     constexpr const char *ends[] = {"at once", "lingering", "in vain", "in chaos"};
     return std::string(names[static_cast<int>(kind)]) + " " + std::to_string(left_count) + ":" +
-           std::to_string(right_count) + (is_inproc ? " inproc" : " tcp") + (left_binds ? ", left binds" : ", right binds") +
-           (is_calm ? ", calm" : "") + (is_immediate ? ", immediate" : "") + (has_names ? ", named" : "") + ", parts of " + std::to_string(looks.largest_part) + ", ends " +
-           ends[static_cast<int>(how)] + ", linger " + std::to_string(linger_ms) + ", heartbeat " +
-           std::to_string(heartbeat_ms);
+           std::to_string(right_count) + (is_inproc ? " inproc" : " tcp") +
+           (left_binds ? ", left binds" : ", right binds") + (is_calm ? ", calm" : "") +
+           (is_immediate ? ", immediate" : "") + (has_names ? ", named" : "") + ", parts of " +
+           std::to_string(looks.largest_part) + ", ends " + ends[static_cast<int>(how)] + ", linger " +
+           std::to_string(linger_ms) + ", heartbeat " + std::to_string(heartbeat_ms);
 }
 
 class scenario;
@@ -117,7 +119,8 @@ struct member {
     std::unique_ptr<socket> handle;
     actor *who = nullptr;
     int epoch = 0;
-    std::map<std::pair<int, octets>, channel *> out;  // by receiver (0: any or all) and the routing id it goes by
+    std::map<std::pair<int, octets>, channel *>
+        out;  // by receiver (0: any or all) and the routing id it goes by
     std::size_t sent_in_chaos = 0;
     std::size_t sent_last = 0;
     std::vector<std::string> endpoints;  // bound or connected
@@ -193,8 +196,9 @@ private:
 tuning knobs_of(const plan &p) { return p.knobs; }
 
 scenario::scenario(std::uint64_t seed, planted plant)
-    : seed_(seed), chance_(mix(seed) ^ 4), world_(seed, plant), plan_(chance_), ledger_(world_, seed, plan_.looks),
-      network_(world_, ledger_), left_(world_, network_, plan_.loops, knobs_of(plan_)),
+    : seed_(seed), chance_(mix(seed) ^ 4), world_(seed, plant), plan_(chance_),
+      ledger_(world_, seed, plan_.looks), network_(world_, ledger_),
+      left_(world_, network_, plan_.loops, knobs_of(plan_)),
       right_(world_, network_, plan_.loops, knobs_of(plan_)) {
     if (plan_.is_inproc)
         plan_.is_calm = true;
@@ -234,7 +238,8 @@ channel &scenario::channel_to(member &self, int to, const octets &routing_id) {
     found->may_be_refused = plan_.kind == conversation::pair || plan_.has_names;
     for (const member &other : members_)
         if (other.is_left != self.is_left)
-            found->receive_hwm = std::max(found->receive_hwm, static_cast<std::uint64_t>(other.options.receive_hwm));
+            found->receive_hwm =
+                std::max(found->receive_hwm, static_cast<std::uint64_t>(other.options.receive_hwm));
     if (plan_.kind == conversation::req_rep)
         found->send_hwm = 0;  // lock-step: nothing to bound
     return *found;
@@ -287,7 +292,8 @@ void scenario::renew(member &self) {
     note_end(self);
     world_.tell("member ", self.tag, " takes back its endpoints");
     for (const std::string &endpoint : self.endpoints)
-        (void)(self.binds ? self.handle->unbind(endpoint.c_str()) : self.handle->disconnect(endpoint.c_str()));
+        (void)(self.binds ? self.handle->unbind(endpoint.c_str())
+                          : self.handle->disconnect(endpoint.c_str()));
     pause(self);
     attach(self);
     world_.tell("member ", self.tag, " has its endpoints again");
@@ -475,7 +481,8 @@ scenario::outcome scenario::receive(member &self, std::deque<octets> &parts, int
             continue;
         if (e == error::again && !parts.empty()) {
             (void)part.close();
-            world_.violate(promise::atomic, "a message stops after " + std::to_string(parts.size()) + " parts");
+            world_.violate(promise::atomic,
+                           "a message stops after " + std::to_string(parts.size()) + " parts");
             return outcome::ended;
         }
         if (failed(e)) {
@@ -560,7 +567,8 @@ void scenario::ask(member &self) {
     }
     if (began == phase::chaos)
         ++self.sent_in_chaos;
-    const time_point give_up = world_.now() + (phase_ == phase::chaos ? milliseconds(200) : milliseconds(1000));
+    const time_point give_up =
+        world_.now() + (phase_ == phase::chaos ? milliseconds(200) : milliseconds(1000));
     while (world_.now() < give_up && !self.wants_new_socket) {
         std::deque<octets> parts;
         int link = 0;
@@ -608,10 +616,10 @@ std::vector<member *> scenario::side(bool is_left) {
 }
 
 settings scenario::options_for(bool is_left) {
-    constexpr socket_type lefts[] = {socket_type::push, socket_type::pair, socket_type::dealer, socket_type::req,
-                                     socket_type::pub};
-    constexpr socket_type rights[] = {socket_type::pull, socket_type::pair, socket_type::router, socket_type::rep,
-                                      socket_type::sub};
+    constexpr socket_type lefts[] = {socket_type::push, socket_type::pair, socket_type::dealer,
+                                     socket_type::req, socket_type::pub};
+    constexpr socket_type rights[] = {socket_type::pull, socket_type::pair, socket_type::router,
+                                      socket_type::rep, socket_type::sub};
     const auto index = static_cast<std::size_t>(plan_.kind);
     settings made = default_settings((is_left ? lefts : rights)[index]);
     made.send_hwm = chance_.pick(hwms);
@@ -703,9 +711,10 @@ octets garbage(dice &d) {
 void scenario::act() {
     const auto what = chance_.next() % (plan_.keeps_sockets ? 11 : 13);
     world_.trace(0x700, what);
-    constexpr const char *names[] = {"reset one",    "reset one", "reset one",     "reset all",     "half-close one",
-                                     "stall one",    "stall one", "refuse dials",  "accept dials",  "accept dials",
-                                     "rogue comes",  "renews its socket", "renews its endpoints"};
+    constexpr const char *names[] = {
+        "reset one",   "reset one",         "reset one",           "reset all",    "half-close one",
+        "stall one",   "stall one",         "refuse dials",        "accept dials", "accept dials",
+        "rogue comes", "renews its socket", "renews its endpoints"};
     world_.tell("act: ", names[what]);
     member &anyone = members_[chance_.next() % members_.size()];
     switch (what) {
@@ -825,7 +834,8 @@ void scenario::last_round() {
     });
     phase_ = phase::draining;
     if (!has_arrived)
-        world_.violate(promise::no_loss, std::to_string(missing()) + " messages of the last round are missing");
+        world_.violate(promise::no_loss,
+                       std::to_string(missing()) + " messages of the last round are missing");
     // What was queued before has had its chance by now: it stood in front.
     world_.sleep_for(seconds(1));
     if (!world_.is_over())
@@ -920,8 +930,8 @@ verdict scenario::run() {
     }
     for (message &m : kept_)
         (void)m.close();
-    return {world_.found(),       world_.what(),        plan_.text(), world_.trace_hash(),
-            world_.steps(),       world_.elapsed(),     delivered_,   network_.breaks()};
+    return {world_.found(), world_.what(),    plan_.text(), world_.trace_hash(),
+            world_.steps(), world_.elapsed(), delivered_,   network_.breaks()};
 }
 
 }  // namespace

@@ -24,8 +24,9 @@ std::unique_ptr<socket> sim_context::make_socket(settings options) {
     if (world_.has_planted(planted::lost_high_water_mark))
         options.send_hwm = 0;
     auto made = socket::make(options, {*this, world_, world_, world_.library, pool_});
-    sockets_.emplace(made.get(), std::make_shared<endpoints>(*made, endpoints::environment{*this, knobs_, pool_,
-                                                                                          world_.library, *this}));
+    sockets_.emplace(made.get(),
+                     std::make_shared<endpoints>(
+                         *made, endpoints::environment{*this, knobs_, pool_, world_.library, *this}));
     return made;
 }
 

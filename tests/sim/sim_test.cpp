@@ -47,7 +47,8 @@ std::string report(std::uint64_t seed, const verdict &v) {
 bool run_and_print(std::uint64_t seed) {
     const verdict v = run(seed);
     std::printf("seed %llu: %s\n  %llu steps, %lld virtual ms, %llu messages, %llu breaks, trace %016llx\n",
-                static_cast<unsigned long long>(seed), v.story.c_str(), static_cast<unsigned long long>(v.steps),
+                static_cast<unsigned long long>(seed), v.story.c_str(),
+                static_cast<unsigned long long>(v.steps),
                 static_cast<long long>(std::chrono::duration_cast<milliseconds>(v.elapsed).count()),
                 static_cast<unsigned long long>(v.delivered), static_cast<unsigned long long>(v.breaks),
                 static_cast<unsigned long long>(v.trace));
@@ -122,7 +123,9 @@ TEST(planted, altered_octet_is_found) { expect_found(planted::altered_octet, {pr
 // Promise 2
 TEST(planted, repeated_message_is_found) { expect_found(planted::repeated_message, {promise::at_most_once}); }
 // Promise 3
-TEST(planted, exchange_of_two_messages_is_found) { expect_found(planted::swapped_messages, {promise::ordered, promise::no_loss}); }
+TEST(planted, exchange_of_two_messages_is_found) {
+    expect_found(planted::swapped_messages, {promise::ordered, promise::no_loss});
+}
 // Promise 4
 TEST(planted, lost_message_is_found) { expect_found(planted::dropped_message, {promise::no_loss}); }
 // Promise 5
@@ -141,13 +144,17 @@ TEST(planted, session_that_never_ends_is_found) {
     expect_found(planted::forgotten_session_end, {promise::terminates});
 }
 // Promise 8
-TEST(planted, loop_that_loses_timers_is_found) { expect_found(planted::lost_timer, {promise::lives, promise::terminates}); }
+TEST(planted, loop_that_loses_timers_is_found) {
+    expect_found(planted::lost_timer, {promise::lives, promise::terminates});
+}
 TEST(planted, dialer_that_never_answers_is_found) { expect_found(planted::silent_dialer, {promise::lives}); }
 TEST(planted, waiter_that_misses_wake_ups_is_found) {
     expect_found(planted::lost_signal, {promise::lives, promise::terminates, promise::no_loss});
 }
 // Nothing is left behind
-TEST(planted, message_that_is_kept_is_found) { expect_found(planted::kept_message, {promise::leaves_nothing}); }
+TEST(planted, message_that_is_kept_is_found) {
+    expect_found(planted::kept_message, {promise::leaves_nothing});
+}
 TEST(planted, stream_that_is_kept_is_found) {
     expect_found(planted::kept_stream, {promise::lives, promise::leaves_nothing});
 }
@@ -155,9 +162,8 @@ TEST(planted, stream_that_is_kept_is_found) {
 // Promise 9
 TEST(planted, end_of_the_process_names_its_seed) {
     testing::FLAGS_gtest_death_test_style = "fast";
-    EXPECT_DEATH(
-        for (std::uint64_t seed = 1; seed <= seed_count; ++seed) run(seed, planted::abort_on_accept),
-        "the process ends in seed [0-9]+");
+    EXPECT_DEATH(for (std::uint64_t seed = 1; seed <= seed_count; ++seed) run(seed, planted::abort_on_accept),
+                 "the process ends in seed [0-9]+");
 }
 
 }  // namespace
@@ -172,7 +178,8 @@ int main(int argc, char **argv) {
         if ((world::narrates || !std::strcmp(argv[i], "--seed")) && i + 1 < argc)
             return run_and_print(std::strtoull(argv[i + 1], nullptr, 10)) ? 0 : 1;
         if (!std::strcmp(argv[i], "--seeds") && i + 2 < argc)
-            return run_by_hand(std::strtoull(argv[i + 1], nullptr, 10), std::strtoull(argv[i + 2], nullptr, 10));
+            return run_by_hand(std::strtoull(argv[i + 1], nullptr, 10),
+                               std::strtoull(argv[i + 2], nullptr, 10));
     }
     testing::InitGoogleTest(&argc, argv);
     return RUN_ALL_TESTS();

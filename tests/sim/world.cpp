@@ -210,7 +210,8 @@ void world::violate(promise which, const std::string &what) {
 }
 
 void world::print(const std::string &text) const {
-    std::printf("%12.3f ms  %s\n", std::chrono::duration<double, std::milli>(elapsed()).count(), text.c_str());
+    std::printf("%12.3f ms  %s\n", std::chrono::duration<double, std::milli>(elapsed()).count(),
+                text.c_str());
 }
 
 sim_loop &world::add_loop() {
@@ -258,7 +259,8 @@ bool world::step() {
             candidates_.push_back(first_actor + i);
     // A loop that is about to sleep does so whatever the others do.
     for (unsigned i = 0; i < loops_.size(); ++i) {
-        if (loops_[i]->is_before_sleep() && !loops_[i]->has_work() && (candidates_.empty() || schedule.coin())) {
+        if (loops_[i]->is_before_sleep() && !loops_[i]->has_work() &&
+            (candidates_.empty() || schedule.coin())) {
             trace(3, i);
             loops_[i]->run_before_sleep_tasks();
             return true;
@@ -297,7 +299,8 @@ bool world::jump() {
 
 void world::run() {
     const auto all_returned = [&] {
-        return std::all_of(actors_.begin(), actors_.end(), [](const auto &a) { return a->body->has_returned(); });
+        return std::all_of(actors_.begin(), actors_.end(),
+                           [](const auto &a) { return a->body->has_returned(); });
     };
     while (!all_returned()) {
         if (!step()) {

@@ -140,13 +140,15 @@ public:
     static inline bool narrates = false;
     bool has_planted(planted what) const noexcept { return plant_ == what; }
     /// For planted faults that must not strike always.
-    bool strikes(planted what, std::uint64_t of_million) noexcept { return plant_ == what && faults.chance(of_million); }
+    bool strikes(planted what, std::uint64_t of_million) noexcept {
+        return plant_ == what && faults.chance(of_million);
+    }
 
-    dice schedule;  // whose turn it is
-    dice faults;    // what goes wrong
-    dice library;   // what the library draws
-    std::uint64_t late_timers = 0;       // of a million
-    std::uint64_t signals = 0;           // interrupted waits, of a million
+    dice schedule;                  // whose turn it is
+    dice faults;                    // what goes wrong
+    dice library;                   // what the library draws
+    std::uint64_t late_timers = 0;  // of a million
+    std::uint64_t signals = 0;      // interrupted waits, of a million
 
     std::uint64_t live_timers = 0;
     std::uint64_t live_streams = 0;

@@ -182,7 +182,9 @@ public:
     }
     ~raw_listener() { ::close(descriptor_); }
     const std::string &endpoint() const { return endpoint_; }
-    raw_peer accept() { return is_called(patience_ms) ? raw_peer(::accept(descriptor_, nullptr, nullptr)) : raw_peer(); }
+    raw_peer accept() {
+        return is_called(patience_ms) ? raw_peer(::accept(descriptor_, nullptr, nullptr)) : raw_peer();
+    }
     bool is_called(int within_ms) {
         pollfd item{descriptor_, POLLIN, 0};
         return ::poll(&item, 1, within_ms) == 1;
@@ -220,12 +222,15 @@ public:
             zmq_close(std::exchange(get_, nullptr));
     }
     int set(int option, int value) { return zmq_setsockopt(get_, option, &value, sizeof value); }
-    int set(int option, std::string_view value) { return zmq_setsockopt(get_, option, value.data(), value.size()); }
+    int set(int option, std::string_view value) {
+        return zmq_setsockopt(get_, option, value.data(), value.size());
+    }
     /// Binds and returns the resolved endpoint; empty when that fails.
     std::string bind(const std::string &endpoint) {
         char text[256];
         std::size_t size = sizeof text;
-        if (zmq_bind(get_, endpoint.c_str()) != 0 || zmq_getsockopt(get_, ZMQ_LAST_ENDPOINT, text, &size) != 0)
+        if (zmq_bind(get_, endpoint.c_str()) != 0 ||
+            zmq_getsockopt(get_, ZMQ_LAST_ENDPOINT, text, &size) != 0)
             return {};
         return text;
     }
@@ -279,6 +284,8 @@ public:
             if (const event e = next(); e.kind == kind || e.kind == 0)
                 return e;
     }
+
+    void close() { socket_.close(); }
 
 private:
     zmq_socket_of socket_;

@@ -136,9 +136,7 @@ public:
     ~context() { term(); }
 
     void *handle() const { return handle_; }
-    test_socket socket(int type) {
-        return test_socket(handle_, type);
-    }
+    test_socket socket(int type) { return test_socket(handle_, type); }
     int set(int option, int value) { return zmq_ctx_set(handle_, option, value); }
     int get(int option) { return zmq_ctx_get(handle_, option); }
     int shutdown() { return zmq_ctx_shutdown(handle_); }
