@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "core/huge_blocks.hpp"
+
 namespace zlink {
 
 namespace {
@@ -12,9 +14,29 @@ namespace {
 constexpr std::size_t smallest_class = 512;
 constexpr std::size_t header_slack = 64;  // a body of exactly the class size still fits with its header
 constexpr std::size_t cached_per_class = 4u << 20;  // octets
+constexpr std::uint32_t huge_bit = 0x80000000;      // in a chunk's size class: its memory is of a huge page
 
 constexpr std::size_t class_size(std::size_t index) noexcept { return smallest_class << index; }
 constexpr std::size_t class_capacity(std::size_t index) noexcept { return class_size(index) + header_slack; }
+constexpr std::size_t memory_size(std::size_t capacity) noexcept {
+    return (sizeof(chunk) + capacity + 63) / 64 * 64;
+}
+
+constexpr std::uint32_t first_cut_class = 7;  // 64 KiB
+
+void destroy(chunk *c, std::uint32_t class_count) noexcept {
+    const std::size_t size = memory_size(c->capacity);
+    const bool is_huge = c->size_class & huge_bit;
+    const bool is_cut = c->size_class >= first_cut_class && c->size_class < class_count;
+    c->~chunk();
+    if (is_huge) {
+        huge_blocks::release(c);
+        return;
+    }
+    if (is_cut)
+        huge_blocks::note_heap_block(size, false);
+    std::free(c);
+}
 
 }  // namespace
 
@@ -22,8 +44,7 @@ chunk_pool::~chunk_pool() {
     for (free_list &list : free_)
         while (chunk *c = list.head) {
             list.head = c->next_free;
-            c->~chunk();
-            std::free(c);
+            destroy(c, class_count);
         }
 }
 
@@ -48,10 +69,19 @@ chunk *chunk_pool::allocate(std::size_t size) noexcept {
         const std::size_t capacity = index < class_count ? class_capacity(index) : size;
         if (capacity > static_cast<std::size_t>(PTRDIFF_MAX) - sizeof(chunk))
             return nullptr;
-        void *memory = std::malloc(sizeof(chunk) + capacity);
-        if (!memory)
-            return nullptr;
-        c = new (memory) chunk(&dispose, capacity, static_cast<std::uint32_t>(index));
+        auto size_class = static_cast<std::uint32_t>(index);
+        const bool is_cut = index >= first_cut_class && index < class_count;
+        void *memory = is_cut ? huge_blocks::allocate(memory_size(capacity)) : nullptr;
+        if (memory) {
+            size_class |= huge_bit;
+        } else {
+            memory = std::malloc(memory_size(capacity));
+            if (!memory)
+                return nullptr;
+            if (is_cut)
+                huge_blocks::note_heap_block(memory_size(capacity), true);
+        }
+        c = new (memory) chunk(&dispose, capacity, size_class);
     }
     c->home = shared_from_this();
     return c;
@@ -65,18 +95,18 @@ void chunk_pool::dispose(block *self) noexcept {
 }
 
 void chunk_pool::give_back(chunk *c) noexcept {
-    if (c->size_class < class_count) {
+    const std::uint32_t index = c->size_class & ~huge_bit;
+    if (index < class_count) {
         std::lock_guard lock(mutex_);
-        free_list &list = free_[c->size_class];
-        if (list.count < cached_per_class / class_size(c->size_class)) {
+        free_list &list = free_[index];
+        if (list.count < cached_per_class / class_size(index)) {
             c->next_free = list.head;
             list.head = c;
             ++list.count;
             return;
         }
     }
-    c->~chunk();
-    std::free(c);
+    destroy(c, class_count);
 }
 
 }  // namespace zlink

@@ -148,7 +148,7 @@ channel *ledger::judge(int at, const std::deque<octets> &parts, int link) {
         return fails(promise::at_most_once, "was sent to " + std::to_string(which.to));
 
     channel::receiver &to = which.receivers[at];
-    if (!to.taken.insert(number).second ||
+    if (!to.taken.emplace(number, link).second ||
         (!which.taken_by_anyone.insert(number).second && which.kind != reach::all))
         return fails(promise::at_most_once, "arrives twice");
 
@@ -157,8 +157,12 @@ channel *ledger::judge(int at, const std::deque<octets> &parts, int link) {
         return fails(promise::ordered, "comes after " + std::to_string(last->second));
     if (which.receiver_dials && to.last > static_cast<std::int64_t>(number))
         return fails(promise::ordered, "comes after " + std::to_string(to.last) + " of another connection");
-    // A publisher that dials keeps its queue, but learns anew with each connection who wants what.
-    const bool must_be_next = which.kind == reach::one || (which.kind == reach::all && !which.sender_dials);
+    // A sender that dials has one queue for all its connections. One that accepted has one for each, and may still fill
+    // that of a connection that is gone. A publisher that dials learns anew with each connection who wants what.
+    const bool has_one_queue = which.sender_dials
+                                   ? which.kind == reach::one && !has_second_connections_
+                                   : paths_[{which.from, at}].lost_at_most.empty() && !which.counts_as_ended;
+    const bool must_be_next = has_one_queue && (which.kind == reach::one || which.kind == reach::all);
     if (must_be_next && last != to.last_of_link.end() && last->second + 1 != number)
         return fails(promise::no_loss, "comes next after " + std::to_string(last->second));
 
@@ -175,25 +179,27 @@ channel *ledger::judge(int at, const std::deque<octets> &parts, int link) {
 
 // ---- loss ----
 
-void ledger::on_break(int from, int to, int link, std::uint64_t octets) {
+void ledger::on_break(int from, int to, int link, std::uint64_t octets, std::uint64_t excusable) {
     path &way = paths_[{from, to}];
-    ++way.breaks;
-    way.last_broken = std::max(way.last_broken, link);
-    const std::uint64_t lost = octets + held_octets_;
-    way.lost_at_most += lost;
-    way.since_delivery += lost;
-    // Besides, the message that was cut, and the one the receiver had in part.
-    for (const channel &c : channels_)
-        if (c.from == from && (c.to == to || c.to == 0)) {
-            way.lost_at_most += 2 * c.largest;
-            way.since_delivery += 2 * c.largest;
-        }
+    std::uint64_t held = 0;
+    if (!way.lost_at_most.contains(link)) {
+        way.last_broken = std::max(way.last_broken, link);
+        held += held_octets_;
+        // Besides, the message that was cut, and the one the receiver had in part.
+        for (const channel &c : channels_)
+            if (c.from == from && (c.to == to || c.to == 0) && !c.counts_as_ended)
+                held += 2 * c.largest;
+    }
+    way.lost_at_most[link] += excusable + held;
+    way.since_delivery += octets + held;
 }
 
 std::uint64_t ledger::missing_since(const channel &which, time_point when,
                                     const std::set<int> &living) const {
     std::uint64_t missing = 0;
-    if (which.kind == reach::lossy)
+    const auto way = paths_.find({which.from, which.to});
+    const bool has_breaks = way != paths_.end() && !way->second.lost_at_most.empty();
+    if (which.kind == reach::lossy || (which.is_answer && has_breaks))
         return missing;
     for (std::uint64_t number = which.sent.size(); number-- > 0 && which.sent[number].when >= when;) {
         if (which.kind != reach::all) {
@@ -225,9 +231,7 @@ void ledger::settle(const channel &which, const std::set<int> &living) {
         if (which.taken_by_anyone.contains(number))
             continue;
         ++missing;
-        missing_octets +=
-            (number + 1 < which.sent.size() ? which.sent[number + 1].octets_before : which.octets) -
-            which.sent[number].octets_before;
+        missing_octets += octets_between(which, number, number + 1);
     }
     if (missing == 0)
         return;
@@ -236,8 +240,9 @@ void ledger::settle(const channel &which, const std::set<int> &living) {
     for (const auto &[ends, way] : paths_) {
         if (ends.first != which.from || (which.to && ends.second != which.to))
             continue;
-        breaks += way.breaks;
-        allowed += way.lost_at_most;
+        breaks += way.lost_at_most.size();
+        for (const auto &[link, lost] : way.lost_at_most)
+            allowed += lost;
     }
     const std::string text = std::to_string(missing) + " messages of " + std::to_string(missing_octets) +
                              " octets missing on channel " + std::to_string(which.id) + " after " +
@@ -246,6 +251,34 @@ void ledger::settle(const channel &which, const std::set<int> &living) {
         world_.violate(promise::no_loss, text);
     else if (which.sender_dials && missing_octets > allowed)
         world_.violate(promise::bounded_loss, text);
+    else if (which.sender_dials && which.kind == reach::one && !has_second_connections_)
+        settle_gaps(which);
+}
+
+/// Where one queue feeds one connection after the other, what is missing between two that arrived was lost by those that
+/// broke between them.
+void ledger::settle_gaps(const channel &which) {
+    const auto at = which.receivers.find(which.to);
+    if (at == which.receivers.end())
+        return;
+    const auto &breaks = paths_[{which.from, which.to}].lost_at_most;
+    std::uint64_t next = 0;
+    int by = 0;
+    for (const auto &[number, link] : at->second.taken) {
+        if (number > next) {
+            const std::uint64_t missing = octets_between(which, next, number);
+            std::uint64_t allowed = 0;
+            for (auto b = breaks.lower_bound(by); b != breaks.end() && b->first < link; ++b)
+                allowed += b->second;
+            if (missing > allowed)
+                world_.violate(promise::bounded_loss,
+                               std::to_string(missing) + " octets missing in front of " +
+                                   describe(which, number) + ", the breaks between may cost " +
+                                   std::to_string(allowed));
+        }
+        next = number + 1;
+        by = link;
+    }
 }
 
 }  // namespace zlink::sim

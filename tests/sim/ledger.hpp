@@ -48,6 +48,7 @@ struct channel {
     bool receiver_dials = false;
     bool is_inproc = false;
     bool may_be_refused = false;   // peers may be turned away, with what they have sent
+    bool is_answer = false;        // goes to the connection its question came from, which may be gone
     bool counts_as_ended = false;  // one of its sockets was closed, with what was in its queues
     int epoch = 0;                 // which incarnation of the sender's socket
 
@@ -60,7 +61,7 @@ struct channel {
     std::uint64_t largest = 0;
 
     struct receiver {
-        std::set<std::uint64_t> taken;
+        std::map<std::uint64_t, int> taken;  // and by which connection
         std::map<int, std::uint64_t> last_of_link;
         std::int64_t last = -1;
         std::int64_t newest = -1;
@@ -88,6 +89,9 @@ public:
     /// Octets of one part of a message.
     octets part(const channel &which, std::uint64_t number, std::size_t index) const;
 
+    /// From now on a receiver may have a second connection: one that still lingers for a socket or an endpoint given up.
+    void expect_second_connections() noexcept { has_second_connections_ = true; }
+
     /// The last part of the message was taken by the library.
     void note_sent(channel &which);
     /// A whole message arrived at `at`, by a connection of this id (0: none, inproc). Returns its channel, null when it is
@@ -99,12 +103,11 @@ public:
     /// The end of a run that nobody was closed in: is what is missing allowed to be?
     void settle(const std::set<int> &living);
 
-    void on_break(int from, int to, int link, std::uint64_t octets) override;
+    void on_break(int from, int to, int link, std::uint64_t octets, std::uint64_t excusable) override;
 
 private:
     struct path {
-        std::uint64_t breaks = 0;
-        std::uint64_t lost_at_most = 0;
+        std::map<int, std::uint64_t> lost_at_most;  // by each connection that broke
         std::uint64_t since_delivery = 0;
         int last_broken = 0;  // connection
     };
@@ -115,6 +118,12 @@ private:
     std::size_t part_size(const channel &which, std::uint64_t number, std::size_t index) const noexcept;
     void check_bound(const channel &which);
     void settle(const channel &which, const std::set<int> &living);
+    void settle_gaps(const channel &which);
+    static std::uint64_t octets_between(const channel &which, std::uint64_t first,
+                                        std::uint64_t end) noexcept {
+        return (end < which.sent.size() ? which.sent[end].octets_before : which.octets) -
+               which.sent[first].octets_before;
+    }
     static const octets &table();
 
     world &world_;
@@ -122,6 +131,7 @@ private:
     message_profile looks_;
     const network *network_ = nullptr;
     std::size_t held_octets_ = 0;
+    bool has_second_connections_ = false;
     std::deque<channel> channels_;
     std::map<std::pair<int, int>, path> paths_;
 };

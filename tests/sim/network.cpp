@@ -360,7 +360,7 @@ std::size_t network::put(const link_ptr &which, int direction, const std::uint8_
     wire &w = which->wires[direction];
     // Of a connection that ends, perhaps nothing more is read; the writer does not know yet.
     if (which->has_ended)
-        observer_.on_break(which->tags[direction], which->tags[1 - direction], which->id, count);
+        observer_.on_break(which->tags[direction], which->tags[1 - direction], which->id, count, count);
     if (which->is_closed[1 - direction] || w.is_ending)
         return count;
     const std::size_t before = w.data.size();
@@ -421,9 +421,8 @@ void network::note_end(link &which) {
     world_.trace(0x400 + static_cast<std::uint64_t>(which.id), which.wires[0].unread());
     for (int direction = 0; direction < 2; ++direction) {
         wire &w = which.wires[direction];
-        // What a bottomless stream took beyond its capacity, no kernel would have taken.
-        const std::uint64_t lost = std::min(w.unread(), w.capacity);
-        observer_.on_break(which.tags[direction], which.tags[1 - direction], which.id, lost);
+        observer_.on_break(which.tags[direction], which.tags[1 - direction], which.id, w.unread(),
+                           std::min(w.unread(), w.capacity));
     }
 }
 

@@ -27,7 +27,8 @@ struct plan {
     std::size_t right_count = 1;  // PULL, ROUTER, REP, SUB
     bool is_inproc;
     bool left_binds;
-    bool is_calm;  // faults that break nothing
+    bool is_calm;        // faults that break nothing
+    bool keeps_sockets;  // nobody gives sockets or endpoints up
     message_profile looks;
     std::size_t messages;  // of each sender, while there is chaos
     milliseconds chaos;
@@ -39,9 +40,10 @@ struct plan {
     int handshake_ms;
     int heartbeat_ms;
     int heartbeat_timeout_ms;
-    bool is_immediate;   // ZMQ_IMMEDIATE: a queue lives as long as its connection
-    bool has_names;      // DEALERs announce ids of their own, ROUTERs hand them over
-    std::size_t topics;  // that SUBs subscribe to and that nobody publishes
+    bool has_slow_readers;  // which take their time while there is chaos
+    bool is_immediate;      // ZMQ_IMMEDIATE: a queue lives as long as its connection
+    bool has_names;         // DEALERs announce ids of their own, ROUTERs hand them over
+    std::size_t topics;     // that SUBs subscribe to and that nobody publishes
     tuning knobs;
     std::size_t loops;
 
@@ -61,11 +63,14 @@ plan::plan(dice &d) {
     kind = d.pick(kinds);
     if (kind != conversation::pair) {
         left_count = d.between(1, 3);
-        right_count = d.between(1, kind == conversation::push_pull || kind == conversation::pub_sub ? 3 : 2);
+        right_count =
+            d.coin() ? 1
+                     : d.between(1, kind == conversation::push_pull || kind == conversation::pub_sub ? 3 : 2);
     }
     is_inproc = d.chance(200'000);
     left_binds = d.coin();
     is_calm = d.chance(300'000);
+    keeps_sockets = d.coin();
     constexpr message_profile profiles[] = {
         {1, 40, 40}, {8, 100, 100}, {8, 100, 100}, {8, 2000, 20'000}, {3, 300, 100'000}};
     looks = d.pick(profiles);
@@ -82,6 +87,7 @@ plan::plan(dice &d) {
     handshake_ms = d.pick(handshakes);
     heartbeat_ms = how != ending::lingering && d.chance(300'000) ? 50 : 0;
     heartbeat_timeout_ms = d.coin() ? 300 : 5000;
+    has_slow_readers = d.chance(250'000);
     is_immediate = d.chance(150'000);
     has_names = kind == conversation::dealer_router && d.chance(300'000);
     topics = d.coin() ? 0 : d.between(1, 40);
@@ -228,6 +234,7 @@ channel &scenario::channel_to(member &self, int to, const octets &routing_id) {
     // The queue of a socket that dials outlives its connections.
     found->sender_dials = !self.binds && !plan_.is_inproc && !plan_.is_immediate;
     found->receiver_dials = self.binds && !plan_.is_inproc && !plan_.is_immediate;
+    found->is_answer = plan_.kind == conversation::dealer_router && !self.is_left;
     found->may_be_refused = plan_.kind == conversation::pair || plan_.has_names;
     for (const member &other : members_)
         if (other.is_left != self.is_left)
@@ -299,6 +306,8 @@ void scenario::note_end(member &self) {
     for (channel &theirs : ledger_.channels())
         if (theirs.to == self.tag || theirs.to == 0)
             theirs.counts_as_ended = true;
+    if (self.options.linger_ms != 0)
+        ledger_.expect_second_connections();
     // What is sent from here on is judged by itself.
     self.out.clear();
 }
@@ -356,10 +365,18 @@ void scenario::turn(member &self) {
     }
     if (!sends_by_itself(self)) {
         receive_turn(self, chance_.chance(300'000) ? ZMQ_DONTWAIT : 0);
-        if (phase_ == phase::chaos || chance_.chance(100'000))
+        if (phase_ == phase::chaos && plan_.has_slow_readers)
+            world_.sleep_for(milliseconds(chance_.between(1, 40)));
+        else if (phase_ == phase::chaos || chance_.chance(100'000))
             pause(self);
         else
             world_.sleep_for(microseconds(chance_.next() % 20));
+        return;
+    }
+    // While nothing is wrong what waits is taken first: a connection that is held back by a full queue is looked after
+    // only when there is room again.
+    if (also_receives && phase_ != phase::chaos && receive_turn(self, ZMQ_DONTWAIT) == outcome::done) {
+        world_.sleep_for(microseconds(chance_.next() % 20));
         return;
     }
     if (also_receives && (chance_.coin() || !may_send(self))) {
@@ -420,7 +437,10 @@ scenario::outcome scenario::send(member &self, channel &to, const std::deque<oct
 void free_octets(void *, void *hint) { delete static_cast<octets *>(hint); }
 
 scenario::outcome scenario::send_part(member &self, const octets &body, bool more) {
-    const int flags = (more ? ZMQ_SNDMORE : 0) | (chance_.chance(200'000) ? ZMQ_DONTWAIT : 0);
+    // Two that both wait for room hold each other up: once nothing is wrong they look what there is to read instead.
+    const bool is_patient = phase_ == phase::chaos || plan_.kind == conversation::push_pull ||
+                            plan_.kind == conversation::pub_sub || plan_.kind == conversation::req_rep;
+    const int flags = (more ? ZMQ_SNDMORE : 0) | (!is_patient || chance_.chance(200'000) ? ZMQ_DONTWAIT : 0);
     error e = error::none;
     switch (chance_.next() % 3) {
     case 0:
@@ -689,7 +709,7 @@ octets garbage(dice &d) {
 
 /// One thing that goes wrong.
 void scenario::act() {
-    const auto what = chance_.next() % 13;
+    const auto what = chance_.next() % (plan_.keeps_sockets ? 11 : 13);
     world_.trace(0x700, what);
     constexpr const char *names[] = {
         "reset one",   "reset one",         "reset one",           "reset all",    "half-close one",

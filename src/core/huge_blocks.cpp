@@ -1,0 +1,143 @@
+// Huge pages of 2 MiB, each cut into blocks of one size; see huge_blocks.hpp.
+#include "core/huge_blocks.hpp"
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <new>
+#include <sys/mman.h>
+
+namespace zlink::huge_blocks {
+
+namespace {
+
+constexpr std::size_t page_size = 2u << 20;
+constexpr std::size_t smallest_block = 64u << 10;
+constexpr std::size_t largest_block = 512u << 10;
+constexpr std::size_t most_sizes = 4;
+constexpr std::size_t heap_blocks = 32;      // of each size, before pages are cut
+constexpr std::size_t kept_empty_pages = 8;  // of each size
+
+struct free_block {
+    free_block *next;
+};
+
+// At the start of each page.
+struct alignas(64) page {
+    page *previous = nullptr;
+    page *next = nullptr;
+    free_block *free = nullptr;
+    std::size_t used = 0;
+    std::size_t block_size = 0;
+};
+
+/// All pages cut to one size. Pages with a free block are in the list.
+struct size_list {
+    std::size_t block_size = 0;
+    page *first = nullptr;
+    std::size_t empty_pages = 0;
+    std::size_t on_heap = 0;
+
+    void link(page &p) noexcept {
+        p.previous = nullptr;
+        p.next = first;
+        if (first)
+            first->previous = &p;
+        first = &p;
+    }
+    void unlink(page &p) noexcept {
+        (p.previous ? p.previous->next : first) = p.next;
+        if (p.next)
+            p.next->previous = p.previous;
+    }
+};
+
+std::mutex mutex;
+std::array<size_list, most_sizes> lists;
+
+size_list *list_of(std::size_t size) noexcept {
+    for (size_list &list : lists) {
+        if (list.block_size == 0)
+            list.block_size = size;
+        if (list.block_size == size)
+            return &list;
+    }
+    return nullptr;
+}
+
+/// Maps a page at a multiple of its size.
+page *map_page(std::size_t block_size) noexcept {
+    void *raw = ::mmap(nullptr, 2 * page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (raw == MAP_FAILED)
+        return nullptr;
+    const auto begin = reinterpret_cast<std::uintptr_t>(raw);
+    const std::uintptr_t at = (begin + page_size - 1) & ~(page_size - 1);
+    if (at > begin)
+        ::munmap(raw, at - begin);
+    if (const std::size_t behind = begin + page_size - at)
+        ::munmap(reinterpret_cast<void *>(at + page_size), behind);
+    ::madvise(reinterpret_cast<void *>(at), page_size, MADV_HUGEPAGE);
+    page *p = new (reinterpret_cast<void *>(at)) page;
+    p->block_size = block_size;
+    for (std::uintptr_t block = at + page_size; (block -= block_size) >= at + sizeof(page);)
+        p->free = new (reinterpret_cast<void *>(block)) free_block{p->free};
+    return p;
+}
+
+}  // namespace
+
+void *allocate(std::size_t size) noexcept {
+#ifdef __SANITIZE_ADDRESS__
+    (void)size;  // the sanitizer watches the heap's blocks better
+    return nullptr;
+#else
+    if (size < smallest_block || size > largest_block || size % 64 != 0)
+        return nullptr;
+    std::lock_guard lock(mutex);
+    size_list *list = list_of(size);
+    if (!list || list->on_heap < heap_blocks)
+        return nullptr;
+    if (!list->first) {
+        page *fresh = map_page(size);
+        if (!fresh)
+            return nullptr;
+        list->link(*fresh);
+        ++list->empty_pages;
+    }
+    page &from = *list->first;
+    list->empty_pages -= from.used == 0;
+    free_block *block = from.free;
+    from.free = block->next;
+    ++from.used;
+    if (!from.free)
+        list->unlink(from);
+    return block;
+#endif
+}
+
+void note_heap_block(std::size_t size, bool is_new) noexcept {
+    if (size < smallest_block || size > largest_block || size % 64 != 0)
+        return;
+    std::lock_guard lock(mutex);
+    if (size_list *list = list_of(size))
+        list->on_heap += is_new ? 1 : std::size_t{0} - 1;
+}
+
+void release(void *block) noexcept {
+    page *home = reinterpret_cast<page *>(reinterpret_cast<std::uintptr_t>(block) & ~(page_size - 1));
+    std::lock_guard lock(mutex);
+    size_list &list = *list_of(home->block_size);
+    if (!home->free)
+        list.link(*home);
+    home->free = new (block) free_block{home->free};
+    if (--home->used > 0)
+        return;
+    if (list.empty_pages < kept_empty_pages) {
+        ++list.empty_pages;
+        return;
+    }
+    list.unlink(*home);
+    ::munmap(home, page_size);
+}
+
+}  // namespace zlink::huge_blocks
