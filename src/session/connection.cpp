@@ -79,10 +79,9 @@ void connection::discard_input() noexcept {
 }
 
 bool connection::finish_writing() noexcept {
-    if (state_ != state::live || !has_discarded_ || failed(write_failure_))
+    if (state_ != state::live || !has_discarded_ || failed(write_failure_) || !stream_->finish_writing())
         return false;
     is_finished_ = true;
-    stream_->finish_writing();
     return true;
 }
 

@@ -1,5 +1,7 @@
 #include "transport/socket_stream.hpp"
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 namespace zlink {
@@ -47,7 +49,12 @@ io_result socket_stream::try_read(std::span<const iovec> ranges) noexcept {
     return {static_cast<std::size_t>(count), error::none};
 }
 
-void socket_stream::finish_writing() noexcept { (void)::shutdown(ready_.descriptor(), SHUT_WR); }
+bool socket_stream::finish_writing() noexcept {
+    int unsent = 0;
+    if (::ioctl(ready_.descriptor(), SIOCOUTQ, &unsent) != 0 || unsent == 0)
+        return false;
+    return ::shutdown(ready_.descriptor(), SHUT_WR) == 0;
+}
 
 io_result socket_stream::try_write(std::span<const iovec> ranges) noexcept {
     msghdr header = header_of(ranges);

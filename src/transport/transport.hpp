@@ -43,8 +43,9 @@ public:
     virtual io_result try_read(std::span<const iovec> ranges) noexcept = 0;
     /// One non-blocking gathered write.
     virtual io_result try_write(std::span<const iovec> ranges) noexcept = 0;
-    /// Nothing more will be written: behind what was, the peer reads the end of the stream. Reading goes on.
-    virtual void finish_writing() noexcept {}
+    /// Nothing more will be written: while some of it is still on its way, says so to the peer, which reads the end of the
+    /// stream behind it, and returns true. False when the system has nothing left to send, or cannot tell.
+    virtual bool finish_writing() noexcept { return false; }
     /// Asks for one on_stream_readable() when a read would not fail with again. Asking twice is asking once.
     virtual void wait_readable() noexcept = 0;
     virtual void wait_writable() noexcept = 0;
