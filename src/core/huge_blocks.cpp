@@ -66,7 +66,7 @@ size_list *list_of(std::size_t size) noexcept {
 }
 
 /// Maps a page at a multiple of its size.
-page *map_page(std::size_t block_size) noexcept {
+[[maybe_unused]] page *map_page(std::size_t block_size) noexcept {
     void *raw = ::mmap(nullptr, 2 * page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (raw == MAP_FAILED)
         return nullptr;
