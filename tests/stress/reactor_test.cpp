@@ -232,7 +232,7 @@ TEST(timers, do_not_call_back_once_cancelled_destroyed_or_put_off) {
         const auto soon = io.now() + std::chrono::milliseconds(1);
         cancelled = io.make_timer([&] { ++wrong; });
         destroyed = io.make_timer([&] { ++wrong; });
-        put_off = io.make_timer([&] {
+        put_off = io.make_timer([&, soon] {
             EXPECT_GE(io.now(), soon + std::chrono::milliseconds(4));
             EXPECT_FALSE(put_off->is_pending());
             ++right;
