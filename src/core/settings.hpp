@@ -126,16 +126,6 @@ struct settings {
     int multicast_max_tpdu = 1500;
     bool multicast_loop = true;
     bool loopback_fastpath = false;
-    bool gssapi_server = false;
-    std::string gssapi_principal;
-    std::string gssapi_service_principal;
-    bool gssapi_plaintext = false;
-    int gssapi_principal_name_type = 0;
-    int gssapi_service_principal_name_type = 0;
-    std::uint64_t vmci_buffer_size = 65536;
-    std::uint64_t vmci_buffer_min_size = 128;
-    std::uint64_t vmci_buffer_max_size = 262144;
-    int vmci_connect_timeout_ms = -1;
 
     bool has_routing_id_exchange() const noexcept {
         return type == socket_type::req || type == socket_type::rep || type == socket_type::dealer ||

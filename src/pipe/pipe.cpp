@@ -263,7 +263,6 @@ void pipe_end::close(int linger_ms) noexcept {
         return;
     is_closed_ = true;
     roll_back();
-    in_->reader_closed.store(true, std::memory_order_release);
     out_->linger_ms.store(linger_ms, std::memory_order_relaxed);
     out_->writer_closed.store(true, std::memory_order_release);
     if (pipe_events *events = other_->events_.load(std::memory_order_acquire))

@@ -43,7 +43,6 @@ struct pipe_direction {
     std::atomic<std::uint64_t> hwm;                      // messages, 0 = no limit; written by the writer
     alignas(64) std::atomic<std::uint64_t> returned{0};  // messages the reader has taken and told of
     std::atomic<bool> writer_armed{false};
-    std::atomic<bool> reader_closed{false};
     alignas(64) std::atomic<bool> reader_armed{false};
     std::atomic<bool> writer_fences{
         true};  // the writer runs full_fence() for every publish from the store on

@@ -1,26 +1,21 @@
 """Where the two libraries are, and the proof that a process has mapped the right one."""
 
 import os
-import re
-import subprocess
+import sys
 
-SONAME = "libzmq.so.5"
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "benchwithzmq"))
+
+import runner
+
+SONAME = runner.SONAME
 
 
 def distribution_library_dir():
-    """The directory of the distribution's libzmq, as the linker's cache knows it."""
-    chosen = os.environ.get("BENCH_LIBZMQ_LIB_DIR")
-    if chosen:
-        return os.path.abspath(chosen)
-    for tool in ("ldconfig", "/sbin/ldconfig"):
-        try:
-            cache = subprocess.run([tool, "-p"], capture_output=True, text=True, check=True).stdout
-        except (OSError, subprocess.CalledProcessError):
-            continue
-        found = re.search(r"^\s*" + re.escape(SONAME) + r" .*=> (\S+)$", cache, re.MULTILINE)
-        if found:
-            return os.path.dirname(os.path.abspath(found.group(1)))
-    raise SystemExit("no %s of the distribution found" % SONAME)
+    """The directory of the distribution's libzmq; ends the program when there is none."""
+    try:
+        return runner.distribution_library_dir()
+    except runner.Failure as failure:
+        raise SystemExit(str(failure))
 
 
 def require_from(path, directory):
