@@ -173,17 +173,49 @@ void pipe_end::fence_publish() noexcept {
     full_fence();
 }
 
-void pipe_end::wake_reader() noexcept {
+void pipe_end::wake_reader(bool may_write) noexcept {
+    if (may_write && pace_ && wakes_by_writing())
+        return;
     if (!out_->reader_armed.exchange(false, std::memory_order_seq_cst))
         return;
+    note_sleeper();
+    if (pipe_events *events = other_->events_.load(std::memory_order_acquire))
+        events->on_readable(*other_);
+}
+
+/// A message found the reader asleep.
+void pipe_end::note_sleeper() noexcept {
     // A reader that sleeps after every few messages would pay a heavy fence each time: pay a small one for each message.
     if (!fences_ && publishes_since_wake_ < burst_length) {
         fences_ = true;
         out_->writer_fences.store(true, std::memory_order_release);
     }
     publishes_since_wake_ = 0;
-    if (pipe_events *events = other_->events_.load(std::memory_order_acquire))
-        events->on_readable(*other_);
+}
+
+/// Does the sleeper's work where that is cheaper than waking it, and leaves it asleep.
+bool pipe_end::wakes_by_writing() noexcept {
+    if (!out_->io.load(std::memory_order_relaxed) || !pace_->allows(publishes_since_wake_))
+        return false;
+    const bool is_done = write_now();
+    pace_->note_written();
+    if (is_done)
+        note_sleeper();
+    return is_done;
+}
+
+bool pipe_end::write_now() noexcept {
+    if (!out_->turn.try_take())
+        return false;
+    io_turn *io = out_->io.load(std::memory_order_relaxed);
+    const io_turn::outcome result = io ? io->write_now() : io_turn::outcome::refused;
+    const bool is_awaited = out_->turn.give();
+    if (is_awaited || result == io_turn::outcome::left) {
+        out_->reader_armed.store(false, std::memory_order_relaxed);
+        if (pipe_events *events = other_->events_.load(std::memory_order_acquire))
+            events->on_readable(*other_);
+    }
+    return result == io_turn::outcome::done;
 }
 
 // ---- reading ----

@@ -17,6 +17,8 @@
 
 #include "core/fence.hpp"
 #include "pipe/frame_queue.hpp"
+#include "pipe/io_turn.hpp"
+#include "pipe/pace.hpp"
 
 namespace zlink {
 
@@ -47,7 +49,9 @@ struct pipe_direction {
     std::atomic<bool> writer_fences{
         true};  // the writer runs full_fence() for every publish from the store on
     std::atomic<bool> writer_closed{false};
-    std::atomic<int> linger_ms{0};  // stands once writer_closed does
+    std::atomic<int> linger_ms{0};       // stands once writer_closed does
+    alignas(64) write_turn turn;         // guards the reading half of the queue, where a connection reads it
+    std::atomic<io_turn *> io{nullptr};  // written with the turn held
 };
 
 /// One direction of a pipe that keeps the newest message only (ZMQ_CONFLATE).
@@ -65,8 +69,13 @@ public:
     error append(block *owner, byte_span range, std::uint32_t messages, bool starts_message,
                  std::size_t owner_size = 0) noexcept;
     error write_wire(byte_span frames, std::uint32_t messages) noexcept;
-    /// Makes what was written visible and wakes an armed reader. Call after the last frame of a message.
-    void publish() noexcept;
+    /// Makes what was written visible. Where the reader is armed, it is woken, or a connection writes at once on this thread
+    /// when `may_write` and the pace allow it. Call after the last frame of a message.
+    void publish(bool may_write = true) noexcept;
+    /// Has the connection at the other end, if there is one, write on this thread what was published. True when all went out.
+    bool write_now() noexcept;
+    /// Lets publish() write on this thread. The pace must outlive this end's use by its socket.
+    void set_pace(pace *owners) noexcept { pace_ = owners; }
     void roll_back() noexcept;
     bool has_unpublished() const noexcept;
     /// Says that this end wants on_writable; after arming all pipes, run heavy_fence() and look at has_credit() again.
@@ -86,6 +95,17 @@ public:
     frame_queue::gathered gather(iovec *ranges, std::size_t limit, std::size_t max_octets) noexcept;
     void release(std::size_t octets) noexcept;
     void drop_cut_message() noexcept;
+    /// For a connection: the functions above need the write turn from serve() on. False when the other end is writing: it
+    /// calls on_readable when it has done.
+    bool take_turn() noexcept { return in_->turn.take_or_mark(); }
+    void give_turn() noexcept { (void)in_->turn.give(); }
+    /// Lets the other end write through `io`. The turn must be held.
+    void serve(io_turn &io) noexcept { in_->io.store(&io, std::memory_order_relaxed); }
+    /// Ends that, and takes the turn: waits for a write that is under way.
+    void take_turn_for_good() noexcept {
+        in_->turn.wait_and_take();
+        in_->io.store(nullptr, std::memory_order_relaxed);
+    }
 
     // ---- life ----
 
@@ -134,7 +154,9 @@ public:
 private:
     friend class pipe;
 
-    void wake_reader() noexcept;
+    void wake_reader(bool may_write) noexcept;
+    bool wakes_by_writing() noexcept;
+    void note_sleeper() noexcept;
     void fence_publish() noexcept;
     void return_due_credit() noexcept;
     void return_credit() noexcept;
@@ -163,6 +185,7 @@ private:
     std::uint64_t published_ = 0;      // of these
     std::uint64_t seen_returned_ = 0;  // out_->returned as last looked at
     std::uint32_t publishes_since_wake_ = 0;
+    pace *pace_ = nullptr;
     bool fences_ = true;       // as out_->writer_fences: few publishes for each wake-up, each with a fence
     std::uint64_t taken_ = 0;  // messages read from in_
     std::uint64_t told_ = 0;   // taken_ when the writer was told last
@@ -200,7 +223,7 @@ inline error pipe_end::write(std::uint8_t flags, byte_span body) noexcept {
     return e;
 }
 
-inline void pipe_end::publish() noexcept {
+inline void pipe_end::publish(bool may_write) noexcept {
     out_->queue.publish();
     published_ = written_;
     if (__builtin_expect(conflated_out_ != nullptr, 0))
@@ -211,7 +234,7 @@ inline void pipe_end::publish() noexcept {
     else
         light_fence();
     if (__builtin_expect(out_->reader_armed.load(std::memory_order_relaxed), 0))
-        wake_reader();
+        wake_reader(may_write);
 }
 
 inline bool pipe_end::read(frame_view &out) noexcept {

@@ -11,11 +11,7 @@ constexpr std::size_t large_frame_size = 32 * 1024;  // from here on a frame is 
 constexpr std::size_t exact_allocation_limit = 1024 * 1024;  // beyond, memory follows what has arrived
 constexpr std::size_t read_beside_large = 8 * 1024;
 constexpr std::size_t handshake_read = 4 * 1024;
-constexpr std::size_t write_batch = 256 * 1024;
-constexpr std::size_t max_ranges = 64;
 constexpr int reads_per_turn = 4;
-constexpr int writes_per_turn = 4;
-constexpr std::size_t translate_batch = 64 * 1024;
 constexpr int reads_at_the_end = 64;
 
 bool is_subscription(const peer::action &action) noexcept {
@@ -26,7 +22,7 @@ bool is_subscription(const peer::action &action) noexcept {
 connection::connection(const connection_environment &environment, std::unique_ptr<stream> bytes,
                        bool is_server, connection_host &host)
     : environment_(environment), host_(host), stream_(std::move(bytes)),
-      peer_(environment.options, is_server) {
+      peer_(environment.options, is_server), out_(*stream_, peer_, environment.subscriptions.get()) {
     if (environment.options.max_message_size >= 0)
         limits_.max_body = static_cast<std::uint64_t>(environment.options.max_message_size);
     // A subscription may be as long as a message.
@@ -36,6 +32,7 @@ connection::connection(const connection_environment &environment, std::unique_pt
 }
 
 connection::~connection() {
+    out_.close();
     stream_.reset();  // no callback comes from here on
     if (large_.memory)
         large_.memory->release();
@@ -64,7 +61,7 @@ void connection::work() noexcept {
 void connection::look() noexcept {
     if (state_ != state::live || !pipe_)
         return;
-    if ((is_paused_ && may_deliver()) || (may_write() && pipe_->has_input()))
+    if ((is_paused_ && may_deliver()) || out_.has_work())
         host_.want_turn();
 }
 
@@ -79,9 +76,9 @@ void connection::discard_input() noexcept {
 }
 
 bool connection::finish_writing() noexcept {
-    if (state_ != state::live || !has_discarded_ || failed(write_failure_) || !stream_->finish_writing())
+    if (state_ != state::live || !has_discarded_ || failed(out_.failure()) || !stream_->finish_writing())
         return false;
-    is_finished_ = true;
+    out_.finish();
     return true;
 }
 
@@ -90,10 +87,6 @@ void connection::drop_unread() noexcept {
     if (state_ == state::live && discards_ && !is_paused_)
         for (int i = 0; i < reads_at_the_end && read_once(); ++i) {
         }
-}
-
-bool connection::is_drained() noexcept {
-    return peer_.output().empty() && translated_.empty() && at_boundary_ && (!pipe_ || !pipe_->has_input());
 }
 
 void connection::on_stream_readable() noexcept {
@@ -106,7 +99,7 @@ void connection::on_stream_readable() noexcept {
 }
 
 void connection::on_stream_writable() noexcept {
-    is_waiting_writable_ = false;
+    out_.note_writable();
     write();
     report();
 }
@@ -123,148 +116,22 @@ void connection::on_time() noexcept {
     report();
 }
 
-// ---- out ----
-
 void connection::write() noexcept {
-    std::array<iovec, max_ranges> ranges;
-    for (int turn = 0; state_ == state::live && may_write(); ++turn) {
-        std::size_t octets = 0;
-        bool ends_message = true;
-        const std::size_t count = list_output(ranges, octets, ends_message);
-        if (count == 0) {
-            if (pipe_) {
-                pipe_->arm_reader();
-                host_.want_look();
-                host_.on_drained(*this);
-            }
-            return;
-        }
-        if (turn == writes_per_turn) {
-            host_.want_turn();
-            return;
-        }
-        const io_result result = stream_->try_write({ranges.data(), count});
-        if (result.octets > 0) {
-            at_boundary_ = result.octets == octets ? ends_message : false;
-            take_written(result.octets);
-        }
-        if (failed(result.status) && result.status != error::again) {
-            write_failure_ = result.status;  // what the peer sent before it went comes first: see report()
-            return;
-        }
-        if (result.octets < octets) {
-            is_waiting_writable_ = true;
-            stream_->wait_writable();
-        }
-    }
-}
-
-/// Lists what to write: control octets where they may stand, then the queue's.
-std::size_t connection::list_output(std::span<iovec> ranges, std::size_t &octets,
-                                    bool &ends_message) noexcept {
-    std::size_t count = 0;
-    auto &control = peer_.output();
-    control_listed_ = !control.empty() && (at_boundary_ || control_written_ > 0);
-    if (control_listed_) {
-        ranges[count++] = {control.data() + control_written_, control.size() - control_written_};
-        octets += control.size() - control_written_;
-    }
-    if (!pipe_)
-        return count;
-    if (translates_) {
-        if (translated_.empty())
-            translate();
-        if (!translated_.empty()) {
-            ranges[count++] = {translated_.data() + translated_at_, translated_.size() - translated_at_};
-            octets += translated_.size() - translated_at_;
-        }
-        ends_message = !in_translated_message_;
-        return count;
-    }
-    const auto found = pipe_->gather(ranges.data() + count, ranges.size() - count, write_batch);
-    octets += found.octets;
-    ends_message = found.ends_message;
-    return count + found.ranges;
-}
-
-void connection::take_written(std::size_t octets) noexcept {
-    if (control_listed_) {
-        auto &control = peer_.output();
-        const std::size_t taken = std::min(octets, control.size() - control_written_);
-        octets -= taken;
-        control_written_ += taken;
-        if (control_written_ < control.size())
-            return;
-        control.clear();
-        control_written_ = 0;
-    }
-    if (octets == 0)
+    if (state_ != state::live)
         return;
-    if (translates_) {
-        translated_at_ += octets;
-        if (translated_at_ == translated_.size()) {
-            translated_.clear();
-            translated_at_ = 0;
+    switch (out_.write()) {
+    case outbound::outcome::drained:
+        if (pipe_) {
+            host_.want_look();
+            host_.on_drained(*this);
         }
-        return;
+        break;
+    case outbound::outcome::more:
+        host_.want_turn();
+        break;
+    case outbound::outcome::stopped:
+        break;
     }
-    pipe_->release(octets);
-}
-
-/// Encodes frames of the pipe one by one, for peers that want another form than the queue's.
-void connection::translate() noexcept {
-    try {
-        if (replays_) {
-            replays_ = false;
-            send_subscription_set();
-        }
-        frame_view frame;
-        while (translated_.size() < translate_batch && pipe_->read(frame))
-            translate_frame(frame);
-    } catch (...) {
-        fail(error::no_memory);
-    }
-}
-
-void connection::translate_frame(const frame_view &frame) {
-    if (frame.is_command()) {
-        if (frame.size == 0)
-            return;
-        const bool is_subscribe = frame.data[0] == in_band::subscribe;
-        if (is_subscribe || frame.data[0] == in_band::cancel)
-            peer_.encode_subscription(is_subscribe, frame.body().subspan(1), translated_);
-        return;
-    }
-    in_translated_message_ = frame.has_more();
-    std::array<std::uint8_t, long_header_size> header;
-    const auto size = put_frame_header(header.data(), frame.size, frame.flags) - header.data();
-    translated_.insert(translated_.end(), header.begin(), header.begin() + size);
-    translated_.insert(translated_.end(), frame.data, frame.data + frame.size);
-    if (frame.lone_owner)
-        block_ref::adopt(std::exchange(*frame.lone_owner, nullptr));
-}
-
-/// The frames of a message went to a connection that is gone: the rest must not begin the next one.
-void connection::drop_translated_message() noexcept {
-    frame_view frame;
-    while (in_translated_message_ && pipe_->read(frame))
-        in_translated_message_ = frame.is_command() || frame.has_more();
-}
-
-/// A new connection on a pipe that had one before: the whole set goes out, and subscriptions still in the pipe are part
-/// of it. The socket changes set and pipe under the same lock.
-void connection::send_subscription_set() {
-    std::vector<std::uint8_t> messages;
-    environment_.subscriptions->with_lock([&](const subscription_set::topics &topics) {
-        frame_view frame;
-        while (pipe_->read(frame)) {
-            if (!frame.is_command())
-                translate_frame(frame);
-        }
-        messages.swap(translated_);
-        topics.for_each([&](byte_span topic) { peer_.encode_subscription(true, topic, translated_); });
-    });
-    translated_.insert(translated_.end(), messages.begin(), messages.end());
 }
 
 // ---- in ----
@@ -381,8 +248,7 @@ void connection::enter_traffic(byte_span rest) noexcept {
         return;
     }
     discards_ = pipe_->is_peer_closed();
-    translates_ = environment_.subscriptions != nullptr || pipe_->is_conflating();
-    replays_ = replays_ && environment_.subscriptions != nullptr;
+    out_.open(pipe_, replays_);
     pipe_->set_info(&peer_.info());
     try {
         std::vector<std::uint8_t> hello{in_band::hello};
@@ -629,7 +495,7 @@ void connection::read_what_is_left() noexcept {
     while (state_ == state::live && !is_paused_ && turn++ < reads_at_the_end && read_once()) {
     }
     if (state_ == state::live && !is_paused_)
-        fail(write_failure_);
+        fail(out_.failure());
 }
 
 // ---- life ----
@@ -665,15 +531,12 @@ void connection::fail(break_reason why) noexcept {
     timer_.reset();
     if (pipe_) {
         pipe_->roll_back();
-        if (translates_)
-            drop_translated_message();
-        else
-            pipe_->drop_cut_message();
+        out_.close();
     }
 }
 
 void connection::report() noexcept {
-    if (state_ == state::live && failed(write_failure_))
+    if (state_ == state::live && failed(out_.failure()))
         read_what_is_left();
     if (state_ != state::broken)
         return;

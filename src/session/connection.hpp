@@ -1,7 +1,6 @@
 // The driver: performs the peer machine's actions on one live stream, and moves frames between the stream and a pipe.
 //
-// Out:      control octets of the peer machine go first, at a message boundary; then what the pipe holds, in gathered
-//           writes. Only a full stream is waited for.
+// Out:      `outbound`, from the loop's thread or from that of the sender.
 // In:       one read per readiness into the loop's scratch block. Frames are walked, not copied: a well filled block is
 //           handed to the pipe as it is, a small read is copied. A frame known to be large is read into memory of its own.
 // Pressure: what exceeds the receiver's mark stays here unpublished, and nothing more is read until credit returns.
@@ -20,6 +19,7 @@
 #include "core/tuning.hpp"
 #include "pipe/pipe.hpp"
 #include "reactor/loop.hpp"
+#include "session/outbound.hpp"
 #include "transport/transport.hpp"
 #include "zmtp/frame_walk.hpp"
 #include "zmtp/peer.hpp"
@@ -85,7 +85,7 @@ public:
     bool has_delivered() const noexcept { return has_delivered_; }
     bool is_established() const noexcept { return peer_.is_established(); }
     /// Nothing is left to write.
-    bool is_drained() noexcept;
+    bool is_drained() noexcept { return out_.is_drained(); }
     stream &bytes() noexcept { return *stream_; }
     peer_info &info() noexcept { return peer_.info(); }
 
@@ -106,12 +106,6 @@ private:
     void on_time() noexcept;
 
     void write() noexcept;
-    std::size_t list_output(std::span<iovec> ranges, std::size_t &octets, bool &ends_message) noexcept;
-    void take_written(std::size_t octets) noexcept;
-    void translate() noexcept;
-    void translate_frame(const frame_view &frame);
-    void drop_translated_message() noexcept;
-    void send_subscription_set();
 
     void read() noexcept;
     bool read_once() noexcept;
@@ -131,9 +125,6 @@ private:
     void pause() noexcept;
     void resume_reading() noexcept;
     void read_what_is_left() noexcept;
-    bool may_write() const noexcept {
-        return !is_waiting_writable_ && !is_finished_ && !failed(write_failure_);
-    }
     bool may_deliver() noexcept { return discards_ || pipe_->has_credit(); }
 
     void update_timer() noexcept;
@@ -149,23 +140,13 @@ private:
     time_point timer_at_;
     pipe_end_ptr pipe_;
 
-    // Out
-    bool is_waiting_writable_ = false;
-    bool at_boundary_ = true;          // control octets may go out now
-    bool control_listed_ = false;      // by the write under way
-    std::size_t control_written_ = 0;  // of the peer machine's output
-    bool translates_ = false;  // frame by frame instead of gathered: subscribers' side, conflating pipes
+    outbound out_;
     bool replays_ = false;
-    bool in_translated_message_ = false;  // the last frame translated was one with MORE
-    error write_failure_ = error::none;   // nothing more can be written
-    std::vector<std::uint8_t> translated_;
-    std::size_t translated_at_ = 0;
 
     // In
     bool is_paused_ = false;
     bool discards_ = false;
     bool has_discarded_ = false;
-    bool is_finished_ = false;    // nothing is written any more
     bool has_delivered_ = false;  // messages, not only subscriptions
     bool in_message_ = false;
     bool expects_large_ = false;  // the last frame was a large one: read little beside the next

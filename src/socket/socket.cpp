@@ -17,6 +17,9 @@ namespace {
 constexpr std::size_t least_referenced = 4096;
 constexpr std::size_t most_pinned_per_octet = 8;
 
+/// A socket with more pipes than this leaves full ones to the I/O thread.
+constexpr std::size_t most_written_out = 8;
+
 /// Gives back the memory of a body that was copied out, when nothing else lives there.
 void release_lone(const frame_view &frame) noexcept {
     if (frame.lone_owner) {
@@ -86,8 +89,9 @@ private:
 }  // namespace
 
 socket::socket(const settings &defaults, const socket_environment &environment)
-    : options_(defaults), environment_(environment), mailbox_(std::make_shared<mailbox>()),
-      monitor_(std::make_shared<monitor>()), subscriptions_(std::make_shared<subscription_set>()) {}
+    : options_(defaults), environment_(environment), pace_(environment.clock),
+      mailbox_(std::make_shared<mailbox>()), monitor_(std::make_shared<monitor>()),
+      subscriptions_(std::make_shared<subscription_set>()) {}
 
 std::unique_ptr<socket> socket::make(const settings &defaults, const socket_environment &environment) {
     std::unique_ptr<socket> made(new socket(defaults, environment));
@@ -181,6 +185,12 @@ error socket::retry_send(const outgoing &frame, int flags) {
     const bool may_wait = !(flags & ZMQ_DONTWAIT) && options_.send_timeout_ms != 0;
     if (!may_wait)
         return is_exported_ && pattern_->arm(false, true) ? pattern_->send(frame) : error::again;
+    if (write_out()) {
+        if (const error e = enter(); failed(e))
+            return e;
+        if (const error e = pattern_->send(frame); e != error::again)
+            return e;
+    }
     const time_point deadline = deadline_after(options_.send_timeout_ms);
     for (;;) {
         const error waited = wait_for(ZMQ_POLLOUT, deadline);
@@ -191,6 +201,16 @@ error socket::retry_send(const outgoing &frame, int flags) {
         if (e != error::again || waited == error::again)
             return e;
     }
+}
+
+/// Writes on this thread what fills the pipes: room by the shortest way. True when there may be some.
+bool socket::write_out() noexcept {
+    bool is_done = false;
+    for (std::size_t i = 0; i < live_pipes_ && i < most_written_out; ++i) {
+        if (!pipes_[i]->has_credit())
+            is_done |= pipes_[i]->write_now();
+    }
+    return is_done;
 }
 
 error socket::next_frame(frame_view &out, int flags) noexcept {
@@ -238,6 +258,7 @@ error socket::wait_for(short wanted, time_point deadline) noexcept {
     const wakeup *level = nullptr;
     if (const error e = wait_level(level); failed(e))
         return e;
+    pace_.note_wait();
     if (mailbox_->begin_wait()) {
         wait_item item{level->descriptor(), POLLIN, 0, level};
         const error e = environment_.blocking.wait({&item, 1}, deadline);
@@ -344,6 +365,7 @@ void socket::attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
     std::swap(pipes_[live_pipes_], pipes_.back());
     pipe->slot.socket_index = static_cast<std::uint32_t>(live_pipes_++);
     pipe->slot.is_attached = true;
+    pipe->set_pace(&pace_);
     pipe->slot.attach_number = ++attach_count_;
     try {
         pattern_->attach(pipe, is_local, is_inproc);

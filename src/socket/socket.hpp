@@ -69,7 +69,10 @@ public:
     /// The level a waiter must look at, made on first use.
     error wait_level(const wakeup *&out) noexcept;
     /// Says that the thread is about to wait on the level; false when there is something to look at first.
-    bool begin_wait() noexcept { return mailbox_->begin_wait(); }
+    bool begin_wait() noexcept {
+        pace_.note_wait();
+        return mailbox_->begin_wait();
+    }
     void end_wait() noexcept { mailbox_->end_wait(); }
     waiter &blocking() const noexcept { return environment_.blocking; }
     const clock_source &clock() const noexcept { return environment_.clock; }
@@ -102,6 +105,7 @@ private:
 
     error send_frame(const outgoing &frame, int flags) noexcept;
     error next_frame(frame_view &out, int flags) noexcept;
+    bool write_out() noexcept;
     error retry_send(const outgoing &frame, int flags);
     error retry_receive(frame_view &out, int flags);
     error enter() noexcept;
@@ -116,6 +120,7 @@ private:
 
     settings options_;
     socket_environment environment_;
+    pace pace_;  // outlives the pipes
     std::shared_ptr<mailbox> mailbox_;
     std::shared_ptr<monitor> monitor_;
     std::shared_ptr<subscription_set> subscriptions_;

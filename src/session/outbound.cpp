@@ -1,0 +1,247 @@
+#include "session/outbound.hpp"
+
+#include <algorithm>
+
+#include "core/frame.hpp"
+#include "pipe/in_band.hpp"
+
+namespace zlink {
+
+namespace {
+constexpr std::size_t write_batch = 256 * 1024;
+constexpr std::size_t max_ranges = 64;
+constexpr int writes_per_turn = 4;
+constexpr std::size_t translate_batch = 64 * 1024;
+}  // namespace
+
+void outbound::open(pipe_end_ptr pipe, bool replays) noexcept {
+    pipe_ = std::move(pipe);
+    translates_ = subscriptions_ != nullptr || pipe_->is_conflating();
+    replays_ = replays && subscriptions_ != nullptr;
+}
+
+void outbound::close() noexcept {
+    const pipe_end_ptr pipe = std::move(pipe_);
+    if (!pipe)
+        return;
+    pipe->take_turn_for_good();
+    if (translates_)
+        drop_translated_message(*pipe);
+    else
+        pipe->drop_cut_message();
+    pipe->give_turn();
+}
+
+outbound::outcome outbound::write() noexcept {
+    if (!pipe_)
+        return write_in_turn();
+    if (!pipe_->take_turn())
+        return outcome::stopped;
+    const outcome result = write_in_turn();
+    pipe_->give_turn();
+    return result;
+}
+
+outbound::outcome outbound::write_in_turn() noexcept {
+    if (std::exchange(is_writable_again_, false))
+        is_full_ = false;
+    if (std::exchange(owes_wait_, false))
+        stream_.wait_writable();
+    for (int turn = 0; turn < writes_per_turn; ++turn) {
+        switch (write_once(true)) {
+        case step::wrote:
+            break;
+        case step::nothing:
+            if (pipe_) {
+                pipe_->arm_reader();
+                if (!std::exchange(is_served_, true))
+                    pipe_->serve(*this);
+            }
+            return outcome::drained;
+        case step::full:
+            stream_.wait_writable();
+            return outcome::stopped;
+        case step::broken:
+            return outcome::stopped;
+        }
+    }
+    return outcome::more;
+}
+
+io_turn::outcome outbound::write_now() noexcept {
+    if (!may_write() || control_written_ > 0)
+        return io_turn::outcome::refused;
+    for (int turn = 0; turn < writes_per_turn; ++turn) {
+        switch (write_once(false)) {
+        case step::wrote:
+            break;
+        case step::nothing:
+            return io_turn::outcome::done;
+        case step::full:
+            owes_wait_ = true;
+            return io_turn::outcome::left;
+        case step::broken:
+            return io_turn::outcome::left;
+        }
+    }
+    return io_turn::outcome::left;
+}
+
+outbound::step outbound::write_once(bool with_control) noexcept {
+    if (!may_write())
+        return step::broken;
+    std::array<iovec, max_ranges> ranges;
+    const listed what = list(ranges, with_control);
+    if (failed(failure()))
+        return step::broken;
+    if (what.ranges == 0)
+        return step::nothing;
+    const io_result result = stream_.try_write({ranges.data(), what.ranges});
+    if (result.octets > 0) {
+        at_boundary_ = result.octets == what.octets && what.ends_message;
+        take_written(result.octets, what);
+    }
+    if (failed(result.status) && result.status != error::again) {
+        failure_.store(result.status, std::memory_order_release);
+        return step::broken;
+    }
+    if (result.octets == what.octets)
+        return step::wrote;
+    is_full_ = true;
+    return step::full;
+}
+
+/// Lists what to write: control octets where they may stand, then the queue's.
+outbound::listed outbound::list(std::span<iovec> ranges, bool with_control) noexcept {
+    listed what;
+    if (with_control) {
+        auto &control = peer_.output();
+        if (!control.empty() && (at_boundary_ || control_written_ > 0)) {
+            what.control = control.size() - control_written_;
+            what.octets = what.control;
+            ranges[what.ranges++] = {control.data() + control_written_, what.control};
+        }
+    }
+    if (!pipe_)
+        return what;
+    if (translates_) {
+        if (translated_.empty())
+            translate();
+        if (!translated_.empty()) {
+            const std::size_t rest = translated_.size() - translated_at_;
+            ranges[what.ranges++] = {translated_.data() + translated_at_, rest};
+            what.octets += rest;
+        }
+        what.ends_message = !in_translated_message_;
+        return what;
+    }
+    const auto found = pipe_->gather(ranges.data() + what.ranges, ranges.size() - what.ranges, write_batch);
+    what.ranges += found.ranges;
+    what.octets += found.octets;
+    what.ends_message = found.ends_message;
+    return what;
+}
+
+void outbound::take_written(std::size_t octets, const listed &what) noexcept {
+    if (what.control > 0) {
+        const std::size_t taken = std::min(octets, what.control);
+        octets -= taken;
+        if (taken < what.control) {
+            control_written_ += taken;
+            return;
+        }
+        peer_.output().clear();
+        control_written_ = 0;
+    }
+    if (octets == 0)
+        return;
+    if (translates_) {
+        translated_at_ += octets;
+        if (translated_at_ == translated_.size()) {
+            translated_.clear();
+            translated_at_ = 0;
+        }
+        return;
+    }
+    pipe_->release(octets);
+}
+
+bool outbound::has_work() noexcept {
+    if (!pipe_ || !pipe_->take_turn())
+        return false;  // who has the turn says when it is done
+    const bool result = owes_wait_ || (may_write() && pipe_->has_input());
+    pipe_->give_turn();
+    return result;
+}
+
+bool outbound::is_drained() noexcept {
+    if (!peer_.output().empty())
+        return false;
+    if (!pipe_)
+        return true;
+    if (!pipe_->take_turn())
+        return false;
+    const bool result = translated_.empty() && at_boundary_ && !pipe_->has_input();
+    pipe_->give_turn();
+    return result;
+}
+
+// ---- translation ----
+
+/// Encodes frames of the pipe one by one, for peers that want another form than the queue's.
+void outbound::translate() noexcept {
+    try {
+        if (replays_) {
+            replays_ = false;
+            send_subscription_set();
+        }
+        frame_view frame;
+        while (translated_.size() < translate_batch && pipe_->read(frame))
+            translate_frame(frame);
+    } catch (...) {
+        failure_.store(error::no_memory, std::memory_order_release);
+    }
+}
+
+void outbound::translate_frame(const frame_view &frame) {
+    if (frame.is_command()) {
+        if (frame.size == 0)
+            return;
+        const bool is_subscribe = frame.data[0] == in_band::subscribe;
+        if (is_subscribe || frame.data[0] == in_band::cancel)
+            peer_.encode_subscription(is_subscribe, frame.body().subspan(1), translated_);
+        return;
+    }
+    in_translated_message_ = frame.has_more();
+    std::array<std::uint8_t, long_header_size> header;
+    const auto size = put_frame_header(header.data(), frame.size, frame.flags) - header.data();
+    translated_.insert(translated_.end(), header.begin(), header.begin() + size);
+    translated_.insert(translated_.end(), frame.data, frame.data + frame.size);
+    if (frame.lone_owner)
+        block_ref::adopt(std::exchange(*frame.lone_owner, nullptr));
+}
+
+/// The frames of a message went to a connection that is gone: the rest must not begin the next one.
+void outbound::drop_translated_message(pipe_end &pipe) noexcept {
+    frame_view frame;
+    while (in_translated_message_ && pipe.read(frame))
+        in_translated_message_ = frame.is_command() || frame.has_more();
+}
+
+/// A new connection on a pipe that had one before: the whole set goes out, and subscriptions still in the pipe are part
+/// of it. The socket changes set and pipe under the same lock.
+void outbound::send_subscription_set() {
+    std::vector<std::uint8_t> messages;
+    subscriptions_->with_lock([&](const subscription_set::topics &topics) {
+        frame_view frame;
+        while (pipe_->read(frame)) {
+            if (!frame.is_command())
+                translate_frame(frame);
+        }
+        messages.swap(translated_);
+        topics.for_each([&](byte_span topic) { peer_.encode_subscription(true, topic, translated_); });
+    });
+    translated_.insert(translated_.end(), messages.begin(), messages.end());
+}
+
+}  // namespace zlink

@@ -1,0 +1,97 @@
+// The writing half of a connection: control octets at message boundaries, then what the pipe holds, in gathered writes.
+//
+// Flow:     write() on the I/O thread; write_now() on the thread that sent. Either lists what is there and hands it to the
+//           stream until nothing is left or the stream is full. Only a full stream is waited for.
+// Forms:    gathered as it stands in the queue, or translated frame by frame: subscribers' side, conflating pipes.
+// Turns:    once a pipe is served its write turn guards everything here but control octets, which are the I/O thread's.
+//           The thread that sends writes messages only: nothing while the handshake's last octets, or half a command, are
+//           still to go, and nothing to a stream that is full or broken.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <span>
+#include <vector>
+
+#include "core/subscription_set.hpp"
+#include "pipe/pipe.hpp"
+#include "transport/transport.hpp"
+#include "zmtp/peer.hpp"
+
+namespace zlink {
+
+class outbound final : public io_turn {
+public:
+    /// All outlive it; `subscriptions` may be null.
+    outbound(stream &bytes, peer &machine, subscription_set *subscriptions) noexcept
+        : stream_(bytes), peer_(machine), subscriptions_(subscriptions) {}
+    ~outbound() override { close(); }
+
+    /// Messages come from this pipe from now on. `replays`: an earlier connection used it, so that subscriptions are sent from
+    /// the set and not from the pipe.
+    void open(pipe_end_ptr pipe, bool replays) noexcept;
+    /// Nothing is taken from the pipe any more; a message of which some went out is dropped whole. I/O thread.
+    void close() noexcept;
+
+    enum class outcome {
+        drained,  // nothing is left; the pipe is armed
+        stopped,  // the stream is full or broken, or another thread is writing: somebody will say when to go on
+        more,     // there is more to write, but it is the turn of others
+    };
+    /// I/O thread.
+    outcome write() noexcept;
+    /// The stream takes more again. I/O thread; call write() next.
+    void note_writable() noexcept { is_writable_again_ = true; }
+    /// Whether write() has something to do. I/O thread.
+    bool has_work() noexcept;
+    /// Nothing is left to write. I/O thread.
+    bool is_drained() noexcept;
+    /// Nothing is written any more. I/O thread, once the socket has closed its end.
+    void finish() noexcept { is_finished_ = true; }
+    /// Why nothing more can be written, or none. Any thread.
+    error failure() const noexcept { return failure_.load(std::memory_order_acquire); }
+
+    io_turn::outcome write_now() noexcept override;
+
+private:
+    struct listed {
+        std::size_t ranges = 0;
+        std::size_t octets = 0;
+        std::size_t control = 0;  // of these, from the peer machine
+        bool ends_message = true;
+    };
+    enum class step { nothing, wrote, full, broken };
+
+    outcome write_in_turn() noexcept;
+    step write_once(bool with_control) noexcept;
+    bool may_write() const noexcept { return !is_full_ && !is_finished_ && !failed(failure()); }
+    listed list(std::span<iovec> ranges, bool with_control) noexcept;
+    void take_written(std::size_t octets, const listed &what) noexcept;
+    void translate() noexcept;
+    void translate_frame(const frame_view &frame);
+    void drop_translated_message(pipe_end &pipe) noexcept;
+    void send_subscription_set();
+
+    stream &stream_;
+    peer &peer_;
+    subscription_set *subscriptions_;
+    pipe_end_ptr pipe_;
+
+    bool is_full_ = false;     // the stream; the I/O thread waits for it, or will
+    bool owes_wait_ = false;   // another thread found it full
+    bool at_boundary_ = true;  // control octets may go out now
+    std::size_t control_written_ = 0;  // of the peer machine's output; only while it is 0 may others write
+    bool translates_ = false;
+    bool replays_ = false;
+    bool in_translated_message_ = false;  // the last frame translated was one with MORE
+    std::vector<std::uint8_t> translated_;
+    std::size_t translated_at_ = 0;
+    std::atomic<error> failure_{error::none};
+
+    // I/O thread only.
+    bool is_served_ = false;  // write_now() may be called
+    bool is_writable_again_ = false;
+    bool is_finished_ = false;
+};
+
+}  // namespace zlink
