@@ -86,13 +86,13 @@ private:
     error pass(side &from, side &to, bool &has_moved) noexcept {
         for (int i = 0; i < most_in_turn; ++i) {
             short ready = 0;
-            if (const error e = from.self.events(ZMQ_POLLIN, ready); failed(e))
+            if (const error e = from.self.events(ZMQ_POLLIN, ready, false); failed(e))
                 return e;
             from.has_input = ready & ZMQ_POLLIN;
             if (!from.has_input)
                 return error::none;
             if (!is_one_socket_) {  // a REP can send only once it has received
-                if (const error e = to.self.events(ZMQ_POLLOUT, ready); failed(e))
+                if (const error e = to.self.events(ZMQ_POLLOUT, ready, false); failed(e))
                     return e;
                 if (!(ready & ZMQ_POLLOUT))
                     return error::none;
@@ -176,7 +176,7 @@ private:
     /// Does what the control socket says, if anything.
     error obey(bool &has_moved) noexcept {
         short ready = 0;
-        if (const error e = control_->events(ZMQ_POLLIN, ready); failed(e))
+        if (const error e = control_->events(ZMQ_POLLIN, ready, false); failed(e))
             return e;
         if (!(ready & ZMQ_POLLIN))
             return error::none;

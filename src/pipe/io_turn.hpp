@@ -1,15 +1,19 @@
-// Writing from the thread that sends: the contract between a socket's end of a pipe and the connection at the other end.
+// The I/O of a connection on the thread of a socket: the contract between the two ends of a pipe.
 //
-// Flow:     a connection serves a pipe with an `io_turn`. Whoever holds the write turn of the pipe may take what was published
-//           and write it: the I/O thread, or the thread that published it, through `io_turn::write_now()`.
-// Turns:    a try-lock. A holder is never waited for but once: when a connection ends. Who is refused leaves a mark, and the
-//           holder sees it when it gives the turn back.
-// Threads:  the turn from any thread; everything it guards by its holder.
+// Writing:  whoever holds the write turn may take what was published and write it: the I/O thread, or the thread that
+//           published it. The turn is a try-lock. Who is refused leaves a mark, and the holder sees it when it gives back.
+// Reading:  a read lease is for longer. A caller that is about to sleep asks for it; the I/O thread then takes its hands off
+//           the stream until the lease ends. The caller waits for the descriptor itself and reads. It uses the lease from
+//           looking at the descriptor until it leaves; in between the I/O thread may call the lease back at any time, and
+//           does so when it is not used for a while.
+// Threads:  a turn from any thread, what it guards by its holder; each side of a lease on one thread.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <thread>
+
+#include "core/block.hpp"
 
 namespace zlink {
 
@@ -39,17 +43,100 @@ private:
     std::atomic<std::uint32_t> state_{is_free};
 };
 
-/// What a connection does for the thread that sends. Called with the write turn held.
+class read_lease {
+public:
+    // ---- the socket's thread ----
+
+    /// True when the I/O thread has to be told.
+    bool ask() noexcept {
+        state expected = state::home;
+        return state_.compare_exchange_strong(expected, state::wanted, std::memory_order_relaxed);
+    }
+    /// `counts`: as a use that keeps the lease from ending.
+    bool begin_use(bool counts) noexcept {
+        if (state_.load(std::memory_order_relaxed) != state::lent)
+            return false;
+        state expected = state::lent;
+        if (!state_.compare_exchange_strong(expected, state::used, std::memory_order_acquire,
+                                            std::memory_order_relaxed))
+            return false;
+        if (counts)
+            uses_.fetch_add(1, std::memory_order_relaxed);
+        return true;
+    }
+    bool is_used() const noexcept {
+        const state now = state_.load(std::memory_order_relaxed);
+        return now == state::used || now == state::recalled;
+    }
+    /// Keeps the lease for the next use if `keep` and the I/O thread does not want it back. True when the I/O thread has to
+    /// be told: it ended, or nobody looks after it.
+    bool end_use(bool keep) noexcept {
+        state expected = state::used;
+        if (keep && state_.compare_exchange_strong(expected, state::lent, std::memory_order_seq_cst))
+            return !is_watched_.load(std::memory_order_seq_cst);
+        state_.store(state::home, std::memory_order_release);
+        return true;
+    }
+
+    // ---- the I/O thread ----
+
+    bool is_wanted() const noexcept { return state_.load(std::memory_order_relaxed) == state::wanted; }
+    void grant() noexcept { state_.store(state::lent, std::memory_order_release); }
+    void refuse() noexcept { state_.store(state::home, std::memory_order_relaxed); }
+    bool is_home() const noexcept {
+        const state now = state_.load(std::memory_order_acquire);
+        return now == state::home || now == state::wanted;
+    }
+    /// True when the lease has ended; else it will when the use does, and somebody should wake the user.
+    bool recall() noexcept {
+        state now = state_.load(std::memory_order_acquire);
+        for (;;) {
+            if (now == state::home || now == state::wanted)
+                return true;
+            if (now == state::recalled)
+                return false;
+            const state next = now == state::lent ? state::home : state::recalled;
+            if (state_.compare_exchange_weak(now, next, std::memory_order_acq_rel, std::memory_order_acquire))
+                return next == state::home;
+        }
+    }
+    /// Counts the uses.
+    std::uint32_t uses() const noexcept { return uses_.load(std::memory_order_relaxed); }
+    void watch() noexcept { is_watched_.store(true, std::memory_order_seq_cst); }
+    /// The user is to say when it leaves. False when it has left already.
+    bool stop_watching() noexcept {
+        is_watched_.store(false, std::memory_order_seq_cst);
+        return state_.load(std::memory_order_seq_cst) != state::lent;
+    }
+
+private:
+    enum class state : std::uint32_t { home, wanted, lent, used, recalled };
+    std::atomic<state> state_{state::home};
+    std::atomic<std::uint32_t> uses_{0};
+    std::atomic<bool> is_watched_{false};
+};
+
+/// What a connection does for the thread of a socket.
 class io_turn {
 public:
-    enum class outcome {
-        done,     // nothing is left
-        left,     // some is left, or something is to be done that only the I/O thread can do: wake it
+    virtual ~io_turn() = default;
+
+    enum class written {
+        all,      // nothing is left
+        some,     // some is left, or something is to be done that only the I/O thread can do: wake it
         refused,  // this is not the moment; the I/O thread knows what is to be done
     };
-    virtual ~io_turn() = default;
-    /// Writes what is published, without blocking.
-    virtual outcome write_now() noexcept = 0;
+    /// Writes what is published, without blocking. The write turn is held.
+    virtual written write_now() noexcept = 0;
+
+    // With the read lease in use:
+
+    /// The descriptor to wait for.
+    virtual int descriptor() const noexcept = 0;
+    /// Whether read_now() is likely to find something without waiting for the descriptor.
+    virtual bool expects_more() const noexcept = 0;
+    /// Reads once without blocking and publishes what came. False when the I/O thread has to go on: end the lease.
+    virtual bool read_now(block_ref &scratch) noexcept = 0;
 };
 
 }  // namespace zlink

@@ -179,8 +179,7 @@ void pipe_end::wake_reader(bool may_write) noexcept {
     if (!out_->reader_armed.exchange(false, std::memory_order_seq_cst))
         return;
     note_sleeper();
-    if (pipe_events *events = other_->events_.load(std::memory_order_acquire))
-        events->on_readable(*other_);
+    ring();
 }
 
 /// A message found the reader asleep.
@@ -208,14 +207,32 @@ bool pipe_end::write_now() noexcept {
     if (!out_->turn.try_take())
         return false;
     io_turn *io = out_->io.load(std::memory_order_relaxed);
-    const io_turn::outcome result = io ? io->write_now() : io_turn::outcome::refused;
+    const io_turn::written result = io ? io->write_now() : io_turn::written::refused;
     const bool is_awaited = out_->turn.give();
-    if (is_awaited || result == io_turn::outcome::left) {
+    if (is_awaited || result == io_turn::written::some) {
         out_->reader_armed.store(false, std::memory_order_relaxed);
-        if (pipe_events *events = other_->events_.load(std::memory_order_acquire))
-            events->on_readable(*other_);
+        ring();
     }
-    return result == io_turn::outcome::done;
+    return result == io_turn::written::all;
+}
+
+void pipe_end::ring() noexcept {
+    if (pipe_events *events = other_->events_.load(std::memory_order_acquire))
+        events->on_readable(*other_);
+}
+
+// ---- borrowing ----
+
+bool pipe_end::ask_to_borrow() noexcept {
+    if (!out_->io.load(std::memory_order_relaxed) || !out_->lease.ask())
+        return false;
+    ring();
+    return true;
+}
+
+void pipe_end::end_use(bool keep) noexcept {
+    if (out_->lease.end_use(keep))
+        ring();
 }
 
 // ---- reading ----
@@ -274,6 +291,9 @@ void pipe_end::arm_reader() noexcept {
     // A reader that has drained the queue owes the writer nothing, whatever the step was when it began.
     if (taken_ != told_)
         return_credit();
+    // What this thread reads from the connection itself it need not be told of.
+    if (out_->lease.is_used())
+        return;
     in_->reader_armed.store(true, std::memory_order_seq_cst);
     full_fence();
     if (!in_->writer_fences.load(std::memory_order_acquire))
@@ -295,6 +315,8 @@ void pipe_end::close(int linger_ms) noexcept {
         return;
     is_closed_ = true;
     roll_back();
+    if (out_->lease.begin_use(false))
+        (void)out_->lease.end_use(false);
     out_->linger_ms.store(linger_ms, std::memory_order_relaxed);
     out_->writer_closed.store(true, std::memory_order_release);
     if (pipe_events *events = other_->events_.load(std::memory_order_acquire))

@@ -49,9 +49,11 @@ struct pipe_direction {
     std::atomic<bool> writer_fences{
         true};  // the writer runs full_fence() for every publish from the store on
     std::atomic<bool> writer_closed{false};
-    std::atomic<int> linger_ms{0};       // stands once writer_closed does
-    alignas(64) write_turn turn;         // guards the reading half of the queue, where a connection reads it
-    std::atomic<io_turn *> io{nullptr};  // written with the turn held
+    std::atomic<int> linger_ms{0};  // stands once writer_closed does
+    // Where a connection reads the queue:
+    alignas(64) write_turn turn;         // guards that half of the queue
+    read_lease lease;                    // of the other direction of the connection
+    std::atomic<io_turn *> io{nullptr};  // written with the turn held, and the lease at home
 };
 
 /// One direction of a pipe that keeps the newest message only (ZMQ_CONFLATE).
@@ -74,6 +76,14 @@ public:
     void publish(bool may_write = true) noexcept;
     /// Has the connection at the other end, if there is one, write on this thread what was published. True when all went out.
     bool write_now() noexcept;
+    /// Asks for the read lease of the connection at the other end. The answer comes as on_readable. False when there is no
+    /// connection, or it has been asked.
+    bool ask_to_borrow() noexcept;
+    /// The connection to be read on this thread until end_use(); null when it is not lent.
+    io_turn *begin_use(bool counts) noexcept {
+        return out_->lease.begin_use(counts) ? out_->io.load(std::memory_order_relaxed) : nullptr;
+    }
+    void end_use(bool keep) noexcept;
     /// Lets publish() write on this thread. The pace must outlive this end's use by its socket.
     void set_pace(pace *owners) noexcept { pace_ = owners; }
     void roll_back() noexcept;
@@ -99,7 +109,10 @@ public:
     /// calls on_readable when it has done.
     bool take_turn() noexcept { return in_->turn.take_or_mark(); }
     void give_turn() noexcept { (void)in_->turn.give(); }
-    /// Lets the other end write through `io`. The turn must be held.
+    read_lease &lease() noexcept { return in_->lease; }
+    /// Makes the other end's socket look, also out of a wait.
+    void ring() noexcept;
+    /// Lets the other end write, and borrow, through `io`. The turn must be held.
     void serve(io_turn &io) noexcept { in_->io.store(&io, std::memory_order_relaxed); }
     /// Ends that, and takes the turn: waits for a write that is under way.
     void take_turn_for_good() noexcept {
@@ -153,6 +166,9 @@ public:
 
 private:
     friend class pipe;
+
+    /// In a stream without waits the sender writes for itself after so many messages.
+    static constexpr std::uint32_t publishes_to_write = 1024;
 
     void wake_reader(bool may_write) noexcept;
     bool wakes_by_writing() noexcept;
@@ -228,7 +244,8 @@ inline void pipe_end::publish(bool may_write) noexcept {
     published_ = written_;
     if (__builtin_expect(conflated_out_ != nullptr, 0))
         publish_conflated();
-    ++publishes_since_wake_;
+    if (__builtin_expect(++publishes_since_wake_ % publishes_to_write == 0, 0) && pace_ && may_write)
+        (void)write_now();
     if (__builtin_expect(fences_, 0))
         fence_publish();
     else

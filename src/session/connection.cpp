@@ -1,6 +1,7 @@
 #include "session/connection.hpp"
 
 #include <algorithm>
+#include <thread>
 
 #include "pipe/in_band.hpp"
 
@@ -13,6 +14,8 @@ constexpr std::size_t read_beside_large = 8 * 1024;
 constexpr std::size_t handshake_read = 4 * 1024;
 constexpr int reads_per_turn = 4;
 constexpr int reads_at_the_end = 64;
+constexpr std::chrono::milliseconds longest_unused{2};  // a lease
+constexpr std::chrono::microseconds flush_delay{100};   // what a sender leaves that writes for itself
 
 bool is_subscription(const peer::action &action) noexcept {
     return action.kind == peer::action_kind::subscribe || action.kind == peer::action_kind::cancel;
@@ -32,6 +35,10 @@ connection::connection(const connection_environment &environment, std::unique_pt
 }
 
 connection::~connection() {
+    while (is_lent_ && !pipe_->lease().recall()) {
+        pipe_->ring();
+        std::this_thread::yield();
+    }
     out_.close();
     stream_.reset();  // no callback comes from here on
     if (large_.memory)
@@ -51,7 +58,8 @@ void connection::start() noexcept {
 void connection::work() noexcept {
     if (state_ != state::live)
         return;
-    if (is_paused_)
+    tend_lease();
+    if (state_ == state::live && !is_lent_ && is_paused_)
         resume_reading();
     if (state_ == state::live)
         write();
@@ -61,12 +69,12 @@ void connection::work() noexcept {
 void connection::look() noexcept {
     if (state_ != state::live || !pipe_)
         return;
-    if ((is_paused_ && may_deliver()) || out_.has_work())
+    if ((!is_lent_ && is_paused_ && may_deliver()) || out_.has_work())
         host_.want_turn();
 }
 
 void connection::discard_input() noexcept {
-    if (discards_ || !pipe_)
+    if (discards_ || !pipe_ || !is_home())
         return;
     discards_ = true;
     pipe_->roll_back();
@@ -76,16 +84,19 @@ void connection::discard_input() noexcept {
 }
 
 bool connection::finish_writing() noexcept {
-    if (state_ != state::live || !has_discarded_ || failed(out_.failure()) || !stream_->finish_writing())
+    if (state_ != state::live || !is_home() || !has_discarded_ || failed(out_.failure()) ||
+        !stream_->finish_writing())
         return false;
     out_.finish();
     return true;
 }
 
 void connection::drop_unread() noexcept {
+    if (pipe_ && !is_home())
+        return;
     discards_ = pipe_ != nullptr;
     if (state_ == state::live && discards_ && !is_paused_)
-        for (int i = 0; i < reads_at_the_end && read_once(); ++i) {
+        for (int i = 0; i < reads_at_the_end && read_once(environment_.io.scratch); ++i) {
         }
 }
 
@@ -105,8 +116,8 @@ void connection::on_stream_writable() noexcept {
 }
 
 void connection::on_time() noexcept {
-    if (state_ != state::live)
-        return;
+    if (state_ != state::live || is_lent_)
+        return;  // nothing is due at a connection that may be lent
     if (is_paused_)
         peer_.note_traffic(environment_.io.now());  // it is this side that does not listen
     if (obey(peer_.resume({peer::event_kind::time, {}, environment_.io.now()}))) {
@@ -129,9 +140,130 @@ void connection::write() noexcept {
     case outbound::outcome::more:
         host_.want_turn();
         break;
+    case outbound::outcome::deferred:
+        write_later();
+        break;
+    case outbound::outcome::wants_stream:
+        (void)is_home();  // goes on from there, or from the work() that the end of the lease asks for
+        break;
     case outbound::outcome::stopped:
         break;
     }
+}
+
+void connection::write_later() noexcept {
+    if (!flush_timer_)
+        flush_timer_ = environment_.io.make_timer([this] {
+            write();
+            report();
+        });
+    if (!flush_timer_)
+        host_.want_turn();
+    else if (!flush_timer_->is_pending())
+        flush_timer_->expires_at(environment_.io.now() + flush_delay);
+}
+
+// ---- lending ----
+
+/// Grants, refuses and ends the lease.
+void connection::tend_lease() noexcept {
+    if (!pipe_)
+        return;
+    if (is_lent_) {
+        if (pipe_->lease().is_home())
+            come_home();
+        else if (!lease_timer_->is_pending())
+            watch_lease();  // the borrower has left
+    } else if (pipe_->lease().is_wanted()) {
+        if (may_lend())
+            lend();
+        else
+            pipe_->lease().refuse();
+    }
+}
+
+/// Heartbeats need the loop's thread all the time.
+bool connection::may_lend() noexcept {
+    if (state_ != state::live || discards_ || pipe_->is_peer_closed() || pipe_->is_conflating() ||
+        peer_.deadline() != time_point::max() || !out_.is_at_rest())
+        return false;
+    if (!lease_timer_)
+        lease_timer_ = environment_.io.make_timer([this] { on_lease_time(); });
+    return lease_timer_ && stream_->lend();
+}
+
+void connection::lend() noexcept {
+    is_lent_ = true;
+    out_.set_lent(true);
+    has_filled_block_ = false;
+    watch_lease();
+    pipe_->lease().grant();
+    pipe_->ring();
+}
+
+void connection::watch_lease() noexcept {
+    uses_seen_ = pipe_->lease().uses();
+    pipe_->lease().watch();
+    lease_timer_->expires_at(environment_.io.now() + longest_unused);
+}
+
+/// Whether the reading half is here. Calls it back if not; then work() follows.
+bool connection::is_home() noexcept {
+    if (!is_lent_)
+        return true;
+    if (!pipe_->lease().recall()) {
+        pipe_->ring();
+        return false;
+    }
+    come_home();
+    return true;
+}
+
+void connection::come_home() noexcept {
+    is_lent_ = false;
+    out_.set_lent(false);
+    lease_timer_->cancel();
+    must_come_home_ = false;
+    if (const error e = stream_->take_back(); failed(e)) {
+        fail(e);
+        return;
+    }
+    if (found_abroad_) {
+        fail(*found_abroad_);
+        return;
+    }
+    if (pipe_->is_peer_closed() && !std::exchange(discards_, true))
+        pipe_->roll_back();
+    if (is_paused_)
+        resume_reading();
+    else
+        stream_->wait_readable();
+    if (state_ == state::live)
+        write();
+}
+
+/// Ends a lease that was not used for a while. A borrower that waits is left alone: it says so when it leaves.
+void connection::on_lease_time() noexcept {
+    read_lease &lease = pipe_->lease();
+    if (lease.uses() != uses_seen_) {
+        watch_lease();
+    } else if (!lease.is_used()) {
+        (void)is_home();
+        report();
+    } else if (!lease.stop_watching()) {
+        watch_lease();
+    }
+}
+
+bool connection::read_now(block_ref &scratch) noexcept {
+    is_abroad_ = true;
+    if (is_paused_) {
+        (void)deliver_held();
+    } else {
+        has_filled_block_ = read_once(scratch);
+    }
+    is_abroad_ = false;
+    return !must_come_home_;
 }
 
 // ---- in ----
@@ -140,26 +272,25 @@ void connection::read() noexcept {
     for (int turn = 0; turn < reads_per_turn; ++turn) {
         if (state_ != state::live || is_paused_)
             return;
-        if (!read_once())
+        if (!read_once(environment_.io.scratch))
             break;
     }
     if (state_ == state::live && !is_paused_)
         stream_->wait_readable();
 }
 
-chunk *connection::scratch(std::size_t size) noexcept {
-    block_ref &slot = environment_.io.scratch;
-    if (!slot || slot.get()->is_shared() || static_cast<chunk *>(slot.get())->capacity < size) {
-        slot.reset();
-        slot = block_ref::adopt(environment_.pool->allocate(size));
+chunk *connection::make_room(block_ref &scratch, std::size_t size) noexcept {
+    if (!scratch || scratch.get()->is_shared() || static_cast<chunk *>(scratch.get())->capacity < size) {
+        scratch.reset();
+        scratch = block_ref::adopt(environment_.pool->allocate(size));
     }
-    return static_cast<chunk *>(slot.get());
+    return static_cast<chunk *>(scratch.get());
 }
 
 /// One read. False when the stream is known to be drained, or dead.
-bool connection::read_once() noexcept {
+bool connection::read_once(block_ref &scratch) noexcept {
     const std::size_t size = environment_.sizes.in_batch_size;
-    chunk *block = scratch(std::max(size, tail_.size() + read_beside_large));
+    chunk *block = make_room(scratch, std::max(size, tail_.size() + read_beside_large));
     if (!block) {
         fail(error::no_memory);
         return false;
@@ -194,7 +325,8 @@ bool connection::read_once() noexcept {
             fail(result.status);
         return false;
     }
-    peer_.note_traffic(environment_.io.now());
+    if (!is_abroad_)  // no heartbeats there
+        peer_.note_traffic(environment_.io.now());
     const bool is_full = result.octets == large_room + room;
     std::size_t rest = result.octets;
     expects_large_ = false;
@@ -248,7 +380,7 @@ void connection::enter_traffic(byte_span rest) noexcept {
         return;
     }
     discards_ = pipe_->is_peer_closed();
-    out_.open(pipe_, replays_);
+    out_.open(pipe_, replays_, *this);
     pipe_->set_info(&peer_.info());
     try {
         std::vector<std::uint8_t> hello{in_band::hello};
@@ -313,6 +445,10 @@ const std::uint8_t *connection::take_traffic(block *owner, bool may_share, const
                 if (!keep_tail(p, end, walked.next))
                     fail(error::no_memory);
                 return end;
+            }
+            if (is_abroad_) {
+                must_come_home_ = true;
+                return p;
             }
             if (const auto action =
                     peer_.resume({peer::event_kind::command, {p + walked.next.header_size, p + whole}});
@@ -467,32 +603,49 @@ void connection::hold(block *owner, bool may_share, const std::uint8_t *begin,
 
 void connection::pause() noexcept {
     is_paused_ = true;
+    if (is_abroad_)
+        return;  // the borrower makes room, and comes back
     pipe_->arm_writer();
     host_.want_look();
 }
 
 void connection::resume_reading() noexcept {
-    if (!may_deliver())
-        return pause();
+    if (deliver_held())
+        stream_->wait_readable();
+}
+
+/// Delivers what was kept back, as far as there is room. True when that was all, and there is room for more.
+bool connection::deliver_held() noexcept {
     is_paused_ = false;
+    if (!may_deliver()) {
+        pause();
+        return false;
+    }
     while (!held_.empty()) {
         held_range &front = held_.front();
         front.begin = take_traffic(front.owner.get(), true, front.begin, front.end);
         if (state_ != state::live)
-            return;
-        if (front.begin != front.end)
-            return pause();
+            return false;
+        if (front.begin != front.end) {
+            pause();
+            return false;
+        }
         held_.pop_front();
     }
-    if (!may_deliver())
-        return pause();
-    stream_->wait_readable();
+    if (!may_deliver()) {
+        pause();
+        return false;
+    }
+    return true;
 }
 
 /// After a failed write: takes what has arrived, as far as the receiver's mark lets it through, and then ends.
 void connection::read_what_is_left() noexcept {
+    if (!is_home())
+        return;
     int turn = 0;
-    while (state_ == state::live && !is_paused_ && turn++ < reads_at_the_end && read_once()) {
+    while (state_ == state::live && !is_paused_ && turn++ < reads_at_the_end &&
+           read_once(environment_.io.scratch)) {
     }
     if (state_ == state::live && !is_paused_)
         fail(out_.failure());
@@ -524,11 +677,18 @@ void connection::fail(error system) noexcept {
 }
 
 void connection::fail(break_reason why) noexcept {
+    if (is_abroad_) {
+        must_come_home_ = true;
+        if (!found_abroad_)
+            found_abroad_ = why;
+        return;
+    }
     if (state_ != state::live)
         return;
     state_ = state::broken;
     reason_ = why;
     timer_.reset();
+    flush_timer_.reset();
     if (pipe_) {
         pipe_->roll_back();
         out_.close();

@@ -5,12 +5,15 @@
 //           handed to the pipe as it is, a small read is copied. A frame known to be large is read into memory of its own.
 // Pressure: what exceeds the receiver's mark stays here unpublished, and nothing more is read until credit returns.
 // Breaks:   when writing fails, what the peer sent before it went is still read and delivered.
-// Threads:  the loop's thread only.
+// Lending:  the reading half goes to the thread of the socket while that thread waits often: see io_turn.hpp. There it handles
+//           message frames only; a command, the end of the stream and every failure bring it home first.
+// Threads:  the loop's, but for what is said in `io_turn`.
 #pragma once
 
 #include <array>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/chunk.hpp"
@@ -60,7 +63,7 @@ struct connection_environment {
     std::shared_ptr<subscription_set> subscriptions;  // of SUB and XSUB, else null
 };
 
-class connection final : private stream_events {
+class connection final : private stream_events, private io_turn {
 public:
     connection(const connection_environment &environment, std::unique_ptr<stream> bytes, bool is_server,
                connection_host &host);
@@ -105,11 +108,25 @@ private:
     void on_stream_writable() noexcept override;
     void on_time() noexcept;
 
+    written write_now() noexcept override { return out_.write_now(); }
+    int descriptor() const noexcept override { return stream_->descriptor(); }
+    bool expects_more() const noexcept override { return is_paused_ || has_filled_block_; }
+    bool read_now(block_ref &scratch) noexcept override;
+
+    void write_later() noexcept;
+    void tend_lease() noexcept;
+    bool may_lend() noexcept;
+    void lend() noexcept;
+    bool is_home() noexcept;
+    void come_home() noexcept;
+    void watch_lease() noexcept;
+    void on_lease_time() noexcept;
+
     void write() noexcept;
 
     void read() noexcept;
-    bool read_once() noexcept;
-    chunk *scratch(std::size_t size) noexcept;
+    bool read_once(block_ref &scratch) noexcept;
+    chunk *make_room(block_ref &scratch, std::size_t size) noexcept;
     void feed_handshake(byte_span in) noexcept;
     void enter_traffic(byte_span rest) noexcept;
     void feed(block *owner, bool may_share, const std::uint8_t *begin, const std::uint8_t *end) noexcept;
@@ -124,6 +141,7 @@ private:
     void hold(block *owner, bool may_share, const std::uint8_t *begin, const std::uint8_t *end) noexcept;
     void pause() noexcept;
     void resume_reading() noexcept;
+    bool deliver_held() noexcept;
     void read_what_is_left() noexcept;
     bool may_deliver() noexcept { return discards_ || pipe_->has_credit(); }
 
@@ -141,9 +159,19 @@ private:
     pipe_end_ptr pipe_;
 
     outbound out_;
+    std::unique_ptr<timer> flush_timer_;
     bool replays_ = false;
 
-    // In
+    // Lending
+    bool is_lent_ = false;  // the loop keeps its hands off the stream
+    std::unique_ptr<timer> lease_timer_;
+    std::uint32_t uses_seen_ = 0;
+
+    // In; the borrower's while it uses the lease
+    bool is_abroad_ = false;       // read_now() is under way
+    bool must_come_home_ = false;  // with something that only the loop's thread can handle
+    std::optional<break_reason> found_abroad_;
+    bool has_filled_block_ = false;  // by the last read
     bool is_paused_ = false;
     bool discards_ = false;
     bool has_discarded_ = false;

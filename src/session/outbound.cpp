@@ -9,22 +9,24 @@ namespace zlink {
 
 namespace {
 constexpr std::size_t write_batch = 256 * 1024;
+constexpr std::size_t senders_batch = 8 * 1024;  // octets that show that the sender is in a stream
 constexpr std::size_t max_ranges = 64;
 constexpr int writes_per_turn = 4;
 constexpr std::size_t translate_batch = 64 * 1024;
 }  // namespace
 
-void outbound::open(pipe_end_ptr pipe, bool replays) noexcept {
+void outbound::open(pipe_end_ptr pipe, bool replays, io_turn &server) noexcept {
+    server_ = &server;
     pipe_ = std::move(pipe);
     translates_ = subscriptions_ != nullptr || pipe_->is_conflating();
     replays_ = replays && subscriptions_ != nullptr;
 }
 
 void outbound::close() noexcept {
-    const pipe_end_ptr pipe = std::move(pipe_);
-    if (!pipe)
+    if (!pipe_)
         return;
-    pipe->take_turn_for_good();
+    pipe_->take_turn_for_good();
+    const pipe_end_ptr pipe = std::move(pipe_);  // nobody is in write_now() any more
     if (translates_)
         drop_translated_message(*pipe);
     else
@@ -45,8 +47,14 @@ outbound::outcome outbound::write() noexcept {
 outbound::outcome outbound::write_in_turn() noexcept {
     if (std::exchange(is_writable_again_, false))
         is_full_ = false;
+    if (owes_wait_ && is_lent_)
+        return outcome::wants_stream;
     if (std::exchange(owes_wait_, false))
         stream_.wait_writable();
+    if (batches_seen_ != senders_batches_ && peer_.output().empty() && !pipe_->is_peer_closed()) {
+        batches_seen_ = senders_batches_;
+        return outcome::deferred;
+    }
     for (int turn = 0; turn < writes_per_turn; ++turn) {
         switch (write_once(true)) {
         case step::wrote:
@@ -54,11 +62,14 @@ outbound::outcome outbound::write_in_turn() noexcept {
         case step::nothing:
             if (pipe_) {
                 pipe_->arm_reader();
-                if (!std::exchange(is_served_, true))
-                    pipe_->serve(*this);
+                if (server_)
+                    pipe_->serve(*std::exchange(server_, nullptr));
             }
             return outcome::drained;
         case step::full:
+            owes_wait_ = is_lent_;
+            if (is_lent_)
+                return outcome::wants_stream;
             stream_.wait_writable();
             return outcome::stopped;
         case step::broken:
@@ -68,23 +79,23 @@ outbound::outcome outbound::write_in_turn() noexcept {
     return outcome::more;
 }
 
-io_turn::outcome outbound::write_now() noexcept {
+io_turn::written outbound::write_now() noexcept {
     if (!may_write() || control_written_ > 0)
-        return io_turn::outcome::refused;
+        return io_turn::written::refused;
     for (int turn = 0; turn < writes_per_turn; ++turn) {
         switch (write_once(false)) {
         case step::wrote:
             break;
         case step::nothing:
-            return io_turn::outcome::done;
+            return io_turn::written::all;
         case step::full:
             owes_wait_ = true;
-            return io_turn::outcome::left;
+            return io_turn::written::some;
         case step::broken:
-            return io_turn::outcome::left;
+            return io_turn::written::some;
         }
     }
-    return io_turn::outcome::left;
+    return io_turn::written::some;
 }
 
 outbound::step outbound::write_once(bool with_control) noexcept {
@@ -97,6 +108,8 @@ outbound::step outbound::write_once(bool with_control) noexcept {
     if (what.ranges == 0)
         return step::nothing;
     const io_result result = stream_.try_write({ranges.data(), what.ranges});
+    if (!with_control && result.octets >= senders_batch)
+        ++senders_batches_;
     if (result.octets > 0) {
         at_boundary_ = result.octets == what.octets && what.ends_message;
         take_written(result.octets, what);
@@ -182,6 +195,14 @@ bool outbound::is_drained() noexcept {
     if (!pipe_->take_turn())
         return false;
     const bool result = translated_.empty() && at_boundary_ && !pipe_->has_input();
+    pipe_->give_turn();
+    return result;
+}
+
+bool outbound::is_at_rest() noexcept {
+    if (server_ || !peer_.output().empty() || !pipe_->take_turn())
+        return false;
+    const bool result = may_write() && at_boundary_;
     pipe_->give_turn();
     return result;
 }

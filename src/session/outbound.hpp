@@ -20,16 +20,16 @@
 
 namespace zlink {
 
-class outbound final : public io_turn {
+class outbound final {
 public:
     /// All outlive it; `subscriptions` may be null.
     outbound(stream &bytes, peer &machine, subscription_set *subscriptions) noexcept
         : stream_(bytes), peer_(machine), subscriptions_(subscriptions) {}
-    ~outbound() override { close(); }
+    ~outbound() { close(); }
 
-    /// Messages come from this pipe from now on. `replays`: an earlier connection used it, so that subscriptions are sent from
-    /// the set and not from the pipe.
-    void open(pipe_end_ptr pipe, bool replays) noexcept;
+    /// Messages come from this pipe from now on; once the handshake is written out, it is served through `server`. `replays`:
+    /// an earlier connection used it, so that subscriptions are sent from the set and not from the pipe.
+    void open(pipe_end_ptr pipe, bool replays, io_turn &server) noexcept;
     /// Nothing is taken from the pipe any more; a message of which some went out is dropped whole. I/O thread.
     void close() noexcept;
 
@@ -37,6 +37,8 @@ public:
         drained,  // nothing is left; the pipe is armed
         stopped,  // the stream is full or broken, or another thread is writing: somebody will say when to go on
         more,     // there is more to write, but it is the turn of others
+        deferred,  // the sender writes for itself, as it did just now: come back in a moment for what it may leave
+        wants_stream,  // a full stream must be waited for, and is lent: call set_lent(false), then write()
     };
     /// I/O thread.
     outcome write() noexcept;
@@ -51,7 +53,13 @@ public:
     /// Why nothing more can be written, or none. Any thread.
     error failure() const noexcept { return failure_.load(std::memory_order_acquire); }
 
-    io_turn::outcome write_now() noexcept override;
+    /// The stream cannot be waited for while it is lent. I/O thread.
+    void set_lent(bool is_lent) noexcept { is_lent_ = is_lent; }
+    /// Whether nothing of the connection's is to be written but messages of the pipe. I/O thread.
+    bool is_at_rest() noexcept;
+
+    /// As io_turn::write_now().
+    io_turn::written write_now() noexcept;
 
 private:
     struct listed {
@@ -77,10 +85,12 @@ private:
     subscription_set *subscriptions_;
     pipe_end_ptr pipe_;
 
-    bool is_full_ = false;     // the stream; the I/O thread waits for it, or will
-    bool owes_wait_ = false;   // another thread found it full
-    bool at_boundary_ = true;  // control octets may go out now
-    std::size_t control_written_ = 0;  // of the peer machine's output; only while it is 0 may others write
+    bool is_full_ = false;               // the stream; the I/O thread waits for it, or will
+    bool owes_wait_ = false;             // another thread found it full
+    bool at_boundary_ = true;            // control octets may go out now
+    std::size_t control_written_ = 0;    // of the peer machine's output; only while it is 0 may others write
+    std::uint32_t senders_batches_ = 0;  // written by the thread that sends
+    std::uint32_t batches_seen_ = 0;
     bool translates_ = false;
     bool replays_ = false;
     bool in_translated_message_ = false;  // the last frame translated was one with MORE
@@ -89,7 +99,8 @@ private:
     std::atomic<error> failure_{error::none};
 
     // I/O thread only.
-    bool is_served_ = false;  // write_now() may be called
+    io_turn *server_ = nullptr;  // until the pipe is served
+    bool is_lent_ = false;
     bool is_writable_again_ = false;
     bool is_finished_ = false;
 };

@@ -44,7 +44,7 @@ public:
         bool has_deadline = timeout_ms <= 0 || timeout_ms > longest_ms;
         bool is_fresh = false;  // the descriptors were just looked at
         for (;;) {
-            if (const error e = look(is_fresh, count); failed(e))
+            if (const error e = look(is_fresh, is_last_look, count); failed(e))
                 return e;
             if (count > 0 || is_last_look)
                 return error::none;
@@ -53,8 +53,10 @@ public:
                 has_deadline = true;
             }
             is_fresh = false;
-            if (arm())
+            if (borrow() || arm()) {
+                end_borrowing(nullptr);
                 continue;
+            }
             const error e = sleep(deadline, is_fresh);
             if (e == error::timed_out)
                 is_last_look = true;
@@ -69,7 +71,7 @@ private:
     }
 
     /// Fills in what is ready now.
-    error look(bool is_fresh, std::size_t &count) noexcept {
+    error look(bool is_fresh, bool is_last, std::size_t &count) noexcept {
         count = 0;
         if (descriptors_ > 0) {
             if (const error e = is_fresh ? error::none : look_at_descriptors(); failed(e))
@@ -77,7 +79,7 @@ private:
         }
         for (watched &item : items_) {
             if (item.which) {
-                if (const error e = item.which->events(item.wanted, item.ready); failed(e))
+                if (const error e = item.which->events(item.wanted, item.ready, is_last); failed(e))
                     return e;
             }
             count += item.ready != 0;
@@ -103,6 +105,28 @@ private:
         }
     }
 
+    /// True when something was read at once.
+    bool borrow() noexcept {
+        bool found = false;
+        for (watched &item : items_) {
+            if (item.which && item.which->borrow(item.wanted))
+                found = true;
+        }
+        return found;
+    }
+
+    /// `waited`: the items of what is borrowed, in the order of the sockets; null when there was no wait.
+    void end_borrowing(const wait_item *waited) noexcept {
+        for (watched &item : items_) {
+            if (!item.which)
+                continue;
+            const std::size_t count = item.which->borrowed();
+            item.which->end_borrowing(waited);
+            if (waited)
+                waited += count;
+        }
+    }
+
     /// True when there is something to look at.
     bool arm() noexcept {
         bool found = false;
@@ -114,28 +138,46 @@ private:
     }
 
     error sleep(time_point deadline, bool &is_fresh) noexcept {
+        const wait_item *waited = nullptr;
+        const error e = wait(deadline, waited);
+        is_fresh = waited != nullptr;
+        if (is_fresh)
+            note_descriptors();
+        end_borrowing(is_fresh ? waits_ + items_.size() : nullptr);
+        return e;
+    }
+
+    /// Waits; `waited` gets the items when one of them is ready.
+    error wait(time_point deadline, const wait_item *&waited) noexcept {
         if (const error e = prepare(); failed(e))
             return e;
-        wait_item *next = waits_ + descriptors_;
+        std::size_t count = items_.size();
+        for (const watched &item : items_)
+            count += item.which ? item.which->borrowed() : 0;
+        if (const error e = make_room(count); failed(e))
+            return e;
+        wait_item *level_item = waits_ + descriptors_;
+        wait_item *borrowed_item = waits_ + items_.size();
         for (const watched &item : items_) {
             if (!item.which)
                 continue;
             const wakeup *level = nullptr;
             if (const error e = item.which->wait_level(level); failed(e))
                 return e;
-            *next++ = {level->descriptor(), POLLIN, 0, level};
+            *level_item++ = {level->descriptor(), POLLIN, 0, level};
+            item.which->list_borrowed(borrowed_item);
+            borrowed_item += item.which->borrowed();
         }
         error result = error::none;
         if (begin_wait()) {
-            result = how_->wait({waits_, items_.size()}, deadline);
-            is_fresh = !failed(result);
+            result = how_->wait({waits_, count}, deadline);
+            if (!failed(result))
+                waited = waits_;
         }
         for (const watched &item : items_) {
             if (item.which)
                 item.which->end_wait();
         }
-        if (is_fresh)
-            note_descriptors();
         return result;
     }
 
@@ -160,17 +202,29 @@ private:
         if (waits_)
             return error::none;
         waits_ = few_;
-        if (items_.size() > few) {
-            many_.reset(new (std::nothrow) wait_item[items_.size()]);
-            waits_ = many_.get();
-            if (!waits_)
-                return error::no_memory;
+        room_ = few;
+        if (const error e = make_room(items_.size()); failed(e)) {
+            waits_ = nullptr;
+            return e;
         }
         wait_item *next = waits_;
         for (const watched &item : items_) {
             if (!item.which)
                 *next++ = {item.descriptor, to_system(item.wanted), 0, nullptr};
         }
+        return error::none;
+    }
+
+    error make_room(std::size_t count) noexcept {
+        if (count <= room_)
+            return error::none;
+        std::unique_ptr<wait_item[]> more(new (std::nothrow) wait_item[count]);
+        if (!more)
+            return error::no_memory;
+        std::copy_n(waits_, std::min(room_, descriptors_), more.get());
+        many_ = std::move(more);
+        waits_ = many_.get();
+        room_ = count;
         return error::none;
     }
 
@@ -184,8 +238,9 @@ private:
     union {
         wait_item few_[few];  // written when something is to be waited for
     };
-    std::unique_ptr<wait_item[]> many_;
+    std::unique_ptr<wait_item[]> many_;  // instead, when few_ are too few
     wait_item *waits_ = nullptr;
+    std::size_t room_ = 0;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "socket/socket.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <poll.h>
 #include <utility>
@@ -89,7 +90,7 @@ private:
 }  // namespace
 
 socket::socket(const settings &defaults, const socket_environment &environment)
-    : options_(defaults), environment_(environment), pace_(environment.clock),
+    : options_(defaults), environment_(environment), pace_(environment.clock), borrower_(environment.clock),
       mailbox_(std::make_shared<mailbox>()), monitor_(std::make_shared<monitor>()),
       subscriptions_(std::make_shared<subscription_set>()) {}
 
@@ -230,8 +231,10 @@ error socket::next_frame(frame_view &out, int flags) noexcept {
 
 error socket::retry_receive(frame_view &out, int flags) {
     const bool may_wait = !(flags & ZMQ_DONTWAIT) && options_.receive_timeout_ms != 0;
-    if (!may_wait)
-        return is_exported_ && pattern_->arm(true, false) ? pattern_->receive(out) : error::again;
+    if (!may_wait) {
+        const bool found = is_exported_ ? pattern_->arm(true, false) : read_lent();
+        return found ? pattern_->receive(out) : error::again;
+    }
     const time_point deadline = deadline_after(options_.receive_timeout_ms);
     for (;;) {
         const error waited = wait_for(ZMQ_POLLIN, deadline);
@@ -253,32 +256,78 @@ time_point socket::deadline_after(int timeout_ms) const noexcept {
 
 /// Sleeps until there may be something new: none. `again` once the deadline has passed.
 error socket::wait_for(short wanted, time_point deadline) noexcept {
-    if (arm(wanted))
-        return enter();
-    const wakeup *level = nullptr;
-    if (const error e = wait_level(level); failed(e))
-        return e;
-    pace_.note_wait();
-    if (mailbox_->begin_wait()) {
-        wait_item item{level->descriptor(), POLLIN, 0, level};
-        const error e = environment_.blocking.wait({&item, 1}, deadline);
-        mailbox_->end_wait();
-        if (e == error::timed_out) {
-            const error entered = enter();
-            return failed(entered) ? entered : error::again;
-        }
-        if (failed(e))
-            return e;
+    error e = error::none;
+    if (!borrow(wanted)) {
+        if (arm(wanted))
+            end_borrowing(nullptr);
+        else
+            e = sleep(deadline);
     }
-    return enter();
+    if (failed(e) && e != error::timed_out)
+        return e;
+    const error entered = enter();
+    return failed(entered) || !failed(e) ? entered : error::again;
 }
 
-error socket::events(short wanted, short &ready) noexcept {
+/// Waits for the mailbox and what is borrowed, and ends the borrowing.
+error socket::sleep(time_point deadline) noexcept {
+    std::array<wait_item, 1 + borrower::most_pipes> items;
+    const wakeup *level = nullptr;
+    error e = wait_level(level);
+    const wait_item *waited = nullptr;
+    if (!failed(e) && begin_wait()) {
+        items[0] = {level->descriptor(), POLLIN, 0, level};
+        list_borrowed(&items[1]);
+        e = environment_.blocking.wait({items.data(), 1 + borrowed()}, deadline);
+        end_wait();
+        if (!failed(e))
+            waited = &items[1];
+    }
+    end_borrowing(waited);
+    return e;
+}
+
+bool socket::borrow(short wanted) noexcept {
+    if (!(wanted & ZMQ_POLLIN) || is_exported_)
+        return false;
+    borrower_.begin(live_pipes(), true);
+    if (!borrower_.read_more())
+        return false;
+    give_borrowed_back(true);
+    return true;
+}
+
+void socket::end_borrowing(const wait_item *items) noexcept {
+    if (items)
+        (void)borrower_.read_ready(items);
+    give_borrowed_back(true);
+}
+
+void socket::give_borrowed_back(bool was_wait) noexcept {
+    borrower_.end(was_wait, [this](pipe_end &pipe) {
+        try {
+            pattern_->on_readable(pipe);
+        } catch (...) {
+            // Memory is short: as with commands, it is looked at again before the next wait.
+        }
+    });
+}
+
+/// Reads without waiting what is lent, for callers that do not wait.
+bool socket::read_lent() noexcept {
+    borrower_.begin(live_pipes(), false);
+    const bool found = borrower_.read_all();
+    give_borrowed_back(false);
+    return found;
+}
+
+error socket::events(short wanted, short &ready, bool reads) noexcept {
     ready = 0;
     if (const error e = enter(); failed(e))
         return e;
     try {
-        if ((wanted & ZMQ_POLLIN) && pattern_->has_input())
+        if ((wanted & ZMQ_POLLIN) &&
+            (pattern_->has_input() || (reads && read_lent() && pattern_->has_input())))
             ready |= ZMQ_POLLIN;
         if ((wanted & ZMQ_POLLOUT) && pattern_->has_output())
             ready |= ZMQ_POLLOUT;
@@ -454,11 +503,11 @@ error socket::get_live_option(int number, void *value, std::size_t *size) {
         if (*size < sizeof(int))
             return error::invalid;
         short ready = 0;
-        if (const error e = events(both, ready); failed(e))
+        if (const error e = events(both, ready, !is_exported_); failed(e))
             return e;
         // Whoever waits on the descriptor is told of all that is not there yet.
         if (is_exported_ && ready != both && arm(static_cast<short>(both & ~ready))) {
-            if (const error e = events(both, ready); failed(e))
+            if (const error e = events(both, ready, !is_exported_); failed(e))
                 return e;
         }
         return store_int(ready, value, size);
@@ -488,6 +537,7 @@ error socket::export_descriptor(int &descriptor) {
     if (is_exported_)
         return error::none;
     is_exported_ = true;
+    borrower::give_all_back(live_pipes());
     mailbox_->keep_signalling();
     // What is there already gets no call from a pipe: an empty command raises the level.
     (void)arm(ZMQ_POLLOUT);

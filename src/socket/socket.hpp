@@ -12,6 +12,7 @@
 #include "core/message.hpp"
 #include "core/settings.hpp"
 #include "core/waiter.hpp"
+#include "socket/borrower.hpp"
 #include "socket/endpoint_service.hpp"
 #include "socket/mailbox.hpp"
 #include "socket/monitor.hpp"
@@ -63,7 +64,8 @@ public:
     // ---- waiting for several sockets ----
 
     /// ZMQ_POLLIN and ZMQ_POLLOUT as they hold now, after taking in commands. terminated once the context has ended.
-    error events(short wanted, short &ready) noexcept;
+    /// `reads`: also from connections that are lent to this thread, for callers that do not wait.
+    error events(short wanted, short &ready, bool reads) noexcept;
     /// Arms the pipes for the wanted events. True when something is ready after all, or the context has ended.
     bool arm(short wanted) noexcept;
     /// The level a waiter must look at, made on first use.
@@ -74,6 +76,13 @@ public:
         return mailbox_->begin_wait();
     }
     void end_wait() noexcept { mailbox_->end_wait(); }
+    /// Takes the connections that are lent to this thread into use, before arm(). They are waited for together with the
+    /// level, as list_borrowed() says. True when something could be read at once: look again instead of waiting.
+    bool borrow(short wanted) noexcept;
+    std::size_t borrowed() const noexcept { return borrower_.size(); }
+    void list_borrowed(wait_item *items) const noexcept { borrower_.list(items); }
+    /// Ends that, after reading what is ready. `items` as listed, or null when there was no wait.
+    void end_borrowing(const wait_item *items) noexcept;
     waiter &blocking() const noexcept { return environment_.blocking; }
     const clock_source &clock() const noexcept { return environment_.clock; }
 
@@ -107,6 +116,9 @@ private:
     error next_frame(frame_view &out, int flags) noexcept;
     bool write_out() noexcept;
     error retry_send(const outgoing &frame, int flags);
+    std::span<const pipe_end_ptr> live_pipes() const noexcept { return {pipes_.data(), live_pipes_}; }
+    void give_borrowed_back(bool was_wait) noexcept;
+    bool read_lent() noexcept;
     error retry_receive(frame_view &out, int flags);
     error enter() noexcept;
     error process_commands() noexcept;
@@ -114,6 +126,7 @@ private:
     void drop(pipe_end &pipe) noexcept;
     void apply_send_hwm() noexcept;
     error wait_for(short wanted, time_point deadline) noexcept;
+    error sleep(time_point deadline) noexcept;
     time_point deadline_after(int timeout_ms) const noexcept;
     error export_descriptor(int &descriptor);
     error get_live_option(int number, void *value, std::size_t *size);
@@ -121,6 +134,7 @@ private:
     settings options_;
     socket_environment environment_;
     pace pace_;  // outlives the pipes
+    borrower borrower_;
     std::shared_ptr<mailbox> mailbox_;
     std::shared_ptr<monitor> monitor_;
     std::shared_ptr<subscription_set> subscriptions_;

@@ -116,6 +116,22 @@ int readiness::release() noexcept {
     return std::exchange(descriptor_, -1);
 }
 
+bool readiness::lend() noexcept {
+    registration &r = *registration_;
+    if (!r.descriptor.is_open())
+        return false;
+    ++r.generation;
+    r.descriptor.release();
+    r.read.is_pending = r.write.is_pending = r.has_waited_writable = false;
+    return true;
+}
+
+error readiness::take_back() noexcept {
+    boost::system::error_code ec;
+    registration_->descriptor.assign(descriptor_, ec);
+    return ec ? from_errno(ec.value()) : error::none;
+}
+
 void readiness::wait_readable() noexcept {
     registration &r = *registration_;
     if (r.has_waited_writable && !r.read.is_pending && !r.write.is_pending && ++r.reads_since >= quiet_after)

@@ -39,6 +39,12 @@ public:
     void wait_readable() noexcept;
     void wait_writable() noexcept;
 
+    /// Takes the descriptor out of the loop, which no longer looks at it, until take_back(). A wait that was asked for is
+    /// forgotten. False when it cannot be done; then nothing has changed.
+    bool lend() noexcept;
+    /// On failure the descriptor is useless for waiting, and can only be closed.
+    error take_back() noexcept;
+
     int descriptor() const noexcept { return descriptor_; }
     explicit operator bool() const noexcept { return descriptor_ >= 0; }
 

@@ -28,6 +28,8 @@ public:
     bool finish_writing() noexcept override;
     void wait_readable() noexcept override { ready_.wait_readable(); }
     void wait_writable() noexcept override { ready_.wait_writable(); }
+    bool lend() noexcept override { return ready_.lend(); }
+    error take_back() noexcept override { return ready_.take_back(); }
     int descriptor() const noexcept override { return ready_.descriptor(); }
     std::string peer_address() const override { return names_.peer_address; }
     std::string local_endpoint() const override { return names_.local; }

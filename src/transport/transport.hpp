@@ -49,6 +49,11 @@ public:
     /// Asks for one on_stream_readable() when a read would not fail with again. Asking twice is asking once.
     virtual void wait_readable() noexcept = 0;
     virtual void wait_writable() noexcept = 0;
+    /// Gives the stream out of the loop's hands: until take_back() another thread may wait for its descriptor and read, and
+    /// nothing may be waited for here. False when this stream cannot be lent.
+    virtual bool lend() noexcept { return false; }
+    /// On failure the stream is of no more use.
+    virtual error take_back() noexcept { return error::none; }
     /// The descriptor, for events and "__fd"; -1 where there is none.
     virtual int descriptor() const noexcept = 0;
     /// What "Peer-Address" says: the numeric address of the peer without the port; empty for ipc.

@@ -1,0 +1,42 @@
+#include "socket/borrower.hpp"
+
+#include <algorithm>
+#include <poll.h>
+
+namespace zlink {
+
+void borrower::begin(std::span<const pipe_end_ptr> pipes, bool is_wait) noexcept {
+    if (pipes.size() > most_pipes)
+        return;
+    for (const pipe_end_ptr &pipe : pipes) {
+        if (io_turn *io = pipe->begin_use(is_wait))
+            used_[size_++] = {pipe.get(), io, true};
+    }
+    if (is_wait && size_ < pipes.size())
+        consider(pipes);
+}
+
+void borrower::give_all_back(std::span<const pipe_end_ptr> pipes) noexcept {
+    for (const pipe_end_ptr &pipe : pipes) {
+        if (pipe->begin_use(false))
+            pipe->end_use(false);
+    }
+}
+
+/// Asks for what is not lent, if this thread is likely to come back soon.
+void borrower::consider(std::span<const pipe_end_ptr> pipes) noexcept {
+    const bool is_eager = clock_.now() - left_ < longest_work;
+    streak_ = is_eager ? streak_ + 1 : std::min(streak_, 0);
+    if (streak_ < eager_after)
+        return;
+    streak_ = -asks_again_after;
+    for (const pipe_end_ptr &pipe : pipes)
+        (void)pipe->ask_to_borrow();
+}
+
+void borrower::list(wait_item *items) const noexcept {
+    for (std::size_t i = 0; i < size_; ++i)
+        items[i] = {used_[i].io->descriptor(), POLLIN, 0, nullptr};
+}
+
+}  // namespace zlink

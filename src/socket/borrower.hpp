@@ -1,0 +1,88 @@
+// Reads the connections of a socket on the socket's own thread while that thread has nothing else to do.
+//
+// Flow:     begin() takes what is lent into use, and asks for more when the thread waits often. The caller waits for the
+//           descriptors and its own level together, calls read() for those that are ready, and end().
+// Limits:   a socket with many pipes leaves them to the I/O threads, and so does one that works long between its waits.
+// Threads:  the socket's.
+#pragma once
+
+#include <array>
+#include <span>
+
+#include "core/waiter.hpp"
+#include "pipe/pipe.hpp"
+
+namespace zlink {
+
+class borrower {
+public:
+    static constexpr std::size_t most_pipes = 32;
+
+    explicit borrower(const clock_source &clock) noexcept : clock_(clock) {}
+
+    /// Takes the lent ones among `pipes` into use. `is_wait`: the thread is about to sleep.
+    void begin(std::span<const pipe_end_ptr> pipes, bool is_wait) noexcept;
+    std::size_t size() const noexcept { return size_; }
+    /// What to wait for: size() items.
+    void list(wait_item *items) const noexcept;
+    /// Reads those that need not be waited for. True when something was published.
+    bool read_more() noexcept {
+        return read([](std::size_t, io_turn &io) { return io.expects_more(); });
+    }
+    /// Reads those whose items are ready.
+    bool read_ready(const wait_item *items) noexcept {
+        return read([items](std::size_t at, io_turn &) { return items[at].revents != 0; });
+    }
+    bool read_all() noexcept {
+        return read([](std::size_t, io_turn &) { return true; });
+    }
+    /// Ends the use. `looks_again(pipe_end &)` is told of each pipe: it is not armed.
+    template <class LooksAgain>
+    void end(bool was_wait, LooksAgain &&looks_again) noexcept {
+        for (std::size_t i = 0; i < size_; ++i) {
+            used_[i].pipe->end_use(used_[i].is_kept);
+            looks_again(*used_[i].pipe);
+        }
+        size_ = 0;
+        if (was_wait)
+            left_ = clock_.now();
+    }
+
+    /// What is lent, and not in use, goes back to the I/O threads.
+    static void give_all_back(std::span<const pipe_end_ptr> pipes) noexcept;
+
+private:
+    static constexpr duration longest_work =
+        std::chrono::milliseconds(1);  // between waits of an eager thread
+    static constexpr int eager_after = 4;
+    static constexpr int asks_again_after = 16;
+
+    struct use {
+        pipe_end *pipe;
+        io_turn *io;
+        bool is_kept;
+    };
+
+    void consider(std::span<const pipe_end_ptr> pipes) noexcept;
+    template <class Wanted>
+    bool read(Wanted &&wanted) noexcept {
+        bool found = false;
+        for (std::size_t i = 0; i < size_; ++i) {
+            use &u = used_[i];
+            if (!u.is_kept || !wanted(i, *u.io))
+                continue;
+            u.is_kept = u.io->read_now(scratch_);
+            found |= u.pipe->has_input();
+        }
+        return found;
+    }
+
+    const clock_source &clock_;
+    time_point left_{};
+    int streak_ = 0;  // waits with little work in between
+    std::size_t size_ = 0;
+    std::array<use, most_pipes> used_;
+    block_ref scratch_;
+};
+
+}  // namespace zlink
