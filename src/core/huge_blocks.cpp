@@ -17,6 +17,7 @@ constexpr std::size_t largest_block = 512u << 10;
 constexpr std::size_t most_sizes = 4;
 constexpr std::size_t heap_blocks = 32;      // of each size, before pages are cut
 constexpr std::size_t kept_empty_pages = 8;  // of each size
+constexpr std::size_t most_idle_pages = 128;  // of no size; the system may take their memory, but not their addresses
 
 struct free_block {
     free_block *next;
@@ -52,8 +53,10 @@ struct size_list {
     }
 };
 
-std::mutex mutex;
+std::mutex mutex;  // guards the rest
 std::array<size_list, most_sizes> lists;
+std::array<void *, most_idle_pages> idle;
+std::size_t idle_count = 0;
 
 size_list *list_of(std::size_t size) noexcept {
     for (size_list &list : lists) {
@@ -65,8 +68,8 @@ size_list *list_of(std::size_t size) noexcept {
     return nullptr;
 }
 
-/// Maps a page at a multiple of its size.
-[[maybe_unused]] page *map_page(std::size_t block_size) noexcept {
+/// Memory at a multiple of its size; null when it is short.
+void *map_memory() noexcept {
     void *raw = ::mmap(nullptr, 2 * page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (raw == MAP_FAILED)
         return nullptr;
@@ -77,11 +80,27 @@ size_list *list_of(std::size_t size) noexcept {
     if (const std::size_t behind = begin + page_size - at)
         ::munmap(reinterpret_cast<void *>(at + page_size), behind);
     ::madvise(reinterpret_cast<void *>(at), page_size, MADV_HUGEPAGE);
-    page *p = new (reinterpret_cast<void *>(at)) page;
+    return reinterpret_cast<void *>(at);
+}
+
+[[maybe_unused]] page *make_page(std::size_t block_size) noexcept {
+    void *memory = idle_count > 0 ? idle[--idle_count] : map_memory();
+    if (!memory)
+        return nullptr;
+    page *p = new (memory) page;
     p->block_size = block_size;
+    const auto at = reinterpret_cast<std::uintptr_t>(memory);
     for (std::uintptr_t block = at + page_size; (block -= block_size) >= at + sizeof(page);)
         p->free = new (reinterpret_cast<void *>(block)) free_block{p->free};
     return p;
+}
+
+/// A queue that grows and shrinks by hundreds of megabytes would have each page cleared again and again if it were unmapped.
+void drop_page(page *p) noexcept {
+    if (idle_count < idle.size() && ::madvise(p, page_size, MADV_FREE) == 0)
+        idle[idle_count++] = p;
+    else
+        ::munmap(p, page_size);
 }
 
 }  // namespace
@@ -98,7 +117,7 @@ void *allocate(std::size_t size) noexcept {
     if (!list || list->on_heap < heap_blocks)
         return nullptr;
     if (!list->first) {
-        page *fresh = map_page(size);
+        page *fresh = make_page(size);
         if (!fresh)
             return nullptr;
         list->link(*fresh);
@@ -137,7 +156,7 @@ void release(void *block) noexcept {
         return;
     }
     list.unlink(*home);
-    ::munmap(home, page_size);
+    drop_page(home);
 }
 
 }  // namespace zlink::huge_blocks

@@ -269,7 +269,7 @@ bool pipe_end::read_slow(frame_view &out) noexcept {
 /// Returns credit once a step of messages has been taken: the mark may have changed since the step was chosen.
 void pipe_end::return_due_credit() noexcept {
     const std::uint64_t due = told_ + credit_step(in_->hwm.load(std::memory_order_relaxed));
-    if (taken_ >= due)
+    if (taken_ >= due || (octets_taken_ >= most_octets_untold && taken_ != told_))
         return_credit();
     else
         return_at_ = due;
@@ -277,6 +277,7 @@ void pipe_end::return_due_credit() noexcept {
 
 void pipe_end::return_credit() noexcept {
     told_ = taken_;
+    octets_taken_ = 0;
     return_at_ = taken_ + credit_step(in_->hwm.load(std::memory_order_relaxed));
     in_->returned.store(taken_, std::memory_order_release);
     full_fence();
@@ -304,7 +305,10 @@ frame_queue::gathered pipe_end::gather(iovec *ranges, std::size_t limit, std::si
     return in_->queue.gather(ranges, limit, max_octets);
 }
 
-void pipe_end::release(std::size_t octets) noexcept { note_taken(in_->queue.release(octets)); }
+void pipe_end::release(std::size_t octets) noexcept {
+    note_octets(octets);
+    note_taken(in_->queue.release(octets));
+}
 
 void pipe_end::drop_cut_message() noexcept { note_taken(in_->queue.drop_cut_message()); }
 

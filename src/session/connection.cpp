@@ -11,6 +11,8 @@ namespace {
 constexpr std::size_t large_frame_size = 32 * 1024;  // from here on a frame is read into memory of its own
 constexpr std::size_t exact_allocation_limit = 1024 * 1024;  // beyond, memory follows what has arrived
 constexpr std::size_t read_beside_large = 8 * 1024;
+// A longer read holds the stream against the side that writes to it: on loopback 3.3 GB/s instead of 4.7.
+constexpr std::size_t most_at_once = 64 * 1024;
 constexpr std::size_t handshake_read = 4 * 1024;
 constexpr int reads_per_turn = 4;
 constexpr int reads_at_the_end = 64;
@@ -312,7 +314,7 @@ bool connection::read_once(block_ref &scratch) noexcept {
             fail(error::no_memory);
             return false;
         }
-        large_room = std::min(large_.total, large_.memory->capacity) - large_.have;
+        large_room = std::min(std::min(large_.total, large_.memory->capacity) - large_.have, most_at_once);
         ranges[count++] = {large_.memory->data() + large_.have, large_room};
     }
     if (!large_.memory || large_.have + large_room == large_.total)
