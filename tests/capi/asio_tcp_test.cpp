@@ -273,18 +273,17 @@ TEST(asio_tcp, passes_large_messages_through_small_buffers) {
 TEST(asio_tcp, writes_on_when_a_slow_reader_reads) {
     context zmq;
     test_socket push = zmq.socket(ZMQ_PUSH);
-    push.set(ZMQ_SNDBUF, 32768);
     raw_peer peer(push.bind(scratch_endpoint("tcp")));
     ASSERT_TRUE(peer.shake_hands("PULL"));
-    const std::string body(1'000'000, 'x');
+    const std::string body(8'000'000, 'x');
     for (int i = 0; i < 3; ++i)
-        ASSERT_EQ(push.send(body + std::to_string(i)), 1'000'001);
+        ASSERT_EQ(push.send(body + std::to_string(i)), 8'000'001);
     for (int i = 0; i < 3; ++i) {
         ASSERT_EQ(peer.receive(9), long_header(0, body.size() + 1));
         std::string found;
         while (found.size() < body.size() + 1) {
             const std::string piece =
-                peer.receive(std::min<std::size_t>(1000, body.size() + 1 - found.size()));
+                peer.receive(std::min<std::size_t>(9999, body.size() + 1 - found.size()));
             ASSERT_FALSE(piece.empty());
             found += piece;
         }
