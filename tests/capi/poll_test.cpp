@@ -1,28 +1,12 @@
 // zmq_poll over sockets and descriptors, and the descriptor of a socket (ZMQ_FD) with its events (ZMQ_EVENTS).
+#include "descriptors.hpp"
 #include "sockets.hpp"
 
-#include <poll.h>
 #include <thread>
-#include <unistd.h>
 
 namespace {
 
 using namespace zlink_test;
-
-class pipe_pair {
-public:
-    pipe_pair() { EXPECT_EQ(::pipe(ends_), 0); }
-    ~pipe_pair() {
-        ::close(ends_[0]);
-        ::close(ends_[1]);
-    }
-    int reader() const { return ends_[0]; }
-    int writer() const { return ends_[1]; }
-    void write() { EXPECT_EQ(::write(ends_[1], "x", 1), 1); }
-
-private:
-    int ends_[2] = {-1, -1};
-};
 
 TEST(poll, nothing_at_all_only_waits) {
     EXPECT_EQ(zmq_poll(nullptr, 0, 0), 0);
@@ -129,11 +113,6 @@ TEST(poll, is_woken_by_the_end_of_the_context) {
     zmq_pollitem_t item{pull.handle(), 0, ZMQ_POLLIN, 0};
     EXPECT_FAILS(ETERM, zmq_poll(&item, 1, -1));
     ends.join();
-}
-
-bool is_readable(int fd, int timeout_ms) {
-    pollfd item{fd, POLLIN, 0};
-    return ::poll(&item, 1, timeout_ms) == 1;
 }
 
 // The descriptor signals that the events may have changed; a program looks at them until there is nothing left.

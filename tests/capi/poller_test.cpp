@@ -1,23 +1,12 @@
 // zmq_poller_*: the draft interface for watching many sockets and descriptors.
-#define ZMQ_BUILD_DRAFT_API
+#include "descriptors.hpp"
 #include "sockets.hpp"
 
 #include <thread>
-#include <unistd.h>
 
 namespace {
 
 using namespace zlink_test;
-
-class owned_poller {
-public:
-    owned_poller() : handle_(zmq_poller_new()) {}
-    ~owned_poller() { EXPECT_EQ(zmq_poller_destroy(&handle_), 0); }
-    void *get() const { return handle_; }
-
-private:
-    void *handle_;
-};
 
 TEST(poller, reports_the_socket_and_its_user_data) {
     context zmq;
@@ -42,19 +31,16 @@ TEST(poller, reports_several_at_once) {
     test_socket bound = zmq.socket(ZMQ_PAIR);
     test_socket peer = zmq.socket(ZMQ_PAIR);
     connected(zmq, bound, peer, "inproc");
-    int ends[2];
-    ASSERT_EQ(::pipe(ends), 0);
-    ASSERT_EQ(::write(ends[1], "x", 1), 1);
+    pipe_pair descriptor;
+    descriptor.write();
     owned_poller poller;
     EXPECT_EQ(zmq_poller_add(poller.get(), bound.handle(), nullptr, ZMQ_POLLIN), 0);
-    EXPECT_EQ(zmq_poller_add_fd(poller.get(), ends[0], nullptr, ZMQ_POLLIN), 0);
+    EXPECT_EQ(zmq_poller_add_fd(poller.get(), descriptor.reader(), nullptr, ZMQ_POLLIN), 0);
     peer.send("x");
     zmq_poller_event_t events[2] = {};
     EXPECT_TRUE(eventually([&] { return zmq_poller_wait_all(poller.get(), events, 2, patience_ms) == 2; }));
-    EXPECT_EQ(zmq_poller_remove_fd(poller.get(), ends[0]), 0);
+    EXPECT_EQ(zmq_poller_remove_fd(poller.get(), descriptor.reader()), 0);
     EXPECT_EQ(zmq_poller_wait_all(poller.get(), events, 2, 0), 1);
-    ::close(ends[0]);
-    ::close(ends[1]);
 }
 
 TEST(poller, refuses_what_it_has_or_has_not) {

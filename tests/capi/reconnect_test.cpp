@@ -7,13 +7,6 @@ using namespace zlink_test;
 
 class reconnect : public ::testing::TestWithParam<const char *> {};
 
-// A fixed name that can be bound again and again.
-std::string lasting_endpoint(const std::string &transport) {
-    if (transport == "tcp")
-        return deserted_endpoint();
-    return "ipc://@zlink-reconnect-" + std::to_string(reinterpret_cast<std::uintptr_t>(&patience));
-}
-
 TEST_P(reconnect, a_sender_finds_its_receiver_again) {
     context zmq;
     const std::string endpoint = lasting_endpoint(GetParam());

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <netinet/in.h>
@@ -167,17 +168,24 @@ private:
     int descriptor_ = -1;
 };
 
-/// A listening tcp socket on a free port.
+/// A listening socket: tcp on a free port, or ipc under a free abstract name.
 class raw_listener {
 public:
-    raw_listener() : descriptor_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    explicit raw_listener(std::string_view transport = "tcp") {
+        if (transport == "ipc") {
+            // The kernel chooses the name: five digits (unix(7), autobind).
+            sockaddr_un here{};
+            here.sun_family = AF_UNIX;
+            const socklen_t length =
+                listen(reinterpret_cast<sockaddr *>(&here), sizeof here.sun_family, sizeof here);
+            const std::size_t name_at = offsetof(sockaddr_un, sun_path) + 1;
+            endpoint_ = "ipc://@" + std::string(here.sun_path + 1, length - name_at);
+            return;
+        }
         sockaddr_in here{};
         here.sin_family = AF_INET;
         here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        socklen_t length = sizeof here;
-        (void)::bind(descriptor_, reinterpret_cast<sockaddr *>(&here), length);
-        (void)::listen(descriptor_, 64);
-        (void)::getsockname(descriptor_, reinterpret_cast<sockaddr *>(&here), &length);
+        (void)listen(reinterpret_cast<sockaddr *>(&here), sizeof here, sizeof here);
         endpoint_ = "tcp://127.0.0.1:" + std::to_string(ntohs(here.sin_port));
     }
     ~raw_listener() { ::close(descriptor_); }
@@ -191,7 +199,16 @@ public:
     }
 
 private:
-    int descriptor_;
+    // Binds to `here`, writes what it has become, and returns its length.
+    socklen_t listen(sockaddr *here, socklen_t length, socklen_t space) {
+        descriptor_ = ::socket(here->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        (void)::bind(descriptor_, here, length);
+        (void)::listen(descriptor_, 64);
+        (void)::getsockname(descriptor_, here, &space);
+        return space;
+    }
+
+    int descriptor_ = -1;
     std::string endpoint_;
 };
 

@@ -19,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -150,6 +151,15 @@ private:
 inline std::string deserted_endpoint() {
     context elsewhere;
     return elsewhere.socket(ZMQ_PAIR).bind(scratch_endpoint("tcp"));
+}
+
+// An endpoint that can be bound again and again, where nobody listens now. Its name has no wild-cards.
+inline std::string lasting_endpoint(const std::string &transport) {
+    if (transport == "tcp")
+        return deserted_endpoint();
+    static std::atomic<int> number{0};
+    const std::string name = std::to_string(::getpid()) + "-" + std::to_string(++number);
+    return transport == "ipc" ? "ipc://@zlink-lasting-" + name : transport + "://lasting-" + name;
 }
 
 // What one monitor message says.

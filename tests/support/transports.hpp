@@ -1,0 +1,33 @@
+// The transports that tests run over: those of the library that is loaded, by what zmq_has says.
+#pragma once
+
+#include <zmq.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace zlink_test {
+
+// libzmq does not answer for tcp and inproc, which are always there, and asks for capitals in WS and WSS.
+inline std::vector<std::string> built_transports() {
+    std::vector<std::string> built{"tcp", "inproc"};
+    for (const char *optional : {"ipc", "tls", "ws", "wss"})
+        if (zmq_has(optional))
+            built.emplace_back(optional);
+    return built;
+}
+
+// Those whose peers may be other processes.
+inline std::vector<std::string> network_transports() {
+    std::vector<std::string> built = built_transports();
+    std::erase(built, "inproc");
+    return built;
+}
+
+// For INSTANTIATE_TEST_SUITE_P over transports: tests are named for them.
+inline std::string transport_name(const ::testing::TestParamInfo<std::string> &which) { return which.param; }
+
+}  // namespace zlink_test
