@@ -17,7 +17,8 @@ constexpr std::size_t largest_block = 512u << 10;
 constexpr std::size_t most_sizes = 4;
 constexpr std::size_t heap_blocks = 32;      // of each size, before pages are cut
 constexpr std::size_t kept_empty_pages = 8;  // of each size
-constexpr std::size_t most_idle_pages = 128;  // of no size; the system may take their memory, but not their addresses
+constexpr std::size_t most_idle_pages =
+    128;  // of no size; the system may take their memory, but not their addresses
 
 struct free_block {
     free_block *next;

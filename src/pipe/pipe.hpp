@@ -213,7 +213,7 @@ private:
     bool fences_ = true;       // as out_->writer_fences: few publishes for each wake-up, each with a fence
     std::uint64_t taken_ = 0;  // messages read from in_
     std::uint64_t told_ = 0;   // taken_ when the writer was told last
-    std::uint64_t return_at_ = 1;  // tell the writer when taken_ gets here
+    std::uint64_t return_at_ = 1;   // tell the writer when taken_ gets here
     std::size_t octets_taken_ = 0;  // since the writer was told, of large frames
     bool is_closed_ = false;
 };

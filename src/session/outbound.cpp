@@ -10,6 +10,7 @@ namespace zlink {
 namespace {
 constexpr std::size_t write_batch = 256 * 1024;
 constexpr std::size_t senders_batch = 8 * 1024;  // octets that show that the sender is in a stream
+constexpr std::size_t worth_a_write = 128 * 1024;
 constexpr std::size_t max_ranges = 64;
 constexpr int writes_per_turn = 4;
 constexpr std::size_t translate_batch = 64 * 1024;
@@ -51,7 +52,7 @@ outbound::outcome outbound::write_in_turn() noexcept {
         return outcome::wants_stream;
     if (std::exchange(owes_wait_, false))
         stream_.wait_writable();
-    if (batches_seen_ != senders_batches_ && peer_.output().empty() && !pipe_->is_peer_closed()) {
+    if (batches_seen_ != senders_batches_ && may_defer()) {
         batches_seen_ = senders_batches_;
         return outcome::deferred;
     }
@@ -96,6 +97,14 @@ io_turn::written outbound::write_now() noexcept {
         }
     }
     return io_turn::written::some;
+}
+
+/// Whether what is left can wait: the sender writes for itself, and this is less than it writes at once.
+bool outbound::may_defer() noexcept {
+    if (!peer_.output().empty() || translates_ || pipe_->is_peer_closed())
+        return false;
+    std::array<iovec, max_ranges> ranges;
+    return pipe_->gather(ranges.data(), ranges.size(), worth_a_write).octets < worth_a_write;
 }
 
 outbound::step outbound::write_once(bool with_control) noexcept {

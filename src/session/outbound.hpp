@@ -71,6 +71,7 @@ private:
     enum class step { nothing, wrote, full, broken };
 
     outcome write_in_turn() noexcept;
+    bool may_defer() noexcept;
     step write_once(bool with_control) noexcept;
     bool may_write() const noexcept { return !is_full_ && !is_finished_ && !failed(failure()); }
     listed list(std::span<iovec> ranges, bool with_control) noexcept;
