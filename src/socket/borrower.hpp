@@ -23,6 +23,8 @@ public:
     /// Takes the lent ones among `pipes` into use. `is_wait`: the thread is about to sleep.
     void begin(std::span<const pipe_end_ptr> pipes, bool is_wait) noexcept;
     std::size_t size() const noexcept { return size_; }
+    /// Whether one is wanted back: end() instead of waiting.
+    bool is_recalled() const noexcept;
     /// What to wait for: size() items.
     void list(wait_item *items) const noexcept;
     /// Reads those that need not be waited for. True when something was published.
