@@ -185,7 +185,7 @@ void connection::tend_lease() noexcept {
 /// Heartbeats need the loop's thread all the time.
 bool connection::may_lend() noexcept {
     if (state_ != state::live || discards_ || pipe_->is_peer_closed() || pipe_->is_conflating() ||
-        peer_.deadline() != time_point::max() || !out_.is_at_rest())
+        peer_.deadline() != time_point::max() || (is_paused_ && !may_deliver()) || !out_.is_at_rest())
         return false;
     if (!lease_timer_)
         lease_timer_ = environment_.io.make_timer([this] { on_lease_time(); });
@@ -257,11 +257,12 @@ void connection::on_lease_time() noexcept {
 
 bool connection::read_now(block_ref &scratch) noexcept {
     is_abroad_ = true;
-    if (is_paused_) {
-        (void)deliver_held();
-    } else {
+    if (!is_paused_)
         has_filled_block_ = read_once(scratch);
-    }
+    else if (may_deliver())
+        (void)deliver_held();
+    else
+        must_come_home_ = true;  // the borrower leaves what it has got already: that may take long
     is_abroad_ = false;
     return !must_come_home_;
 }
