@@ -35,14 +35,19 @@ connection::connection(const connection_environment &environment, std::unique_pt
 }
 
 connection::~connection() {
-    while (is_lent_ && !pipe_->lease().recall()) {
-        pipe_->ring();
-        std::this_thread::yield();
-    }
+    end_lease();
     out_.close();
     stream_.reset();  // no callback comes from here on
     if (large_.memory)
         large_.memory->release();
+}
+
+void connection::end_lease() noexcept {
+    if (!std::exchange(is_lent_, false) || pipe_->lease().recall())
+        return;
+    pipe_->ring();
+    while (!pipe_->lease().recall())
+        std::this_thread::yield();
 }
 
 void connection::start() noexcept {
@@ -174,7 +179,9 @@ void connection::tend_lease() noexcept {
             come_home();
         else if (!lease_timer_->is_pending())
             watch_lease();  // the borrower has left
-    } else if (pipe_->lease().is_wanted()) {
+    }
+    // Who came home may have been asked for again before anybody here knew.
+    if (!is_lent_ && pipe_->lease().is_wanted()) {
         if (may_lend())
             lend();
         else
@@ -342,7 +349,7 @@ bool connection::read_once(block_ref &scratch) noexcept {
             whole.memory->release();
         }
     }
-    if (rest > 0) {
+    if (rest > 0 && is_going_on()) {
         tail_.clear();
         const std::uint8_t *begin = block->data();
         const std::uint8_t *end = begin + kept + rest;
@@ -381,6 +388,8 @@ void connection::enter_traffic(byte_span rest) noexcept {
         return;
     }
     discards_ = pipe_->is_peer_closed();
+    if (pipe_->lease().is_wanted())
+        pipe_->lease().refuse();  // an earlier connection was meant
     out_.open(pipe_, replays_, *this);
     pipe_->set_info(&peer_.info());
     try {
@@ -413,7 +422,7 @@ void connection::feed(block *owner, bool may_share, const std::uint8_t *begin,
         return;
     }
     const std::uint8_t *stopped = take_traffic(owner, may_share, begin, end);
-    if (state_ != state::live)
+    if (!is_going_on())
         return;
     if (stopped != end)
         hold(owner, may_share, stopped, end);
@@ -625,7 +634,7 @@ bool connection::deliver_held() noexcept {
     while (!held_.empty()) {
         held_range &front = held_.front();
         front.begin = take_traffic(front.owner.get(), true, front.begin, front.end);
-        if (state_ != state::live)
+        if (!is_going_on())
             return false;
         if (front.begin != front.end) {
             pause();
