@@ -68,6 +68,8 @@ public:
         const state now = state_.load(std::memory_order_relaxed);
         return now == state::used || now == state::recalled;
     }
+    /// In use, and wanted back: the ring that said so may have been heard already.
+    bool is_recalled() const noexcept { return state_.load(std::memory_order_relaxed) == state::recalled; }
     /// Keeps the lease for the next use if `keep` and the I/O thread does not want it back. True when the I/O thread has to
     /// be told: it ended, or nobody looks after it.
     bool end_use(bool keep) noexcept {

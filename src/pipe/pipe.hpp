@@ -83,6 +83,8 @@ public:
     io_turn *begin_use(bool counts) noexcept {
         return out_->lease.begin_use(counts) ? out_->io.load(std::memory_order_relaxed) : nullptr;
     }
+    /// Whether the I/O thread waits for end_use().
+    bool is_recalled() const noexcept { return out_->lease.is_recalled(); }
     void end_use(bool keep) noexcept;
     /// Lets publish() write on this thread. The pace must outlive this end's use by its socket.
     void set_pace(pace *owners) noexcept { pace_ = owners; }

@@ -37,14 +37,19 @@ connection::connection(const connection_environment &environment, std::unique_pt
 }
 
 connection::~connection() {
-    while (is_lent_ && !pipe_->lease().recall()) {
-        pipe_->ring();
-        std::this_thread::yield();
-    }
+    end_lease();
     out_.close();
     stream_.reset();  // no callback comes from here on
     if (large_.memory)
         large_.memory->release();
+}
+
+void connection::end_lease() noexcept {
+    if (!std::exchange(is_lent_, false) || pipe_->lease().recall())
+        return;
+    pipe_->ring();
+    while (!pipe_->lease().recall())
+        std::this_thread::yield();
 }
 
 void connection::start() noexcept {
@@ -176,7 +181,9 @@ void connection::tend_lease() noexcept {
             come_home();
         else if (!lease_timer_->is_pending())
             watch_lease();  // the borrower has left
-    } else if (pipe_->lease().is_wanted()) {
+    }
+    // Who came home may have been asked for again before anybody here knew.
+    if (!is_lent_ && pipe_->lease().is_wanted()) {
         if (may_lend())
             lend();
         else
@@ -187,7 +194,7 @@ void connection::tend_lease() noexcept {
 /// Heartbeats need the loop's thread all the time.
 bool connection::may_lend() noexcept {
     if (state_ != state::live || discards_ || pipe_->is_peer_closed() || pipe_->is_conflating() ||
-        peer_.deadline() != time_point::max() || !out_.is_at_rest())
+        peer_.deadline() != time_point::max() || (is_paused_ && !may_deliver()) || !out_.is_at_rest())
         return false;
     if (!lease_timer_)
         lease_timer_ = environment_.io.make_timer([this] { on_lease_time(); });
@@ -259,11 +266,12 @@ void connection::on_lease_time() noexcept {
 
 bool connection::read_now(block_ref &scratch) noexcept {
     is_abroad_ = true;
-    if (is_paused_) {
-        (void)deliver_held();
-    } else {
+    if (!is_paused_)
         has_filled_block_ = read_once(scratch);
-    }
+    else if (may_deliver())
+        (void)deliver_held();
+    else
+        must_come_home_ = true;  // the borrower leaves what it has got already: that may take long
     is_abroad_ = false;
     return !must_come_home_;
 }
@@ -343,7 +351,7 @@ bool connection::read_once(block_ref &scratch) noexcept {
             whole.memory->release();
         }
     }
-    if (rest > 0) {
+    if (rest > 0 && is_going_on()) {
         tail_.clear();
         const std::uint8_t *begin = block->data();
         const std::uint8_t *end = begin + kept + rest;
@@ -382,6 +390,8 @@ void connection::enter_traffic(byte_span rest) noexcept {
         return;
     }
     discards_ = pipe_->is_peer_closed();
+    if (pipe_->lease().is_wanted())
+        pipe_->lease().refuse();  // an earlier connection was meant
     out_.open(pipe_, replays_, *this);
     pipe_->set_info(&peer_.info());
     try {
@@ -414,7 +424,7 @@ void connection::feed(block *owner, bool may_share, const std::uint8_t *begin,
         return;
     }
     const std::uint8_t *stopped = take_traffic(owner, may_share, begin, end);
-    if (state_ != state::live)
+    if (!is_going_on())
         return;
     if (stopped != end)
         hold(owner, may_share, stopped, end);
@@ -626,7 +636,7 @@ bool connection::deliver_held() noexcept {
     while (!held_.empty()) {
         held_range &front = held_.front();
         front.begin = take_traffic(front.owner.get(), true, front.begin, front.end);
-        if (state_ != state::live)
+        if (!is_going_on())
             return false;
         if (front.begin != front.end) {
             pause();

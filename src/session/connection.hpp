@@ -84,6 +84,8 @@ public:
     /// Reads what lies there, before a close: a stream closed with unread input may lose what was written last.
     void drop_unread() noexcept;
 
+    /// No other thread reads from here on: waits for one that does. Only destruction may follow.
+    void end_lease() noexcept;
     /// Whether the pipe got a message of the peer's application.
     bool has_delivered() const noexcept { return has_delivered_; }
     bool is_established() const noexcept { return peer_.is_established(); }
@@ -143,6 +145,8 @@ private:
     void resume_reading() noexcept;
     bool deliver_held() noexcept;
     void read_what_is_left() noexcept;
+    /// False also when it failed abroad, which nobody was told of yet.
+    bool is_going_on() const noexcept { return state_ == state::live && !found_abroad_; }
     bool may_deliver() noexcept { return discards_ || pipe_->has_credit(); }
 
     void update_timer() noexcept;

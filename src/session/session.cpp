@@ -234,8 +234,10 @@ void session::say_gone() noexcept {
 }
 
 void session::drop_connection() noexcept {
-    if (connection_)
+    if (connection_) {
+        connection_->end_lease();
         has_delivered_ |= connection_->has_delivered();
+    }
     connection_.reset();
 }
 

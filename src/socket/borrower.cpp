@@ -34,6 +34,11 @@ void borrower::consider(std::span<const pipe_end_ptr> pipes) noexcept {
         (void)pipe->ask_to_borrow();
 }
 
+bool borrower::is_recalled() const noexcept {
+    return std::any_of(used_.begin(), used_.begin() + static_cast<std::ptrdiff_t>(size_),
+                       [](const use &u) { return u.pipe->is_recalled(); });
+}
+
 void borrower::list(wait_item *items) const noexcept {
     for (std::size_t i = 0; i < size_; ++i)
         items[i] = {used_[i].io->descriptor(), POLLIN, 0, nullptr};

@@ -23,6 +23,8 @@ public:
     /// Takes the lent ones among `pipes` into use. `is_wait`: the thread is about to sleep.
     void begin(std::span<const pipe_end_ptr> pipes, bool is_wait) noexcept;
     std::size_t size() const noexcept { return size_; }
+    /// Whether one is wanted back: end() instead of waiting.
+    bool is_recalled() const noexcept;
     /// What to wait for: size() items.
     void list(wait_item *items) const noexcept;
     /// Reads those that need not be waited for. True when something was published.
@@ -71,8 +73,9 @@ private:
             use &u = used_[i];
             if (!u.is_kept || !wanted(i, *u.io))
                 continue;
+            const bool had_input = u.pipe->has_input();  // which the pattern does not want now
             u.is_kept = u.io->read_now(scratch_);
-            found |= u.pipe->has_input();
+            found |= !had_input && u.pipe->has_input();
         }
         return found;
     }

@@ -305,6 +305,8 @@ void socket::end_borrowing(const wait_item *items) noexcept {
 
 void socket::give_borrowed_back(bool was_wait) noexcept {
     borrower_.end(was_wait, [this](pipe_end &pipe) {
+        if (!pipe.slot.is_attached)
+            return;
         try {
             pattern_->on_readable(pipe);
         } catch (...) {
@@ -359,7 +361,8 @@ error socket::wait_level(const wakeup *&out) noexcept {
 // ---- Commands and pipes ------------------------------------------------------------------------------------
 
 error socket::process_commands() noexcept {
-    pipes_.resize(live_pipes_);  // no call of the application's still looks at a frame
+    if (borrower_.size() == 0)
+        pipes_.resize(live_pipes_);  // no call of the application's still looks at a frame
     taken_.clear();
     mailbox_->take(taken_);
     for (const mailbox::command &what : taken_) {

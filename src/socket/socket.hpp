@@ -73,7 +73,7 @@ public:
     /// Says that the thread is about to wait on the level; false when there is something to look at first.
     bool begin_wait() noexcept {
         pace_.note_wait();
-        return mailbox_->begin_wait();
+        return !borrower_.is_recalled() && mailbox_->begin_wait();
     }
     void end_wait() noexcept { mailbox_->end_wait(); }
     /// Takes the connections that are lent to this thread into use, before arm(). They are waited for together with the

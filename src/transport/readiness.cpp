@@ -127,9 +127,13 @@ bool readiness::lend() noexcept {
 }
 
 error readiness::take_back() noexcept {
-    boost::system::error_code ec;
-    registration_->descriptor.assign(descriptor_, ec);
-    return ec ? from_errno(ec.value()) : error::none;
+    try {
+        boost::system::error_code ec;
+        registration_->descriptor.assign(descriptor_, ec);
+        return ec ? from_errno(ec.value()) : error::none;
+    } catch (const std::bad_alloc &) {
+        return error::no_memory;
+    }
 }
 
 void readiness::wait_readable() noexcept {

@@ -1,0 +1,105 @@
+// When a sender writes by itself. The test sets the clock.
+#include "pipe/pace.hpp"
+
+#include <gtest/gtest.h>
+
+namespace zlink {
+namespace {
+
+using std::chrono::microseconds;
+
+class pace_test : public ::testing::Test, protected clock_source {
+protected:
+    time_point now() const noexcept override { return at_; }
+    void pass(duration d) { at_ += d; }
+    /// A message that is written at once, which takes so long.
+    void write(duration cost) {
+        ASSERT_TRUE(subject.allows(1));
+        pass(cost);
+        subject.note_written();
+    }
+    /// Has the sender learn that a write costs so much.
+    void learn(duration cost) {
+        for (int i = 0; i < 50; ++i) {
+            pass(std::chrono::milliseconds(1));
+            write(cost);
+        }
+    }
+
+    time_point at_{std::chrono::hours(1)};
+    pace subject{*this};
+};
+
+TEST_F(pace_test, the_first_message_is_written_at_once) { EXPECT_TRUE(subject.allows(1)); }
+
+TEST_F(pace_test, a_message_that_follows_faster_than_a_write_is_left_to_the_other_thread) {
+    learn(microseconds(10));
+    pass(microseconds(9));
+    EXPECT_FALSE(subject.allows(1));
+}
+
+TEST_F(pace_test, a_message_that_follows_slowly_is_written_at_once) {
+    learn(microseconds(10));
+    pass(microseconds(11));
+    EXPECT_TRUE(subject.allows(1));
+}
+
+TEST_F(pace_test, the_time_counts_for_all_messages_since_the_last_sleeper) {
+    learn(microseconds(10));
+    pass(microseconds(30));
+    EXPECT_FALSE(subject.allows(4));
+    pass(microseconds(41));
+    EXPECT_TRUE(subject.allows(4));
+}
+
+TEST_F(pace_test, a_message_that_was_left_begins_the_time_anew) {
+    learn(microseconds(10));
+    for (int i = 0; i < 10; ++i) {
+        pass(microseconds(6));
+        EXPECT_FALSE(subject.allows(1)) << i;
+    }
+}
+
+TEST_F(pace_test, the_time_begins_with_the_end_of_the_write) {
+    learn(microseconds(10));
+    pass(std::chrono::milliseconds(1));
+    ASSERT_TRUE(subject.allows(1));
+    pass(microseconds(500));  // a slow one
+    subject.note_written();
+    pass(microseconds(5));
+    EXPECT_FALSE(subject.allows(1));
+}
+
+TEST_F(pace_test, a_sender_that_had_to_wait_writes_its_next_message_at_once) {
+    learn(microseconds(10));
+    subject.note_wait();
+    EXPECT_TRUE(subject.allows(100));
+    pass(microseconds(10));
+    subject.note_written();
+    EXPECT_FALSE(subject.allows(1)) << "one wait counts for one write";
+}
+
+TEST_F(pace_test, a_wait_counts_until_something_was_written) {
+    learn(microseconds(10));
+    subject.note_wait();
+    EXPECT_TRUE(subject.allows(1));
+    EXPECT_TRUE(subject.allows(1)) << "the turn was taken: nothing was written";
+}
+
+TEST_F(pace_test, one_interrupted_write_does_not_count_for_long) {
+    learn(microseconds(4));
+    pass(std::chrono::milliseconds(1));
+    write(std::chrono::seconds(1));
+    pass(microseconds(9));  // 4 + (20 - 4) / 4 = 8
+    EXPECT_TRUE(subject.allows(1));
+}
+
+TEST_F(pace_test, a_write_never_counts_as_free) {
+    learn(microseconds(0));
+    EXPECT_FALSE(subject.allows(1));
+    pass(microseconds(2));
+    EXPECT_TRUE(subject.allows(1));
+}
+
+}  // namespace
+}  // namespace zlink

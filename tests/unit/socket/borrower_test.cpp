@@ -1,0 +1,359 @@
+// What a socket does with connections that are lent to it. The test is the connection, the clock and the waiter.
+#include "socket/borrower.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "core/platform.hpp"
+#include "fake_peers.hpp"
+#include "socket/options.hpp"
+#include "socket/poll_set.hpp"
+#include "socket/socket.hpp"
+
+namespace zlink {
+namespace {
+
+class no_endpoints final : public endpoint_service {
+public:
+    error bind(socket &, const std::string &, std::string &) override { return error::invalid; }
+    error connect(socket &, const std::string &, std::string &) override { return error::invalid; }
+    error unbind(socket &, const std::string &) override { return error::no_entry; }
+    error disconnect(socket &self, const std::string &endpoint) override {
+        return self.detach_endpoint(endpoint) ? error::none : error::no_entry;
+    }
+    void close_all(socket &) noexcept override {}
+    error make_monitor_socket(const std::string &, std::unique_ptr<socket> &) override {
+        return error::not_supported;
+    }
+};
+
+class set_clock final : public clock_source {
+public:
+    time_point now() const noexcept override { return at; }
+    time_point at{std::chrono::hours(1)};
+};
+
+/// Returns from every wait at once, after telling the test of it.
+class scripted_waiter final : public waiter {
+public:
+    error make_wakeup(std::unique_ptr<wakeup> &out) noexcept override { return real_->make_wakeup(out); }
+    error wait(std::span<wait_item> items, time_point) noexcept override {
+        if (++waits == most_waits) {
+            ADD_FAILURE() << "waits without end";
+            std::abort();
+        }
+        return on_wait(items);
+    }
+
+    std::function<error(std::span<wait_item>)> on_wait = [](std::span<wait_item>) {
+        return error::timed_out;
+    };
+    int waits = 0;
+
+private:
+    static constexpr int most_waits = 1000;
+    const std::unique_ptr<waiter> real_ = platform::make_waiter(platform::steady_clock());
+};
+
+/// A connection and its I/O thread, without either.
+class lender final : public io_turn {
+public:
+    explicit lender(pipe_end_ptr end) : end_(std::move(end)), events_(std::make_shared<events>()) {
+        events_->self = this;
+        end_->set_events(events_);
+        EXPECT_TRUE(end_->take_turn());
+        end_->serve(*this);
+        end_->give_turn();
+    }
+
+    written write_now() noexcept override { return written::refused; }
+    int descriptor() const noexcept override { return 12345; }
+    bool expects_more() const noexcept override {
+        if (++looks == most_looks) {
+            ADD_FAILURE() << "looks without end";
+            std::abort();
+        }
+        if (const auto act = std::exchange(on_next_look, nullptr))
+            act();
+        return has_more;
+    }
+    bool read_now(block_ref &) noexcept override {
+        ++reads;
+        return on_read();
+    }
+
+    void grant() {
+        end_->lease().watch();
+        end_->lease().grant();
+        end_->ring();
+    }
+    void recall() {
+        if (!end_->lease().recall())
+            end_->ring();
+    }
+    void close() { end_->close(); }
+    bool is_home() const { return end_->lease().is_home(); }
+    void publish(const test::frames &message) { test::write_message(*end_, message); }
+
+    mutable std::function<void()> on_next_look;
+    bool has_more = false;
+    std::function<bool()> on_read = [] { return true; };
+    mutable int looks = 0;
+    int reads = 0;
+    int calls = 0;  // of the socket's
+    bool grants = true;
+
+private:
+    struct events final : pipe_events {
+        void on_readable(pipe_end &) noexcept override { self->on_call(); }
+        void on_writable(pipe_end &) noexcept override {}
+        void on_closed(pipe_end &) noexcept override {}
+        lender *self;
+    };
+    static constexpr int most_looks = 1000;
+
+    void on_call() noexcept {
+        ++calls;
+        if (grants && end_->lease().is_wanted())
+            grant();
+    }
+
+    const pipe_end_ptr end_;
+    const std::shared_ptr<events> events_;
+};
+
+class borrower_test : public ::testing::Test {
+protected:
+    void make(socket_type type) {
+        self = socket::make(default_settings(type), {endpoints, wait, clock, *random, pool});
+        peer = std::make_unique<lender>(attach());
+    }
+    pipe_end_ptr attach() {
+        const pipe_ends ends = make_pipe(pool, {});
+        ends.first->set_events(self->inbox());
+        self->attach(ends.first, false, false);
+        return ends.second;
+    }
+    std::string receive(int flags = 0) {
+        char buffer[64];
+        std::size_t size = 0;
+        const error e = self->receive(buffer, sizeof buffer, size, flags);
+        return failed(e) ? describe(to_errno(e)) : std::string(buffer, std::min(size, sizeof buffer));
+    }
+    /// Waits so often that the connection is lent, and used in the last wait.
+    void borrow(const test::frames &request = {"x"}) {
+        wait.on_wait = [&](std::span<wait_item> items) {
+            uses = items.size() - 1;
+            peer->publish(request);
+            return error::none;
+        };
+        for (int i = 0; i < 10 && uses == 0; ++i) {
+            EXPECT_EQ(receive(), request.back());
+            if (request.size() > 1) {
+                EXPECT_EQ(self->send(as_bytes("reply"), 0), error::none);
+            }
+        }
+        ASSERT_EQ(uses, 1u) << "not lent";
+        wait.on_wait = [](std::span<wait_item>) { return error::timed_out; };
+        peer->looks = peer->reads = peer->calls = wait.waits = 0;
+    }
+
+    no_endpoints endpoints;
+    scripted_waiter wait;
+    set_clock clock;
+    std::unique_ptr<random_source> random = platform::make_random_source();
+    std::shared_ptr<chunk_pool> pool = chunk_pool::make();
+    std::unique_ptr<lender> peer;
+    std::unique_ptr<socket> self;
+    std::size_t uses = 0;
+};
+
+TEST_F(borrower_test, waits_for_what_is_lent_and_reads_it) {
+    make(socket_type::dealer);
+    borrow();
+    wait.on_wait = [](std::span<wait_item> items) {
+        EXPECT_EQ(items.size(), 2u);
+        EXPECT_EQ(items.back().descriptor, 12345);
+        items.back().revents = ZMQ_POLLIN;
+        return error::none;
+    };
+    peer->on_read = [this] {
+        peer->publish({"read here"});
+        return true;
+    };
+    EXPECT_EQ(receive(), "read here");
+    EXPECT_EQ(peer->reads, 1);
+    EXPECT_EQ(peer->calls, 0) << "nobody else is needed";
+}
+
+TEST_F(borrower_test, a_thread_that_works_long_between_its_waits_does_not_ask) {
+    make(socket_type::dealer);
+    wait.on_wait = [this](std::span<wait_item> items) {
+        EXPECT_EQ(items.size(), 1u);
+        peer->publish({"x"});
+        return error::none;
+    };
+    for (int i = 0; i < 20; ++i) {
+        clock.at += std::chrono::milliseconds(2);
+        EXPECT_EQ(receive(), "x");
+    }
+    EXPECT_TRUE(peer->is_home());
+}
+
+TEST_F(borrower_test, gives_back_before_it_sleeps_what_was_called_back_while_it_armed) {
+    make(socket_type::dealer);
+    borrow();
+    // The lease is in use, and the ring is heard when the socket arms its pipes.
+    peer->on_next_look = [this] { peer->recall(); };
+    wait.on_wait = [this](std::span<wait_item> items) {
+        EXPECT_EQ(items.size(), 1u) << "sleeps on what the I/O thread waits for";
+        EXPECT_TRUE(peer->is_home());
+        peer->publish({"after"});
+        return error::none;
+    };
+    EXPECT_EQ(receive(), "after");
+    EXPECT_EQ(peer->calls, 1);
+}
+
+TEST_F(borrower_test, the_same_in_a_wait_for_several) {
+    make(socket_type::dealer);
+    borrow();
+    peer->on_next_look = [this] { peer->recall(); };
+    wait.on_wait = [this](std::span<wait_item> items) {
+        EXPECT_EQ(items.size(), 1u);
+        EXPECT_TRUE(peer->is_home());
+        return error::timed_out;
+    };
+    watched item{self.get(), -1, ZMQ_POLLIN, 0};
+    std::size_t count = 9;
+    EXPECT_EQ(wait_for_any({&item, 1}, 5, count), error::none);
+    EXPECT_EQ(count, 0u);
+}
+
+TEST_F(borrower_test, a_wait_ends_in_time_though_there_is_more_of_what_is_not_wanted_now) {
+    make(socket_type::rep);
+    borrow({"", "request"});
+    peer->publish({"", "request"});
+    peer->publish({"", "another"});
+    ASSERT_EQ(receive(), "request");
+    // The reply is owed: "another" must wait, and the connection holds back a third.
+    peer->has_more = true;
+    watched item{self.get(), -1, ZMQ_POLLIN, 0};
+    std::size_t count = 9;
+    EXPECT_EQ(wait_for_any({&item, 1}, 5, count), error::none);
+    EXPECT_EQ(count, 0u);
+    EXPECT_EQ(wait.waits, 1);
+    EXPECT_EQ(self->send(as_bytes("reply"), 0), error::none);
+    EXPECT_EQ(receive(), "another");
+}
+
+TEST_F(borrower_test, ends_the_use_when_the_connection_wants_to_go_home) {
+    make(socket_type::dealer);
+    borrow();
+    peer->grants = false;
+    peer->has_more = true;
+    peer->on_read = [this] {
+        peer->publish({"last"});
+        return false;
+    };
+    EXPECT_EQ(receive(), "last");
+    EXPECT_TRUE(peer->is_home());
+    EXPECT_EQ(peer->calls, 1) << "the I/O thread is told";
+}
+
+TEST_F(borrower_test, a_receive_that_does_not_wait_reads_what_is_lent) {
+    make(socket_type::dealer);
+    borrow();
+    EXPECT_EQ(receive(ZMQ_DONTWAIT), describe(EAGAIN));
+    peer->on_read = [this] {
+        peer->publish({"there"});
+        return true;
+    };
+    EXPECT_EQ(receive(ZMQ_DONTWAIT), "there");
+    EXPECT_EQ(wait.waits, 0);
+    EXPECT_FALSE(peer->is_home());
+}
+
+TEST_F(borrower_test, a_signal_ends_the_wait_and_keeps_the_lease) {
+    make(socket_type::dealer);
+    borrow();
+    wait.on_wait = [](std::span<wait_item>) { return error::interrupted; };
+    EXPECT_EQ(receive(), describe(EINTR));
+    EXPECT_FALSE(peer->is_home());
+    peer->recall();
+    EXPECT_TRUE(peer->is_home()) << "it is not in use";
+}
+
+TEST_F(borrower_test, the_end_of_the_context_ends_the_use) {
+    make(socket_type::dealer);
+    borrow();
+    wait.on_wait = [this](std::span<wait_item>) {
+        self->stop();
+        return error::none;
+    };
+    EXPECT_EQ(receive(), describe(ETERM));
+    peer->recall();
+    EXPECT_TRUE(peer->is_home());
+}
+
+TEST_F(borrower_test, gives_all_back_when_the_descriptor_is_asked_for_and_never_asks_again) {
+    make(socket_type::dealer);
+    borrow();
+    int descriptor = -1;
+    std::size_t size = sizeof descriptor;
+    ASSERT_EQ(self->get_option(ZMQ_FD, &descriptor, &size), error::none);
+    EXPECT_TRUE(peer->is_home());
+    uses = 0;
+    wait.on_wait = [this](std::span<wait_item> items) {
+        EXPECT_EQ(items.size(), 1u);
+        peer->publish({"x"});
+        return error::none;
+    };
+    for (int i = 0; i < 40; ++i)
+        EXPECT_EQ(receive(), "x");
+    EXPECT_TRUE(peer->is_home());
+}
+
+TEST_F(borrower_test, gives_back_on_disconnect_and_on_close) {
+    for (const bool closes : {false, true}) {
+        make(socket_type::dealer);
+        uses = 0;
+        borrow();
+        if (closes)
+            self->close();
+        else
+            EXPECT_EQ(self->disconnect(""), error::none);
+        EXPECT_TRUE(peer->is_home());
+    }
+}
+
+TEST_F(borrower_test, does_not_touch_a_pipe_that_went_while_it_was_in_use) {
+    make(socket_type::dealer);
+    borrow();
+    peer->on_next_look = [this] { peer->close(); };
+    const auto other = std::make_unique<lender>(attach());
+    wait.on_wait = [&](std::span<wait_item>) {
+        other->publish({"from the other"});
+        return error::none;
+    };
+    EXPECT_EQ(receive(), "from the other");
+}
+
+TEST_F(borrower_test, a_socket_with_very_many_pipes_does_not_ask) {
+    make(socket_type::dealer);
+    std::vector<std::unique_ptr<lender>> others;
+    for (std::size_t i = 0; i < borrower::most_pipes; ++i)
+        others.push_back(std::make_unique<lender>(attach()));
+    wait.on_wait = [this](std::span<wait_item> items) {
+        EXPECT_EQ(items.size(), 1u);
+        peer->publish({"x"});
+        return error::none;
+    };
+    for (int i = 0; i < 40; ++i)
+        EXPECT_EQ(receive(), "x");
+    EXPECT_TRUE(peer->is_home());
+}
+
+}  // namespace
+}  // namespace zlink
