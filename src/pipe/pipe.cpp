@@ -84,6 +84,8 @@ pipe_end_ptr pipe_end::shared_from_this() noexcept { return {whole_.lock(), this
 error pipe_end::write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept {
     if (conflated_out_)
         return write(flags, body);
+    if (body.size() >= large_body)
+        note_large(body.size());
     const error e = out_->queue.write_external(flags, std::move(owner), body);
     if (!failed(e) && !(flags & (frame_flag::more | frame_flag::command)))
         ++written_;
@@ -180,6 +182,13 @@ void pipe_end::wake_reader(bool may_write) noexcept {
         return;
     note_sleeper();
     ring();
+}
+
+/// While the stream takes what it is given, a large message is cheapest to write while it is in this processor's cache.
+void pipe_end::write_in_stream(bool may_write) noexcept {
+    has_large_ = false;
+    if (pace_ && may_write)
+        (void)write_now();
 }
 
 /// A message found the reader asleep.

@@ -172,6 +172,10 @@ private:
     /// In a stream without waits the sender writes for itself after so many messages.
     static constexpr std::uint32_t publishes_to_write = 1024;
 
+    /// Larger ones fill a stream, and have to be left to the I/O thread anyway.
+    static constexpr std::size_t largest_to_write = 128 * 1024;
+    void note_large(std::size_t size) noexcept { has_large_ |= size <= largest_to_write; }
+    void write_in_stream(bool may_write) noexcept;
     void wake_reader(bool may_write) noexcept;
     bool wakes_by_writing() noexcept;
     void note_sleeper() noexcept;
@@ -212,6 +216,7 @@ private:
     std::uint64_t seen_returned_ = 0;  // out_->returned as last looked at
     std::uint32_t publishes_since_wake_ = 0;
     pace *pace_ = nullptr;
+    bool has_large_ = false;   // published, and not written by this thread
     bool fences_ = true;       // as out_->writer_fences: few publishes for each wake-up, each with a fence
     std::uint64_t taken_ = 0;  // messages read from in_
     std::uint64_t told_ = 0;   // taken_ when the writer was told last
@@ -245,6 +250,8 @@ inline error pipe_end::write(std::uint8_t flags, byte_span body) noexcept {
     if (__builtin_expect(conflated_out_ && !(flags & frame_flag::command), 0))
         return write_conflated(body);
     const error e = out_->queue.write(flags, body);
+    if (__builtin_expect(body.size() >= large_body, 0))
+        note_large(body.size());
     if (!failed(e) && !(flags & (frame_flag::more | frame_flag::command)))
         ++written_;
     return e;
@@ -255,8 +262,8 @@ inline void pipe_end::publish(bool may_write) noexcept {
     published_ = written_;
     if (__builtin_expect(conflated_out_ != nullptr, 0))
         publish_conflated();
-    if (__builtin_expect(++publishes_since_wake_ % publishes_to_write == 0, 0) && pace_ && may_write)
-        (void)write_now();
+    if (__builtin_expect(++publishes_since_wake_ % publishes_to_write == 0 || has_large_, 0))
+        write_in_stream(may_write);
     if (__builtin_expect(fences_, 0))
         fence_publish();
     else
