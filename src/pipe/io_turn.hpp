@@ -64,6 +64,11 @@ public:
             uses_.fetch_add(1, std::memory_order_relaxed);
         return true;
     }
+    /// Whether the I/O thread keeps its hands off the stream.
+    bool is_out() const noexcept {
+        const state now = state_.load(std::memory_order_seq_cst);
+        return now == state::lent || now == state::used;
+    }
     bool is_used() const noexcept {
         const state now = state_.load(std::memory_order_relaxed);
         return now == state::used || now == state::recalled;
@@ -124,12 +129,15 @@ public:
     virtual ~io_turn() = default;
 
     enum class written {
-        all,      // nothing is left
-        some,     // some is left, or something is to be done that only the I/O thread can do: wake it
-        refused,  // this is not the moment; the I/O thread knows what is to be done
+        all,   // nothing is left
+        some,  // some is left, or something is to be done that only the I/O thread can do: wake it
+        full,  // some is left, and the stream is full: who has the read lease waits for it, or else the I/O thread
+        refused,  // this is not the moment; it is known what is to be done
     };
-    /// Writes what is published, without blocking. The write turn is held.
-    virtual written write_now() noexcept = 0;
+    /// Writes what is published, without blocking. The write turn is held. `is_ready`: the stream was seen to take more.
+    virtual written write_now(bool is_ready) noexcept = 0;
+    /// Whether the stream is full, and has to be waited for before it takes more. Any thread.
+    virtual bool is_full() const noexcept = 0;
 
     // With the read lease in use:
 

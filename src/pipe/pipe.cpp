@@ -212,16 +212,17 @@ bool pipe_end::wakes_by_writing() noexcept {
     return is_done;
 }
 
-bool pipe_end::write_now() noexcept {
+bool pipe_end::write_now(bool is_ready) noexcept {
     if (!out_->turn.try_take())
         return false;
     io_turn *io = out_->io.load(std::memory_order_relaxed);
-    const io_turn::written result = io ? io->write_now() : io_turn::written::refused;
+    const io_turn::written result = io ? io->write_now(is_ready) : io_turn::written::refused;
     const bool is_awaited = out_->turn.give();
-    if (is_awaited || result == io_turn::written::some) {
+    if (result == io_turn::written::some || result == io_turn::written::full)
         out_->reader_armed.store(false, std::memory_order_relaxed);
+    if (is_awaited || result == io_turn::written::some ||
+        (result == io_turn::written::full && !out_->lease.is_out()))
         ring();
-    }
     return result == io_turn::written::all;
 }
 

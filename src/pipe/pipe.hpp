@@ -74,8 +74,9 @@ public:
     /// Makes what was written visible. Where the reader is armed, it is woken, or a connection writes at once on this thread
     /// when `may_write` and the pace allow it. Call after the last frame of a message.
     void publish(bool may_write = true) noexcept;
-    /// Has the connection at the other end, if there is one, write on this thread what was published. True when all went out.
-    bool write_now() noexcept;
+    /// Has the connection at the other end, if there is one, write on this thread what was published. `is_ready`: its stream
+    /// was seen to take more. True when all went out.
+    bool write_now(bool is_ready = false) noexcept;
     /// Asks for the read lease of the connection at the other end. The answer comes as on_readable. False when there is no
     /// connection, or it has been asked.
     bool ask_to_borrow() noexcept;

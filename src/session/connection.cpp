@@ -150,8 +150,8 @@ void connection::write() noexcept {
     case outbound::outcome::deferred:
         write_later();
         break;
-    case outbound::outcome::wants_stream:
-        (void)is_home();  // goes on from there, or from the work() that the end of the lease asks for
+    case outbound::outcome::lent_full:
+        pipe_->ring();  // a borrower that sleeps already waits for other things
         break;
     case outbound::outcome::stopped:
         break;
@@ -194,16 +194,20 @@ void connection::tend_lease() noexcept {
 /// Heartbeats need the loop's thread all the time.
 bool connection::may_lend() noexcept {
     if (state_ != state::live || discards_ || pipe_->is_peer_closed() || pipe_->is_conflating() ||
-        peer_.deadline() != time_point::max() || (is_paused_ && !may_deliver()) || !out_.is_at_rest())
+        peer_.deadline() != time_point::max() || (is_paused_ && !may_deliver()))
         return false;
     if (!lease_timer_)
         lease_timer_ = environment_.io.make_timer([this] { on_lease_time(); });
-    return lease_timer_ && stream_->lend();
+    if (!lease_timer_ || !out_.lend())
+        return false;
+    if (stream_->lend())
+        return true;
+    out_.end_lending();
+    return false;
 }
 
 void connection::lend() noexcept {
     is_lent_ = true;
-    out_.set_lent(true);
     has_filled_block_ = false;
     watch_lease();
     pipe_->lease().grant();
@@ -230,7 +234,7 @@ bool connection::is_home() noexcept {
 
 void connection::come_home() noexcept {
     is_lent_ = false;
-    out_.set_lent(false);
+    out_.end_lending();
     lease_timer_->cancel();
     must_come_home_ = false;
     if (const error e = stream_->take_back(); failed(e)) {

@@ -49,7 +49,7 @@ outbound::outcome outbound::write_in_turn() noexcept {
     if (std::exchange(is_writable_again_, false))
         is_full_ = false;
     if (owes_wait_ && is_lent_)
-        return outcome::wants_stream;
+        return outcome::stopped;
     if (std::exchange(owes_wait_, false))
         stream_.wait_writable();
     if (batches_seen_ != senders_batches_ && may_defer()) {
@@ -70,7 +70,7 @@ outbound::outcome outbound::write_in_turn() noexcept {
         case step::full:
             owes_wait_ = is_lent_;
             if (is_lent_)
-                return outcome::wants_stream;
+                return outcome::lent_full;
             stream_.wait_writable();
             return outcome::stopped;
         case step::broken:
@@ -80,7 +80,9 @@ outbound::outcome outbound::write_in_turn() noexcept {
     return outcome::more;
 }
 
-io_turn::written outbound::write_now() noexcept {
+io_turn::written outbound::write_now(bool is_ready) noexcept {
+    if (is_ready)
+        is_full_ = owes_wait_ = false;
     if (!may_write() || control_written_ > 0)
         return io_turn::written::refused;
     for (int turn = 0; turn < writes_per_turn; ++turn) {
@@ -91,7 +93,7 @@ io_turn::written outbound::write_now() noexcept {
             return io_turn::written::all;
         case step::full:
             owes_wait_ = true;
-            return io_turn::written::some;
+            return io_turn::written::full;
         case step::broken:
             return io_turn::written::some;
         }
@@ -208,12 +210,13 @@ bool outbound::is_drained() noexcept {
     return result;
 }
 
-bool outbound::is_at_rest() noexcept {
-    if (server_ || !peer_.output().empty() || !pipe_->take_turn())
+bool outbound::lend() noexcept {
+    if (server_ || is_finished_ || failed(failure()) || !peer_.output().empty() || !pipe_->take_turn())
         return false;
-    const bool result = may_write() && at_boundary_;
+    is_lent_ = true;
+    owes_wait_ = is_full_;
     pipe_->give_turn();
-    return result;
+    return true;
 }
 
 // ---- translation ----

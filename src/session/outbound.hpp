@@ -38,7 +38,7 @@ public:
         stopped,  // the stream is full or broken, or another thread is writing: somebody will say when to go on
         more,     // there is more to write, but it is the turn of others
         deferred,  // the sender writes for itself, as it did just now: come back in a moment for what it may leave
-        wants_stream,  // a full stream must be waited for, and is lent: call set_lent(false), then write()
+        lent_full,  // the stream is full, and lent: who has it is to wait for it
     };
     /// I/O thread.
     outcome write() noexcept;
@@ -53,13 +53,13 @@ public:
     /// Why nothing more can be written, or none. Any thread.
     error failure() const noexcept { return failure_.load(std::memory_order_acquire); }
 
-    /// The stream cannot be waited for while it is lent. I/O thread.
-    void set_lent(bool is_lent) noexcept { is_lent_ = is_lent; }
-    /// Whether nothing of the connection's is to be written but messages of the pipe. I/O thread.
-    bool is_at_rest() noexcept;
+    /// Leaves it to others to wait for a full stream. False when that cannot be done now. I/O thread.
+    bool lend() noexcept;
+    void end_lending() noexcept { is_lent_ = false; }
 
     /// As io_turn::write_now().
-    io_turn::written write_now() noexcept;
+    io_turn::written write_now(bool is_ready) noexcept;
+    bool is_full() const noexcept { return is_full_.load(std::memory_order_relaxed); }
 
 private:
     struct listed {
@@ -86,7 +86,7 @@ private:
     subscription_set *subscriptions_;
     pipe_end_ptr pipe_;
 
-    bool is_full_ = false;               // the stream; the I/O thread waits for it, or will
+    std::atomic<bool> is_full_{false};   // the stream; written in turn
     bool owes_wait_ = false;             // another thread found it full
     bool at_boundary_ = true;            // control octets may go out now
     std::size_t control_written_ = 0;    // of the peer machine's output; only while it is 0 may others write

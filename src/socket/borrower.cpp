@@ -40,8 +40,18 @@ bool borrower::is_recalled() const noexcept {
 }
 
 void borrower::list(wait_item *items) const noexcept {
-    for (std::size_t i = 0; i < size_; ++i)
-        items[i] = {used_[i].io->descriptor(), POLLIN, 0, nullptr};
+    for (std::size_t i = 0; i < size_; ++i) {
+        const short events = used_[i].io->is_full() ? POLLIN | POLLOUT : POLLIN;
+        items[i] = {used_[i].io->descriptor(), events, 0, nullptr};
+    }
+}
+
+bool borrower::go_on(const wait_item *items) noexcept {
+    for (std::size_t i = 0; i < size_; ++i) {
+        if (items[i].revents & POLLOUT)
+            (void)used_[i].pipe->write_now(true);
+    }
+    return read([items](std::size_t at, io_turn &) { return (items[at].revents & ~POLLOUT) != 0; });
 }
 
 }  // namespace zlink

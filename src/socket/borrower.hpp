@@ -1,7 +1,7 @@
 // Reads the connections of a socket on the socket's own thread while that thread has nothing else to do.
 //
 // Flow:     begin() takes what is lent into use, and asks for more when the thread waits often. The caller waits for the
-//           descriptors and its own level together, calls read() for those that are ready, and end().
+//           descriptors and its own level together, calls go_on() with what is ready, and end().
 // Limits:   a socket with many pipes leaves them to the I/O threads, and so does one that works long between its waits.
 // Threads:  the socket's.
 #pragma once
@@ -31,10 +31,9 @@ public:
     bool read_more() noexcept {
         return read([](std::size_t, io_turn &io) { return io.expects_more(); });
     }
-    /// Reads those whose items are ready.
-    bool read_ready(const wait_item *items) noexcept {
-        return read([items](std::size_t at, io_turn &) { return items[at].revents != 0; });
-    }
+    /// Writes and reads those whose items are ready. True when something was published.
+    bool go_on(const wait_item *items) noexcept;
+    /// Reads all, whether or not there is something to read.
     bool read_all() noexcept {
         return read([](std::size_t, io_turn &) { return true; });
     }

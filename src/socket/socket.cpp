@@ -288,7 +288,7 @@ error socket::sleep(time_point deadline) noexcept {
 }
 
 bool socket::borrow(short wanted) noexcept {
-    if (!(wanted & ZMQ_POLLIN) || is_exported_)
+    if (!(wanted & (ZMQ_POLLIN | ZMQ_POLLOUT)) || is_exported_)
         return false;
     borrower_.begin(live_pipes(), true);
     if (!borrower_.read_more())
@@ -299,7 +299,7 @@ bool socket::borrow(short wanted) noexcept {
 
 void socket::end_borrowing(const wait_item *items) noexcept {
     if (items)
-        (void)borrower_.read_ready(items);
+        (void)borrower_.go_on(items);
     give_borrowed_back(true);
 }
 

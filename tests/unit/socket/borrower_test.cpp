@@ -67,7 +67,8 @@ public:
         end_->give_turn();
     }
 
-    written write_now() noexcept override { return written::refused; }
+    written write_now(bool) noexcept override { return written::refused; }
+    bool is_full() const noexcept override { return false; }
     int descriptor() const noexcept override { return 12345; }
     bool expects_more() const noexcept override {
         if (++looks == most_looks) {
