@@ -81,6 +81,7 @@ outbound::outcome outbound::write_in_turn() noexcept {
 }
 
 io_turn::written outbound::write_now(bool is_ready) noexcept {
+    const bool was_left_to_others = is_ready && owes_wait_;
     if (is_ready)
         is_full_ = owes_wait_ = false;
     if (!may_write() || control_written_ > 0)
@@ -90,6 +91,8 @@ io_turn::written outbound::write_now(bool is_ready) noexcept {
         case step::wrote:
             break;
         case step::nothing:
+            if (was_left_to_others)
+                pipe_->arm_reader();  // the I/O thread does not know that it was full
             return io_turn::written::all;
         case step::full:
             owes_wait_ = true;
