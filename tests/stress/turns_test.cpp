@@ -63,6 +63,14 @@ private:
     std::mt19937_64 generator_;
 };
 
+/// Between two looks of somebody who never waits. A processor must be left to those who are looked for.
+void look_again_soon(chance &random) {
+    if (random.one_in(32))
+        be_elsewhere(1);
+    else
+        std::this_thread::yield();
+}
+
 // ---- messages ----
 
 const std::string &noise() {
@@ -267,7 +275,7 @@ private:
             (void)zmq_poll(items, 2, -1);
             return ZMQ_DONTWAIT;
         default:
-            std::this_thread::yield();
+            look_again_soon(random_);
             return ZMQ_DONTWAIT;
         }
     }
@@ -409,7 +417,7 @@ private:
             for (caller &c : callers_)
                 while (c.outstanding() > 0 && c.receive(ZMQ_DONTWAIT)) {
                 }
-            std::this_thread::yield();
+            look_again_soon(random_);
             break;
         case 3:
             look_at_events();
@@ -512,7 +520,7 @@ void converse(const setup &how, int rounds, bool with_signals, bool with_descrip
             }
             --running;
             while (!may_go)  // signals are sent to living threads
-                std::this_thread::yield();
+                be_elsewhere(1);
         });
     }
     {
@@ -787,7 +795,7 @@ TEST(turns, every_blocked_call_ends_with_the_context) {
             });
         const std::uint32_t enough = random.below(600);
         while (messages < enough)
-            std::this_thread::yield();
+            be_elsewhere(1);
         // Both sides at once, in either order.
         void *first = round % 4 < 2 ? near_context : far_context;
         void *second = first == near_context ? far_context : near_context;
