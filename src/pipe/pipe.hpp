@@ -87,6 +87,9 @@ public:
     /// Whether the I/O thread waits for end_use().
     bool is_recalled() const noexcept { return out_->lease.is_recalled(); }
     void end_use(bool keep) noexcept;
+    /// While the lease is in use: whether messages were published to this end that it has not taken. Unlike has_input() it
+    /// leaves the frame read last valid.
+    bool has_untaken() const noexcept { return other_->published_ != taken_; }
     /// Lets publish() write on this thread. The pace must outlive this end's use by its socket.
     void set_pace(pace *owners) noexcept { pace_ = owners; }
     void roll_back() noexcept;

@@ -72,9 +72,9 @@ private:
             use &u = used_[i];
             if (!u.is_kept || !wanted(i, *u.io))
                 continue;
-            const bool had_input = u.pipe->has_input();  // which the pattern does not want now
+            const bool had_input = u.pipe->has_untaken();  // which the pattern does not want now
             u.is_kept = u.io->read_now(scratch_);
-            found |= !had_input && u.pipe->has_input();
+            found |= !had_input && u.pipe->has_untaken();
         }
         return found;
     }
