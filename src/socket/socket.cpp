@@ -508,9 +508,13 @@ error socket::get_live_option(int number, void *value, std::size_t *size) {
         short ready = 0;
         if (const error e = events(both, ready, !is_exported_); failed(e))
             return e;
-        // Whoever waits on the descriptor is told of all that is not there yet.
-        if (is_exported_ && ready != both && arm(static_cast<short>(both & ~ready))) {
-            if (const error e = events(both, ready, !is_exported_); failed(e))
+        // Whoever waits on the descriptor is told of all that is not there yet: what came meanwhile may have kept the rest
+        // from being armed.
+        for (short before = -1; is_exported_ && ready != both && ready != before;) {
+            if (!arm(static_cast<short>(both & ~ready)))
+                break;
+            before = ready;
+            if (const error e = events(both, ready, false); failed(e))
                 return e;
         }
         return store_int(ready, value, size);
