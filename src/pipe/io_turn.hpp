@@ -28,7 +28,7 @@ public:
     bool take_or_mark() noexcept {
         return state_.fetch_or(is_taken | is_marked, std::memory_order_acq_rel) == is_free;
     }
-    /// For the end of a connection only: the holder writes once, without blocking.
+    /// For the end of a connection only: the holder writes a few times, without blocking.
     void wait_and_take() noexcept {
         while (!try_take())
             std::this_thread::yield();

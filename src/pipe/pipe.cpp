@@ -270,10 +270,13 @@ static std::uint64_t credit_step(std::uint64_t hwm) noexcept {
 bool pipe_end::read_slow(frame_view &out) noexcept {
     if (conflated_in_ && read_conflated(out))
         return true;
-    // The mark may have been lowered since the step was chosen; the writer must not wait for a reader with nothing to read.
+    renew_credit_step();
+    return false;
+}
+
+void pipe_end::renew_credit_step() noexcept {
     return_at_ = told_ + credit_step(in_->hwm.load(std::memory_order_relaxed));
     note_taken(0);
-    return false;
 }
 
 /// Returns credit once a step of messages has been taken: the mark may have changed since the step was chosen.

@@ -111,6 +111,9 @@ public:
     frame_queue::gathered gather(iovec *ranges, std::size_t limit, std::size_t max_octets) noexcept;
     void release(std::size_t octets) noexcept;
     void drop_cut_message() noexcept;
+    /// To be called when nothing was found to gather: the mark may have been lowered since it was decided when to return
+    /// credit, and the writer must not wait for a reader with nothing to read.
+    void renew_credit_step() noexcept;
     /// For a connection: the functions above need the write turn from serve() on. False when the other end is writing: it
     /// calls on_readable when it has done.
     bool take_turn() noexcept { return in_->turn.take_or_mark(); }
@@ -225,7 +228,7 @@ private:
     std::uint64_t taken_ = 0;  // messages read from in_
     std::uint64_t told_ = 0;   // taken_ when the writer was told last
     std::uint64_t return_at_ = 1;   // tell the writer when taken_ gets here
-    std::size_t octets_taken_ = 0;  // since the writer was told, of large frames
+    std::size_t octets_taken_ = 0;  // since the writer was told: of large frames, or released
     bool is_closed_ = false;
 };
 

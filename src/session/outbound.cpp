@@ -91,6 +91,7 @@ io_turn::written outbound::write_now(bool is_ready) noexcept {
         case step::wrote:
             break;
         case step::nothing:
+            pipe_->renew_credit_step();
             if (was_left_to_others)
                 pipe_->arm_reader();  // the I/O thread does not know that it was full
             return io_turn::written::all;
@@ -217,6 +218,8 @@ bool outbound::lend() noexcept {
     if (server_ || is_finished_ || failed(failure()) || !peer_.output().empty() || !pipe_->take_turn())
         return false;
     is_lent_ = true;
+    if (std::exchange(is_writable_again_, false))
+        is_full_ = false;
     owes_wait_ = is_full_;
     pipe_->give_turn();
     return true;

@@ -36,22 +36,24 @@ void borrower::consider(std::span<const pipe_end_ptr> pipes) noexcept {
 
 bool borrower::is_recalled() const noexcept {
     return std::any_of(used_.begin(), used_.begin() + static_cast<std::ptrdiff_t>(size_),
-                       [](const use &u) { return u.pipe->is_recalled(); });
+                       [](const use &u) { return !u.is_kept || u.pipe->is_recalled(); });
 }
 
-void borrower::list(wait_item *items) const noexcept {
+void borrower::list(wait_item *items) noexcept {
+    listed_ = items;
     for (std::size_t i = 0; i < size_; ++i) {
         const short events = used_[i].io->is_full() ? POLLIN | POLLOUT : POLLIN;
         items[i] = {used_[i].io->descriptor(), events, 0, nullptr};
     }
 }
 
-bool borrower::go_on(const wait_item *items) noexcept {
+bool borrower::go_on() noexcept {
+    const wait_item *items = listed_;
     for (std::size_t i = 0; i < size_; ++i) {
         if (items[i].revents & POLLOUT)
             (void)used_[i].pipe->write_now(true);
     }
-    return read([items](std::size_t at, io_turn &) { return (items[at].revents & ~POLLOUT) != 0; });
+    return read([items](std::size_t at, use &) { return (items[at].revents & ~POLLOUT) != 0; });
 }
 
 }  // namespace zlink

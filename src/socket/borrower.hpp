@@ -26,16 +26,16 @@ public:
     /// Whether one is wanted back: end() instead of waiting.
     bool is_recalled() const noexcept;
     /// What to wait for: size() items.
-    void list(wait_item *items) const noexcept;
+    void list(wait_item *items) noexcept;
     /// Reads those that need not be waited for. True when something was published.
     bool read_more() noexcept {
-        return read([](std::size_t, io_turn &io) { return io.expects_more(); });
+        return read([](std::size_t, use &u) { return u.io->expects_more() && write_beside(u); });
     }
-    /// Writes and reads those whose items are ready. True when something was published.
-    bool go_on(const wait_item *items) noexcept;
+    /// After a wait for what list() gave: writes and reads those whose items are ready. True when something was published.
+    bool go_on() noexcept;
     /// Reads all, whether or not there is something to read.
     bool read_all() noexcept {
-        return read([](std::size_t, io_turn &) { return true; });
+        return read([](std::size_t, use &u) { return write_beside(u); });
     }
     /// Ends the use. `looks_again(pipe_end &)` is told of each pipe: it is not armed.
     template <class LooksAgain>
@@ -64,13 +64,19 @@ private:
         bool is_kept;
     };
 
+    /// Who reads without waiting would never see that a full stream takes more.
+    static bool write_beside(use &u) noexcept {
+        if (u.io->is_full())
+            (void)u.pipe->write_now(true);
+        return true;
+    }
     void consider(std::span<const pipe_end_ptr> pipes) noexcept;
     template <class Wanted>
     bool read(Wanted &&wanted) noexcept {
         bool found = false;
         for (std::size_t i = 0; i < size_; ++i) {
             use &u = used_[i];
-            if (!u.is_kept || !wanted(i, *u.io))
+            if (!u.is_kept || !wanted(i, u))
                 continue;
             const bool had_input = u.pipe->has_untaken();  // which the pattern does not want now
             u.is_kept = u.io->read_now(scratch_);
@@ -83,6 +89,7 @@ private:
     time_point left_{};
     int streak_ = 0;  // waits with little work in between
     std::size_t size_ = 0;
+    const wait_item *listed_ = nullptr;
     std::array<use, most_pipes> used_;
     block_ref scratch_;
 };

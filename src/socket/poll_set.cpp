@@ -54,7 +54,7 @@ public:
             }
             is_fresh = false;
             if (borrow() || arm()) {
-                end_borrowing(nullptr);
+                end_borrowing(false);
                 continue;
             }
             const error e = sleep(deadline, is_fresh);
@@ -115,15 +115,10 @@ private:
         return found;
     }
 
-    /// `waited`: the items of what is borrowed, in the order of the sockets; null when there was no wait.
-    void end_borrowing(const wait_item *waited) noexcept {
+    void end_borrowing(bool has_waited) noexcept {
         for (watched &item : items_) {
-            if (!item.which)
-                continue;
-            const std::size_t count = item.which->borrowed();
-            item.which->end_borrowing(waited);
-            if (waited)
-                waited += count;
+            if (item.which)
+                item.which->end_borrowing(has_waited);
         }
     }
 
@@ -138,17 +133,15 @@ private:
     }
 
     error sleep(time_point deadline, bool &is_fresh) noexcept {
-        const wait_item *waited = nullptr;
-        const error e = wait(deadline, waited);
-        is_fresh = waited != nullptr;
+        const error e = wait(deadline, is_fresh);
         if (is_fresh)
             note_descriptors();
-        end_borrowing(is_fresh ? waits_ + items_.size() : nullptr);
+        end_borrowing(is_fresh);
         return e;
     }
 
-    /// Waits; `waited` gets the items when one of them is ready.
-    error wait(time_point deadline, const wait_item *&waited) noexcept {
+    /// Waits; `is_ready` when one of the items is.
+    error wait(time_point deadline, bool &is_ready) noexcept {
         if (const error e = prepare(); failed(e))
             return e;
         std::size_t count = items_.size();
@@ -171,8 +164,7 @@ private:
         error result = error::none;
         if (begin_wait()) {
             result = how_->wait({waits_, count}, deadline);
-            if (!failed(result))
-                waited = waits_;
+            is_ready = !failed(result);
         }
         for (const watched &item : items_) {
             if (item.which)

@@ -18,8 +18,9 @@ namespace {
 constexpr std::size_t least_referenced = 4096;
 constexpr std::size_t most_pinned_per_octet = 8;
 
-/// A socket with more pipes than this leaves full ones to the I/O thread.
+/// How many full pipes a blocked sender writes out itself.
 constexpr std::size_t most_written_out = 8;
+constexpr int most_tries_to_arm = 8;
 
 /// Gives back the memory of a body that was copied out, when nothing else lives there.
 void release_lone(const frame_view &frame) noexcept {
@@ -259,7 +260,7 @@ error socket::wait_for(short wanted, time_point deadline) noexcept {
     error e = error::none;
     if (!borrow(wanted)) {
         if (arm(wanted))
-            end_borrowing(nullptr);
+            end_borrowing(false);
         else
             e = sleep(deadline);
     }
@@ -274,16 +275,15 @@ error socket::sleep(time_point deadline) noexcept {
     std::array<wait_item, 1 + borrower::most_pipes> items;
     const wakeup *level = nullptr;
     error e = wait_level(level);
-    const wait_item *waited = nullptr;
+    bool is_ready = false;
     if (!failed(e) && begin_wait()) {
         items[0] = {level->descriptor(), POLLIN, 0, level};
         list_borrowed(&items[1]);
         e = environment_.blocking.wait({items.data(), 1 + borrowed()}, deadline);
         end_wait();
-        if (!failed(e))
-            waited = &items[1];
+        is_ready = !failed(e);
     }
-    end_borrowing(waited);
+    end_borrowing(is_ready);
     return e;
 }
 
@@ -297,9 +297,9 @@ bool socket::borrow(short wanted) noexcept {
     return true;
 }
 
-void socket::end_borrowing(const wait_item *items) noexcept {
-    if (items)
-        (void)borrower_.go_on(items);
+void socket::end_borrowing(bool has_waited) noexcept {
+    if (has_waited)
+        (void)borrower_.go_on();
     give_borrowed_back(true);
 }
 
@@ -510,12 +510,13 @@ error socket::get_live_option(int number, void *value, std::size_t *size) {
             return e;
         // Whoever waits on the descriptor is told of all that is not there yet: what came meanwhile may have kept the rest
         // from being armed.
-        for (short before = -1; is_exported_ && ready != both && ready != before;) {
-            if (!arm(static_cast<short>(both & ~ready)))
-                break;
-            before = ready;
+        for (int tries = 0; is_exported_ && ready != both && arm(static_cast<short>(both & ~ready));) {
             if (const error e = events(both, ready, false); failed(e))
                 return e;
+            if (++tries == most_tries_to_arm) {
+                (void)mailbox_->post({mailbox::command_kind::readable, nullptr});  // look again
+                break;
+            }
         }
         return store_int(ready, value, size);
     }

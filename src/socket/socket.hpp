@@ -80,9 +80,9 @@ public:
     /// level, as list_borrowed() says. True when something could be read at once: look again instead of waiting.
     bool borrow(short wanted) noexcept;
     std::size_t borrowed() const noexcept { return borrower_.size(); }
-    void list_borrowed(wait_item *items) const noexcept { borrower_.list(items); }
-    /// Ends that, after reading what is ready. `items` as listed, or null when there was no wait.
-    void end_borrowing(const wait_item *items) noexcept;
+    void list_borrowed(wait_item *items) noexcept { borrower_.list(items); }
+    /// Ends that. `has_waited`: first goes on with what is ready of what was listed.
+    void end_borrowing(bool has_waited) noexcept;
     waiter &blocking() const noexcept { return environment_.blocking; }
     const clock_source &clock() const noexcept { return environment_.clock; }
 
