@@ -108,6 +108,20 @@ TEST(hwm, a_tcp_sender_ends_when_nobody_reads) {
         ASSERT_EQ(pull.receive(), body);
 }
 
+TEST(hwm, a_mark_lowered_on_the_way_stops_nobody_for_good) {
+    context zmq;
+    test_socket pull = zmq.socket(ZMQ_PULL);
+    test_socket push = zmq.socket(ZMQ_PUSH);
+    push.set(ZMQ_SNDTIMEO, 10'000);
+    connected(zmq, pull, push, "tcp");
+    for (int i = 0; i < 100; ++i) {
+        if (i == 3)
+            push.set(ZMQ_SNDHWM, 10);
+        ASSERT_EQ(push.send("x", 0), 1) << i;
+        ASSERT_EQ(pull.receive(), "x");
+    }
+}
+
 TEST(hwm, a_publisher_drops_what_does_not_fit) {
     context zmq;
     test_socket pub = zmq.socket(ZMQ_XPUB);
