@@ -55,16 +55,7 @@ void expect_passes(test_socket &from, const std::string &to_id, test_socket &to,
         ASSERT_EQ(to.receive_all(), expected(message));
 }
 
-class matrix : public ::testing::TestWithParam<std::tuple<std::string, bool>> {
-protected:
-    // Either side binds, the other connects.
-    void link(test_socket &first, test_socket &second) {
-        const auto &[transport, first_binds] = GetParam();
-        connected(zmq, first_binds ? first : second, first_binds ? second : first, transport);
-    }
-
-    context zmq;
-};
+class matrix : public either_binds {};
 
 TEST_P(matrix, pair_and_pair) {
     test_socket first = zmq.socket(ZMQ_PAIR);

@@ -319,15 +319,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // ---- Question and answer ----
 
-class question : public ::testing::TestWithParam<std::tuple<std::string, bool>> {
-protected:
-    void link(test_socket &asks, test_socket &answers) {
-        const auto &[transport, asker_binds] = GetParam();
-        connected(zmq, asker_binds ? asks : answers, asker_binds ? answers : asks, transport);
-    }
-
-    context zmq;
-};
+class question : public either_binds {};
 
 TEST_P(question, each_gets_its_answer) {
     test_socket req = zmq.socket(ZMQ_REQ);

@@ -7,7 +7,10 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <vector>
+
+#include "sockets.hpp"
 
 namespace zlink_test {
 
@@ -29,5 +32,16 @@ inline std::vector<std::string> network_transports() {
 
 // For INSTANTIATE_TEST_SUITE_P over transports: tests are named for them.
 inline std::string transport_name(const ::testing::TestParamInfo<std::string> &which) { return which.param; }
+
+// Two sockets over each transport, with either one binding: the parameters are the transport and whether the first binds.
+class either_binds : public ::testing::TestWithParam<std::tuple<std::string, bool>> {
+protected:
+    void link(test_socket &first, test_socket &second) {
+        const auto &[transport, first_binds] = GetParam();
+        connected(zmq, first_binds ? first : second, first_binds ? second : first, transport);
+    }
+
+    context zmq;
+};
 
 }  // namespace zlink_test

@@ -159,6 +159,17 @@ protected:
         wait.on_wait = [](std::span<wait_item>) { return error::timed_out; };
         peer->looks = peer->reads = peer->calls = wait.waits = 0;
     }
+    /// Waits as often as one who borrows.
+    void expect_waits_without_borrowing() {
+        wait.on_wait = [this](std::span<wait_item> items) {
+            EXPECT_EQ(items.size(), 1u);
+            peer->publish({"x"});
+            return error::none;
+        };
+        for (int i = 0; i < 40; ++i)
+            EXPECT_EQ(receive(), "x");
+        EXPECT_TRUE(peer->is_home());
+    }
 
     no_endpoints endpoints;
     scripted_waiter wait;
@@ -306,14 +317,7 @@ TEST_F(borrower_test, gives_all_back_when_the_descriptor_is_asked_for_and_never_
     ASSERT_EQ(self->get_option(ZMQ_FD, &descriptor, &size), error::none);
     EXPECT_TRUE(peer->is_home());
     uses = 0;
-    wait.on_wait = [this](std::span<wait_item> items) {
-        EXPECT_EQ(items.size(), 1u);
-        peer->publish({"x"});
-        return error::none;
-    };
-    for (int i = 0; i < 40; ++i)
-        EXPECT_EQ(receive(), "x");
-    EXPECT_TRUE(peer->is_home());
+    expect_waits_without_borrowing();
 }
 
 TEST_F(borrower_test, gives_back_on_disconnect_and_on_close) {
@@ -346,14 +350,7 @@ TEST_F(borrower_test, a_socket_with_very_many_pipes_does_not_ask) {
     std::vector<std::unique_ptr<lender>> others;
     for (std::size_t i = 0; i < borrower::most_pipes; ++i)
         others.push_back(std::make_unique<lender>(attach()));
-    wait.on_wait = [this](std::span<wait_item> items) {
-        EXPECT_EQ(items.size(), 1u);
-        peer->publish({"x"});
-        return error::none;
-    };
-    for (int i = 0; i < 40; ++i)
-        EXPECT_EQ(receive(), "x");
-    EXPECT_TRUE(peer->is_home());
+    expect_waits_without_borrowing();
 }
 
 }  // namespace
