@@ -6,6 +6,7 @@
 #include <cstring>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 namespace zlink {
 
@@ -42,6 +43,29 @@ inline void put_u32(std::uint8_t *p, std::uint32_t v) noexcept {
 inline void put_u64(std::uint8_t *p, std::uint64_t v) noexcept {
     v = __builtin_bswap64(v);
     std::memcpy(p, &v, sizeof v);
+}
+
+/// Copies some ten or hundred octets that do not overlap. For these sizes a call of memcpy costs as much as the copy, and
+/// what compilers put in its place (a string instruction) several times that.
+inline void copy_few(std::uint8_t *to, const std::uint8_t *from, std::size_t size) noexcept {
+    constexpr std::size_t step = 16;
+    const auto copy = [&](std::size_t at, auto width) { std::memcpy(to + at, from + at, width); };
+    if (size >= step) {
+        for (std::size_t at = 0; at + step < size; at += step) {
+            copy(at, std::integral_constant<std::size_t, step>{});
+            asm volatile("" ::: "memory");  // or else it is taken for a memcpy again
+        }
+        copy(size - step, std::integral_constant<std::size_t, step>{});
+    } else if (size >= 8) {
+        copy(0, std::integral_constant<std::size_t, 8>{});
+        copy(size - 8, std::integral_constant<std::size_t, 8>{});
+    } else if (size >= 4) {
+        copy(0, std::integral_constant<std::size_t, 4>{});
+        copy(size - 4, std::integral_constant<std::size_t, 4>{});
+    } else {
+        for (std::size_t at = 0; at < size; ++at)
+            to[at] = from[at];
+    }
 }
 
 /// Takes octets off the front of a span; every take says whether there were enough.

@@ -74,6 +74,8 @@ public:
 
     /// The pipe of the frame read last (or put back).
     pipe_end *last() const noexcept { return last_; }
+    /// The pipe that the next frame must come from, and begins a message; null when others may be in turn as well.
+    pipe_end *only() const noexcept { return reading_ || has_front_ ? nullptr : turns_.only(); }
     /// Whether the next frame continues the message of the last one.
     bool is_in_message() const noexcept { return reading_ && !has_front_; }
     /// Whether frames of a message of this pipe are still to come.

@@ -32,6 +32,8 @@ public:
         const std::uint32_t at = pipe.slot.fan_index;
         return at < members_.size() && members_[at].pipe == &pipe;
     }
+    /// The only pipe there is.
+    pipe_end *only() const noexcept { return members_.size() == 1 ? members_[0].pipe : nullptr; }
     template <class Visit>
     void for_each(Visit &&visit) {
         for (const member &m : members_)

@@ -60,6 +60,9 @@ public:
                  std::size_t owner_size = 0) noexcept;
     /// Copies whole frames that already are in wire form: `messages` as for append().
     error write_wire(byte_span frames, std::uint32_t messages) noexcept;
+    /// A message of one small frame, written and published at once. False, and nothing done, unless that is a matter of some
+    /// octets behind the last message.
+    bool write_short(byte_span body) noexcept;
     /// Makes everything written visible to the consumer. Call between messages only.
     void publish() noexcept;
     /// Forgets everything written since the last publish.
@@ -72,6 +75,8 @@ public:
 
     /// Takes the next frame. False when nothing more is published.
     bool read(frame_view &out) noexcept;
+    /// Takes the next frame if it is a message of one small frame. False, and nothing taken, otherwise.
+    bool read_short(frame_view &out) noexcept;
     /// Whether a frame is published and not taken.
     bool has_input() noexcept;
 
@@ -190,6 +195,19 @@ inline error frame_queue::write(std::uint8_t flags, byte_span body) noexcept {
     return error::none;
 }
 
+inline bool frame_queue::write_short(byte_span body) noexcept {
+    const std::size_t need = short_header_size + body.size();
+    if (__builtin_expect(body.size() > max_short_body || !is_copying_ || open_ != tail_ ||
+                             static_cast<std::size_t>(copy_end_ - copy_cursor_) < need,
+                         0))
+        return false;
+    copy_few(put_frame_header(copy_cursor_, body.size(), 0), body.data(), body.size());
+    copy_cursor_ += need;
+    written_ += one_message + need;
+    tail_->committed.store(written_, std::memory_order_release);
+    return true;
+}
+
 inline void frame_queue::publish() noexcept {
     if (__builtin_expect(open_ != tail_, 0))
         publish_chain();
@@ -223,6 +241,18 @@ inline bool frame_queue::read(frame_view &out) noexcept {
     out.info = head_->info;
     out.lone_owner = nullptr;
     head_octet_ += header + size;
+    return true;
+}
+
+inline bool frame_queue::read_short(frame_view &out) noexcept {
+    if (__builtin_expect(head_octet_ == octets_of(seen_), 0) && !see_more())
+        return false;
+    const std::uint8_t *p = head_->base + head_octet_;
+    const std::uint64_t end = head_octet_ + short_header_size + p[1];
+    if (__builtin_expect(p[0] != 0 || end > octets_of(seen_) || is_gathering_, 0))
+        return false;
+    out = {p + short_header_size, p[1], 0, head_->owner, head_->owner_size, head_->info, nullptr};
+    head_octet_ = end;
     return true;
 }
 

@@ -44,6 +44,9 @@ public:
         turns_.pass();
     }
 
+    /// The pipe that the next message must go to; null when others may be in turn as well, or a message has begun.
+    pipe_end *only() const noexcept { return is_in_message() ? nullptr : turns_.only(); }
+
     /// The pipe of the message begun is gone: the frames up to the last one go nowhere, through drop().
     bool is_dropping() const noexcept { return is_dropping_; }
     void drop(bool more) noexcept { is_dropping_ = more; }

@@ -1,5 +1,6 @@
 #include "pipe/pipe.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <mutex>
 #include <vector>
@@ -162,6 +163,17 @@ std::uint64_t pipe_end::credit() noexcept {
     return under_way < hwm ? hwm - under_way : 0;
 }
 
+/// Short writes may go on until credit runs out, or the sender is to write for itself.
+void pipe_end::allow_short_writes() noexcept {
+    const bool is_simple = !fences_ && !has_large_ && !conflated_out_ && written_ == published_;
+    const std::uint64_t until_written_out =
+        publishes_to_write - 1 - publishes_since_wake_ % publishes_to_write;
+    const std::uint64_t hwm = out_->hwm.load(std::memory_order_relaxed);
+    const std::uint64_t under_way = written_ - seen_returned_;
+    const std::uint64_t until_full = hwm == 0 ? until_written_out : hwm - std::min(hwm, under_way);
+    short_until_ = is_simple ? written_ + std::min(until_written_out, until_full) : 0;
+}
+
 /// How many publishes without a wake-up make a burst.
 constexpr std::uint32_t burst_length = 64;
 
@@ -199,6 +211,7 @@ void pipe_end::note_sleeper() noexcept {
         out_->writer_fences.store(true, std::memory_order_release);
     }
     publishes_since_wake_ = 0;
+    short_until_ = 0;
 }
 
 /// Does the sleeper's work where that is cheaper than waking it, and leaves it asleep.

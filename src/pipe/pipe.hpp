@@ -74,6 +74,10 @@ public:
     /// Makes what was written visible. Where the reader is armed, it is woken, or a connection writes at once on this thread
     /// when `may_write` and the pace allow it. Call after the last frame of a message.
     void publish(bool may_write = true) noexcept;
+    /// Writes and publishes a message of one small frame, between messages. False, and nothing done, when there is more to
+    /// decide than whether the reader sleeps: then has_credit(), write() and publish(), and allow_short_writes() again.
+    bool write_short(byte_span body) noexcept;
+    void allow_short_writes() noexcept;
     /// Has the connection at the other end, if there is one, write on this thread what was published. `is_ready`: its stream
     /// was seen to take more. True when all went out.
     bool write_now(bool is_ready = false) noexcept;
@@ -105,6 +109,8 @@ public:
 
     /// Takes the next frame, returning credit to the writer as messages are used up.
     bool read(frame_view &out) noexcept;
+    /// The same for a message of one small frame. False, and nothing taken, when something else comes next, or nothing.
+    bool read_short(frame_view &out) noexcept;
     bool has_input() noexcept;
     /// Says that this end wants on_readable; after arming all pipes, run heavy_fence() and look at has_input() again.
     void arm_reader() noexcept;
@@ -219,6 +225,7 @@ private:
     std::shared_ptr<pipe_events> events_owner_;
 
     std::uint64_t written_ = 0;        // messages, published or not
+    std::uint64_t short_until_ = 0;    // write_short() as long as written_ is less
     std::uint64_t published_ = 0;      // of these
     std::uint64_t seen_returned_ = 0;  // out_->returned as last looked at
     std::uint32_t publishes_since_wake_ = 0;
@@ -279,6 +286,17 @@ inline void pipe_end::publish(bool may_write) noexcept {
         wake_reader(may_write);
 }
 
+inline bool pipe_end::write_short(byte_span body) noexcept {
+    if (__builtin_expect(written_ >= short_until_, 0) || !out_->queue.write_short(body))
+        return false;
+    published_ = ++written_;
+    ++publishes_since_wake_;
+    light_fence();
+    if (__builtin_expect(out_->reader_armed.load(std::memory_order_relaxed), 0))
+        wake_reader(true);
+    return true;
+}
+
 inline bool pipe_end::read(frame_view &out) noexcept {
     if (__builtin_expect(!in_->queue.read(out), 0))
         return read_slow(out);
@@ -286,6 +304,13 @@ inline bool pipe_end::read(frame_view &out) noexcept {
         note_octets(out.size);
     if (!(out.flags & (frame_flag::more | frame_flag::command)))
         note_taken(1);
+    return true;
+}
+
+inline bool pipe_end::read_short(frame_view &out) noexcept {
+    if (!in_->queue.read_short(out))
+        return false;
+    note_taken(1);
     return true;
 }
 

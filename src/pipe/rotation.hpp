@@ -79,6 +79,8 @@ public:
 
     /// Whose turn it is; null when nobody is in turn.
     pipe_end *current() const noexcept { return in_turn_ ? pipes_[current_] : nullptr; }
+    /// The only pipe there is, if it is in turn.
+    pipe_end *only() const noexcept { return pipes_.size() == 1 && in_turn_ == 1 ? pipes_[0] : nullptr; }
     /// Gives the turn to a pipe that is in turn.
     void make_current(pipe_end &pipe) noexcept { current_ = Side::index(pipe); }
     /// A message went through the current pipe: the next one's turn.

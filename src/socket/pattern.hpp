@@ -78,6 +78,11 @@ public:
     /// The next frame for the application, valid until the next call on this pattern. none, again, or the type's failures.
     virtual error receive(frame_view &out) = 0;
 
+    /// The pipe that every message must come from (go to) as it is, until another function of the pattern is called; null
+    /// when there is none. The socket then leaves the pattern out.
+    virtual pipe_end *direct_input() noexcept { return nullptr; }
+    virtual pipe_end *direct_output() noexcept { return nullptr; }
+
     /// Whether a receive (send) of a first frame would succeed now. These do not arm anything.
     virtual bool has_input() = 0;
     virtual bool has_output() = 0;

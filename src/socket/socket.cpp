@@ -110,7 +110,7 @@ socket::~socket() { close(); }
 
 // ---- Messages ----------------------------------------------------------------------------------------------
 
-error socket::send(byte_span body, int flags) noexcept {
+error socket::send_copy(byte_span body, int flags) noexcept {
     outgoing frame;
     frame.body = body;
     frame.more = flags & ZMQ_SNDMORE;
@@ -141,7 +141,7 @@ error socket::send(message &what, int flags) noexcept {
     return error::none;
 }
 
-error socket::receive(void *buffer, std::size_t capacity, std::size_t &size, int flags) noexcept {
+error socket::receive_copy(void *buffer, std::size_t capacity, std::size_t &size, int flags) noexcept {
     frame_view frame;
     if (const error e = next_frame(frame, flags); failed(e))
         return e;
@@ -166,21 +166,38 @@ error socket::receive(message &out, int flags) noexcept {
     return out.move_from(received);
 }
 
+/// Before all that may change whose turn it is.
 inline error socket::enter() noexcept {
+    direct_input_ = direct_output_ = nullptr;
+    return take_commands();
+}
+
+inline error socket::take_commands() noexcept {
     if (__builtin_expect(mailbox_->has_commands() || is_stopped_, 0))
         return process_commands();
     return error::none;
 }
 
 error socket::send_frame(const outgoing &frame, int flags) noexcept {
-    if (const error e = enter(); failed(e))
+    direct_output_ = nullptr;
+    if (const error e = take_commands(); failed(e))
         return e;
     try {
-        const error e = pattern_->send(frame);
-        return __builtin_expect(e != error::again, 1) ? e : retry_send(frame, flags);
+        error e = pattern_->send(frame);
+        if (__builtin_expect(e == error::again, 0))
+            e = retry_send(frame, flags);
+        if (live_pipes_ == 1 && !failed(e))
+            find_direct_output();
+        return e;
     } catch (...) {
         return error::no_memory;
     }
+}
+
+void socket::find_direct_output() noexcept {
+    direct_output_ = pattern_->direct_output();
+    if (direct_output_)
+        direct_output_->allow_short_writes();
 }
 
 error socket::retry_send(const outgoing &frame, int flags) {
@@ -216,14 +233,18 @@ bool socket::write_out() noexcept {
 }
 
 error socket::next_frame(frame_view &out, int flags) noexcept {
-    if (const error e = enter(); failed(e))
+    direct_input_ = nullptr;
+    if (const error e = take_commands(); failed(e))
         return e;
     try {
         error e = pattern_->receive(out);
         if (__builtin_expect(e == error::again, 0))
             e = retry_receive(out, flags);
-        if (!failed(e))
-            received_more_ = out.has_more();
+        if (failed(e))
+            return e;
+        received_more_ = out.has_more();
+        if (live_pipes_ == 1 && !received_more_)
+            direct_input_ = pattern_->direct_input();
         return e;
     } catch (...) {
         return error::no_memory;
@@ -361,6 +382,7 @@ error socket::wait_level(const wakeup *&out) noexcept {
 // ---- Commands and pipes ------------------------------------------------------------------------------------
 
 error socket::process_commands() noexcept {
+    direct_input_ = direct_output_ = nullptr;
     if (borrower_.size() == 0)
         pipes_.resize(live_pipes_);  // no call of the application's still looks at a frame
     taken_.clear();
@@ -408,6 +430,7 @@ void socket::attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
         pipe->close();
         return;
     }
+    direct_input_ = direct_output_ = nullptr;
     try {
         pipes_.push_back(pipe);
     } catch (...) {
@@ -432,6 +455,7 @@ void socket::attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
 
 /// Takes a pipe out of use. The object stays until the next commands are taken in.
 void socket::drop(pipe_end &pipe) noexcept {
+    direct_input_ = direct_output_ = nullptr;
     pipe.slot.is_attached = false;
     const std::size_t at = pipe.slot.socket_index;
     std::swap(pipes_[at], pipes_[--live_pipes_]);

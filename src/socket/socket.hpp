@@ -5,6 +5,7 @@
 // Owns:     its pattern, its ends of the pipes, its mailbox together with everybody who may still post to it.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "socket/mailbox.hpp"
 #include "socket/monitor.hpp"
 #include "socket/pattern.hpp"
+#include "zmq.h"
 
 namespace zlink {
 
@@ -37,12 +39,22 @@ public:
 
     // ---- messages; `flags` as in zmq.h (ZMQ_DONTWAIT, ZMQ_SNDMORE) ----
 
-    error send(byte_span body, int flags) noexcept;
+    error send(byte_span body, int flags) noexcept {
+        return sends_directly(flags) && direct_output_->write_short(body) ? error::none
+                                                                          : send_copy(body, flags);
+    }
     error send_constant(byte_span body, int flags) noexcept;
     /// On success the message is empty afterwards; on failure it is untouched.
     error send(message &what, int flags) noexcept;
     /// Copies at most `capacity` octets of the next frame; `size` gets its full size.
-    error receive(void *buffer, std::size_t capacity, std::size_t &size, int flags) noexcept;
+    error receive(void *buffer, std::size_t capacity, std::size_t &size, int flags) noexcept {
+        frame_view frame;
+        if (!receives_directly() || !direct_input_->read_short(frame))
+            return receive_copy(buffer, capacity, size, flags);
+        size = frame.size;
+        copy_few(static_cast<std::uint8_t *>(buffer), frame.data, std::min(capacity, frame.size));
+        return error::none;
+    }
     /// Replaces `out`'s content by the next frame.
     error receive(message &out, int flags) noexcept;
     /// The next frame where it lies, valid until the next call on this socket; and a frame that lies somewhere, whose `more`
@@ -112,6 +124,12 @@ private:
 
     void finished(pipe_end &pipe) noexcept override;
 
+    bool sends_directly(int flags) const noexcept {
+        return direct_output_ && !(flags & ZMQ_SNDMORE) && !mailbox_->has_commands();
+    }
+    bool receives_directly() const noexcept { return direct_input_ && !mailbox_->has_commands(); }
+    error send_copy(byte_span body, int flags) noexcept;
+    error receive_copy(void *buffer, std::size_t capacity, std::size_t &size, int flags) noexcept;
     error send_frame(const outgoing &frame, int flags) noexcept;
     error next_frame(frame_view &out, int flags) noexcept;
     bool write_out() noexcept;
@@ -121,6 +139,8 @@ private:
     bool read_lent() noexcept;
     error retry_receive(frame_view &out, int flags);
     error enter() noexcept;
+    error take_commands() noexcept;
+    void find_direct_output() noexcept;
     error process_commands() noexcept;
     void perform(const mailbox::command &what);
     void drop(pipe_end &pipe) noexcept;
@@ -143,6 +163,8 @@ private:
     std::size_t live_pipes_ = 0;
     std::uint32_t attach_count_ = 0;
     std::unique_ptr<pattern> pattern_;     // goes before the pipes
+    pipe_end *direct_input_ = nullptr;     // as the pattern said after the last receive
+    pipe_end *direct_output_ = nullptr;    // as it said after the last send
     std::vector<mailbox::command> taken_;  // scratch of process_commands()
     std::string last_endpoint_;
     bool received_more_ = false;  // ZMQ_RCVMORE

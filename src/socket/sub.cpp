@@ -39,6 +39,9 @@ public:
 
     error send(const outgoing &frame) override;
     error receive(frame_view &out) override { return next_frame(out) ? error::none : error::again; }
+    pipe_end *direct_input() noexcept override {
+        return !is_sub_ || wants_all() ? incoming_.only() : nullptr;
+    }
     bool has_input() override;
     bool has_output() override { return !is_sub_; }
     bool arm(bool for_input, bool for_output) override;
@@ -57,6 +60,7 @@ private:
     bool is_wanted(const frame_view &first) const noexcept {
         return !is_sub_ || set_->matches(first.body()) != options_.invert_matching;
     }
+    bool wants_all() const noexcept { return !options_.invert_matching && set_->matches({}); }
     error change(bool is_subscribe, byte_span topic);
     error send_to_all(const outgoing &frame) noexcept;
 

@@ -116,7 +116,9 @@ public:
     void produce() {
         failing_allocation = fails_allocations_ && chance(4) ? 1 + pick(3) : 0;
         const unsigned what = pick(20);
-        if (what < 8)
+        if (what < 4 && !in_message_)
+            write_short();
+        else if (what < 8)
             write_copied();
         else if (what < 11)
             write_external();
@@ -194,6 +196,8 @@ public:
             ASSERT_LE(pool_.use_count(), 4);  // the same for chunks, this test and the queue
         }
     }
+    /// How many messages were written or read the short way.
+    int shortcuts() const { return shortcuts_; }
     bool is_at_start_of_unit() const { return front_octet_ == 0 && !is_reading_message_; }
 
 private:
@@ -224,6 +228,16 @@ private:
         const model_frame frame = random_frame();
         if (was_done(queue_->write(frame.flags, frame.body)))
             note(frame);
+    }
+    void write_short() {
+        model_frame frame = random_frame();
+        frame.flags = 0;
+        if (!queue_->write_short(frame.body))
+            return;
+        EXPECT_LE(frame.body.size(), max_short_body);
+        ++shortcuts_;
+        note(frame);
+        publish();  // the queue has done so already
     }
     void write_external() {
         model_frame frame = random_frame();
@@ -309,7 +323,10 @@ private:
     bool read_one() {
         frame_view seen;
         EXPECT_EQ(queue_->has_input(), !published_.empty());
-        if (!queue_->read(seen)) {
+        if (chance(2) && queue_->read_short(seen)) {
+            ++shortcuts_;
+            EXPECT_TRUE(seen.flags == 0 && seen.size <= max_short_body);
+        } else if (!queue_->read(seen)) {
             EXPECT_TRUE(published_.empty());
             return false;
         }
@@ -406,6 +423,8 @@ private:
     counted_block *source_ = nullptr;
     std::size_t source_used_ = 0;
 
+    int shortcuts_ = 0;
+
     std::vector<model_frame> pending_;
     bool in_message_ = false;
     int pending_external_ = 0;
@@ -422,6 +441,7 @@ private:
 enum class consumer { reads, gathers, both };
 
 void run_model(consumer how, bool fails_allocations) {
+    int shortcuts = 0;
     for (unsigned seed = 1; seed <= 30 && !testing::Test::HasFatalFailure(); ++seed) {
         SCOPED_TRACE(seed);
         std::mt19937 random(seed);
@@ -453,7 +473,9 @@ void run_model(consumer how, bool fails_allocations) {
         }
         if (testing::Test::HasFailure())
             return;
+        shortcuts += both.shortcuts();
     }
+    EXPECT_GT(shortcuts, 0);
 }
 
 TEST(frame_queue, gives_a_reader_the_frames_that_were_published) { run_model(consumer::reads, false); }

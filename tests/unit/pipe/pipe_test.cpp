@@ -119,6 +119,57 @@ TEST_F(pipe_pair, returns_credit_by_half_the_mark) {
     EXPECT_EQ(writer->credit(), 10u);
 }
 
+/// Messages of a burst, so that the writer may leave out what it looks at otherwise.
+TEST_F(pipe_pair, stops_short_writes_at_the_mark_and_wakes_the_reader_for_them) {
+    constexpr int mark = 200;
+    open(mark);
+    int sent = 0;
+    for (; send("x"); ++sent)
+        writer->allow_short_writes();
+    ASSERT_EQ(sent, mark);
+    EXPECT_FALSE(writer->write_short(as_bytes("x")));
+    for (int i = 0; i < mark; ++i)
+        ASSERT_EQ(receive(), "x");
+    ASSERT_FALSE(arm_and_look());
+    ASSERT_TRUE(writer->has_credit());
+    writer->allow_short_writes();
+    ASSERT_TRUE(writer->write_short(as_bytes("one")));
+    EXPECT_EQ(reader_events->readable, 1);
+    for (sent = 1; writer->write_short(as_bytes("more")) || send("more"); ++sent)
+        writer->allow_short_writes();
+    EXPECT_EQ(sent, mark);
+    EXPECT_EQ(reader_events->readable, 1);
+    frame_view frame;
+    ASSERT_TRUE(reader->read_short(frame));
+    EXPECT_EQ(as_text(frame.body()), "one");
+}
+
+TEST_F(pipe_pair, refuses_short_ways_for_all_that_is_not_one_small_frame) {
+    open(0);
+    for (int i = 0; i < 100; ++i) {
+        ASSERT_TRUE(send("x"));
+        ASSERT_EQ(receive(), "x");
+    }
+    writer->allow_short_writes();
+    EXPECT_TRUE(writer->write_short({}));
+    EXPECT_FALSE(writer->write_short(as_bytes(std::string(256, 'x'))));
+    frame_view frame;
+    EXPECT_TRUE(reader->read_short(frame));
+    EXPECT_EQ(frame.size, 0u);
+    EXPECT_FALSE(reader->read_short(frame));
+    ASSERT_TRUE(send("a", frame_flag::more));
+    ASSERT_TRUE(send("b"));
+    EXPECT_FALSE(reader->read_short(frame));
+    EXPECT_EQ(receive(), "a");
+    ASSERT_TRUE(send(std::string(256, 'x')));
+    EXPECT_EQ(receive(), "b");
+    EXPECT_FALSE(reader->read_short(frame));
+    open(0, true);
+    ASSERT_TRUE(send("x"));
+    writer->allow_short_writes();
+    EXPECT_FALSE(writer->write_short(as_bytes("x")));
+}
+
 TEST_F(pipe_pair, owes_the_writer_nothing_once_the_reader_is_armed) {
     open(10);
     for (int i = 0; i < 4; ++i)
