@@ -68,6 +68,14 @@ inline void copy_few(std::uint8_t *to, const std::uint8_t *from, std::size_t siz
     }
 }
 
+/// Copies the body of a small frame.
+inline void copy_body(std::uint8_t *to, const std::uint8_t *from, std::size_t size) noexcept {
+    if (__builtin_expect(size <= 256, 1))
+        copy_few(to, from, size);
+    else
+        std::memcpy(to, from, size);
+}
+
 /// Takes octets off the front of a span; every take says whether there were enough.
 class byte_cursor {
 public:

@@ -60,6 +60,8 @@ public:
                  std::size_t owner_size = 0) noexcept;
     /// Copies whole frames that already are in wire form: `messages` as for append().
     error write_wire(byte_span frames, std::uint32_t messages) noexcept;
+    /// The largest body that goes the short ways.
+    static constexpr std::size_t longest_short = 4096;
     /// A message of one small frame, written and published at once. False, and nothing done, unless that is a matter of some
     /// octets behind the last message.
     bool write_short(byte_span body) noexcept;
@@ -196,12 +198,12 @@ inline error frame_queue::write(std::uint8_t flags, byte_span body) noexcept {
 }
 
 inline bool frame_queue::write_short(byte_span body) noexcept {
-    const std::size_t need = short_header_size + body.size();
-    if (__builtin_expect(body.size() > max_short_body || !is_copying_ || open_ != tail_ ||
+    const std::size_t need = frame_header_size(body.size()) + body.size();
+    if (__builtin_expect(body.size() > longest_short || !is_copying_ || open_ != tail_ ||
                              static_cast<std::size_t>(copy_end_ - copy_cursor_) < need,
                          0))
         return false;
-    copy_few(put_frame_header(copy_cursor_, body.size(), 0), body.data(), body.size());
+    copy_body(put_frame_header(copy_cursor_, body.size(), 0), body.data(), body.size());
     copy_cursor_ += need;
     written_ += one_message + need;
     tail_->committed.store(written_, std::memory_order_release);
@@ -248,11 +250,15 @@ inline bool frame_queue::read_short(frame_view &out) noexcept {
     if (__builtin_expect(head_octet_ == octets_of(seen_), 0) && !see_more())
         return false;
     const std::uint8_t *p = head_->base + head_octet_;
-    const std::uint64_t end = head_octet_ + short_header_size + p[1];
-    if (__builtin_expect(p[0] != 0 || end > octets_of(seen_) || is_gathering_, 0))
+    const bool is_large = p[0] == frame_flag::large;
+    const std::size_t header = is_large ? long_header_size : short_header_size;
+    const std::uint64_t size = is_large ? get_u64(p + 1) : p[1];
+    if (__builtin_expect((p[0] != 0 && !is_large) || size > longest_short || is_gathering_ ||
+                             head_octet_ + header + size > octets_of(seen_),
+                         0))
         return false;
-    out = {p + short_header_size, p[1], 0, head_->owner, head_->owner_size, head_->info, nullptr};
-    head_octet_ = end;
+    out = {p + header, size, 0, head_->owner, head_->owner_size, head_->info, nullptr};
+    head_octet_ += header + size;
     return true;
 }
 

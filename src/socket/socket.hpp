@@ -52,7 +52,7 @@ public:
         if (!receives_directly() || !direct_input_->read_short(frame))
             return receive_copy(buffer, capacity, size, flags);
         size = frame.size;
-        copy_few(static_cast<std::uint8_t *>(buffer), frame.data, std::min(capacity, frame.size));
+        copy_body(static_cast<std::uint8_t *>(buffer), frame.data, std::min(capacity, frame.size));
         return error::none;
     }
     /// Replaces `out`'s content by the next frame.

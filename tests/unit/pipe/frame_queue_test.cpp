@@ -234,7 +234,7 @@ private:
         frame.flags = 0;
         if (!queue_->write_short(frame.body))
             return;
-        EXPECT_LE(frame.body.size(), max_short_body);
+        EXPECT_LE(frame.body.size(), frame_queue::longest_short);
         ++shortcuts_;
         note(frame);
         publish();  // the queue has done so already
@@ -325,7 +325,7 @@ private:
         EXPECT_EQ(queue_->has_input(), !published_.empty());
         if (chance(2) && queue_->read_short(seen)) {
             ++shortcuts_;
-            EXPECT_TRUE(seen.flags == 0 && seen.size <= max_short_body);
+            EXPECT_TRUE(seen.flags == 0 && seen.size <= frame_queue::longest_short);
         } else if (!queue_->read(seen)) {
             EXPECT_TRUE(published_.empty());
             return false;

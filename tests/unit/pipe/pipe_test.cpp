@@ -152,7 +152,7 @@ TEST_F(pipe_pair, refuses_short_ways_for_all_that_is_not_one_small_frame) {
     }
     writer->allow_short_writes();
     EXPECT_TRUE(writer->write_short({}));
-    EXPECT_FALSE(writer->write_short(as_bytes(std::string(256, 'x'))));
+    EXPECT_FALSE(writer->write_short(as_bytes(std::string(frame_queue::longest_short + 1, 'x'))));
     frame_view frame;
     EXPECT_TRUE(reader->read_short(frame));
     EXPECT_EQ(frame.size, 0u);
@@ -161,7 +161,7 @@ TEST_F(pipe_pair, refuses_short_ways_for_all_that_is_not_one_small_frame) {
     ASSERT_TRUE(send("b"));
     EXPECT_FALSE(reader->read_short(frame));
     EXPECT_EQ(receive(), "a");
-    ASSERT_TRUE(send(std::string(256, 'x')));
+    ASSERT_TRUE(send(std::string(frame_queue::longest_short + 1, 'x')));
     EXPECT_EQ(receive(), "b");
     EXPECT_FALSE(reader->read_short(frame));
     open(0, true);
