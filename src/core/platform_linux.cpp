@@ -115,6 +115,12 @@ int poll_timeout(time_point now, time_point deadline) noexcept {
     return left > INT_MAX ? INT_MAX : static_cast<int>(left);
 }
 
+/// How many processors the calling thread may run on; 1 when the system does not say.
+int processors_allowed() noexcept {
+    cpu_set_t allowed;
+    return ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+}
+
 class poll_waiter final : public waiter {
 public:
     explicit poll_waiter(const clock_source &clock) noexcept : clock_(clock) {}
@@ -129,6 +135,8 @@ public:
         ::close(descriptor);
         return error::no_memory;
     }
+
+    bool may_look_again() const noexcept override { return has_several_processors_; }
 
     error wait(std::span<wait_item> items, time_point deadline) noexcept override {
         constexpr std::size_t on_stack = 32;
@@ -165,6 +173,7 @@ private:
     }
 
     const clock_source &clock_;
+    const bool has_several_processors_ = processors_allowed() > 1;
 };
 
 error apply_priority(const thread_scheduling &how) noexcept {

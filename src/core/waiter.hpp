@@ -48,6 +48,8 @@ public:
     /// Blocks until an item is ready or `deadline` has passed; time_point::max() waits for ever.
     /// Returns none, timed_out, interrupted (a signal was handled) or an error of poll(2).
     virtual error wait(std::span<wait_item> items, time_point deadline) noexcept = 0;
+    /// Whether another thread can go on while this one looks again and again instead of waiting.
+    virtual bool may_look_again() const noexcept { return false; }
 };
 
 }  // namespace zlink

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace zlink {
@@ -86,7 +87,7 @@ error pipe_end::write_external(std::uint8_t flags, block_ref owner, byte_span bo
     if (conflated_out_)
         return write(flags, body);
     if (body.size() >= large_body)
-        note_large(body.size());
+        large_unpublished_ += body.size();
     const error e = out_->queue.write_external(flags, std::move(owner), body);
     if (!failed(e) && !(flags & (frame_flag::more | frame_flag::command)))
         ++written_;
@@ -146,6 +147,7 @@ bool pipe_end::has_conflated_unpublished() const noexcept { return conflated_out
 void pipe_end::roll_back() noexcept {
     out_->queue.roll_back();
     written_ = published_;
+    large_unpublished_ = 0;
     if (conflated_out_)
         conflated_out_->forget();
 }
@@ -165,7 +167,7 @@ std::uint64_t pipe_end::credit() noexcept {
 
 /// Short writes may go on until credit runs out, or the sender is to write for itself.
 void pipe_end::allow_short_writes() noexcept {
-    const bool is_simple = !fences_ && !has_large_ && !conflated_out_ && written_ == published_;
+    const bool is_simple = !fences_ && large_unpublished_ == 0 && !conflated_out_ && written_ == published_;
     const std::uint64_t until_written_out =
         publishes_to_write - 1 - publishes_since_wake_ % publishes_to_write;
     const std::uint64_t hwm = out_->hwm.load(std::memory_order_relaxed);
@@ -196,10 +198,12 @@ void pipe_end::wake_reader(bool may_write) noexcept {
     ring();
 }
 
-/// While the stream takes what it is given, a large message is cheapest to write while it is in this processor's cache.
-void pipe_end::write_in_stream(bool may_write) noexcept {
-    has_large_ = false;
-    if (pace_ && may_write)
+/// Once in a while in a stream. While the stream takes what it is given, a large message is cheapest to write while it is in
+/// this processor's cache; very large ones fill it, and have to be left to the I/O thread anyway.
+void pipe_end::publish_in_stream(bool may_write) noexcept {
+    const std::size_t large = std::exchange(large_unpublished_, 0);
+    large_published_ += large;
+    if (pace_ && may_write && large <= largest_to_write)
         (void)write_now();
 }
 
@@ -333,6 +337,7 @@ frame_queue::gathered pipe_end::gather(iovec *ranges, std::size_t limit, std::si
 
 void pipe_end::release(std::size_t octets) noexcept {
     note_octets(octets);
+    in_->large_taken.store(large_taken_ += octets, std::memory_order_relaxed);
     note_taken(in_->queue.release(octets));
 }
 

@@ -44,6 +44,7 @@ struct pipe_direction {
     frame_queue queue;
     std::atomic<std::uint64_t> hwm;                      // messages, 0 = no limit; written by the writer
     alignas(64) std::atomic<std::uint64_t> returned{0};  // messages the reader has taken and told of
+    std::atomic<std::uint64_t> large_taken{0};           // octets of large bodies that the reader has taken
     std::atomic<bool> writer_armed{false};
     alignas(64) std::atomic<bool> reader_armed{false};
     std::atomic<bool> writer_fences{
@@ -61,6 +62,9 @@ class conflated_slot;
 
 class alignas(64) pipe_end {
 public:
+    /// Bodies that are counted in octets too: half a mark of them is more memory than caches, and pools, hold.
+    static constexpr std::size_t large_body = 16 * 1024;
+
     // ---- writing ----
 
     /// Whether a message may be started now. Looks at the shared count only when the cached credit is used up.
@@ -102,6 +106,14 @@ public:
     void arm_writer() noexcept;
     /// Peer record for messages written from here on (sessions).
     void set_info(peer_info *info) noexcept;
+    /// About how many octets of large bodies were published and not taken by the other end: a connection counts all that it
+    /// writes.
+    std::uint64_t large_under_way() noexcept {
+        const std::uint64_t taken = out_->large_taken.load(std::memory_order_relaxed);
+        if (taken > large_published_)
+            large_published_ = taken;
+        return large_published_ - taken;
+    }
     /// How many messages can still be written: the mark less what is under way; UINT64_MAX without a mark. Refreshes.
     std::uint64_t credit() noexcept;
 
@@ -185,10 +197,8 @@ private:
     /// In a stream without waits the sender writes for itself after so many messages.
     static constexpr std::uint32_t publishes_to_write = 1024;
 
-    /// Larger ones fill a stream, and have to be left to the I/O thread anyway.
     static constexpr std::size_t largest_to_write = 128 * 1024;
-    void note_large(std::size_t size) noexcept { has_large_ |= size <= largest_to_write; }
-    void write_in_stream(bool may_write) noexcept;
+    void publish_in_stream(bool may_write) noexcept;
     void wake_reader(bool may_write) noexcept;
     bool wakes_by_writing() noexcept;
     void note_sleeper() noexcept;
@@ -201,8 +211,6 @@ private:
     error write_frames(byte_span frames) noexcept;
     bool read_slow(frame_view &out) noexcept;
     bool has_conflated_unpublished() const noexcept;
-    /// Large messages give their credit back sooner: half a mark of them is more memory than caches, and pools, hold.
-    static constexpr std::size_t large_body = 16 * 1024;
     static constexpr std::size_t most_octets_untold = 8 * 1024 * 1024;
     void note_octets(std::size_t octets) noexcept {
         octets_taken_ += octets;
@@ -230,7 +238,9 @@ private:
     std::uint64_t seen_returned_ = 0;  // out_->returned as last looked at
     std::uint32_t publishes_since_wake_ = 0;
     pace *pace_ = nullptr;
-    bool has_large_ = false;   // published, and not written by this thread
+    std::size_t large_unpublished_ = 0;  // octets of large bodies
+    std::uint64_t large_published_ = 0;
+    std::uint64_t large_taken_ = 0;
     bool fences_ = true;       // as out_->writer_fences: few publishes for each wake-up, each with a fence
     std::uint64_t taken_ = 0;  // messages read from in_
     std::uint64_t told_ = 0;   // taken_ when the writer was told last
@@ -265,7 +275,7 @@ inline error pipe_end::write(std::uint8_t flags, byte_span body) noexcept {
         return write_conflated(body);
     const error e = out_->queue.write(flags, body);
     if (__builtin_expect(body.size() >= large_body, 0))
-        note_large(body.size());
+        large_unpublished_ += body.size();
     if (!failed(e) && !(flags & (frame_flag::more | frame_flag::command)))
         ++written_;
     return e;
@@ -276,8 +286,8 @@ inline void pipe_end::publish(bool may_write) noexcept {
     published_ = written_;
     if (__builtin_expect(conflated_out_ != nullptr, 0))
         publish_conflated();
-    if (__builtin_expect(++publishes_since_wake_ % publishes_to_write == 0 || has_large_, 0))
-        write_in_stream(may_write);
+    if (__builtin_expect(++publishes_since_wake_ % publishes_to_write == 0 || large_unpublished_ > 0, 0))
+        publish_in_stream(may_write);
     if (__builtin_expect(fences_, 0))
         fence_publish();
     else
@@ -300,8 +310,10 @@ inline bool pipe_end::write_short(byte_span body) noexcept {
 inline bool pipe_end::read(frame_view &out) noexcept {
     if (__builtin_expect(!in_->queue.read(out), 0))
         return read_slow(out);
-    if (__builtin_expect(out.size >= large_body, 0))
+    if (__builtin_expect(out.size >= large_body, 0)) {
         note_octets(out.size);
+        in_->large_taken.store(large_taken_ += out.size, std::memory_order_relaxed);
+    }
     if (!(out.flags & (frame_flag::more | frame_flag::command)))
         note_taken(1);
     return true;

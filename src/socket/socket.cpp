@@ -22,6 +22,10 @@ constexpr std::size_t most_pinned_per_octet = 8;
 constexpr std::size_t most_written_out = 8;
 constexpr int most_tries_to_arm = 8;
 
+/// Octets of large bodies that a sender may be ahead, and how long it waits for who takes them.
+constexpr std::uint64_t most_ahead = 1024 * 1024;
+constexpr std::size_t octets_per_look = 32;
+
 /// Gives back the memory of a body that was copied out, when nothing else lives there.
 void release_lone(const frame_view &frame) noexcept {
     if (frame.lone_owner) {
@@ -182,6 +186,8 @@ error socket::send_frame(const outgoing &frame, int flags) noexcept {
     direct_output_ = nullptr;
     if (const error e = take_commands(); failed(e))
         return e;
+    if (__builtin_expect(frame.body.size() >= pipe_end::large_body, 0) && !(flags & ZMQ_DONTWAIT))
+        keep_step(frame);
     try {
         error e = pattern_->send(frame);
         if (__builtin_expect(e == error::again, 0))
@@ -220,6 +226,21 @@ error socket::retry_send(const outgoing &frame, int flags) {
         if (e != error::again || waited == error::again)
             return e;
     }
+}
+
+/// Large bodies that one processor copies into memory, and another one out of it, are several times slower to move once more of
+/// them are under way than caches hold. A sender that is far ahead loses nothing by waiting a moment for who takes them.
+void socket::keep_step(const outgoing &frame) noexcept {
+    if (live_pipes_ != 1 || travels_by_reference(frame) || !environment_.blocking.may_look_again())
+        return;
+    pipe_end &peer = *pipes_[0];
+    const std::uint64_t before = peer.large_under_way();
+    if (before <= most_ahead)
+        return;
+    // From far ahead it comes nearer message by message.
+    const std::uint64_t near = before - std::min<std::uint64_t>(before - most_ahead, 2 * frame.body.size());
+    (void)patience_.look_for(frame.body.size() / octets_per_look,
+                             [&] { return peer.large_under_way() <= near || mailbox_->has_commands(); });
 }
 
 /// Writes on this thread what fills the pipes: room by the shortest way. True when there may be some.
@@ -440,6 +461,7 @@ void socket::attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
     std::swap(pipes_[live_pipes_], pipes_.back());
     pipe->slot.socket_index = static_cast<std::uint32_t>(live_pipes_++);
     pipe->slot.is_attached = true;
+    pipe->slot.is_inproc = is_inproc;
     pipe->set_pace(&pace_);
     pipe->slot.attach_number = ++attach_count_;
     try {

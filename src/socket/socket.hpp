@@ -17,6 +17,7 @@
 #include "socket/endpoint_service.hpp"
 #include "socket/mailbox.hpp"
 #include "socket/monitor.hpp"
+#include "socket/patience.hpp"
 #include "socket/pattern.hpp"
 #include "zmq.h"
 
@@ -132,6 +133,7 @@ private:
     error receive_copy(void *buffer, std::size_t capacity, std::size_t &size, int flags) noexcept;
     error send_frame(const outgoing &frame, int flags) noexcept;
     error next_frame(frame_view &out, int flags) noexcept;
+    void keep_step(const outgoing &frame) noexcept;
     bool write_out() noexcept;
     error retry_send(const outgoing &frame, int flags);
     std::span<const pipe_end_ptr> live_pipes() const noexcept { return {pipes_.data(), live_pipes_}; }
@@ -154,6 +156,7 @@ private:
     settings options_;
     socket_environment environment_;
     pace pace_;  // outlives the pipes
+    patience patience_;
     borrower borrower_;
     std::shared_ptr<mailbox> mailbox_;
     std::shared_ptr<monitor> monitor_;

@@ -170,6 +170,33 @@ TEST_F(pipe_pair, refuses_short_ways_for_all_that_is_not_one_small_frame) {
     EXPECT_FALSE(writer->write_short(as_bytes("x")));
 }
 
+TEST_F(pipe_pair, knows_how_much_of_large_bodies_is_under_way) {
+    open(0);
+    const std::string large(pipe_end::large_body, 'x'), small(100, 'y');
+    ASSERT_TRUE(send(small));
+    EXPECT_EQ(writer->large_under_way(), 0u);
+    ASSERT_TRUE(send(large));
+    ASSERT_TRUE(send(large));
+    EXPECT_EQ(writer->large_under_way(), 2 * large.size());
+    ASSERT_TRUE(send(large, frame_flag::more));
+    EXPECT_EQ(writer->large_under_way(), 2 * large.size());
+    writer->roll_back();
+    EXPECT_EQ(receive(), small);
+    EXPECT_EQ(receive(), large);
+    EXPECT_EQ(writer->large_under_way(), large.size());
+    EXPECT_EQ(receive(), large);
+    EXPECT_EQ(writer->large_under_way(), 0u);
+    // A connection cannot tell small ones from large ones; what it took too much is forgotten.
+    for (int i = 0; i < 1000; ++i)
+        ASSERT_TRUE(send(small));
+    std::array<iovec, 16> ranges;
+    for (std::size_t taken; (taken = reader->gather(ranges.data(), ranges.size(), SIZE_MAX).octets) > 0;)
+        reader->release(taken);
+    EXPECT_EQ(writer->large_under_way(), 0u);
+    ASSERT_TRUE(send(large));
+    EXPECT_EQ(writer->large_under_way(), large.size());
+}
+
 TEST_F(pipe_pair, owes_the_writer_nothing_once_the_reader_is_armed) {
     open(10);
     for (int i = 0; i < 4; ++i)

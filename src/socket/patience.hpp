@@ -1,0 +1,55 @@
+// How long a thread looks again before it goes on without what it looks for.
+//
+// It looks for something that another running thread is about to do. A look costs nothing but the processor's time, so it
+// must pay: each time in vain doubles how often it is left out, up to some hundred times.
+// Threads:  the socket's.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <thread>
+
+namespace zlink {
+
+class patience {
+public:
+    /// Looks up to `looks` times, each about as long as it takes to move 64 octets in memory. `look()`: whether it is there now.
+    /// True when it was.
+    template <class Look>
+    bool look_for(std::size_t looks, Look &&look) noexcept {
+        if (left_out_ > 0) {
+            --left_out_;
+            return false;
+        }
+        for (; looks > 0; --looks) {
+            if (look()) {
+                failures_ = 0;
+                return true;
+            }
+            if (looks % looks_per_yield == 0)
+                std::this_thread::yield();
+            else
+                pause();
+        }
+        failures_ = std::min(failures_ + 1, most_failures);
+        left_out_ = (1 << failures_) - 1;
+        return false;
+    }
+
+private:
+    static constexpr std::size_t looks_per_yield = 256;
+    static constexpr int most_failures = 6;
+
+    static void pause() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+        __builtin_ia32_pause();
+#elif defined(__aarch64__)
+        asm volatile("isb");
+#endif
+    }
+
+    int failures_ = 0;  // in a row
+    int left_out_ = 0;  // times still to be left out
+};
+
+}  // namespace zlink
