@@ -2,13 +2,6 @@
 
 namespace zlink {
 
-error write_frame(pipe_end &pipe, const outgoing &frame) noexcept {
-    const std::uint8_t flags = frame.more ? frame_flag::more : 0;
-    if (travels_by_reference(frame))
-        return pipe.write_external(flags, block_ref::share(frame.owner), frame.body);
-    return pipe.write(flags, frame.body);
-}
-
 std::unique_ptr<pattern> make_pattern(const pattern_environment &environment) {
     switch (environment.options.type) {
     case socket_type::pair:

@@ -40,7 +40,12 @@ inline bool travels_by_reference(const outgoing &frame) noexcept {
 }
 
 /// Writes one frame of the application's to a pipe: by reference when large and possible, else by copy.
-error write_frame(pipe_end &pipe, const outgoing &frame) noexcept;
+inline error write_frame(pipe_end &pipe, const outgoing &frame) noexcept {
+    const std::uint8_t flags = frame.more ? frame_flag::more : 0;
+    if (travels_by_reference(frame))
+        return pipe.write_external(flags, block_ref::share(frame.owner), frame.body);
+    return pipe.write(flags, frame.body);
+}
 
 /// What a pattern may ask of the socket around it.
 class pattern_host {

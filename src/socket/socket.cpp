@@ -114,6 +114,55 @@ socket::~socket() { close(); }
 
 // ---- Messages ----------------------------------------------------------------------------------------------
 
+/// Before all that may change whose turn it is.
+inline error socket::enter() noexcept {
+    direct_input_ = direct_output_ = nullptr;
+    return take_commands();
+}
+
+inline error socket::take_commands() noexcept {
+    if (__builtin_expect(mailbox_->has_commands() || is_stopped_, 0))
+        return process_commands();
+    return error::none;
+}
+
+[[gnu::always_inline]] inline error socket::send_frame(const outgoing &frame, int flags) noexcept {
+    direct_output_ = nullptr;
+    if (const error e = take_commands(); failed(e))
+        return e;
+    if (__builtin_expect(frame.body.size() >= pipe_end::large_body, 0) && !(flags & ZMQ_DONTWAIT))
+        keep_step(frame);
+    try {
+        error e = pattern_->send(frame);
+        if (__builtin_expect(e == error::again, 0))
+            e = retry_send(frame, flags);
+        if (live_pipes_ == 1 && !failed(e))
+            find_direct_output();
+        return e;
+    } catch (...) {
+        return error::no_memory;
+    }
+}
+
+[[gnu::always_inline]] inline error socket::next_frame(frame_view &out, int flags) noexcept {
+    direct_input_ = nullptr;
+    if (const error e = take_commands(); failed(e))
+        return e;
+    try {
+        error e = pattern_->receive(out);
+        if (__builtin_expect(e == error::again, 0))
+            e = retry_receive(out, flags);
+        if (failed(e))
+            return e;
+        received_more_ = out.has_more();
+        if (live_pipes_ == 1 && !received_more_)
+            direct_input_ = pattern_->direct_input();
+        return e;
+    } catch (...) {
+        return error::no_memory;
+    }
+}
+
 error socket::send_copy(byte_span body, int flags) noexcept {
     outgoing frame;
     frame.body = body;
@@ -156,6 +205,10 @@ error socket::receive_copy(void *buffer, std::size_t capacity, std::size_t &size
     return error::none;
 }
 
+error socket::send(const outgoing &frame, int flags) noexcept { return send_frame(frame, flags); }
+
+error socket::receive(frame_view &out, int flags) noexcept { return next_frame(out, flags); }
+
 error socket::receive(message &out, int flags) noexcept {
     if (!out.is_valid())
         return error::fault;
@@ -168,36 +221,6 @@ error socket::receive(message &out, int flags) noexcept {
     received.set_more(frame.has_more());
     received.set_info(frame.info);
     return out.move_from(received);
-}
-
-/// Before all that may change whose turn it is.
-inline error socket::enter() noexcept {
-    direct_input_ = direct_output_ = nullptr;
-    return take_commands();
-}
-
-inline error socket::take_commands() noexcept {
-    if (__builtin_expect(mailbox_->has_commands() || is_stopped_, 0))
-        return process_commands();
-    return error::none;
-}
-
-error socket::send_frame(const outgoing &frame, int flags) noexcept {
-    direct_output_ = nullptr;
-    if (const error e = take_commands(); failed(e))
-        return e;
-    if (__builtin_expect(frame.body.size() >= pipe_end::large_body, 0) && !(flags & ZMQ_DONTWAIT))
-        keep_step(frame);
-    try {
-        error e = pattern_->send(frame);
-        if (__builtin_expect(e == error::again, 0))
-            e = retry_send(frame, flags);
-        if (live_pipes_ == 1 && !failed(e))
-            find_direct_output();
-        return e;
-    } catch (...) {
-        return error::no_memory;
-    }
 }
 
 void socket::find_direct_output() noexcept {
@@ -251,25 +274,6 @@ bool socket::write_out() noexcept {
             is_done |= pipes_[i]->write_now();
     }
     return is_done;
-}
-
-error socket::next_frame(frame_view &out, int flags) noexcept {
-    direct_input_ = nullptr;
-    if (const error e = take_commands(); failed(e))
-        return e;
-    try {
-        error e = pattern_->receive(out);
-        if (__builtin_expect(e == error::again, 0))
-            e = retry_receive(out, flags);
-        if (failed(e))
-            return e;
-        received_more_ = out.has_more();
-        if (live_pipes_ == 1 && !received_more_)
-            direct_input_ = pattern_->direct_input();
-        return e;
-    } catch (...) {
-        return error::no_memory;
-    }
 }
 
 error socket::retry_receive(frame_view &out, int flags) {

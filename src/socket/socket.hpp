@@ -60,8 +60,8 @@ public:
     error receive(message &out, int flags) noexcept;
     /// The next frame where it lies, valid until the next call on this socket; and a frame that lies somewhere, whose `more`
     /// counts and not the flag. For those who pass frames on.
-    error receive(frame_view &out, int flags) noexcept { return next_frame(out, flags); }
-    error send(const outgoing &frame, int flags) noexcept { return send_frame(frame, flags); }
+    error receive(frame_view &out, int flags) noexcept;
+    error send(const outgoing &frame, int flags) noexcept;
 
     // ---- options and endpoints ----
 
