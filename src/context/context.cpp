@@ -88,7 +88,7 @@ private:
     std::shared_ptr<chunk_pool> pool_ = chunk_pool::make();
     std::unique_ptr<waiter> waiter_;
     std::unique_ptr<random_source> random_;
-    inproc_names inproc_{pool_};
+    inproc_names inproc_{pool_, knobs_.inproc};
 
     std::mutex mutex_;  // guards the rest
     context_options options_;

@@ -17,10 +17,10 @@ bool connects_once(socket_type type) {
 endpoints::endpoints(socket &self, const environment &environment)
     : environment_(environment), inbox_(self.inbox()) {}
 
-pipe_options endpoints::marks(const settings &options) const noexcept {
+pipe_options endpoints::pipe_for(const settings &options, const batching &sizes) noexcept {
     // First is the socket's end.
     return {static_cast<std::uint64_t>(options.send_hwm), static_cast<std::uint64_t>(options.receive_hwm),
-            options.conflate};
+            options.conflate, sizes};
 }
 
 session_environment endpoints::environment_for(socket &self, const std::string &scheme, loop &io,
@@ -90,7 +90,7 @@ error endpoints::connect(socket &self, const std::string &scheme, const std::str
     session_environment made = environment_for(self, scheme, *io, actual);
     pipe_ends ends;
     if (!self.options().immediate)
-        ends = make_pipe(environment_.pool, marks(self.options()));
+        ends = make_pipe(environment_.pool, pipe_for(self.options(), made.sizes));
     const auto fresh = session::connecting(std::move(made), *kind, address, ends.second);
     if (!add(fresh))
         return error::terminated;
@@ -174,7 +174,8 @@ bool endpoints::add(const std::shared_ptr<session> &what) {
 
 pipe_end_ptr endpoints::make_session_pipe(session &which) noexcept {
     try {
-        const pipe_ends ends = make_pipe(environment_.pool, marks(*which.environment().options));
+        const pipe_ends ends =
+            make_pipe(environment_.pool, pipe_for(*which.environment().options, which.environment().sizes));
         ends.first->set_events(inbox_);
         ends.first->slot.endpoint = which.environment().endpoint;
         ends.second->set_events(which.shared_from_this());

@@ -61,7 +61,7 @@ public:
 private:
     session_environment environment_for(socket &self, const std::string &scheme, loop &io,
                                         std::string endpoint);
-    pipe_options marks(const settings &options) const noexcept;
+    static pipe_options pipe_for(const settings &options, const batching &sizes) noexcept;
     bool add(const std::shared_ptr<session> &what);
     bool stop_listening(const std::string &endpoint) noexcept;
     bool stop_sessions(const std::string &endpoint);

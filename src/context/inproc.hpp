@@ -25,7 +25,8 @@ struct inproc_side {
 
 class inproc_names {
 public:
-    explicit inproc_names(std::shared_ptr<chunk_pool> pool) : pool_(std::move(pool)) {}
+    inproc_names(std::shared_ptr<chunk_pool> pool, const batching &sizes)
+        : pool_(std::move(pool)), sizes_(sizes) {}
 
     /// Publishes a name and joins all who connected to it before. address_in_use when it is taken.
     error bind(const std::string &name, const inproc_side &self);
@@ -47,6 +48,7 @@ private:
     bool join(const inproc_side &bound, const waiting &who, const std::string &name);
 
     std::shared_ptr<chunk_pool> pool_;
+    const batching sizes_;
     std::mutex mutex_;  // guards the rest
     std::map<std::string, inproc_side> bound_;
     std::multimap<std::string, waiting> waiting_;

@@ -60,7 +60,7 @@ tuning read_tuning(environment_lookup lookup) {
     override_all(lookup, "_TCP", result.tcp);
     override_all(lookup, "_IPC", result.ipc);
     override_all(lookup, "_INPROC", result.inproc);
-    override_size(lookup, "ZMQ_ASIO_TCP_MAX_TRANSFER", transfer_limits, result.tcp_max_transfer);
+    override_size(lookup, "ZMQ_ASIO_TCP_MAX_TRANSFER", transfer_limits, result.tcp.tcp_max_transfer);
 
     for (const char *name : {"TMPDIR", "TEMPDIR", "TMP"})
         if (const char *path = lookup(name); path && is_directory(path)) {

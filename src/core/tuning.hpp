@@ -5,24 +5,31 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace zlink {
 
+/// Bodies of at least so many octets travel by reference when their memory allows it.
+#ifdef ZMQ_ASIO_ZEROCOPY_WRITE
+constexpr std::size_t default_writev_threshold = 8 * 1024;
+#else
+constexpr std::size_t default_writev_threshold = SIZE_MAX;  // only what the application lends
+#endif
+
 struct batching {
-    std::size_t in_batch_size = 64 * 1024;        // ZMQ_ASIO_IN_BATCH_SIZE: octets asked for in one read
-    std::size_t out_batch_size = 32 * 1024;       // ZMQ_ASIO_OUT_BATCH_SIZE: octets gathered for one write
-    std::size_t out_batch_size_small = 4 * 1024;  // ZMQ_ASIO_OUT_BATCH_SIZE_SMALL: chunk of a quiet pipe
+    std::size_t in_batch_size = 64 * 1024;    // ZMQ_ASIO_IN_BATCH_SIZE: octets asked for in one read
+    std::size_t out_batch_size = 256 * 1024;  // ZMQ_ASIO_OUT_BATCH_SIZE: octets gathered for one write
+    std::size_t out_batch_size_small = 1024;  // ZMQ_ASIO_OUT_BATCH_SIZE_SMALL: a quiet pipe's memory
     std::size_t out_writev_threshold =
-        8 * 1024;  // ZMQ_ASIO_OUT_WRITEV_THRESHOLD: bodies from here on go uncopied
+        default_writev_threshold;      // ZMQ_ASIO_OUT_WRITEV_THRESHOLD: bodies from here on go uncopied
+    std::size_t tcp_max_transfer = 0;  // ZMQ_ASIO_TCP_MAX_TRANSFER: most octets in one write, 0 = no limit
 };
 
 struct tuning {
     batching tcp;
     batching ipc;
     batching inproc;
-    std::size_t tcp_max_transfer = 0;  // ZMQ_ASIO_TCP_MAX_TRANSFER: most octets in one write, 0 = no limit
-
     std::string temporary_directory =
         "/tmp";  // for ipc://*: TMPDIR, TEMPDIR or TMP, the first that names a directory
 };

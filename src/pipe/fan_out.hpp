@@ -34,6 +34,10 @@ public:
     }
     /// The only pipe there is.
     pipe_end *only() const noexcept { return members_.size() == 1 ? members_[0].pipe : nullptr; }
+    /// From this size on a body should be written by reference, if its memory allows that: as one of the pipes has it.
+    std::size_t reference_threshold() const noexcept {
+        return members_.empty() ? default_writev_threshold : members_[0].pipe->reference_threshold();
+    }
     template <class Visit>
     void for_each(Visit &&visit) {
         for (const member &m : members_)

@@ -8,12 +8,11 @@
 namespace zlink {
 
 namespace {
-constexpr std::size_t first_chunk_size = 1024;     // a quiet queue keeps little
 constexpr std::size_t largest_chunk_size = 65536;  // a busy one fills these
 }  // namespace
 
-frame_queue::frame_queue(std::shared_ptr<chunk_pool> pool)
-    : pool_(std::move(pool)), next_chunk_size_(first_chunk_size) {
+frame_queue::frame_queue(std::shared_ptr<chunk_pool> pool, std::size_t first_chunk)
+    : pool_(std::move(pool)), next_chunk_size_(std::min(first_chunk, largest_chunk_size)) {
     // The first segment is empty and has no memory; it stands for "before the first frame".
     tail_ = open_ = head_ = boundary_ = new segment;
 }

@@ -42,7 +42,8 @@ struct frame_view {
 
 class frame_queue {
 public:
-    explicit frame_queue(std::shared_ptr<chunk_pool> pool);  // bad_alloc
+    /// `first_chunk`: octets of the memory that a quiet queue keeps; a busy one takes more. Throws bad_alloc.
+    explicit frame_queue(std::shared_ptr<chunk_pool> pool, std::size_t first_chunk = 1024);
     ~frame_queue();
     frame_queue(const frame_queue &) = delete;
     frame_queue &operator=(const frame_queue &) = delete;

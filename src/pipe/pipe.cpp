@@ -47,8 +47,11 @@ private:
 class pipe {
 public:
     pipe(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options)
-        : forth_(pool, options.conflate ? 0 : options.first_to_second_hwm),
-          back_(pool, options.conflate ? 0 : options.second_to_first_hwm) {
+        : forth_(pool, options.conflate ? 0 : options.first_to_second_hwm,
+                 options.sizes.out_batch_size_small),
+          back_(pool, options.conflate ? 0 : options.second_to_first_hwm,
+                options.sizes.out_batch_size_small) {
+        first_.reference_threshold_ = second_.reference_threshold_ = options.sizes.out_writev_threshold;
         first_.out_ = second_.in_ = &forth_;
         first_.in_ = second_.out_ = &back_;
         first_.other_ = &second_;

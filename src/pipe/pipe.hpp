@@ -16,6 +16,7 @@
 #include <string>
 
 #include "core/fence.hpp"
+#include "core/tuning.hpp"
 #include "pipe/frame_queue.hpp"
 #include "pipe/io_turn.hpp"
 #include "pipe/pace.hpp"
@@ -38,8 +39,8 @@ public:
 
 /// One direction of a pipe: the queue and what its two sides share about it.
 struct pipe_direction {
-    explicit pipe_direction(const std::shared_ptr<chunk_pool> &pool, std::uint64_t mark)
-        : queue(pool), hwm(mark) {}
+    pipe_direction(const std::shared_ptr<chunk_pool> &pool, std::uint64_t mark, std::size_t first_chunk)
+        : queue(pool, first_chunk), hwm(mark) {}
 
     frame_queue queue;
     std::atomic<std::uint64_t> hwm;                      // messages, 0 = no limit; written by the writer
@@ -75,6 +76,8 @@ public:
     error append(block *owner, byte_span range, std::uint32_t messages, bool starts_message,
                  std::size_t owner_size = 0) noexcept;
     error write_wire(byte_span frames, std::uint32_t messages) noexcept;
+    /// From this size on a body should be written with write_external(), if its memory allows that.
+    std::size_t reference_threshold() const noexcept { return reference_threshold_; }
     /// Makes what was written visible. Where the reader is armed, it is woken, or a connection writes at once on this thread
     /// when `may_write` and the pace allow it. Call after the last frame of a message.
     void publish(bool may_write = true) noexcept;
@@ -238,6 +241,7 @@ private:
     std::uint64_t seen_returned_ = 0;  // out_->returned as last looked at
     std::uint32_t publishes_since_wake_ = 0;
     pace *pace_ = nullptr;
+    std::size_t reference_threshold_ = default_writev_threshold;
     std::size_t large_unpublished_ = 0;  // octets of large bodies
     std::uint64_t large_published_ = 0;
     std::uint64_t large_taken_ = 0;
@@ -253,6 +257,7 @@ struct pipe_options {
     std::uint64_t first_to_second_hwm = 0;  // messages, 0 = no limit
     std::uint64_t second_to_first_hwm = 0;
     bool conflate = false;  // keep the newest message only, in both directions
+    batching sizes = {};
 };
 
 struct pipe_ends {

@@ -27,7 +27,8 @@ bool is_subscription(const peer::action &action) noexcept {
 connection::connection(const connection_environment &environment, std::unique_ptr<stream> bytes,
                        bool is_server, connection_host &host)
     : environment_(environment), host_(host), stream_(std::move(bytes)),
-      peer_(environment.options, is_server), out_(*stream_, peer_, environment.subscriptions.get()) {
+      peer_(environment.options, is_server),
+      out_(*stream_, peer_, environment.subscriptions.get(), environment.sizes) {
     if (environment.options.max_message_size >= 0)
         limits_.max_body = static_cast<std::uint64_t>(environment.options.max_message_size);
     // A subscription may be as long as a message.

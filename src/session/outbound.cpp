@@ -8,7 +8,6 @@
 namespace zlink {
 
 namespace {
-constexpr std::size_t write_batch = 256 * 1024;
 constexpr std::size_t senders_batch = 8 * 1024;  // octets that show that the sender is in a stream
 constexpr std::size_t worth_a_write = 128 * 1024;
 constexpr std::size_t max_ranges = 64;
@@ -117,11 +116,13 @@ outbound::step outbound::write_once(bool with_control) noexcept {
     if (!may_write())
         return step::broken;
     std::array<iovec, max_ranges> ranges;
-    const listed what = list(ranges, with_control);
+    listed what = list(ranges, with_control);
     if (failed(failure()))
         return step::broken;
     if (what.ranges == 0)
         return step::nothing;
+    if (sizes_.tcp_max_transfer && what.octets > sizes_.tcp_max_transfer)
+        what.cut(ranges, sizes_.tcp_max_transfer);
     const io_result result = stream_.try_write({ranges.data(), what.ranges});
     if (!with_control && result.octets >= senders_batch)
         ++senders_batches_;
@@ -163,11 +164,21 @@ outbound::listed outbound::list(std::span<iovec> ranges, bool with_control) noex
         what.ends_message = !in_translated_message_;
         return what;
     }
-    const auto found = pipe_->gather(ranges.data() + what.ranges, ranges.size() - what.ranges, write_batch);
+    const auto found =
+        pipe_->gather(ranges.data() + what.ranges, ranges.size() - what.ranges, sizes_.out_batch_size);
     what.ranges += found.ranges;
     what.octets += found.octets;
     what.ends_message = found.ends_message;
     return what;
+}
+
+void outbound::listed::cut(std::span<iovec> list, std::size_t limit) noexcept {
+    octets = limit;
+    ends_message = false;
+    for (ranges = 0; limit > 0; ++ranges) {
+        list[ranges].iov_len = std::min(list[ranges].iov_len, limit);
+        limit -= list[ranges].iov_len;
+    }
 }
 
 void outbound::take_written(std::size_t octets, const listed &what) noexcept {

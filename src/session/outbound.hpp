@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/subscription_set.hpp"
+#include "core/tuning.hpp"
 #include "pipe/pipe.hpp"
 #include "transport/transport.hpp"
 #include "zmtp/peer.hpp"
@@ -23,8 +24,8 @@ namespace zlink {
 class outbound final {
 public:
     /// All outlive it; `subscriptions` may be null.
-    outbound(stream &bytes, peer &machine, subscription_set *subscriptions) noexcept
-        : stream_(bytes), peer_(machine), subscriptions_(subscriptions) {}
+    outbound(stream &bytes, peer &machine, subscription_set *subscriptions, const batching &sizes) noexcept
+        : stream_(bytes), peer_(machine), subscriptions_(subscriptions), sizes_(sizes) {}
     ~outbound() { close(); }
 
     /// Messages come from this pipe from now on; once the handshake is written out, it is served through `server`. `replays`:
@@ -67,6 +68,9 @@ private:
         std::size_t octets = 0;
         std::size_t control = 0;  // of these, from the peer machine
         bool ends_message = true;
+
+        /// Leaves out all beyond the first `limit` octets.
+        void cut(std::span<iovec> list, std::size_t limit) noexcept;
     };
     enum class step { nothing, wrote, full, broken };
 
@@ -84,6 +88,7 @@ private:
     stream &stream_;
     peer &peer_;
     subscription_set *subscriptions_;
+    const batching &sizes_;
     pipe_end_ptr pipe_;
 
     std::atomic<bool> is_full_{false};   // the stream; written in turn

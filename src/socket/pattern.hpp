@@ -25,24 +25,16 @@ struct outgoing {
     bool is_lent = false;  // the application's own memory: it waits to hear when the body has gone out
 };
 
-/// Bodies of at least this size travel by reference when their memory allows it.
-#ifdef ZMQ_ASIO_ZEROCOPY_WRITE
-constexpr std::size_t reference_threshold = 8192;
-#else
-constexpr std::size_t reference_threshold = SIZE_MAX;  // only what the application lends
-#endif
-
-/// Whether a frame's body is referenced instead of copied.
-inline bool travels_by_reference(const outgoing &frame) noexcept {
+/// Whether a frame's body is referenced instead of copied; `threshold`: of the pipe, or of a fan-out.
+inline bool travels_by_reference(const outgoing &frame, std::size_t threshold) noexcept {
     return __builtin_expect(frame.is_lent, 0) ||
-           (__builtin_expect(frame.body.size() >= reference_threshold, 0) &&
-            (frame.owner || frame.is_constant));
+           (__builtin_expect(frame.body.size() >= threshold, 0) && (frame.owner || frame.is_constant));
 }
 
 /// Writes one frame of the application's to a pipe: by reference when large and possible, else by copy.
 inline error write_frame(pipe_end &pipe, const outgoing &frame) noexcept {
     const std::uint8_t flags = frame.more ? frame_flag::more : 0;
-    if (travels_by_reference(frame))
+    if (travels_by_reference(frame, pipe.reference_threshold()))
         return pipe.write_external(flags, block_ref::share(frame.owner), frame.body);
     return pipe.write(flags, frame.body);
 }

@@ -262,7 +262,8 @@ error publisher::send(const outgoing &frame) {
             return error::again;
         last_requester_ = options_.xpub_manual_last_value ? nullptr : last_requester_;
     }
-    if (const error e = peers_.write(frame.body, frame.more, frame.owner, travels_by_reference(frame));
+    if (const error e = peers_.write(frame.body, frame.more, frame.owner,
+                                     travels_by_reference(frame, peers_.reference_threshold()));
         failed(e))
         return e;
     is_sending_ = frame.more;

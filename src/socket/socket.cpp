@@ -254,7 +254,8 @@ error socket::retry_send(const outgoing &frame, int flags) {
 /// Large bodies that one processor copies into memory, and another one out of it, are several times slower to move once more of
 /// them are under way than caches hold. A sender that is far ahead loses nothing by waiting a moment for who takes them.
 void socket::keep_step(const outgoing &frame) noexcept {
-    if (live_pipes_ != 1 || travels_by_reference(frame) || !environment_.blocking.may_look_again())
+    if (live_pipes_ != 1 || travels_by_reference(frame, pipes_[0]->reference_threshold()) ||
+        !environment_.blocking.may_look_again())
         return;
     pipe_end &peer = *pipes_[0];
     const std::uint64_t before = peer.large_under_way();

@@ -147,7 +147,8 @@ error subscriber::send(const outgoing &frame) {
 }
 
 error subscriber::send_to_all(const outgoing &frame) noexcept {
-    const error e = publishers_.write(frame.body, frame.more, frame.owner, travels_by_reference(frame));
+    const error e = publishers_.write(frame.body, frame.more, frame.owner,
+                                      travels_by_reference(frame, publishers_.reference_threshold()));
     if (!failed(e))
         is_sending_ = frame.more;
     return e;

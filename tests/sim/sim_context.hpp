@@ -60,7 +60,7 @@ private:
     tuning knobs_;
     std::vector<sim_loop *> loops_;
     std::shared_ptr<chunk_pool> pool_ = chunk_pool::make();
-    inproc_names inproc_{pool_};
+    inproc_names inproc_{pool_, batching{}};
     std::map<const socket *, std::shared_ptr<endpoints>> sockets_;
     std::size_t live_sessions_ = 0;
     std::size_t load_ = 0;

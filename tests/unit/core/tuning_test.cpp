@@ -23,11 +23,11 @@ TEST(tuning, has_the_documented_defaults) {
     const tuning t = read_with({});
     for (const batching &sizes : {t.tcp, t.ipc, t.inproc}) {
         EXPECT_EQ(sizes.in_batch_size, 65536u);
-        EXPECT_EQ(sizes.out_batch_size, 32768u);
-        EXPECT_EQ(sizes.out_batch_size_small, 4096u);
-        EXPECT_EQ(sizes.out_writev_threshold, 8192u);
+        EXPECT_EQ(sizes.out_batch_size, 262144u);
+        EXPECT_EQ(sizes.out_batch_size_small, 1024u);
+        EXPECT_EQ(sizes.out_writev_threshold, default_writev_threshold);
     }
-    EXPECT_EQ(t.tcp_max_transfer, 0u);
+    EXPECT_EQ(t.tcp.tcp_max_transfer, 0u);
     EXPECT_EQ(t.temporary_directory, "/tmp");
 }
 
@@ -43,7 +43,7 @@ TEST(tuning, takes_a_plain_variable_for_every_transport) {
         EXPECT_EQ(sizes.out_batch_size_small, 512u);
         EXPECT_EQ(sizes.out_writev_threshold, 100u);
     }
-    EXPECT_EQ(t.tcp_max_transfer, 4096u);
+    EXPECT_EQ(t.tcp.tcp_max_transfer, 4096u);
 }
 
 TEST(tuning, prefers_the_variable_of_the_transport) {
@@ -54,9 +54,9 @@ TEST(tuning, prefers_the_variable_of_the_transport) {
     EXPECT_EQ(t.tcp.out_batch_size, 1000u);
     EXPECT_EQ(t.ipc.out_batch_size, 2048u);
     EXPECT_EQ(t.ipc.out_batch_size_small, 600u);
-    EXPECT_EQ(t.tcp.out_batch_size_small, 4096u);
+    EXPECT_EQ(t.tcp.out_batch_size_small, 1024u);
     EXPECT_EQ(t.inproc.out_writev_threshold, 700u);
-    EXPECT_EQ(t.tcp.out_writev_threshold, 8192u);
+    EXPECT_EQ(t.tcp.out_writev_threshold, default_writev_threshold);
 }
 
 TEST(tuning, warns_about_a_bad_value_and_ignores_it) {
@@ -65,7 +65,7 @@ TEST(tuning, warns_about_a_bad_value_and_ignores_it) {
         testing::internal::CaptureStderr();
         const tuning t = read_with({{"ZMQ_ASIO_OUT_BATCH_SIZE_TCP", bad}});
         const std::string warning = testing::internal::GetCapturedStderr();
-        EXPECT_EQ(t.tcp.out_batch_size, 32768u) << bad;
+        EXPECT_EQ(t.tcp.out_batch_size, batching{}.out_batch_size) << bad;
         EXPECT_NE(warning.find("ZMQ_ASIO_OUT_BATCH_SIZE_TCP"), std::string::npos) << bad;
     }
 }

@@ -43,7 +43,7 @@ TEST(push, never_moves_half_a_message_to_another_peer) {
 TEST(push, sends_a_large_body_by_reference_when_it_has_an_owner) {
     pattern_bench bench(socket_type::push);
     fake_peer a = bench.attach();
-    const std::string body(reference_threshold, 'x');
+    const std::string body(default_writev_threshold, 'x');
     outgoing frame;
     frame.body = as_bytes(body);
     frame.is_constant = true;
