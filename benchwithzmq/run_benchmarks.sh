@@ -64,9 +64,9 @@ if [ -n "$output" ]; then
     trap 'rm -f "$status_file"' EXIT
     {
         status=0
-        python3 "$here/run_comparison.py" "$pattern" --runs "$runs" --build-dir "$build_dir" $mode || status=$?
+        python3 "$here/run_comparison.py" "$pattern" --runs "$runs" --build-dir "$build_dir" --reuse-build $mode || status=$?
         echo $status >"$status_file"
     } | tee "$output"
     exit "$(cat "$status_file")"
 fi
-exec python3 "$here/run_comparison.py" "$pattern" --runs "$runs" --build-dir "$build_dir" $mode
+exec python3 "$here/run_comparison.py" "$pattern" --runs "$runs" --build-dir "$build_dir" --reuse-build $mode

@@ -2,15 +2,16 @@
 """Compares libzmq and zlink, pattern by pattern.
 
   run_comparison.py [PATTERN|ALL] [--runs N] [--build-dir PATH] [--zlink-only] [--skip-libzmq] [--refresh-libzmq]
+                    [--reuse-build]
   run_comparison.py --acceptance [--patterns LIST] [--transports LIST] [--sizes LIST] [--measures LIST]
-                    [--hwm LIST] [--pairs N] [--seconds S] [--one-thread] [--output FILE]
+                    [--hwm LIST] [--pairs N] [--seconds S] [--one-thread] [--pinned] [--output FILE]
 
 The first form runs fixed counts, pinned to one processor, and trims the smallest and largest of the runs. Variables:
 BENCH_TRANSPORTS BENCH_MSG_SIZES BENCH_MSG_COUNT BENCH_WARMUP_COUNT BENCH_LAT_COUNT BENCH_IO_THREADS BENCH_NO_TASKSET
-BENCH_DEBUG BENCH_HWM BENCH_LIBZMQ_LIB_DIR.
+BENCH_DEBUG BENCH_HWM BENCH_LIBZMQ_LIB_DIR. bench_zmq and the library are built where they are missing.
 
 The second form decides whether zlink is fast enough: unpinned, counts that keep the faster library busy for about a
-second, alternating pairs of runs, and a pass or a miss for each cell (see acceptance.py).
+second, alternating pairs of runs, and a pass or a miss for each cell (see pairs.py and acceptance.py).
 """
 
 import argparse
@@ -19,11 +20,8 @@ import os
 import sys
 
 import acceptance
+import pairs
 import runner
-
-
-def words(text):
-    return text.replace(",", " ").split()
 
 
 def parse(argv):
@@ -31,20 +29,14 @@ def parse(argv):
     parser.add_argument("pattern", nargs="?", default="ALL", type=str.upper, choices=runner.PATTERNS + ["ALL"])
     parser.add_argument("--runs", type=int, default=3, help="runs of each cell and library (3)")
     parser.add_argument("--build-dir", default=runner.default_build_dir())
+    parser.add_argument("--reuse-build", action="store_true",
+                        help="do not build bench_zmq and the library, not even if one is missing")
     parser.add_argument("--zlink-only", action="store_true", help="do not run libzmq and do not compare")
     parser.add_argument("--skip-libzmq", action="store_true", help="compare with libzmq's results of an earlier run")
     parser.add_argument("--refresh-libzmq", action="store_true", help="forget libzmq's results of earlier runs first")
     group = parser.add_argument_group("acceptance")
     group.add_argument("--acceptance", action="store_true")
-    group.add_argument("--patterns", type=words, default=None)
-    group.add_argument("--transports", type=words, default=runner.TRANSPORTS)
-    group.add_argument("--sizes", type=lambda text: [int(word) for word in words(text)], default=runner.SIZES)
-    group.add_argument("--measures", type=words, default=runner.MEASURES)
-    group.add_argument("--hwm", type=lambda text: [int(word) for word in words(text)], default=None,
-                       help="high-water marks to try (BENCH_HWM, or 0,1000)")
-    group.add_argument("--pairs", type=int, default=5)
-    group.add_argument("--seconds", type=float, default=1.0, help="time the faster library shall need for one run")
-    group.add_argument("--one-thread", action="store_true", help="latency with both ends in one thread")
+    pairs.add_options(group, pairs=5, seconds=1.0)
     group.add_argument("--output", help="write every run as JSON")
     return parser.parse_args(argv)
 
@@ -139,9 +131,11 @@ def compare(args):
 def main(argv):
     args = parse(argv)
     try:
+        runner.build(args.build_dir, args.reuse_build)
         if args.acceptance:
-            args.patterns = args.patterns or (runner.PATTERNS if args.pattern == "ALL" else [args.pattern])
-            args.hwm = args.hwm or runner.list_from("BENCH_HWM", [0, 1000])
+            if args.pattern != "ALL":
+                args.patterns = args.patterns or [args.pattern]
+            pairs.fill_in(args, hwm=[0, 1000])
             return acceptance.judge(args)
         return compare(args)
     except runner.Failure as failure:

@@ -4,6 +4,7 @@ Both libraries are called libzmq.so.5; LD_LIBRARY_PATH selects one. Every run sa
 on the wrong file is an error, not a result.
 """
 
+import argparse
 import os
 import re
 import subprocess
@@ -15,6 +16,7 @@ ALL_TRANSPORTS = TRANSPORTS + ["ws", "wss", "tls"]
 SIZES = [64, 256, 1024, 8192, 65536, 131072, 262144]
 MEASURES = ["throughput", "latency"]
 SONAME = "libzmq.so.5"
+PARITY = 0.97  # a ratio below this is a loss; what is between this and 1 is noise
 LONGEST_RUN_S = 600
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -25,12 +27,54 @@ class Failure(Exception):
 
 def list_from(variable, otherwise):
     """The comma- or space-separated list in an environment variable."""
-    text = os.environ.get(variable, "").replace(",", " ").split()
-    return [type(otherwise[0])(word) for word in text] if text else otherwise
+    found = words(os.environ.get(variable, ""))
+    return [type(otherwise[0])(word) for word in found] if found else otherwise
+
+
+def words(text):
+    """The words of a list with commas or spaces, as options and variables have it."""
+    return text.replace(",", " ").split()
+
+
+def numbers(text):
+    return [int(word) for word in words(text)]
+
+
+def list_of(known):
+    """An option's type: a list of names, each of them known."""
+    def parsed(text):
+        named = words(text)
+        for name in named:
+            if name not in known:
+                raise argparse.ArgumentTypeError("%s: not one of %s" % (name, " ".join(known)))
+        return named
+    return parsed
 
 
 def default_build_dir():
     return os.path.join(os.path.dirname(HERE), "build", "release")
+
+
+def program(build_dir):
+    return os.path.join(build_dir, "bench", "bench_zmq")
+
+
+def is_built(build_dir):
+    return os.path.exists(program(build_dir)) and os.path.exists(os.path.join(build_dir, "lib", SONAME))
+
+
+def build(build_dir, reuse=False):
+    """Builds the benchmark and the library if one is missing. With `reuse` nothing is ever built."""
+    if is_built(build_dir):
+        return
+    if reuse:
+        raise Failure("%s: no bench/bench_zmq with lib/%s, and --reuse-build forbids to build them" % (build_dir, SONAME))
+    root = os.path.dirname(HERE)
+    try:
+        subprocess.run(["cmake", "-S", root, "-B", build_dir, "-DBUILD_BENCHMARKS=ON"], check=True)
+        subprocess.run(["cmake", "--build", build_dir, "--target", "bench_zmq"], check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise Failure("the benchmark cannot be built: %s" % error)
 
 
 def distribution_library_dir():
@@ -50,12 +94,13 @@ def distribution_library_dir():
 
 
 class Library:
-    """A name for the result lines and the directory that holds the library."""
+    """A name for the result lines, the directory that holds the library, and the version it tells when it is run."""
 
     def __init__(self, name, directory):
         self.name = name
         self.directory = os.path.abspath(directory)
         self.file = os.path.join(self.directory, SONAME)
+        self.version = "?"
         if not os.path.exists(self.file):
             raise Failure("%s: no such library" % self.file)
 
@@ -88,6 +133,24 @@ def certificates(build_dir):
     return {"BENCH_TLS_CERT": cert, "BENCH_TLS_KEY": key, "BENCH_TLS_CA": cert}
 
 
+def read_output(library, text):
+    """{measure: value} and the result lines of what bench_zmq printed."""
+    values, lines, named = {}, [], False
+    for line in text.splitlines():
+        found = line.split(",")
+        if found[0] == "LIBRARY":
+            if os.path.realpath(found[2]) != os.path.realpath(library.file):
+                raise Failure("%s: loaded %s instead of %s" % (library.name, found[2], library.file))
+            library.version = found[3]
+            named = True
+        if found[0] == "RESULT":
+            values[found[5]] = float(found[6])
+            lines.append(line)
+    if not named:
+        raise Failure("%s: the benchmark does not say which library it has loaded" % library.name)
+    return values, lines
+
+
 def run_cell(build_dir, library, pattern, transport, size, measure="both", prefix=(), extra=(), **variables):
     """One run of one cell: {measure: value}, and the result lines as printed."""
     env = dict(os.environ, LD_LIBRARY_PATH=library.directory)
@@ -96,27 +159,25 @@ def run_cell(build_dir, library, pattern, transport, size, measure="both", prefi
     for name, value in variables.items():
         if value is not None:
             env[name] = str(value)
-    command = list(prefix) + [os.path.join(build_dir, "bench", "bench_zmq"), library.name, pattern, transport,
-                              str(size), measure] + list(extra)
+    command = list(prefix) + [program(build_dir), library.name, pattern, transport, str(size), measure] + list(extra)
+    where = "%s %s %s %s" % (library.name, pattern, transport, size)
     try:
         done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=LONGEST_RUN_S)
     except subprocess.TimeoutExpired:
-        raise Failure("%s %s %s %s: no end after %d s" % (library.name, pattern, transport, size, LONGEST_RUN_S))
+        raise Failure("%s: no end after %d s" % (where, LONGEST_RUN_S))
     except OSError as error:
         raise Failure(str(error))
     if os.environ.get("BENCH_DEBUG"):
         sys.stderr.write(done.stderr)
     if done.returncode != 0:
-        raise Failure("%s %s %s %s: exit %d %s" % (library.name, pattern, transport, size, done.returncode,
-                                                  done.stderr.strip()))
-    values, lines = {}, []
-    for line in done.stdout.splitlines():
-        words = line.split(",")
-        if words[0] == "LIBRARY" and os.path.realpath(words[2]) != os.path.realpath(library.file):
-            raise Failure("%s: loaded %s instead of %s" % (library.name, words[2], library.file))
-        if words[0] == "RESULT":
-            values[words[5]] = float(words[6])
-            lines.append(line)
+        raise Failure("%s: exit %d %s" % (where, done.returncode, done.stderr.strip()))
+    ignored = re.search(r"^zlink: .* is ignored.*$", done.stderr, re.MULTILINE)
+    if ignored:
+        raise Failure("%s: %s" % (where, ignored.group()))
+    values, lines = read_output(library, done.stdout)
+    for wanted in MEASURES if measure == "both" else [measure]:
+        if wanted not in values:
+            raise Failure("%s: no %s in what the benchmark printed" % (where, wanted))
     return values, lines
 
 
