@@ -5,7 +5,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <unistd.h>
 
 namespace bench {
 
@@ -24,14 +23,6 @@ constexpr pattern patterns[] = {
 
 constexpr int mark_size = 8;
 constexpr long resend_after_ms = 1;
-
-void set_int(void *socket, int option, int value) {
-    require(zmq_setsockopt(socket, option, &value, sizeof value) == 0, "zmq_setsockopt");
-}
-
-void set_bytes(void *socket, int option, const char *bytes, std::size_t size) {
-    require(zmq_setsockopt(socket, option, bytes, size) == 0, "zmq_setsockopt");
-}
 
 bool is_encrypted(const std::string &transport) { return transport == "tls" || transport == "wss"; }
 
@@ -52,22 +43,6 @@ void set_certificates(void *bound, void *connecting) {
 void set_certificates(void *, void *) { fail("this zmq.h has no TLS options"); }
 #endif
 
-std::string wildcard(const std::string &transport, int number) {
-    if (transport == "inproc")
-        return "inproc://bench-" + std::to_string(number);
-    if (transport == "ipc")
-        return "ipc://*";
-    return transport + "://127.0.0.1:*";
-}
-
-std::string bind_and_name(void *socket, const std::string &where) {
-    require(zmq_bind(socket, where.c_str()) == 0, "zmq_bind");
-    char name[256];
-    std::size_t length = sizeof name;
-    require(zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, name, &length) == 0, "ZMQ_LAST_ENDPOINT");
-    return name;
-}
-
 void send_mark(const pattern &kind, void *socket, std::uint64_t mark) {
     if (kind.sender_addresses)
         require(zmq_send(socket, receiver_id, receiver_id_size, ZMQ_SNDMORE) != -1, "send of a routing id");
@@ -84,11 +59,6 @@ std::uint64_t receive_mark(const pattern &kind, void *socket) {
     return mark;
 }
 
-bool has_input(void *socket, long timeout_ms) {
-    zmq_pollitem_t item{socket, 0, ZMQ_POLLIN, 0};
-    return zmq_poll(&item, 1, timeout_ms) == 1;
-}
-
 // A publisher drops what it sends before the subscription has arrived, so it repeats its first mark.
 void prove_connected(const pattern &kind, const link &pair) {
     send_mark(kind, pair.sender, hello_mark);
@@ -101,17 +71,6 @@ void prove_connected(const pattern &kind, const link &pair) {
 }
 
 }  // namespace
-
-void fail(const char *what) {
-    std::fprintf(stderr, "FAILED: %s (%s)\n", what, zmq_strerror(zmq_errno()));
-    std::fflush(nullptr);
-    ::_exit(1);
-}
-
-void require(bool good, const char *what) {
-    if (!good)
-        fail(what);
-}
 
 const pattern &find_pattern(const std::string &name) {
     for (const pattern &each : patterns)

@@ -13,19 +13,6 @@ constexpr std::size_t small_message = 1024;
 constexpr std::uint64_t messages_when_small = 200'000;
 constexpr std::uint64_t messages_when_large = 20'000;
 
-long long number_from(const char *variable, long long otherwise) {
-    const char *text = std::getenv(variable);
-    if (!text || !*text)
-        return otherwise;
-    char *end = nullptr;
-    const long long value = std::strtoll(text, &end, 10);
-    if (*end != '\0' || value < 0) {
-        std::fprintf(stderr, "%s: not a number: %s\n", variable, text);
-        std::exit(2);
-    }
-    return value;
-}
-
 [[noreturn]] void usage() {
     std::fputs(
         "usage: bench_zmq LIB PATTERN TRANSPORT SIZE [throughput|latency|both] [--one-thread]\n"

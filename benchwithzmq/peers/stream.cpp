@@ -1,0 +1,203 @@
+// STREAM, STREAM_MSG, STREAM_DATA: one sender thread, one receiver thread; messages a second at the receiver.
+//
+// Flow:     STREAM is PUSH and PULL with zmq_send and zmq_recv, which copy; --raw the same over a blocking stream
+//           socket, one write for each message and as many reads as it takes. STREAM_MSG moves bodies: zmq_msg_init_size
+//           for each message, zmq_msg_send, zmq_msg_recv. STREAM_DATA gives away memory of its own with
+//           zmq_msg_init_data.
+// It lies if: the body is taken for read. The sender writes three words of it and the receiver reads three; the copies
+//           are the library's and the system's. The raw receiver has one buffer and so finds it in its caches.
+#include "peers/peers.hpp"
+
+#include <zmq.h>
+
+#include <cstdlib>
+#include <semaphore>
+#include <thread>
+
+namespace bench {
+
+namespace {
+
+class copying_sender {
+public:
+    copying_sender(void *socket, std::size_t size) : socket_(socket), message_(size) {}
+
+    void send(std::uint64_t sequence) {
+        require(zmq_send(socket_, message_.make(sequence), message_.size(), 0) >= 0, "send");
+    }
+
+private:
+    void *const socket_;
+    outgoing message_;
+};
+
+// Writes the three words of a message that nothing has been written to.
+class stamp {
+public:
+    explicit stamp(std::size_t size) : size_(size), sample_(size) {}
+
+    void write(void *body, std::uint64_t sequence) {
+        auto *const at = static_cast<char *>(body);
+        store_word(at, sequence);
+        if (sample_.is_inside(size_))
+            store_word(at + sample_.position(), scrambled(sequence));
+        store_word(at + size_ - 8, ~sequence);
+        sample_.step();
+    }
+    std::size_t size() const { return size_; }
+
+private:
+    const std::size_t size_;
+    moving_sample sample_;
+};
+
+class moving_sender {
+public:
+    moving_sender(void *socket, std::size_t size, bool own_memory)
+        : socket_(socket), own_memory_(own_memory), stamp_(size) {}
+
+    void send(std::uint64_t sequence) {
+        zmq_msg_t message;
+        if (own_memory_) {
+            void *memory = std::malloc(stamp_.size());
+            require(memory != nullptr, "malloc");
+            require(zmq_msg_init_data(
+                        &message, memory, stamp_.size(), [](void *data, void *) { std::free(data); },
+                        nullptr) == 0,
+                    "zmq_msg_init_data");
+        } else {
+            require(zmq_msg_init_size(&message, stamp_.size()) == 0, "zmq_msg_init_size");
+        }
+        stamp_.write(zmq_msg_data(&message), sequence);
+        require(zmq_msg_send(&message, socket_, 0) >= 0, "zmq_msg_send");
+    }
+
+private:
+    void *const socket_;
+    const bool own_memory_;
+    stamp stamp_;
+};
+
+class raw_sender {
+public:
+    raw_sender(int fd, std::size_t size) : fd_(fd), message_(size) {}
+    void send(std::uint64_t sequence) { write_all(fd_, message_.make(sequence), message_.size()); }
+
+private:
+    const int fd_;
+    outgoing message_;
+};
+
+class copying_receiver {
+public:
+    copying_receiver(void *socket, std::size_t size) : socket_(socket), message_(size) {}
+
+    void receive(std::uint64_t sequence) {
+        require(zmq_recv(socket_, message_.data(), message_.size(), 0) == static_cast<int>(message_.size()),
+                "receive of a message of the right size");
+        require(message_.is_message(sequence), "order and content of a message");
+    }
+
+private:
+    void *const socket_;
+    incoming message_;
+};
+
+class moving_receiver {
+public:
+    moving_receiver(void *socket, std::size_t size) : socket_(socket), size_(size), sample_(size) {
+        zmq_msg_init(&message_);
+    }
+    moving_receiver(const moving_receiver &) = delete;
+    moving_receiver &operator=(const moving_receiver &) = delete;
+    ~moving_receiver() { zmq_msg_close(&message_); }
+
+    void receive(std::uint64_t sequence) {
+        require(zmq_msg_recv(&message_, socket_, 0) == static_cast<int>(size_),
+                "receive of a message of the right size");
+        const auto *body = static_cast<const char *>(zmq_msg_data(&message_));
+        require(
+            load_word(body) == sequence && load_word(body + size_ - 8) == ~sequence &&
+                (!sample_.is_inside(size_) || load_word(body + sample_.position()) == scrambled(sequence)),
+            "order and content of a message");
+        sample_.step();
+    }
+
+private:
+    void *const socket_;
+    const std::size_t size_;
+    moving_sample sample_;
+    zmq_msg_t message_;
+};
+
+class raw_receiver {
+public:
+    raw_receiver(int fd, std::size_t size) : fd_(fd), message_(size) {}
+
+    void receive(std::uint64_t sequence) {
+        read_all(fd_, message_.data(), message_.size());
+        require(message_.is_message(sequence), "order and content of a message");
+    }
+
+private:
+    const int fd_;
+    incoming message_;
+};
+
+// The samples move in step at both ends, so the warm-up's and the end mark's messages are messages like any other.
+template <class Sender, class Receiver>
+double run(const peer_settings &wanted, Sender &to, Receiver &from) {
+    std::binary_semaphore warm{0};
+    double seconds = 0;
+    std::thread receiver([&] {
+        for (std::uint64_t i = 0; i < wanted.warmup; ++i)
+            from.receive(i);
+        warm.release();
+        from.receive(0);
+        const auto first = steady::now();
+        for (std::uint64_t i = 1; i < wanted.messages; ++i)
+            from.receive(i);
+        seconds = seconds_between(first, steady::now());
+        from.receive(end_mark);
+    });
+    for (std::uint64_t i = 0; i < wanted.warmup; ++i)
+        to.send(i);
+    warm.acquire();
+    for (std::uint64_t i = 0; i < wanted.messages; ++i)
+        to.send(i);
+    to.send(end_mark);
+    receiver.join();
+    return static_cast<double>(wanted.messages - 1) / seconds;
+}
+
+double run_raw(const peer_settings &wanted) {
+    require(wanted.cell == "STREAM", "a raw socket in STREAM only");
+    const raw_pair pair = open_raw_pair(wanted.transport);
+    raw_sender to(pair.a, wanted.size);
+    raw_receiver from(pair.b, wanted.size);
+    return run(wanted, to, from);
+}
+
+double run_on_zmq(const peer_settings &wanted) {
+    context zmq(wanted);
+    void *push = zmq.open(ZMQ_PUSH);
+    void *pull = zmq.open(ZMQ_PULL);
+    const std::string endpoint = bind_and_name(pull, wildcard(wanted.transport, 0));
+    require(zmq_connect(push, endpoint.c_str()) == 0, "zmq_connect");
+    if (wanted.cell == "STREAM") {
+        copying_sender to(push, wanted.size);
+        copying_receiver from(pull, wanted.size);
+        return run(wanted, to, from);
+    }
+    moving_sender to(push, wanted.size, wanted.cell == "STREAM_DATA");
+    moving_receiver from(pull, wanted.size);
+    return run(wanted, to, from);
+}
+
+}  // namespace
+
+findings measure_stream(peer_settings &wanted) {
+    return {{"throughput", wanted.raw ? run_raw(wanted) : run_on_zmq(wanted)}};
+}
+
+}  // namespace bench
