@@ -8,6 +8,7 @@ namespace zlink {
 bool mailbox::post(command what) noexcept {
     const bool is_attach = what.kind == command_kind::attach;
     std::shared_ptr<const std::function<void()>> call;
+    wakeup *to_signal = nullptr;
     {
         std::lock_guard guard(mutex_);
         if (is_closed_)
@@ -25,8 +26,14 @@ bool mailbox::post(command what) noexcept {
         has_commands_.store(true, std::memory_order_release);
         if ((is_waiting_ || always_signals_) && !is_signalled_ && wakeup_) {
             is_signalled_ = true;
-            wakeup_->signal();
+            is_signalling_.store(true, std::memory_order_relaxed);
+            to_signal = wakeup_.get();
         }
+    }
+    // Not under the lock: the thread that wakes wants it at once.
+    if (to_signal) {
+        to_signal->signal();
+        is_signalling_.store(false, std::memory_order_release);
     }
     if (call)
         (*call)();
@@ -65,10 +72,15 @@ void mailbox::take(std::vector<command> &out) noexcept {
     std::lock_guard guard(mutex_);
     out.swap(commands_);
     has_commands_.store(false, std::memory_order_release);
-    if (is_signalled_) {
-        is_signalled_ = false;
-        wakeup_->clear();
-    }
+    lower();
+}
+
+/// Lowers the level, unless who raises it is still at it: then it stays up until the next time.
+void mailbox::lower() noexcept {
+    if (!is_signalled_ || is_signalling_.load(std::memory_order_acquire))
+        return;
+    is_signalled_ = false;
+    wakeup_->clear();
 }
 
 error mailbox::make_wakeup(waiter &how) noexcept {
@@ -88,6 +100,8 @@ void mailbox::keep_signalling() noexcept {
 bool mailbox::begin_wait() noexcept {
     std::lock_guard guard(mutex_);
     is_waiting_ = !has_commands_.load(std::memory_order_relaxed);
+    if (is_waiting_)
+        lower();
     return is_waiting_;
 }
 

@@ -62,7 +62,10 @@ public:
     void close() noexcept;
 
 private:
+    void lower() noexcept;
+
     std::atomic<bool> has_commands_{false};
+    std::atomic<bool> is_signalling_{false};  // set under the lock, reset without it
     std::mutex mutex_;  // guards the rest
     std::shared_ptr<const std::function<void()>> on_attach_;
     std::vector<command> commands_;
