@@ -29,7 +29,7 @@ MAY_INCLUDE = {
 MAY_INCLUDE = {room: set(names.split()) | {room} for room, names in MAY_INCLUDE.items()}
 ASIO_ROOMS = {"reactor", "transport", "cxx"}
 ZMQ_H_ROOMS = {"core", "socket", "capi", "cxx"}
-OUTSIDE = ["tests/capi", "tests/contract", "tests/interop", "tests/abi", "tests/header", "benchwithzmq", "tools", "demo"]
+OUTSIDE = ["tests/capi", "tests/contract", "tests/interop", "tests/guard", "tests/abi", "tests/header", "benchwithzmq", "tools", "demo"]
 
 # A pattern, where it may stand, what to say.
 OWNED_FACTS = [

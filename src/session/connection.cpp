@@ -647,7 +647,7 @@ bool connection::deliver_held() noexcept {
             pause();
             return false;
         }
-        held_.pop_front();
+        held_.erase(held_.begin());
     }
     if (!may_deliver()) {
         pause();

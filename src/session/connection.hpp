@@ -11,7 +11,6 @@
 #pragma once
 
 #include <array>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -186,7 +185,7 @@ private:
     walk_limits limits_;
     std::vector<std::uint8_t> tail_;  // a partial frame
     large_frame large_;
-    std::deque<held_range> held_;
+    std::vector<held_range> held_;  // a few
 
     enum class state { live, broken, reported } state_ = state::live;
     break_reason reason_;

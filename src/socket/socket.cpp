@@ -2,7 +2,6 @@
 #include "socket/socket.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <poll.h>
 #include <utility>
@@ -74,6 +73,15 @@ error store_text(const std::string &text, void *value, std::size_t *size) noexce
     *size = text.size() + 1;
     return error::none;
 }
+
+/// Room for a socket's level and its borrowed connections; written as far as it is used.
+struct wait_list {
+    wait_list() noexcept {}
+    ~wait_list() {}
+    union {
+        wait_item items[1 + borrower::most_pipes];
+    };
+};
 
 bool is_inproc(const std::string &endpoint) noexcept { return endpoint.starts_with("inproc://"); }
 
@@ -319,14 +327,15 @@ error socket::wait_for(short wanted, time_point deadline) noexcept {
 
 /// Waits for the mailbox and what is borrowed, and ends the borrowing.
 error socket::sleep(time_point deadline) noexcept {
-    std::array<wait_item, 1 + borrower::most_pipes> items;
+    wait_list list;
+    wait_item *items = list.items;
     const wakeup *level = nullptr;
     error e = wait_level(level);
     bool is_ready = false;
     if (!failed(e) && begin_wait()) {
         items[0] = {level->descriptor(), POLLIN, 0, level};
         list_borrowed(&items[1]);
-        e = environment_.blocking.wait({items.data(), 1 + borrowed()}, deadline);
+        e = environment_.blocking.wait({items, 1 + borrowed()}, deadline);
         end_wait();
         is_ready = !failed(e);
     }
