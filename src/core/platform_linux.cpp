@@ -95,9 +95,9 @@ public:
         // EAGAIN means the counter is full, so the level is up already.
         [[maybe_unused]] const ssize_t written = ::write(descriptor_, &one, sizeof one);
     }
-    void clear() noexcept override {
+    bool clear() noexcept override {
         std::uint64_t count;
-        [[maybe_unused]] const ssize_t got = ::read(descriptor_, &count, sizeof count);
+        return ::read(descriptor_, &count, sizeof count) == sizeof count;
     }
     int descriptor() const noexcept override { return descriptor_; }
 

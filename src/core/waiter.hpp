@@ -26,8 +26,8 @@ public:
     virtual ~wakeup() = default;
     /// Makes a present or the next wait return. Any thread; never blocks; no more than one system call.
     virtual void signal() noexcept = 0;
-    /// Lowers the level. The owner's thread.
-    virtual void clear() noexcept = 0;
+    /// Lowers the level; whether it was up. The owner's thread.
+    virtual bool clear() noexcept = 0;
     /// The descriptor that is readable while the level is up; -1 where there is none (simulator).
     virtual int descriptor() const noexcept = 0;
 };

@@ -2,6 +2,7 @@
 #include "socket/mailbox.hpp"
 
 #include <algorithm>
+#include <thread>
 
 namespace zlink {
 
@@ -26,15 +27,16 @@ bool mailbox::post(command what) noexcept {
         has_commands_.store(true, std::memory_order_release);
         if ((is_waiting_ || always_signals_) && !is_signalled_ && wakeup_) {
             is_signalled_ = true;
-            is_signalling_.store(true, std::memory_order_relaxed);
-            to_signal = wakeup_.get();
+            // Better not under the lock: the thread that wakes wants it at once. But who waits outside must not find the
+            // level up once it has taken the commands.
+            if (always_signals_)
+                wakeup_->signal();
+            else
+                to_signal = wakeup_.get();
         }
     }
-    // Not under the lock: the thread that wakes wants it at once.
-    if (to_signal) {
+    if (to_signal)
         to_signal->signal();
-        is_signalling_.store(false, std::memory_order_release);
-    }
     if (call)
         (*call)();
     return true;
@@ -75,12 +77,10 @@ void mailbox::take(std::vector<command> &out) noexcept {
     lower();
 }
 
-/// Lowers the level, unless who raises it is still at it: then it stays up until the next time.
+/// Lowers the level. Where another thread has yet to raise it, that is left to the next time.
 void mailbox::lower() noexcept {
-    if (!is_signalled_ || is_signalling_.load(std::memory_order_acquire))
-        return;
-    is_signalled_ = false;
-    wakeup_->clear();
+    if (is_signalled_ && wakeup_->clear())
+        is_signalled_ = false;
 }
 
 error mailbox::make_wakeup(waiter &how) noexcept {
@@ -91,6 +91,8 @@ error mailbox::make_wakeup(waiter &how) noexcept {
 void mailbox::keep_signalling() noexcept {
     std::lock_guard guard(mutex_);
     always_signals_ = true;
+    for (lower(); is_signalled_; lower())
+        std::this_thread::yield();  // whoever posted last is about to raise the level
     if (has_commands_.load(std::memory_order_relaxed) && !is_signalled_) {
         is_signalled_ = true;
         wakeup_->signal();

@@ -65,14 +65,13 @@ private:
     void lower() noexcept;
 
     std::atomic<bool> has_commands_{false};
-    std::atomic<bool> is_signalling_{false};  // set under the lock, reset without it
     std::mutex mutex_;  // guards the rest
     std::shared_ptr<const std::function<void()>> on_attach_;
     std::vector<command> commands_;
     std::unique_ptr<wakeup> wakeup_;
     bool is_waiting_ = false;
     bool always_signals_ = false;
-    bool is_signalled_ = false;
+    bool is_signalled_ = false;  // the level is up, or is about to be
     bool is_closed_ = false;
 };
 

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/waiter.hpp"
@@ -99,7 +100,7 @@ class sim_wakeup final : public wakeup {
 public:
     explicit sim_wakeup(world &owner) : world_(owner) {}
     void signal() noexcept override;
-    void clear() noexcept override { is_up_ = false; }
+    bool clear() noexcept override { return std::exchange(is_up_, false); }
     int descriptor() const noexcept override { return -1; }
     const bool &is_up() const noexcept { return is_up_; }
 
