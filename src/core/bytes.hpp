@@ -45,6 +45,12 @@ inline void put_u64(std::uint8_t *p, std::uint64_t v) noexcept {
     std::memcpy(p, &v, sizeof v);
 }
 
+// Where the room is known to be small, GCC warns of the branches for larger sizes.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Warray-bounds"
+#pragma GCC diagnostic ignored "-Wstringop-overflow"
+#pragma GCC diagnostic ignored "-Wstringop-overread"
+
 /// Copies some ten or hundred octets that do not overlap. For these sizes a call of memcpy costs as much as the copy, and
 /// what compilers put in its place (a string instruction) several times that.
 inline void copy_few(std::uint8_t *to, const std::uint8_t *from, std::size_t size) noexcept {
@@ -67,6 +73,8 @@ inline void copy_few(std::uint8_t *to, const std::uint8_t *from, std::size_t siz
             to[at] = from[at];
     }
 }
+
+#pragma GCC diagnostic pop
 
 /// Copies the body of a small frame.
 inline void copy_body(std::uint8_t *to, const std::uint8_t *from, std::size_t size) noexcept {

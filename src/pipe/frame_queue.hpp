@@ -40,6 +40,13 @@ struct frame_view {
     bool is_command() const noexcept { return flags & frame_flag::command; }
 };
 
+/// The one frame of a small message, as the consumer sees it.
+struct short_frame {
+    const std::uint8_t *data;
+    std::size_t size;
+    peer_info *info;
+};
+
 class frame_queue {
 public:
     /// `first_chunk`: octets of the memory that a quiet queue keeps; a busy one takes more. Throws bad_alloc.
@@ -79,7 +86,9 @@ public:
     /// Takes the next frame. False when nothing more is published.
     bool read(frame_view &out) noexcept;
     /// Takes the next frame if it is a message of one small frame. False, and nothing taken, otherwise.
-    bool read_short(frame_view &out) noexcept;
+    bool read_short(short_frame &out) noexcept;
+    /// What read_short() would take.
+    bool peek_short(short_frame &out) noexcept;
     /// Whether a frame is published and not taken.
     bool has_input() noexcept;
 
@@ -198,7 +207,7 @@ inline error frame_queue::write(std::uint8_t flags, byte_span body) noexcept {
     return error::none;
 }
 
-inline bool frame_queue::write_short(byte_span body) noexcept {
+[[gnu::always_inline]] inline bool frame_queue::write_short(byte_span body) noexcept {
     const std::size_t need = frame_header_size(body.size()) + body.size();
     if (__builtin_expect(body.size() > longest_short || !is_copying_ || open_ != tail_ ||
                              static_cast<std::size_t>(copy_end_ - copy_cursor_) < need,
@@ -247,7 +256,7 @@ inline bool frame_queue::read(frame_view &out) noexcept {
     return true;
 }
 
-inline bool frame_queue::read_short(frame_view &out) noexcept {
+[[gnu::always_inline]] inline bool frame_queue::peek_short(short_frame &out) noexcept {
     if (__builtin_expect(head_octet_ == octets_of(seen_), 0) && !see_more())
         return false;
     const std::uint8_t *p = head_->base + head_octet_;
@@ -258,8 +267,14 @@ inline bool frame_queue::read_short(frame_view &out) noexcept {
                              head_octet_ + header + size > octets_of(seen_),
                          0))
         return false;
-    out = {p + header, size, 0, head_->owner, head_->owner_size, head_->info, nullptr};
-    head_octet_ += header + size;
+    out = {p + header, size, head_->info};
+    return true;
+}
+
+[[gnu::always_inline]] inline bool frame_queue::read_short(short_frame &out) noexcept {
+    if (!peek_short(out))
+        return false;
+    head_octet_ = static_cast<std::uint64_t>(out.data - head_->base) + out.size;
     return true;
 }
 

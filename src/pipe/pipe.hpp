@@ -85,6 +85,8 @@ public:
     /// decide than whether the reader sleeps: then has_credit(), write() and publish(), and allow_short_writes() again.
     bool write_short(byte_span body) noexcept;
     void allow_short_writes() noexcept;
+    /// Whether has_credit() is known to be true, and write_short() goes unless the frame itself is in its way.
+    bool may_write_short() const noexcept { return written_ < short_until_; }
     /// Has the connection at the other end, if there is one, write on this thread what was published. `is_ready`: its stream
     /// was seen to take more. True when all went out.
     bool write_now(bool is_ready = false) noexcept;
@@ -125,7 +127,9 @@ public:
     /// Takes the next frame, returning credit to the writer as messages are used up.
     bool read(frame_view &out) noexcept;
     /// The same for a message of one small frame. False, and nothing taken, when something else comes next, or nothing.
-    bool read_short(frame_view &out) noexcept;
+    bool read_short(short_frame &out) noexcept;
+    /// What read_short() would take.
+    bool peek_short(short_frame &out) noexcept { return in_->queue.peek_short(out); }
     bool has_input() noexcept;
     /// Says that this end wants on_readable; after arming all pipes, run heavy_fence() and look at has_input() again.
     void arm_reader() noexcept;
@@ -301,7 +305,7 @@ inline void pipe_end::publish(bool may_write) noexcept {
         wake_reader(may_write);
 }
 
-inline bool pipe_end::write_short(byte_span body) noexcept {
+[[gnu::always_inline]] inline bool pipe_end::write_short(byte_span body) noexcept {
     if (__builtin_expect(written_ >= short_until_, 0) || !out_->queue.write_short(body))
         return false;
     published_ = ++written_;
@@ -324,7 +328,7 @@ inline bool pipe_end::read(frame_view &out) noexcept {
     return true;
 }
 
-inline bool pipe_end::read_short(frame_view &out) noexcept {
+[[gnu::always_inline]] inline bool pipe_end::read_short(short_frame &out) noexcept {
     if (!in_->queue.read_short(out))
         return false;
     note_taken(1);

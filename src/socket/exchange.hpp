@@ -22,8 +22,8 @@ public:
     error receive(frame_view &out) override {
         return incoming_.read(out, *this) ? error::none : error::again;
     }
-    pipe_end *direct_input() noexcept override { return incoming_.only(); }
-    pipe_end *direct_output() noexcept override { return outgoing_.only(); }
+    direct_way direct_input() noexcept override { return {incoming_.only()}; }
+    direct_way direct_output() noexcept override { return {outgoing_.only()}; }
     bool has_input() override { return incoming_.has_input(*this); }
     bool has_output() override { return outgoing_.has_output(); }
     bool arm(bool for_input, bool for_output) override;

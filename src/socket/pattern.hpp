@@ -13,6 +13,7 @@
 #include "core/settings.hpp"
 #include "core/subscription_set.hpp"
 #include "pipe/pipe.hpp"
+#include "socket/direct_way.hpp"
 
 namespace zlink {
 
@@ -75,10 +76,14 @@ public:
     /// The next frame for the application, valid until the next call on this pattern. none, again, or the type's failures.
     virtual error receive(frame_view &out) = 0;
 
-    /// The pipe that every message must come from (go to) as it is, until another function of the pattern is called; null
-    /// when there is none. The socket then leaves the pattern out.
-    virtual pipe_end *direct_input() noexcept { return nullptr; }
-    virtual pipe_end *direct_output() noexcept { return nullptr; }
+    /// The pipe that every message comes from (goes to) as it is, until another function of the pattern is called. The socket
+    /// then leaves the pattern out.
+    virtual direct_way direct_input() noexcept { return {}; }
+    virtual direct_way direct_output() noexcept { return {}; }
+    /// The socket ends that between the address and the rest of a message, which comes from (goes to) that pipe. What receive()
+    /// gives next, or send() gets, is what stands behind the address.
+    virtual void resume_input() noexcept {}
+    virtual void resume_output() noexcept {}
 
     /// Whether a receive (send) of a first frame would succeed now. These do not arm anything.
     virtual bool has_input() = 0;

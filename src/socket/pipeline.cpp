@@ -35,7 +35,7 @@ public:
         workers_.commit(*pipe, frame.more);
         return error::none;
     }
-    pipe_end *direct_output() noexcept override { return workers_.only(); }
+    direct_way direct_output() noexcept override { return {workers_.only()}; }
     error receive(frame_view &) override { return error::not_supported; }
     bool has_input() override { return false; }
     bool has_output() override { return workers_.has_output(); }
@@ -69,7 +69,7 @@ public:
 
     error send(const outgoing &) override { return error::not_supported; }
     error receive(frame_view &out) override { return sources_.read(out, *this) ? error::none : error::again; }
-    pipe_end *direct_input() noexcept override { return sources_.only(); }
+    direct_way direct_input() noexcept override { return {sources_.only()}; }
     bool has_input() override { return sources_.has_input(*this); }
     bool has_output() override { return false; }
     bool arm(bool for_input, bool) override {

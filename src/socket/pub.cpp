@@ -37,7 +37,7 @@ public:
     void on_closed(pipe_end &pipe) override;
 
     error send(const outgoing &frame) override;
-    pipe_end *direct_output() noexcept override;
+    direct_way direct_output() noexcept override;
     error receive(frame_view &out) override;
     bool has_input() override { return !news_.is_empty(); }
     bool has_output() override { return true; }  // what has no room is dropped, or fails with ZMQ_XPUB_NODROP
@@ -271,13 +271,13 @@ error publisher::send(const outgoing &frame) {
 }
 
 /// A peer that has no others beside it and subscribes to everything.
-pipe_end *publisher::direct_output() noexcept {
+direct_way publisher::direct_output() noexcept {
     pipe_end *only = peers_.only();
     if (!only || is_sending_ || is_manual() || options_.invert_matching)
-        return nullptr;
+        return {};
     bool wants_all = false;
     subscriptions_.match({}, [&](pipe_end &) { wants_all = true; });
-    return wants_all ? only : nullptr;
+    return {wants_all ? only : nullptr};
 }
 
 void publisher::choose_receivers(byte_span first_frame) {

@@ -28,8 +28,8 @@ public:
 
     error send(const outgoing &frame) override;
     error receive(frame_view &out) override;
-    pipe_end *direct_input() noexcept override { return nullptr; }  // there is an envelope
-    pipe_end *direct_output() noexcept override { return nullptr; }
+    direct_way direct_input() noexcept override { return {}; }  // there is an envelope
+    direct_way direct_output() noexcept override { return {}; }
     bool has_input() override { return is_receiving() && reach_reply(); }
     bool has_output() override { return may_send() && exchange::has_output(); }
     bool arm(bool for_input, bool for_output) override {

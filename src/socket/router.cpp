@@ -34,6 +34,10 @@ public:
         return is_sending_ ? send_body(frame) : send_address(frame);
     }
     error receive(frame_view &out) override;
+    direct_way direct_input() noexcept override;
+    direct_way direct_output() noexcept override;
+    void resume_input() noexcept override;
+    void resume_output() noexcept override;
     bool has_input() override;
     bool has_output() override;
     bool arm(bool for_input, bool for_output) override;
@@ -317,6 +321,18 @@ error router::send_address(const outgoing &frame) {
     return error::none;
 }
 
+direct_way router::direct_output() noexcept {
+    if (is_sending_ || options_.router_raw || peers_.size() != 1)
+        return {};
+    const auto &[id, pipe] = *peers_.begin();
+    return {pipe, as_bytes(id)};
+}
+
+void router::resume_output() noexcept {
+    target_ = peers_.begin()->second;
+    is_sending_ = true;
+}
+
 error router::send_body(const outgoing &frame) {
     if (__builtin_expect(options_.router_raw, 0))
         return send_raw(frame);
@@ -375,6 +391,18 @@ error router::receive(frame_view &out) {
         if (notices_.empty())  // a pipe that ended may have left one
             return error::again;
     }
+}
+
+direct_way router::direct_input() noexcept {
+    pipe_end *only = incoming_.only();
+    if (!only || is_holding_ || evicted_ || !notices_.empty() || !early_.empty() || options_.router_raw)
+        return {};
+    return {only, as_bytes(only->slot.routing_id)};
+}
+
+void router::resume_input() noexcept {
+    is_holding_ = incoming_.read(held_, *this);
+    held_from_ = incoming_.last();
 }
 
 /// The rare things at the beginning of a message. False when there was nothing to receive among them.

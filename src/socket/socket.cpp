@@ -124,8 +124,21 @@ socket::~socket() { close(); }
 
 /// Before all that may change whose turn it is.
 inline error socket::enter() noexcept {
-    direct_input_ = direct_output_ = nullptr;
+    leave_direct_input();
+    leave_direct_output();
     return take_commands();
+}
+
+inline void socket::leave_direct_input() noexcept {
+    if (direct_input_.is_in_message())
+        pattern_->resume_input();
+    direct_input_.set({});
+}
+
+inline void socket::leave_direct_output() noexcept {
+    if (direct_output_.is_in_message())
+        pattern_->resume_output();
+    direct_output_.set({});
 }
 
 inline error socket::take_commands() noexcept {
@@ -135,7 +148,9 @@ inline error socket::take_commands() noexcept {
 }
 
 [[gnu::always_inline]] inline error socket::send_frame(const outgoing &frame, int flags) noexcept {
-    direct_output_ = nullptr;
+    leave_direct_output();
+    if (direct_input_.is_in_message())
+        leave_direct_input();
     if (const error e = take_commands(); failed(e))
         return e;
     if (__builtin_expect(frame.body.size() >= pipe_end::large_body, 0) && !(flags & ZMQ_DONTWAIT))
@@ -145,7 +160,7 @@ inline error socket::take_commands() noexcept {
         if (__builtin_expect(e == error::again, 0))
             e = retry_send(frame, flags);
         if (live_pipes_ == 1 && !failed(e))
-            find_direct_output();
+            direct_output_.set(pattern_->direct_output());
         return e;
     } catch (...) {
         return error::no_memory;
@@ -153,7 +168,9 @@ inline error socket::take_commands() noexcept {
 }
 
 [[gnu::always_inline]] inline error socket::next_frame(frame_view &out, int flags) noexcept {
-    direct_input_ = nullptr;
+    leave_direct_input();
+    if (direct_output_.is_in_message())
+        leave_direct_output();
     if (const error e = take_commands(); failed(e))
         return e;
     try {
@@ -164,11 +181,27 @@ inline error socket::take_commands() noexcept {
             return e;
         received_more_ = out.has_more();
         if (live_pipes_ == 1 && !received_more_)
-            direct_input_ = pattern_->direct_input();
+            direct_input_.set(pattern_->direct_input());
         return e;
     } catch (...) {
         return error::no_memory;
     }
+}
+
+error socket::send_slowly(byte_span body, int flags) noexcept {
+    const bool is_sent = !mailbox_->has_commands() && direct_output_.put(body, flags & ZMQ_SNDMORE);
+    return is_sent ? error::none : send_copy(body, flags);
+}
+
+error socket::receive_slowly(void *buffer, std::size_t capacity, std::size_t &size, int flags) noexcept {
+    short_frame frame;
+    bool more = false;
+    if (mailbox_->has_commands() || !direct_input_.take(frame, more))
+        return receive_copy(buffer, capacity, size, flags);
+    received_more_ = more;
+    size = frame.size;
+    copy_body(static_cast<std::uint8_t *>(buffer), frame.data, std::min(capacity, frame.size));
+    return error::none;
 }
 
 error socket::send_copy(byte_span body, int flags) noexcept {
@@ -189,6 +222,12 @@ error socket::send_constant(byte_span body, int flags) noexcept {
 error socket::send(message &what, int flags) noexcept {
     if (!what.is_valid())
         return error::fault;
+    if (!what.is_lent() && !mailbox_->has_commands() &&
+        direct_output_.put(what.body(), flags & ZMQ_SNDMORE)) {
+        (void)what.close();
+        what.init();
+        return error::none;
+    }
     outgoing frame;
     frame.body = what.body();
     frame.more = flags & ZMQ_SNDMORE;
@@ -221,20 +260,23 @@ error socket::receive(message &out, int flags) noexcept {
     if (!out.is_valid())
         return error::fault;
     frame_view frame;
-    if (const error e = next_frame(frame, flags); failed(e))
+    short_frame direct;
+    bool more = false;
+    if (!mailbox_->has_commands() && direct_input_.take(direct, more)) {
+        received_more_ = more;
+        frame.data = direct.data;
+        frame.size = direct.size;
+        frame.flags = more ? frame_flag::more : 0;
+        frame.info = direct.info;
+    } else if (const error e = next_frame(frame, flags); failed(e)) {
         return e;
+    }
     message received;
     if (const error e = fill(received, frame); failed(e))
         return e;
     received.set_more(frame.has_more());
     received.set_info(frame.info);
     return out.move_from(received);
-}
-
-void socket::find_direct_output() noexcept {
-    direct_output_ = pattern_->direct_output();
-    if (direct_output_)
-        direct_output_->allow_short_writes();
 }
 
 error socket::retry_send(const outgoing &frame, int flags) {
@@ -381,6 +423,10 @@ bool socket::read_lent() noexcept {
 
 error socket::events(short wanted, short &ready, bool reads) noexcept {
     ready = 0;
+    if (wanted == ZMQ_POLLIN && !mailbox_->has_commands() && direct_input_.has_message()) {
+        ready = ZMQ_POLLIN;
+        return error::none;
+    }
     if (const error e = enter(); failed(e))
         return e;
     try {
@@ -417,7 +463,8 @@ error socket::wait_level(const wakeup *&out) noexcept {
 // ---- Commands and pipes ------------------------------------------------------------------------------------
 
 error socket::process_commands() noexcept {
-    direct_input_ = direct_output_ = nullptr;
+    leave_direct_input();
+    leave_direct_output();
     if (borrower_.size() == 0)
         pipes_.resize(live_pipes_);  // no call of the application's still looks at a frame
     taken_.clear();
@@ -465,7 +512,8 @@ void socket::attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
         pipe->close();
         return;
     }
-    direct_input_ = direct_output_ = nullptr;
+    leave_direct_input();
+    leave_direct_output();
     try {
         pipes_.push_back(pipe);
     } catch (...) {
@@ -491,7 +539,8 @@ void socket::attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
 
 /// Takes a pipe out of use. The object stays until the next commands are taken in.
 void socket::drop(pipe_end &pipe) noexcept {
-    direct_input_ = direct_output_ = nullptr;
+    direct_input_.set({});
+    direct_output_.set({});
     pipe.slot.is_attached = false;
     const std::size_t at = pipe.slot.socket_index;
     std::swap(pipes_[at], pipes_[--live_pipes_]);

@@ -40,18 +40,19 @@ public:
 
     // ---- messages; `flags` as in zmq.h (ZMQ_DONTWAIT, ZMQ_SNDMORE) ----
 
-    error send(byte_span body, int flags) noexcept {
-        return sends_directly(flags) && direct_output_->write_short(body) ? error::none
-                                                                          : send_copy(body, flags);
+    [[gnu::always_inline]] error send(byte_span body, int flags) noexcept {
+        const bool is_sent = !mailbox_->has_commands() && direct_output_.put_plain(body, flags & ZMQ_SNDMORE);
+        return is_sent ? error::none : send_slowly(body, flags);
     }
     error send_constant(byte_span body, int flags) noexcept;
     /// On success the message is empty afterwards; on failure it is untouched.
     error send(message &what, int flags) noexcept;
     /// Copies at most `capacity` octets of the next frame; `size` gets its full size.
-    error receive(void *buffer, std::size_t capacity, std::size_t &size, int flags) noexcept {
-        frame_view frame;
-        if (!receives_directly() || !direct_input_->read_short(frame))
-            return receive_copy(buffer, capacity, size, flags);
+    [[gnu::always_inline]] error receive(void *buffer, std::size_t capacity, std::size_t &size,
+                                         int flags) noexcept {
+        short_frame frame;
+        if (mailbox_->has_commands() || !direct_input_.take_plain(frame))
+            return receive_slowly(buffer, capacity, size, flags);
         size = frame.size;
         copy_body(static_cast<std::uint8_t *>(buffer), frame.data, std::min(capacity, frame.size));
         return error::none;
@@ -125,11 +126,9 @@ private:
 
     void finished(pipe_end &pipe) noexcept override;
 
-    bool sends_directly(int flags) const noexcept {
-        return direct_output_ && !(flags & ZMQ_SNDMORE) && !mailbox_->has_commands();
-    }
-    bool receives_directly() const noexcept { return direct_input_ && !mailbox_->has_commands(); }
+    error send_slowly(byte_span body, int flags) noexcept;
     error send_copy(byte_span body, int flags) noexcept;
+    error receive_slowly(void *buffer, std::size_t capacity, std::size_t &size, int flags) noexcept;
     error receive_copy(void *buffer, std::size_t capacity, std::size_t &size, int flags) noexcept;
     error send_frame(const outgoing &frame, int flags) noexcept;
     error next_frame(frame_view &out, int flags) noexcept;
@@ -142,7 +141,8 @@ private:
     error retry_receive(frame_view &out, int flags);
     error enter() noexcept;
     error take_commands() noexcept;
-    void find_direct_output() noexcept;
+    void leave_direct_input() noexcept;
+    void leave_direct_output() noexcept;
     error process_commands() noexcept;
     void perform(const mailbox::command &what);
     void drop(pipe_end &pipe) noexcept;
@@ -166,8 +166,8 @@ private:
     std::size_t live_pipes_ = 0;
     std::uint32_t attach_count_ = 0;
     std::unique_ptr<pattern> pattern_;     // goes before the pipes
-    pipe_end *direct_input_ = nullptr;     // as the pattern said after the last receive
-    pipe_end *direct_output_ = nullptr;    // as it said after the last send
+    direct_input direct_input_;            // as the pattern said after the last receive
+    direct_output direct_output_;          // as it said after the last send
     std::vector<mailbox::command> taken_;  // scratch of process_commands()
     std::string last_endpoint_;
     bool received_more_ = false;  // ZMQ_RCVMORE

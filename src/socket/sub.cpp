@@ -39,8 +39,8 @@ public:
 
     error send(const outgoing &frame) override;
     error receive(frame_view &out) override { return next_frame(out) ? error::none : error::again; }
-    pipe_end *direct_input() noexcept override {
-        return !is_sub_ || wants_all() ? incoming_.only() : nullptr;
+    direct_way direct_input() noexcept override {
+        return {!is_sub_ || wants_all() ? incoming_.only() : nullptr};
     }
     bool has_input() override;
     bool has_output() override { return !is_sub_; }

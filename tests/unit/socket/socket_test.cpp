@@ -170,6 +170,136 @@ TEST_F(socket_test, matches_topics_again_when_they_change_in_a_stream) {
     EXPECT_EQ(receive(*all), "c");
 }
 
+/// ROUTER: addresses never enter the pipe while there is one peer. Whatever comes between an address and the rest of its message
+/// must find the pattern where it would be.
+class routed : public socket_test {
+protected:
+    routed() {
+        set(*a, ZMQ_ROUTER_MANDATORY, 1);
+        join(*a, *b);
+    }
+    /// Names the peers as sessions do, in band.
+    void join(socket &first, socket &second) {
+        const pipe_ends ends = make_pipe(pool, {0, 0, false});
+        ends.first->set_events(first.inbox());
+        ends.second->set_events(second.inbox());
+        hello(*ends.first, "A");
+        hello(*ends.second, "B");
+        EXPECT_TRUE(second.inbox()->post({mailbox::command_kind::attach, ends.second, false, true}));
+        first.attach(ends.first, true, true);
+    }
+    static void hello(pipe_end &from, const std::string &id) {
+        EXPECT_EQ(from.write(frame_flag::command, as_bytes("\2" + id)), error::none);
+        from.publish();
+    }
+    void send_to_b(std::string_view body) {
+        ASSERT_EQ(send(*a, "B", ZMQ_SNDMORE | ZMQ_DONTWAIT), error::none);
+        ASSERT_EQ(send(*a, body), error::none);
+    }
+    void expect_from_a(std::string_view body) {
+        ASSERT_EQ(receive(*b), "A");
+        ASSERT_EQ(receive(*b), body);
+    }
+    /// Until nothing but short messages has gone this way for long.
+    void burst() {
+        for (int i = 0; i < 200; ++i) {
+            send_to_b(std::to_string(i));
+            expect_from_a(std::to_string(i));
+        }
+    }
+
+    std::unique_ptr<socket> a = make(socket_type::router), b = make(socket_type::router);
+};
+
+TEST_F(routed, says_that_more_follows_the_address) {
+    burst();
+    for (int i = 0; i < 3; ++i) {
+        send_to_b("x");
+        EXPECT_EQ(receive(*b), "A");
+        EXPECT_EQ(option(*b, ZMQ_RCVMORE), 1);
+        EXPECT_EQ(receive(*b), "x");
+        EXPECT_EQ(option(*b, ZMQ_RCVMORE), 0);
+    }
+}
+
+TEST_F(routed, goes_on_behind_the_address_whatever_comes_between) {
+    burst();
+    ASSERT_EQ(send(*a, "B", ZMQ_SNDMORE | ZMQ_DONTWAIT), error::none);
+    EXPECT_EQ(option(*a, ZMQ_EVENTS), ZMQ_POLLOUT);
+    ASSERT_EQ(send(*a, "1", ZMQ_SNDMORE | ZMQ_DONTWAIT), error::none);
+    ASSERT_EQ(send(*a, std::string(10000, 'x')), error::none);
+    EXPECT_EQ(receive(*b), "A");
+    EXPECT_EQ(receive(*b), "1");
+    EXPECT_EQ(receive(*b), std::string(64, 'x'));
+    burst();
+    ASSERT_EQ(send(*a, "B", ZMQ_SNDMORE | ZMQ_DONTWAIT), error::none);
+    EXPECT_NE(receive(*a), "B");  // nothing is there
+    ASSERT_EQ(send(*a, "2"), error::none);
+    EXPECT_EQ(receive(*b), "A");
+    EXPECT_EQ(option(*b, ZMQ_EVENTS), ZMQ_POLLIN | ZMQ_POLLOUT);
+    EXPECT_EQ(receive(*b), "2");
+    burst();
+    send_to_b("3");
+    EXPECT_EQ(receive(*b), "A");
+    ASSERT_EQ(send(*b, "A", ZMQ_SNDMORE | ZMQ_DONTWAIT), error::none);
+    ASSERT_EQ(send(*b, "back"), error::none);
+    EXPECT_EQ(receive(*a), "B");
+    EXPECT_EQ(receive(*a), "back");
+    EXPECT_EQ(receive(*b), "3");
+    burst();
+}
+
+TEST_F(routed, does_not_know_an_address_that_is_not_there) {
+    burst();
+    EXPECT_EQ(send(*a, "C", ZMQ_SNDMORE | ZMQ_DONTWAIT), error::host_unreachable);
+    EXPECT_EQ(send(*a, "BB", ZMQ_SNDMORE | ZMQ_DONTWAIT), error::host_unreachable);
+    ASSERT_EQ(send(*a, "B"), error::none);  // an address and no message
+    burst();
+}
+
+TEST_F(routed, drops_the_rest_of_a_message_whose_peer_goes_behind_the_address) {
+    burst();
+    ASSERT_EQ(send(*a, "B", ZMQ_SNDMORE | ZMQ_DONTWAIT), error::none);
+    b->close();
+    EXPECT_NE(receive(*a), "");
+    EXPECT_EQ(send(*a, "B"), error::none);
+    EXPECT_EQ(send(*a, "B", ZMQ_SNDMORE | ZMQ_DONTWAIT), error::host_unreachable);
+}
+
+TEST_F(routed, gives_what_a_peer_left_behind_its_address) {
+    burst();
+    send_to_b("x");
+    send_to_b("y");
+    EXPECT_EQ(receive(*b), "A");
+    a->close();
+    EXPECT_EQ(receive(*b), "x");
+    expect_from_a("y");
+}
+
+TEST_F(routed, keeps_messages_apart_when_a_second_peer_comes_behind_an_address) {
+    burst();
+    auto c = make(socket_type::router);
+    send_to_b("x");
+    EXPECT_EQ(receive(*b), "A");
+    ASSERT_EQ(send(*a, "B", ZMQ_SNDMORE | ZMQ_DONTWAIT), error::none);
+    const pipe_ends ends = make_pipe(pool, {0, 0, false});
+    ends.first->set_events(b->inbox());
+    ends.second->set_events(c->inbox());
+    hello(*ends.first, "B2");
+    hello(*ends.second, "C");
+    c->attach(ends.second, false, true);
+    b->attach(ends.first, true, true);
+    ASSERT_EQ(send(*c, "B2", ZMQ_SNDMORE | ZMQ_DONTWAIT), error::none);
+    ASSERT_EQ(send(*c, "z"), error::none);
+    ASSERT_EQ(send(*a, "y"), error::none);
+    EXPECT_EQ(receive(*b), "x");
+    std::vector<std::string> rest;
+    for (int i = 0; i < 4; ++i)
+        rest.push_back(receive(*b));
+    EXPECT_TRUE(rest == (std::vector<std::string>{"A", "y", "C", "z"}) ||
+                rest == (std::vector<std::string>{"C", "z", "A", "y"}));
+}
+
 TEST_F(socket_test, tells_the_full_size_of_a_frame_that_does_not_fit) {
     const auto a = make(socket_type::pair);
     const auto b = make(socket_type::pair);

@@ -1,0 +1,100 @@
+// Messages of one small frame that pass a socket's pattern by.
+//
+// While a socket has one peer, most patterns have nothing to decide: every message goes to that pipe, or comes from it. The
+// pattern says so after a message that went the long way, and the socket keeps to it until it calls the pattern again for
+// anything else. Where messages carry an address in front (ROUTER), it is the same one each time, and never enters the pipe.
+// Threads:  the socket's.
+#pragma once
+
+#include <cstring>
+
+#include "core/bytes.hpp"
+#include "pipe/pipe.hpp"
+
+namespace zlink {
+
+/// The pipe that all messages take, and the address in front of each for patterns that have one. Null: the pattern decides.
+struct direct_way {
+    pipe_end *pipe = nullptr;
+    byte_span address = {};
+};
+
+class direct_input {
+public:
+    /// The next frame, and whether more of its message follow; false when the pattern has to be asked.
+    [[gnu::always_inline]] bool take(short_frame &out, bool &more) noexcept {
+        more = way_.pipe && !is_plain_ && !is_address_out_;
+        if (more)
+            return take_address(out);
+        is_address_out_ = false;
+        return way_.pipe && way_.pipe->read_short(out);
+    }
+    /// The same where there is no address; false as well when there is one.
+    [[gnu::always_inline]] bool take_plain(short_frame &out) noexcept {
+        return is_plain_ && way_.pipe->read_short(out);
+    }
+    /// Whether take() would give the first frame of a message.
+    bool has_message() noexcept {
+        short_frame frame;
+        return way_.pipe && !is_address_out_ && way_.pipe->peek_short(frame);
+    }
+    /// The address was taken, and the frame behind it was not.
+    bool is_in_message() const noexcept { return is_address_out_; }
+    void set(direct_way way) noexcept {
+        way_ = way;
+        is_plain_ = way.pipe && way.address.empty();
+        is_address_out_ = false;
+    }
+
+private:
+    bool take_address(short_frame &out) noexcept {
+        is_address_out_ = way_.pipe->peek_short(out);
+        out.data = way_.address.data();
+        out.size = way_.address.size();
+        return is_address_out_;
+    }
+
+    direct_way way_;
+    bool is_plain_ = false;  // there is a pipe, and no address
+    bool is_address_out_ = false;
+};
+
+class direct_output {
+public:
+    /// Sends a frame; false, and nothing done, when the pattern has to be asked.
+    [[gnu::always_inline]] bool put(byte_span body, bool more) noexcept {
+        return is_plain_ ? !more && way_.pipe->write_short(body) : way_.pipe && put_addressed(body, more);
+    }
+    /// The same where there is no address; false as well when there is one.
+    [[gnu::always_inline]] bool put_plain(byte_span body, bool more) noexcept {
+        return is_plain_ && !more && way_.pipe->write_short(body);
+    }
+    /// An address was sent, and there is room for the message behind it, which was not sent.
+    bool is_in_message() const noexcept { return is_addressed_; }
+    void set(direct_way way) noexcept {
+        way_ = way;
+        is_plain_ = way.pipe && way.address.empty();
+        is_addressed_ = false;
+        if (way_.pipe)
+            way_.pipe->allow_short_writes();
+    }
+
+private:
+    bool put_addressed(byte_span body, bool more) noexcept {
+        if (!is_addressed_) {
+            is_addressed_ = more && way_.pipe->may_write_short() && body.size() == way_.address.size() &&
+                            std::memcmp(body.data(), way_.address.data(), body.size()) == 0;
+            return is_addressed_;
+        }
+        if (more || !way_.pipe->write_short(body))
+            return false;
+        is_addressed_ = false;
+        return true;
+    }
+
+    direct_way way_;
+    bool is_plain_ = false;  // there is a pipe, and no address
+    bool is_addressed_ = false;
+};
+
+}  // namespace zlink
