@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "core/debug_counters.hpp"
 #include "core/subscription_set.hpp"
 #include "pipe/pipe.hpp"
 #include "transport/transport.hpp"
@@ -67,6 +68,7 @@ private:
         std::size_t octets = 0;
         std::size_t control = 0;  // of these, from the peer machine
         bool ends_message = true;
+        [[no_unique_address]] debug_counters::tally uncopied;  // ranges in a message's own memory
     };
     enum class step { nothing, wrote, full, broken };
 

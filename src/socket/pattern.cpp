@@ -1,11 +1,14 @@
 #include "socket/pattern.hpp"
 
+#include "pipe/copied_body.hpp"
+
 namespace zlink {
 
 error write_frame(pipe_end &pipe, const outgoing &frame) noexcept {
     const std::uint8_t flags = frame.more ? frame_flag::more : 0;
     if (travels_by_reference(frame))
         return pipe.write_external(flags, block_ref::share(frame.owner), frame.body);
+    count_copied_body(pipe, frame.body.size());
     return pipe.write(flags, frame.body);
 }
 

@@ -114,8 +114,7 @@ private:
 
 // ---- peers ----
 
-void router::attach(const pipe_end_ptr &pipe, bool, bool is_inproc) {
-    pipe->slot.is_inproc = is_inproc;
+void router::attach(const pipe_end_ptr &pipe, bool, bool) {
     if (options_.probe_router)
         send_probe(*pipe);
     if (options_.router_raw) {

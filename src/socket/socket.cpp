@@ -440,6 +440,7 @@ void socket::attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
     std::swap(pipes_[live_pipes_], pipes_.back());
     pipe->slot.socket_index = static_cast<std::uint32_t>(live_pipes_++);
     pipe->slot.is_attached = true;
+    pipe->slot.is_inproc = is_inproc;
     pipe->set_pace(&pace_);
     pipe->slot.attach_number = ++attach_count_;
     try {

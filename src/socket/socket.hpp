@@ -13,6 +13,7 @@
 #include "core/message.hpp"
 #include "core/settings.hpp"
 #include "core/waiter.hpp"
+#include "pipe/copied_body.hpp"
 #include "socket/borrower.hpp"
 #include "socket/endpoint_service.hpp"
 #include "socket/mailbox.hpp"
@@ -40,8 +41,10 @@ public:
     // ---- messages; `flags` as in zmq.h (ZMQ_DONTWAIT, ZMQ_SNDMORE) ----
 
     error send(byte_span body, int flags) noexcept {
-        return sends_directly(flags) && direct_output_->write_short(body) ? error::none
-                                                                          : send_copy(body, flags);
+        if (!sends_directly(flags) || !direct_output_->write_short(body))
+            return send_copy(body, flags);
+        count_copied_body(*direct_output_, body.size());
+        return error::none;
     }
     error send_constant(byte_span body, int flags) noexcept;
     /// On success the message is empty afterwards; on failure it is untouched.
