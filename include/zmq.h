@@ -877,6 +877,35 @@ ZMQ_EXPORT void *zmq_threadstart(zmq_thread_fn *func, void *arg);
  * blocks     until the thread's function has returned. */
 ZMQ_EXPORT void zmq_threadclose(void *thread);
 
+/* ---- Debug counters ------------------------------------------------------------------------------------ */
+
+/* How bodies went from the application to the kernel, in all contexts of the process. Define ZMQ_DEBUG_COUNTERS only
+ * for a library that was built with this option: other builds do not have these functions.
+ *
+ * threads    any; a count may follow what it counts by a moment, and no two are taken at the same one. */
+#ifdef ZMQ_DEBUG_COUNTERS
+
+/* Bodies that the kernel has taken, each as a whole, from the message's own memory: those of 8 KiB and more that came
+ * as a zmq_msg_t, and all that zmq_msg_init_data lent. A body sent to several peers counts for each. */
+ZMQ_EXPORT size_t zmq_debug_get_zerocopy_count(void);
+
+/* Writes of which the kernel took copied octets only: small messages, however many in one write, and handshakes. */
+ZMQ_EXPORT size_t zmq_debug_get_fallback_count(void);
+
+/* Octets of bodies copied on the way, without frame headers and handshakes. Messages over inproc do not count. */
+ZMQ_EXPORT size_t zmq_debug_get_bytes_copied(void);
+
+/* Writes that gathered more than one range of memory, such as a header and a body. */
+ZMQ_EXPORT size_t zmq_debug_get_scatter_gather_count(void);
+
+/* Writes of which the kernel took some octets, but not all. */
+ZMQ_EXPORT size_t zmq_debug_get_partial_write_count(void);
+
+/* Sets all of them to 0. */
+ZMQ_EXPORT void zmq_debug_reset_counters(void);
+
+#endif
+
 /* ---- Deprecated functions ------------------------------------------------------------------------------ */
 
 #define ZMQ_STREAMER  1

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/frame.hpp"
+#include "pipe/copied_body.hpp"
 
 namespace zlink {
 
@@ -99,6 +100,7 @@ error fan_out::write_to_one(std::uint8_t flags, byte_span body, block *owner, bo
     pipe_end &pipe = *members_[0].pipe;
     if (__builtin_expect(by_reference, 0))
         return pipe.write_external(flags, block_ref::share(owner), body);
+    count_copied_body(pipe, body.size());
     return pipe.write(flags, body);
 }
 
@@ -119,10 +121,13 @@ error fan_out::share_with_all(std::uint8_t flags, byte_span body) noexcept {
     encoded frame;
     if (!encode(flags, body, frame))
         return error::no_memory;
+    count_copied_body(*members_[0].pipe, body.size());
     const std::uint32_t messages = flags & frame_flag::more ? 0 : 1;
     for (std::size_t i = 0; i < matching_;) {
         pipe_end &pipe = *members_[i].pipe;
         const bool shares = frame.is_lone || is_dense(members_[i], frame.range.size());
+        if (!shares)
+            count_copied_body(pipe, body.size());
         const error e =
             shares ? pipe.append(frame.owner, frame.range, messages, !in_message_, frame.owner->capacity)
                    : pipe.write(flags, body);

@@ -330,6 +330,8 @@ frame_queue::gathered frame_queue::gather(iovec *ranges, std::size_t limit, std:
                 break;
             }
             ranges[result.ranges++] = {const_cast<std::uint8_t *>(s->base + from), count};
+            if (s->is_lone_body)
+                result.uncopied.add();
             result.octets += count;
         }
         if (!(committed & final_bit) || (result.octets >= max_octets && s->next->starts_message))
@@ -362,6 +364,8 @@ std::uint32_t frame_queue::release(std::size_t octets) noexcept {
         reported_since_boundary_ += fresh;
         if (!(seen_ & final_bit))
             break;
+        if (head_->is_lone_body)
+            debug_counters::add(debug_counters::count::uncopied_bodies);
         step_to_next();
     }
     if (gather_left_ == 0 && gather_ends_message_)

@@ -17,6 +17,7 @@
 #include "core/block.hpp"
 #include "core/bytes.hpp"
 #include "core/chunk.hpp"
+#include "core/debug_counters.hpp"
 #include "core/error.hpp"
 #include "core/frame.hpp"
 #include "core/peer_info.hpp"
@@ -96,6 +97,7 @@ public:
         std::size_t ranges = 0;
         std::size_t octets = 0;
         bool ends_message = true;  // the last octet listed is the last one of a message
+        [[no_unique_address]] debug_counters::tally uncopied;  // ranges in a message's own memory
     };
     /// Lists what is published, from the first octet not released, in up to `limit` ranges and about `max_octets`:
     /// the last message listed may go beyond.

@@ -87,8 +87,10 @@ pipe_end_ptr pipe_end::shared_from_this() noexcept { return {whole_.lock(), this
 // ---- writing ----
 
 error pipe_end::write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept {
-    if (conflated_out_)
+    if (conflated_out_) {
+        debug_counters::add(debug_counters::count::copied_octets, body.size());
         return write(flags, body);
+    }
     if (body.size() >= large_body)
         large_unpublished_ += body.size();
     const error e = out_->queue.write_external(flags, std::move(owner), body);

@@ -13,6 +13,17 @@ constexpr std::size_t worth_a_write = 128 * 1024;
 constexpr std::size_t max_ranges = 64;
 constexpr int writes_per_turn = 4;
 constexpr std::size_t translate_batch = 64 * 1024;
+
+/// For the debug counters: the kernel took something of what was listed.
+void count_write(std::size_t ranges, bool is_partial, debug_counters::tally uncopied) noexcept {
+    using namespace debug_counters;
+    if (ranges > 1)
+        add(count::gathered_writes);
+    if (is_partial)
+        add(count::partial_writes);
+    if (uncopied.is_zero())
+        add(count::copying_writes);
+}
 }  // namespace
 
 void outbound::open(pipe_end_ptr pipe, bool replays, io_turn &server) noexcept {
@@ -128,6 +139,7 @@ outbound::step outbound::write_once(bool with_control) noexcept {
         ++senders_batches_;
     if (result.octets > 0) {
         at_boundary_ = result.octets == what.octets && what.ends_message;
+        count_write(what.ranges, result.octets < what.octets, what.uncopied);
         take_written(result.octets, what);
     }
     if (failed(result.status) && result.status != error::again) {
@@ -169,6 +181,7 @@ outbound::listed outbound::list(std::span<iovec> ranges, bool with_control) noex
     what.ranges += found.ranges;
     what.octets += found.octets;
     what.ends_message = found.ends_message;
+    what.uncopied = found.uncopied;
     return what;
 }
 
@@ -267,6 +280,7 @@ void outbound::translate_frame(const frame_view &frame) {
     const auto size = put_frame_header(header.data(), frame.size, frame.flags) - header.data();
     translated_.insert(translated_.end(), header.begin(), header.begin() + size);
     translated_.insert(translated_.end(), frame.data, frame.data + frame.size);
+    debug_counters::add(debug_counters::count::copied_octets, frame.size);
     if (frame.lone_owner)
         block_ref::adopt(std::exchange(*frame.lone_owner, nullptr));
 }

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "core/debug_counters.hpp"
 #include "core/subscription_set.hpp"
 #include "core/tuning.hpp"
 #include "pipe/pipe.hpp"
@@ -68,6 +69,7 @@ private:
         std::size_t octets = 0;
         std::size_t control = 0;  // of these, from the peer machine
         bool ends_message = true;
+        [[no_unique_address]] debug_counters::tally uncopied;  // ranges in a message's own memory
 
         /// Leaves out all beyond the first `limit` octets.
         void cut(std::span<iovec> list, std::size_t limit) noexcept;

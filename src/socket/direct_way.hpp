@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "core/bytes.hpp"
+#include "pipe/copied_body.hpp"
 #include "pipe/pipe.hpp"
 
 namespace zlink {
@@ -63,11 +64,11 @@ class direct_output {
 public:
     /// Sends a frame; false, and nothing done, when the pattern has to be asked.
     [[gnu::always_inline]] bool put(byte_span body, bool more) noexcept {
-        return is_plain_ ? !more && way_.pipe->write_short(body) : way_.pipe && put_addressed(body, more);
+        return is_plain_ ? !more && write(body) : way_.pipe && put_addressed(body, more);
     }
     /// The same where there is no address; false as well when there is one.
     [[gnu::always_inline]] bool put_plain(byte_span body, bool more) noexcept {
-        return is_plain_ && !more && way_.pipe->write_short(body);
+        return is_plain_ && !more && write(body);
     }
     /// An address was sent, and there is room for the message behind it, which was not sent.
     bool is_in_message() const noexcept { return is_addressed_; }
@@ -80,13 +81,19 @@ public:
     }
 
 private:
+    [[gnu::always_inline]] bool write(byte_span body) noexcept {
+        if (!way_.pipe->write_short(body))
+            return false;
+        count_copied_body(*way_.pipe, body.size());
+        return true;
+    }
     bool put_addressed(byte_span body, bool more) noexcept {
         if (!is_addressed_) {
             is_addressed_ = more && way_.pipe->may_write_short() && body.size() == way_.address.size() &&
                             std::memcmp(body.data(), way_.address.data(), body.size()) == 0;
             return is_addressed_;
         }
-        if (more || !way_.pipe->write_short(body))
+        if (more || !write(body))
             return false;
         is_addressed_ = false;
         return true;

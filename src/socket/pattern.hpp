@@ -12,6 +12,7 @@
 #include "core/random.hpp"
 #include "core/settings.hpp"
 #include "core/subscription_set.hpp"
+#include "pipe/copied_body.hpp"
 #include "pipe/pipe.hpp"
 #include "socket/direct_way.hpp"
 
@@ -37,6 +38,7 @@ inline error write_frame(pipe_end &pipe, const outgoing &frame) noexcept {
     const std::uint8_t flags = frame.more ? frame_flag::more : 0;
     if (travels_by_reference(frame, pipe.reference_threshold()))
         return pipe.write_external(flags, block_ref::share(frame.owner), frame.body);
+    count_copied_body(pipe, frame.body.size());
     return pipe.write(flags, frame.body);
 }
 
