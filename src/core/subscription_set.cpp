@@ -1,9 +1,20 @@
 #include "core/subscription_set.hpp"
 
+#include <limits>
+
 namespace zlink {
 
+namespace {
+
+constexpr std::uint32_t most_counted = std::numeric_limits<std::uint32_t>::max();  // such a topic stays
+
+}  // namespace
+
 bool subscription_set::topics::add(byte_span topic) {
-    if (tree_.insert(topic).count++ > 0)
+    counter &known = tree_.insert(topic);
+    if (known.count < most_counted)
+        ++known.count;
+    if (known.count > 1)
         return false;
     ++size_;
     return true;
@@ -11,7 +22,7 @@ bool subscription_set::topics::add(byte_span topic) {
 
 bool subscription_set::topics::remove(byte_span topic) noexcept {
     counter *known = tree_.find(topic);
-    if (!known || known->is_empty() || --known->count > 0)
+    if (!known || known->is_empty() || known->count == most_counted || --known->count > 0)
         return false;
     tree_.prune(topic);
     --size_;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <utility>
 
@@ -33,7 +34,7 @@ public:
     private:
         friend class subscription_set;
         struct counter {
-            std::size_t count = 0;
+            std::uint32_t count = 0;
             bool is_empty() const noexcept { return count == 0; }
         };
 

@@ -1,46 +1,59 @@
 // Which pipes subscribe to which topics: what a publisher matches each message against.
 //
 // A pipe is there once for a topic however often it subscribes. Matching walks the first octets of a message once.
+// Layout:   a topic has 4 octets in the tree: the number of its pipe, or of a set of pipes when it has several.
+// Failure:  a pipe that goes is never matched again. Topics it could not be removed from, because memory was short, are left
+//           to the next removal.
 // Threads:  the socket's application thread only.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "core/prefix_tree.hpp"
 #include "pipe/pipe.hpp"
 
 namespace zlink {
 
-/// Pipes in the order they were attached to their socket. One takes no memory of its own.
-class pipe_set {
+/// Things with a number each, which stays the same; those of things that went are given again.
+template <class Thing>
+class numbered {
 public:
-    pipe_set() noexcept : one_(nullptr) {}
-    ~pipe_set() {
-        if (capacity_ > 0)
-            delete[] many_;
+    Thing &operator[](std::uint32_t number) noexcept { return things_[number]; }
+    const Thing &operator[](std::uint32_t number) const noexcept { return things_[number]; }
+
+    /// Throws bad_alloc.
+    std::uint32_t add(Thing thing) {
+        if (free_.empty()) {
+            if (things_.size() == things_.capacity()) {
+                const std::size_t more = std::max<std::size_t>(4, things_.size() * 2);
+                free_.reserve(more);
+                things_.reserve(more);
+            }
+            things_.push_back(std::move(thing));
+            return static_cast<std::uint32_t>(things_.size() - 1);
+        }
+        const std::uint32_t number = free_.back();
+        things_[number] = std::move(thing);
+        free_.pop_back();
+        return number;
     }
-    pipe_set(const pipe_set &) = delete;
-    pipe_set &operator=(const pipe_set &) = delete;
-
-    bool is_empty() const noexcept { return count_ == 0; }
-    pipe_end *const *begin() const noexcept { return capacity_ > 0 ? many_ : &one_; }
-    pipe_end *const *end() const noexcept { return begin() + count_; }
-
-    /// False when it was there. Throws bad_alloc.
-    bool add(pipe_end &pipe);
-    /// False when it was not there.
-    bool remove(pipe_end &pipe) noexcept;
+    void remove(std::uint32_t number) noexcept {
+        things_[number] = Thing();
+        free_.push_back(number);
+        if (free_.size() < things_.size())
+            return;
+        things_ = {};
+        free_ = {};
+    }
 
 private:
-    union {
-        pipe_end *one_;
-        pipe_end **many_;  // when capacity_ is not 0
-    };
-    std::uint32_t count_ = 0;
-    std::uint32_t capacity_ = 0;
+    std::vector<Thing> things_;
+    std::vector<std::uint32_t> free_;  // has room for all
 };
 
 class subscriptions {
@@ -51,29 +64,34 @@ public:
     /// Whether the topic is new, or others subscribe to it, or this very pipe does. Throws bad_alloc.
     addition add(byte_span topic, pipe_end &pipe);
     removal remove(byte_span topic, pipe_end &pipe) noexcept;
-    /// Removes a pipe from all its topics: calls `f(byte_span topic, bool was_last)` for each.
+    /// Removes a pipe from all its topics: calls `f(byte_span topic, bool was_last)` for each. Throws bad_alloc and what `f`
+    /// throws; call it again, then, with an `f` that does not.
     template <class F>
     void remove_all(pipe_end &pipe, F &&f) {
-        const auto known = counts_.find(&pipe);
-        if (known == counts_.end())
+        const std::uint32_t number = leave(pipe);
+        if (left_behind_ == 0)
             return;
-        std::size_t left = known->second;
-        counts_.erase(known);
-        tree_.sweep([&](byte_span topic, pipe_set &pipes) {
-            if (pipes.remove(pipe)) {
-                --left;
-                topics_ -= pipes.is_empty();
-                f(topic, pipes.is_empty());
-            }
-            return left > 0;
+        tree_.sweep([&](byte_span topic, receivers &those) {
+            const bool was_there = remove_gone(those, number);
+            topics_ -= those.is_empty();
+            if (was_there)
+                f(topic, those.is_empty());
+            return left_behind_ > 0;
         });
     }
-    /// Calls `f(pipe_end &)` for each pipe with a topic that `text` begins with; more than once for several topics.
+    /// Calls `f(pipe_end &)` for each pipe with a topic that `text` begins with; more than once for several topics. Pipes of
+    /// one topic always come in the same order.
     template <class F>
     void match(byte_span text, F &&f) const {
-        tree_.match(text, [&](const pipe_set &pipes) {
-            for (pipe_end *pipe : pipes)
+        const auto visit = [&](std::uint32_t number) {
+            if (pipe_end *pipe = pipes_[number].pipe)
                 f(*pipe);
+        };
+        tree_.match(text, [&](const receivers &those) {
+            if (__builtin_expect(those.is_one(), 1))
+                visit(those.number());
+            else
+                std::for_each(sets_[those.number()].begin(), sets_[those.number()].end(), visit);
             return true;
         });
     }
@@ -81,9 +99,44 @@ public:
     std::size_t topics() const noexcept { return topics_; }
 
 private:
-    prefix_tree<pipe_set> tree_;
+    using pipe_set = std::vector<std::uint32_t>;  // in ascending order
+    static constexpr std::uint32_t no_pipe = 0xffffffff;
+
+    struct member {
+        pipe_end *pipe = nullptr;  // null when it is gone
+        std::size_t topics = 0;
+    };
+
+    /// Nobody, or the number of a pipe or of a set of pipes.
+    class receivers {
+    public:
+        static receivers one(std::uint32_t pipe) noexcept { return receivers(pipe << 1 | 1); }
+        static receivers several(std::uint32_t set) noexcept { return receivers((set + 1) << 1); }
+        receivers() noexcept = default;
+
+        bool is_empty() const noexcept { return value_ == 0; }
+        bool is_one() const noexcept { return value_ & 1; }
+        std::uint32_t number() const noexcept { return is_one() ? value_ >> 1 : (value_ >> 1) - 1; }
+
+    private:
+        explicit receivers(std::uint32_t value) noexcept : value_(value) {}
+
+        std::uint32_t value_ = 0;
+    };
+
+    std::uint32_t number_of(pipe_end &pipe);
+    bool add(receivers &those, std::uint32_t pipe);
+    bool remove(receivers &those, std::uint32_t pipe) noexcept;
+    void shrink(receivers &those) noexcept;
+    std::uint32_t leave(pipe_end &pipe) noexcept;
+    bool remove_gone(receivers &those, std::uint32_t number) noexcept;
+
+    prefix_tree<receivers> tree_;
     std::size_t topics_ = 0;
-    std::unordered_map<pipe_end *, std::size_t> counts_;  // topics of each pipe
+    std::unordered_map<pipe_end *, std::uint32_t> numbers_;
+    numbered<member> pipes_;  // those that have topics
+    numbered<pipe_set> sets_;
+    std::size_t left_behind_ = 0;  // topics of pipes that are gone
 };
 
 }  // namespace zlink

@@ -2,10 +2,29 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <new>
+#include <optional>
 #include <random>
 #include <string>
 
 #include "core/prefix_tree.hpp"
+
+namespace {
+
+int failing_allocation = 0;  // the n-th nothrow allocation from now fails; 0: none
+
+}  // namespace
+
+// The tree's nodes are allocated this way; nothing else in these tests is.
+void *operator new(std::size_t size, const std::nothrow_t &) noexcept {
+    if (failing_allocation > 0 && --failing_allocation == 0)
+        return nullptr;
+    try {
+        return ::operator new(size);
+    } catch (const std::bad_alloc &) {
+        return nullptr;
+    }
+}
 
 namespace zlink::test {
 
@@ -101,6 +120,108 @@ TEST(prefix_tree, behaves_like_a_map_whatever_is_done_to_it) {
             ASSERT_EQ(content(t), model);
         }
     }
+}
+
+TEST(prefix_tree, behaves_like_a_map_when_allocations_fail) {
+    // Few octets make deep trees, many make wide ones; lengths about 255 and 511 meet the limits of labels.
+    struct kind {
+        unsigned alphabet, longest, steps;
+    };
+    unsigned failures = 0;
+    for (const auto &[alphabet, longest, steps] :
+         {kind{2, 12, 20000}, kind{256, 3, 20000}, kind{40, 3, 20000}, kind{1, 800, 2000},
+          kind{3, 6, 20000}}) {
+        std::mt19937 random(alphabet);
+        std::optional<tree> t(std::in_place);
+        std::map<std::string, int> model;
+        const auto some_key = [&] {
+            std::string key(random() % (longest + 1), '\0');
+            for (char &c : key)
+                c = static_cast<char>(random() % alphabet);
+            if (longest < 10 && random() % 8 == 0)
+                key.insert(random() % (key.size() + 1), 250 + random() % 12, 'z');
+            return key;
+        };
+        for (unsigned step = 0; step < steps; ++step) {
+            const std::string key = some_key();
+            const bool grows = step / 4000 % 2 == 0;
+            failing_allocation = random() % 3 == 0 ? static_cast<int>(1 + random() % 4) : 0;
+            switch (random() % 8) {
+            case 0:
+            case 1:
+                break;
+            case 2:
+            case 3:
+            case 4:
+                if (grows) {
+                    try {
+                        t->insert(as_bytes(key)).value = static_cast<int>(step + 1);
+                        model[key] = static_cast<int>(step + 1);
+                    } catch (const std::bad_alloc &) {
+                        ++failures;
+                    }
+                    break;
+                }
+                [[fallthrough]];
+            default: {
+                auto at = model.lower_bound(key);
+                const std::string gone = at == model.end() || random() % 3 == 0 ? key : at->first;
+                number *n = t->find(as_bytes(gone));
+                ASSERT_EQ(n ? n->value : 0, model.contains(gone) ? model[gone] : 0);
+                if (n) {
+                    n->value = 0;
+                    t->prune(as_bytes(gone));
+                }
+                model.erase(gone);
+            }
+            }
+            failing_allocation = 0;
+            int expected = 0;
+            for (std::size_t size = 0; size <= key.size(); ++size) {
+                const auto at = model.find(key.substr(0, size));
+                expected += at == model.end() ? 0 : at->second;
+            }
+            ASSERT_EQ(sum_of_matches(*t, key), expected);
+            if (step % 500 == 499) {
+                ASSERT_EQ(content(*t), model);
+            }
+            if (step % 3000 == 2999) {
+                failing_allocation = static_cast<int>(random() % 4);
+                t->sweep([&](byte_span topic, number &n) {
+                    if (n.value % 3 == 0) {
+                        model.erase(std::string(as_text(topic)));
+                        n.value = 0;
+                    }
+                    return true;
+                });
+                failing_allocation = 0;
+                ASSERT_EQ(content(*t), model);
+            }
+        }
+    }
+    EXPECT_GT(failures, 100u);
+}
+
+TEST(prefix_tree, stays_usable_when_a_visit_throws) {
+    tree t;
+    for (const char *key : {"a", "ab", "abc", "b"})
+        t.insert(as_bytes(key)).value = 1;
+    int seen = 0;
+    EXPECT_THROW(t.sweep([&](byte_span, number &n) {
+        n.value = 0;
+        if (++seen == 2)
+            throw std::bad_alloc();
+        return true;
+    }),
+                 std::bad_alloc);
+    EXPECT_EQ(content(t).size(), 2u);
+    t.sweep([](byte_span, number &n) {
+        n.value = 0;
+        return true;
+    });
+    EXPECT_TRUE(content(t).empty());
+    t.insert(as_bytes("abcd")).value = 2;
+    EXPECT_EQ(content(t), (std::map<std::string, int>{{"abcd", 2}}));
 }
 
 TEST(prefix_tree, has_all_256_branches_at_one_place) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <new>
 #include <random>
 #include <set>
 
@@ -47,6 +48,24 @@ TEST(subscriptions, tell_which_topics_end_with_a_pipe) {
     EXPECT_EQ(ended, (std::map<std::string, bool>{{"shared", false}, {"own", true}}));
     EXPECT_EQ(matched(s, "shared"), std::set<pipe_end *>{b.near.get()});
     EXPECT_TRUE(matched(s, "own").empty());
+}
+
+TEST(subscriptions, never_match_a_pipe_whose_removal_was_cut_short) {
+    fake_network network;
+    fake_peer a = network.connect(), b = network.connect();
+    subscriptions s;
+    for (const char *topic : {"p", "q", "r", "shared"})
+        (void)s.add(as_bytes(topic), *a.near);
+    (void)s.add(as_bytes("shared"), *b.near);
+    (void)s.add(as_bytes("own"), *b.near);
+    EXPECT_THROW(s.remove_all(*a.near, [](byte_span, bool) { throw std::bad_alloc(); }), std::bad_alloc);
+    for (const char *topic : {"p", "q", "r"})
+        EXPECT_TRUE(matched(s, topic).empty());
+    EXPECT_EQ(matched(s, "shared"), std::set<pipe_end *>{b.near.get()});
+    s.remove_all(*a.near, [](byte_span, bool) {});
+    EXPECT_EQ(s.topics(), 2u);
+    EXPECT_EQ(s.add(as_bytes("p"), *a.near), subscriptions::addition::first);
+    EXPECT_EQ(s.remove(as_bytes("shared"), *b.near), subscriptions::removal::last);
 }
 
 TEST(subscriptions, match_like_a_naive_model) {
