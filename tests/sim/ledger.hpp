@@ -59,6 +59,7 @@ struct channel {
     std::vector<sent_message> sent;
     std::uint64_t octets = 0;
     std::uint64_t largest = 0;
+    std::uint64_t lost_since_delivery = 0;  // by connections that broke, at most; reach::one
 
     struct receiver {
         std::map<std::uint64_t, int> taken;  // and by which connection
@@ -108,8 +109,7 @@ public:
 private:
     struct path {
         std::map<int, std::uint64_t> lost_at_most;  // by each connection that broke
-        std::uint64_t since_delivery = 0;
-        int last_broken = 0;  // connection
+        int last_broken = 0;                        // connection
     };
     static constexpr std::size_t label_size = 36;
     static constexpr std::size_t table_size = 256 * 1024;

@@ -496,7 +496,7 @@ scenario::outcome scenario::receive(member &self, std::deque<octets> &parts, int
         parts.emplace_back(part.body().begin(), part.body().end());
         if (part.info()) {
             if (const char *fd = part.info()->find("__fd"))
-                link = std::atoi(fd);
+                link = network::link_of(std::atoi(fd));
         }
         has_more = part.has_more();
         if (world_.strikes(planted::kept_message, 10'000) && part.size() > 40) {
@@ -672,6 +672,8 @@ void scenario::set_faults() {
     r.one_octet = chance_.pick(often);
     r.short_count = chance_.pick(often);
     r.not_ready = chance_.pick(often);
+    r.lend_refused = chance_.pick(often);
+    world_.switches = chance_.pick(often);
     constexpr std::uint64_t rarely[] = {0, 0, 300, 3'000};
     world_.signals = chance_.pick(often) / 4;
     network_.smallest_buffer = chance_.coin() ? 64 : 16384;
@@ -685,6 +687,7 @@ void scenario::set_faults() {
     if (plan_.is_calm)
         return;
     r.reset = chance_.pick(rarely);
+    r.take_back_fails = chance_.pick(rarely);
     r.refuse = 10 * chance_.pick(often) / 10;
     r.accept_error = chance_.pick(often) / 2;
     r.handshake_stall = chance_.pick(often) / 2;
@@ -930,8 +933,17 @@ verdict scenario::run() {
     }
     for (message &m : kept_)
         (void)m.close();
-    return {world_.found(), world_.what(),    plan_.text(), world_.trace_hash(),
-            world_.steps(), world_.elapsed(), delivered_,   network_.breaks()};
+    return {world_.found(),
+            world_.what(),
+            plan_.text(),
+            world_.trace_hash(),
+            world_.steps(),
+            world_.elapsed(),
+            delivered_,
+            network_.breaks(),
+            network_.lendings(),
+            network_.reads_abroad(),
+            network_.writes_abroad()};
 }
 
 }  // namespace
