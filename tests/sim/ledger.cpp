@@ -94,6 +94,9 @@ void ledger::note_sent(channel &which) {
 void ledger::check_bound(const channel &which) {
     if (which.send_hwm == 0 || which.receive_hwm == 0 || which.counts_as_ended)
         return;
+    // The queue of a connection that was accepted goes with it.
+    if (!which.sender_dials && which.lost_since_delivery > 0)
+        return;
     const auto at = which.receivers.find(which.to);
     const std::uint64_t first =
         at == which.receivers.end() ? 0 : static_cast<std::uint64_t>(at->second.newest + 1);

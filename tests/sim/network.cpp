@@ -279,6 +279,8 @@ io_result sim_stream::write_now(std::span<const iovec> ranges) noexcept {
         return {0, error::connection_reset};
     if (w.faults.chance(network_.rates.not_ready))
         return {0, error::again};
+    if (w.faults.chance(network_.rates.write_fails))
+        return {0, error::no_memory};
     std::size_t wanted = 0;
     for (const iovec &range : ranges)
         wanted += range.iov_len;
@@ -655,6 +657,21 @@ void network::stall_one(duration how_long) {
             w.last_arrival = std::max(w.last_arrival, world_.now() + how_long);
 }
 
+void network::starve_one(duration how_long) {
+    const auto which = any_live();
+    if (!which)
+        return;
+    const time_point end = world_.now() + how_long;
+    for (wire &w : which->wires) {
+        w.last_arrival = std::max(w.last_arrival, end);
+        w.capacity = std::max(w.unread(), smallest_buffer);
+    }
+    world_.at(end, [this, weak = std::weak_ptr(which)] {
+        if (const auto alive = weak.lock(); alive && !is_healed_)
+            reset(alive);
+    });
+}
+
 void network::connect_rogue(std::vector<std::uint8_t> octets) {
     if (listeners_.empty())
         return;
@@ -671,6 +688,7 @@ void network::connect_rogue(std::vector<std::uint8_t> octets) {
 void network::heal() {
     rates = {};
     is_refusing_ = false;
+    is_healed_ = true;
     // What has been queued under narrow buffers shall not take minutes.
     smallest_buffer = std::max<std::size_t>(smallest_buffer, 65536);
     largest_buffer = std::max(largest_buffer, smallest_buffer);

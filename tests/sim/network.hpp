@@ -29,6 +29,7 @@ struct fault_rates {
     std::uint64_t short_count = 0;   // one that moves less than it could
     std::uint64_t not_ready = 0;     // EAGAIN after a readiness report
     std::uint64_t reset = 0;         // the connection is reset, after some octets
+    std::uint64_t write_fails = 0;   // a write fails, and nothing is wrong with the connection
     std::uint64_t stall = 0;         // nothing arrives for a while
     std::uint64_t refuse = 0;        // a dial is refused
     std::uint64_t accept_error = 0;  // an accept fails
@@ -65,6 +66,8 @@ public:
     void reset_all();
     void half_close_one();
     void stall_one(duration how_long);
+    /// Nothing arrives for a while, the buffers become narrow, and then it is reset.
+    void starve_one(duration how_long);
     void refuse_dials(bool on) noexcept { is_refusing_ = on; }
     /// Connects to a listener with nobody behind it: writes `octets` and goes away.
     void connect_rogue(std::vector<std::uint8_t> octets);
@@ -131,6 +134,7 @@ private:
     std::uint64_t reads_abroad_ = 0;
     std::uint64_t writes_abroad_ = 0;
     bool is_refusing_ = false;
+    bool is_healed_ = false;
 };
 
 }  // namespace zlink::sim

@@ -43,18 +43,23 @@ struct plan {
     bool has_slow_readers;  // which take their time while there is chaos
     bool is_immediate;      // ZMQ_IMMEDIATE: a queue lives as long as its connection
     bool has_names;         // DEALERs announce ids of their own, ROUTERs hand them over
+    bool is_starving;       // the only fault is that connections stall and then break
     std::size_t topics;     // that SUBs subscribe to and that nobody publishes
     tuning knobs;
     std::size_t loops;
 
     duration longest_reconnect() const { return milliseconds(std::max(2 * reconnect_ms, reconnect_max_ms)); }
     std::string text() const;
+
+private:
+    void starve();
 };
 
 constexpr int hwms[] = {1, 1, 2, 10, 10, 1000};
 constexpr duration patience = seconds(2);  // for dials, handshakes and queues to drain, beside a reconnect
 constexpr duration last_patience = seconds(20);  // for the last round to arrive
 constexpr std::size_t last_round_messages = 5;
+constexpr std::size_t messages_of_a_burst = 300;  // of each sender, more than small buffers hold
 
 plan::plan(dice &d) {
     constexpr conversation kinds[] = {conversation::push_pull, conversation::push_pull,
@@ -72,7 +77,7 @@ plan::plan(dice &d) {
     is_calm = d.chance(300'000);
     keeps_sockets = d.coin();
     constexpr message_profile profiles[] = {
-        {1, 40, 40}, {8, 100, 100}, {8, 100, 100}, {8, 2000, 20'000}, {3, 300, 100'000}};
+        {1, 40, 40}, {8, 100, 100}, {8, 2000, 2000}, {8, 2000, 20'000}, {3, 300, 100'000}};
     looks = d.pick(profiles);
     messages = d.between(10, looks.largest_rarely > 50'000 ? 100 : 500);
     chaos = milliseconds(d.between(50, 3000));
@@ -94,6 +99,20 @@ plan::plan(dice &d) {
     constexpr std::size_t batches[] = {512, 4096, 65536};
     knobs.tcp.in_batch_size = d.pick(batches);
     loops = d.between(1, 2);
+    is_starving = d.chance(100'000);
+    if (is_starving)
+        starve();
+}
+
+/// One queue, and connections that break when much is under way: what may be lost is known closely.
+void plan::starve() {
+    kind = conversation::push_pull;
+    left_count = right_count = 1;
+    is_inproc = left_binds = is_calm = is_immediate = has_names = has_slow_readers = false;
+    keeps_sockets = true;
+    looks = {8, 2000, 2000};
+    if (how == ending::in_chaos)
+        how = ending::at_once;
 }
 
 std::string plan::text() const {
@@ -102,9 +121,10 @@ std::string plan::text() const {
     return std::string(names[static_cast<int>(kind)]) + " " + std::to_string(left_count) + ":" +
            std::to_string(right_count) + (is_inproc ? " inproc" : " tcp") +
            (left_binds ? ", left binds" : ", right binds") + (is_calm ? ", calm" : "") +
-           (is_immediate ? ", immediate" : "") + (has_names ? ", named" : "") + ", parts of " +
-           std::to_string(looks.largest_part) + ", ends " + ends[static_cast<int>(how)] + ", linger " +
-           std::to_string(linger_ms) + ", heartbeat " + std::to_string(heartbeat_ms);
+           (is_starving ? ", starving" : "") + (is_immediate ? ", immediate" : "") +
+           (has_names ? ", named" : "") + ", parts of " + std::to_string(looks.largest_part) + ", ends " +
+           ends[static_cast<int>(how)] + ", linger " + std::to_string(linger_ms) + ", heartbeat " +
+           std::to_string(heartbeat_ms);
 }
 
 class scenario;
@@ -687,6 +707,7 @@ void scenario::set_faults() {
     if (plan_.is_calm)
         return;
     r.reset = chance_.pick(rarely);
+    r.write_fails = chance_.pick(rarely);
     r.take_back_fails = chance_.pick(rarely);
     r.refuse = 10 * chance_.pick(often) / 10;
     r.accept_error = chance_.pick(often) / 2;
@@ -712,12 +733,13 @@ octets garbage(dice &d) {
 
 /// One thing that goes wrong.
 void scenario::act() {
-    const auto what = chance_.next() % (plan_.keeps_sockets ? 11 : 13);
+    constexpr std::uint64_t starve = 11;
+    const auto what = plan_.is_starving ? starve : chance_.next() % (plan_.keeps_sockets ? 13 : 15);
     world_.trace(0x700, what);
     constexpr const char *names[] = {
-        "reset one",   "reset one",         "reset one",           "reset all",    "half-close one",
-        "stall one",   "stall one",         "refuse dials",        "accept dials", "accept dials",
-        "rogue comes", "renews its socket", "renews its endpoints"};
+        "reset one",   "reset one",   "reset one",    "reset all",         "half-close one",
+        "stall one",   "stall one",   "refuse dials", "accept dials",      "accept dials",
+        "rogue comes", "starves one", "starves one",  "renews its socket", "renews its endpoints"};
     world_.tell("act: ", names[what]);
     member &anyone = members_[chance_.next() % members_.size()];
     switch (what) {
@@ -747,11 +769,16 @@ void scenario::act() {
     case 10:
         network_.connect_rogue(garbage(chance_));
         break;
-    case 11:
+    case starve:
+    case 12:
+        network_.starve_one(milliseconds(chance_.between(20, 500)));
+        plan_.messages += messages_of_a_burst;
+        break;
+    case 13:
         anyone.wants_new_socket = true;
         world_.interrupt(*anyone.who);
         break;
-    case 12:
+    case 14:
         anyone.wants_new_endpoints = true;
         world_.interrupt(*anyone.who);
         break;
