@@ -289,13 +289,14 @@ io_result sim_stream::write_now(std::span<const iovec> ranges) noexcept {
     const std::size_t count = limited(std::min(wanted, room));
     if (count == 0)
         return {0, error::again};
-    std::size_t done = 0;
+    // At once: how many ranges there are depends on addresses, and may not decide what happens.
+    std::vector<std::uint8_t> all;
+    all.reserve(count);
     for (const iovec &range : ranges) {
-        const std::size_t part = std::min(range.iov_len, count - done);
-        if (part > 0)
-            (void)network_.put(link_, side_, static_cast<const std::uint8_t *>(range.iov_base), part);
-        done += part;
+        const auto *begin = static_cast<const std::uint8_t *>(range.iov_base);
+        all.insert(all.end(), begin, begin + std::min(range.iov_len, count - all.size()));
     }
+    (void)network_.put(link_, side_, all.data(), all.size());
     w.trace(0x200 + static_cast<std::uint64_t>(link_->id), count);
     (void)breaks_now();  // after these octets; the next call finds out
     return {count, error::none};

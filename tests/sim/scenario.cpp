@@ -8,6 +8,7 @@
 #include "network.hpp"
 #include "sim_context.hpp"
 #include "socket/options.hpp"
+#include "socket/poll_set.hpp"
 #include "zmq.h"
 
 namespace zlink::sim {
@@ -44,6 +45,7 @@ struct plan {
     bool is_immediate;      // ZMQ_IMMEDIATE: a queue lives as long as its connection
     bool has_names;         // DEALERs announce ids of their own, ROUTERs hand them over
     bool is_starving;       // the only fault is that connections stall and then break
+    bool polls;             // waits are those of zmq_poll; one actor serves all sockets of the right
     std::size_t topics;     // that SUBs subscribe to and that nobody publishes
     tuning knobs;
     std::size_t loops;
@@ -99,6 +101,7 @@ plan::plan(dice &d) {
     constexpr std::size_t batches[] = {512, 4096, 65536};
     knobs.tcp.in_batch_size = d.pick(batches);
     loops = d.between(1, 2);
+    polls = d.chance(300'000);
     is_starving = d.chance(100'000);
     if (is_starving)
         starve();
@@ -121,10 +124,10 @@ std::string plan::text() const {
     return std::string(names[static_cast<int>(kind)]) + " " + std::to_string(left_count) + ":" +
            std::to_string(right_count) + (is_inproc ? " inproc" : " tcp") +
            (left_binds ? ", left binds" : ", right binds") + (is_calm ? ", calm" : "") +
-           (is_starving ? ", starving" : "") + (is_immediate ? ", immediate" : "") +
-           (has_names ? ", named" : "") + ", parts of " + std::to_string(looks.largest_part) + ", ends " +
-           ends[static_cast<int>(how)] + ", linger " + std::to_string(linger_ms) + ", heartbeat " +
-           std::to_string(heartbeat_ms);
+           (is_starving ? ", starving" : "") + (polls ? ", polls" : "") +
+           (is_immediate ? ", immediate" : "") + (has_names ? ", named" : "") + ", parts of " +
+           std::to_string(looks.largest_part) + ", ends " + ends[static_cast<int>(how)] + ", linger " +
+           std::to_string(linger_ms) + ", heartbeat " + std::to_string(heartbeat_ms);
 }
 
 class scenario;
@@ -158,7 +161,12 @@ private:
     // ---- what members do ----
     enum class outcome { done, not_now, ended };
 
-    void live(member &self);
+    void live(const std::vector<member *> &all);
+    void rest(member &self);
+    bool serves_together() const noexcept { return plan_.polls && plan_.kind != conversation::pair; }
+    bool poll(std::span<member *const> all, short wanted, int timeout_ms, std::vector<watched> &items);
+    void take_polled(const std::vector<member *> &all);
+    void change(member &self);
     void open(member &self);
     void subscribe(member &self);
     void renew(member &self);
@@ -170,7 +178,7 @@ private:
     outcome send(member &self, channel &to, const std::deque<octets> &front = {});
     outcome send_part(member &self, const octets &body, bool more);
     outcome receive(member &self, std::deque<octets> &parts, int &link, int flags);
-    outcome receive_turn(member &self, int flags);
+    outcome receive_turn(member &self, int flags, bool must_find = false);
     outcome answer(member &self, channel &from, const std::deque<octets> &front);
     void ask(member &self);
     void pause(member &self);
@@ -338,22 +346,79 @@ void scenario::close(member &self) {
     self.home->close_socket(std::move(self.handle));
 }
 
-/// The life of a member's actor.
-void scenario::live(member &self) {
-    open(self);
-    while (self.handle && !world_.is_over() && !self.home->is_terminating()) {
-        turn(self);
-        if (std::exchange(self.wants_new_socket, false) && phase_ == phase::chaos) {
-            close(self);
-            pause(self);
-            open(self);
-        } else if (std::exchange(self.wants_new_endpoints, false) && phase_ == phase::chaos) {
-            renew(self);
-        }
+/// The life of an actor: it has one socket, or polls several.
+void scenario::live(const std::vector<member *> &all) {
+    for (member *m : all)
+        open(*m);
+    member &first = *all.front();
+    while (first.handle && !world_.is_over() && !first.home->is_terminating()) {
+        if (!first.is_left && serves_together())
+            take_polled(all);
+        else
+            turn(first);
+        for (member *m : all)
+            change(*m);
     }
-    if (self.handle)
-        self.home->close_socket(std::move(self.handle));
-    self.has_ended = true;
+    for (member *m : all) {
+        // What comes from here on is thrown away, and its senders may send more.
+        for (channel &theirs : ledger_.channels())
+            theirs.counts_as_ended |= theirs.to == m->tag;
+        if (m->handle)
+            m->home->close_socket(std::move(m->handle));
+        m->has_ended = true;
+    }
+}
+
+/// Does what the conductor wants of a member.
+void scenario::change(member &self) {
+    if (std::exchange(self.wants_new_socket, false) && phase_ == phase::chaos) {
+        close(self);
+        pause(self);
+        open(self);
+    } else if (std::exchange(self.wants_new_endpoints, false) && phase_ == phase::chaos) {
+        renew(self);
+    }
+}
+
+/// What zmq_poll says of the sockets. False when it says nothing of them.
+bool scenario::poll(std::span<member *const> all, short wanted, int timeout_ms, std::vector<watched> &items) {
+    items.clear();
+    for (const member *m : all) {
+        if (!m->handle)
+            return false;
+        items.push_back({m->handle.get(), -1, wanted, 0});
+    }
+    std::size_t count = 0;
+    const error e = wait_for_any(items, timeout_ms, count);
+    if (failed(e) && e != error::interrupted && e != error::terminated)
+        world_.violate(promise::survives, "a poll fails: " + std::string(describe(to_errno(e))));
+    return !failed(e);
+}
+
+/// Polls all sockets of the right, and takes a message of each that has one.
+void scenario::take_polled(const std::vector<member *> &all) {
+    std::vector<watched> items;
+    if (!poll(all, ZMQ_POLLIN, chance_.coin() ? -1 : static_cast<int>(chance_.between(0, 20)), items)) {
+        world_.sleep_for(microseconds(chance_.next() % 20));
+        return;
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (!items[i].ready)
+            continue;
+        if (receive_turn(*all[i], ZMQ_DONTWAIT, true) == outcome::ended)
+            return;
+    }
+    rest(*all.front());
+}
+
+/// Between two messages that were received.
+void scenario::rest(member &self) {
+    if (phase_ == phase::chaos && plan_.has_slow_readers)
+        world_.sleep_for(milliseconds(chance_.between(1, 40)));
+    else if (phase_ == phase::chaos || chance_.chance(100'000))
+        pause(self);
+    else
+        world_.sleep_for(microseconds(chance_.next() % 20));
 }
 
 void scenario::pause(member &) {
@@ -385,12 +450,7 @@ void scenario::turn(member &self) {
     }
     if (!sends_by_itself(self)) {
         receive_turn(self, chance_.chance(300'000) ? ZMQ_DONTWAIT : 0);
-        if (phase_ == phase::chaos && plan_.has_slow_readers)
-            world_.sleep_for(milliseconds(chance_.between(1, 40)));
-        else if (phase_ == phase::chaos || chance_.chance(100'000))
-            pause(self);
-        else
-            world_.sleep_for(microseconds(chance_.next() % 20));
+        rest(self);
         return;
     }
     // While nothing is wrong what waits is taken first: a connection that is held back by a full queue is looked after
@@ -399,7 +459,16 @@ void scenario::turn(member &self) {
         world_.sleep_for(microseconds(chance_.next() % 20));
         return;
     }
-    if (also_receives && (chance_.coin() || !may_send(self))) {
+    if (plan_.polls) {
+        std::vector<watched> items;
+        member *const self_alone[] = {&self};
+        const short wanted = may_send(self) ? ZMQ_POLLIN | ZMQ_POLLOUT : ZMQ_POLLIN;
+        if (!poll(self_alone, also_receives ? wanted : wanted & ZMQ_POLLOUT,
+                  static_cast<int>(chance_.between(0, 20)), items))
+            return;
+        if (items[0].ready & ZMQ_POLLIN)
+            receive_turn(self, ZMQ_DONTWAIT, true);
+    } else if (also_receives && (chance_.coin() || !may_send(self))) {
         if (receive_turn(self, chance_.coin() ? ZMQ_DONTWAIT : 0) == outcome::not_now)
             world_.sleep_for(microseconds(chance_.between(1, 500)));
         return;
@@ -531,10 +600,13 @@ scenario::outcome scenario::receive(member &self, std::deque<octets> &parts, int
     return outcome::done;
 }
 
-scenario::outcome scenario::receive_turn(member &self, int flags) {
+scenario::outcome scenario::receive_turn(member &self, int flags, bool must_find) {
     std::deque<octets> parts;
     int link = 0;
     const outcome result = receive(self, parts, link, flags);
+    if (result == outcome::not_now && must_find)
+        world_.violate(promise::lives,
+                       "a poll says that there is something to receive, and there is nothing");
     if (result != outcome::done)
         return result;
     std::deque<octets> front;
@@ -682,8 +754,17 @@ void scenario::add_members() {
             living_.insert(m.tag);
         }
     }
+    std::vector<std::vector<member *>> actors;
+    if (serves_together())
+        actors.push_back(side(false));
     for (member &m : members_)
-        m.who = &world_.start("member " + std::to_string(m.tag), [this, &m] { live(m); });
+        if (m.is_left || !serves_together())
+            actors.push_back({&m});
+    for (const auto &all : actors) {
+        actor &made = world_.start("member " + std::to_string(all.front()->tag), [this, all] { live(all); });
+        for (member *m : all)
+            m->who = &made;
+    }
 }
 
 void scenario::set_faults() {
