@@ -102,7 +102,7 @@ plan::plan(dice &d) {
     knobs.tcp.in_batch_size = d.pick(batches);
     loops = d.between(1, 2);
     polls = d.chance(300'000);
-    is_starving = d.chance(100'000);
+    is_starving = d.chance(130'000);
     if (is_starving)
         starve();
 }
@@ -114,6 +114,7 @@ void plan::starve() {
     is_inproc = left_binds = is_calm = is_immediate = has_names = has_slow_readers = false;
     keeps_sockets = true;
     looks = {8, 2000, 2000};
+    chaos = std::max(chaos, milliseconds(1500));
     if (how == ending::in_chaos)
         how = ending::at_once;
 }

@@ -31,7 +31,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// What was found broken; see the promises in oracle.hpp.
+/// What was found broken; see the promises in ledger.hpp.
 enum class promise {
     none = 0,
     atomic = 1,
