@@ -94,6 +94,9 @@ void ledger::note_sent(channel &which) {
 void ledger::check_bound(const channel &which) {
     if (which.send_hwm == 0 || which.receive_hwm == 0 || which.counts_as_ended)
         return;
+    // The queue of a connection that was accepted goes with it.
+    if (!which.sender_dials && which.lost_since_delivery > 0)
+        return;
     const auto at = which.receivers.find(which.to);
     const std::uint64_t first =
         at == which.receivers.end() ? 0 : static_cast<std::uint64_t>(at->second.newest + 1);
@@ -102,14 +105,11 @@ void ledger::check_bound(const channel &which) {
     const std::uint64_t allowed = which.send_hwm + which.receive_hwm + 2;
     if (count <= allowed)
         return;
-    const auto way = paths_.find({which.from, which.to});
     std::uint64_t may_be_under_way = held_octets_ + 2 * which.largest;
     if (!which.is_inproc)
-        may_be_under_way += network_->under_way(which.from, which.to);
+        may_be_under_way += network_->under_way(which.from, which.to) + which.lost_since_delivery;
     else
         may_be_under_way = 0;
-    if (way != paths_.end())
-        may_be_under_way += way->second.since_delivery;
     const std::uint64_t middle = which.sent[which.sent.size() - 1 - which.send_hwm].octets_before -
                                  which.sent[first + which.receive_hwm + 1].octets_before;
     if (middle > may_be_under_way)
@@ -172,8 +172,8 @@ channel *ledger::judge(int at, const std::deque<octets> &parts, int link) {
     to.newest_sent =
         std::max(to.newest_sent, number < which.sent.size() ? which.sent[number].when : world_.now());
     // What comes by a newer connection than those that broke says that what they lost is behind us.
-    if (path &way = paths_[{which.from, at}]; link > way.last_broken)
-        way.since_delivery = 0;
+    if (link > paths_[{which.from, at}].last_broken)
+        which.lost_since_delivery = 0;
     return &which;
 }
 
@@ -191,7 +191,9 @@ void ledger::on_break(int from, int to, int link, std::uint64_t octets, std::uin
                 held += 2 * c.largest;
     }
     way.lost_at_most[link] += excusable + held;
-    way.since_delivery += octets + held;
+    for (channel &c : channels_)
+        if (c.from == from && c.to == to)
+            c.lost_since_delivery += octets + held;
 }
 
 std::uint64_t ledger::missing_since(const channel &which, time_point when,

@@ -1,7 +1,8 @@
 // The oracle: knows every message that was sent, and judges every one that arrives.
 //
 // Promises: 1 atomic, 2 at most once, 3 ordered per pipe, 4 no loss while the connection lives, 5 bounded loss when it
-//           breaks, 6 bounded queues. (7 terminates, 8 lives, 9 survives: see scenario.cpp.)
+//           breaks, 6 bounded queues. (7 terminates, 8 lives, 9 survives, 10 leaves nothing behind: see scenario.cpp; 11 one at
+//           a time, 12 comes home: see network.cpp.)
 // Channel:  messages numbered from 0, from one incarnation of a socket to one other, to one of several, or to all of
 //           them. A message carries channel, epoch, number, part, length and checksum; its parts follow from channel and
 //           number, so that each octet of what arrives can be compared.
@@ -59,6 +60,7 @@ struct channel {
     std::vector<sent_message> sent;
     std::uint64_t octets = 0;
     std::uint64_t largest = 0;
+    std::uint64_t lost_since_delivery = 0;  // by connections that broke, at most; reach::one
 
     struct receiver {
         std::map<std::uint64_t, int> taken;  // and by which connection
@@ -108,8 +110,7 @@ public:
 private:
     struct path {
         std::map<int, std::uint64_t> lost_at_most;  // by each connection that broke
-        std::uint64_t since_delivery = 0;
-        int last_broken = 0;  // connection
+        int last_broken = 0;                        // connection
     };
     static constexpr std::size_t label_size = 36;
     static constexpr std::size_t table_size = 256 * 1024;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <poll.h>
 
 #include "core/frame.hpp"
 #include "mutator.hpp"
@@ -11,6 +12,7 @@ namespace zlink::sim {
 namespace {
 constexpr std::size_t pieces_per_write = 6;
 constexpr milliseconds pause_after_accept_error{100};
+constexpr milliseconds longest_unused{150};  // a lease, with timers that go off late
 }  // namespace
 
 /// One direction of a connection.
@@ -52,10 +54,14 @@ public:
           readable_(io, [this] { events_->on_stream_readable(); }),
           writable_(io, [this] { events_->on_stream_writable(); }) {
         link_->ends[side_] = this;
+        network_.streams_[descriptor()] = this;
         ++network_.world_.live_streams;
     }
     ~sim_stream() override {
+        if (is_reading_ || is_writing_ || waiters_ > 0)
+            complain("is closed under somebody who uses it");
         link_->ends[side_] = nullptr;
+        network_.streams_.erase(descriptor());
         network_.close_side(link_, side_);
         --network_.world_.live_streams;
     }
@@ -63,20 +69,26 @@ public:
     io_result try_read(std::span<const iovec> ranges) noexcept override;
     io_result try_write(std::span<const iovec> ranges) noexcept override;
     void wait_readable() noexcept override {
+        check_loop();
         wants_read_ = true;
         report();
     }
     void wait_writable() noexcept override {
+        check_loop();
         wants_write_ = true;
         report();
     }
-    int descriptor() const noexcept override { return link_->id; }
+    bool lend() noexcept override;
+    error take_back() noexcept override;
+    int descriptor() const noexcept override { return 2 * link_->id + side_; }
     std::string peer_address() const override { return "192.0.2.1"; }
     std::string local_endpoint() const override { return "tcp://192.0.2.2:1"; }
     std::string remote_endpoint() const override { return "tcp://192.0.2.1:1"; }
 
     /// Queues the calls that are due.
     void report() noexcept {
+        if (is_deaf_)
+            return;
         if (wants_read_ && (in().arrived > 0 || in().has_ended || link_->is_reset)) {
             wants_read_ = false;
             readable_.queue();
@@ -87,7 +99,32 @@ public:
         }
     }
 
+    // ---- for borrowers ----
+
+    short ready(short events) const noexcept;
+    void begin_wait() noexcept { ++waiters_; }
+    void end_wait() noexcept {
+        --waiters_;
+        last_use_ = network_.world_.now();
+    }
+    bool is_lent(std::uint64_t lending) const noexcept { return is_lent_ && lending_ == lending; }
+    bool is_in_use() const noexcept { return waiters_ > 0 || is_reading_; }
+    time_point last_use() const noexcept { return last_use_; }
+
 private:
+    io_result read_now(std::span<const iovec> ranges) noexcept;
+    io_result write_now(std::span<const iovec> ranges) noexcept;
+    void complain(const char *what) {
+        network_.world_.violate(promise::one_at_a_time,
+                                "stream " + std::to_string(descriptor()) + " " + what);
+    }
+    /// Only the loop may do this, and not while the stream is lent.
+    void check_loop() {
+        if (!network_.world_.runs_on(loop_))
+            complain("is waited for outside of its loop");
+        else if (is_lent_)
+            complain("is waited for by its loop while it is lent");
+    }
     network::wire &in() noexcept { return link_->wires[1 - side_]; }
     network::wire &out() noexcept { return link_->wires[side_]; }
     bool has_gone() const noexcept { return link_->is_closed[1 - side_]; }
@@ -101,6 +138,13 @@ private:
     stream_events *events_ = nullptr;
     bool wants_read_ = false;
     bool wants_write_ = false;
+    bool is_deaf_ = false;  // planted
+    bool is_lent_ = false;
+    std::uint64_t lending_ = 0;
+    int waiters_ = 0;
+    bool is_reading_ = false;
+    bool is_writing_ = false;
+    time_point last_use_{};
     ready_call readable_;
     ready_call writable_;
 };
@@ -121,7 +165,80 @@ bool sim_stream::breaks_now() noexcept {
     return true;
 }
 
+bool sim_stream::lend() noexcept {
+    world &w = network_.world_;
+    check_loop();
+    w.may_switch();
+    if (w.faults.chance(network_.rates.lend_refused))
+        return false;
+    is_lent_ = true;
+    lending_ = ++network_.lendings_;
+    last_use_ = w.now();
+    if (!w.has_planted(planted::wait_outlives_lending)) {
+        wants_read_ = wants_write_ = false;
+        readable_.cancel();
+        writable_.cancel();
+    }
+    loop_.note_lending();
+    network_.look_after_lease(descriptor(), lending_);
+    w.trace(0x700 + static_cast<std::uint64_t>(link_->id));
+    w.tell("stream ", descriptor(), " is lent");
+    return true;
+}
+
+error sim_stream::take_back() noexcept {
+    world &w = network_.world_;
+    if (!w.runs_on(loop_) || !is_lent_ || is_in_use())
+        complain("is taken back while somebody uses it, or nobody has it");
+    w.may_switch();
+    is_lent_ = false;
+    is_deaf_ = w.strikes(planted::deaf_after_lending, 300'000);
+    w.tell("stream ", descriptor(), " is back");
+    return w.faults.chance(network_.rates.take_back_fails) ? error::no_memory : error::none;
+}
+
+short sim_stream::ready(short events) const noexcept {
+    const network::wire &from = link_->wires[1 - side_];
+    const bool is_readable = from.arrived > 0 || from.has_ended || link_->is_reset;
+    const bool is_writable = link_->wires[side_].room() > 0 || link_->is_reset || has_gone();
+    short found = link_->is_reset ? POLLERR | POLLHUP : 0;
+    if (is_readable)
+        found |= events & POLLIN;
+    if (is_writable)
+        found |= events & POLLOUT;
+    return found;
+}
+
 io_result sim_stream::try_read(std::span<const iovec> ranges) noexcept {
+    world &w = network_.world_;
+    if (is_reading_)
+        complain("is read by two at once");
+    if (w.runs_on(loop_) == is_lent_)
+        complain(is_lent_ ? "is read by its loop while it is lent" : "is read by somebody it is not lent to");
+    is_reading_ = true;
+    last_use_ = w.now();
+    network_.reads_abroad_ += is_lent_;
+    w.may_switch();
+    const io_result result = read_now(ranges);
+    w.may_switch();
+    is_reading_ = false;
+    return result;
+}
+
+io_result sim_stream::try_write(std::span<const iovec> ranges) noexcept {
+    world &w = network_.world_;
+    if (is_writing_)
+        complain("is written by two at once");
+    is_writing_ = true;
+    network_.writes_abroad_ += !w.runs_on(loop_);
+    w.may_switch();
+    const io_result result = write_now(ranges);
+    w.may_switch();
+    is_writing_ = false;
+    return result;
+}
+
+io_result sim_stream::read_now(std::span<const iovec> ranges) noexcept {
     world &w = network_.world_;
     network::wire &from = in();
     if (!link_->is_reset && breaks_now())
@@ -155,13 +272,15 @@ io_result sim_stream::try_read(std::span<const iovec> ranges) noexcept {
     return {count, error::none};
 }
 
-io_result sim_stream::try_write(std::span<const iovec> ranges) noexcept {
+io_result sim_stream::write_now(std::span<const iovec> ranges) noexcept {
     world &w = network_.world_;
     network::wire &to = out();
     if (link_->is_reset)
         return {0, error::connection_reset};
     if (w.faults.chance(network_.rates.not_ready))
         return {0, error::again};
+    if (w.faults.chance(network_.rates.write_fails))
+        return {0, error::no_memory};
     std::size_t wanted = 0;
     for (const iovec &range : ranges)
         wanted += range.iov_len;
@@ -170,13 +289,14 @@ io_result sim_stream::try_write(std::span<const iovec> ranges) noexcept {
     const std::size_t count = limited(std::min(wanted, room));
     if (count == 0)
         return {0, error::again};
-    std::size_t done = 0;
+    // At once: how many ranges there are depends on addresses, and may not decide what happens.
+    std::vector<std::uint8_t> all;
+    all.reserve(count);
     for (const iovec &range : ranges) {
-        const std::size_t part = std::min(range.iov_len, count - done);
-        if (part > 0)
-            (void)network_.put(link_, side_, static_cast<const std::uint8_t *>(range.iov_base), part);
-        done += part;
+        const auto *begin = static_cast<const std::uint8_t *>(range.iov_base);
+        all.insert(all.end(), begin, begin + std::min(range.iov_len, count - all.size()));
     }
+    (void)network_.put(link_, side_, all.data(), all.size());
     w.trace(0x200 + static_cast<std::uint64_t>(link_->id), count);
     (void)breaks_now();  // after these octets; the next call finds out
     return {count, error::none};
@@ -311,9 +431,46 @@ void sim_listener::accept() {
 
 // ---- network ----
 
-network::network(world &owner, network_observer &observer) : world_(owner), observer_(observer) {}
+network::network(world &owner, network_observer &observer) : world_(owner), observer_(observer) {
+    world_.descriptors = this;
+}
 
 network::~network() = default;
+
+// ---- for borrowers ----
+
+short network::ready(int descriptor, short events) const noexcept {
+    const auto at = streams_.find(descriptor);
+    return at == streams_.end() ? static_cast<short>(POLLNVAL) : at->second->ready(events);
+}
+
+void network::begin_wait(int descriptor) noexcept {
+    if (const auto at = streams_.find(descriptor); at != streams_.end())
+        at->second->begin_wait();
+    else
+        world_.violate(promise::one_at_a_time, "somebody waits for a stream that was closed");
+}
+
+void network::end_wait(int descriptor) noexcept {
+    if (const auto at = streams_.find(descriptor); at != streams_.end())
+        at->second->end_wait();
+}
+
+/// Promise 12.
+void network::look_after_lease(int descriptor, std::uint64_t lending) {
+    world_.at(world_.now() + longest_unused, [this, descriptor, lending] {
+        const auto at = streams_.find(descriptor);
+        if (world_.is_over() || at == streams_.end() || !at->second->is_lent(lending))
+            return;
+        if (!at->second->is_in_use() && world_.now() - at->second->last_use() >= longest_unused)
+            world_.violate(promise::comes_home,
+                           "stream " + std::to_string(descriptor) + " is lent, and nobody uses it");
+        else
+            look_after_lease(descriptor, lending);
+    });
+}
+
+// ---- connections ----
 
 error network::make_dialer(const std::string &address, const settings &options, loop &io,
                            std::unique_ptr<dialer> &out) const noexcept {
@@ -501,6 +658,21 @@ void network::stall_one(duration how_long) {
             w.last_arrival = std::max(w.last_arrival, world_.now() + how_long);
 }
 
+void network::starve_one(duration how_long) {
+    const auto which = any_live();
+    if (!which)
+        return;
+    const time_point end = world_.now() + how_long;
+    for (wire &w : which->wires) {
+        w.last_arrival = std::max(w.last_arrival, end);
+        w.capacity = std::max(w.unread(), smallest_buffer);
+    }
+    world_.at(end, [this, weak = std::weak_ptr(which)] {
+        if (const auto alive = weak.lock(); alive && !is_healed_)
+            reset(alive);
+    });
+}
+
 void network::connect_rogue(std::vector<std::uint8_t> octets) {
     if (listeners_.empty())
         return;
@@ -517,6 +689,7 @@ void network::connect_rogue(std::vector<std::uint8_t> octets) {
 void network::heal() {
     rates = {};
     is_refusing_ = false;
+    is_healed_ = true;
     // What has been queued under narrow buffers shall not take minutes.
     smallest_buffer = std::max<std::size_t>(smallest_buffer, 65536);
     largest_buffer = std::max(largest_buffer, smallest_buffer);

@@ -4,6 +4,9 @@
 //           arrive in pieces and late. It may stall, lose one direction (half-close) or be reset at any octet; what has not
 //           been read then is lost. Closing with unread octets resets.
 // Faults:   by chance at each call (`fault_rates`), or on demand of the conductor; none after heal().
+// Lending:  a stream that is lent is read by actors, who wait for its descriptor, and left alone by its loop. Each half of a
+//           stream is used by one at a time, and lives until that one has left (promise 11); a stream that nobody uses comes
+//           home (promise 12).
 // Threads:  one. Everything is called from loops, actors and events of one world.
 #pragma once
 
@@ -26,10 +29,13 @@ struct fault_rates {
     std::uint64_t short_count = 0;   // one that moves less than it could
     std::uint64_t not_ready = 0;     // EAGAIN after a readiness report
     std::uint64_t reset = 0;         // the connection is reset, after some octets
+    std::uint64_t write_fails = 0;   // a write fails, and nothing is wrong with the connection
     std::uint64_t stall = 0;         // nothing arrives for a while
     std::uint64_t refuse = 0;        // a dial is refused
     std::uint64_t accept_error = 0;  // an accept fails
     std::uint64_t handshake_stall = 0;
+    std::uint64_t lend_refused = 0;
+    std::uint64_t take_back_fails = 0;
     milliseconds longest_stall{500};
 };
 
@@ -42,7 +48,7 @@ public:
     virtual void on_break(int from, int to, int link, std::uint64_t octets, std::uint64_t excusable) = 0;
 };
 
-class network final : public transport {
+class network final : public transport, private descriptor_table {
 public:
     network(world &owner, network_observer &observer);
     ~network() override;
@@ -60,6 +66,8 @@ public:
     void reset_all();
     void half_close_one();
     void stall_one(duration how_long);
+    /// Nothing arrives for a while, the buffers become narrow, and then it is reset.
+    void starve_one(duration how_long);
     void refuse_dials(bool on) noexcept { is_refusing_ = on; }
     /// Connects to a listener with nobody behind it: writes `octets` and goes away.
     void connect_rogue(std::vector<std::uint8_t> octets);
@@ -70,6 +78,12 @@ public:
     std::uint64_t under_way(int from, int to) const;
     std::uint64_t breaks() const noexcept { return breaks_; }
     std::size_t live_connections() const;
+    /// How often streams were lent; reads by borrowers and writes by senders.
+    std::uint64_t lendings() const noexcept { return lendings_; }
+    std::uint64_t reads_abroad() const noexcept { return reads_abroad_; }
+    std::uint64_t writes_abroad() const noexcept { return writes_abroad_; }
+    /// The connection that a descriptor belongs to.
+    static int link_of(int descriptor) noexcept { return descriptor / 2; }
 
     // ---- transport ----
 
@@ -92,6 +106,11 @@ private:
     struct wire;
     using link_ptr = std::shared_ptr<link>;
 
+    short ready(int descriptor, short events) const noexcept override;
+    void begin_wait(int descriptor) noexcept override;
+    void end_wait(int descriptor) noexcept override;
+    void look_after_lease(int descriptor, std::uint64_t lending);
+
     link_ptr make_link(int dialer_tag, int listener_tag);
     std::size_t put(const link_ptr &which, int direction, const std::uint8_t *data, std::size_t count);
     void schedule_arrival(const link_ptr &which, int direction, std::size_t count);
@@ -107,10 +126,15 @@ private:
     network_observer &observer_;
     std::map<std::string, class sim_listener *> listeners_;
     std::vector<std::weak_ptr<link>> links_;
+    std::map<int, class sim_stream *> streams_;          // by descriptor
     std::vector<std::unique_ptr<stream>> kept_streams_;  // planted
     int last_id_ = 0;
     std::uint64_t breaks_ = 0;
+    std::uint64_t lendings_ = 0;
+    std::uint64_t reads_abroad_ = 0;
+    std::uint64_t writes_abroad_ = 0;
     bool is_refusing_ = false;
+    bool is_healed_ = false;
 };
 
 }  // namespace zlink::sim

@@ -18,6 +18,11 @@ enum class planted {
     lost_task,
     // the way back to a caller
     lost_signal,
+    deaf_waiter,  // does not look at the descriptors that a caller borrowed
+    // lending
+    lost_lease_timer,       // that looks whether a lease is still used
+    wait_outlives_lending,  // the loop goes on to look at a stream that it has lent
+    deaf_after_lending,     // the loop never looks again at a stream that came back
     // the composition root
     lost_high_water_mark,
     forgotten_session_end,

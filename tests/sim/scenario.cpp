@@ -8,6 +8,7 @@
 #include "network.hpp"
 #include "sim_context.hpp"
 #include "socket/options.hpp"
+#include "socket/poll_set.hpp"
 #include "zmq.h"
 
 namespace zlink::sim {
@@ -43,18 +44,24 @@ struct plan {
     bool has_slow_readers;  // which take their time while there is chaos
     bool is_immediate;      // ZMQ_IMMEDIATE: a queue lives as long as its connection
     bool has_names;         // DEALERs announce ids of their own, ROUTERs hand them over
+    bool is_starving;       // the only fault is that connections stall and then break
+    bool polls;             // waits are those of zmq_poll; one actor serves all sockets of the right
     std::size_t topics;     // that SUBs subscribe to and that nobody publishes
     tuning knobs;
     std::size_t loops;
 
     duration longest_reconnect() const { return milliseconds(std::max(2 * reconnect_ms, reconnect_max_ms)); }
     std::string text() const;
+
+private:
+    void starve();
 };
 
 constexpr int hwms[] = {1, 1, 2, 10, 10, 1000};
 constexpr duration patience = seconds(2);  // for dials, handshakes and queues to drain, beside a reconnect
 constexpr duration last_patience = seconds(20);  // for the last round to arrive
 constexpr std::size_t last_round_messages = 5;
+constexpr std::size_t messages_of_a_burst = 300;  // of each sender, more than small buffers hold
 
 plan::plan(dice &d) {
     constexpr conversation kinds[] = {conversation::push_pull, conversation::push_pull,
@@ -72,7 +79,7 @@ plan::plan(dice &d) {
     is_calm = d.chance(300'000);
     keeps_sockets = d.coin();
     constexpr message_profile profiles[] = {
-        {1, 40, 40}, {8, 100, 100}, {8, 100, 100}, {8, 2000, 20'000}, {3, 300, 100'000}};
+        {1, 40, 40}, {8, 100, 100}, {8, 2000, 2000}, {8, 2000, 20'000}, {3, 300, 100'000}};
     looks = d.pick(profiles);
     messages = d.between(10, looks.largest_rarely > 50'000 ? 100 : 500);
     chaos = milliseconds(d.between(50, 3000));
@@ -94,6 +101,22 @@ plan::plan(dice &d) {
     constexpr std::size_t batches[] = {512, 4096, 65536};
     knobs.tcp.in_batch_size = d.pick(batches);
     loops = d.between(1, 2);
+    polls = d.chance(300'000);
+    is_starving = d.chance(130'000);
+    if (is_starving)
+        starve();
+}
+
+/// One queue, and connections that break when much is under way: what may be lost is known closely.
+void plan::starve() {
+    kind = conversation::push_pull;
+    left_count = right_count = 1;
+    is_inproc = left_binds = is_calm = is_immediate = has_names = has_slow_readers = false;
+    keeps_sockets = true;
+    looks = {8, 2000, 2000};
+    chaos = std::max(chaos, milliseconds(1500));
+    if (how == ending::in_chaos)
+        how = ending::at_once;
 }
 
 std::string plan::text() const {
@@ -102,6 +125,7 @@ std::string plan::text() const {
     return std::string(names[static_cast<int>(kind)]) + " " + std::to_string(left_count) + ":" +
            std::to_string(right_count) + (is_inproc ? " inproc" : " tcp") +
            (left_binds ? ", left binds" : ", right binds") + (is_calm ? ", calm" : "") +
+           (is_starving ? ", starving" : "") + (polls ? ", polls" : "") +
            (is_immediate ? ", immediate" : "") + (has_names ? ", named" : "") + ", parts of " +
            std::to_string(looks.largest_part) + ", ends " + ends[static_cast<int>(how)] + ", linger " +
            std::to_string(linger_ms) + ", heartbeat " + std::to_string(heartbeat_ms);
@@ -138,7 +162,12 @@ private:
     // ---- what members do ----
     enum class outcome { done, not_now, ended };
 
-    void live(member &self);
+    void live(const std::vector<member *> &all);
+    void rest(member &self);
+    bool serves_together() const noexcept { return plan_.polls && plan_.kind != conversation::pair; }
+    bool poll(std::span<member *const> all, short wanted, int timeout_ms, std::vector<watched> &items);
+    void take_polled(const std::vector<member *> &all);
+    void change(member &self);
     void open(member &self);
     void subscribe(member &self);
     void renew(member &self);
@@ -150,7 +179,7 @@ private:
     outcome send(member &self, channel &to, const std::deque<octets> &front = {});
     outcome send_part(member &self, const octets &body, bool more);
     outcome receive(member &self, std::deque<octets> &parts, int &link, int flags);
-    outcome receive_turn(member &self, int flags);
+    outcome receive_turn(member &self, int flags, bool must_find = false);
     outcome answer(member &self, channel &from, const std::deque<octets> &front);
     void ask(member &self);
     void pause(member &self);
@@ -318,22 +347,79 @@ void scenario::close(member &self) {
     self.home->close_socket(std::move(self.handle));
 }
 
-/// The life of a member's actor.
-void scenario::live(member &self) {
-    open(self);
-    while (self.handle && !world_.is_over() && !self.home->is_terminating()) {
-        turn(self);
-        if (std::exchange(self.wants_new_socket, false) && phase_ == phase::chaos) {
-            close(self);
-            pause(self);
-            open(self);
-        } else if (std::exchange(self.wants_new_endpoints, false) && phase_ == phase::chaos) {
-            renew(self);
-        }
+/// The life of an actor: it has one socket, or polls several.
+void scenario::live(const std::vector<member *> &all) {
+    for (member *m : all)
+        open(*m);
+    member &first = *all.front();
+    while (first.handle && !world_.is_over() && !first.home->is_terminating()) {
+        if (!first.is_left && serves_together())
+            take_polled(all);
+        else
+            turn(first);
+        for (member *m : all)
+            change(*m);
     }
-    if (self.handle)
-        self.home->close_socket(std::move(self.handle));
-    self.has_ended = true;
+    for (member *m : all) {
+        // What comes from here on is thrown away, and its senders may send more.
+        for (channel &theirs : ledger_.channels())
+            theirs.counts_as_ended |= theirs.to == m->tag;
+        if (m->handle)
+            m->home->close_socket(std::move(m->handle));
+        m->has_ended = true;
+    }
+}
+
+/// Does what the conductor wants of a member.
+void scenario::change(member &self) {
+    if (std::exchange(self.wants_new_socket, false) && phase_ == phase::chaos) {
+        close(self);
+        pause(self);
+        open(self);
+    } else if (std::exchange(self.wants_new_endpoints, false) && phase_ == phase::chaos) {
+        renew(self);
+    }
+}
+
+/// What zmq_poll says of the sockets. False when it says nothing of them.
+bool scenario::poll(std::span<member *const> all, short wanted, int timeout_ms, std::vector<watched> &items) {
+    items.clear();
+    for (const member *m : all) {
+        if (!m->handle)
+            return false;
+        items.push_back({m->handle.get(), -1, wanted, 0});
+    }
+    std::size_t count = 0;
+    const error e = wait_for_any(items, timeout_ms, count);
+    if (failed(e) && e != error::interrupted && e != error::terminated)
+        world_.violate(promise::survives, "a poll fails: " + std::string(describe(to_errno(e))));
+    return !failed(e);
+}
+
+/// Polls all sockets of the right, and takes a message of each that has one.
+void scenario::take_polled(const std::vector<member *> &all) {
+    std::vector<watched> items;
+    if (!poll(all, ZMQ_POLLIN, chance_.coin() ? -1 : static_cast<int>(chance_.between(0, 20)), items)) {
+        world_.sleep_for(microseconds(chance_.next() % 20));
+        return;
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (!items[i].ready)
+            continue;
+        if (receive_turn(*all[i], ZMQ_DONTWAIT, true) == outcome::ended)
+            return;
+    }
+    rest(*all.front());
+}
+
+/// Between two messages that were received.
+void scenario::rest(member &self) {
+    if (phase_ == phase::chaos && plan_.has_slow_readers)
+        world_.sleep_for(milliseconds(chance_.between(1, 40)));
+    else if (phase_ == phase::chaos || chance_.chance(100'000))
+        pause(self);
+    else
+        world_.sleep_for(microseconds(chance_.next() % 20));
 }
 
 void scenario::pause(member &) {
@@ -365,12 +451,7 @@ void scenario::turn(member &self) {
     }
     if (!sends_by_itself(self)) {
         receive_turn(self, chance_.chance(300'000) ? ZMQ_DONTWAIT : 0);
-        if (phase_ == phase::chaos && plan_.has_slow_readers)
-            world_.sleep_for(milliseconds(chance_.between(1, 40)));
-        else if (phase_ == phase::chaos || chance_.chance(100'000))
-            pause(self);
-        else
-            world_.sleep_for(microseconds(chance_.next() % 20));
+        rest(self);
         return;
     }
     // While nothing is wrong what waits is taken first: a connection that is held back by a full queue is looked after
@@ -379,7 +460,16 @@ void scenario::turn(member &self) {
         world_.sleep_for(microseconds(chance_.next() % 20));
         return;
     }
-    if (also_receives && (chance_.coin() || !may_send(self))) {
+    if (plan_.polls) {
+        std::vector<watched> items;
+        member *const self_alone[] = {&self};
+        const short wanted = may_send(self) ? ZMQ_POLLIN | ZMQ_POLLOUT : ZMQ_POLLIN;
+        if (!poll(self_alone, also_receives ? wanted : wanted & ZMQ_POLLOUT,
+                  static_cast<int>(chance_.between(0, 20)), items))
+            return;
+        if (items[0].ready & ZMQ_POLLIN)
+            receive_turn(self, ZMQ_DONTWAIT, true);
+    } else if (also_receives && (chance_.coin() || !may_send(self))) {
         if (receive_turn(self, chance_.coin() ? ZMQ_DONTWAIT : 0) == outcome::not_now)
             world_.sleep_for(microseconds(chance_.between(1, 500)));
         return;
@@ -496,7 +586,7 @@ scenario::outcome scenario::receive(member &self, std::deque<octets> &parts, int
         parts.emplace_back(part.body().begin(), part.body().end());
         if (part.info()) {
             if (const char *fd = part.info()->find("__fd"))
-                link = std::atoi(fd);
+                link = network::link_of(std::atoi(fd));
         }
         has_more = part.has_more();
         if (world_.strikes(planted::kept_message, 10'000) && part.size() > 40) {
@@ -511,10 +601,13 @@ scenario::outcome scenario::receive(member &self, std::deque<octets> &parts, int
     return outcome::done;
 }
 
-scenario::outcome scenario::receive_turn(member &self, int flags) {
+scenario::outcome scenario::receive_turn(member &self, int flags, bool must_find) {
     std::deque<octets> parts;
     int link = 0;
     const outcome result = receive(self, parts, link, flags);
+    if (result == outcome::not_now && must_find)
+        world_.violate(promise::lives,
+                       "a poll says that there is something to receive, and there is nothing");
     if (result != outcome::done)
         return result;
     std::deque<octets> front;
@@ -662,8 +755,17 @@ void scenario::add_members() {
             living_.insert(m.tag);
         }
     }
+    std::vector<std::vector<member *>> actors;
+    if (serves_together())
+        actors.push_back(side(false));
     for (member &m : members_)
-        m.who = &world_.start("member " + std::to_string(m.tag), [this, &m] { live(m); });
+        if (m.is_left || !serves_together())
+            actors.push_back({&m});
+    for (const auto &all : actors) {
+        actor &made = world_.start("member " + std::to_string(all.front()->tag), [this, all] { live(all); });
+        for (member *m : all)
+            m->who = &made;
+    }
 }
 
 void scenario::set_faults() {
@@ -672,6 +774,8 @@ void scenario::set_faults() {
     r.one_octet = chance_.pick(often);
     r.short_count = chance_.pick(often);
     r.not_ready = chance_.pick(often);
+    r.lend_refused = chance_.pick(often);
+    world_.switches = chance_.pick(often);
     constexpr std::uint64_t rarely[] = {0, 0, 300, 3'000};
     world_.signals = chance_.pick(often) / 4;
     network_.smallest_buffer = chance_.coin() ? 64 : 16384;
@@ -685,6 +789,8 @@ void scenario::set_faults() {
     if (plan_.is_calm)
         return;
     r.reset = chance_.pick(rarely);
+    r.write_fails = chance_.pick(rarely);
+    r.take_back_fails = chance_.pick(rarely);
     r.refuse = 10 * chance_.pick(often) / 10;
     r.accept_error = chance_.pick(often) / 2;
     r.handshake_stall = chance_.pick(often) / 2;
@@ -709,12 +815,13 @@ octets garbage(dice &d) {
 
 /// One thing that goes wrong.
 void scenario::act() {
-    const auto what = chance_.next() % (plan_.keeps_sockets ? 11 : 13);
+    constexpr std::uint64_t starve = 11;
+    const auto what = plan_.is_starving ? starve : chance_.next() % (plan_.keeps_sockets ? 13 : 15);
     world_.trace(0x700, what);
     constexpr const char *names[] = {
-        "reset one",   "reset one",         "reset one",           "reset all",    "half-close one",
-        "stall one",   "stall one",         "refuse dials",        "accept dials", "accept dials",
-        "rogue comes", "renews its socket", "renews its endpoints"};
+        "reset one",   "reset one",   "reset one",    "reset all",         "half-close one",
+        "stall one",   "stall one",   "refuse dials", "accept dials",      "accept dials",
+        "rogue comes", "starves one", "starves one",  "renews its socket", "renews its endpoints"};
     world_.tell("act: ", names[what]);
     member &anyone = members_[chance_.next() % members_.size()];
     switch (what) {
@@ -744,11 +851,16 @@ void scenario::act() {
     case 10:
         network_.connect_rogue(garbage(chance_));
         break;
-    case 11:
+    case starve:
+    case 12:
+        network_.starve_one(milliseconds(chance_.between(20, 500)));
+        plan_.messages += messages_of_a_burst;
+        break;
+    case 13:
         anyone.wants_new_socket = true;
         world_.interrupt(*anyone.who);
         break;
-    case 12:
+    case 14:
         anyone.wants_new_endpoints = true;
         world_.interrupt(*anyone.who);
         break;
@@ -930,8 +1042,17 @@ verdict scenario::run() {
     }
     for (message &m : kept_)
         (void)m.close();
-    return {world_.found(), world_.what(),    plan_.text(), world_.trace_hash(),
-            world_.steps(), world_.elapsed(), delivered_,   network_.breaks()};
+    return {world_.found(),
+            world_.what(),
+            plan_.text(),
+            world_.trace_hash(),
+            world_.steps(),
+            world_.elapsed(),
+            delivered_,
+            network_.breaks(),
+            network_.lendings(),
+            network_.reads_abroad(),
+            network_.writes_abroad()};
 }
 
 }  // namespace

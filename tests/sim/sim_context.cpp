@@ -38,6 +38,7 @@ void sim_context::close_socket(std::unique_ptr<socket> what) noexcept {
 
 void sim_context::shutdown() noexcept {
     is_terminating_ = true;
+    const world::stillness under_a_lock(world_);
     for (const auto &entry : sockets_)
         const_cast<socket *>(entry.first)->stop();
 }

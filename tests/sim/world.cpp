@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <poll.h>
 
 namespace zlink::sim {
 
 namespace {
 
-constexpr std::uint64_t most_steps = 4'000'000;  // of one run: beyond, somebody turns in circles
+constexpr std::uint64_t most_steps = 4'000'000;    // of one run: beyond, somebody turns in circles
+constexpr std::uint64_t most_idle_spins = 10'000;  // while nobody else can do anything, now or later
 
 struct function_task final : loop_task {
     explicit function_task(std::function<void()> what) : work(std::move(what)) {}
@@ -45,6 +47,10 @@ const char *name_of(promise which) noexcept {
         return "survives";
     case promise::leaves_nothing:
         return "leaves nothing behind";
+    case promise::one_at_a_time:
+        return "one at a time";
+    case promise::comes_home:
+        return "comes home";
     }
     return "?";
 }
@@ -54,8 +60,8 @@ const char *name_of(promise which) noexcept {
 ready_call::ready_call(sim_loop &where, std::function<void()> what)
     : where_(where), what_(std::make_shared<std::function<void()>>(std::move(what))) {}
 
-ready_call::~ready_call() {
-    if (is_queued_)
+void ready_call::cancel() noexcept {
+    if (std::exchange(is_queued_, false))
         std::erase(where_.ready_, this);
 }
 
@@ -81,6 +87,8 @@ public:
     void expires_at(time_point at) noexcept override {
         cancel();
         world &w = loop_.world_;
+        if (std::exchange(loop_.has_lent_, false) && w.has_planted(planted::lost_lease_timer))
+            return;
         if (w.strikes(planted::lost_timer, 500'000))
             return;
         when = at;
@@ -109,7 +117,35 @@ private:
     bool is_pending_ = false;
 };
 
+sim_loop::sim_loop(world &owner, unsigned number) : world_(owner), number_(number) {
+    thread_.body = std::make_unique<fiber>([this] { live(); });
+}
+
+sim_loop::~sim_loop() {
+    is_ending_ = true;
+    if (!is_in_turn_)
+        thread_.body->resume();
+}
+
+void sim_loop::live() {
+    while (!is_ending_) {
+        if (goes_to_sleep_)
+            before_sleep_.run_all();
+        else
+            take_turn();
+        is_in_turn_ = false;
+        fiber::leave();
+    }
+}
+
+void sim_loop::go_on(bool before_sleep) {
+    if (!std::exchange(is_in_turn_, true))
+        goes_to_sleep_ = before_sleep;
+    world_.go_on(thread_);
+}
+
 void sim_loop::post(loop_task &task) noexcept {
+    world_.may_switch();
     if (world_.strikes(planted::lost_task, 5'000))
         return;
     posted_.push(task);
@@ -128,7 +164,7 @@ error sim_loop::post_and_wait(const std::function<void()> &work) noexcept {
     });
     while (!is_done) {
         if (world_.is_over())
-            take_turn();  // nobody else will
+            world_.spin();
         else
             world_.wait_until(time_point::max(), is_done);
     }
@@ -186,6 +222,7 @@ void sim_loop::take_turn() {
 // ---- sim_wakeup ----
 
 void sim_wakeup::signal() noexcept {
+    world_.may_switch();
     if (world_.strikes(planted::lost_signal, 50'000))
         return;
     is_up_ = true;
@@ -234,10 +271,29 @@ void world::run_due_events() {
     }
 }
 
+short world::ready(const wait_item &item) const noexcept {
+    return has_planted(planted::deaf_waiter) ? 0 : descriptors->ready(item.descriptor, item.events);
+}
+
+bool world::is_any_ready(std::span<const wait_item> items) const noexcept {
+    return std::any_of(items.begin(), items.end(), [&](const wait_item &item) {
+        if (item.level)
+            return static_cast<const sim_wakeup &>(*item.level).is_up();
+        return ready(item) != 0;
+    });
+}
+
 bool world::is_runnable(const actor &who) const noexcept {
     if (who.body->has_returned())
         return false;
-    return !who.is_blocked || is_over() || who.is_interrupted || who.deadline <= now_ || *who.waits_for;
+    return !who.is_blocked || is_over() || who.is_interrupted || who.deadline <= now_ ||
+           (who.waits_for ? *who.waits_for : is_any_ready(who.items));
+}
+
+const strand &world::candidate(unsigned index) const noexcept {
+    if (index < loops_.size())
+        return loops_[index]->thread();
+    return *actors_[index - loops_.size()];
 }
 
 /// One turn of somebody. False when nothing can happen any more.
@@ -251,7 +307,7 @@ bool world::step() {
     run_due_events();
     candidates_.clear();
     for (unsigned i = 0; i < loops_.size(); ++i)
-        if (loops_[i]->has_work())
+        if (loops_[i]->is_in_turn() || loops_[i]->has_work())
             candidates_.push_back(i);
     const auto first_actor = static_cast<unsigned>(loops_.size());
     for (unsigned i = 0; i < actors_.size(); ++i)
@@ -259,26 +315,57 @@ bool world::step() {
             candidates_.push_back(first_actor + i);
     // A loop that is about to sleep does so whatever the others do.
     for (unsigned i = 0; i < loops_.size(); ++i) {
-        if (loops_[i]->is_before_sleep() && !loops_[i]->has_work() &&
+        if (loops_[i]->is_before_sleep() && !loops_[i]->is_in_turn() && !loops_[i]->has_work() &&
             (candidates_.empty() || schedule.coin())) {
             trace(3, i);
-            loops_[i]->run_before_sleep_tasks();
+            loops_[i]->go_on(true);
             return true;
         }
     }
     if (candidates_.empty())
         return jump();
+    // Time passes while everybody waits for somebody who does nothing now.
+    const bool is_idle = std::all_of(candidates_.begin(), candidates_.end(),
+                                     [&](unsigned i) { return is_idle_spin(candidate(i)); });
+    idle_spins_ = is_idle ? idle_spins_ + 1 : 0;
+    if (is_idle && !jump() && idle_spins_ > most_idle_spins)
+        violate(promise::terminates, "somebody waits for ever for another thread");
     const unsigned chosen = candidates_[schedule.next() % candidates_.size()];
     trace(chosen, static_cast<std::uint64_t>(now_.time_since_epoch().count()));
     if (chosen < first_actor) {
-        loops_[chosen]->take_turn();
+        loops_[chosen]->go_on(false);
         return true;
     }
-    current_ = actors_[chosen - first_actor].get();
-    current_->is_blocked = false;
-    current_->body->resume();
-    current_ = nullptr;
+    current_actor_ = actors_[chosen - first_actor].get();
+    current_actor_->is_blocked = false;
+    go_on(*current_actor_);
+    current_actor_ = nullptr;
     return true;
+}
+
+void world::go_on(strand &who) {
+    who.is_spinning = false;
+    current_ = &who;
+    running_ = this;
+    who.body->resume();
+    running_ = nullptr;
+    current_ = nullptr;
+    if (who.is_spinning)
+        who.looked_at = progress_;
+    else
+        ++progress_;
+}
+
+void world::may_switch() noexcept {
+    if (current_ && still_ == 0 && !is_over() && schedule.chance(switches))
+        fiber::leave();
+}
+
+void world::spin() noexcept {
+    if (still_ > 0)
+        std::abort();  // nobody else may go on
+    current_->is_spinning = true;
+    fiber::leave();
 }
 
 /// Nobody can do anything now: lets time pass up to the next moment when somebody can.
@@ -300,7 +387,8 @@ bool world::jump() {
 void world::run() {
     const auto all_returned = [&] {
         return std::all_of(actors_.begin(), actors_.end(),
-                           [](const auto &a) { return a->body->has_returned(); });
+                           [](const auto &a) { return a->body->has_returned(); }) &&
+               std::none_of(loops_.begin(), loops_.end(), [](const auto &l) { return l->is_in_turn(); });
     };
     while (!all_returned()) {
         if (!step()) {
@@ -326,15 +414,20 @@ void world::sleep_for(duration how_long) {
 bool world::wait_until(time_point deadline, const bool &flag, bool *was_interrupted) {
     if (flag || is_over())
         return flag;
-    current_->waits_for = &flag;
-    current_->deadline = deadline;
-    current_->is_blocked = true;
-    actor *self = current_;
-    fiber::leave();
-    if (was_interrupted)
-        *was_interrupted = self->is_interrupted;
-    self->is_interrupted = false;
+    current_actor_->waits_for = &flag;
+    block(deadline, was_interrupted);
     return flag;
+}
+
+/// Leaves until what the actor waits for is there, or the deadline has passed, or somebody interrupts.
+void world::block(time_point deadline, bool *was_interrupted) {
+    actor *self = current_actor_;
+    self->deadline = deadline;
+    self->is_blocked = true;
+    fiber::leave();
+    const bool interrupted = std::exchange(self->is_interrupted, false);
+    if (was_interrupted)
+        *was_interrupted = interrupted;
 }
 
 bool world::eventually(time_point deadline, const std::function<bool()> &holds) {
@@ -352,11 +445,26 @@ error world::make_wakeup(std::unique_ptr<wakeup> &out) noexcept {
 }
 
 error world::wait(std::span<wait_item> items, time_point deadline) noexcept {
-    const auto &level = static_cast<const sim_wakeup &>(*items[0].level);
+    may_switch();
     if (faults.chance(signals) && !is_over())
         return error::interrupted;
+    for (const wait_item &item : items)
+        if (!item.level)
+            descriptors->begin_wait(item.descriptor);
     bool was_interrupted = false;
-    if (wait_until(deadline, level.is_up(), &was_interrupted))
+    if (!is_any_ready(items) && !is_over()) {
+        current_actor_->waits_for = nullptr;
+        current_actor_->items = items;
+        block(deadline, &was_interrupted);
+    }
+    const bool is_ready = is_any_ready(items);
+    for (wait_item &item : items) {
+        if (item.level)
+            continue;
+        item.revents = ready(item);
+        descriptors->end_wait(item.descriptor);
+    }
+    if (is_ready)
         return error::none;
     if (is_over())
         return error::terminated;

@@ -3,6 +3,9 @@
 // Flow:     each step picks, by the dice, one of those who can do something now: a loop takes one turn, an actor goes on
 //           until it blocks. When nobody can, the loops run what they want to run before they sleep; when there is still
 //           nobody, the clock jumps to the next moment at which something happens.
+// Switches: loops and actors are fibers, and stand for threads: by the dice they stop in the middle of a call, wherever the
+//           library leaves its own code (streams, posts, signals, locks), and others go on meanwhile. Who waits for another
+//           thread in a loop, or for a lock, lets others go on: see switches.cpp.
 // Trace:    every step is folded into a hash: two runs of one seed must agree on it.
 // Owns:     loops and actors; not the network, which reports to them.
 #pragma once
@@ -11,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,7 +32,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// What was found broken; see the promises in oracle.hpp.
+/// What was found broken; see the promises in ledger.hpp.
 enum class promise {
     none = 0,
     atomic = 1,
@@ -41,6 +45,8 @@ enum class promise {
     lives = 8,
     survives = 9,
     leaves_nothing = 10,
+    one_at_a_time = 11,
+    comes_home = 12,
 };
 const char *name_of(promise which) noexcept;
 
@@ -51,10 +57,11 @@ class sim_loop;
 class ready_call {
 public:
     ready_call(sim_loop &where, std::function<void()> what);
-    ~ready_call();  // no call comes afterwards
+    ~ready_call() { cancel(); }  // no call comes afterwards
     ready_call(const ready_call &) = delete;
     ready_call &operator=(const ready_call &) = delete;
     void queue() noexcept;
+    void cancel() noexcept;
 
 private:
     friend class sim_loop;
@@ -63,9 +70,17 @@ private:
     bool is_queued_ = false;
 };
 
+/// What stands for a thread.
+struct strand {
+    std::unique_ptr<fiber> body;
+    bool is_spinning = false;     // left the last time because it waits for somebody else
+    std::uint64_t looked_at = 0;  // the progress of the others, then
+};
+
 class sim_loop final : public loop {
 public:
-    sim_loop(world &owner, unsigned number) : world_(owner), number_(number) {}
+    sim_loop(world &owner, unsigned number);
+    ~sim_loop() override;
 
     void post(loop_task &task) noexcept override;
     error post(std::function<void()> work) noexcept override;
@@ -77,18 +92,30 @@ public:
     world &owner() noexcept { return world_; }
     unsigned number() const noexcept { return number_; }
     bool has_work() const noexcept;
+    /// Stopped in the middle of its work.
+    bool is_in_turn() const noexcept { return is_in_turn_; }
     bool is_before_sleep() const noexcept { return !before_sleep_.is_empty(); }
-    /// One of: the posted tasks, a ready call, a due timer.
-    void take_turn();
-    void run_before_sleep_tasks() { before_sleep_.run_all(); }
+    /// One of: the posted tasks, a ready call, a due timer; or what is to run before it sleeps. Goes on with it first when it
+    /// was stopped in the middle.
+    void go_on(bool before_sleep);
     time_point next_timer() const noexcept;
+    const strand &thread() const noexcept { return thread_; }
+    /// The next timer set is the one that ends a lease (planted faults).
+    void note_lending() noexcept { has_lent_ = true; }
 
 private:
     friend class ready_call;
     class sim_timer;
+    void live();
+    void take_turn();
 
     world &world_;
     unsigned number_;
+    strand thread_;
+    bool is_in_turn_ = false;
+    bool goes_to_sleep_ = false;
+    bool is_ending_ = false;
+    bool has_lent_ = false;
     task_list posted_;
     sleep_list before_sleep_;
     std::vector<ready_call *> ready_;
@@ -109,10 +136,20 @@ private:
     bool is_up_ = false;
 };
 
-struct actor {
+/// What is behind the descriptors that a caller lists in its wait.
+class descriptor_table {
+public:
+    virtual ~descriptor_table() = default;
+    /// Which of the events, or POLLERR and the like, hold now.
+    virtual short ready(int descriptor, short events) const noexcept = 0;
+    virtual void begin_wait(int descriptor) noexcept = 0;
+    virtual void end_wait(int descriptor) noexcept = 0;
+};
+
+struct actor : strand {
     std::string name;
-    std::unique_ptr<fiber> body;
-    const bool *waits_for = nullptr;  // while blocked
+    const bool *waits_for = nullptr;  // while blocked, or
+    std::span<const wait_item> items;
     time_point deadline{};
     bool is_blocked = false;
     bool is_interrupted = false;
@@ -150,11 +187,34 @@ public:
     dice library;                   // what the library draws
     std::uint64_t late_timers = 0;  // of a million
     std::uint64_t signals = 0;      // interrupted waits, of a million
+    std::uint64_t switches = 0;     // in the middle of a call, of a million
+    descriptor_table *descriptors = nullptr;
 
     std::uint64_t live_timers = 0;
     std::uint64_t live_streams = 0;
     std::uint64_t live_dialers = 0;
     std::uint64_t live_listeners = 0;
+
+    // ---- for those who stand for threads ----
+
+    /// The world whose loop or actor runs now, or null.
+    static world *running() noexcept { return running_; }
+    bool runs_on(const sim_loop &which) const noexcept { return current_ == &which.thread(); }
+    /// A place where a thread may stop: by the dice, others go on.
+    void may_switch() noexcept;
+    /// The caller waits for something that another thread is about to do: others go on.
+    void spin() noexcept;
+    /// No switch while this lives: what is done must seem to be done at once.
+    class stillness {
+    public:
+        explicit stillness(world &owner) noexcept : world_(owner) { ++world_.still_; }
+        ~stillness() { --world_.still_; }
+        stillness(const stillness &) = delete;
+        stillness &operator=(const stillness &) = delete;
+
+    private:
+        world &world_;
+    };
 
     // ---- for the conductor of the run ----
 
@@ -191,8 +251,17 @@ private:
         return std::to_string(number);
     }
     void print(const std::string &text) const;
+    friend class sim_loop;
     bool step();
+    void go_on(strand &who);
     bool is_runnable(const actor &who) const noexcept;
+    short ready(const wait_item &item) const noexcept;
+    bool is_any_ready(std::span<const wait_item> items) const noexcept;
+    bool is_idle_spin(const strand &who) const noexcept {
+        return who.is_spinning && who.looked_at == progress_;
+    }
+    const strand &candidate(unsigned index) const noexcept;
+    void block(time_point deadline, bool *was_interrupted);
     bool jump();
     void run_due_events();
 
@@ -200,7 +269,12 @@ private:
     std::multimap<time_point, std::function<void()>> events_;
     std::vector<std::unique_ptr<sim_loop>> loops_;
     std::vector<std::unique_ptr<actor>> actors_;
-    actor *current_ = nullptr;
+    static inline world *running_ = nullptr;
+    strand *current_ = nullptr;
+    actor *current_actor_ = nullptr;
+    std::uint64_t progress_ = 0;  // counts what was done, apart from spinning
+    std::uint64_t idle_spins_ = 0;
+    int still_ = 0;
     planted plant_;
     promise found_ = promise::none;
     std::string what_;

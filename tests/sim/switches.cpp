@@ -1,0 +1,36 @@
+// The places where the library waits for another thread by itself, and not through a seam: its yields and its locks.
+//
+// The simulator's threads are fibers of one thread, so that the one who is waited for must get to run: inside a world both
+// calls let others go on, and taking a lock is a place to switch. These definitions stand in for those of the C library.
+#include <cerrno>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "world.hpp"
+
+#ifndef __SANITIZE_THREAD__  // which has definitions of its own
+
+using zlink::sim::world;
+
+extern "C" int sched_yield() noexcept {
+    if (world *here = world::running())
+        here->spin();
+    else
+        ::syscall(SYS_sched_yield);
+    return 0;
+}
+
+extern "C" int pthread_mutex_lock(pthread_mutex_t *mutex) noexcept {
+    if (world *here = world::running())
+        here->may_switch();
+    for (;;) {
+        const int result = pthread_mutex_trylock(mutex);
+        if (result != EBUSY)
+            return result;
+        sched_yield();
+    }
+}
+
+#endif
