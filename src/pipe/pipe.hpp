@@ -184,7 +184,8 @@ public:
         bool is_ending = false;  // the other end was closed: read what is left, write nothing more
         bool is_inproc = false;  // the other end is a socket
         std::string routing_id;  // how a ROUTER, REP or STREAM addresses this peer
-        std::string endpoint;    // what the application bound or connected to
+        std::shared_ptr<const std::string>
+            endpoint;  // what the application bound or connected to; null is none
         std::uint64_t mark = 0;
     } slot;
 
