@@ -12,6 +12,10 @@ bool connects_once(socket_type type) {
            type == socket_type::req;
 }
 
+std::shared_ptr<const std::string> name_of(const session_environment_ptr &environment) noexcept {
+    return {environment, &environment->endpoint};
+}
+
 }  // namespace
 
 endpoints::endpoints(socket &self, const environment &environment)
@@ -23,19 +27,24 @@ pipe_options endpoints::pipe_for(const settings &options, const batching &sizes)
             options.conflate, sizes};
 }
 
-session_environment endpoints::environment_for(socket &self, const std::string &scheme, loop &io,
-                                               std::string endpoint) {
-    session_environment made;
-    made.io = &io;
-    made.options = std::make_shared<const settings>(self.options());
-    made.sizes = scheme == "ipc" ? environment_.knobs.ipc : environment_.knobs.tcp;
-    made.pool = environment_.pool;
+/// The environment of the sessions of `endpoint`: the one made last while it is in use and still holds.
+session_environment_ptr endpoints::environment_for(socket &self, const std::string &scheme, loop &io,
+                                                   std::string endpoint) {
+    if (const session_environment_ptr last = last_made_.lock();
+        last && last->io == &io && last->endpoint == endpoint && last->options == self.options())
+        return last;
+    auto made = std::make_shared<session_environment>();
+    made->io = &io;
+    made->options = self.options();
+    made->sizes = scheme == "ipc" ? environment_.knobs.ipc : environment_.knobs.tcp;
+    made->pool = environment_.pool;
     if (self.type() == socket_type::sub || self.type() == socket_type::xsub)
-        made.subscriptions = self.subscriptions();
-    made.events = self.events_sink();
-    made.host = shared_from_this();
-    made.random = &environment_.random;
-    made.endpoint = std::move(endpoint);
+        made->subscriptions = self.subscriptions();
+    made->events = self.events_sink();
+    made->host = shared_from_this();
+    made->random = &environment_.random;
+    made->endpoint = std::move(endpoint);
+    last_made_ = made;
     return made;
 }
 
@@ -83,20 +92,20 @@ error endpoints::connect(socket &self, const std::string &scheme, const std::str
         std::lock_guard guard(mutex_);
         if (std::any_of(sessions_.begin(), sessions_.end(), [&](const auto &existing) {
                 return existing->is_connecting() && !existing->is_stopping() &&
-                       existing->environment().endpoint == actual;
+                       existing->environment()->endpoint == actual;
             }))
             return error::none;
     }
-    session_environment made = environment_for(self, scheme, *io, actual);
+    const session_environment_ptr environment = environment_for(self, scheme, *io, actual);
     pipe_ends ends;
     if (!self.options().immediate)
-        ends = make_pipe(environment_.pool, pipe_for(self.options(), made.sizes));
-    const auto fresh = session::connecting(std::move(made), *kind, address, ends.second);
+        ends = make_pipe(environment_.pool, pipe_for(self.options(), environment->sizes));
+    const auto fresh = session::connecting(environment, *kind, address, ends.second);
     if (!add(fresh))
         return error::terminated;
     if (ends.first) {
         ends.first->set_events(inbox_);
-        ends.first->slot.endpoint = actual;
+        ends.first->slot.endpoint = name_of(environment);
         ends.first->slot.routing_id = self.take_connect_routing_id();
         self.attach(ends.first, true, false);
     }
@@ -132,12 +141,12 @@ bool endpoints::stop_sessions(const std::string &endpoint) {
     {
         std::lock_guard guard(mutex_);
         for (const auto &which : sessions_) {
-            if (which->environment().endpoint != endpoint)
+            if (which->environment()->endpoint != endpoint)
                 continue;
             const bool is_first = which->stop();
             was_connected |= is_first && which->is_connecting();
-            if (std::find(loops.begin(), loops.end(), which->environment().io) == loops.end())
-                loops.push_back(which->environment().io);
+            if (std::find(loops.begin(), loops.end(), which->environment()->io) == loops.end())
+                loops.push_back(which->environment()->io);
         }
     }
     for (loop *io : loops)
@@ -168,16 +177,16 @@ bool endpoints::add(const std::shared_ptr<session> &what) {
         return false;
     sessions_.push_back(what);
     environment_.count.session_began();
-    environment_.io.add_load(*what->environment().io);
+    environment_.io.add_load(*what->environment()->io);
     return true;
 }
 
 pipe_end_ptr endpoints::make_session_pipe(session &which) noexcept {
     try {
         const pipe_ends ends =
-            make_pipe(environment_.pool, pipe_for(*which.environment().options, which.environment().sizes));
+            make_pipe(environment_.pool, pipe_for(which.environment()->options, which.environment()->sizes));
         ends.first->set_events(inbox_);
-        ends.first->slot.endpoint = which.environment().endpoint;
+        ends.first->slot.endpoint = name_of(which.environment());
         ends.second->set_events(which.shared_from_this());
         if (!inbox_->post({mailbox::command_kind::attach, ends.first, which.is_connecting(), false}))
             return nullptr;
@@ -188,7 +197,7 @@ pipe_end_ptr endpoints::make_session_pipe(session &which) noexcept {
 }
 
 void endpoints::on_session_end(session &which) noexcept {
-    environment_.io.remove_load(*which.environment().io);
+    environment_.io.remove_load(*which.environment()->io);
     {
         std::lock_guard guard(mutex_);
         std::erase_if(sessions_, [&](const auto &held) { return held.get() == &which; });

@@ -59,8 +59,8 @@ public:
     void on_session_end(session &which) noexcept override;
 
 private:
-    session_environment environment_for(socket &self, const std::string &scheme, loop &io,
-                                        std::string endpoint);
+    session_environment_ptr environment_for(socket &self, const std::string &scheme, loop &io,
+                                            std::string endpoint);
     static pipe_options pipe_for(const settings &options, const batching &sizes) noexcept;
     bool add(const std::shared_ptr<session> &what);
     bool stop_listening(const std::string &endpoint) noexcept;
@@ -68,8 +68,9 @@ private:
 
     environment environment_;
     std::shared_ptr<mailbox> inbox_;
-    std::vector<std::shared_ptr<acceptor>> acceptors_;  // socket's thread only
-    std::mutex mutex_;                                  // guards the rest
+    std::vector<std::shared_ptr<acceptor>> acceptors_;    // socket's thread only
+    std::weak_ptr<const session_environment> last_made_;  // socket's thread only
+    std::mutex mutex_;                                    // guards the rest
     std::vector<std::shared_ptr<session>> sessions_;
     bool is_closed_ = false;
 };

@@ -40,7 +40,7 @@ bool inproc_names::join(const inproc_side &bound, const waiting &who, const std:
     who.near->set_write_hwm(joint_mark(who.side.send_hwm, bound.receive_hwm));
     who.far->set_write_hwm(joint_mark(bound.send_hwm, who.side.receive_hwm));
     who.far->set_events(bound.inbox);
-    who.far->slot.endpoint = "inproc://" + name;
+    who.far->slot.endpoint = std::make_shared<const std::string>("inproc://" + name);
     say_hello(*who.far, bound.routing_id);
     return bound.inbox->post({mailbox::command_kind::attach, who.far, false, true});
 }
@@ -64,7 +64,7 @@ error inproc_names::connect(const std::string &name, const inproc_side &self, pi
     options.sizes = sizes_;
     const pipe_ends ends = make_pipe(pool_, options);
     ends.first->set_events(self.inbox);
-    ends.first->slot.endpoint = "inproc://" + name;
+    ends.first->slot.endpoint = std::make_shared<const std::string>("inproc://" + name);
     say_hello(*ends.first, self.routing_id);
     const waiting who{self, ends.first, ends.second};
     if (it == bound_.end())

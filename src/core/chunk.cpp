@@ -11,7 +11,7 @@ namespace zlink {
 
 namespace {
 
-constexpr std::size_t smallest_class = 512;
+constexpr std::size_t smallest_class = 64;
 constexpr std::size_t header_slack = 64;  // a body of exactly the class size still fits with its header
 constexpr std::size_t cached_per_class = 4u << 20;  // octets
 constexpr std::uint32_t huge_bit = 0x80000000;      // in a chunk's size class: its memory is of a huge page
@@ -22,7 +22,7 @@ constexpr std::size_t memory_size(std::size_t capacity) noexcept {
     return (sizeof(chunk) + capacity + 63) / 64 * 64;
 }
 
-constexpr std::uint32_t first_cut_class = 7;  // 64 KiB
+constexpr std::uint32_t first_cut_class = 10;  // 64 KiB
 
 void destroy(chunk *c, std::uint32_t class_count) noexcept {
     const std::size_t size = memory_size(c->capacity);

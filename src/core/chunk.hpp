@@ -39,7 +39,7 @@ private:
     static void dispose(block *self) noexcept;
     void give_back(chunk *c) noexcept;
 
-    static constexpr std::size_t class_count = 10;  // 512 octets to 256 KiB, doubling
+    static constexpr std::size_t class_count = 13;  // 64 octets to 256 KiB, doubling
     struct free_list {
         chunk *head = nullptr;
         std::size_t count = 0;

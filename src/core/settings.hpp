@@ -33,6 +33,8 @@ struct ipv4_or_6_filter {
     std::uint8_t address[16] = {};
     bool is_v6 = false;
     int prefix_bits = 0;
+
+    bool operator==(const ipv4_or_6_filter &) const = default;
 };
 
 struct settings {
@@ -126,6 +128,8 @@ struct settings {
     int multicast_max_tpdu = 1500;
     bool multicast_loop = true;
     bool loopback_fastpath = false;
+
+    bool operator==(const settings &) const = default;
 
     bool has_routing_id_exchange() const noexcept {
         return type == socket_type::req || type == socket_type::rep || type == socket_type::dealer ||

@@ -17,6 +17,7 @@ struct limits {
 };
 
 constexpr limits batch_limits = {512, 16u << 20};
+constexpr limits first_block_limits = {64, 16u << 20};
 constexpr limits threshold_limits = {64, 1u << 30};
 constexpr limits transfer_limits = {512, 1u << 30};
 
@@ -39,7 +40,8 @@ void override_size(environment_lookup lookup, const std::string &name, limits al
 void override_all(environment_lookup lookup, const std::string &suffix, batching &sizes) {
     override_size(lookup, "ZMQ_ASIO_IN_BATCH_SIZE" + suffix, batch_limits, sizes.in_batch_size);
     override_size(lookup, "ZMQ_ASIO_OUT_BATCH_SIZE" + suffix, batch_limits, sizes.out_batch_size);
-    override_size(lookup, "ZMQ_ASIO_OUT_BATCH_SIZE_SMALL" + suffix, batch_limits, sizes.out_batch_size_small);
+    override_size(lookup, "ZMQ_ASIO_OUT_BATCH_SIZE_SMALL" + suffix, first_block_limits,
+                  sizes.out_batch_size_small);
     override_size(lookup, "ZMQ_ASIO_OUT_WRITEV_THRESHOLD" + suffix, threshold_limits,
                   sizes.out_writev_threshold);
 }

@@ -20,7 +20,7 @@ constexpr std::size_t default_writev_threshold = SIZE_MAX;  // only what the app
 struct batching {
     std::size_t in_batch_size = 64 * 1024;    // ZMQ_ASIO_IN_BATCH_SIZE: octets asked for in one read
     std::size_t out_batch_size = 256 * 1024;  // ZMQ_ASIO_OUT_BATCH_SIZE: octets gathered for one write
-    std::size_t out_batch_size_small = 1024;  // ZMQ_ASIO_OUT_BATCH_SIZE_SMALL: a quiet pipe's memory
+    std::size_t out_batch_size_small = 128;   // ZMQ_ASIO_OUT_BATCH_SIZE_SMALL: a quiet pipe's memory
     std::size_t out_writev_threshold =
         default_writev_threshold;      // ZMQ_ASIO_OUT_WRITEV_THRESHOLD: bodies from here on go uncopied
     std::size_t tcp_max_transfer = 0;  // ZMQ_ASIO_TCP_MAX_TRANSFER: most octets in one write, 0 = no limit

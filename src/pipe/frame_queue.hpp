@@ -51,7 +51,7 @@ struct short_frame {
 class frame_queue {
 public:
     /// `first_chunk`: octets of the memory that a quiet queue keeps; a busy one takes more. Throws bad_alloc.
-    explicit frame_queue(std::shared_ptr<chunk_pool> pool, std::size_t first_chunk = 1024);
+    explicit frame_queue(std::shared_ptr<chunk_pool> pool, std::size_t first_chunk = 128);
     ~frame_queue();
     frame_queue(const frame_queue &) = delete;
     frame_queue &operator=(const frame_queue &) = delete;
@@ -159,10 +159,6 @@ private:
     void mark_boundary() noexcept;
     bool read_lone_body(frame_view &out, std::uint8_t flags, std::uint64_t size) noexcept;
 
-    std::shared_ptr<chunk_pool> pool_;
-    std::atomic<segment *> retired_{nullptr};  // a few segments on their way back to the producer
-    std::atomic<unsigned> retired_count_{0};   // about how many
-
     // Producer only.
     alignas(64) segment *tail_;  // the last segment the consumer knows
     segment *spare_ = nullptr;   // segments to use again
@@ -172,6 +168,7 @@ private:
     chunk *copy_chunk_ = nullptr;        // where copied frames go; one reference
     std::uint8_t *copy_cursor_ = nullptr;
     std::uint8_t *copy_end_ = nullptr;
+    std::shared_ptr<chunk_pool> pool_;
     std::size_t next_chunk_size_;
     peer_info *info_ = nullptr;
     bool is_copying_ = false;  // open_ ends at copy_cursor_ and can grow
@@ -194,6 +191,10 @@ private:
     std::size_t gather_left_ = 0;  // octets not released
     bool gather_ends_message_ = true;
     bool is_gathering_ = false;  // the last call was not read(): the counts above are kept
+
+    // Shared, atomic. Looked at by the producer when it needs a segment only.
+    std::atomic<segment *> retired_{nullptr};  // a few segments on their way back to the producer
+    std::atomic<unsigned> retired_count_{0};   // about how many
 };
 
 inline error frame_queue::write(std::uint8_t flags, byte_span body) noexcept {

@@ -44,23 +44,25 @@ private:
     bool is_full_ = false;
 };
 
+pipe_direction::pipe_direction(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options,
+                               std::uint64_t mark)
+    : queue(pool, options.sizes.out_batch_size_small), hwm(options.conflate ? 0 : mark),
+      reference_threshold(options.sizes.out_writev_threshold),
+      newest(options.conflate ? std::make_unique<conflated_slot>() : nullptr) {}
+
+pipe_direction::~pipe_direction() = default;
+
 class pipe {
 public:
     pipe(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options)
-        : forth_(pool, options.conflate ? 0 : options.first_to_second_hwm,
-                 options.sizes.out_batch_size_small),
-          back_(pool, options.conflate ? 0 : options.second_to_first_hwm,
-                options.sizes.out_batch_size_small) {
-        first_.reference_threshold_ = second_.reference_threshold_ = options.sizes.out_writev_threshold;
+        : forth_(pool, options, options.first_to_second_hwm),
+          back_(pool, options, options.second_to_first_hwm) {
         first_.out_ = second_.in_ = &forth_;
         first_.in_ = second_.out_ = &back_;
         first_.other_ = &second_;
         second_.other_ = &first_;
-        if (options.conflate) {
-            slots_ = std::make_unique<conflated_slot[]>(2);
-            first_.conflated_out_ = second_.conflated_in_ = &slots_[0];
-            first_.conflated_in_ = second_.conflated_out_ = &slots_[1];
-        }
+        first_.conflated_out_ = second_.conflated_in_ = forth_.newest.get();
+        first_.conflated_in_ = second_.conflated_out_ = back_.newest.get();
     }
 
     void introduce(const std::shared_ptr<pipe> &self) noexcept { first_.whole_ = second_.whole_ = self; }
@@ -71,7 +73,6 @@ public:
 private:
     pipe_direction forth_;
     pipe_direction back_;
-    std::unique_ptr<conflated_slot[]> slots_;
 };
 
 pipe_ends make_pipe(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options) {
@@ -341,8 +342,7 @@ frame_queue::gathered pipe_end::gather(iovec *ranges, std::size_t limit, std::si
 }
 
 void pipe_end::release(std::size_t octets) noexcept {
-    note_octets(octets);
-    in_->large_taken.store(large_taken_ += octets, std::memory_order_relaxed);
+    note_large_taken(octets);
     note_taken(in_->queue.release(octets));
 }
 

@@ -25,6 +25,7 @@ namespace zlink {
 
 class pipe;
 class pipe_end;
+struct pipe_options;
 using pipe_end_ptr = std::shared_ptr<pipe_end>;
 
 /// How the owner of one end hears of the other. Called on the other end's thread; must not block and not call the pipe.
@@ -37,29 +38,32 @@ public:
     on_closed(pipe_end &end) noexcept = 0;  // the other end was closed; published messages remain readable
 };
 
+/// One direction of a pipe that keeps the newest message only (ZMQ_CONFLATE).
+class conflated_slot;
+
 /// One direction of a pipe: the queue and what its two sides share about it.
 struct pipe_direction {
-    pipe_direction(const std::shared_ptr<chunk_pool> &pool, std::uint64_t mark, std::size_t first_chunk)
-        : queue(pool, first_chunk), hwm(mark) {}
+    pipe_direction(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options, std::uint64_t mark);
+    ~pipe_direction();
 
     frame_queue queue;
-    std::atomic<std::uint64_t> hwm;                      // messages, 0 = no limit; written by the writer
-    alignas(64) std::atomic<std::uint64_t> returned{0};  // messages the reader has taken and told of
-    std::atomic<std::uint64_t> large_taken{0};           // octets of large bodies that the reader has taken
+    // Looked at by the writer for each message, written by either side once in a while.
+    alignas(64) std::atomic<std::uint64_t> hwm;  // messages, 0 = no limit; written by the writer
+    std::atomic<std::uint64_t> returned{0};      // messages the reader has taken and told of
     std::atomic<bool> writer_armed{false};
-    alignas(64) std::atomic<bool> reader_armed{false};
+    std::atomic<bool> reader_armed{false};
     std::atomic<bool> writer_fences{
         true};  // the writer runs full_fence() for every publish from the store on
     std::atomic<bool> writer_closed{false};
     std::atomic<int> linger_ms{0};  // stands once writer_closed does
+    const std::size_t reference_threshold;
     // Where a connection reads the queue:
-    alignas(64) write_turn turn;         // guards that half of the queue
-    read_lease lease;                    // of the other direction of the connection
-    std::atomic<io_turn *> io{nullptr};  // written with the turn held, and the lease at home
+    alignas(64) write_turn turn;                // guards that half of the queue
+    read_lease lease;                           // of the other direction of the connection
+    std::atomic<io_turn *> io{nullptr};         // written with the turn held, and the lease at home
+    std::atomic<std::uint64_t> large_taken{0};  // octets of large bodies taken; written by the reader
+    std::unique_ptr<conflated_slot> newest;     // instead of messages in the queue, or null
 };
-
-/// One direction of a pipe that keeps the newest message only (ZMQ_CONFLATE).
-class conflated_slot;
 
 class alignas(64) pipe_end {
 public:
@@ -77,7 +81,7 @@ public:
                  std::size_t owner_size = 0) noexcept;
     error write_wire(byte_span frames, std::uint32_t messages) noexcept;
     /// From this size on a body should be written with write_external(), if its memory allows that.
-    std::size_t reference_threshold() const noexcept { return reference_threshold_; }
+    std::size_t reference_threshold() const noexcept { return out_->reference_threshold; }
     /// Makes what was written visible. Where the reader is armed, it is woken, or a connection writes at once on this thread
     /// when `may_write` and the pace allow it. Call after the last frame of a message.
     void publish(bool may_write = true) noexcept;
@@ -188,7 +192,8 @@ public:
         bool is_ending = false;  // the other end was closed: read what is left, write nothing more
         bool is_inproc = false;  // the other end is a socket
         std::string routing_id;  // how a ROUTER, REP or STREAM addresses this peer
-        std::string endpoint;    // what the application bound or connected to
+        std::shared_ptr<const std::string>
+            endpoint;  // what the application bound or connected to; null is none
         std::uint64_t mark = 0;
     } slot;
 
@@ -224,6 +229,11 @@ private:
         if (octets_taken_ >= most_octets_untold)
             return_at_ = 0;
     }
+    void note_large_taken(std::size_t octets) noexcept {
+        note_octets(octets);
+        in_->large_taken.store(in_->large_taken.load(std::memory_order_relaxed) + octets,
+                               std::memory_order_relaxed);
+    }
     void note_taken(std::uint64_t messages) noexcept {
         taken_ += messages;
         if (__builtin_expect(taken_ >= return_at_, 0))
@@ -244,17 +254,15 @@ private:
     std::uint64_t published_ = 0;      // of these
     std::uint64_t seen_returned_ = 0;  // out_->returned as last looked at
     std::uint32_t publishes_since_wake_ = 0;
+    bool fences_ = true;  // as out_->writer_fences: few publishes for each wake-up, each with a fence
+    bool is_closed_ = false;
     pace *pace_ = nullptr;
-    std::size_t reference_threshold_ = default_writev_threshold;
     std::size_t large_unpublished_ = 0;  // octets of large bodies
     std::uint64_t large_published_ = 0;
-    std::uint64_t large_taken_ = 0;
-    bool fences_ = true;       // as out_->writer_fences: few publishes for each wake-up, each with a fence
-    std::uint64_t taken_ = 0;  // messages read from in_
-    std::uint64_t told_ = 0;   // taken_ when the writer was told last
+    std::uint64_t taken_ = 0;       // messages read from in_
+    std::uint64_t told_ = 0;        // taken_ when the writer was told last
     std::uint64_t return_at_ = 1;   // tell the writer when taken_ gets here
     std::size_t octets_taken_ = 0;  // since the writer was told: of large frames, or released
-    bool is_closed_ = false;
 };
 
 struct pipe_options {
@@ -319,10 +327,8 @@ inline void pipe_end::publish(bool may_write) noexcept {
 inline bool pipe_end::read(frame_view &out) noexcept {
     if (__builtin_expect(!in_->queue.read(out), 0))
         return read_slow(out);
-    if (__builtin_expect(out.size >= large_body, 0)) {
-        note_octets(out.size);
-        in_->large_taken.store(large_taken_ += out.size, std::memory_order_relaxed);
-    }
+    if (__builtin_expect(out.size >= large_body, 0))
+        note_large_taken(out.size);
     if (!(out.flags & (frame_flag::more | frame_flag::command)))
         note_taken(1);
     return true;

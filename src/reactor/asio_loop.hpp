@@ -43,7 +43,7 @@ public:
     }
 
 private:
-    alignas(std::max_align_t) std::array<std::byte, 192> memory_;
+    alignas(std::max_align_t) std::array<std::byte, 104> memory_;  // what Asio 1.81 asks for
     bool is_taken_ = false;
 };
 

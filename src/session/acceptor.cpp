@@ -2,13 +2,13 @@
 
 namespace zlink {
 
-acceptor::acceptor(session_environment environment, std::unique_ptr<listener> what,
+acceptor::acceptor(session_environment_ptr environment, std::unique_ptr<listener> what,
                    accept_function on_session)
     : environment_(std::move(environment)), listener_(std::move(what)), on_session_(std::move(on_session)) {}
 
 error acceptor::start() noexcept {
     emit(event_kind::listening, static_cast<std::uint32_t>(listener_->descriptor()));
-    return environment_.io->post([self = shared_from_this()] {
+    return environment_->io->post([self = shared_from_this()] {
         if (self->listener_)
             self->listener_->start(
                 [weak = std::weak_ptr(self)](std::unique_ptr<stream> bytes, error failure) {
@@ -19,7 +19,7 @@ error acceptor::start() noexcept {
 }
 
 void acceptor::close() noexcept {
-    (void)environment_.io->post_and_wait([this] {
+    (void)environment_->io->post_and_wait([this] {
         if (!listener_)
             return;
         const int descriptor = listener_->descriptor();
@@ -45,7 +45,7 @@ void acceptor::on_accept(std::unique_ptr<stream> bytes, error failure) noexcept 
 
 void acceptor::emit(event_kind kind, std::uint32_t value) noexcept {
     try {
-        environment_.events->emit({kind, value, environment_.endpoint});
+        environment_->events->emit({kind, value, environment_->endpoint});
     } catch (...) {
     }
 }

@@ -18,19 +18,19 @@ public:
     using accept_function = std::function<bool(const std::shared_ptr<session> &)>;
 
     /// `environment` is what each session is made from; its endpoint is the listener's, wild cards resolved.
-    acceptor(session_environment environment, std::unique_ptr<listener> what, accept_function on_session);
+    acceptor(session_environment_ptr environment, std::unique_ptr<listener> what, accept_function on_session);
 
     error start() noexcept;
     /// Stops listening and frees the address before it returns. Not from a loop thread.
     void close() noexcept;
 
-    const std::string &endpoint() const noexcept { return environment_.endpoint; }
+    const std::string &endpoint() const noexcept { return environment_->endpoint; }
 
 private:
     void on_accept(std::unique_ptr<stream> bytes, error failure) noexcept;
     void emit(event_kind kind, std::uint32_t value) noexcept;
 
-    session_environment environment_;
+    const session_environment_ptr environment_;
     std::unique_ptr<listener> listener_;
     accept_function on_session_;
 };

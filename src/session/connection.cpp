@@ -399,15 +399,7 @@ void connection::enter_traffic(byte_span rest) noexcept {
         pipe_->lease().refuse();  // an earlier connection was meant
     out_.open(pipe_, replays_, *this);
     pipe_->set_info(&peer_.info());
-    try {
-        std::vector<std::uint8_t> hello{in_band::hello};
-        const byte_span id = as_bytes(peer_.info().routing_id);
-        hello.insert(hello.end(), id.begin(), id.end());
-        if (failed(pipe_->write(frame_flag::command, hello))) {
-            fail(error::no_memory);
-            return;
-        }
-    } catch (...) {
+    if (failed(say_hello())) {
         fail(error::no_memory);
         return;
     }
@@ -420,6 +412,21 @@ void connection::enter_traffic(byte_span rest) noexcept {
     }
     if (state_ == state::live)
         write();
+}
+
+error connection::say_hello() noexcept {
+    // Of a peer without an id there is only one thing to say: constant memory, and none that the pipe holds.
+    static constexpr std::uint8_t nameless[] = {frame_flag::command, 1, in_band::hello};
+    const byte_span id = as_bytes(peer_.info().routing_id);
+    if (id.empty())
+        return pipe_->append(nullptr, nameless, 0, true);
+    try {
+        std::vector<std::uint8_t> hello{in_band::hello};
+        hello.insert(hello.end(), id.begin(), id.end());
+        return pipe_->write(frame_flag::command, hello);
+    } catch (...) {
+        return error::no_memory;
+    }
 }
 
 void connection::feed(block *owner, bool may_share, const std::uint8_t *begin,

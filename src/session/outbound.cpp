@@ -202,7 +202,8 @@ void outbound::take_written(std::size_t octets, const listed &what) noexcept {
             control_written_ += taken;
             return;
         }
-        peer_.output().clear();
+        std::vector<std::uint8_t>().swap(
+            peer_.output());  // control octets are rare: no memory is kept for them
         control_written_ = 0;
     }
     if (octets == 0)

@@ -8,15 +8,15 @@ namespace {
 constexpr std::chrono::milliseconds longest_parting{500};
 }
 
-session::session(session_environment environment)
-    : environment_(std::move(environment)), name_(environment_.endpoint),
-      backoff_(environment_.options->reconnect_interval_ms, environment_.options->reconnect_interval_max_ms) {
+session::session(session_environment_ptr environment)
+    : environment_(std::move(environment)),
+      backoff_(environment_->options.reconnect_interval_ms, environment_->options.reconnect_interval_max_ms) {
     look_.self = this;
 }
 
 session::~session() = default;
 
-std::shared_ptr<session> session::connecting(session_environment environment, const transport &kind,
+std::shared_ptr<session> session::connecting(session_environment_ptr environment, const transport &kind,
                                              std::string address, pipe_end_ptr pipe) {
     std::shared_ptr<session> made(new session(std::move(environment)));
     made->transport_ = &kind;
@@ -27,7 +27,8 @@ std::shared_ptr<session> session::connecting(session_environment environment, co
     return made;
 }
 
-std::shared_ptr<session> session::accepted(session_environment environment, std::unique_ptr<stream> bytes) {
+std::shared_ptr<session> session::accepted(session_environment_ptr environment,
+                                           std::unique_ptr<stream> bytes) {
     std::shared_ptr<session> made(new session(std::move(environment)));
     made->first_stream_ = std::move(bytes);
     return made;
@@ -53,7 +54,7 @@ void session::ask(unsigned wishes) noexcept {
     if (wishes_.fetch_or(wishes, std::memory_order_acq_rel) != 0)
         return;  // queued already
     keep_ = shared_from_this();
-    environment_.io->post(*this);
+    environment_->io->post(*this);
 }
 
 void session::run() noexcept {
@@ -85,7 +86,7 @@ void session::want_look() noexcept {
     if (look_.keep)
         return;
     look_.keep = shared_from_this();
-    environment_.io->run_before_sleep(look_);
+    environment_->io->run_before_sleep(look_);
 }
 
 void session::begin() noexcept {
@@ -98,12 +99,12 @@ void session::begin() noexcept {
 // ---- connecting ----
 
 void session::dial() noexcept {
-    error e = transport_->make_dialer(address_, *environment_.options, *environment_.io, dialer_);
+    error e = transport_->make_dialer(address_, environment_->options, *environment_->io, dialer_);
     if (failed(e)) {
         retry_later();
         return;
     }
-    dialer_->report_pending([this] { emit(event_kind::connect_delayed, EINPROGRESS, name_); });
+    dialer_->report_pending([this] { emit(event_kind::connect_delayed, EINPROGRESS); });
     dialer_->dial(
         [this](std::unique_ptr<stream> bytes, error failure) { on_dialed(std::move(bytes), failure); });
 }
@@ -112,32 +113,32 @@ void session::on_dialed(std::unique_ptr<stream> bytes, error failure) noexcept {
     const std::shared_ptr<session> self = shared_from_this();
     if (failed(failure)) {
         if (const int descriptor = dialer_->descriptor(); descriptor >= 0)
-            emit(event_kind::closed, static_cast<std::uint32_t>(descriptor), name_);
+            emit(event_kind::closed, static_cast<std::uint32_t>(descriptor));
         if (failure == error::connection_refused &&
-            (environment_.options->reconnect_stop & reconnect_stop_on::connection_refused)) {
+            (environment_->options.reconnect_stop & reconnect_stop_on::connection_refused)) {
             end();
             return;
         }
         retry_later();
         return;
     }
-    emit(event_kind::connected, static_cast<std::uint32_t>(bytes->descriptor()), name_);
+    emit(event_kind::connected, static_cast<std::uint32_t>(bytes->descriptor()));
     begin_connection(std::move(bytes), false);
 }
 
 void session::retry_later() noexcept {
     dialer_.reset();
-    if (environment_.options->reconnect_interval_ms <= 0)
+    if (environment_->options.reconnect_interval_ms <= 0)
         return;  // never again; the pipe stays until the socket closes it
-    const auto delay = backoff_.next(environment_.random->next());
+    const auto delay = backoff_.next(environment_->random->next());
     if (!retry_timer_)
-        retry_timer_ = environment_.io->make_timer([this] { dial(); });
+        retry_timer_ = environment_->io->make_timer([this] { dial(); });
     if (!retry_timer_) {
         end();
         return;
     }
-    emit(event_kind::connect_retried, static_cast<std::uint32_t>(delay.count()), name_);
-    retry_timer_->expires_at(environment_.io->now() + delay);
+    emit(event_kind::connect_retried, static_cast<std::uint32_t>(delay.count()));
+    retry_timer_->expires_at(environment_->io->now() + delay);
 }
 
 /// Nothing is under way that could lead to a connection.
@@ -150,8 +151,8 @@ void session::begin_connection(std::unique_ptr<stream> bytes, bool is_server) no
     descriptor_ = bytes->descriptor();
     try {
         connection_ = std::make_unique<connection>(
-            connection_environment{*environment_.io, *environment_.options, environment_.sizes,
-                                   environment_.pool, environment_.subscriptions},
+            connection_environment{*environment_->io, environment_->options, environment_->sizes,
+                                   environment_->pool, environment_->subscriptions},
             std::move(bytes), is_server, static_cast<connection_host &>(*this));
     } catch (...) {
         reason_ = {.system = error::no_memory};
@@ -168,15 +169,16 @@ void session::begin_connection(std::unique_ptr<stream> bytes, bool is_server) no
 pipe_end_ptr session::on_established(connection &which) noexcept {
     try {
         peer_info &info = which.info();
+        info.properties.reserve(info.properties.size() + 2);
         info.properties.emplace_back("Peer-Address", which.bytes().peer_address());
         info.properties.emplace_back("__fd", std::to_string(which.bytes().descriptor()));
     } catch (...) {
         return nullptr;
     }
-    emit(event_kind::handshake_succeeded, 0, name_);
+    emit(event_kind::handshake_succeeded, 0);
     backoff_.reset();
     if (!pipe_) {
-        pipe_ = environment_.host->make_session_pipe(*this);
+        pipe_ = environment_->host->make_session_pipe(*this);
         if (!pipe_)
             return nullptr;
     }
@@ -206,10 +208,10 @@ void session::after_break() noexcept {
         end();
         return;
     }
-    const int stops = environment_.options->reconnect_stop;
+    const int stops = environment_->options.reconnect_stop;
     const bool stops_now =
         (!why.may_retry) || (!why.was_established && (stops & reconnect_stop_on::handshake_failed));
-    if (environment_.options->immediate && pipe_) {
+    if (environment_->options.immediate && pipe_) {
         close_pipe();
         pipe_is_used_ = false;
         if (is_lingering_) {
@@ -219,7 +221,7 @@ void session::after_break() noexcept {
     }
     if (pipe_ && why.was_established)
         say_gone();
-    if (stops_now || environment_.options->reconnect_interval_ms <= 0) {
+    if (stops_now || environment_->options.reconnect_interval_ms <= 0) {
         end();
         return;
     }
@@ -248,7 +250,7 @@ void session::close_pipe() noexcept {
         return;
     closing->close();
     if (!has_delivered_)
-        environment_.host->withdraw_pipe(closing->other());
+        environment_->host->withdraw_pipe(closing->other());
     has_delivered_ = false;
 }
 
@@ -265,12 +267,12 @@ void session::begin_linger() noexcept {
         return;
     }
     if (linger_ms > 0) {
-        linger_timer_ = environment_.io->make_timer([this] { end_pipe(); });
+        linger_timer_ = environment_->io->make_timer([this] { end_pipe(); });
         if (!linger_timer_) {
             end_pipe();
             return;
         }
-        linger_timer_->expires_at(environment_.io->now() + std::chrono::milliseconds(linger_ms));
+        linger_timer_->expires_at(environment_->io->now() + std::chrono::milliseconds(linger_ms));
     }
     if (connection_) {
         connection_->discard_input();
@@ -290,10 +292,10 @@ void session::end_if_lingered() noexcept {
 bool session::part() noexcept {
     if (!connection_->finish_writing())
         return false;
-    parting_timer_ = environment_.io->make_timer([this] { end_pipe(); });
+    parting_timer_ = environment_->io->make_timer([this] { end_pipe(); });
     if (!parting_timer_)
         return false;
-    parting_timer_->expires_at(environment_.io->now() + longest_parting);
+    parting_timer_->expires_at(environment_->io->now() + longest_parting);
     is_parting_ = true;
     return true;
 }
@@ -301,7 +303,7 @@ bool session::part() noexcept {
 /// What the socket closed is over. A socket that closed the pipe of this connection alone (it refused the peer) still
 /// wants its endpoint connected.
 void session::end_pipe() noexcept {
-    if (!is_connecting() || !environment_.options->immediate || is_stopping()) {
+    if (!is_connecting() || !environment_->options.immediate || is_stopping()) {
         end();
         return;
     }
@@ -327,14 +329,14 @@ void session::end() noexcept {
         connection_->drop_unread();
     drop_connection();
     close_pipe();
-    environment_.host->on_session_end(*this);
+    environment_->host->on_session_end(*this);
 }
 
 // ---- events ----
 
-void session::emit(event_kind kind, std::uint32_t value, const std::string &endpoint) noexcept {
+void session::emit(event_kind kind, std::uint32_t value) noexcept {
     try {
-        environment_.events->emit({kind, value, endpoint});
+        environment_->events->emit({kind, value, environment_->endpoint});
     } catch (...) {
     }
 }
@@ -342,24 +344,23 @@ void session::emit(event_kind kind, std::uint32_t value, const std::string &endp
 void session::emit_break() noexcept {
     if (!reason_.was_established)
         emit_failed_handshake();
-    emit(event_kind::disconnected, static_cast<std::uint32_t>(descriptor_), name_);
+    emit(event_kind::disconnected, static_cast<std::uint32_t>(descriptor_));
 }
 
 void session::emit_failed_handshake() noexcept {
     switch (reason_.failure) {
     case failure_kind::protocol:
     case failure_kind::mechanism_mismatch:
-        emit(event_kind::handshake_failed_protocol, reason_.detail, name_);
+        emit(event_kind::handshake_failed_protocol, reason_.detail);
         break;
     case failure_kind::authentication:
-        emit(event_kind::handshake_failed_auth, reason_.detail, name_);
+        emit(event_kind::handshake_failed_auth, reason_.detail);
         break;
     case failure_kind::handshake_timeout:
-        emit(event_kind::handshake_failed_no_detail, EAGAIN, name_);
+        emit(event_kind::handshake_failed_no_detail, EAGAIN);
         break;
     default:
-        emit(event_kind::handshake_failed_no_detail, static_cast<std::uint32_t>(to_errno(reason_.system)),
-             name_);
+        emit(event_kind::handshake_failed_no_detail, static_cast<std::uint32_t>(to_errno(reason_.system)));
         break;
     }
 }

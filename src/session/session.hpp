@@ -31,9 +31,10 @@ public:
     virtual void on_session_end(session &which) noexcept = 0;
 };
 
+/// What the sessions of one endpoint have in common.
 struct session_environment {
     loop *io;
-    std::shared_ptr<const settings> options;
+    settings options;
     batching sizes;
     std::shared_ptr<chunk_pool> pool;
     std::shared_ptr<subscription_set> subscriptions;  // SUB and XSUB, else null
@@ -42,6 +43,7 @@ struct session_environment {
     random_source *random;
     std::string endpoint;  // as bound or connected, for events and for the socket to find its pipes
 };
+using session_environment_ptr = std::shared_ptr<const session_environment>;
 
 class session final : public pipe_events,
                       public std::enable_shared_from_this<session>,
@@ -49,10 +51,11 @@ class session final : public pipe_events,
                       private connection_host {
 public:
     /// A session that dials `address` with `kind`. `pipe` may be null: then each connection gets its own (ZMQ_IMMEDIATE).
-    static std::shared_ptr<session> connecting(session_environment environment, const transport &kind,
+    static std::shared_ptr<session> connecting(session_environment_ptr environment, const transport &kind,
                                                std::string address, pipe_end_ptr pipe);
     /// A session of an accepted stream.
-    static std::shared_ptr<session> accepted(session_environment environment, std::unique_ptr<stream> bytes);
+    static std::shared_ptr<session> accepted(session_environment_ptr environment,
+                                             std::unique_ptr<stream> bytes);
     ~session() override;
 
     /// Begins; any thread.
@@ -63,7 +66,7 @@ public:
     bool stop() noexcept;
     bool is_stopping() const noexcept { return is_stopping_.load(std::memory_order_relaxed); }
 
-    const session_environment &environment() const noexcept { return environment_; }
+    const session_environment_ptr &environment() const noexcept { return environment_; }
     bool is_connecting() const noexcept { return transport_ != nullptr; }
 
     void on_readable(pipe_end &end) noexcept override;
@@ -85,7 +88,7 @@ private:
         std::shared_ptr<session> keep;
     };
 
-    explicit session(session_environment environment);
+    explicit session(session_environment_ptr environment);
     void ask(unsigned wishes) noexcept;
     void run() noexcept override;
 
@@ -110,14 +113,13 @@ private:
     bool part() noexcept;
     void end_pipe() noexcept;
     void end() noexcept;
-    void emit(event_kind kind, std::uint32_t value, const std::string &endpoint) noexcept;
+    void emit(event_kind kind, std::uint32_t value) noexcept;
     void emit_break() noexcept;
     void emit_failed_handshake() noexcept;
 
-    session_environment environment_;
+    const session_environment_ptr environment_;
     const transport *transport_ = nullptr;  // of connecting sessions
     std::string address_;
-    std::string name_;  // endpoint in events
     std::unique_ptr<stream> first_stream_;
     pipe_end_ptr pipe_;
     std::unique_ptr<connection> connection_;

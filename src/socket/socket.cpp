@@ -559,7 +559,7 @@ std::size_t socket::detach_endpoint(const std::string &endpoint) noexcept {
     std::size_t count = 0;
     for (std::size_t i = live_pipes_; i-- > 0;) {
         pipe_end &pipe = *pipes_[i];
-        if (pipe.slot.endpoint != endpoint)
+        if (!pipe.slot.endpoint || *pipe.slot.endpoint != endpoint)
             continue;
         pattern_->detach(pipe);
         finished(pipe);
@@ -588,7 +588,7 @@ error socket::set_option(int number, const void *value, std::size_t size) {
 /// The mark of an inproc pipe includes the peer's and stays as it is.
 void socket::apply_send_hwm() noexcept {
     for (std::size_t i = 0; i < live_pipes_; ++i) {
-        if (!is_inproc(pipes_[i]->slot.endpoint))
+        if (!pipes_[i]->slot.is_inproc)
             pipes_[i]->set_write_hwm(static_cast<std::uint64_t>(options_.send_hwm));
     }
 }

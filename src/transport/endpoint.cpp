@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <charconv>
+#include <cstddef>
 #include <netdb.h>
+#include <sys/un.h>
 
 namespace zlink {
 
@@ -109,11 +111,33 @@ std::string print_host(const sockaddr *address, socklen_t length) {
     return host;
 }
 
-std::string print_tcp_endpoint(const sockaddr *address, socklen_t length) {
+static std::string print_ipc_endpoint(const sockaddr_un &address, socklen_t length) {
+    constexpr std::size_t path_at = offsetof(sockaddr_un, sun_path);
+    std::string path(address.sun_path, length > path_at ? length - path_at : 0);
+    if (path.empty() || path[0] != '\0')
+        return "ipc://" + path.substr(0, path.find('\0'));
+    path[0] = '@';
+    return "ipc://" + path;
+}
+
+std::string print_endpoint(const sockaddr *address, socklen_t length) {
+    if (address->sa_family == AF_UNIX)
+        return print_ipc_endpoint(*reinterpret_cast<const sockaddr_un *>(address), length);
     // The port stands at the same place in both families.
     const auto port = std::to_string(ntohs(reinterpret_cast<const sockaddr_in *>(address)->sin_port));
     const std::string host = print_host(address, length);
     return address->sa_family == AF_INET6 ? "tcp://[" + host + "]:" + port : "tcp://" + host + ":" + port;
 }
+
+static std::string endpoint_of(int socket, int (*ask)(int, sockaddr *, socklen_t *)) {
+    sockaddr_storage storage{};
+    socklen_t length = sizeof storage;
+    auto *address = reinterpret_cast<sockaddr *>(&storage);
+    return ask(socket, address, &length) == 0 ? print_endpoint(address, length) : std::string();
+}
+
+std::string local_endpoint_of(int socket) { return endpoint_of(socket, ::getsockname); }
+
+std::string remote_endpoint_of(int socket) { return endpoint_of(socket, ::getpeername); }
 
 }  // namespace zlink

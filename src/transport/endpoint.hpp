@@ -40,7 +40,10 @@ error parse_tcp_connect(std::string_view address, tcp_remote_address &out);
 
 /// "127.0.0.1", "::1", "fe80::1%eth0"; empty for other families.
 std::string print_host(const sockaddr *address, socklen_t length);
-/// "tcp://127.0.0.1:5555", "tcp://[::1]:5555".
-std::string print_tcp_endpoint(const sockaddr *address, socklen_t length);
+/// "tcp://127.0.0.1:5555", "tcp://[::1]:5555", "ipc:///path", "ipc://@name"; "ipc://" for a local socket without a name.
+std::string print_endpoint(const sockaddr *address, socklen_t length);
+/// Of the two ends of a socket, as the system knows them; empty when it does not.
+std::string local_endpoint_of(int socket);
+std::string remote_endpoint_of(int socket);
 
 }  // namespace zlink

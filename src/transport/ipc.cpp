@@ -90,21 +90,16 @@ private:
     ino_t inode_ = 0;
 };
 
-error make_ipc_stream(loop &io, owned_descriptor socket, const std::string &endpoint,
-                      std::unique_ptr<stream> &out) {
-    return socket_stream::make(io, std::move(socket), {endpoint, endpoint, {}}, out);
-}
-
 class ipc_listener final : public listener {
 public:
     ipc_listener(loop &io, owned_descriptor socket, std::string endpoint, std::unique_ptr<socket_file> file,
                  const settings &options)
-        : accepting_(io, std::move(socket), endpoint,
-                     [&io, endpoint, options](owned_descriptor accepted, const sockaddr *, socklen_t,
-                                              std::unique_ptr<stream> &out) {
+        : accepting_(io, std::move(socket), std::move(endpoint),
+                     [&io, options](owned_descriptor accepted, const sockaddr *, socklen_t,
+                                    std::unique_ptr<stream> &out) {
                          if (!is_ipc_peer_admitted(accepted.get(), options))
                              return error::connection_refused;
-                         return make_ipc_stream(io, std::move(accepted), endpoint, out);
+                         return socket_stream::make(io, std::move(accepted), {}, out);
                      }),
           file_(std::move(file)) {}
 
@@ -120,9 +115,8 @@ private:
 // Connecting to a local socket succeeds or fails at once, so an attempt is one task.
 class ipc_dialer final : public dialer {
 public:
-    ipc_dialer(const local_address &to, std::string endpoint, const settings &options, loop &io)
-        : to_(to), endpoint_(std::move(endpoint)), options_(options), loop_(io),
-          attempt_(io, [this] { connect_and_report(); }) {}
+    ipc_dialer(const local_address &to, const settings &options, loop &io)
+        : to_(to), options_(options), loop_(io), attempt_(io, [this] { connect_and_report(); }) {}
 
     void dial(dial_handler handler) noexcept override {
         handler_ = std::move(handler);
@@ -139,11 +133,7 @@ private:
         descriptor_ = socket.get();
         if (::connect(socket.get(), as_sockaddr(to_), to_.length) != 0)
             return from_errno(errno);  // again: the queue of the listener is full
-        try {
-            return make_ipc_stream(loop_, std::move(socket), endpoint_, out);
-        } catch (const std::bad_alloc &) {
-            return error::no_memory;
-        }
+        return socket_stream::make(loop_, std::move(socket), {}, out);
     }
 
     // The owner may destroy this object in the call.
@@ -155,7 +145,6 @@ private:
     }
 
     const local_address to_;
-    const std::string endpoint_;
     const settings options_;
     loop &loop_;
     deferred_call attempt_;
@@ -200,7 +189,7 @@ public:
         if (error e = parse(address, to); failed(e))
             return e;
         try {
-            out = std::make_unique<ipc_dialer>(to, "ipc://" + address, options, io);
+            out = std::make_unique<ipc_dialer>(to, options, io);
             return error::none;
         } catch (const std::bad_alloc &) {
             return error::no_memory;

@@ -23,8 +23,8 @@ struct readiness::registration : std::enable_shared_from_this<registration> {
         boost::asio::posix::basic_stream_descriptor<boost::asio::io_context::executor_type>;
 
     struct direction {
+        [[no_unique_address]] handler_slot memory;  // its padding holds the flag
         bool is_pending = false;
-        handler_slot memory;
     };
 
     struct wait_handler {

@@ -21,10 +21,10 @@ msghdr header_of(std::span<const iovec> ranges) noexcept {
 
 }  // namespace
 
-error socket_stream::make(loop &io, owned_descriptor socket, stream_names names,
+error socket_stream::make(loop &io, owned_descriptor socket, std::string peer_address,
                           std::unique_ptr<stream> &out) noexcept {
     try {
-        std::unique_ptr<socket_stream> s(new socket_stream(std::move(names)));
+        std::unique_ptr<socket_stream> s(new socket_stream(std::move(peer_address)));
         if (error e = readiness::make(io, socket.get(), *s, s->ready_); failed(e))
             return e;
         socket.release();

@@ -1,25 +1,19 @@
 // A stream over a connected socket of any family.
 #pragma once
 
+#include "transport/endpoint.hpp"
 #include "transport/readiness.hpp"
 #include "transport/socket_options.hpp"
 #include "transport/transport.hpp"
 
 namespace zlink {
 
-/// What a stream says about its two ends.
-struct stream_names {
-    std::string local;
-    std::string remote;
-    std::string peer_address;
-};
-
 /// try_read, try_write and descriptor touch nothing but the descriptor: any thread that keeps the stream from
 /// being destroyed meanwhile may call them, one at a time for each direction.
 class socket_stream final : public stream, private readiness_events {
 public:
     /// Takes the descriptor over in any case.
-    static error make(loop &io, owned_descriptor socket, stream_names names,
+    static error make(loop &io, owned_descriptor socket, std::string peer_address,
                       std::unique_ptr<stream> &out) noexcept;
 
     void set_events(stream_events *events) noexcept override { events_ = events; }
@@ -31,16 +25,16 @@ public:
     bool lend() noexcept override { return ready_.lend(); }
     error take_back() noexcept override { return ready_.take_back(); }
     int descriptor() const noexcept override { return ready_.descriptor(); }
-    std::string peer_address() const override { return names_.peer_address; }
-    std::string local_endpoint() const override { return names_.local; }
-    std::string remote_endpoint() const override { return names_.remote; }
+    std::string peer_address() const override { return peer_address_; }
+    std::string local_endpoint() const override { return local_endpoint_of(descriptor()); }
+    std::string remote_endpoint() const override { return remote_endpoint_of(descriptor()); }
 
 private:
-    explicit socket_stream(stream_names names) noexcept : names_(std::move(names)) {}
+    explicit socket_stream(std::string peer_address) noexcept : peer_address_(std::move(peer_address)) {}
     void on_readable() noexcept override { events_->on_stream_readable(); }
     void on_writable() noexcept override { events_->on_stream_writable(); }
 
-    const stream_names names_;
+    const std::string peer_address_;
     stream_events *events_ = nullptr;
     readiness ready_;
 };

@@ -66,20 +66,10 @@ error find_local(const tcp_local_address &wanted, bool is_v6, resolved_address &
     return error::none;
 }
 
-std::string local_endpoint_of(int socket) {
-    resolved_address a;
-    a.length = sizeof a.address;
-    if (::getsockname(socket, as_sockaddr(a), &a.length) != 0)
-        return {};
-    return print_tcp_endpoint(as_sockaddr(a), a.length);
-}
-
 error make_tcp_stream(loop &io, owned_descriptor socket, const sockaddr *peer, socklen_t length,
                       const settings &options, std::unique_ptr<stream> &out) {
     set_up_tcp_connection(socket.get(), options);
-    stream_names names{local_endpoint_of(socket.get()), print_tcp_endpoint(peer, length),
-                       print_host(peer, length)};
-    return socket_stream::make(io, std::move(socket), std::move(names), out);
+    return socket_stream::make(io, std::move(socket), print_host(peer, length), out);
 }
 
 class tcp_dialer final : public dialer, private readiness_events {

@@ -77,12 +77,15 @@ struct peer::state {
     heartbeat heartbeat_;
     time_point handshake_end_ = time_point::max();
 
-    greeting_octets received_greeting_{};
-    std::size_t greeting_received_ = 0;
+    /// What has come in before traffic.
+    struct intake {
+        greeting_octets greeting{};
+        std::size_t have = 0;             // octets of it
+        std::vector<std::uint8_t> frame;  // an unfinished one, header included
+    };
+    std::unique_ptr<intake> intake_ = std::make_unique<intake>();  // null once there is traffic
     std::size_t greeting_sent_ = 0;
     bool is_3_0_ = false;
-
-    std::vector<std::uint8_t> frame_;  // an unfinished frame of the handshake, header included
 
     // Whether output_ holds one that is not written yet
     bool is_ping_pending_ = false;
@@ -141,10 +144,10 @@ action peer::state::on_octets(byte_span in) {
     byte_span body;
     while (stage_ == stage::handshake && take_command(rest, body)) {
         on_handshake_command(body);
-        frame_.clear();
+        intake_->frame.clear();
     }
     if (stage_ == stage::traffic)
-        std::vector<std::uint8_t>().swap(frame_);
+        intake_.reset();
     if (stage_ == stage::closed)
         result = verdict_;
     else if (stage_ == stage::traffic && rest.size() != in.size())
@@ -155,17 +158,17 @@ action peer::state::on_octets(byte_span in) {
 
 // Collects the greeting; true when it is whole. Closes on the first octet that shows it is none we accept.
 bool peer::state::take_greeting(byte_span &in) {
-    const std::size_t before = greeting_received_;
-    const std::size_t count = std::min(in.size(), greeting_size - before);
-    std::copy_n(in.begin(), count, received_greeting_.begin() + static_cast<std::ptrdiff_t>(before));
-    greeting_received_ += count;
+    std::size_t &have = intake_->have;
+    const std::size_t count = std::min(in.size(), greeting_size - have);
+    std::copy_n(in.begin(), count, intake_->greeting.begin() + static_cast<std::ptrdiff_t>(have));
+    have += count;
     in = in.subspan(count);
-    switch (detect_version(byte_span(received_greeting_).first(greeting_received_))) {
+    switch (detect_version(byte_span(intake_->greeting).first(have))) {
     case greeting_version::undecided:
         return false;
     case greeting_version::zmtp_3:
         send_greeting(greeting_size);
-        return greeting_received_ == greeting_size;
+        return have == greeting_size;
     case greeting_version::zmtp_1_0:
     case greeting_version::zmtp_2_0:
     case greeting_version::not_zmtp:
@@ -176,7 +179,7 @@ bool peer::state::take_greeting(byte_span &in) {
 }
 
 void peer::state::on_greeting() {
-    const greeting_view received(received_greeting_);
+    const greeting_view received(intake_->greeting);
     is_3_0_ = received.is_3_0();
     if (!received.has_mechanism(mechanism_->name())) {
         fail(failure_kind::mechanism_mismatch, protocol_errors::mechanism_mismatch);
@@ -190,11 +193,12 @@ void peer::state::on_greeting() {
 // found before anything of the body is kept.
 bool peer::state::take_command(byte_span &in, byte_span &body) {
     const walk_limits limits;
+    std::vector<std::uint8_t> &frame = intake_->frame;
     frame_header header;
     for (;;) {
-        const walk_stop stop = judge_frame(frame_, limits, header);
+        const walk_stop stop = judge_frame(frame, limits, header);
         const bool is_command = stop == walk_stop::command;
-        if (!is_command && !frame_.empty()) {
+        if (!is_command && !frame.empty()) {
             const bool is_message = stop == walk_stop::need_more;
             fail(is_message ? protocol_errors::unexpected_command : protocol_errors::unspecified);
             return false;
@@ -203,15 +207,15 @@ bool peer::state::take_command(byte_span &in, byte_span &body) {
             break;
         if (in.empty())
             return false;
-        frame_.push_back(in.front());
+        frame.push_back(in.front());
         in = in.subspan(1);
     }
     const std::size_t whole = header.header_size + static_cast<std::size_t>(header.body_size);
-    const std::size_t count = std::min(in.size(), whole - frame_.size());
-    frame_.insert(frame_.end(), in.begin(), in.begin() + static_cast<std::ptrdiff_t>(count));
+    const std::size_t count = std::min(in.size(), whole - frame.size());
+    frame.insert(frame.end(), in.begin(), in.begin() + static_cast<std::ptrdiff_t>(count));
     in = in.subspan(count);
-    body = byte_span(frame_).subspan(header.header_size);
-    return frame_.size() == whole;
+    body = byte_span(frame).subspan(header.header_size);
+    return frame.size() == whole;
 }
 
 void peer::state::on_handshake_command(byte_span body) {

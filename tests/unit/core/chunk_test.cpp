@@ -39,7 +39,7 @@ TEST(chunk, is_used_again_by_the_same_class_only) {
     small->release();
     chunk *large = pool->allocate(5000);
     EXPECT_NE(large, small);
-    EXPECT_EQ(pool->allocate(500), small);
+    EXPECT_EQ(pool->allocate(120), small);
     small->release();
     large->release();
 }

@@ -24,7 +24,7 @@ TEST(tuning, has_the_documented_defaults) {
     for (const batching &sizes : {t.tcp, t.ipc, t.inproc}) {
         EXPECT_EQ(sizes.in_batch_size, 65536u);
         EXPECT_EQ(sizes.out_batch_size, 262144u);
-        EXPECT_EQ(sizes.out_batch_size_small, 1024u);
+        EXPECT_EQ(sizes.out_batch_size_small, 128u);
         EXPECT_EQ(sizes.out_writev_threshold, default_writev_threshold);
     }
     EXPECT_EQ(t.tcp.tcp_max_transfer, 0u);
@@ -54,7 +54,7 @@ TEST(tuning, prefers_the_variable_of_the_transport) {
     EXPECT_EQ(t.tcp.out_batch_size, 1000u);
     EXPECT_EQ(t.ipc.out_batch_size, 2048u);
     EXPECT_EQ(t.ipc.out_batch_size_small, 600u);
-    EXPECT_EQ(t.tcp.out_batch_size_small, 1024u);
+    EXPECT_EQ(t.tcp.out_batch_size_small, 128u);
     EXPECT_EQ(t.inproc.out_writev_threshold, 700u);
     EXPECT_EQ(t.tcp.out_writev_threshold, default_writev_threshold);
 }

@@ -133,6 +133,7 @@ protected:
     pipe_end_ptr attach() {
         const pipe_ends ends = make_pipe(pool, {});
         ends.first->set_events(self->inbox());
+        ends.first->slot.endpoint = std::make_shared<const std::string>("tcp://peer");
         self->attach(ends.first, false, false);
         return ends.second;
     }
@@ -328,7 +329,7 @@ TEST_F(borrower_test, gives_back_on_disconnect_and_on_close) {
         if (closes)
             self->close();
         else
-            EXPECT_EQ(self->disconnect(""), error::none);
+            EXPECT_EQ(self->disconnect("tcp://peer"), error::none);
         EXPECT_TRUE(peer->is_home());
     }
 }

@@ -49,7 +49,7 @@ protected:
         const pipe_ends ends = make_pipe(pool, {hwm, hwm, false});
         ends.first->set_events(a.inbox());
         ends.second->set_events(b.inbox());
-        ends.first->slot.endpoint = "inproc://b";
+        ends.first->slot.endpoint = std::make_shared<const std::string>("inproc://b");
         EXPECT_TRUE(b.inbox()->post({mailbox::command_kind::attach, ends.second, false, true}));
         a.attach(ends.first, true, true);
     }

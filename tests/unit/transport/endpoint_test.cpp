@@ -112,15 +112,15 @@ TEST(tcp_endpoint, prints_ipv4_and_ipv6) {
     v4.sin_family = AF_INET;
     v4.sin_port = htons(5555);
     v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(print_tcp_endpoint(reinterpret_cast<sockaddr *>(&v4), sizeof v4), "tcp://127.0.0.1:5555");
+    EXPECT_EQ(print_endpoint(reinterpret_cast<sockaddr *>(&v4), sizeof v4), "tcp://127.0.0.1:5555");
     EXPECT_EQ(print_host(reinterpret_cast<sockaddr *>(&v4), sizeof v4), "127.0.0.1");
     sockaddr_in6 v6{};
     v6.sin6_family = AF_INET6;
     v6.sin6_port = htons(80);
     v6.sin6_addr = in6addr_loopback;
-    EXPECT_EQ(print_tcp_endpoint(reinterpret_cast<sockaddr *>(&v6), sizeof v6), "tcp://[::1]:80");
+    EXPECT_EQ(print_endpoint(reinterpret_cast<sockaddr *>(&v6), sizeof v6), "tcp://[::1]:80");
     ::inet_pton(AF_INET6, "::ffff:1.2.3.4", &v6.sin6_addr);
-    EXPECT_EQ(print_tcp_endpoint(reinterpret_cast<sockaddr *>(&v6), sizeof v6), "tcp://[::ffff:1.2.3.4]:80");
+    EXPECT_EQ(print_endpoint(reinterpret_cast<sockaddr *>(&v6), sizeof v6), "tcp://[::ffff:1.2.3.4]:80");
 }
 
 }  // namespace
