@@ -45,6 +45,8 @@ struct frame_view {
 struct short_frame {
     const std::uint8_t *data;
     std::size_t size;
+    block *owner;
+    std::size_t owner_size;
     peer_info *info;
 };
 
@@ -270,7 +272,7 @@ inline bool frame_queue::read(frame_view &out) noexcept {
                              head_octet_ + header + size > octets_of(seen_),
                          0))
         return false;
-    out = {p + header, size, head_->info};
+    out = {p + header, size, head_->owner, head_->owner_size, head_->info};
     return true;
 }
 

@@ -92,9 +92,9 @@ error pipe_end::write_external(std::uint8_t flags, block_ref owner, byte_span bo
         debug_counters::add(debug_counters::count::copied_octets, body.size());
         return write(flags, body);
     }
-    if (body.size() >= large_body)
-        large_unpublished_ += body.size();
     const error e = out_->queue.write_external(flags, std::move(owner), body);
+    if (body.size() >= large_body && !failed(e))
+        large_unpublished_ += body.size();
     if (!failed(e) && !(flags & (frame_flag::more | frame_flag::command)))
         ++written_;
     return e;

@@ -291,7 +291,7 @@ inline error pipe_end::write(std::uint8_t flags, byte_span body) noexcept {
     if (__builtin_expect(conflated_out_ && !(flags & frame_flag::command), 0))
         return write_conflated(body);
     const error e = out_->queue.write(flags, body);
-    if (__builtin_expect(body.size() >= large_body, 0))
+    if (__builtin_expect(body.size() >= large_body, 0) && !failed(e))
         large_unpublished_ += body.size();
     if (!failed(e) && !(flags & (frame_flag::more | frame_flag::command)))
         ++written_;

@@ -52,6 +52,7 @@ private:
         is_address_out_ = way_.pipe->peek_short(out);
         out.data = way_.address.data();
         out.size = way_.address.size();
+        out.owner = nullptr;
         return is_address_out_;
     }
 

@@ -22,7 +22,7 @@ constexpr std::size_t most_written_out = 8;
 constexpr int most_tries_to_arm = 8;
 
 /// Octets of large bodies that a sender may be ahead, and how long it waits for who takes them.
-constexpr std::uint64_t most_ahead = 1024 * 1024;
+constexpr std::size_t most_ahead = 1024 * 1024;
 constexpr std::size_t octets_per_look = 32;
 
 /// Gives back the memory of a body that was copied out, when nothing else lives there.
@@ -153,7 +153,8 @@ inline error socket::take_commands() noexcept {
         leave_direct_input();
     if (const error e = take_commands(); failed(e))
         return e;
-    if (__builtin_expect(frame.body.size() >= pipe_end::large_body, 0) && !(flags & ZMQ_DONTWAIT))
+    if (__builtin_expect(frame.body.size() >= pipe_end::large_body, 0) && !(flags & ZMQ_DONTWAIT) &&
+        options_.send_timeout_ms != 0)
         keep_step(frame);
     try {
         error e = pattern_->send(frame);
@@ -169,7 +170,8 @@ inline error socket::take_commands() noexcept {
 
 [[gnu::always_inline]] inline error socket::next_frame(frame_view &out, int flags) noexcept {
     leave_direct_input();
-    if (direct_output_.is_in_message())
+    // An XPUB that receives may learn that its peer does not want everything any more.
+    if (direct_output_.is_in_message() || options_.type == socket_type::xpub)
         leave_direct_output();
     if (const error e = take_commands(); failed(e))
         return e;
@@ -222,7 +224,8 @@ error socket::send_constant(byte_span body, int flags) noexcept {
 error socket::send(message &what, int flags) noexcept {
     if (!what.is_valid())
         return error::fault;
-    if (!what.is_lent() && !mailbox_->has_commands() &&
+    const bool stays = what.owner() && live_pipes_ > 0 && what.size() >= pipes_[0]->reference_threshold();
+    if (!what.is_lent() && !stays && !mailbox_->has_commands() &&
         direct_output_.put(what.body(), flags & ZMQ_SNDMORE)) {
         (void)what.close();
         what.init();
@@ -267,6 +270,8 @@ error socket::receive(message &out, int flags) noexcept {
         frame.data = direct.data;
         frame.size = direct.size;
         frame.flags = more ? frame_flag::more : 0;
+        frame.owner = direct.owner;
+        frame.owner_size = direct.owner_size;
         frame.info = direct.info;
     } else if (const error e = next_frame(frame, flags); failed(e)) {
         return e;
@@ -313,7 +318,7 @@ void socket::keep_step(const outgoing &frame) noexcept {
         return;
     // From far ahead it comes nearer message by message.
     const std::uint64_t near = before - std::min<std::uint64_t>(before - most_ahead, 2 * frame.body.size());
-    (void)patience_.look_for(frame.body.size() / octets_per_look,
+    (void)patience_.look_for(std::min(frame.body.size(), most_ahead) / octets_per_look,
                              [&] { return peer.large_under_way() <= near || mailbox_->has_commands(); });
 }
 

