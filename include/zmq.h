@@ -512,7 +512,7 @@ ZMQ_EXPORT int zmq_bind(void *s, const char *addr);
  * blocks     never: success does not mean that a peer is there. */
 ZMQ_EXPORT int zmq_connect(void *s, const char *addr);
 
-/* Stops listening on an endpoint; connections already accepted stay.
+/* Stops listening on an endpoint; connections accepted there end, as in libzmq. What they have delivered can still be received.
  *
  * addr       as given to zmq_bind, or as ZMQ_LAST_ENDPOINT told it.
  * errors     EINVAL, ETERM, ENOTSOCK, ENOENT (not bound there). */
