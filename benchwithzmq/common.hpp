@@ -1,10 +1,13 @@
 // What both programs share: failing, options and endpoints of sockets, and messages that can be checked.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <semaphore>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace bench {
@@ -101,5 +104,38 @@ private:
     std::vector<char> body_;
     moving_sample sample_;
 };
+
+// Messages a second from `to.send(sequence)` on one thread to `from.receive(sequence)` on another, which holds the watch: warm-up,
+// then the receiver says go, then the measured messages, then one end mark. The samples move in step at both ends, so
+// those around the measured ones are messages like any other. A lost, doubled or reordered message shows as a wrong
+// sequence number; the end mark catches a loss at the tail.
+template <class Sender, class Receiver>
+double time_stream(std::uint64_t warmup, std::uint64_t messages, Sender &to, Receiver &from) {
+    using watch = std::chrono::steady_clock;
+    std::binary_semaphore warm{0};
+    std::chrono::duration<double> taken{};
+    std::thread receiver([&] {
+        for (std::uint64_t i = 0; i < warmup; ++i)
+            from.receive(i);
+        warm.release();
+        from.receive(0);
+        const auto first = watch::now();
+        for (std::uint64_t i = 1; i < messages; ++i)
+            from.receive(i);
+        taken = watch::now() - first;
+        from.receive(end_mark);
+    });
+    std::thread sender([&] {
+        for (std::uint64_t i = 0; i < warmup; ++i)
+            to.send(i);
+        warm.acquire();
+        for (std::uint64_t i = 0; i < messages; ++i)
+            to.send(i);
+        to.send(end_mark);
+    });
+    sender.join();
+    receiver.join();
+    return static_cast<double>(messages - 1) / taken.count();
+}
 
 }  // namespace bench

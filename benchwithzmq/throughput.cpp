@@ -1,20 +1,11 @@
 // Throughput: one thread sends as fast as it can, another receives and holds the watch.
-//
-// Flow:     warm-up, then the receiver says go, then the measured messages, then one end mark. A lost, doubled or
-//           reordered message shows as a wrong sequence number; the end mark catches a loss at the tail.
 #include "bench.hpp"
 
 #include <zmq.h>
 
-#include <chrono>
-#include <semaphore>
-#include <thread>
-
 namespace bench {
 
 namespace {
-
-using steady = std::chrono::steady_clock;
 
 class sending_end {
 public:
@@ -68,35 +59,11 @@ double measure_throughput(const settings &wanted) {
     const pattern &kind = find_pattern(wanted.pattern);
     context zmq(wanted);
     link pair = zmq.open_link(kind);
-    std::binary_semaphore warm{0};
-    double seconds = 0;
-
-    std::thread receiver([&] {
-        receiving_end from(kind, pair.receiver, wanted.size);
-        for (std::uint64_t i = 0; i < wanted.warmup; ++i)
-            from.receive(i);
-        warm.release();
-        from.receive(0);
-        const auto first = steady::now();
-        for (std::uint64_t i = 1; i < wanted.messages; ++i)
-            from.receive(i);
-        const auto last = steady::now();
-        from.receive(end_mark);
-        seconds = std::chrono::duration<double>(last - first).count();
-    });
-    std::thread sender([&] {
-        sending_end to(kind, pair.sender, wanted.size);
-        for (std::uint64_t i = 0; i < wanted.warmup; ++i)
-            to.send(i);
-        warm.acquire();
-        for (std::uint64_t i = 0; i < wanted.messages; ++i)
-            to.send(i);
-        to.send(end_mark);
-    });
-    sender.join();
-    receiver.join();
+    sending_end to(kind, pair.sender, wanted.size);
+    receiving_end from(kind, pair.receiver, wanted.size);
+    const double rate = time_stream(wanted.warmup, wanted.messages, to, from);
     zmq.close(pair);
-    return static_cast<double>(wanted.messages - 1) / seconds;
+    return rate;
 }
 
 }  // namespace bench

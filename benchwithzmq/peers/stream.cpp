@@ -11,8 +11,6 @@
 #include <zmq.h>
 
 #include <cstdlib>
-#include <semaphore>
-#include <thread>
 
 namespace bench {
 
@@ -144,38 +142,12 @@ private:
     incoming message_;
 };
 
-// The samples move in step at both ends, so the warm-up's and the end mark's messages are messages like any other.
-template <class Sender, class Receiver>
-double run(const peer_settings &wanted, Sender &to, Receiver &from) {
-    std::binary_semaphore warm{0};
-    double seconds = 0;
-    std::thread receiver([&] {
-        for (std::uint64_t i = 0; i < wanted.warmup; ++i)
-            from.receive(i);
-        warm.release();
-        from.receive(0);
-        const auto first = steady::now();
-        for (std::uint64_t i = 1; i < wanted.messages; ++i)
-            from.receive(i);
-        seconds = seconds_between(first, steady::now());
-        from.receive(end_mark);
-    });
-    for (std::uint64_t i = 0; i < wanted.warmup; ++i)
-        to.send(i);
-    warm.acquire();
-    for (std::uint64_t i = 0; i < wanted.messages; ++i)
-        to.send(i);
-    to.send(end_mark);
-    receiver.join();
-    return static_cast<double>(wanted.messages - 1) / seconds;
-}
-
 double run_raw(const peer_settings &wanted) {
     require(wanted.cell == "STREAM", "a raw socket in STREAM only");
     const raw_pair pair = open_raw_pair(wanted.transport);
     raw_sender to(pair.a, wanted.size);
     raw_receiver from(pair.b, wanted.size);
-    return run(wanted, to, from);
+    return time_stream(wanted.warmup, wanted.messages, to, from);
 }
 
 double run_on_zmq(const peer_settings &wanted) {
@@ -187,11 +159,11 @@ double run_on_zmq(const peer_settings &wanted) {
     if (wanted.cell == "STREAM") {
         copying_sender to(push, wanted.size);
         copying_receiver from(pull, wanted.size);
-        return run(wanted, to, from);
+        return time_stream(wanted.warmup, wanted.messages, to, from);
     }
     moving_sender to(push, wanted.size, wanted.cell == "STREAM_DATA");
     moving_receiver from(pull, wanted.size);
-    return run(wanted, to, from);
+    return time_stream(wanted.warmup, wanted.messages, to, from);
 }
 
 }  // namespace

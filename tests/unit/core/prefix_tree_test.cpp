@@ -2,29 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <new>
 #include <optional>
 #include <random>
 #include <string>
 
 #include "core/prefix_tree.hpp"
-
-namespace {
-
-int failing_allocation = 0;  // the n-th nothrow allocation from now fails; 0: none
-
-}  // namespace
-
-// The tree's nodes are allocated this way; nothing else in these tests is.
-void *operator new(std::size_t size, const std::nothrow_t &) noexcept {
-    if (failing_allocation > 0 && --failing_allocation == 0)
-        return nullptr;
-    try {
-        return ::operator new(size);
-    } catch (const std::bad_alloc &) {
-        return nullptr;
-    }
-}
+#include "failing_allocation.hpp"  // of nodes, and of nothing else in these tests
 
 namespace zlink::test {
 

@@ -8,27 +8,11 @@
 #include <deque>
 #include <limits>
 #include <memory>
-#include <new>
 #include <random>
 #include <string>
 #include <vector>
 
-namespace {
-
-int failing_allocation = 0;  // the n-th nothrow allocation from now fails; 0: none
-
-}  // namespace
-
-// The queue's own nodes are allocated this way; nothing else in these tests is.
-void *operator new(std::size_t size, const std::nothrow_t &) noexcept {
-    if (failing_allocation > 0 && --failing_allocation == 0)
-        return nullptr;
-    try {
-        return ::operator new(size);
-    } catch (...) {
-        return nullptr;
-    }
-}
+#include "failing_allocation.hpp"  // of nodes, and of nothing else in these tests
 
 namespace zlink {
 namespace {
