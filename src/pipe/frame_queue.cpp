@@ -9,6 +9,13 @@ namespace zlink {
 
 namespace {
 constexpr std::size_t largest_chunk_size = 65536;  // a busy one fills these
+// To move on to the next chunk costs about as much as copying 8 KiB: frames of which few fit get larger ones.
+constexpr std::size_t few_frames = 16;
+constexpr std::size_t chunk_size_for_few = 4 * largest_chunk_size;
+
+constexpr bool is_one_of_few(std::size_t octets) noexcept {
+    return octets > largest_chunk_size / few_frames && octets <= frame_queue::longest_short;
+}
 }  // namespace
 
 frame_queue::frame_queue(std::shared_ptr<chunk_pool> pool, std::size_t first_chunk)
@@ -94,7 +101,9 @@ void frame_queue::link_segment(segment *s, block *owner, std::size_t owner_size,
 /// Makes room for `need` contiguous octets at copy_cursor_, in a segment that ends there. False when memory is short.
 bool frame_queue::reserve_copy(std::size_t need) noexcept {
     if (static_cast<std::size_t>(copy_end_ - copy_cursor_) < need) {
-        chunk *fresh = pool_->allocate(std::max(need, next_chunk_size_));
+        const bool is_busy = next_chunk_size_ == largest_chunk_size;
+        const std::size_t usual = is_busy && is_one_of_few(need) ? chunk_size_for_few : next_chunk_size_;
+        chunk *fresh = pool_->allocate(std::max(need, usual));
         if (!fresh)
             return false;
         next_chunk_size_ = std::min(next_chunk_size_ * 2, largest_chunk_size);

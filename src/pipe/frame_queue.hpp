@@ -72,7 +72,7 @@ public:
     /// Copies whole frames that already are in wire form: `messages` as for append().
     error write_wire(byte_span frames, std::uint32_t messages) noexcept;
     /// The largest body that goes the short ways.
-    static constexpr std::size_t longest_short = 4096;
+    static constexpr std::size_t longest_short = 16 * 1024 - 1;
     /// A message of one small frame, written and published at once. False, and nothing done, unless that is a matter of some
     /// octets behind the last message.
     bool write_short(byte_span body) noexcept;

@@ -31,6 +31,13 @@ public:
     bool read_more() noexcept {
         return read([](std::size_t, use &u) { return u.io->expects_more() && write_beside(u); });
     }
+    /// Tries again to write what full streams did not take. True when a pipe has room for messages then.
+    bool write_full() noexcept {
+        bool has_room = false;
+        for (std::size_t i = 0; i < size_; ++i)
+            has_room |= write_beside(used_[i]) && used_[i].pipe->has_credit();
+        return has_room;
+    }
     /// After a wait for what list() gave: writes and reads those whose items are ready. True when something was published.
     bool go_on() noexcept;
     /// Reads all, whether or not there is something to read.

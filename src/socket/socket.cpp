@@ -24,6 +24,8 @@ constexpr int most_tries_to_arm = 8;
 /// Octets of large bodies that a sender may be ahead, and how long it waits for who takes them.
 constexpr std::size_t most_ahead = 1024 * 1024;
 constexpr std::size_t octets_per_look = 32;
+// Each is a write in vain, of half a microsecond: together the time in which a reader takes what an ipc stream holds.
+constexpr std::size_t looks_for_room = 200;
 
 /// Gives back the memory of a body that was copied out, when nothing else lives there.
 void release_lone(const frame_view &frame) noexcept {
@@ -318,8 +320,8 @@ void socket::keep_step(const outgoing &frame) noexcept {
         return;
     // From far ahead it comes nearer message by message.
     const std::uint64_t near = before - std::min<std::uint64_t>(before - most_ahead, 2 * frame.body.size());
-    (void)patience_.look_for(std::min(frame.body.size(), most_ahead) / octets_per_look,
-                             [&] { return peer.large_under_way() <= near || mailbox_->has_commands(); });
+    (void)step_patience_.look_for(std::min(frame.body.size(), most_ahead) / octets_per_look,
+                                  [&] { return peer.large_under_way() <= near || mailbox_->has_commands(); });
 }
 
 /// Writes on this thread what fills the pipes: room by the shortest way. True when there may be some.
@@ -394,10 +396,19 @@ bool socket::borrow(short wanted) noexcept {
     if (!(wanted & (ZMQ_POLLIN | ZMQ_POLLOUT)) || is_exported_)
         return false;
     borrower_.begin(live_pipes(), true);
-    if (!borrower_.read_more())
+    if (!borrower_.read_more() && !(wanted == ZMQ_POLLOUT && finds_room()))
         return false;
     give_borrowed_back(true);
     return true;
+}
+
+/// A full stream takes more as soon as its reader has taken something, but wakes a sleeper only when it is three quarters empty
+/// (ipc). A sender that looks again until then keeps both sides at work. With what is borrowed in use.
+bool socket::finds_room() noexcept {
+    if (borrower_.size() != 1 || !environment_.blocking.may_look_again())
+        return false;
+    return room_patience_.look_for(looks_for_room,
+                                   [&] { return borrower_.write_full() || mailbox_->has_commands(); });
 }
 
 void socket::end_borrowing(bool has_waited) noexcept {

@@ -134,6 +134,7 @@ private:
     error next_frame(frame_view &out, int flags) noexcept;
     void keep_step(const outgoing &frame) noexcept;
     bool write_out() noexcept;
+    bool finds_room() noexcept;
     error retry_send(const outgoing &frame, int flags);
     std::span<const pipe_end_ptr> live_pipes() const noexcept { return {pipes_.data(), live_pipes_}; }
     void give_borrowed_back(bool was_wait) noexcept;
@@ -156,7 +157,8 @@ private:
     settings options_;
     socket_environment environment_;
     pace pace_;  // outlives the pipes
-    patience patience_;
+    patience step_patience_;
+    patience room_patience_;
     borrower borrower_;
     std::shared_ptr<mailbox> mailbox_;
     std::shared_ptr<monitor> monitor_;
