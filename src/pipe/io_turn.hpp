@@ -145,6 +145,8 @@ public:
     virtual int descriptor() const noexcept = 0;
     /// Whether read_now() is likely to find something without waiting for the descriptor.
     virtual bool expects_more() const noexcept = 0;
+    /// Whether a large frame, or the rest of one, is likely to come next.
+    virtual bool expects_large() const noexcept = 0;
     /// Reads once without blocking and publishes what came. False when the I/O thread has to go on: end the lease.
     virtual bool read_now(block_ref &scratch) noexcept = 0;
 };

@@ -209,7 +209,7 @@ private:
     /// In a stream without waits the sender writes for itself after so many messages.
     static constexpr std::uint32_t publishes_to_write = 1024;
 
-    static constexpr std::size_t largest_to_write = 128 * 1024;
+    static constexpr std::size_t largest_to_write = 1024 * 1024;
     void publish_in_stream(bool may_write) noexcept;
     void wake_reader(bool may_write) noexcept;
     bool wakes_by_writing() noexcept;

@@ -113,6 +113,7 @@ private:
     bool is_full() const noexcept override { return out_.is_full(); }
     int descriptor() const noexcept override { return stream_->descriptor(); }
     bool expects_more() const noexcept override { return is_paused_ || has_filled_block_; }
+    bool expects_large() const noexcept override { return large_.memory || expects_large_; }
     bool read_now(block_ref &scratch) noexcept override;
 
     void write_later() noexcept;

@@ -31,13 +31,15 @@ public:
     bool read_more() noexcept {
         return read([](std::size_t, use &u) { return u.io->expects_more() && write_beside(u); });
     }
-    /// Tries again to write what full streams did not take. True when a pipe has room for messages then.
-    bool write_full() noexcept {
-        bool has_room = false;
+    /// Tries again to write what full streams did not take.
+    void write_full() noexcept {
         for (std::size_t i = 0; i < size_; ++i)
-            has_room |= write_beside(used_[i]) && used_[i].pipe->has_credit();
-        return has_room;
+            (void)write_beside(used_[i]);
     }
+    /// Whether a full stream is all there is to wait for when nothing is to be read.
+    bool is_held_up() const noexcept { return size_ == 1 && used_[0].io->is_full(); }
+    /// Whether a large frame, or the rest of one, is likely to come next.
+    bool expects_large() const noexcept { return size_ == 1 && used_[0].io->expects_large(); }
     /// After a wait for what list() gave: writes and reads those whose items are ready. True when something was published.
     bool go_on() noexcept;
     /// Reads all, whether or not there is something to read.

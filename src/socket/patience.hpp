@@ -17,13 +17,11 @@ public:
     /// True when it was.
     template <class Look>
     bool look_for(std::size_t looks, Look &&look) noexcept {
-        if (left_out_ > 0) {
-            --left_out_;
+        if (is_left_out())
             return false;
-        }
         for (; looks > 0; --looks) {
             if (look()) {
-                failures_ = 0;
+                note(true);
                 return true;
             }
             if (looks % looks_per_yield == 0)
@@ -31,9 +29,21 @@ public:
             else
                 pause();
         }
-        failures_ = std::min(failures_ + 1, most_failures);
-        left_out_ = (1 << failures_) - 1;
+        note(false);
         return false;
+    }
+
+    // The same in parts, for those who look in their own way:
+
+    bool is_left_out() noexcept {
+        if (left_out_ == 0)
+            return false;
+        --left_out_;
+        return true;
+    }
+    void note(bool was_found) noexcept {
+        failures_ = was_found ? 0 : std::min(failures_ + 1, most_failures);
+        left_out_ = (1 << failures_) - 1;
     }
 
 private:

@@ -24,8 +24,11 @@ constexpr int most_tries_to_arm = 8;
 /// Octets of large bodies that a sender may be ahead, and how long it waits for who takes them.
 constexpr std::size_t most_ahead = 1024 * 1024;
 constexpr std::size_t octets_per_look = 32;
-// Each is a write in vain, of half a microsecond: together the time in which a reader takes what an ipc stream holds.
+constexpr std::chrono::milliseconds longest_step{1};
+// Each is a write or read in vain, of half a microsecond. Together: the time in which a reader takes what an ipc stream holds,
+// and in which the next piece of a large frame arrives.
 constexpr std::size_t looks_for_room = 200;
+constexpr std::size_t looks_for_rest = 100;
 
 /// Gives back the memory of a body that was copied out, when nothing else lives there.
 void release_lone(const frame_view &frame) noexcept {
@@ -311,7 +314,7 @@ error socket::retry_send(const outgoing &frame, int flags) {
 /// Large bodies that one processor copies into memory, and another one out of it, are several times slower to move once more of
 /// them are under way than caches hold. A sender that is far ahead loses nothing by waiting a moment for who takes them.
 void socket::keep_step(const outgoing &frame) noexcept {
-    if (live_pipes_ != 1 || travels_by_reference(frame, pipes_[0]->reference_threshold()) ||
+    if (live_pipes_ != 1 || travels_by_reference(frame, pipes_[0]->reference_threshold()) || is_exported_ ||
         !environment_.blocking.may_look_again())
         return;
     pipe_end &peer = *pipes_[0];
@@ -320,8 +323,18 @@ void socket::keep_step(const outgoing &frame) noexcept {
         return;
     // From far ahead it comes nearer message by message.
     const std::uint64_t near = before - std::min<std::uint64_t>(before - most_ahead, 2 * frame.body.size());
-    (void)step_patience_.look_for(std::min(frame.body.size(), most_ahead) / octets_per_look,
-                                  [&] { return peer.large_under_way() <= near || mailbox_->has_commands(); });
+    const auto is_near = [&] { return peer.large_under_way() <= near || mailbox_->has_commands(); };
+    leave_direct_input();
+    borrower_.begin(live_pipes(), true);
+    if (borrower_.is_held_up() && !finds_room(is_near) && !step_patience_.is_left_out()) {
+        (void)sleep(environment_.clock.now() + longest_step);
+        step_patience_.note(is_near());
+        return;
+    }
+    const bool is_written_here = borrower_.size() > 0;
+    give_borrowed_back(true);
+    if (!is_written_here)
+        (void)step_patience_.look_for(std::min(frame.body.size(), most_ahead) / octets_per_look, is_near);
 }
 
 /// Writes on this thread what fills the pipes: room by the shortest way. True when there may be some.
@@ -396,19 +409,33 @@ bool socket::borrow(short wanted) noexcept {
     if (!(wanted & (ZMQ_POLLIN | ZMQ_POLLOUT)) || is_exported_)
         return false;
     borrower_.begin(live_pipes(), true);
-    if (!borrower_.read_more() && !(wanted == ZMQ_POLLOUT && finds_room()))
+    if (!borrower_.read_more() && !looks_again(wanted))
         return false;
     give_borrowed_back(true);
     return true;
 }
 
-/// A full stream takes more as soon as its reader has taken something, but wakes a sleeper only when it is three quarters empty
-/// (ipc). A sender that looks again until then keeps both sides at work. With what is borrowed in use.
-bool socket::finds_room() noexcept {
+/// Whether what is waited for comes within moments. With what is borrowed in use.
+bool socket::looks_again(short wanted) noexcept {
     if (borrower_.size() != 1 || !environment_.blocking.may_look_again())
         return false;
-    return room_patience_.look_for(looks_for_room,
-                                   [&] { return borrower_.write_full() || mailbox_->has_commands(); });
+    if (wanted == ZMQ_POLLOUT)
+        return finds_room([this] { return pipes_[0]->has_credit() || mailbox_->has_commands(); });
+    // Each piece of a large frame would wake a sleeper.
+    return wanted == ZMQ_POLLIN && borrower_.expects_large() &&
+           rest_patience_.look_for(looks_for_rest, [this] {
+               return borrower_.read_all() || borrower_.is_recalled() || mailbox_->has_commands();
+           });
+}
+
+/// A full stream takes more as soon as its reader has taken something, but wakes a sleeper only when it is three quarters empty
+/// (ipc). A sender that writes again and again until then keeps both sides at work.
+template <class IsThere>
+bool socket::finds_room(IsThere &&is_there) noexcept {
+    return room_patience_.look_for(looks_for_room, [&] {
+        borrower_.write_full();
+        return is_there();
+    });
 }
 
 void socket::end_borrowing(bool has_waited) noexcept {

@@ -134,7 +134,9 @@ private:
     error next_frame(frame_view &out, int flags) noexcept;
     void keep_step(const outgoing &frame) noexcept;
     bool write_out() noexcept;
-    bool finds_room() noexcept;
+    bool looks_again(short wanted) noexcept;
+    template <class IsThere>
+    bool finds_room(IsThere &&is_there) noexcept;
     error retry_send(const outgoing &frame, int flags);
     std::span<const pipe_end_ptr> live_pipes() const noexcept { return {pipes_.data(), live_pipes_}; }
     void give_borrowed_back(bool was_wait) noexcept;
@@ -159,6 +161,7 @@ private:
     pace pace_;  // outlives the pipes
     patience step_patience_;
     patience room_patience_;
+    patience rest_patience_;
     borrower borrower_;
     std::shared_ptr<mailbox> mailbox_;
     std::shared_ptr<monitor> monitor_;

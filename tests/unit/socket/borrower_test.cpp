@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <poll.h>
 
 #include "core/platform.hpp"
 #include "fake_peers.hpp"
@@ -46,6 +47,9 @@ public:
         return on_wait(items);
     }
 
+    bool may_look_again() const noexcept override { return has_time; }
+
+    bool has_time = false;
     std::function<error(std::span<wait_item>)> on_wait = [](std::span<wait_item>) {
         return error::timed_out;
     };
@@ -67,8 +71,12 @@ public:
         end_->give_turn();
     }
 
-    written write_now(bool) noexcept override { return written::refused; }
-    bool is_full() const noexcept override { return false; }
+    written write_now(bool) noexcept override {
+        ++writes;
+        return on_write();
+    }
+    bool is_full() const noexcept override { return is_stream_full; }
+    bool expects_large() const noexcept override { return is_large_next; }
     int descriptor() const noexcept override { return 12345; }
     bool expects_more() const noexcept override {
         if (++looks == most_looks) {
@@ -97,6 +105,19 @@ public:
     bool is_home() const { return end_->lease().is_home(); }
     void publish(const test::frames &message) { test::write_message(*end_, message); }
 
+    /// Takes what the socket published, as a write does.
+    written take_all() {
+        for (frame_view frame; end_->read(frame);) {
+        }
+        end_->renew_credit_step();
+        is_stream_full = false;
+        return written::all;
+    }
+
+    std::function<written()> on_write = [] { return written::refused; };
+    bool is_stream_full = false;
+    bool is_large_next = false;
+    int writes = 0;
     mutable std::function<void()> on_next_look;
     bool has_more = false;
     std::function<bool()> on_read = [] { return true; };
@@ -131,7 +152,7 @@ protected:
         peer = std::make_unique<lender>(attach());
     }
     pipe_end_ptr attach() {
-        const pipe_ends ends = make_pipe(pool, {});
+        const pipe_ends ends = make_pipe(pool, {.first_to_second_hwm = mark});
         ends.first->set_events(self->inbox());
         ends.first->slot.endpoint = std::make_shared<const std::string>("tcp://peer");
         self->attach(ends.first, false, false);
@@ -172,6 +193,7 @@ protected:
         EXPECT_TRUE(peer->is_home());
     }
 
+    std::uint64_t mark = 0;
     no_endpoints endpoints;
     scripted_waiter wait;
     set_clock clock;
@@ -352,6 +374,86 @@ TEST_F(borrower_test, a_socket_with_very_many_pipes_does_not_ask) {
     for (std::size_t i = 0; i < borrower::most_pipes; ++i)
         others.push_back(std::make_unique<lender>(attach()));
     expect_waits_without_borrowing();
+}
+
+TEST_F(borrower_test, a_sender_tries_a_full_stream_again_before_it_sleeps) {
+    mark = 2;
+    make(socket_type::dealer);
+    borrow();
+    wait.has_time = true;
+    peer->is_stream_full = true;
+    peer->on_write = [this] { return peer->writes < 10 ? io_turn::written::full : peer->take_all(); };
+    for (int i = 0; i < 3; ++i)
+        EXPECT_EQ(self->send(as_bytes("x"), 0), error::none);
+    EXPECT_EQ(peer->writes, 10);
+    EXPECT_EQ(wait.waits, 0);
+}
+
+TEST_F(borrower_test, a_sender_sleeps_on_a_stream_that_stays_full) {
+    mark = 2;
+    make(socket_type::dealer);
+    borrow();
+    wait.has_time = true;
+    peer->is_stream_full = true;
+    peer->on_write = [] { return io_turn::written::full; };
+    wait.on_wait = [this](std::span<wait_item> items) {
+        EXPECT_EQ(items.size(), 2u);
+        EXPECT_EQ(items.back().events, POLLIN | POLLOUT);
+        items.back().revents = POLLOUT;
+        peer->on_write = [this] { return peer->take_all(); };
+        return error::none;
+    };
+    for (int i = 0; i < 3; ++i)
+        EXPECT_EQ(self->send(as_bytes("x"), 0), error::none);
+    EXPECT_EQ(wait.waits, 1);
+}
+
+TEST_F(borrower_test, a_sender_of_large_bodies_waits_a_moment_for_a_full_stream_and_no_longer) {
+    make(socket_type::dealer);
+    borrow();
+    wait.has_time = true;
+    peer->is_stream_full = true;
+    peer->on_write = [] { return io_turn::written::full; };
+    const std::string body(256 * 1024, 'x');
+    for (int i = 0; i < 5; ++i)
+        EXPECT_EQ(self->send(as_bytes(body), 0), error::none);
+    EXPECT_EQ(wait.waits, 0) << "what is under way is little yet";
+    for (int i = 0; i < 100; ++i)
+        EXPECT_EQ(self->send(as_bytes(body), 0), error::none) << "there is no mark";
+    EXPECT_GT(wait.waits, 0);
+    EXPECT_LT(wait.waits, 10) << "each in vain makes the next less likely";
+}
+
+TEST_F(borrower_test, a_receiver_looks_for_the_rest_of_a_large_frame_before_it_sleeps) {
+    make(socket_type::dealer);
+    borrow();
+    wait.has_time = true;
+    peer->is_large_next = true;
+    peer->on_read = [this] {
+        if (peer->reads == 10)
+            peer->publish({"large"});
+        return true;
+    };
+    EXPECT_EQ(receive(), "large");
+    EXPECT_EQ(wait.waits, 0);
+}
+
+TEST_F(borrower_test, a_receiver_that_is_wanted_back_does_not_look_again) {
+    make(socket_type::dealer);
+    borrow();
+    wait.has_time = true;
+    peer->is_large_next = true;
+    peer->on_read = [this] {
+        peer->recall();
+        return true;
+    };
+    wait.on_wait = [this](std::span<wait_item>) {
+        EXPECT_TRUE(peer->is_home());
+        peer->publish({"from the I/O thread"});
+        return error::none;
+    };
+    EXPECT_EQ(receive(), "from the I/O thread");
+    EXPECT_EQ(peer->reads, 1);
 }
 
 }  // namespace
