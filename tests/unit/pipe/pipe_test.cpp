@@ -223,6 +223,46 @@ TEST_F(pipe_pair, lets_the_writer_go_on_after_the_mark_was_lowered) {
     }
 }
 
+TEST_F(pipe_pair, adds_up_the_marks_of_both_ends) {
+    open(3);
+    EXPECT_EQ(writer->credit(), 3u);
+    reader->set_read_hwm(2);
+    EXPECT_EQ(writer->credit(), 5u);
+    writer->set_write_hwm(1);
+    EXPECT_EQ(writer->credit(), 3u);
+    reader->set_read_hwm(0);
+    EXPECT_EQ(writer->credit(), std::numeric_limits<std::uint64_t>::max());
+    reader->set_read_hwm(4);
+    writer->set_write_hwm(0);
+    EXPECT_EQ(writer->credit(), std::numeric_limits<std::uint64_t>::max());
+    // The marks of make_pipe() are those of the first end: what it reads has no share of the second yet.
+    EXPECT_EQ(reader->credit(), 3u);
+    reader->set_write_hwm(10);
+    EXPECT_EQ(reader->credit(), 13u);
+}
+
+TEST_F(pipe_pair, wakes_an_armed_writer_when_the_reader_raises_its_mark) {
+    open(2);
+    while (send("x")) {
+    }
+    writer->arm_writer();
+    reader->set_read_hwm(1);
+    EXPECT_EQ(writer_events->writable, 1);
+    EXPECT_TRUE(send("x"));
+    EXPECT_FALSE(send("x"));
+}
+
+TEST_F(pipe_pair, returns_what_was_taken_when_the_reader_lowers_its_mark) {
+    open(1);
+    reader->set_read_hwm(99);
+    for (int i = 0; i < 3; ++i) {
+        ASSERT_TRUE(send("x"));
+        ASSERT_EQ(receive(), "x");
+    }
+    reader->set_read_hwm(1);
+    EXPECT_EQ(writer->credit(), 2u);
+}
+
 TEST_F(pipe_pair, counts_messages_not_frames_and_no_commands) {
     open(2);
     for (int i = 0; i < 2; ++i) {
