@@ -396,6 +396,8 @@ void pipe_end::set_write_hwm(std::uint64_t messages) noexcept {
         return;
     out_->writers_share.store(messages, std::memory_order_seq_cst);
     out_->join_shares();
+    // What this thread wrote for a connection that sleeps may be credit kept back by the step of a higher mark.
+    (void)write_now();
 }
 
 void pipe_end::set_read_hwm(std::uint64_t messages) noexcept {

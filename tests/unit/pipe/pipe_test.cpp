@@ -263,6 +263,41 @@ TEST_F(pipe_pair, returns_what_was_taken_when_the_reader_lowers_its_mark) {
     EXPECT_EQ(writer->credit(), 2u);
 }
 
+/// A connection that takes all there is.
+struct taker final : io_turn {
+    explicit taker(pipe_end &from) : end(from) {
+        EXPECT_TRUE(end.take_turn());
+        end.serve(*this);
+        end.give_turn();
+    }
+    ~taker() override { end.take_turn_for_good(); }
+
+    written write_now(bool) noexcept override {
+        std::array<iovec, 4> ranges;
+        for (std::size_t taken; (taken = end.gather(ranges.data(), ranges.size(), SIZE_MAX).octets) > 0;)
+            end.release(taken);
+        end.renew_credit_step();
+        return written::all;
+    }
+    bool is_full() const noexcept override { return false; }
+    int descriptor() const noexcept override { return -1; }
+    bool expects_more() const noexcept override { return false; }
+    bool read_now(block_ref &) noexcept override { return false; }
+
+    pipe_end &end;
+};
+
+TEST_F(pipe_pair, settles_what_a_sleeping_connection_kept_back_when_the_mark_is_lowered) {
+    open(13);
+    taker connection(*reader);
+    for (int i = 0; i < 5; ++i)
+        ASSERT_TRUE(send("x"));
+    ASSERT_TRUE(writer->write_now());
+    EXPECT_EQ(writer->credit(), 8u);  // less than a step
+    writer->set_write_hwm(5);
+    EXPECT_EQ(writer->credit(), 5u);
+}
+
 TEST_F(pipe_pair, counts_messages_not_frames_and_no_commands) {
     open(2);
     for (int i = 0; i < 2; ++i) {
