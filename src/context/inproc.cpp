@@ -8,11 +8,6 @@ namespace zlink {
 
 namespace {
 
-/// The mark of an inproc queue is the sum of both sides' marks; none on one side is none at all.
-std::uint64_t joint_mark(std::uint64_t sender, std::uint64_t receiver) {
-    return sender && receiver ? sender + receiver : 0;
-}
-
 void say_hello(pipe_end &from, const std::string &routing_id) {
     std::vector<std::uint8_t> hello{in_band::hello};
     hello.insert(hello.end(), routing_id.begin(), routing_id.end());
@@ -37,8 +32,8 @@ error inproc_names::bind(const std::string &name, const inproc_side &self) {
 bool inproc_names::join(const inproc_side &bound, const waiting &who, const std::string &name) {
     if (who.far->is_peer_closed())
         return true;
-    who.near->set_write_hwm(joint_mark(who.side.send_hwm, bound.receive_hwm));
-    who.far->set_write_hwm(joint_mark(bound.send_hwm, who.side.receive_hwm));
+    who.far->set_write_hwm(bound.send_hwm);
+    who.far->set_read_hwm(bound.receive_hwm);
     who.far->set_events(bound.inbox);
     who.far->slot.endpoint = std::make_shared<const std::string>("inproc://" + name);
     say_hello(*who.far, bound.routing_id);

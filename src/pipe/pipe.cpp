@@ -44,19 +44,39 @@ private:
     bool is_full_ = false;
 };
 
+static std::uint64_t joint_mark(std::uint64_t writers, std::uint64_t readers) noexcept {
+    if (writers == 0 || readers == 0)
+        return 0;
+    if (writers == pipe_direction::no_share)
+        return readers;
+    return readers == pipe_direction::no_share ? writers : writers + readers;
+}
+
 pipe_direction::pipe_direction(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options,
-                               std::uint64_t mark)
-    : queue(pool, options.sizes.out_batch_size_small), hwm(options.conflate ? 0 : mark),
-      reference_threshold(options.sizes.out_writev_threshold),
+                               std::uint64_t writers_mark, std::uint64_t readers_mark)
+    : queue(pool, options.sizes.out_batch_size_small),
+      hwm(options.conflate ? 0 : joint_mark(writers_mark, readers_mark)), writers_share(writers_mark),
+      readers_share(readers_mark), reference_threshold(options.sizes.out_writev_threshold),
       newest(options.conflate ? std::make_unique<conflated_slot>() : nullptr) {}
 
 pipe_direction::~pipe_direction() = default;
 
+void pipe_direction::join_shares() noexcept {
+    std::uint64_t writers, readers;
+    // The other side may do the same: whoever stores last has seen both.
+    do {
+        writers = writers_share.load(std::memory_order_seq_cst);
+        readers = readers_share.load(std::memory_order_seq_cst);
+        hwm.store(joint_mark(writers, readers), std::memory_order_seq_cst);
+    } while (writers != writers_share.load(std::memory_order_seq_cst) ||
+             readers != readers_share.load(std::memory_order_seq_cst));
+}
+
 class pipe {
 public:
     pipe(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options)
-        : forth_(pool, options, options.first_to_second_hwm),
-          back_(pool, options, options.second_to_first_hwm) {
+        : forth_(pool, options, options.first_to_second_hwm, pipe_direction::no_share),
+          back_(pool, options, pipe_direction::no_share, options.second_to_first_hwm) {
         first_.out_ = second_.in_ = &forth_;
         first_.in_ = second_.out_ = &back_;
         first_.other_ = &second_;
@@ -372,8 +392,20 @@ bool pipe_end::is_peer_closed() const noexcept { return in_->writer_closed.load(
 bool pipe_end::is_finished() noexcept { return is_peer_closed() && !has_input(); }
 
 void pipe_end::set_write_hwm(std::uint64_t messages) noexcept {
-    if (!conflated_out_)
-        out_->hwm.store(messages, std::memory_order_relaxed);
+    if (conflated_out_)
+        return;
+    out_->writers_share.store(messages, std::memory_order_seq_cst);
+    out_->join_shares();
+    // What this thread wrote for a connection that sleeps may be credit kept back by the step of a higher mark.
+    (void)write_now();
+}
+
+void pipe_end::set_read_hwm(std::uint64_t messages) noexcept {
+    if (conflated_in_)
+        return;
+    in_->readers_share.store(messages, std::memory_order_seq_cst);
+    in_->join_shares();
+    return_credit();
 }
 
 void pipe_end::set_events(std::shared_ptr<pipe_events> events) noexcept {

@@ -43,12 +43,18 @@ class conflated_slot;
 
 /// One direction of a pipe: the queue and what its two sides share about it.
 struct pipe_direction {
-    pipe_direction(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options, std::uint64_t mark);
+    static constexpr std::uint64_t no_share = UINT64_MAX;
+
+    pipe_direction(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options,
+                   std::uint64_t writers_mark, std::uint64_t readers_mark);
     ~pipe_direction();
+
+    /// To be called by whoever has changed its share of the mark.
+    void join_shares() noexcept;
 
     frame_queue queue;
     // Looked at by the writer for each message, written by either side once in a while.
-    alignas(64) std::atomic<std::uint64_t> hwm;  // messages, 0 = no limit; written by the writer
+    alignas(64) std::atomic<std::uint64_t> hwm;  // messages, 0 = no limit
     std::atomic<std::uint64_t> returned{0};      // messages the reader has taken and told of
     std::atomic<bool> writer_armed{false};
     std::atomic<bool> reader_armed{false};
@@ -56,6 +62,9 @@ struct pipe_direction {
         true};  // the writer runs full_fence() for every publish from the store on
     std::atomic<bool> writer_closed{false};
     std::atomic<int> linger_ms{0};  // stands once writer_closed does
+    // What each side adds to the mark; no_share at an end that has no mark of its own.
+    std::atomic<std::uint64_t> writers_share;
+    std::atomic<std::uint64_t> readers_share;
     const std::size_t reference_threshold;
     // Where a connection reads the queue:
     alignas(64) write_turn turn;                // guards that half of the queue
@@ -170,8 +179,11 @@ public:
     bool is_peer_closed() const noexcept;
     /// The other end was closed and everything it published has been read.
     bool is_finished() noexcept;
-    /// Changes the mark of the direction this end writes to (inproc: when the peer becomes known; ZMQ_SNDHWM at run time).
+    /// Changes this end's share of the mark of what it writes; the mark is the sum of both ends' shares, and none if one of
+    /// them is 0. What a connection has taken is settled by the new mark.
     void set_write_hwm(std::uint64_t messages) noexcept;
+    /// The same for what it reads; wakes the writer.
+    void set_read_hwm(std::uint64_t messages) noexcept;
     /// Set once, by the end's owner, before it arms anything.
     void set_events(std::shared_ptr<pipe_events> events) noexcept;
     /// Whether this pipe keeps the newest message only. Such a pipe is read frame by frame, never gathered.
@@ -265,6 +277,7 @@ private:
     std::size_t octets_taken_ = 0;  // since the writer was told: of large frames, or released
 };
 
+/// The marks are the first end's shares; the second may add its own.
 struct pipe_options {
     std::uint64_t first_to_second_hwm = 0;  // messages, 0 = no limit
     std::uint64_t second_to_first_hwm = 0;

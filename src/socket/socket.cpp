@@ -623,16 +623,15 @@ error socket::set_option(int number, const void *value, std::size_t size) {
         return pattern_->apply_option(number, octets);
     if (const error e = zlink::set_option(options_, number, value, size); failed(e))
         return e;
-    if (number == ZMQ_SNDHWM)
-        apply_send_hwm();
+    if (number == ZMQ_SNDHWM || number == ZMQ_RCVHWM)
+        apply_marks();
     return acts_on_pattern(number) ? pattern_->apply_option(number, octets) : error::none;
 }
 
-/// The mark of an inproc pipe includes the peer's and stays as it is.
-void socket::apply_send_hwm() noexcept {
+void socket::apply_marks() noexcept {
     for (std::size_t i = 0; i < live_pipes_; ++i) {
-        if (!pipes_[i]->slot.is_inproc)
-            pipes_[i]->set_write_hwm(static_cast<std::uint64_t>(options_.send_hwm));
+        pipes_[i]->set_write_hwm(static_cast<std::uint64_t>(options_.send_hwm));
+        pipes_[i]->set_read_hwm(static_cast<std::uint64_t>(options_.receive_hwm));
     }
 }
 

@@ -149,7 +149,7 @@ private:
     error process_commands() noexcept;
     void perform(const mailbox::command &what);
     void drop(pipe_end &pipe) noexcept;
-    void apply_send_hwm() noexcept;
+    void apply_marks() noexcept;
     error wait_for(short wanted, time_point deadline) noexcept;
     error sleep(time_point deadline) noexcept;
     time_point deadline_after(int timeout_ms) const noexcept;

@@ -223,6 +223,81 @@ TEST_F(pipe_pair, lets_the_writer_go_on_after_the_mark_was_lowered) {
     }
 }
 
+TEST_F(pipe_pair, adds_up_the_marks_of_both_ends) {
+    open(3);
+    EXPECT_EQ(writer->credit(), 3u);
+    reader->set_read_hwm(2);
+    EXPECT_EQ(writer->credit(), 5u);
+    writer->set_write_hwm(1);
+    EXPECT_EQ(writer->credit(), 3u);
+    reader->set_read_hwm(0);
+    EXPECT_EQ(writer->credit(), std::numeric_limits<std::uint64_t>::max());
+    reader->set_read_hwm(4);
+    writer->set_write_hwm(0);
+    EXPECT_EQ(writer->credit(), std::numeric_limits<std::uint64_t>::max());
+    // The marks of make_pipe() are those of the first end: what it reads has no share of the second yet.
+    EXPECT_EQ(reader->credit(), 3u);
+    reader->set_write_hwm(10);
+    EXPECT_EQ(reader->credit(), 13u);
+}
+
+TEST_F(pipe_pair, wakes_an_armed_writer_when_the_reader_raises_its_mark) {
+    open(2);
+    while (send("x")) {
+    }
+    writer->arm_writer();
+    reader->set_read_hwm(1);
+    EXPECT_EQ(writer_events->writable, 1);
+    EXPECT_TRUE(send("x"));
+    EXPECT_FALSE(send("x"));
+}
+
+TEST_F(pipe_pair, returns_what_was_taken_when_the_reader_lowers_its_mark) {
+    open(1);
+    reader->set_read_hwm(99);
+    for (int i = 0; i < 3; ++i) {
+        ASSERT_TRUE(send("x"));
+        ASSERT_EQ(receive(), "x");
+    }
+    reader->set_read_hwm(1);
+    EXPECT_EQ(writer->credit(), 2u);
+}
+
+/// A connection that takes all there is.
+struct taker final : io_turn {
+    explicit taker(pipe_end &from) : end(from) {
+        EXPECT_TRUE(end.take_turn());
+        end.serve(*this);
+        end.give_turn();
+    }
+    ~taker() override { end.take_turn_for_good(); }
+
+    written write_now(bool) noexcept override {
+        std::array<iovec, 4> ranges;
+        for (std::size_t taken; (taken = end.gather(ranges.data(), ranges.size(), SIZE_MAX).octets) > 0;)
+            end.release(taken);
+        end.renew_credit_step();
+        return written::all;
+    }
+    bool is_full() const noexcept override { return false; }
+    int descriptor() const noexcept override { return -1; }
+    bool expects_more() const noexcept override { return false; }
+    bool read_now(block_ref &) noexcept override { return false; }
+
+    pipe_end &end;
+};
+
+TEST_F(pipe_pair, settles_what_a_sleeping_connection_kept_back_when_the_mark_is_lowered) {
+    open(13);
+    taker connection(*reader);
+    for (int i = 0; i < 5; ++i)
+        ASSERT_TRUE(send("x"));
+    ASSERT_TRUE(writer->write_now());
+    EXPECT_EQ(writer->credit(), 8u);  // less than a step
+    writer->set_write_hwm(5);
+    EXPECT_EQ(writer->credit(), 5u);
+}
+
 TEST_F(pipe_pair, counts_messages_not_frames_and_no_commands) {
     open(2);
     for (int i = 0; i < 2; ++i) {
