@@ -282,6 +282,7 @@ struct taker final : io_turn {
     bool is_full() const noexcept override { return false; }
     int descriptor() const noexcept override { return -1; }
     bool expects_more() const noexcept override { return false; }
+    bool expects_large() const noexcept override { return false; }
     bool read_now(block_ref &) noexcept override { return false; }
 
     pipe_end &end;
