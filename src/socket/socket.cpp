@@ -25,6 +25,7 @@ constexpr int most_tries_to_arm = 8;
 constexpr std::size_t most_ahead = 1024 * 1024;
 constexpr std::size_t octets_per_look = 32;
 constexpr std::chrono::milliseconds longest_step{1};
+constexpr std::chrono::microseconds short_wait{3};  // what was waited for was there
 // Each is a write or read in vain, of half a microsecond. Together: the time in which a reader takes what an ipc stream holds,
 // and in which the next piece of a large frame arrives.
 constexpr std::size_t looks_for_room = 200;
@@ -417,15 +418,28 @@ bool socket::borrow(short wanted) noexcept {
 
 /// Whether what is waited for comes within moments. With what is borrowed in use.
 bool socket::looks_again(short wanted) noexcept {
-    if (borrower_.size() != 1 || !environment_.blocking.may_look_again())
+    if (borrower_.size() != 1)
+        return false;
+    if (wanted == ZMQ_POLLIN && finds_input())
+        return true;
+    if (!environment_.blocking.may_look_again())
         return false;
     if (wanted == ZMQ_POLLOUT)
         return finds_room([this] { return pipes_[0]->has_credit() || mailbox_->has_commands(); });
     // Each piece of a large frame would wake a sleeper.
     return wanted == ZMQ_POLLIN && borrower_.expects_large() &&
            rest_patience_.look_for(looks_for_rest, [this] {
-               return borrower_.read_all() || borrower_.is_recalled() || mailbox_->has_commands();
+               return borrower_.is_recalled() || borrower_.read_all() || mailbox_->has_commands();
            });
+}
+
+/// A thread that did not have to wait last time need not ask whether it has to this time: it reads, and saves the wait.
+bool socket::finds_input() noexcept {
+    if (!was_short_wait_ || input_patience_.is_left_out())
+        return false;
+    const bool is_found = borrower_.read_all();
+    input_patience_.note(is_found);
+    return is_found;
 }
 
 /// A full stream takes more as soon as its reader has taken something, but wakes a sleeper only when it is three quarters empty
@@ -438,9 +452,17 @@ bool socket::finds_room(IsThere &&is_there) noexcept {
     });
 }
 
+void socket::list_borrowed(wait_item *items) noexcept {
+    borrower_.list(items);
+    if (borrower_.size() > 0)
+        wait_began_ = environment_.clock.now();
+}
+
 void socket::end_borrowing(bool has_waited) noexcept {
-    if (has_waited)
+    if (has_waited && borrower_.size() > 0) {
+        was_short_wait_ = environment_.clock.now() - wait_began_ < short_wait;
         (void)borrower_.go_on();
+    }
     give_borrowed_back(true);
 }
 

@@ -94,7 +94,7 @@ public:
     /// level, as list_borrowed() says. True when something could be read at once: look again instead of waiting.
     bool borrow(short wanted) noexcept;
     std::size_t borrowed() const noexcept { return borrower_.size(); }
-    void list_borrowed(wait_item *items) noexcept { borrower_.list(items); }
+    void list_borrowed(wait_item *items) noexcept;
     /// Ends that. `has_waited`: first goes on with what is ready of what was listed.
     void end_borrowing(bool has_waited) noexcept;
     waiter &blocking() const noexcept { return environment_.blocking; }
@@ -135,6 +135,7 @@ private:
     void keep_step(const outgoing &frame) noexcept;
     bool write_out() noexcept;
     bool looks_again(short wanted) noexcept;
+    bool finds_input() noexcept;
     template <class IsThere>
     bool finds_room(IsThere &&is_there) noexcept;
     error retry_send(const outgoing &frame, int flags);
@@ -162,6 +163,9 @@ private:
     patience step_patience_;
     patience room_patience_;
     patience rest_patience_;
+    patience input_patience_;
+    time_point wait_began_{};
+    bool was_short_wait_ = false;
     borrower borrower_;
     std::shared_ptr<mailbox> mailbox_;
     std::shared_ptr<monitor> monitor_;

@@ -456,5 +456,45 @@ TEST_F(borrower_test, a_receiver_that_is_wanted_back_does_not_look_again) {
     EXPECT_EQ(peer->reads, 1);
 }
 
+TEST_F(borrower_test, who_did_not_have_to_wait_reads_next_time_without_asking) {
+    make(socket_type::dealer);
+    borrow();
+    wait.on_wait = [this](std::span<wait_item> items) {
+        items.back().revents = POLLIN;
+        return error::none;
+    };
+    peer->on_read = [this] {
+        peer->publish({"was there"});
+        return true;
+    };
+    for (int i = 0; i < 5; ++i)
+        EXPECT_EQ(receive(), "was there");
+    EXPECT_LE(wait.waits, 1);
+    EXPECT_EQ(peer->reads, 5);
+}
+
+TEST_F(borrower_test, who_had_to_wait_waits_again) {
+    make(socket_type::dealer);
+    borrow();
+    bool is_there = false;
+    wait.on_wait = [&](std::span<wait_item> items) {
+        clock.at += std::chrono::microseconds(20);
+        is_there = true;
+        items.back().revents = POLLIN;
+        return error::none;
+    };
+    int in_vain = 0;
+    peer->on_read = [&] {
+        if (std::exchange(is_there, false))
+            peer->publish({"came"});
+        else
+            ++in_vain;
+        return true;
+    };
+    for (int i = 0; i < 20; ++i)
+        EXPECT_EQ(receive(), "came");
+    EXPECT_LE(in_vain, 1) << "after the waits of the test's own making, which took no time";
+}
+
 }  // namespace
 }  // namespace zlink
