@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t pieces_per_write = 6;
 constexpr milliseconds pause_after_accept_error{100};
 constexpr milliseconds longest_unused{150};  // a lease, with timers that go off late
+constexpr milliseconds longest_idle{60};     // of a writer that could go on, likewise
 }  // namespace
 
 /// One direction of a connection.
@@ -102,7 +103,10 @@ public:
     // ---- for borrowers ----
 
     short ready(short events) const noexcept;
-    void begin_wait() noexcept { ++waiters_; }
+    void begin_wait() noexcept {
+        if (waiters_++ == 0)
+            wait_began_ = network_.world_.now();
+    }
     void end_wait() noexcept {
         --waiters_;
         last_use_ = network_.world_.now();
@@ -110,13 +114,19 @@ public:
     bool is_lent(std::uint64_t lending) const noexcept { return is_lent_ && lending_ == lending; }
     bool is_in_use() const noexcept { return waiters_ > 0 || is_reading_; }
     time_point last_use() const noexcept { return last_use_; }
+    /// Whether somebody sleeps at it who should not: promise 13. False when there is nothing to look after.
+    bool check_writer() noexcept;
 
 private:
+    void note_write(std::size_t wanted, const io_result &result) noexcept;
     io_result read_now(std::span<const iovec> ranges) noexcept;
     io_result write_now(std::span<const iovec> ranges) noexcept;
     void complain(const char *what) {
         network_.world_.violate(promise::one_at_a_time,
                                 "stream " + std::to_string(descriptor()) + " " + what);
+    }
+    void stall(const char *what) {
+        network_.world_.violate(promise::goes_on, "stream " + std::to_string(descriptor()) + " " + what);
     }
     /// Only the loop may do this, and not while the stream is lent.
     void check_loop() {
@@ -145,6 +155,12 @@ private:
     bool is_reading_ = false;
     bool is_writing_ = false;
     time_point last_use_{};
+    time_point wait_began_{};
+    time_point last_write_{};
+    time_point failed_at_{};
+    bool is_refused_ = false;  // the last write moved less than it was given
+    bool has_failed_ = false;
+    bool is_looked_after_ = false;
     ready_call readable_;
     ready_call writable_;
 };
@@ -233,6 +249,10 @@ io_result sim_stream::try_write(std::span<const iovec> ranges) noexcept {
     network_.writes_abroad_ += !w.runs_on(loop_);
     w.may_switch();
     const io_result result = write_now(ranges);
+    std::size_t wanted = 0;
+    for (const iovec &range : ranges)
+        wanted += range.iov_len;
+    note_write(wanted, result);
     w.may_switch();
     is_writing_ = false;
     return result;
@@ -300,6 +320,31 @@ io_result sim_stream::write_now(std::span<const iovec> ranges) noexcept {
     w.trace(0x200 + static_cast<std::uint64_t>(link_->id), count);
     (void)breaks_now();  // after these octets; the next call finds out
     return {count, error::none};
+}
+
+void sim_stream::note_write(std::size_t wanted, const io_result &result) noexcept {
+    last_write_ = network_.world_.now();
+    is_refused_ = result.octets < wanted;
+    if (failed(result.status) && result.status != error::again && !std::exchange(has_failed_, true))
+        failed_at_ = last_write_;
+    if ((is_refused_ || has_failed_) && !std::exchange(is_looked_after_, true))
+        network_.look_after_writer(descriptor());
+}
+
+bool sim_stream::check_writer() noexcept {
+    const time_point latest = network_.world_.now() - longest_idle;
+    is_looked_after_ = !link_->is_reset && !has_gone() && (has_failed_ || is_refused_);
+    if (!is_looked_after_)
+        return false;
+    if (has_failed_) {
+        if (waiters_ > 0 && std::max(wait_began_, failed_at_) <= latest)
+            stall("has failed, and the one it is lent to still waits for it");
+    } else if (out().room() == 0) {
+        last_write_ = network_.world_.now();
+    } else if (last_write_ <= latest) {
+        stall("has room again, and nobody writes what it did not take");
+    }
+    return true;
 }
 
 class sim_dialer final : public dialer {
@@ -467,6 +512,15 @@ void network::look_after_lease(int descriptor, std::uint64_t lending) {
                            "stream " + std::to_string(descriptor) + " is lent, and nobody uses it");
         else
             look_after_lease(descriptor, lending);
+    });
+}
+
+/// Promise 13.
+void network::look_after_writer(int descriptor) {
+    world_.at(world_.now() + longest_idle / 2, [this, descriptor] {
+        const auto at = streams_.find(descriptor);
+        if (!world_.is_over() && at != streams_.end() && at->second->check_writer())
+            look_after_writer(descriptor);
     });
 }
 

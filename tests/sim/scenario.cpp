@@ -45,6 +45,7 @@ struct plan {
     bool is_immediate;      // ZMQ_IMMEDIATE: a queue lives as long as its connection
     bool has_names;         // DEALERs announce ids of their own, ROUTERs hand them over
     bool is_starving;       // the only fault is that connections stall and then break
+    bool is_patient;        // who receives waits long, or for ever where nobody depends on what it does next
     bool polls;             // waits are those of zmq_poll; one actor serves all sockets of the right
     std::size_t topics;     // that SUBs subscribe to and that nobody publishes
     tuning knobs;
@@ -102,6 +103,7 @@ plan::plan(dice &d) {
     knobs.tcp.in_batch_size = d.pick(batches);
     loops = d.between(1, 2);
     polls = d.chance(300'000);
+    is_patient = d.coin();
     is_starving = d.chance(130'000);
     if (is_starving)
         starve();
@@ -125,7 +127,7 @@ std::string plan::text() const {
     return std::string(names[static_cast<int>(kind)]) + " " + std::to_string(left_count) + ":" +
            std::to_string(right_count) + (is_inproc ? " inproc" : " tcp") +
            (left_binds ? ", left binds" : ", right binds") + (is_calm ? ", calm" : "") +
-           (is_starving ? ", starving" : "") + (polls ? ", polls" : "") +
+           (is_starving ? ", starving" : "") + (polls ? ", polls" : "") + (is_patient ? ", patient" : "") +
            (is_immediate ? ", immediate" : "") + (has_names ? ", named" : "") + ", parts of " +
            std::to_string(looks.largest_part) + ", ends " + ends[static_cast<int>(how)] + ", linger " +
            std::to_string(linger_ms) + ", heartbeat " + std::to_string(heartbeat_ms);
@@ -465,7 +467,7 @@ void scenario::turn(member &self) {
         member *const self_alone[] = {&self};
         const short wanted = may_send(self) ? ZMQ_POLLIN | ZMQ_POLLOUT : ZMQ_POLLIN;
         if (!poll(self_alone, also_receives ? wanted : wanted & ZMQ_POLLOUT,
-                  static_cast<int>(chance_.between(0, 20)), items))
+                  static_cast<int>(chance_.between(0, plan_.is_patient ? 300 : 20)), items))
             return;
         if (items[0].ready & ZMQ_POLLIN)
             receive_turn(self, ZMQ_DONTWAIT, true);
@@ -735,6 +737,10 @@ settings scenario::options_for(bool is_left) {
     const bool is_one_way = plan_.kind == conversation::push_pull || plan_.kind == conversation::pub_sub;
     made.send_timeout_ms = is_one_way && chance_.coin() ? -1 : static_cast<int>(chance_.between(1, 20));
     made.receive_timeout_ms = is_one_way && chance_.coin() ? -1 : static_cast<int>(chance_.between(1, 20));
+    if (plan_.is_patient) {
+        const bool only_answers = made.type == socket_type::router || made.type == socket_type::rep;
+        made.receive_timeout_ms = only_answers && chance_.coin() ? -1 : static_cast<int>(chance_.between(100, 400));
+    }
     return made;
 }
 
@@ -789,7 +795,7 @@ void scenario::set_faults() {
     if (plan_.is_calm)
         return;
     r.reset = chance_.pick(rarely);
-    r.write_fails = chance_.pick(rarely);
+    r.write_fails = 5 * chance_.pick(rarely);
     r.take_back_fails = chance_.pick(rarely);
     r.refuse = 10 * chance_.pick(often) / 10;
     r.accept_error = chance_.pick(often) / 2;

@@ -51,6 +51,8 @@ const char *name_of(promise which) noexcept {
         return "one at a time";
     case promise::comes_home:
         return "comes home";
+    case promise::goes_on:
+        return "goes on";
     }
     return "?";
 }

@@ -47,6 +47,7 @@ enum class promise {
     leaves_nothing = 10,
     one_at_a_time = 11,
     comes_home = 12,
+    goes_on = 13,
 };
 const char *name_of(promise which) noexcept;
 
