@@ -472,7 +472,8 @@ void scenario::turn(member &self) {
         if (items[0].ready & ZMQ_POLLIN)
             receive_turn(self, ZMQ_DONTWAIT, true);
     } else if (also_receives && (chance_.coin() || !may_send(self))) {
-        if (receive_turn(self, chance_.coin() ? ZMQ_DONTWAIT : 0) == outcome::not_now)
+        const bool waits = phase_ == phase::chaos ? plan_.is_patient || chance_.coin() : !plan_.is_patient && chance_.coin();
+        if (receive_turn(self, waits ? 0 : ZMQ_DONTWAIT) == outcome::not_now)
             world_.sleep_for(microseconds(chance_.between(1, 500)));
         return;
     }
@@ -662,8 +663,10 @@ void scenario::ask(member &self) {
     }
     if (began == phase::chaos)
         ++self.sent_in_chaos;
+    // Nothing is lost on the way through memory, and nobody connects again to a name that was bound anew.
     const time_point give_up =
-        world_.now() + (phase_ == phase::chaos ? milliseconds(200) : milliseconds(1000));
+        plan_.is_inproc ? time_point::max()
+                        : world_.now() + (phase_ == phase::chaos ? milliseconds(200) : milliseconds(1000));
     while (world_.now() < give_up && !self.wants_new_socket) {
         std::deque<octets> parts;
         int link = 0;
@@ -737,7 +740,7 @@ settings scenario::options_for(bool is_left) {
     const bool is_one_way = plan_.kind == conversation::push_pull || plan_.kind == conversation::pub_sub;
     made.send_timeout_ms = is_one_way && chance_.coin() ? -1 : static_cast<int>(chance_.between(1, 20));
     made.receive_timeout_ms = is_one_way && chance_.coin() ? -1 : static_cast<int>(chance_.between(1, 20));
-    if (plan_.is_patient) {
+    if (plan_.is_patient && made.receive_timeout_ms > 0) {
         const bool only_answers = made.type == socket_type::router || made.type == socket_type::rep;
         made.receive_timeout_ms = only_answers && chance_.coin() ? -1 : static_cast<int>(chance_.between(100, 400));
     }
@@ -786,6 +789,8 @@ void scenario::set_faults() {
     world_.signals = chance_.pick(often) / 4;
     network_.smallest_buffer = chance_.coin() ? 64 : 16384;
     network_.largest_buffer = chance_.coin() ? 16384 : 262144;
+    if (plan_.is_patient && chance_.coin())
+        network_.largest_buffer = std::max<std::size_t>(network_.smallest_buffer = chance_.coin() ? 64 : 1024, 4096);
     constexpr std::size_t pieces[] = {3, 100, 1460, 65536};
     network_.largest_piece = chance_.pick(pieces);
     network_.most_latency = microseconds(chance_.between(50, 3000));
@@ -795,7 +800,8 @@ void scenario::set_faults() {
     if (plan_.is_calm)
         return;
     r.reset = chance_.pick(rarely);
-    r.write_fails = 5 * chance_.pick(rarely);
+    constexpr std::uint64_t failing_writes[] = {0, 300, 3'000, 30'000};
+    r.write_fails = chance_.pick(failing_writes);
     r.take_back_fails = chance_.pick(rarely);
     r.refuse = 10 * chance_.pick(often) / 10;
     r.accept_error = chance_.pick(often) / 2;

@@ -23,7 +23,7 @@ std::unique_ptr<socket> sim_context::make_socket(settings options) {
         return nullptr;
     if (world_.has_planted(planted::lost_high_water_mark))
         options.send_hwm = 0;
-    auto made = socket::make(options, {*this, world_, world_, world_.library, pool_});
+    auto made = socket::make(options, {*this, world_, clock_, world_.library, pool_});
     sockets_.emplace(made.get(),
                      std::make_shared<endpoints>(
                          *made, endpoints::environment{*this, knobs_, pool_, world_.library, *this}));

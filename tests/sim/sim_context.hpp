@@ -16,6 +16,19 @@
 
 namespace zlink::sim {
 
+/// The time as the library reads it: while a thread asks, others go on.
+class switching_clock final : public clock_source {
+public:
+    explicit switching_clock(world &owner) noexcept : world_(owner) {}
+    time_point now() const noexcept override {
+        world_.may_switch();
+        return world_.now();
+    }
+
+private:
+    world &world_;
+};
+
 class sim_context final : private endpoint_service, private session_count, private io_supply {
 public:
     sim_context(world &owner, network &net, std::size_t loops, const tuning &knobs);
@@ -58,6 +71,7 @@ private:
     world &world_;
     network &network_;
     tuning knobs_;
+    switching_clock clock_{world_};
     std::vector<sim_loop *> loops_;
     std::shared_ptr<chunk_pool> pool_ = chunk_pool::make();
     inproc_names inproc_{pool_, batching{}};
