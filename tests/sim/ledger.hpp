@@ -61,6 +61,7 @@ struct channel {
     std::uint64_t octets = 0;
     std::uint64_t largest = 0;
     std::uint64_t lost_since_delivery = 0;  // by connections that broke, at most; reach::one
+    std::set<int> broken_since_delivery;    // connections
 
     struct receiver {
         std::map<std::uint64_t, int> taken;  // and by which connection

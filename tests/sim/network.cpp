@@ -14,6 +14,7 @@ constexpr std::size_t pieces_per_write = 6;
 constexpr milliseconds pause_after_accept_error{100};
 constexpr milliseconds longest_unused{150};  // a lease, with timers that go off late
 constexpr milliseconds longest_idle{60};     // of a writer that could go on, likewise
+constexpr milliseconds longest_sleep{5};     // at a stream that has failed: no timer is waited for
 }  // namespace
 
 /// One direction of a connection.
@@ -332,16 +333,16 @@ void sim_stream::note_write(std::size_t wanted, const io_result &result) noexcep
 }
 
 bool sim_stream::check_writer() noexcept {
-    const time_point latest = network_.world_.now() - longest_idle;
+    const time_point now = network_.world_.now();
     is_looked_after_ = !link_->is_reset && !has_gone() && (has_failed_ || is_refused_);
     if (!is_looked_after_)
         return false;
     if (has_failed_) {
-        if (waiters_ > 0 && std::max(wait_began_, failed_at_) <= latest)
+        if (waiters_ > 0 && now - std::max(wait_began_, failed_at_) >= longest_sleep)
             stall("has failed, and the one it is lent to still waits for it");
     } else if (out().room() == 0) {
-        last_write_ = network_.world_.now();
-    } else if (last_write_ <= latest) {
+        last_write_ = now;
+    } else if (now - last_write_ >= longest_idle) {
         stall("has room again, and nobody writes what it did not take");
     }
     return true;
@@ -517,7 +518,7 @@ void network::look_after_lease(int descriptor, std::uint64_t lending) {
 
 /// Promise 13.
 void network::look_after_writer(int descriptor) {
-    world_.at(world_.now() + longest_idle / 2, [this, descriptor] {
+    world_.at(world_.now() + longest_sleep, [this, descriptor] {
         const auto at = streams_.find(descriptor);
         if (!world_.is_over() && at != streams_.end() && at->second->check_writer())
             look_after_writer(descriptor);

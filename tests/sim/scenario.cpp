@@ -45,6 +45,7 @@ struct plan {
     bool is_immediate;      // ZMQ_IMMEDIATE: a queue lives as long as its connection
     bool has_names;         // DEALERs announce ids of their own, ROUTERs hand them over
     bool is_starving;       // the only fault is that connections stall and then break
+    bool is_borrowing;      // quick answers between few, through narrow streams that fail to be written
     bool is_patient;        // who receives waits long, or for ever where nobody depends on what it does next
     bool polls;             // waits are those of zmq_poll; one actor serves all sockets of the right
     std::size_t topics;     // that SUBs subscribe to and that nobody publishes
@@ -56,6 +57,7 @@ struct plan {
 
 private:
     void starve();
+    void borrow(dice &d);
 };
 
 constexpr int hwms[] = {1, 1, 2, 10, 10, 1000};
@@ -107,6 +109,9 @@ plan::plan(dice &d) {
     is_starving = d.chance(130'000);
     if (is_starving)
         starve();
+    is_borrowing = !is_starving && d.chance(200'000);
+    if (is_borrowing)
+        borrow(d);
 }
 
 /// One queue, and connections that break when much is under way: what may be lost is known closely.
@@ -121,13 +126,32 @@ void plan::starve() {
         how = ending::at_once;
 }
 
+/// Connections are lent all the time, and things happen to them while somebody sleeps who uses them.
+void plan::borrow(dice &d) {
+    constexpr conversation kinds[] = {conversation::pair, conversation::dealer_router, conversation::req_rep};
+    kind = d.pick(kinds);
+    left_count = right_count = 1;
+    if (kind != conversation::pair && d.coin()) {
+        left_count = d.between(1, 2);
+        right_count = d.between(2, 3);
+    }
+    is_inproc = is_calm = is_immediate = has_names = has_slow_readers = false;
+    is_patient = keeps_sockets = true;
+    looks = d.coin() ? message_profile{8, 100, 100} : message_profile{8, 2000, 2000};
+    polls = right_count > 1;
+    chaos = std::max(chaos, milliseconds(1000));
+    heartbeat_ms = 0;
+    if (how == ending::in_chaos)
+        how = ending::at_once;
+}
+
 std::string plan::text() const {
     constexpr const char *names[] = {"PUSH/PULL", "PAIR", "DEALER/ROUTER", "REQ/REP", "PUB/SUB"};
     constexpr const char *ends[] = {"at once", "lingering", "in vain", "in chaos"};
     return std::string(names[static_cast<int>(kind)]) + " " + std::to_string(left_count) + ":" +
            std::to_string(right_count) + (is_inproc ? " inproc" : " tcp") +
            (left_binds ? ", left binds" : ", right binds") + (is_calm ? ", calm" : "") +
-           (is_starving ? ", starving" : "") + (polls ? ", polls" : "") + (is_patient ? ", patient" : "") +
+           (is_starving ? ", starving" : "") + (is_borrowing ? ", borrowing" : "") + (polls ? ", polls" : "") + (is_patient ? ", patient" : "") +
            (is_immediate ? ", immediate" : "") + (has_names ? ", named" : "") + ", parts of " +
            std::to_string(looks.largest_part) + ", ends " + ends[static_cast<int>(how)] + ", linger " +
            std::to_string(linger_ms) + ", heartbeat " + std::to_string(heartbeat_ms);
@@ -177,6 +201,7 @@ private:
     void attach(member &self);
     void note_end(member &self);
     void turn(member &self);
+    void burst(member &self);
     outcome send_turn(member &self);
     outcome send(member &self, channel &to, const std::deque<octets> &front = {});
     outcome send_part(member &self, const octets &body, bool more);
@@ -462,6 +487,10 @@ void scenario::turn(member &self) {
         world_.sleep_for(microseconds(chance_.next() % 20));
         return;
     }
+    if (plan_.is_borrowing && phase_ == phase::chaos) {
+        burst(self);
+        return;
+    }
     if (plan_.polls) {
         std::vector<watched> items;
         member *const self_alone[] = {&self};
@@ -472,7 +501,8 @@ void scenario::turn(member &self) {
         if (items[0].ready & ZMQ_POLLIN)
             receive_turn(self, ZMQ_DONTWAIT, true);
     } else if (also_receives && (chance_.coin() || !may_send(self))) {
-        const bool waits = phase_ == phase::chaos ? plan_.is_patient || chance_.coin() : !plan_.is_patient && chance_.coin();
+        const bool waits =
+            phase_ == phase::chaos ? plan_.is_patient || chance_.coin() : !plan_.is_patient && chance_.coin();
         if (receive_turn(self, waits ? 0 : ZMQ_DONTWAIT) == outcome::not_now)
             world_.sleep_for(microseconds(chance_.between(1, 500)));
         return;
@@ -486,6 +516,15 @@ void scenario::turn(member &self) {
         pause(self);
     else
         world_.sleep_for(microseconds(chance_.next() % 50));
+}
+
+/// Some messages without a pause, and then whatever comes back.
+void scenario::burst(member &self) {
+    for (std::uint64_t count = chance_.between(1, 6); count > 0 && may_send(self); --count)
+        if (send_turn(self) != outcome::done)
+            break;
+    while (receive_turn(self, 0) == outcome::done && chance_.chance(800'000)) {
+    }
 }
 
 scenario::outcome scenario::send_turn(member &self) {
@@ -742,7 +781,8 @@ settings scenario::options_for(bool is_left) {
     made.receive_timeout_ms = is_one_way && chance_.coin() ? -1 : static_cast<int>(chance_.between(1, 20));
     if (plan_.is_patient && made.receive_timeout_ms > 0) {
         const bool only_answers = made.type == socket_type::router || made.type == socket_type::rep;
-        made.receive_timeout_ms = only_answers && chance_.coin() ? -1 : static_cast<int>(chance_.between(100, 400));
+        made.receive_timeout_ms =
+            only_answers && chance_.coin() ? -1 : static_cast<int>(chance_.between(100, 400));
     }
     return made;
 }
@@ -790,13 +830,27 @@ void scenario::set_faults() {
     network_.smallest_buffer = chance_.coin() ? 64 : 16384;
     network_.largest_buffer = chance_.coin() ? 16384 : 262144;
     if (plan_.is_patient && chance_.coin())
-        network_.largest_buffer = std::max<std::size_t>(network_.smallest_buffer = chance_.coin() ? 64 : 1024, 4096);
+        network_.largest_buffer =
+            std::max<std::size_t>(network_.smallest_buffer = chance_.coin() ? 64 : 1024, 4096);
     constexpr std::size_t pieces[] = {3, 100, 1460, 65536};
     network_.largest_piece = chance_.pick(pieces);
     network_.most_latency = microseconds(chance_.between(50, 3000));
     r.stall = chance_.pick(rarely);
     r.longest_stall = milliseconds(chance_.between(1, 400));
     world_.late_timers = chance_.pick(often);
+    if (plan_.is_borrowing) {
+        constexpr std::uint64_t failing[] = {0, 30'000, 100'000};
+        constexpr std::uint64_t switching[] = {20'000, 300'000, 700'000};
+        r.stall = world_.late_timers = 0;
+        // A socket asks for what is not lent whenever it is about to wait: others go on meanwhile.
+        r.lend_refused = plan_.right_count > 1 && chance_.coin() ? 200'000 : 0;
+        r.short_count = 300'000;
+        r.write_fails = chance_.pick(failing);
+        world_.switches = chance_.pick(switching);
+        network_.smallest_buffer = 64;
+        network_.largest_buffer = 2048;
+        return;
+    }
     if (plan_.is_calm)
         return;
     r.reset = chance_.pick(rarely);
@@ -884,7 +938,7 @@ void scenario::make_chaos() {
     const auto often = chance_.between(5, 300);
     while (world_.now() < end && !world_.is_over()) {
         world_.sleep_for(milliseconds(chance_.between(1, often)));
-        if (!plan_.is_calm)
+        if (!plan_.is_calm && !plan_.is_borrowing)
             act();
         else if (chance_.coin())
             world_.interrupt(*members_[chance_.next() % members_.size()].who);
