@@ -117,6 +117,8 @@ public:
     time_point last_use() const noexcept { return last_use_; }
     /// Whether somebody sleeps at it who should not: promise 13. False when there is nothing to look after.
     bool check_writer() noexcept;
+    bool has_failed() const noexcept { return has_failed_; }
+    bool has_refused() const noexcept { return is_refused_; }
 
 private:
     void note_write(std::size_t wanted, const io_result &result) noexcept;
@@ -500,6 +502,16 @@ void network::begin_wait(int descriptor) noexcept {
 void network::end_wait(int descriptor) noexcept {
     if (const auto at = streams_.find(descriptor); at != streams_.end())
         at->second->end_wait();
+}
+
+bool network::has_failed(int descriptor) const noexcept {
+    const auto at = streams_.find(descriptor);
+    return at != streams_.end() && at->second->has_failed();
+}
+
+bool network::has_refused(int descriptor) const noexcept {
+    const auto at = streams_.find(descriptor);
+    return at != streams_.end() && at->second->has_refused();
 }
 
 /// Promise 12.

@@ -111,6 +111,8 @@ private:
     short ready(int descriptor, short events) const noexcept override;
     void begin_wait(int descriptor) noexcept override;
     void end_wait(int descriptor) noexcept override;
+    bool has_failed(int descriptor) const noexcept override;
+    bool has_refused(int descriptor) const noexcept override;
     void look_after_lease(int descriptor, std::uint64_t lending);
     void look_after_writer(int descriptor);
 

@@ -55,9 +55,7 @@ private:
     error disconnect(socket &self, const std::string &endpoint) override { return remove(self, endpoint); }
     error remove(socket &self, const std::string &endpoint);
     void close_all(socket &self) noexcept override;
-    error make_monitor_socket(const std::string &, std::unique_ptr<socket> &) override {
-        return error::not_supported;
-    }
+    error make_monitor_socket(const std::string &endpoint, std::unique_ptr<socket> &out) override;
     void session_began() noexcept override { ++live_sessions_; }
     void session_ended() noexcept override;
     loop *choose(std::uint64_t) noexcept override;

@@ -53,6 +53,14 @@ const char *name_of(promise which) noexcept {
         return "comes home";
     case promise::goes_on:
         return "goes on";
+    case promise::legal_events:
+        return "legal events";
+    case promise::topics_match:
+        return "topics match";
+    case promise::newest_value:
+        return "newest value";
+    case promise::short_memory:
+        return "survives short memory";
     }
     return "?";
 }
@@ -227,7 +235,10 @@ void sim_wakeup::signal() noexcept {
     world_.may_switch();
     if (world_.strikes(planted::lost_signal, 50'000))
         return;
-    is_up_ = true;
+    if (world_.loses_ring(*this))
+        was_lost_ = true;
+    else
+        is_up_ = true;
 }
 
 // ---- world ----
@@ -263,6 +274,26 @@ actor &world::start(std::string name, std::function<void()> body) {
     actors_.back()->name = std::move(name);
     actors_.back()->body = std::make_unique<fiber>(std::move(body));
     return *actors_.back();
+}
+
+/// Planted: whether somebody who sleeps at a lent stream is not to hear this.
+bool world::loses_ring(const sim_wakeup &level) const noexcept {
+    const bool at_failed = has_planted(planted::unheard_recall);
+    if (!at_failed && !has_planted(planted::unheard_full_stream))
+        return false;
+    for (const auto &sleeper : actors_) {
+        if (!sleeper->is_blocked || sleeper->waits_for || sleeper->body->has_returned())
+            continue;
+        const auto is_level = [&](const wait_item &item) { return item.level == &level; };
+        const auto is_struck = [&](const wait_item &item) {
+            return !item.level &&
+                   (at_failed ? descriptors->has_failed(item.descriptor)
+                              : !(item.events & POLLOUT) && descriptors->has_refused(item.descriptor));
+        };
+        if (std::any_of(sleeper->items.begin(), sleeper->items.end(), is_level))
+            return std::any_of(sleeper->items.begin(), sleeper->items.end(), is_struck);
+    }
+    return false;
 }
 
 void world::run_due_events() {
