@@ -31,7 +31,7 @@ newest::newest(std::uint64_t seed, planted plant, const dice &chance, const tuni
     is_calm_ = is_inproc_ || chance_.chance(300'000);
     constexpr std::size_t sizes[] = {40, 40, 2000, 20'000};
     largest_ = chance_.pick(sizes);
-    constexpr std::uint64_t pauses[] = {20, 200, 2000};
+    constexpr std::uint64_t pauses[] = {200, 1000, 5000};
     often_us_ = chance_.pick(pauses);
 }
 
@@ -69,6 +69,12 @@ octets newest::body_of(std::uint64_t value) const {
 void newest::send() {
     auto self = open(sends_, sender_tag, sender_binds_);
     while (self && !world_.is_over() && !left_.is_terminating()) {
+        // A PAIR has room for the next peer once the last one has been read to its end.
+        if (message nothing; sends_ == socket_type::pair) {
+            nothing.init();
+            (void)self->receive(nothing, ZMQ_DONTWAIT);
+            (void)nothing.close();
+        }
         if (!has_stopped_) {
             const error e = self->send(byte_span(body_of(last_sent_ + 1)), chance_.coin() ? ZMQ_DONTWAIT : 0);
             if (!failed(e))
@@ -123,7 +129,7 @@ void newest::conduct() {
     world_.start("sender", [this] { send(); });
     for (receiver &r : receivers_)
         world_.start("receiver " + std::to_string(r.tag), [this, &r] { receive(r); });
-    const time_point end = world_.now() + milliseconds(chance_.between(50, 1500));
+    const time_point end = world_.now() + milliseconds(chance_.between(50, 600));
     while (world_.now() < end && !world_.is_over()) {
         world_.sleep_for(milliseconds(chance_.between(1, 100)));
         if (!is_calm_)
