@@ -65,6 +65,8 @@ private:
     void attach(member &self);
     void note_end(member &self);
     void turn(member &self);
+    unsigned next_failure(member &self);
+    bool is_excused(error e) const noexcept { return e == error::no_memory && plan_.short_memory > 0; }
     void burst(member &self);
     outcome send_turn(member &self);
     outcome send(member &self, channel &to, const std::deque<octets> &front = {});

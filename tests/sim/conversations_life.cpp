@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "monitor_watch.hpp"
+#include "short_memory.hpp"
 #include "socket/options.hpp"
 #include "zmq.h"
 
@@ -111,8 +112,15 @@ void conversations::watch(sim_context &home, int tag, const std::string &endpoin
 
 void conversations::attach(member &self) {
     for (const std::string &endpoint : self.endpoints) {
-        const error e =
-            self.binds ? self.handle->bind(endpoint.c_str()) : self.handle->connect(endpoint.c_str());
+        error e = error::none;
+        do {
+            const short_memory here(plan_.is_inproc ? 0 : next_failure(self));
+            try {
+                e = self.binds ? self.handle->bind(endpoint.c_str()) : self.handle->connect(endpoint.c_str());
+            } catch (const std::bad_alloc &) {
+                e = error::no_memory;  // as the boundary of the C API says it
+            }
+        } while (is_excused(e));
         if (failed(e) && e != error::terminated)
             world_.violate(promise::lives, "cannot bind or connect: " + std::string(describe(to_errno(e))));
     }

@@ -1,6 +1,7 @@
 // What members send and receive; see conversations.hpp.
 #include "conversations.hpp"
 
+#include "short_memory.hpp"
 #include "zmq.h"
 
 namespace zlink::sim {
@@ -141,6 +142,13 @@ conversations::outcome conversations::send_turn(member &self) {
     return result;
 }
 
+/// Which allocation of the next call fails; 0: none.
+unsigned conversations::next_failure(member &self) {
+    if (phase_ != phase::chaos || !chance_.chance(plan_.short_memory) || self.handle->inbox()->has_commands())
+        return 0;
+    return static_cast<unsigned>(chance_.between(1, 6));
+}
+
 /// One whole message. Once begun it is finished, whatever it takes.
 conversations::outcome conversations::send(member &self, channel &to, const std::deque<octets> &front) {
     const std::uint64_t number = to.sent.size();
@@ -173,13 +181,18 @@ conversations::outcome conversations::send_part(member &self, const octets &body
     const int flags = (more ? ZMQ_SNDMORE : 0) | (!is_patient || chance_.chance(200'000) ? ZMQ_DONTWAIT : 0);
     error e = error::none;
     switch (chance_.next() % 3) {
-    case 0:
+    case 0: {
+        const short_memory here(next_failure(self));
         e = self.handle->send(byte_span(body), flags);
         break;
+    }
     case 1: {
         message copy;
         (void)copy.init_copy(body);
-        e = self.handle->send(copy, flags);
+        {
+            const short_memory here(next_failure(self));
+            e = self.handle->send(copy, flags);
+        }
         (void)copy.close();
         break;
     }
@@ -187,14 +200,17 @@ conversations::outcome conversations::send_part(member &self, const octets &body
         auto *own = new octets(body);
         message lent;
         (void)lent.init_external(own->data(), own->size(), &free_octets, own);
-        e = self.handle->send(lent, flags);
+        {
+            const short_memory here(next_failure(self));
+            e = self.handle->send(lent, flags);
+        }
         (void)lent.close();
         break;
     }
     }
     if (e == error::none)
         return outcome::done;
-    if (e == error::again || e == error::interrupted || e == error::host_unreachable)
+    if (e == error::again || e == error::interrupted || e == error::host_unreachable || is_excused(e))
         return outcome::not_now;
     if (e != error::terminated)
         world_.violate(promise::survives, "a send fails: " + std::string(describe(to_errno(e))));
@@ -206,9 +222,15 @@ conversations::outcome conversations::receive(member &self, std::deque<octets> &
     for (bool has_more = true; has_more;) {
         message part;
         part.init();
-        const error e = self.handle->receive(part, flags);
-        if (e == error::interrupted && !parts.empty())
+        error e = error::none;
+        {
+            const short_memory here(next_failure(self));
+            e = self.handle->receive(part, flags);
+        }
+        if ((e == error::interrupted || is_excused(e)) && !parts.empty()) {
+            (void)part.close();
             continue;
+        }
         if (e == error::again && !parts.empty()) {
             (void)part.close();
             world_.violate(promise::atomic,
@@ -217,7 +239,7 @@ conversations::outcome conversations::receive(member &self, std::deque<octets> &
         }
         if (failed(e)) {
             (void)part.close();
-            if (e == error::again || e == error::interrupted)
+            if (e == error::again || e == error::interrupted || is_excused(e))
                 return outcome::not_now;
             if (e != error::terminated)
                 world_.violate(promise::survives, "a receive fails: " + std::string(describe(to_errno(e))));

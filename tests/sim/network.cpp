@@ -6,6 +6,7 @@
 
 #include "core/frame.hpp"
 #include "mutator.hpp"
+#include "short_memory.hpp"
 
 namespace zlink::sim {
 
@@ -60,6 +61,7 @@ public:
         ++network_.world_.live_streams;
     }
     ~sim_stream() override {
+        const plenty_of_memory for_the_simulator;
         if (is_reading_ || is_writing_ || waiters_ > 0)
             complain("is closed under somebody who uses it");
         link_->ends[side_] = nullptr;
@@ -71,11 +73,13 @@ public:
     io_result try_read(std::span<const iovec> ranges) noexcept override;
     io_result try_write(std::span<const iovec> ranges) noexcept override;
     void wait_readable() noexcept override {
+        const plenty_of_memory for_the_simulator;
         check_loop();
         wants_read_ = true;
         report();
     }
     void wait_writable() noexcept override {
+        const plenty_of_memory for_the_simulator;
         check_loop();
         wants_write_ = true;
         report();
@@ -185,6 +189,7 @@ bool sim_stream::breaks_now() noexcept {
 }
 
 bool sim_stream::lend() noexcept {
+    const plenty_of_memory for_the_simulator;
     world &w = network_.world_;
     check_loop();
     w.may_switch();
@@ -206,6 +211,7 @@ bool sim_stream::lend() noexcept {
 }
 
 error sim_stream::take_back() noexcept {
+    const plenty_of_memory for_the_simulator;
     world &w = network_.world_;
     if (!w.runs_on(loop_) || !is_lent_ || is_in_use())
         complain("is taken back while somebody uses it, or nobody has it");
@@ -229,6 +235,7 @@ short sim_stream::ready(short events) const noexcept {
 }
 
 io_result sim_stream::try_read(std::span<const iovec> ranges) noexcept {
+    const plenty_of_memory for_the_simulator;
     world &w = network_.world_;
     if (is_reading_)
         complain("is read by two at once");
@@ -245,6 +252,7 @@ io_result sim_stream::try_read(std::span<const iovec> ranges) noexcept {
 }
 
 io_result sim_stream::try_write(std::span<const iovec> ranges) noexcept {
+    const plenty_of_memory for_the_simulator;
     world &w = network_.world_;
     if (is_writing_)
         complain("is written by two at once");
@@ -358,10 +366,12 @@ public:
         ++network_.world_.live_dialers;
     }
     ~sim_dialer() override {
+        const plenty_of_memory for_the_simulator;
         *alive_ = false;
         --network_.world_.live_dialers;
     }
     void dial(dial_handler handler) noexcept override {
+        const plenty_of_memory for_the_simulator;
         handler_ = std::move(handler);
         if (network_.world_.strikes(planted::silent_dialer, 300'000))
             return;
@@ -392,6 +402,7 @@ public:
         ++network_.world_.live_listeners;
     }
     ~sim_listener() override {
+        const plenty_of_memory for_the_simulator;
         *alive_ = false;
         network_.listeners_.erase(address_);
         for (const auto &which : backlog_)
@@ -399,6 +410,7 @@ public:
         --network_.world_.live_listeners;
     }
     void start(accept_handler handler) noexcept override {
+        const plenty_of_memory for_the_simulator;
         handler_ = std::move(handler);
         if (!backlog_.empty())
             accept_.queue();
@@ -541,6 +553,7 @@ void network::look_after_writer(int descriptor) {
 
 error network::make_dialer(const std::string &address, const settings &options, loop &io,
                            std::unique_ptr<dialer> &out) const noexcept {
+    const plenty_of_memory for_the_simulator;
     out = std::make_unique<sim_dialer>(const_cast<network &>(*this), address, tag_of(options),
                                        static_cast<sim_loop &>(io));
     return error::none;
@@ -548,6 +561,7 @@ error network::make_dialer(const std::string &address, const settings &options, 
 
 error network::make_listener(const std::string &address, const settings &options, const tuning &, loop &io,
                              std::unique_ptr<listener> &out) const noexcept {
+    const plenty_of_memory for_the_simulator;
     if (listeners_.contains(address))
         return error::address_in_use;
     out = std::make_unique<sim_listener>(const_cast<network &>(*this), address, tag_of(options),

@@ -45,6 +45,9 @@ plan::plan(dice &d) {
     polls = d.chance(300'000);
     is_patient = d.coin();
     is_monitored = d.chance(250'000);
+    constexpr std::uint64_t shortages[] = {0, 0, 0, 10'000, 200'000};
+    // A publisher that has no memory for a subscription forgets it.
+    short_memory = kind == conversation::pub_sub ? 0 : d.pick(shortages);
     is_starving = d.chance(130'000);
     if (is_starving)
         starve();
@@ -91,7 +94,8 @@ std::string plan::text() const {
            std::to_string(right_count) + (is_inproc ? " inproc" : " tcp") +
            (left_binds ? ", left binds" : ", right binds") + (is_calm ? ", calm" : "") +
            (is_starving ? ", starving" : "") + (is_borrowing ? ", borrowing" : "") +
-           (polls ? ", polls" : "") + (is_monitored ? ", monitored" : "") + (is_patient ? ", patient" : "") +
+           (polls ? ", polls" : "") + (is_monitored ? ", monitored" : "") +
+           (short_memory ? ", short of memory" : "") + (is_patient ? ", patient" : "") +
            (is_immediate ? ", immediate" : "") + (has_names ? ", named" : "") + ", parts of " +
            std::to_string(looks.largest_part) + ", ends " + ends[static_cast<int>(how)] + ", linger " +
            std::to_string(linger_ms) + ", heartbeat " + std::to_string(heartbeat_ms);

@@ -43,8 +43,9 @@ struct plan {
     bool is_borrowing;      // quick answers between few, through narrow streams that fail to be written
     bool is_patient;        // who receives waits long, or for ever where nobody depends on what it does next
     bool polls;             // waits are those of zmq_poll; one actor serves all sockets of the right
-    bool is_monitored;      // somebody reads what the monitors of the sockets say, or nobody does
-    std::size_t topics;     // that SUBs subscribe to and that nobody publishes
+    std::uint64_t short_memory;  // calls in which an allocation fails, of a million, while there is chaos
+    bool is_monitored;           // somebody reads what the monitors of the sockets say, or nobody does
+    std::size_t topics;          // that SUBs subscribe to and that nobody publishes
     tuning knobs;
     std::size_t loops;
 

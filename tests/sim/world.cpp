@@ -1,4 +1,5 @@
 #include "world.hpp"
+#include "short_memory.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -76,6 +77,7 @@ void ready_call::cancel() noexcept {
 }
 
 void ready_call::queue() noexcept {
+    const plenty_of_memory for_the_simulator;
     if (is_queued_)
         return;
     is_queued_ = true;
@@ -95,6 +97,7 @@ public:
         --loop_.world_.live_timers;
     }
     void expires_at(time_point at) noexcept override {
+        const plenty_of_memory for_the_simulator;
         cancel();
         world &w = loop_.world_;
         if (std::exchange(loop_.has_lent_, false) && w.has_planted(planted::lost_lease_timer))
@@ -155,6 +158,7 @@ void sim_loop::go_on(bool before_sleep) {
 }
 
 void sim_loop::post(loop_task &task) noexcept {
+    const plenty_of_memory for_the_simulator;
     world_.may_switch();
     if (world_.strikes(planted::lost_task, 5'000))
         return;
@@ -162,11 +166,13 @@ void sim_loop::post(loop_task &task) noexcept {
 }
 
 error sim_loop::post(std::function<void()> work) noexcept {
+    const plenty_of_memory for_the_simulator;
     posted_.push(*new function_task(std::move(work)));
     return error::none;
 }
 
 error sim_loop::post_and_wait(const std::function<void()> &work) noexcept {
+    const plenty_of_memory for_the_simulator;
     bool is_done = false;
     (void)post([&] {
         work();
@@ -182,6 +188,7 @@ error sim_loop::post_and_wait(const std::function<void()> &work) noexcept {
 }
 
 std::unique_ptr<timer> sim_loop::make_timer(std::function<void()> on_expiry) noexcept {
+    const plenty_of_memory for_the_simulator;
     return std::make_unique<sim_timer>(*this, std::move(on_expiry));
 }
 
@@ -232,6 +239,7 @@ void sim_loop::take_turn() {
 // ---- sim_wakeup ----
 
 void sim_wakeup::signal() noexcept {
+    const plenty_of_memory for_the_simulator;
     world_.may_switch();
     if (world_.strikes(planted::lost_signal, 50'000))
         return;
@@ -252,6 +260,7 @@ world::~world() = default;
 void world::at(time_point when, std::function<void()> what) { events_.emplace(when, std::move(what)); }
 
 void world::violate(promise which, const std::string &what) {
+    const plenty_of_memory for_the_simulator;
     if (is_over())
         return;
     found_ = which;
@@ -390,14 +399,17 @@ void world::go_on(strand &who) {
 }
 
 void world::may_switch() noexcept {
-    if (current_ && still_ == 0 && !is_over() && schedule.chance(switches))
+    if (current_ && still_ == 0 && !is_over() && schedule.chance(switches)) {
+        short_memory::end();
         fiber::leave();
+    }
 }
 
 void world::spin() noexcept {
     if (still_ > 0)
         std::abort();  // nobody else may go on
     current_->is_spinning = true;
+    short_memory::end();
     fiber::leave();
 }
 
@@ -473,11 +485,13 @@ bool world::eventually(time_point deadline, const std::function<bool()> &holds) 
 }
 
 error world::make_wakeup(std::unique_ptr<wakeup> &out) noexcept {
+    const plenty_of_memory for_the_simulator;
     out = std::make_unique<sim_wakeup>(*this);
     return error::none;
 }
 
 error world::wait(std::span<wait_item> items, time_point deadline) noexcept {
+    short_memory::end();
     may_switch();
     if (faults.chance(signals) && !is_over())
         return error::interrupted;
