@@ -114,7 +114,7 @@ void conversations::attach(member &self) {
     for (const std::string &endpoint : self.endpoints) {
         error e = error::none;
         do {
-            const short_memory here(plan_.is_inproc ? 0 : next_failure(self));
+            const short_memory here(next_failure(self));
             try {
                 e = self.binds ? self.handle->bind(endpoint.c_str()) : self.handle->connect(endpoint.c_str());
             } catch (const std::bad_alloc &) {

@@ -56,12 +56,8 @@ const char *name_of(promise which) noexcept {
         return "goes on";
     case promise::legal_events:
         return "legal events";
-    case promise::topics_match:
-        return "topics match";
     case promise::newest_value:
         return "newest value";
-    case promise::short_memory:
-        return "survives short memory";
     }
     return "?";
 }

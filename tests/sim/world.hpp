@@ -49,9 +49,7 @@ enum class promise {
     comes_home = 12,
     goes_on = 13,
     legal_events = 14,
-    topics_match = 15,
     newest_value = 16,
-    short_memory = 17,
 };
 const char *name_of(promise which) noexcept;
 
