@@ -104,10 +104,15 @@ error endpoints::connect(socket &self, const std::string &scheme, const std::str
     if (!add(fresh))
         return error::terminated;
     if (ends.first) {
-        ends.first->set_events(inbox_);
-        ends.first->slot.endpoint = name_of(environment);
-        ends.first->slot.routing_id = self.take_connect_routing_id();
-        self.attach(ends.first, true, false);
+        try {
+            ends.first->set_events(inbox_);
+            ends.first->slot.endpoint = name_of(environment);
+            ends.first->slot.routing_id = self.take_connect_routing_id();
+            self.attach(ends.first, true, false);
+        } catch (...) {
+            fresh->stop();
+            throw;
+        }
     }
     return fresh->start();
 }

@@ -1,5 +1,6 @@
 #include "context/inproc.hpp"
 
+#include <new>
 #include <vector>
 
 #include "pipe/in_band.hpp"
@@ -11,20 +12,26 @@ namespace {
 void say_hello(pipe_end &from, const std::string &routing_id) {
     std::vector<std::uint8_t> hello{in_band::hello};
     hello.insert(hello.end(), routing_id.begin(), routing_id.end());
-    if (!failed(from.write(frame_flag::command, hello)))
-        from.publish();
+    if (failed(from.write(frame_flag::command, hello)))
+        throw std::bad_alloc();
+    from.publish();
 }
 
 }  // namespace
 
 error inproc_names::bind(const std::string &name, const inproc_side &self) {
     std::lock_guard guard(mutex_);
-    if (!bound_.emplace(name, self).second)
+    const auto [place, is_new] = bound_.emplace(name, self);
+    if (!is_new)
         return error::address_in_use;
-    const auto [first, last] = waiting_.equal_range(name);
-    for (auto it = first; it != last; ++it)
-        join(self, it->second, name);
-    waiting_.erase(first, last);
+    try {
+        for (auto [at, end] = waiting_.equal_range(name); at != end; at = waiting_.erase(at))
+            if (!join(self, at->second, name))
+                throw std::bad_alloc();
+    } catch (...) {
+        bound_.erase(place);
+        throw;
+    }
     return error::none;
 }
 

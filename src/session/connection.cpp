@@ -15,7 +15,6 @@ constexpr std::size_t read_beside_large = 8 * 1024;
 constexpr std::size_t most_at_once = 64 * 1024;
 constexpr std::size_t handshake_read = 4 * 1024;
 constexpr int reads_per_turn = 4;
-constexpr int reads_at_the_end = 64;
 constexpr std::chrono::milliseconds longest_unused{2};  // a lease
 constexpr std::chrono::microseconds flush_delay{100};   // what a sender leaves that writes for itself
 
@@ -634,7 +633,7 @@ void connection::pause() noexcept {
 }
 
 void connection::resume_reading() noexcept {
-    if (deliver_held())
+    if (deliver_held() && !failed(out_.failure()))
         stream_->wait_readable();
 }
 
@@ -663,14 +662,13 @@ bool connection::deliver_held() noexcept {
     return true;
 }
 
-/// After a failed write: takes what has arrived, as far as the receiver's mark lets it through, and then ends.
+/// After a failed write: takes what has arrived, as the receiver's mark lets it through, and then ends. A peer that goes on
+/// sending does not put that off.
 void connection::read_what_is_left() noexcept {
     if (!is_home())
         return;
-    int turn = 0;
-    while (state_ == state::live && !is_paused_ && turn++ < reads_at_the_end &&
-           read_once(environment_.io.scratch)) {
-    }
+    while (state_ == state::live && !is_paused_ && last_reads_ > 0 && read_once(environment_.io.scratch))
+        --last_reads_;
     if (state_ == state::live && !is_paused_)
         fail(out_.failure());
 }

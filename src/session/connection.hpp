@@ -94,6 +94,8 @@ public:
     peer_info &info() noexcept { return peer_.info(); }
 
 private:
+    static constexpr int reads_at_the_end = 64;
+
     struct held_range {
         block_ref owner;
         const std::uint8_t *begin;
@@ -179,6 +181,7 @@ private:
     std::optional<break_reason> found_abroad_;
     bool has_filled_block_ = false;  // by the last read
     bool is_paused_ = false;
+    int last_reads_ = reads_at_the_end;  // once writing has failed
     bool discards_ = false;
     bool has_discarded_ = false;
     bool has_delivered_ = false;  // messages, not only subscriptions

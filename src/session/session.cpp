@@ -307,6 +307,8 @@ void session::end_pipe() noexcept {
         end();
         return;
     }
+    if (connection_)
+        emit(event_kind::disconnected, static_cast<std::uint32_t>(descriptor_));
     is_lingering_ = is_parting_ = false;
     linger_timer_.reset();
     parting_timer_.reset();

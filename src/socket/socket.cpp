@@ -594,6 +594,7 @@ void socket::attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
     try {
         pattern_->attach(pipe, is_local, is_inproc);
     } catch (...) {
+        pattern_->detach(*pipe);  // it may have taken it in part
         finished(*pipe);
         throw;
     }

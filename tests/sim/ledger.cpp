@@ -101,8 +101,11 @@ void ledger::check_bound(const channel &which) {
     const std::uint64_t first =
         at == which.receivers.end() ? 0 : static_cast<std::uint64_t>(at->second.newest + 1);
     const std::uint64_t count = which.sent.size() - first;
+    // What connections that are gone have brought stands in queues of their own, where the receiver accepted them.
+    const std::uint64_t queues = which.receiver_dials ? 1 : 1 + which.broken_since_delivery.size();
+    const std::uint64_t receive_marks = queues * which.receive_hwm;
     // One more at each end: the message just read from the queue, and the one being written.
-    const std::uint64_t allowed = which.send_hwm + which.receive_hwm + 2;
+    const std::uint64_t allowed = which.send_hwm + receive_marks + 2;
     if (count <= allowed)
         return;
     std::uint64_t may_be_under_way = held_octets_ + 2 * which.largest;
@@ -111,7 +114,7 @@ void ledger::check_bound(const channel &which) {
     else
         may_be_under_way = 0;
     const std::uint64_t middle = which.sent[which.sent.size() - 1 - which.send_hwm].octets_before -
-                                 which.sent[first + which.receive_hwm + 1].octets_before;
+                                 which.sent[first + receive_marks + 1].octets_before;
     if (middle > may_be_under_way)
         world_.violate(promise::bounded_queues, std::to_string(count) + " messages under way on channel " +
                                                     std::to_string(which.id) + " with marks of " +
@@ -174,6 +177,8 @@ channel *ledger::judge(int at, const std::deque<octets> &parts, int link) {
     // What comes by a newer connection than those that broke says that what they lost is behind us.
     if (link > paths_[{which.from, at}].last_broken)
         which.lost_since_delivery = 0;
+    which.broken_since_delivery.erase(which.broken_since_delivery.begin(),
+                                      which.broken_since_delivery.lower_bound(link));
     return &which;
 }
 
@@ -192,8 +197,10 @@ void ledger::on_break(int from, int to, int link, std::uint64_t octets, std::uin
     }
     way.lost_at_most[link] += excusable + held;
     for (channel &c : channels_)
-        if (c.from == from && c.to == to)
+        if (c.from == from && c.to == to) {
             c.lost_since_delivery += octets + held;
+            c.broken_since_delivery.insert(link);
+        }
 }
 
 std::uint64_t ledger::missing_since(const channel &which, time_point when,

@@ -15,9 +15,9 @@ class mutator {
 public:
     /// Null when no fault of this kind is planted.
     static std::unique_ptr<mutator> make(world &owner) {
-        for (const planted what :
-             {planted::dropped_frame, planted::shortened_frame, planted::altered_octet,
-              planted::repeated_message, planted::swapped_messages, planted::dropped_message})
+        for (const planted what : {planted::dropped_frame, planted::shortened_frame, planted::altered_octet,
+                                   planted::repeated_message, planted::swapped_messages,
+                                   planted::dropped_message, planted::dropped_subscription})
             if (owner.has_planted(what))
                 return std::make_unique<mutator>(owner, what);
         return nullptr;
@@ -65,6 +65,13 @@ private:
         return true;
     }
 
+    /// SUBSCRIBE and CANCEL, by the length of their names.
+    static bool is_subscription(const std::vector<std::uint8_t> &command) {
+        frame_header header;
+        return get_frame_header(command.data(), command.size(), header) && header.body_size > 6 &&
+               (command[header.header_size + 1] == 'S' || command[header.header_size + 1] == 'C');
+    }
+
     void emit(const std::vector<frame_range> &frames, std::size_t size, bool is_command,
               std::vector<std::uint8_t> &out) {
         const std::vector<std::uint8_t> message(pending_.begin(),
@@ -90,6 +97,9 @@ private:
             return;
         }
         if (strikes && what_ == planted::dropped_message)
+            return;
+        if (what_ == planted::dropped_subscription && is_command && is_subscription(message) &&
+            world_.faults.chance(100'000))
             return;
         if (strikes && what_ == planted::swapped_messages && held_.empty()) {
             held_ = message;

@@ -6,6 +6,7 @@
 
 #include "core/frame.hpp"
 #include "mutator.hpp"
+#include "short_memory.hpp"
 
 namespace zlink::sim {
 
@@ -13,6 +14,8 @@ namespace {
 constexpr std::size_t pieces_per_write = 6;
 constexpr milliseconds pause_after_accept_error{100};
 constexpr milliseconds longest_unused{150};  // a lease, with timers that go off late
+constexpr milliseconds longest_idle{60};     // of a writer that could go on, likewise
+constexpr milliseconds longest_sleep{5};     // at a stream that has failed: no timer is waited for
 }  // namespace
 
 /// One direction of a connection.
@@ -58,6 +61,7 @@ public:
         ++network_.world_.live_streams;
     }
     ~sim_stream() override {
+        const plenty_of_memory for_the_simulator;
         if (is_reading_ || is_writing_ || waiters_ > 0)
             complain("is closed under somebody who uses it");
         link_->ends[side_] = nullptr;
@@ -69,11 +73,13 @@ public:
     io_result try_read(std::span<const iovec> ranges) noexcept override;
     io_result try_write(std::span<const iovec> ranges) noexcept override;
     void wait_readable() noexcept override {
+        const plenty_of_memory for_the_simulator;
         check_loop();
         wants_read_ = true;
         report();
     }
     void wait_writable() noexcept override {
+        const plenty_of_memory for_the_simulator;
         check_loop();
         wants_write_ = true;
         report();
@@ -102,7 +108,10 @@ public:
     // ---- for borrowers ----
 
     short ready(short events) const noexcept;
-    void begin_wait() noexcept { ++waiters_; }
+    void begin_wait() noexcept {
+        if (waiters_++ == 0)
+            wait_began_ = network_.world_.now();
+    }
     void end_wait() noexcept {
         --waiters_;
         last_use_ = network_.world_.now();
@@ -110,13 +119,21 @@ public:
     bool is_lent(std::uint64_t lending) const noexcept { return is_lent_ && lending_ == lending; }
     bool is_in_use() const noexcept { return waiters_ > 0 || is_reading_; }
     time_point last_use() const noexcept { return last_use_; }
+    /// Whether somebody sleeps at it who should not: promise 13. False when there is nothing to look after.
+    bool check_writer() noexcept;
+    bool has_failed() const noexcept { return has_failed_; }
+    bool has_refused() const noexcept { return is_refused_; }
 
 private:
+    void note_write(std::size_t wanted, const io_result &result) noexcept;
     io_result read_now(std::span<const iovec> ranges) noexcept;
     io_result write_now(std::span<const iovec> ranges) noexcept;
     void complain(const char *what) {
         network_.world_.violate(promise::one_at_a_time,
                                 "stream " + std::to_string(descriptor()) + " " + what);
+    }
+    void stall(const char *what) {
+        network_.world_.violate(promise::goes_on, "stream " + std::to_string(descriptor()) + " " + what);
     }
     /// Only the loop may do this, and not while the stream is lent.
     void check_loop() {
@@ -145,6 +162,12 @@ private:
     bool is_reading_ = false;
     bool is_writing_ = false;
     time_point last_use_{};
+    time_point wait_began_{};
+    time_point last_write_{};
+    time_point failed_at_{};
+    bool is_refused_ = false;  // the last write moved less than it was given
+    bool has_failed_ = false;
+    bool is_looked_after_ = false;
     ready_call readable_;
     ready_call writable_;
 };
@@ -166,6 +189,7 @@ bool sim_stream::breaks_now() noexcept {
 }
 
 bool sim_stream::lend() noexcept {
+    const plenty_of_memory for_the_simulator;
     world &w = network_.world_;
     check_loop();
     w.may_switch();
@@ -187,6 +211,7 @@ bool sim_stream::lend() noexcept {
 }
 
 error sim_stream::take_back() noexcept {
+    const plenty_of_memory for_the_simulator;
     world &w = network_.world_;
     if (!w.runs_on(loop_) || !is_lent_ || is_in_use())
         complain("is taken back while somebody uses it, or nobody has it");
@@ -210,6 +235,7 @@ short sim_stream::ready(short events) const noexcept {
 }
 
 io_result sim_stream::try_read(std::span<const iovec> ranges) noexcept {
+    const plenty_of_memory for_the_simulator;
     world &w = network_.world_;
     if (is_reading_)
         complain("is read by two at once");
@@ -226,6 +252,7 @@ io_result sim_stream::try_read(std::span<const iovec> ranges) noexcept {
 }
 
 io_result sim_stream::try_write(std::span<const iovec> ranges) noexcept {
+    const plenty_of_memory for_the_simulator;
     world &w = network_.world_;
     if (is_writing_)
         complain("is written by two at once");
@@ -233,6 +260,10 @@ io_result sim_stream::try_write(std::span<const iovec> ranges) noexcept {
     network_.writes_abroad_ += !w.runs_on(loop_);
     w.may_switch();
     const io_result result = write_now(ranges);
+    std::size_t wanted = 0;
+    for (const iovec &range : ranges)
+        wanted += range.iov_len;
+    note_write(wanted, result);
     w.may_switch();
     is_writing_ = false;
     return result;
@@ -302,6 +333,31 @@ io_result sim_stream::write_now(std::span<const iovec> ranges) noexcept {
     return {count, error::none};
 }
 
+void sim_stream::note_write(std::size_t wanted, const io_result &result) noexcept {
+    last_write_ = network_.world_.now();
+    is_refused_ = result.octets < wanted;
+    if (failed(result.status) && result.status != error::again && !std::exchange(has_failed_, true))
+        failed_at_ = last_write_;
+    if ((is_refused_ || has_failed_) && !std::exchange(is_looked_after_, true))
+        network_.look_after_writer(descriptor());
+}
+
+bool sim_stream::check_writer() noexcept {
+    const time_point now = network_.world_.now();
+    is_looked_after_ = !link_->is_reset && !has_gone() && (has_failed_ || is_refused_);
+    if (!is_looked_after_)
+        return false;
+    if (has_failed_) {
+        if (waiters_ > 0 && now - std::max(wait_began_, failed_at_) >= longest_sleep)
+            stall("has failed, and the one it is lent to still waits for it");
+    } else if (out().room() == 0) {
+        last_write_ = now;
+    } else if (now - last_write_ >= longest_idle) {
+        stall("has room again, and nobody writes what it did not take");
+    }
+    return true;
+}
+
 class sim_dialer final : public dialer {
 public:
     sim_dialer(network &owner, std::string address, int tag, sim_loop &io)
@@ -310,10 +366,12 @@ public:
         ++network_.world_.live_dialers;
     }
     ~sim_dialer() override {
+        const plenty_of_memory for_the_simulator;
         *alive_ = false;
         --network_.world_.live_dialers;
     }
     void dial(dial_handler handler) noexcept override {
+        const plenty_of_memory for_the_simulator;
         handler_ = std::move(handler);
         if (network_.world_.strikes(planted::silent_dialer, 300'000))
             return;
@@ -344,6 +402,7 @@ public:
         ++network_.world_.live_listeners;
     }
     ~sim_listener() override {
+        const plenty_of_memory for_the_simulator;
         *alive_ = false;
         network_.listeners_.erase(address_);
         for (const auto &which : backlog_)
@@ -351,6 +410,7 @@ public:
         --network_.world_.live_listeners;
     }
     void start(accept_handler handler) noexcept override {
+        const plenty_of_memory for_the_simulator;
         handler_ = std::move(handler);
         if (!backlog_.empty())
             accept_.queue();
@@ -456,6 +516,16 @@ void network::end_wait(int descriptor) noexcept {
         at->second->end_wait();
 }
 
+bool network::has_failed(int descriptor) const noexcept {
+    const auto at = streams_.find(descriptor);
+    return at != streams_.end() && at->second->has_failed();
+}
+
+bool network::has_refused(int descriptor) const noexcept {
+    const auto at = streams_.find(descriptor);
+    return at != streams_.end() && at->second->has_refused();
+}
+
 /// Promise 12.
 void network::look_after_lease(int descriptor, std::uint64_t lending) {
     world_.at(world_.now() + longest_unused, [this, descriptor, lending] {
@@ -470,10 +540,20 @@ void network::look_after_lease(int descriptor, std::uint64_t lending) {
     });
 }
 
+/// Promise 13.
+void network::look_after_writer(int descriptor) {
+    world_.at(world_.now() + longest_sleep, [this, descriptor] {
+        const auto at = streams_.find(descriptor);
+        if (!world_.is_over() && at != streams_.end() && at->second->check_writer())
+            look_after_writer(descriptor);
+    });
+}
+
 // ---- connections ----
 
 error network::make_dialer(const std::string &address, const settings &options, loop &io,
                            std::unique_ptr<dialer> &out) const noexcept {
+    const plenty_of_memory for_the_simulator;
     out = std::make_unique<sim_dialer>(const_cast<network &>(*this), address, tag_of(options),
                                        static_cast<sim_loop &>(io));
     return error::none;
@@ -481,6 +561,7 @@ error network::make_dialer(const std::string &address, const settings &options, 
 
 error network::make_listener(const std::string &address, const settings &options, const tuning &, loop &io,
                              std::unique_ptr<listener> &out) const noexcept {
+    const plenty_of_memory for_the_simulator;
     if (listeners_.contains(address))
         return error::address_in_use;
     out = std::make_unique<sim_listener>(const_cast<network &>(*this), address, tag_of(options),

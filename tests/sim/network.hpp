@@ -7,6 +7,8 @@
 // Lending:  a stream that is lent is read by actors, who wait for its descriptor, and left alone by its loop. Each half of a
 //           stream is used by one at a time, and lives until that one has left (promise 11); a stream that nobody uses comes
 //           home (promise 12).
+// Writers:  what a stream did not take is written once it has room again, and nobody sleeps at one that has failed, whoever
+//           sleeps where (promise 13).
 // Threads:  one. Everything is called from loops, actors and events of one world.
 #pragma once
 
@@ -109,7 +111,10 @@ private:
     short ready(int descriptor, short events) const noexcept override;
     void begin_wait(int descriptor) noexcept override;
     void end_wait(int descriptor) noexcept override;
+    bool has_failed(int descriptor) const noexcept override;
+    bool has_refused(int descriptor) const noexcept override;
     void look_after_lease(int descriptor, std::uint64_t lending);
+    void look_after_writer(int descriptor);
 
     link_ptr make_link(int dialer_tag, int listener_tag);
     std::size_t put(const link_ptr &which, int direction, const std::uint8_t *data, std::size_t count);

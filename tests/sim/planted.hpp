@@ -18,11 +18,16 @@ enum class planted {
     lost_task,
     // the way back to a caller
     lost_signal,
-    deaf_waiter,  // does not look at the descriptors that a caller borrowed
+    unheard_recall,       // a borrower that sleeps is not told that its stream is wanted back
+    unheard_full_stream,  // nor that it is to wait for room as well
+    deaf_waiter,          // does not look at the descriptors that a caller borrowed
     // lending
     lost_lease_timer,       // that looks whether a lease is still used
     wait_outlives_lending,  // the loop goes on to look at a stream that it has lent
     deaf_after_lending,     // the loop never looks again at a stream that came back
+    // the monitor, the subscriptions
+    lost_event,
+    dropped_subscription,
     // the composition root
     lost_high_water_mark,
     forgotten_session_end,

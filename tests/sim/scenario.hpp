@@ -1,4 +1,4 @@
-// One run: the seed chooses sockets, options, faults and the end; members do their traffic; the oracle judges.
+// One run: the seed chooses what is played: conversations.hpp, or newest.hpp; members do their traffic; the oracle judges.
 //
 // Flow:     chaos (traffic under faults) | heal, then everybody must be heard again by everybody within the time of a
 //           reconnect | a last round that must arrive whole | the end, one of several, which must come in time | nothing

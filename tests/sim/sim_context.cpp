@@ -1,5 +1,7 @@
 #include "sim_context.hpp"
 
+#include "socket/options.hpp"
+
 namespace zlink::sim {
 
 namespace {
@@ -23,7 +25,7 @@ std::unique_ptr<socket> sim_context::make_socket(settings options) {
         return nullptr;
     if (world_.has_planted(planted::lost_high_water_mark))
         options.send_hwm = 0;
-    auto made = socket::make(options, {*this, world_, world_, world_.library, pool_});
+    auto made = socket::make(options, {*this, world_, clock_, world_.library, pool_});
     sockets_.emplace(made.get(),
                      std::make_shared<endpoints>(
                          *made, endpoints::environment{*this, knobs_, pool_, world_.library, *this}));
@@ -95,6 +97,18 @@ error sim_context::remove(socket &self, const std::string &endpoint) {
         return sockets_.at(&self)->remove(self, endpoint);
     const bool was_bound = !failed(inproc_.unbind(name_in(endpoint), &self));
     return self.detach_endpoint(endpoint) > 0 || was_bound ? error::none : error::no_entry;
+}
+
+error sim_context::make_monitor_socket(const std::string &endpoint, std::unique_ptr<socket> &out) {
+    settings options = default_settings(socket_type::pair);
+    options.linger_ms = 0;
+    auto made = socket::make(options, {*this, world_, clock_, world_.library, pool_});
+    const error e = made->bind(endpoint.c_str());
+    if (!failed(e))
+        out = std::move(made);
+    else
+        made->close();
+    return e;
 }
 
 void sim_context::close_all(socket &self) noexcept {

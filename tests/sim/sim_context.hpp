@@ -16,6 +16,19 @@
 
 namespace zlink::sim {
 
+/// The time as the library reads it: while a thread asks, others go on.
+class switching_clock final : public clock_source {
+public:
+    explicit switching_clock(world &owner) noexcept : world_(owner) {}
+    time_point now() const noexcept override {
+        world_.may_switch();
+        return world_.now();
+    }
+
+private:
+    world &world_;
+};
+
 class sim_context final : private endpoint_service, private session_count, private io_supply {
 public:
     sim_context(world &owner, network &net, std::size_t loops, const tuning &knobs);
@@ -42,9 +55,7 @@ private:
     error disconnect(socket &self, const std::string &endpoint) override { return remove(self, endpoint); }
     error remove(socket &self, const std::string &endpoint);
     void close_all(socket &self) noexcept override;
-    error make_monitor_socket(const std::string &, std::unique_ptr<socket> &) override {
-        return error::not_supported;
-    }
+    error make_monitor_socket(const std::string &endpoint, std::unique_ptr<socket> &out) override;
     void session_began() noexcept override { ++live_sessions_; }
     void session_ended() noexcept override;
     loop *choose(std::uint64_t) noexcept override;
@@ -58,6 +69,7 @@ private:
     world &world_;
     network &network_;
     tuning knobs_;
+    switching_clock clock_{world_};
     std::vector<sim_loop *> loops_;
     std::shared_ptr<chunk_pool> pool_ = chunk_pool::make();
     inproc_names inproc_{pool_, batching{}};

@@ -22,7 +22,7 @@ namespace zlink::sim {
 
 namespace {
 
-constexpr std::uint64_t seed_count = 1000;
+constexpr std::uint64_t seed_count = 1100;  // one of ten on sockets that conflate
 
 char running_seed[64];
 
@@ -129,6 +129,15 @@ void expect_found(planted what, std::initializer_list<promise> as) {
     FAIL() << "not found by " << seed_count << " seeds";
 }
 
+/// By at least five of the first 200 seeds.
+void expect_found_often(planted what, promise as) {
+    int found = 0;
+    for (std::uint64_t seed = 1; seed <= 200; ++seed)
+        found += run_planted(seed, what).broken == as;
+    std::printf("found by %d seeds of 200\n", found);
+    EXPECT_GE(found, 5);
+}
+
 // Promise 1
 TEST(planted, lost_frame_of_a_message_is_found) { expect_found(planted::dropped_frame, {promise::atomic}); }
 TEST(planted, shortened_frame_is_found) { expect_found(planted::shortened_frame, {promise::atomic}); }
@@ -144,11 +153,7 @@ TEST(planted, lost_message_is_found) { expect_found(planted::dropped_message, {p
 // Promise 5
 TEST(planted, stream_that_takes_and_loses_too_much_is_found_by_many_seeds) {
     expect_found(planted::bottomless_stream, {promise::bounded_loss});
-    int found = 0;
-    for (std::uint64_t seed = 1; seed <= 200; ++seed)
-        found += run_planted(seed, planted::bottomless_stream).broken == promise::bounded_loss;
-    std::printf("found by %d seeds of 200\n", found);
-    EXPECT_GE(found, 5);
+    expect_found_often(planted::bottomless_stream, promise::bounded_loss);
 }
 // Promise 6
 TEST(planted, socket_without_its_high_water_mark_is_found) {
@@ -156,8 +161,8 @@ TEST(planted, socket_without_its_high_water_mark_is_found) {
 }
 // Promise 7
 TEST(planted, loop_that_loses_tasks_is_found) {
-    expect_found(planted::lost_task,
-                 {promise::terminates, promise::lives, promise::no_loss, promise::comes_home});
+    expect_found(planted::lost_task, {promise::terminates, promise::lives, promise::no_loss,
+                                      promise::comes_home, promise::goes_on});
 }
 TEST(planted, session_that_never_ends_is_found) {
     expect_found(planted::forgotten_session_end, {promise::terminates});
@@ -171,18 +176,43 @@ TEST(planted, waiter_that_misses_wake_ups_is_found) {
     expect_found(planted::lost_signal, {promise::lives, promise::terminates, promise::no_loss});
 }
 TEST(planted, waiter_that_does_not_look_at_lent_streams_is_found) {
-    expect_found(planted::deaf_waiter, {promise::lives, promise::terminates, promise::no_loss});
+    expect_found(planted::deaf_waiter,
+                 {promise::lives, promise::terminates, promise::no_loss, promise::goes_on});
 }
 TEST(planted, loop_that_does_not_look_at_a_stream_that_came_back_is_found) {
-    expect_found(planted::deaf_after_lending, {promise::lives, promise::terminates, promise::no_loss});
+    expect_found(planted::deaf_after_lending,
+                 {promise::lives, promise::terminates, promise::no_loss, promise::goes_on});
+}
+// Promise 13
+TEST(planted, borrower_that_does_not_hear_of_a_recall_is_found_by_many_seeds) {
+    expect_found_often(planted::unheard_recall, promise::goes_on);
+}
+TEST(planted, borrower_that_does_not_hear_of_a_full_stream_is_found_by_many_seeds) {
+    expect_found_often(planted::unheard_full_stream, promise::goes_on);
+}
+// Promise 14
+TEST(planted, event_that_a_monitor_loses_is_found) {
+    expect_found(planted::lost_event, {promise::legal_events});
+}
+// Promise 16
+TEST(planted, exchange_of_two_values_is_found_where_the_newest_counts) {
+    int found = 0;
+    for (std::uint64_t seed = 9; seed <= seed_count; seed += 10)  // see run_seed()
+        found += run_planted(seed, planted::swapped_messages).broken == promise::newest_value;
+    std::printf("found by %d seeds of %d\n", found, static_cast<int>(seed_count / 10));
+    EXPECT_GE(found, 5);
+}
+// Subscriptions are part of promise 8
+TEST(planted, subscription_that_is_lost_is_found) {
+    expect_found(planted::dropped_subscription, {promise::lives, promise::no_loss, promise::goes_on});
 }
 // Promise 11
 TEST(planted, loop_that_looks_at_a_stream_it_has_lent_is_found) {
-    expect_found(planted::wait_outlives_lending, {promise::one_at_a_time});
+    expect_found(planted::wait_outlives_lending, {promise::one_at_a_time, promise::goes_on});
 }
 // Promise 12
 TEST(planted, lease_that_nobody_looks_after_is_found) {
-    expect_found(planted::lost_lease_timer, {promise::comes_home});
+    expect_found(planted::lost_lease_timer, {promise::comes_home, promise::goes_on});
 }
 // Nothing is left behind
 TEST(planted, message_that_is_kept_is_found) {

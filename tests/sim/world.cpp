@@ -1,4 +1,5 @@
 #include "world.hpp"
+#include "short_memory.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -51,6 +52,12 @@ const char *name_of(promise which) noexcept {
         return "one at a time";
     case promise::comes_home:
         return "comes home";
+    case promise::goes_on:
+        return "goes on";
+    case promise::legal_events:
+        return "legal events";
+    case promise::newest_value:
+        return "newest value";
     }
     return "?";
 }
@@ -66,6 +73,7 @@ void ready_call::cancel() noexcept {
 }
 
 void ready_call::queue() noexcept {
+    const plenty_of_memory for_the_simulator;
     if (is_queued_)
         return;
     is_queued_ = true;
@@ -85,6 +93,7 @@ public:
         --loop_.world_.live_timers;
     }
     void expires_at(time_point at) noexcept override {
+        const plenty_of_memory for_the_simulator;
         cancel();
         world &w = loop_.world_;
         if (std::exchange(loop_.has_lent_, false) && w.has_planted(planted::lost_lease_timer))
@@ -145,6 +154,7 @@ void sim_loop::go_on(bool before_sleep) {
 }
 
 void sim_loop::post(loop_task &task) noexcept {
+    const plenty_of_memory for_the_simulator;
     world_.may_switch();
     if (world_.strikes(planted::lost_task, 5'000))
         return;
@@ -152,11 +162,13 @@ void sim_loop::post(loop_task &task) noexcept {
 }
 
 error sim_loop::post(std::function<void()> work) noexcept {
+    const plenty_of_memory for_the_simulator;
     posted_.push(*new function_task(std::move(work)));
     return error::none;
 }
 
 error sim_loop::post_and_wait(const std::function<void()> &work) noexcept {
+    const plenty_of_memory for_the_simulator;
     bool is_done = false;
     (void)post([&] {
         work();
@@ -172,6 +184,7 @@ error sim_loop::post_and_wait(const std::function<void()> &work) noexcept {
 }
 
 std::unique_ptr<timer> sim_loop::make_timer(std::function<void()> on_expiry) noexcept {
+    const plenty_of_memory for_the_simulator;
     return std::make_unique<sim_timer>(*this, std::move(on_expiry));
 }
 
@@ -222,10 +235,14 @@ void sim_loop::take_turn() {
 // ---- sim_wakeup ----
 
 void sim_wakeup::signal() noexcept {
+    const plenty_of_memory for_the_simulator;
     world_.may_switch();
     if (world_.strikes(planted::lost_signal, 50'000))
         return;
-    is_up_ = true;
+    if (world_.loses_ring(*this))
+        was_lost_ = true;
+    else
+        is_up_ = true;
 }
 
 // ---- world ----
@@ -239,6 +256,7 @@ world::~world() = default;
 void world::at(time_point when, std::function<void()> what) { events_.emplace(when, std::move(what)); }
 
 void world::violate(promise which, const std::string &what) {
+    const plenty_of_memory for_the_simulator;
     if (is_over())
         return;
     found_ = which;
@@ -261,6 +279,26 @@ actor &world::start(std::string name, std::function<void()> body) {
     actors_.back()->name = std::move(name);
     actors_.back()->body = std::make_unique<fiber>(std::move(body));
     return *actors_.back();
+}
+
+/// Planted: whether somebody who sleeps at a lent stream is not to hear this.
+bool world::loses_ring(const sim_wakeup &level) const noexcept {
+    const bool at_failed = has_planted(planted::unheard_recall);
+    if (!at_failed && !has_planted(planted::unheard_full_stream))
+        return false;
+    for (const auto &sleeper : actors_) {
+        if (!sleeper->is_blocked || sleeper->waits_for || sleeper->body->has_returned())
+            continue;
+        const auto is_level = [&](const wait_item &item) { return item.level == &level; };
+        const auto is_struck = [&](const wait_item &item) {
+            return !item.level &&
+                   (at_failed ? descriptors->has_failed(item.descriptor)
+                              : !(item.events & POLLOUT) && descriptors->has_refused(item.descriptor));
+        };
+        if (std::any_of(sleeper->items.begin(), sleeper->items.end(), is_level))
+            return std::any_of(sleeper->items.begin(), sleeper->items.end(), is_struck);
+    }
+    return false;
 }
 
 void world::run_due_events() {
@@ -357,14 +395,17 @@ void world::go_on(strand &who) {
 }
 
 void world::may_switch() noexcept {
-    if (current_ && still_ == 0 && !is_over() && schedule.chance(switches))
+    if (current_ && still_ == 0 && !is_over() && schedule.chance(switches)) {
+        short_memory::end();
         fiber::leave();
+    }
 }
 
 void world::spin() noexcept {
     if (still_ > 0)
         std::abort();  // nobody else may go on
     current_->is_spinning = true;
+    short_memory::end();
     fiber::leave();
 }
 
@@ -440,11 +481,13 @@ bool world::eventually(time_point deadline, const std::function<bool()> &holds) 
 }
 
 error world::make_wakeup(std::unique_ptr<wakeup> &out) noexcept {
+    const plenty_of_memory for_the_simulator;
     out = std::make_unique<sim_wakeup>(*this);
     return error::none;
 }
 
 error world::wait(std::span<wait_item> items, time_point deadline) noexcept {
+    short_memory::end();
     may_switch();
     if (faults.chance(signals) && !is_over())
         return error::interrupted;

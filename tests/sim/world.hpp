@@ -47,6 +47,9 @@ enum class promise {
     leaves_nothing = 10,
     one_at_a_time = 11,
     comes_home = 12,
+    goes_on = 13,
+    legal_events = 14,
+    newest_value = 16,
 };
 const char *name_of(promise which) noexcept;
 
@@ -127,13 +130,17 @@ class sim_wakeup final : public wakeup {
 public:
     explicit sim_wakeup(world &owner) : world_(owner) {}
     void signal() noexcept override;
-    bool clear() noexcept override { return std::exchange(is_up_, false); }
+    bool clear() noexcept override {
+        const bool was_lost = std::exchange(was_lost_, false);
+        return std::exchange(is_up_, false) || was_lost;
+    }
     int descriptor() const noexcept override { return -1; }
     const bool &is_up() const noexcept { return is_up_; }
 
 private:
     world &world_;
     bool is_up_ = false;
+    bool was_lost_ = false;  // planted
 };
 
 /// What is behind the descriptors that a caller lists in its wait.
@@ -144,6 +151,9 @@ public:
     virtual short ready(int descriptor, short events) const noexcept = 0;
     virtual void begin_wait(int descriptor) noexcept = 0;
     virtual void end_wait(int descriptor) noexcept = 0;
+    /// For planted faults: whether a write has failed; whether the last one did not go out whole.
+    virtual bool has_failed(int descriptor) const noexcept = 0;
+    virtual bool has_refused(int descriptor) const noexcept = 0;
 };
 
 struct actor : strand {
@@ -252,6 +262,8 @@ private:
     }
     void print(const std::string &text) const;
     friend class sim_loop;
+    friend class sim_wakeup;
+    bool loses_ring(const sim_wakeup &level) const noexcept;
     bool step();
     void go_on(strand &who);
     bool is_runnable(const actor &who) const noexcept;

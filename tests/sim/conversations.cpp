@@ -1,0 +1,277 @@
+#include "conversations.hpp"
+
+#include <algorithm>
+
+#include "socket/options.hpp"
+#include "zmq.h"
+
+namespace zlink::sim {
+
+namespace {
+
+constexpr int hwms[] = {1, 1, 2, 10, 10, 1000};
+constexpr duration patience = seconds(2);  // for dials, handshakes and queues to drain, beside a reconnect
+constexpr duration last_patience = seconds(20);  // for the last round to arrive
+
+constexpr std::size_t messages_of_a_burst = 300;  // of each sender, more than small buffers hold
+
+}  // namespace
+
+conversations::conversations(std::uint64_t seed, planted plant, const plan &what, const dice &chance)
+    : stage(seed, plant, chance, what.looks, what.loops, what.knobs), plan_(what) {
+    if (plan_.is_inproc)
+        plan_.is_calm = true;
+}
+
+std::vector<member *> conversations::side(bool is_left) {
+    std::vector<member *> found;
+    for (member &m : members_)
+        if (m.is_left == is_left)
+            found.push_back(&m);
+    return found;
+}
+
+settings conversations::options_for(bool is_left) {
+    constexpr socket_type lefts[] = {socket_type::push, socket_type::pair, socket_type::dealer,
+                                     socket_type::req, socket_type::pub};
+    constexpr socket_type rights[] = {socket_type::pull, socket_type::pair, socket_type::router,
+                                      socket_type::rep, socket_type::sub};
+    const auto index = static_cast<std::size_t>(plan_.kind);
+    settings made = default_settings((is_left ? lefts : rights)[index]);
+    made.send_hwm = chance_.pick(hwms);
+    made.receive_hwm = chance_.pick(hwms);
+    made.linger_ms = plan_.linger_ms;
+    if (plan_.how == ending::lingering && is_left &&
+        (plan_.kind == conversation::push_pull || plan_.kind == conversation::pub_sub))
+        made.linger_ms = -1;
+    made.reconnect_interval_ms = plan_.reconnect_ms;
+    made.reconnect_interval_max_ms = plan_.reconnect_max_ms;
+    made.handshake_interval_ms = plan_.handshake_ms;
+    made.heartbeat_interval_ms = plan_.heartbeat_ms;
+    made.heartbeat_timeout_ms = plan_.heartbeat_timeout_ms;
+    made.immediate = plan_.is_immediate;
+    made.router_handover = plan_.has_names;
+    made.xpub_nodrop = plan_.kind == conversation::pub_sub && is_left;
+    made.router_mandatory = true;
+    if (made.type == socket_type::req)
+        made.req_relaxed = made.req_correlate = chance_.coin();
+    const bool is_one_way = plan_.kind == conversation::push_pull || plan_.kind == conversation::pub_sub;
+    made.send_timeout_ms = is_one_way && chance_.coin() ? -1 : static_cast<int>(chance_.between(1, 20));
+    made.receive_timeout_ms = is_one_way && chance_.coin() ? -1 : static_cast<int>(chance_.between(1, 20));
+    if (plan_.is_patient && made.receive_timeout_ms > 0) {
+        const bool only_answers = made.type == socket_type::router || made.type == socket_type::rep;
+        made.receive_timeout_ms =
+            only_answers && chance_.coin() ? -1 : static_cast<int>(chance_.between(100, 400));
+    }
+    return made;
+}
+
+void conversations::add_members() {
+    for (const bool is_left : {true, false}) {
+        for (std::size_t i = 0; i < (is_left ? plan_.left_count : plan_.right_count); ++i) {
+            members_.emplace_back();
+            member &m = members_.back();
+            m.tag = static_cast<int>(members_.size());
+            m.is_left = is_left;
+            m.binds = is_left == plan_.left_binds;
+            // Names of inproc are those of one process.
+            m.home = is_left || plan_.is_inproc ? &left_ : &right_;
+            m.options = options_for(is_left);
+            network::set_tag(m.options, m.tag);
+            if (plan_.has_names)
+                m.options.routing_id = "name " + std::to_string(m.tag);
+            living_.insert(m.tag);
+        }
+    }
+    std::vector<std::vector<member *>> actors;
+    if (serves_together())
+        actors.push_back(side(false));
+    for (member &m : members_)
+        if (m.is_left || !serves_together())
+            actors.push_back({&m});
+    for (const auto &all : actors) {
+        actor &made = world_.start("member " + std::to_string(all.front()->tag), [this, all] { live(all); });
+        for (member *m : all)
+            m->who = &made;
+    }
+}
+
+void conversations::set_faults() {
+    stage::set_faults(plan_.is_calm || plan_.is_borrowing);
+    fault_rates &r = network_.rates;
+    if (plan_.is_patient && chance_.coin())
+        network_.largest_buffer =
+            std::max<std::size_t>(network_.smallest_buffer = chance_.coin() ? 64 : 1024, 4096);
+    if (plan_.is_borrowing) {
+        constexpr std::uint64_t failing[] = {0, 30'000, 100'000};
+        constexpr std::uint64_t switching[] = {20'000, 300'000, 700'000};
+        r.stall = world_.late_timers = 0;
+        // A socket asks for what is not lent whenever it is about to wait: others go on meanwhile.
+        r.lend_refused = plan_.right_count > 1 && chance_.coin() ? 200'000 : 0;
+        r.short_count = 300'000;
+        r.write_fails = chance_.pick(failing);
+        world_.switches = chance_.pick(switching);
+        network_.smallest_buffer = 64;
+        network_.largest_buffer = 2048;
+    }
+}
+
+/// One thing that goes wrong.
+void conversations::act() {
+    const auto what =
+        plan_.is_starving ? starving : chance_.next() % (disturbances + (plan_.keeps_sockets ? 0 : 2));
+    world_.trace(0x700, what);
+    member &anyone = members_[chance_.next() % members_.size()];
+    if (what < disturbances) {
+        disturb(what);
+        if (what >= starving)
+            plan_.messages += messages_of_a_burst;
+        return;
+    }
+    const bool is_socket = what == disturbances;
+    world_.tell("act: ", is_socket ? "renews its socket" : "renews its endpoints");
+    (is_socket ? anyone.wants_new_socket : anyone.wants_new_endpoints) = true;
+    world_.interrupt(*anyone.who);
+}
+
+void conversations::make_chaos() {
+    const time_point end = world_.now() + plan_.chaos;
+    const auto often = chance_.between(5, 300);
+    while (world_.now() < end && !world_.is_over()) {
+        world_.sleep_for(milliseconds(chance_.between(1, often)));
+        if (!plan_.is_calm && !plan_.is_borrowing)
+            act();
+        else if (chance_.coin())
+            world_.interrupt(*members_[chance_.next() % members_.size()].who);
+    }
+}
+
+/// Whether something sent after the last fault has arrived.
+bool conversations::is_heard(int from, int to) const {
+    for (const channel &c : const_cast<ledger &>(ledger_).channels()) {
+        if (c.from != from)
+            continue;
+        const auto at = c.receivers.find(to);
+        if (at != c.receivers.end() && at->second.newest_sent > healed_)
+            return true;
+    }
+    return false;
+}
+
+/// Promise 8.
+void conversations::prove_life() {
+    heal();
+    healed_ = world_.now();
+    phase_ = phase::probing;
+    const bool both_ways = plan_.kind != conversation::push_pull && plan_.kind != conversation::pub_sub;
+    std::string deaf;
+    const bool is_alive = world_.eventually(healed_ + plan_.longest_reconnect() + patience, [&] {
+        deaf.clear();
+        for (const member *l : side(true)) {
+            for (const member *r : side(false)) {
+                if (!is_heard(l->tag, r->tag))
+                    deaf += " " + std::to_string(r->tag) + " does not hear " + std::to_string(l->tag);
+                if (both_ways && !is_heard(r->tag, l->tag))
+                    deaf += " " + std::to_string(l->tag) + " does not hear " + std::to_string(r->tag);
+            }
+        }
+        return deaf.empty();
+    });
+    if (!is_alive)
+        world_.violate(promise::lives, "after the last fault" + deaf);
+    // What was in the queue of a publisher that dials comes first, whoever has subscribed by then; and subscriptions count
+    // against its mark for receiving, so that a long list of them takes several calls of the publisher's.
+    // And everybody needs a moment to hear of the connections that are gone.
+    if (!world_.is_over())
+        world_.sleep_for(milliseconds(plan_.kind == conversation::pub_sub ? 300 : 50));
+}
+
+std::uint64_t conversations::missing() const {
+    std::set<int> rights;
+    for (const member &m : members_)
+        if (!m.is_left)
+            rights.insert(m.tag);
+    std::uint64_t sum = 0;
+    for (const channel &c : const_cast<ledger &>(ledger_).channels())
+        sum += ledger_.missing_since(c, last_round_began_, rights);
+    return sum;
+}
+
+/// What is sent while nothing is wrong arrives, all of it.
+void conversations::last_round() {
+    phase_ = phase::last_round;
+    last_round_began_ = world_.now();
+    world_.tell("last round");
+    const bool has_arrived = world_.eventually(world_.now() + last_patience, [&] {
+        for (const member &m : members_)
+            if (sends_by_itself(m) && m.sent_last < last_round_messages)
+                return false;
+        return missing() == 0;
+    });
+    phase_ = phase::draining;
+    if (!has_arrived)
+        world_.violate(promise::no_loss,
+                       std::to_string(missing()) + " messages of the last round are missing");
+    // What was queued before has had its chance by now: it stood in front.
+    world_.sleep_for(seconds(1));
+    if (!world_.is_over())
+        ledger_.settle(living_);
+}
+
+void conversations::end_all() {
+    const duration in_time = milliseconds(std::max(plan_.linger_ms, 0)) + seconds(1);
+    const bool lingers = plan_.how == ending::lingering &&
+                         (plan_.kind == conversation::push_pull || plan_.kind == conversation::pub_sub);
+    // A PING that nobody has read when the stream closes makes the system reset it, with all that is under way: that is
+    // loss at a break (promise 5), so last words are counted without heartbeats only.
+    if (lingers && !plan_.is_inproc && plan_.heartbeat_ms == 0 && !world_.is_over()) {
+        // Last words, and then the senders are gone: all of it still arrives.
+        phase_ = phase::last_round;
+        last_round_began_ = world_.now();
+        for (member *m : side(true))
+            m->sent_last = 0;
+        world_.eventually(world_.now() + last_patience, [&] {
+            return std::all_of(members_.begin(), members_.end(), [&](const member &m) {
+                return !m.is_left || m.sent_last == last_round_messages;
+            });
+        });
+        finish(left_, "left", last_patience);
+        if (!world_.eventually(world_.now() + last_patience, [&] { return missing() == 0; }))
+            world_.violate(promise::no_loss, std::to_string(missing()) + " last words are missing");
+        finish(right_, "right", in_time);
+        return;
+    }
+    if (plan_.how == ending::in_vain && !world_.is_over()) {
+        // The network stops for good: whatever lingers does so in vain.
+        for (int i = 0; i < 20; ++i)
+            network_.stall_one(seconds(3600));
+        if (chance_.coin())
+            network_.refuse_dials(true);
+        phase_ = phase::probing;
+        world_.sleep_for(milliseconds(20));
+    }
+    phase_ = phase::over;
+    finish_both(in_time);
+}
+
+void conversations::conduct() {
+    set_faults();
+    add_members();
+    make_chaos();
+    if (plan_.how != ending::in_chaos && !world_.is_over()) {
+        prove_life();
+        if (!world_.is_over())
+            last_round();
+    }
+    end_all();
+}
+
+verdict conversations::run() {
+    world_.start("conductor", [this] { conduct(); });
+    const verdict found = play(plan_.text());
+    for (message &m : kept_)
+        (void)m.close();
+    return found;
+}
+
+}  // namespace zlink::sim

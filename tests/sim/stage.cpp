@@ -1,0 +1,158 @@
+#include "stage.hpp"
+
+#include <algorithm>
+
+namespace zlink::sim {
+
+namespace {
+
+octets garbage(dice &d) {
+    octets made;
+    if (d.coin()) {
+        // A greeting that promises ZMTP 3.0 with NULL, and something else behind it.
+        made.assign(64, 0);
+        made[0] = 0xff;
+        made[9] = 0x7f;
+        made[10] = 3;
+        const char name[] = "NULL";
+        std::copy_n(name, 4, made.begin() + 12);
+    }
+    for (std::uint64_t count = d.next() % 200; count > 0; --count)
+        made.push_back(static_cast<std::uint8_t>(d.next()));
+    made.resize(d.between(0, made.size()));
+    return made;
+}
+
+}  // namespace
+
+void stage::set_faults(bool is_calm) {
+    fault_rates &r = network_.rates;
+    constexpr std::uint64_t often[] = {0, 1'000, 20'000, 300'000};
+    r.one_octet = chance_.pick(often);
+    r.short_count = chance_.pick(often);
+    r.not_ready = chance_.pick(often);
+    r.lend_refused = chance_.pick(often);
+    world_.switches = chance_.pick(often);
+    constexpr std::uint64_t rarely[] = {0, 0, 300, 3'000};
+    world_.signals = chance_.pick(often) / 4;
+    network_.smallest_buffer = chance_.coin() ? 64 : 16384;
+    network_.largest_buffer = chance_.coin() ? 16384 : 262144;
+    constexpr std::size_t pieces[] = {3, 100, 1460, 65536};
+    network_.largest_piece = chance_.pick(pieces);
+    network_.most_latency = microseconds(chance_.between(50, 3000));
+    r.stall = chance_.pick(rarely);
+    r.longest_stall = milliseconds(chance_.between(1, 400));
+    world_.late_timers = chance_.pick(often);
+    if (is_calm)
+        return;
+    r.reset = chance_.pick(rarely);
+    constexpr std::uint64_t failing_writes[] = {0, 300, 3'000, 30'000};
+    r.write_fails = chance_.pick(failing_writes);
+    r.take_back_fails = chance_.pick(rarely);
+    r.refuse = 10 * chance_.pick(often) / 10;
+    r.accept_error = chance_.pick(often) / 2;
+    r.handshake_stall = chance_.pick(often) / 2;
+}
+
+void stage::heal() {
+    network_.heal();
+    world_.late_timers = 0;
+    world_.signals = 0;
+    world_.tell("healed");
+}
+
+void stage::disturb(std::uint64_t what) {
+    constexpr const char *names[] = {"reset one",      "reset one",    "reset one",   "reset all",
+                                     "half-close one", "stall one",    "stall one",   "refuse dials",
+                                     "accept dials",   "accept dials", "rogue comes", "starves one",
+                                     "starves one"};
+    world_.tell("act: ", names[what]);
+    switch (what) {
+    case 0:
+    case 1:
+    case 2:
+        network_.reset_one();
+        break;
+    case 3:
+        network_.reset_all();
+        break;
+    case 4:
+        network_.half_close_one();
+        break;
+    case 5:
+    case 6:
+        network_.stall_one(milliseconds(chance_.between(1, 1000)));
+        break;
+    case 7:
+        network_.refuse_dials(true);
+        network_.reset_all();
+        break;
+    case 8:
+    case 9:
+        network_.refuse_dials(false);
+        break;
+    case 10:
+        network_.connect_rogue(garbage(chance_));
+        break;
+    case starving:
+    case 12:
+        network_.starve_one(milliseconds(chance_.between(20, 500)));
+        break;
+    }
+}
+
+/// Promise 7.
+void stage::finish(sim_context &which, const std::string &name, duration at_most) {
+    auto is_done = std::make_shared<bool>(false);
+    world_.at(world_.now() + at_most, [this, is_done, name] {
+        if (!*is_done)
+            world_.violate(promise::terminates, "the " + name + " context does not end in time");
+    });
+    world_.tell("the ", name, " context ends");
+    which.terminate();
+    world_.tell("the ", name, " context has ended");
+    *is_done = true;
+}
+
+void stage::finish_both(duration at_most) {
+    sim_context *order[] = {&left_, &right_};
+    if (chance_.coin())
+        std::swap(order[0], order[1]);
+    for (sim_context *c : order)
+        finish(*c, c == &left_ ? "left" : "right", at_most);
+}
+
+void stage::check_leftovers() {
+    const auto left = [&](std::uint64_t count, const char *what) {
+        if (count)
+            world_.violate(promise::leaves_nothing, std::to_string(count) + " " + what + " left");
+    };
+    left(world_.live_timers, "timers");
+    left(world_.live_streams, "streams");
+    left(world_.live_dialers, "dialers");
+    left(world_.live_listeners, "listeners");
+    left(left_.live_sessions() + right_.live_sessions(), "sessions");
+    left(static_cast<std::uint64_t>(left_.pool_users()), "chunks of the left");
+    left(static_cast<std::uint64_t>(right_.pool_users()), "chunks of the right");
+}
+
+verdict stage::play(const std::string &story) {
+    world_.run();
+    if (!world_.is_over()) {
+        world_.run_out();
+        check_leftovers();
+    }
+    return {world_.found(),
+            world_.what(),
+            story,
+            world_.trace_hash(),
+            world_.steps(),
+            world_.elapsed(),
+            delivered_,
+            network_.breaks(),
+            network_.lendings(),
+            network_.reads_abroad(),
+            network_.writes_abroad()};
+}
+
+}  // namespace zlink::sim
