@@ -439,6 +439,8 @@ bool socket::finds_input() noexcept {
         return false;
     const bool is_found = borrower_.read_all();
     input_patience_.note(is_found);
+    if (is_found)
+        pace_.note_wait();  // as good as one: what came is most likely an answer
     return is_found;
 }
 
