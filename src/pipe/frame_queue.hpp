@@ -10,6 +10,7 @@
 // Owns:     one reference to the block of each segment.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <sys/uio.h>
@@ -81,6 +82,8 @@ public:
     /// Forgets everything written since the last publish.
     void roll_back() noexcept;
     bool has_unpublished() const noexcept;
+    /// The consumer has taken all there was, and not much: the next chunk need not be large.
+    void expect_little() noexcept { next_chunk_size_ = std::min(next_chunk_size_, chunk_size_for_little); }
     /// The peer that frames written from now on come from; adds a reference.
     void set_info(peer_info *info) noexcept;
 
@@ -137,6 +140,8 @@ private:
         bool starts_message = true;
         bool is_lone_body = false;
     };
+
+    static constexpr std::size_t chunk_size_for_little = 1024;
 
     // producer
     error write_slow(std::uint8_t flags, byte_span body) noexcept;

@@ -235,10 +235,13 @@ void pipe_end::publish_in_stream(bool may_write) noexcept {
 
 /// A message found the reader asleep.
 void pipe_end::note_sleeper() noexcept {
-    // A reader that sleeps after every few messages would pay a heavy fence each time: pay a small one for each message.
-    if (!fences_ && publishes_since_wake_ < burst_length) {
-        fences_ = true;
-        out_->writer_fences.store(true, std::memory_order_release);
+    if (publishes_since_wake_ < burst_length) {
+        out_->queue.expect_little();
+        // A reader that sleeps after every few messages would pay a heavy fence each time: pay a small one for each message.
+        if (!fences_) {
+            fences_ = true;
+            out_->writer_fences.store(true, std::memory_order_release);
+        }
     }
     publishes_since_wake_ = 0;
     short_until_ = 0;

@@ -91,6 +91,9 @@ public:
     virtual bool has_input() = 0;
     virtual bool has_output() = 0;
 
+    /// Whether messages without room are dropped: then no sender waits for any.
+    virtual bool drops() const noexcept { return false; }
+
     /// Arms every pipe that would have to call: drained ones for reading when `for_input`, full ones for writing when
     /// `for_output`; then heavy_fence() once, then a second look. True when something became possible meanwhile.
     virtual bool arm(bool for_input, bool for_output) = 0;

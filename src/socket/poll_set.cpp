@@ -55,6 +55,7 @@ public:
             is_fresh = false;
             if (borrow() || arm()) {
                 end_borrowing(false);
+                is_last_look = deadline != time_point::max() && clock().now() >= deadline;
                 continue;
             }
             const error e = sleep(deadline, is_fresh);

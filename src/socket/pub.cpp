@@ -40,6 +40,7 @@ public:
     direct_way direct_output() noexcept override;
     error receive(frame_view &out) override;
     bool has_input() override { return !news_.is_empty(); }
+    bool drops() const noexcept override { return !options_.xpub_nodrop; }
     bool has_output() override { return true; }  // what has no room is dropped, or fails with ZMQ_XPUB_NODROP
     bool arm(bool for_input, bool for_output) override;
 

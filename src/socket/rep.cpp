@@ -33,6 +33,7 @@ public:
     error send(const outgoing &frame) override;
     error receive(frame_view &out) override;
     bool has_input() override { return !is_replying() && reach_body(); }
+    bool drops() const noexcept override { return true; }
     bool has_output() override { return is_replying(); }
     bool arm(bool for_input, bool for_output) override;
 

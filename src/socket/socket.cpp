@@ -25,6 +25,7 @@ constexpr int most_tries_to_arm = 8;
 constexpr std::size_t most_ahead = 1024 * 1024;
 constexpr std::size_t octets_per_look = 32;
 constexpr std::chrono::milliseconds longest_step{1};
+constexpr int least_timeout_to_step_ms = 20;        // a shorter one would be overrun
 constexpr std::chrono::microseconds short_wait{3};  // what was waited for was there
 // Each is a write or read in vain, of half a microsecond. Together: the time in which a reader takes what an ipc stream holds,
 // and in which the next piece of a large frame arrives.
@@ -159,13 +160,14 @@ inline error socket::take_commands() noexcept {
         leave_direct_input();
     if (const error e = take_commands(); failed(e))
         return e;
+    error stepped = error::none;
     if (__builtin_expect(frame.body.size() >= pipe_end::large_body, 0) && !(flags & ZMQ_DONTWAIT) &&
-        options_.send_timeout_ms != 0)
-        keep_step(frame);
+        (options_.send_timeout_ms < 0 || options_.send_timeout_ms >= least_timeout_to_step_ms))
+        stepped = keep_step(frame);
     try {
         error e = pattern_->send(frame);
         if (__builtin_expect(e == error::again, 0))
-            e = retry_send(frame, flags);
+            e = failed(stepped) ? stepped : retry_send(frame, flags);
         if (live_pipes_ == 1 && !failed(e))
             direct_output_.set(pattern_->direct_output());
         return e;
@@ -314,28 +316,33 @@ error socket::retry_send(const outgoing &frame, int flags) {
 
 /// Large bodies that one processor copies into memory, and another one out of it, are several times slower to move once more of
 /// them are under way than caches hold. A sender that is far ahead loses nothing by waiting a moment for who takes them.
-void socket::keep_step(const outgoing &frame) noexcept {
+error socket::keep_step(const outgoing &frame) noexcept {
     if (live_pipes_ != 1 || travels_by_reference(frame, pipes_[0]->reference_threshold()) || is_exported_ ||
-        !environment_.blocking.may_look_again())
-        return;
+        !environment_.blocking.may_look_again() || pattern_->drops())
+        return error::none;
     pipe_end &peer = *pipes_[0];
     const std::uint64_t before = peer.large_under_way();
     if (before <= most_ahead)
-        return;
+        return error::none;
     // From far ahead it comes nearer message by message.
     const std::uint64_t near = before - std::min<std::uint64_t>(before - most_ahead, 2 * frame.body.size());
     const auto is_near = [&] { return peer.large_under_way() <= near || mailbox_->has_commands(); };
     leave_direct_input();
     borrower_.begin(live_pipes(), true);
-    if (borrower_.is_held_up() && !finds_room(is_near) && !step_patience_.is_left_out()) {
-        (void)sleep(environment_.clock.now() + longest_step);
-        step_patience_.note(is_near());
-        return;
-    }
-    const bool is_written_here = borrower_.size() > 0;
-    give_borrowed_back(true);
-    if (!is_written_here)
+    if (borrower_.size() == 0) {
+        give_borrowed_back(true);
         (void)step_patience_.look_for(std::min(frame.body.size(), most_ahead) / octets_per_look, is_near);
+        return error::none;
+    }
+    // Who keeps a connection also reads it: what comes may have to go to the I/O thread.
+    (void)borrower_.read_all();
+    if (borrower_.is_held_up() && !finds_room(is_near) && !step_patience_.is_left_out()) {
+        const error e = sleep(environment_.clock.now() + longest_step);
+        step_patience_.note(peer.large_under_way() <= near);
+        return e == error::interrupted ? e : error::none;
+    }
+    give_borrowed_back(true);
+    return error::none;
 }
 
 /// Writes on this thread what fills the pipes: room by the shortest way. True when there may be some.
@@ -376,11 +383,13 @@ time_point socket::deadline_after(int timeout_ms) const noexcept {
 /// Sleeps until there may be something new: none. `again` once the deadline has passed.
 error socket::wait_for(short wanted, time_point deadline) noexcept {
     error e = error::none;
-    if (!borrow(wanted)) {
-        if (arm(wanted))
-            end_borrowing(false);
-        else
-            e = sleep(deadline);
+    if (borrow(wanted)) {
+        if (environment_.clock.now() >= deadline)
+            e = error::timed_out;
+    } else if (arm(wanted)) {
+        end_borrowing(false);
+    } else {
+        e = sleep(deadline);
     }
     if (failed(e) && e != error::timed_out)
         return e;
@@ -424,8 +433,14 @@ bool socket::looks_again(short wanted) noexcept {
         return true;
     if (!environment_.blocking.may_look_again())
         return false;
-    if (wanted == ZMQ_POLLOUT)
-        return finds_room([this] { return pipes_[0]->has_credit() || mailbox_->has_commands(); });
+    if (wanted == ZMQ_POLLOUT) {
+        // Room must be what is missing: a REQ may have all of it, and await its reply.
+        if (live_pipes_ != 1 || pipes_[0]->has_credit() ||
+            !finds_room([this] { return pipes_[0]->has_credit() || mailbox_->has_commands(); }))
+            return false;
+        (void)borrower_.read_all();  // as in keep_step()
+        return true;
+    }
     // Each piece of a large frame would wake a sleeper.
     return wanted == ZMQ_POLLIN && borrower_.expects_large() &&
            rest_patience_.look_for(looks_for_rest, [this] {

@@ -132,7 +132,7 @@ private:
     error receive_copy(void *buffer, std::size_t capacity, std::size_t &size, int flags) noexcept;
     error send_frame(const outgoing &frame, int flags) noexcept;
     error next_frame(frame_view &out, int flags) noexcept;
-    void keep_step(const outgoing &frame) noexcept;
+    error keep_step(const outgoing &frame) noexcept;
     bool write_out() noexcept;
     bool looks_again(short wanted) noexcept;
     bool finds_input() noexcept;

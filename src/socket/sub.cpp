@@ -43,6 +43,7 @@ public:
         return {!is_sub_ || wants_all() ? incoming_.only() : nullptr};
     }
     bool has_input() override;
+    bool drops() const noexcept override { return true; }
     bool has_output() override { return !is_sub_; }
     bool arm(bool for_input, bool for_output) override;
 

@@ -59,6 +59,34 @@ TEST_P(poll_over, is_woken_by_a_message) {
     }
 }
 
+// The last of many quick waits leaves the connection with the thread that waited.
+TEST_P(poll_over, for_room_ends_in_time_where_something_else_than_room_is_missing) {
+    context zmq;
+    test_socket rep = zmq.socket(ZMQ_REP);
+    test_socket req = zmq.socket(ZMQ_REQ);
+    connected(zmq, rep, req, GetParam());
+    constexpr int round_trips = 100;
+    std::thread server([&] {
+        for (int i = 0; i < round_trips; ++i) {
+            EXPECT_EQ(rep.receive(0), "question");
+            EXPECT_EQ(rep.send("answer", 0), 6);
+        }
+    });
+    for (int i = 0; i < round_trips; ++i) {
+        EXPECT_EQ(req.send("question", 0), 8);
+        EXPECT_EQ(req.receive(0), "answer");
+    }
+    server.join();
+    ASSERT_EQ(req.send("question", 0), 8);
+    zmq_pollitem_t item{req.handle(), 0, ZMQ_POLLOUT, 0};
+    EXPECT_EQ(zmq_poll(&item, 1, 20), 0) << "the answer is missing";
+    EXPECT_EQ(rep.receive(0), "question");
+    ASSERT_EQ(rep.send("answer", 0), 6);
+    EXPECT_EQ(req.receive(0), "answer");
+    item = {rep.handle(), 0, ZMQ_POLLOUT, 0};
+    EXPECT_EQ(zmq_poll(&item, 1, 20), 0) << "the question is missing";
+}
+
 INSTANTIATE_TEST_SUITE_P(transports, poll_over, ::testing::Values("tcp", "ipc", "inproc"));
 
 TEST(poll, watches_sockets_and_descriptors_together) {

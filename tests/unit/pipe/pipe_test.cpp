@@ -63,6 +63,28 @@ protected:
     pipe_end_ptr reader;
 };
 
+TEST_F(pipe_pair, keeps_little_memory_while_its_reader_sleeps_after_each_message) {
+    open(0);
+    const std::string text(64, 'x');
+    frame_view frame;
+    const auto in_lock_step = [&](int messages) {
+        for (int i = 0; i < messages; ++i) {
+            ASSERT_FALSE(arm_and_look());
+            ASSERT_TRUE(send(text));
+            ASSERT_TRUE(reader->read(frame));
+        }
+    };
+    in_lock_step(5000);
+    EXPECT_LE(frame.owner_size, 2048u);
+    for (int i = 0; i < 10'000; ++i)
+        ASSERT_TRUE(send(text));
+    for (int i = 0; i < 10'000; ++i)
+        ASSERT_TRUE(reader->read(frame));
+    EXPECT_GE(frame.owner_size, 65536u) << "in a stream it takes more";
+    in_lock_step(2000);
+    EXPECT_LE(frame.owner_size, 2048u) << "and gives it back";
+}
+
 TEST_F(pipe_pair, carries_messages_both_ways) {
     open(0);
     ASSERT_TRUE(send("there"));

@@ -165,15 +165,18 @@ protected:
         return failed(e) ? describe(to_errno(e)) : std::string(buffer, std::min(size, sizeof buffer));
     }
     /// Waits so often that the connection is lent, and used in the last wait.
-    void borrow(const test::frames &request = {"x"}) {
+    void borrow(const test::frames &request = {"x"}, const char *question = nullptr) {
         wait.on_wait = [&](std::span<wait_item> items) {
             uses = items.size() - 1;
             peer->publish(request);
             return error::none;
         };
         for (int i = 0; i < 10 && uses == 0; ++i) {
+            if (question) {
+                EXPECT_EQ(self->send(as_bytes(question), 0), error::none);
+            }
             EXPECT_EQ(receive(), request.back());
-            if (request.size() > 1) {
+            if (request.size() > 1 && !question) {
                 EXPECT_EQ(self->send(as_bytes("reply"), 0), error::none);
             }
         }
@@ -494,6 +497,45 @@ TEST_F(borrower_test, who_had_to_wait_waits_again) {
     for (int i = 0; i < 20; ++i)
         EXPECT_EQ(receive(), "came");
     EXPECT_LE(in_vain, 1) << "after the waits of the test's own making, which took no time";
+}
+
+TEST_F(borrower_test, who_waits_for_room_that_is_there_sleeps_until_its_time) {
+    make(socket_type::req);
+    borrow({"", "answer"}, "question");
+    wait.has_time = true;
+    EXPECT_EQ(self->send(as_bytes("question"), 0), error::none);
+    watched item{self.get(), -1, ZMQ_POLLOUT, 0};
+    std::size_t count = 9;
+    EXPECT_EQ(wait_for_any({&item, 1}, 5, count), error::none);
+    EXPECT_EQ(count, 0u) << "a REQ that awaits an answer";
+    EXPECT_EQ(wait.waits, 1);
+}
+
+TEST_F(borrower_test, a_signal_during_the_moment_of_a_large_body_ends_a_send_that_has_no_room) {
+    mark = 8;
+    make(socket_type::dealer);
+    borrow();
+    wait.has_time = true;
+    peer->is_stream_full = true;
+    peer->on_write = [] { return io_turn::written::full; };
+    const std::string body(256 * 1024, 'x');
+    wait.on_wait = [](std::span<wait_item>) { return error::interrupted; };
+    for (int i = 0; i < 8; ++i)
+        EXPECT_EQ(self->send(as_bytes(body), 0), error::none) << "there is room";
+    EXPECT_GT(wait.waits, 0);
+    EXPECT_EQ(self->send(as_bytes(body), 0), error::interrupted);
+}
+
+TEST_F(borrower_test, a_sender_that_keeps_a_connection_to_write_also_reads_it) {
+    make(socket_type::dealer);
+    borrow();
+    wait.has_time = true;
+    peer->is_stream_full = true;
+    peer->on_write = [] { return io_turn::written::full; };
+    const std::string body(256 * 1024, 'x');
+    for (int i = 0; i < 20; ++i)
+        EXPECT_EQ(self->send(as_bytes(body), 0), error::none);
+    EXPECT_GE(peer->reads, 10);
 }
 
 }  // namespace
