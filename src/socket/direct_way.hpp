@@ -3,6 +3,7 @@
 // While a socket has one peer, most patterns have nothing to decide: every message goes to that pipe, or comes from it. The
 // pattern says so after a message that went the long way, and the socket keeps to it until it calls the pattern again for
 // anything else. Where messages carry an address in front (ROUTER), it is the same one each time, and never enters the pipe.
+// Where only some are wanted (topics), the pattern is asked for no more than that.
 // Threads:  the socket's.
 #pragma once
 
@@ -14,21 +15,32 @@
 
 namespace zlink {
 
-/// The pipe that all messages take, and the address in front of each for patterns that have one. Null: the pattern decides.
+/// Says which messages are wanted. The others are dropped.
+class message_filter {
+public:
+    virtual bool wants(byte_span body) const noexcept = 0;
+
+protected:
+    ~message_filter() = default;
+};
+
+/// The pipe that all messages take, and the address in front of each for patterns that have one, or which of them are wanted.
+/// Null: the pattern decides.
 struct direct_way {
     pipe_end *pipe = nullptr;
     byte_span address = {};
+    const message_filter *filter = nullptr;
 };
 
 class direct_input {
 public:
     /// The next frame, and whether more of its message follow; false when the pattern has to be asked.
     [[gnu::always_inline]] bool take(short_frame &out, bool &more) noexcept {
-        more = way_.pipe && !is_plain_ && !is_address_out_;
+        more = way_.pipe && !way_.address.empty() && !is_address_out_;
         if (more)
             return take_address(out);
         is_address_out_ = false;
-        return way_.pipe && way_.pipe->read_short(out);
+        return way_.pipe && (way_.filter ? take_wanted(out) : way_.pipe->read_short(out));
     }
     /// The same where there is no address; false as well when there is one.
     [[gnu::always_inline]] bool take_plain(short_frame &out) noexcept {
@@ -37,17 +49,25 @@ public:
     /// Whether take() would give the first frame of a message.
     bool has_message() noexcept {
         short_frame frame;
-        return way_.pipe && !is_address_out_ && way_.pipe->peek_short(frame);
+        return way_.pipe && !is_address_out_ && way_.pipe->peek_short(frame) &&
+               (!way_.filter || way_.filter->wants({frame.data, frame.size}));
     }
     /// The address was taken, and the frame behind it was not.
     bool is_in_message() const noexcept { return is_address_out_; }
     void set(direct_way way) noexcept {
         way_ = way;
-        is_plain_ = way.pipe && way.address.empty();
+        is_plain_ = way.pipe && way.address.empty() && !way.filter;
         is_address_out_ = false;
     }
 
 private:
+    bool take_wanted(short_frame &out) noexcept {
+        while (way_.pipe->read_short(out)) {
+            if (way_.filter->wants({out.data, out.size}))
+                return true;
+        }
+        return false;
+    }
     bool take_address(short_frame &out) noexcept {
         is_address_out_ = way_.pipe->peek_short(out);
         out.data = way_.address.data();
@@ -65,7 +85,11 @@ class direct_output {
 public:
     /// Sends a frame; false, and nothing done, when the pattern has to be asked.
     [[gnu::always_inline]] bool put(byte_span body, bool more) noexcept {
-        return is_plain_ ? !more && write(body) : way_.pipe && put_addressed(body, more);
+        if (is_plain_)
+            return !more && write(body);
+        if (way_.filter)
+            return !more && (!way_.filter->wants(body) || write(body));
+        return way_.pipe && put_addressed(body, more);
     }
     /// The same where there is no address; false as well when there is one.
     [[gnu::always_inline]] bool put_plain(byte_span body, bool more) noexcept {
@@ -75,7 +99,7 @@ public:
     bool is_in_message() const noexcept { return is_addressed_; }
     void set(direct_way way) noexcept {
         way_ = way;
-        is_plain_ = way.pipe && way.address.empty();
+        is_plain_ = way.pipe && way.address.empty() && !way.filter;
         is_addressed_ = false;
         if (way_.pipe)
             way_.pipe->allow_short_writes();

@@ -21,7 +21,7 @@ namespace {
 /// Beyond so many unread notices, a subscription and its end that are both unread cancel each other out.
 constexpr std::size_t most_unread_pairs = 1000;
 
-class publisher final : public pattern {
+class publisher final : public pattern, private message_filter {
 public:
     explicit publisher(const pattern_environment &environment)
         : options_(environment.options), host_(environment.host), peers_(environment.pool),
@@ -52,6 +52,8 @@ public:
 
 private:
     using peer_number = upstream_news::peer_number;
+
+    bool wants(byte_span body) const noexcept override { return subscriptions_.has_match(body); }
 
     static peer_number number_of(const pipe_end &pipe) noexcept { return pipe.slot.mark; }
 
@@ -271,14 +273,12 @@ error publisher::send(const outgoing &frame) {
     return error::none;
 }
 
-/// A peer that has no others beside it and subscribes to everything.
+/// A peer that has no others beside it.
 direct_way publisher::direct_output() noexcept {
     pipe_end *only = peers_.only();
     if (!only || is_sending_ || is_manual() || options_.invert_matching)
         return {};
-    bool wants_all = false;
-    subscriptions_.match({}, [&](pipe_end &) { wants_all = true; });
-    return {wants_all ? only : nullptr};
+    return {only, {}, subscriptions_.has_match({}) ? nullptr : this};
 }
 
 void publisher::choose_receivers(byte_span first_frame) {

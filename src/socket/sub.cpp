@@ -16,7 +16,7 @@ namespace zlink {
 
 namespace {
 
-class subscriber final : public pattern {
+class subscriber final : public pattern, private message_filter {
 public:
     explicit subscriber(const pattern_environment &environment)
         : options_(environment.options), host_(environment.host), set_(environment.subscriptions),
@@ -40,7 +40,7 @@ public:
     error send(const outgoing &frame) override;
     error receive(frame_view &out) override { return next_frame(out) ? error::none : error::again; }
     direct_way direct_input() noexcept override {
-        return {!is_sub_ || wants_all() ? incoming_.only() : nullptr};
+        return {incoming_.only(), {}, !is_sub_ || wants_all() ? nullptr : this};
     }
     bool has_input() override;
     bool drops() const noexcept override { return true; }
@@ -58,8 +58,8 @@ public:
 
 private:
     bool next_frame(frame_view &out);
-    bool is_wanted(const frame_view &first) const noexcept {
-        return !is_sub_ || set_->matches(first.body()) != options_.invert_matching;
+    bool wants(byte_span body) const noexcept override {
+        return !is_sub_ || set_->matches(body) != options_.invert_matching;
     }
     bool wants_all() const noexcept { return !options_.invert_matching && set_->matches({}); }
     error change(bool is_subscribe, byte_span topic);
@@ -170,7 +170,7 @@ inline bool subscriber::next_frame(frame_view &out) {
     if (incoming_.is_in_message() && incoming_.read(out, *this))
         return true;
     while (incoming_.read(out, *this)) {
-        if (__builtin_expect(is_wanted(out), 1))
+        if (__builtin_expect(wants(out.body()), 1))
             return true;
         while (out.has_more() && incoming_.read(out, *this)) {
         }

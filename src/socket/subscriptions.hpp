@@ -95,6 +95,18 @@ public:
             return true;
         });
     }
+    /// Whether match() would call.
+    bool has_match(byte_span text) const noexcept {
+        bool found = false;
+        tree_.match(text, [&](const receivers &those) {
+            const auto is_there = [this](std::uint32_t number) { return pipes_[number].pipe != nullptr; };
+            found = those.is_one()
+                        ? is_there(those.number())
+                        : std::any_of(sets_[those.number()].begin(), sets_[those.number()].end(), is_there);
+            return !found;
+        });
+        return found;
+    }
     /// The number of distinct topics.
     std::size_t topics() const noexcept { return topics_; }
 

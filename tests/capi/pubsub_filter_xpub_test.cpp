@@ -275,6 +275,71 @@ TEST_P(xpub_filter, agrees_with_a_set_of_prefixes) {
 
 // ---- Through a relay ----
 
+// Long enough that messages of one frame need not be looked at one by one.
+TEST_P(xpub_filter, a_burst_passes_what_is_wanted_and_nothing_else) {
+    pub.set(ZMQ_SNDHWM, 0);
+    test_socket sub = zmq.socket(ZMQ_SUB);
+    sub.set(ZMQ_RCVHWM, 0);
+    for (const std::string topic : {"a", "b/"})
+        EXPECT_EQ(sub.set(ZMQ_SUBSCRIBE, topic), 0);
+    sub.connect(pub.bind(scratch_endpoint(GetParam())));
+    EXPECT_TRUE(pub.receive());
+    EXPECT_TRUE(pub.receive());
+    std::vector<std::string> wanted;
+    for (int i = 0; i < 2000; ++i) {
+        const std::string number = std::to_string(i);
+        for (const std::string &text :
+             {"a" + number, "c" + number, "b/" + number, "b" + number, std::string()}) {
+            EXPECT_EQ(pub.send(text), static_cast<int>(text.size()));
+            if (text[0] == 'a' || text.starts_with("b/"))
+                wanted.push_back(text);
+        }
+        if (i % 100 == 0) {
+            EXPECT_TRUE(pub.send_all({"a", "with more"}));
+            EXPECT_TRUE(pub.send_all({"c", "a"}));
+            const std::string large = "a" + std::string(20'000, 'x');
+            EXPECT_EQ(pub.send(large), 20'001);
+            wanted.insert(wanted.end(), {"a", "with more", large});
+        }
+    }
+    EXPECT_EQ(pub.send("a, the last"), 11);
+    EXPECT_TRUE(sub.has_input());
+    EXPECT_EQ(received_until(sub, "a, the last"), wanted);
+    EXPECT_FALSE(sub.has_input(0));
+}
+
+// What a publisher sends of its own accord.
+TEST_P(xpub_filter, a_subscriber_passes_over_what_it_did_not_ask_for) {
+    pub.set(ZMQ_XPUB_MANUAL, 1);
+    pub.set(ZMQ_SNDHWM, 0);
+    test_socket sub = zmq.socket(ZMQ_SUB);
+    sub.set(ZMQ_RCVHWM, 0);
+    sub.set(ZMQ_SUBSCRIBE, std::string("a"));
+    sub.connect(pub.bind(scratch_endpoint(GetParam())));
+    EXPECT_EQ(pub.receive(), subscription("a"));
+    pub.set(ZMQ_SUBSCRIBE, std::string());
+    std::vector<std::string> wanted;
+    for (const std::string topic : {"a", "b", "a"}) {
+        if (topic == "b") {
+            sub.set(ZMQ_UNSUBSCRIBE, std::string("a"));
+            sub.set(ZMQ_SUBSCRIBE, topic);
+        }
+        for (int i = 0; i < 500; ++i) {
+            for (const char *first : {"a", "b", "c"})
+                EXPECT_EQ(pub.send(first + topic), 2);
+        }
+        EXPECT_EQ(pub.send(topic + "last"), static_cast<int>(topic.size()) + 4);
+        if (topic == "b") {
+            EXPECT_EQ(received_until(sub, "blast"), std::vector<std::string>(500, "bb"));
+            sub.set(ZMQ_SUBSCRIBE, std::string("a"));
+        } else {
+            auto found = received_until(sub, "alast");
+            std::erase(found, "ba");
+            EXPECT_EQ(found, std::vector<std::string>(500, "aa"));
+        }
+    }
+}
+
 TEST_P(xpub_filter, subscriptions_pass_through_a_relay) {
     test_socket front = zmq.socket(ZMQ_XPUB);
     test_socket back = zmq.socket(ZMQ_XSUB);
