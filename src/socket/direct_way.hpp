@@ -88,7 +88,7 @@ public:
         if (is_plain_)
             return !more && write(body);
         if (way_.filter)
-            return !more && (!way_.filter->wants(body) || write(body));
+            return !more && way_.pipe->may_write_short() && (!way_.filter->wants(body) || write(body));
         return way_.pipe && put_addressed(body, more);
     }
     /// The same where there is no address; false as well when there is one.

@@ -383,11 +383,10 @@ time_point socket::deadline_after(int timeout_ms) const noexcept {
 /// Sleeps until there may be something new: none. `again` once the deadline has passed.
 error socket::wait_for(short wanted, time_point deadline) noexcept {
     error e = error::none;
-    if (borrow(wanted)) {
-        if (environment_.clock.now() >= deadline)
-            e = error::timed_out;
-    } else if (arm(wanted)) {
+    if (borrow(wanted) || arm(wanted)) {
         end_borrowing(false);
+        if (deadline != time_point::max() && environment_.clock.now() >= deadline)
+            e = error::timed_out;
     } else {
         e = sleep(deadline);
     }

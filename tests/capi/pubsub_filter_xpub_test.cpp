@@ -29,6 +29,7 @@ protected:
         std::vector<std::string> found;
         for (;;) {
             const auto text = sub.receive();
+            EXPECT_TRUE(text) << last << " did not come";
             if (!text || *text == last)
                 return found;
             found.push_back(*text);
