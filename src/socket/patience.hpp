@@ -13,10 +13,10 @@ namespace zlink {
 
 class patience {
 public:
-    /// Looks up to `looks` times, each about as long as it takes to move 64 octets in memory. `look()`: whether it is there now.
-    /// True when it was.
+    /// Looks up to `looks` times, each about as long as it takes to move 64 octets in memory, if not longer. `look()`: whether it
+    /// is there now. Lets other threads have the processor once in `looks_per_yield`. True when it was there.
     template <class Look>
-    bool look_for(std::size_t looks, Look &&look) noexcept {
+    bool look_for(std::size_t looks, Look &&look, std::size_t looks_per_yield = 256) noexcept {
         if (is_left_out())
             return false;
         for (; looks > 0; --looks) {
@@ -47,7 +47,6 @@ public:
     }
 
 private:
-    static constexpr std::size_t looks_per_yield = 256;
     static constexpr int most_failures = 6;
 
     static void pause() noexcept {

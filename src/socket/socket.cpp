@@ -31,6 +31,7 @@ constexpr std::chrono::microseconds short_wait{3};  // what was waited for was t
 // and in which the next piece of a large frame arrives.
 constexpr std::size_t looks_for_room = 200;
 constexpr std::size_t looks_for_rest = 100;
+constexpr std::size_t calls_per_yield = 8;  // who is waited for may wait for this processor
 
 /// Gives back the memory of a body that was copied out, when nothing else lives there.
 void release_lone(const frame_view &frame) noexcept {
@@ -462,10 +463,13 @@ bool socket::finds_input() noexcept {
 /// (ipc). A sender that writes again and again until then keeps both sides at work.
 template <class IsThere>
 bool socket::finds_room(IsThere &&is_there) noexcept {
-    return room_patience_.look_for(looks_for_room, [&] {
-        borrower_.write_full();
-        return is_there();
-    });
+    return room_patience_.look_for(
+        looks_for_room,
+        [&] {
+            borrower_.write_full();
+            return is_there();
+        },
+        calls_per_yield);
 }
 
 void socket::list_borrowed(wait_item *items) noexcept {
