@@ -301,15 +301,7 @@ void context_impl::close_socket(std::unique_ptr<socket> what) noexcept {
 }
 
 error context_impl::make_monitor_socket(const std::string &endpoint, std::unique_ptr<socket> &out) {
-    settings defaults = default_settings(socket_type::pair);
-    defaults.linger_ms = 0;
-    auto made = socket::make(defaults, {*this, *waiter_, clock(), *random_, pool_});
-    const error e = made->bind(endpoint.c_str());
-    if (!failed(e))
-        out = std::move(made);
-    else
-        made->close();
-    return e;
+    return socket::make_monitor({*this, *waiter_, clock(), *random_, pool_}, endpoint, out);
 }
 
 // ---- the end ----

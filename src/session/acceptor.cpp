@@ -7,18 +7,17 @@ acceptor::acceptor(session_environment_ptr environment, std::unique_ptr<listener
     : environment_(std::move(environment)), listener_(std::move(what)), on_session_(std::move(on_session)) {}
 
 error acceptor::start() noexcept {
-    const auto listen = [self = shared_from_this()] {
-        if (self->listener_)
-            self->listener_->start(
-                [weak = std::weak_ptr(self)](std::unique_ptr<stream> bytes, error failure) {
-                    if (const auto alive = weak.lock())
-                        alive->on_accept(std::move(bytes), failure);
-                });
-    };
     try {
-        std::function<void()> work = listen;
+        std::function<void()> listen = [self = shared_from_this()] {
+            if (self->listener_)
+                self->listener_->start(
+                    [weak = std::weak_ptr(self)](std::unique_ptr<stream> bytes, error failure) {
+                        if (const auto alive = weak.lock())
+                            alive->on_accept(std::move(bytes), failure);
+                    });
+        };
         emit(event_kind::listening, static_cast<std::uint32_t>(listener_->descriptor()));
-        return environment_->io->post(std::move(work));
+        return environment_->io->post(std::move(listen));
     } catch (...) {
         return error::no_memory;
     }

@@ -45,9 +45,14 @@ void borrower::list(wait_item *items) noexcept {
         const short events = used_[i].io->is_full() ? POLLIN | POLLOUT : POLLIN;
         items[i] = {used_[i].io->descriptor(), events, 0, nullptr};
     }
+    if (size_ > 0)
+        wait_began_ = clock_.now();
 }
 
 bool borrower::go_on() noexcept {
+    if (size_ == 0)
+        return false;
+    had_short_wait_ = clock_.now() - wait_began_ < longest_short_wait;
     const wait_item *items = listed_;
     for (std::size_t i = 0; i < size_; ++i) {
         if (items[i].revents & POLLOUT)

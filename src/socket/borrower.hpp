@@ -40,6 +40,8 @@ public:
     bool is_held_up() const noexcept { return size_ == 1 && used_[0].io->is_full(); }
     /// Whether a large frame, or the rest of one, is likely to come next.
     bool expects_large() const noexcept { return size_ == 1 && used_[0].io->expects_large(); }
+    /// Whether what the last wait was for was there already.
+    bool had_short_wait() const noexcept { return had_short_wait_; }
     /// After a wait for what list() gave: writes and reads those whose items are ready. True when something was published.
     bool go_on() noexcept;
     /// Reads all, whether or not there is something to read.
@@ -64,6 +66,7 @@ public:
 private:
     static constexpr duration longest_work =
         std::chrono::milliseconds(1);  // between waits of an eager thread
+    static constexpr duration longest_short_wait = std::chrono::microseconds(3);
     static constexpr int eager_after = 4;
     static constexpr int asks_again_after = 16;
 
@@ -96,6 +99,8 @@ private:
 
     const clock_source &clock_;
     time_point left_{};
+    time_point wait_began_{};
+    bool had_short_wait_ = false;
     int streak_ = 0;  // waits with little work in between
     std::size_t size_ = 0;
     const wait_item *listed_ = nullptr;

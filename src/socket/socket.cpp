@@ -25,8 +25,7 @@ constexpr int most_tries_to_arm = 8;
 constexpr std::size_t most_ahead = 1024 * 1024;
 constexpr std::size_t octets_per_look = 32;
 constexpr std::chrono::milliseconds longest_step{1};
-constexpr int least_timeout_to_step_ms = 20;        // a shorter one would be overrun
-constexpr std::chrono::microseconds short_wait{3};  // what was waited for was there
+constexpr int least_timeout_to_step_ms = 20;  // a shorter one would be overrun
 // Each is a write or read in vain, of half a microsecond. Together: the time in which a reader takes what an ipc stream holds,
 // and in which the next piece of a large frame arrives.
 constexpr std::size_t looks_for_room = 200;
@@ -124,6 +123,19 @@ std::unique_ptr<socket> socket::make(const settings &defaults, const socket_envi
         return made;
     made->is_closed_ = true;  // nobody knows of it
     return nullptr;
+}
+
+error socket::make_monitor(const socket_environment &environment, const std::string &endpoint,
+                           std::unique_ptr<socket> &out) {
+    settings options = default_settings(socket_type::pair);
+    options.linger_ms = 0;
+    auto made = make(options, environment);
+    const error e = made->bind(endpoint.c_str());
+    if (failed(e))
+        made->close();
+    else
+        out = std::move(made);
+    return e;
 }
 
 socket::~socket() { close(); }
@@ -450,7 +462,7 @@ bool socket::looks_again(short wanted) noexcept {
 
 /// A thread that did not have to wait last time need not ask whether it has to this time: it reads, and saves the wait.
 bool socket::finds_input() noexcept {
-    if (!was_short_wait_ || input_patience_.is_left_out())
+    if (!borrower_.had_short_wait() || input_patience_.is_left_out())
         return false;
     const bool is_found = borrower_.read_all();
     input_patience_.note(is_found);
@@ -472,17 +484,9 @@ bool socket::finds_room(IsThere &&is_there) noexcept {
         calls_per_yield);
 }
 
-void socket::list_borrowed(wait_item *items) noexcept {
-    borrower_.list(items);
-    if (borrower_.size() > 0)
-        wait_began_ = environment_.clock.now();
-}
-
 void socket::end_borrowing(bool has_waited) noexcept {
-    if (has_waited && borrower_.size() > 0) {
-        was_short_wait_ = environment_.clock.now() - wait_began_ < short_wait;
+    if (has_waited)
         (void)borrower_.go_on();
-    }
     give_borrowed_back(true);
 }
 

@@ -36,6 +36,9 @@ class socket final : private pattern_host {
 public:
     /// Null when the type is not built. Throws bad_alloc.
     static std::unique_ptr<socket> make(const settings &defaults, const socket_environment &environment);
+    /// The socket that a monitor publishes on, bound to `endpoint`. What bind() says. Throws bad_alloc.
+    static error make_monitor(const socket_environment &environment, const std::string &endpoint,
+                              std::unique_ptr<socket> &out);
     ~socket() override;
 
     // ---- messages; `flags` as in zmq.h (ZMQ_DONTWAIT, ZMQ_SNDMORE) ----
@@ -94,7 +97,7 @@ public:
     /// level, as list_borrowed() says. True when something could be read at once: look again instead of waiting.
     bool borrow(short wanted) noexcept;
     std::size_t borrowed() const noexcept { return borrower_.size(); }
-    void list_borrowed(wait_item *items) noexcept;
+    void list_borrowed(wait_item *items) noexcept { borrower_.list(items); }
     /// Ends that. `has_waited`: first goes on with what is ready of what was listed.
     void end_borrowing(bool has_waited) noexcept;
     waiter &blocking() const noexcept { return environment_.blocking; }
@@ -164,8 +167,6 @@ private:
     patience room_patience_;
     patience rest_patience_;
     patience input_patience_;
-    time_point wait_began_{};
-    bool was_short_wait_ = false;
     borrower borrower_;
     std::shared_ptr<mailbox> mailbox_;
     std::shared_ptr<monitor> monitor_;

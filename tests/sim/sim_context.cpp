@@ -1,7 +1,5 @@
 #include "sim_context.hpp"
 
-#include "socket/options.hpp"
-
 namespace zlink::sim {
 
 namespace {
@@ -100,15 +98,7 @@ error sim_context::remove(socket &self, const std::string &endpoint) {
 }
 
 error sim_context::make_monitor_socket(const std::string &endpoint, std::unique_ptr<socket> &out) {
-    settings options = default_settings(socket_type::pair);
-    options.linger_ms = 0;
-    auto made = socket::make(options, {*this, world_, clock_, world_.library, pool_});
-    const error e = made->bind(endpoint.c_str());
-    if (!failed(e))
-        out = std::move(made);
-    else
-        made->close();
-    return e;
+    return socket::make_monitor({*this, world_, clock_, world_.library, pool_}, endpoint, out);
 }
 
 void sim_context::close_all(socket &self) noexcept {

@@ -184,6 +184,13 @@ protected:
         wait.on_wait = [](std::span<wait_item>) { return error::timed_out; };
         peer->looks = peer->reads = peer->calls = wait.waits = 0;
     }
+    /// The same, with several processors; the stream takes nothing more.
+    void borrow_full_stream() {
+        borrow();
+        wait.has_time = true;
+        peer->is_stream_full = true;
+        peer->on_write = [] { return io_turn::written::full; };
+    }
     /// Waits as often as one who borrows.
     void expect_waits_without_borrowing() {
         wait.on_wait = [this](std::span<wait_item> items) {
@@ -382,9 +389,7 @@ TEST_F(borrower_test, a_socket_with_very_many_pipes_does_not_ask) {
 TEST_F(borrower_test, a_sender_tries_a_full_stream_again_before_it_sleeps) {
     mark = 2;
     make(socket_type::dealer);
-    borrow();
-    wait.has_time = true;
-    peer->is_stream_full = true;
+    borrow_full_stream();
     peer->on_write = [this] { return peer->writes < 10 ? io_turn::written::full : peer->take_all(); };
     for (int i = 0; i < 3; ++i)
         EXPECT_EQ(self->send(as_bytes("x"), 0), error::none);
@@ -395,10 +400,7 @@ TEST_F(borrower_test, a_sender_tries_a_full_stream_again_before_it_sleeps) {
 TEST_F(borrower_test, a_sender_sleeps_on_a_stream_that_stays_full) {
     mark = 2;
     make(socket_type::dealer);
-    borrow();
-    wait.has_time = true;
-    peer->is_stream_full = true;
-    peer->on_write = [] { return io_turn::written::full; };
+    borrow_full_stream();
     wait.on_wait = [this](std::span<wait_item> items) {
         EXPECT_EQ(items.size(), 2u);
         EXPECT_EQ(items.back().events, POLLIN | POLLOUT);
@@ -413,10 +415,7 @@ TEST_F(borrower_test, a_sender_sleeps_on_a_stream_that_stays_full) {
 
 TEST_F(borrower_test, a_sender_of_large_bodies_waits_a_moment_for_a_full_stream_and_no_longer) {
     make(socket_type::dealer);
-    borrow();
-    wait.has_time = true;
-    peer->is_stream_full = true;
-    peer->on_write = [] { return io_turn::written::full; };
+    borrow_full_stream();
     const std::string body(256 * 1024, 'x');
     for (int i = 0; i < 5; ++i)
         EXPECT_EQ(self->send(as_bytes(body), 0), error::none);
@@ -514,10 +513,7 @@ TEST_F(borrower_test, who_waits_for_room_that_is_there_sleeps_until_its_time) {
 TEST_F(borrower_test, a_signal_during_the_moment_of_a_large_body_ends_a_send_that_has_no_room) {
     mark = 8;
     make(socket_type::dealer);
-    borrow();
-    wait.has_time = true;
-    peer->is_stream_full = true;
-    peer->on_write = [] { return io_turn::written::full; };
+    borrow_full_stream();
     const std::string body(256 * 1024, 'x');
     wait.on_wait = [](std::span<wait_item>) { return error::interrupted; };
     for (int i = 0; i < 8; ++i)
@@ -528,10 +524,7 @@ TEST_F(borrower_test, a_signal_during_the_moment_of_a_large_body_ends_a_send_tha
 
 TEST_F(borrower_test, a_sender_that_keeps_a_connection_to_write_also_reads_it) {
     make(socket_type::dealer);
-    borrow();
-    wait.has_time = true;
-    peer->is_stream_full = true;
-    peer->on_write = [] { return io_turn::written::full; };
+    borrow_full_stream();
     const std::string body(256 * 1024, 'x');
     for (int i = 0; i < 20; ++i)
         EXPECT_EQ(self->send(as_bytes(body), 0), error::none);
