@@ -104,6 +104,8 @@ error endpoints::connect(socket &self, const std::string &scheme, const std::str
     if (!add(fresh))
         return error::terminated;
     if (ends.first) {
+        // Session and pipe keep each other from here on, until the session ends.
+        ends.second->set_events(fresh);
         try {
             ends.first->set_events(inbox_);
             ends.first->slot.endpoint = name_of(environment);

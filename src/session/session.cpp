@@ -22,8 +22,6 @@ std::shared_ptr<session> session::connecting(session_environment_ptr environment
     made->transport_ = &kind;
     made->address_ = std::move(address);
     made->pipe_ = std::move(pipe);
-    if (made->pipe_)
-        made->pipe_->set_events(made);
     return made;
 }
 

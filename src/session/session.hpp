@@ -50,7 +50,8 @@ class session final : public pipe_events,
                       private loop_task,
                       private connection_host {
 public:
-    /// A session that dials `address` with `kind`. `pipe` may be null: then each connection gets its own (ZMQ_IMMEDIATE).
+    /// A session that dials `address` with `kind`. `pipe`, whose events the caller leads to the session, may be null:
+    /// then each connection gets its own (ZMQ_IMMEDIATE).
     static std::shared_ptr<session> connecting(session_environment_ptr environment, const transport &kind,
                                                std::string address, pipe_end_ptr pipe);
     /// A session of an accepted stream.
