@@ -62,11 +62,33 @@ inline std::uint64_t load_word(const char *from) {
 
 inline void store_word(char *to, std::uint64_t word) { std::memcpy(to, &word, sizeof word); }
 
+// What two threads write must not share cache lines, or pairs of lines that processors fetch together: where it does,
+// each message costs both of them the line, by the luck of addresses, and the libraries are not what is measured.
+inline constexpr std::size_t apart = 128;
+
+// Octets in lines of their own.
+class own_lines {
+public:
+    explicit own_lines(std::size_t size) : size_(size), lines_(size / apart + 1) {
+        std::memset(data(), 'z', size);
+    }
+    char *data() { return lines_.front().octets; }
+    std::size_t size() const { return size_; }
+
+private:
+    struct alignas(apart) line {
+        char octets[apart];
+    };
+
+    std::size_t size_;
+    std::vector<line> lines_;
+};
+
 // The sender's message: its sequence number in the first word, its complement in the last, and a scrambled copy in
 // a word that moves through the body.
-class outgoing {
+class alignas(apart) outgoing {
 public:
-    explicit outgoing(std::size_t size) : body_(size, 'z'), sample_(size) {}
+    explicit outgoing(std::size_t size) : body_(size), sample_(size) {}
 
     const char *make(std::uint64_t sequence) {
         store_word(body_.data(), sequence);
@@ -79,12 +101,12 @@ public:
     std::size_t size() const { return body_.size(); }
 
 private:
-    std::vector<char> body_;
+    own_lines body_;
     moving_sample sample_;
 };
 
 // The receiver's buffer and its check of the three words.
-class incoming {
+class alignas(apart) incoming {
 public:
     explicit incoming(std::size_t size) : body_(size), sample_(size) {}
 
@@ -101,7 +123,7 @@ public:
     }
 
 private:
-    std::vector<char> body_;
+    own_lines body_;
     moving_sample sample_;
 };
 
