@@ -97,6 +97,9 @@ public:
     bool peek_short(short_frame &out) noexcept;
     /// Whether a frame is published and not taken.
     bool has_input() noexcept;
+    /// The producer is another thread for good, which writes message by message: read() and the short ways may leave it alone
+    /// for a moment when they find little.
+    void stand_off() noexcept { looks_until_stand_off_ = 1; }
 
     struct gathered {
         std::size_t ranges = 0;
@@ -161,7 +164,11 @@ private:
 
     // consumer
     void begin_gathering() noexcept;
+    bool look() noexcept;
     bool see_more() noexcept;
+    bool see_stream() noexcept;
+    bool look_from_afar() noexcept;
+    bool is_near() const noexcept;
     void step_to_next() noexcept;
     void mark_boundary() noexcept;
     bool read_lone_body(frame_view &out, std::uint8_t flags, std::uint64_t size) noexcept;
@@ -198,6 +205,8 @@ private:
     std::size_t gather_left_ = 0;  // octets not released
     bool gather_ends_message_ = true;
     bool is_gathering_ = false;  // the last call was not read(): the counts above are kept
+    std::uint64_t looks_until_stand_off_ = UINT64_MAX;  // that find little; never without stand_off()
+    unsigned stand_offs_in_vain_ = 0;                   // in a row
 
     // Shared, atomic. Looked at by the producer when it needs a segment only.
     std::atomic<segment *> retired_{nullptr};  // a few segments on their way back to the producer
@@ -242,7 +251,7 @@ inline bool frame_queue::has_unpublished() const noexcept {
 }
 
 inline bool frame_queue::read(frame_view &out) noexcept {
-    if (__builtin_expect(head_octet_ == octets_of(seen_), 0) && !see_more())
+    if (__builtin_expect(head_octet_ == octets_of(seen_), 0) && !see_stream())
         return false;
     const std::uint8_t *p = head_->base + head_octet_;
     std::size_t header = short_header_size;
@@ -267,7 +276,7 @@ inline bool frame_queue::read(frame_view &out) noexcept {
 }
 
 [[gnu::always_inline]] inline bool frame_queue::peek_short(short_frame &out) noexcept {
-    if (__builtin_expect(head_octet_ == octets_of(seen_), 0) && !see_more())
+    if (__builtin_expect(head_octet_ == octets_of(seen_), 0) && !see_stream())
         return false;
     const std::uint8_t *p = head_->base + head_octet_;
     const bool is_large = p[0] == frame_flag::large;

@@ -144,6 +144,8 @@ public:
     /// What read_short() would take.
     bool peek_short(short_frame &out) noexcept { return in_->queue.peek_short(out); }
     bool has_input() noexcept;
+    /// The other end is a socket of another thread: reading may leave it alone for a moment when little is there.
+    void stand_off() noexcept { in_->queue.stand_off(); }
     /// Says that this end wants on_readable; after arming all pipes, run heavy_fence() and look at has_input() again.
     void arm_reader() noexcept;
     frame_queue::gathered gather(iovec *ranges, std::size_t limit, std::size_t max_octets) noexcept;

@@ -110,7 +110,7 @@ private:
     bool borrow() noexcept {
         bool found = false;
         for (watched &item : items_) {
-            if (item.which && item.which->borrow(item.wanted))
+            if (item.which && item.which->borrow(item.wanted, items_.size() == 1))
                 found = true;
         }
         return found;

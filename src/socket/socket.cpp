@@ -31,6 +31,9 @@ constexpr int least_timeout_to_step_ms = 20;  // a shorter one would be overrun
 constexpr std::size_t looks_for_room = 200;
 constexpr std::size_t looks_for_rest = 100;
 constexpr std::size_t calls_per_yield = 8;  // who is waited for may wait for this processor
+// A look at memory, and as long a pause. Together: the time in which a peer in the same process takes or writes half a mark of
+// small messages.
+constexpr std::size_t looks_for_peer = 1000;
 
 /// Gives back the memory of a body that was copied out, when nothing else lives there.
 void release_lone(const frame_view &frame) noexcept {
@@ -396,7 +399,7 @@ time_point socket::deadline_after(int timeout_ms) const noexcept {
 /// Sleeps until there may be something new: none. `again` once the deadline has passed.
 error socket::wait_for(short wanted, time_point deadline) noexcept {
     error e = error::none;
-    if (borrow(wanted) || arm(wanted)) {
+    if (borrow(wanted, true) || arm(wanted)) {
         end_borrowing(false);
         if (deadline != time_point::max() && environment_.clock.now() >= deadline)
             e = error::timed_out;
@@ -427,10 +430,12 @@ error socket::sleep(time_point deadline) noexcept {
     return e;
 }
 
-bool socket::borrow(short wanted) noexcept {
+bool socket::borrow(short wanted, bool is_alone) noexcept {
     if (!(wanted & (ZMQ_POLLIN | ZMQ_POLLOUT)) || is_exported_)
         return false;
     borrower_.begin(live_pipes(), true);
+    if (borrower_.size() == 0)
+        return is_alone && sees_peer(wanted);
     if (!borrower_.read_more() && !looks_again(wanted))
         return false;
     give_borrowed_back(true);
@@ -458,6 +463,29 @@ bool socket::looks_again(short wanted) noexcept {
            rest_patience_.look_for(looks_for_rest, [this] {
                return borrower_.is_recalled() || borrower_.read_all() || mailbox_->has_commands();
            });
+}
+
+/// Whether the one peer, a socket of this process, soon does what is waited for. While both sides are at work neither should
+/// sleep: to be woken takes longer than half a mark of messages.
+bool socket::sees_peer(short wanted) noexcept {
+    const bool reads = wanted == ZMQ_POLLIN;
+    if (live_pipes_ != 1 || !pipes_[0]->slot.is_inproc || (!reads && wanted != ZMQ_POLLOUT))
+        return false;
+    pipe_end &pipe = *pipes_[0];
+    const auto is_there = [&] { return reads ? pipe.has_input() : pipe.has_credit(); };
+    // It must be what is missing: a REQ may have room, and await its reply.
+    if (is_there() || !environment_.blocking.may_look_again() ||
+        !peer_patience_.look_for(looks_for_peer, [&] { return is_there() || mailbox_->has_commands(); }))
+        return false;
+    try {
+        if (reads)
+            pattern_->on_readable(pipe);
+        else
+            pattern_->on_writable(pipe);
+    } catch (...) {
+        // Memory is short: it is looked at again before the next wait.
+    }
+    return true;
 }
 
 /// A thread that did not have to wait last time need not ask whether it has to this time: it reads, and saves the wait.
@@ -613,6 +641,8 @@ void socket::attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
     pipe->slot.socket_index = static_cast<std::uint32_t>(live_pipes_++);
     pipe->slot.is_attached = true;
     pipe->slot.is_inproc = is_inproc;
+    if (is_inproc)
+        pipe->stand_off();
     pipe->set_pace(&pace_);
     pipe->slot.attach_number = ++attach_count_;
     try {

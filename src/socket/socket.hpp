@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "core/message.hpp"
+#include "core/patience.hpp"
 #include "core/settings.hpp"
 #include "core/waiter.hpp"
 #include "socket/borrower.hpp"
 #include "socket/endpoint_service.hpp"
 #include "socket/mailbox.hpp"
 #include "socket/monitor.hpp"
-#include "socket/patience.hpp"
 #include "socket/pattern.hpp"
 #include "zmq.h"
 
@@ -95,7 +95,8 @@ public:
     void end_wait() noexcept { mailbox_->end_wait(); }
     /// Takes the connections that are lent to this thread into use, before arm(). They are waited for together with the
     /// level, as list_borrowed() says. True when something could be read at once: look again instead of waiting.
-    bool borrow(short wanted) noexcept;
+    /// `is_alone`: the thread waits for nothing else, and may look a while for what a peer in this process does.
+    bool borrow(short wanted, bool is_alone) noexcept;
     std::size_t borrowed() const noexcept { return borrower_.size(); }
     void list_borrowed(wait_item *items) noexcept { borrower_.list(items); }
     /// Ends that. `has_waited`: first goes on with what is ready of what was listed.
@@ -138,6 +139,7 @@ private:
     error keep_step(const outgoing &frame) noexcept;
     bool write_out() noexcept;
     bool looks_again(short wanted) noexcept;
+    bool sees_peer(short wanted) noexcept;
     bool finds_input() noexcept;
     template <class IsThere>
     bool finds_room(IsThere &&is_there) noexcept;
@@ -167,6 +169,7 @@ private:
     patience room_patience_;
     patience rest_patience_;
     patience input_patience_;
+    patience peer_patience_;
     borrower borrower_;
     std::shared_ptr<mailbox> mailbox_;
     std::shared_ptr<monitor> monitor_;

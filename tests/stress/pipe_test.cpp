@@ -220,6 +220,8 @@ TEST_P(two_threads, lose_no_message_and_no_wake_up) {
     const auto [hwm, gathers] = GetParam();
     const std::uint64_t count = hwm == 0 || hwm > 100 ? 200000 : 30000;
     open(hwm);
+    if (hwm > 10)
+        reader->stand_off();
     std::thread thread([&, count = count] { write_all(count); });
 
     bool is_lost = false;

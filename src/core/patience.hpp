@@ -2,7 +2,7 @@
 //
 // It looks for something that another running thread is about to do. A look costs nothing but the processor's time, so it
 // must pay: each time in vain doubles how often it is left out, up to some hundred times.
-// Threads:  the socket's.
+// Threads:  one.
 #pragma once
 
 #include <algorithm>
@@ -46,9 +46,7 @@ public:
         left_out_ = (1 << failures_) - 1;
     }
 
-private:
-    static constexpr int most_failures = 6;
-
+    /// Does nothing for a moment, and lets the other half of the processor work.
     static void pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
         __builtin_ia32_pause();
@@ -56,6 +54,9 @@ private:
         asm volatile("isb");
 #endif
     }
+
+private:
+    static constexpr int most_failures = 6;
 
     int failures_ = 0;  // in a row
     int left_out_ = 0;  // times still to be left out

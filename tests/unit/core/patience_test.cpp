@@ -1,5 +1,5 @@
 // How often a thread looks, and how often it leaves that out.
-#include "socket/patience.hpp"
+#include "core/patience.hpp"
 
 #include <gtest/gtest.h>
 
