@@ -46,7 +46,11 @@ public:
         left_out_ = (1 << failures_) - 1;
     }
 
-    /// Does nothing for a moment, and lets the other half of the processor work.
+    /// Does nothing for so many moments, and lets the other half of the processor work.
+    static void pause(unsigned moments) noexcept {
+        for (; moments > 0; --moments)
+            pause();
+    }
     static void pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
         __builtin_ia32_pause();

@@ -297,8 +297,7 @@ bool frame_queue::see_stream() noexcept {
 
 /// Each time that it does not find more than others, it is done half as often.
 bool frame_queue::look_from_afar() noexcept {
-    for (unsigned i = 0; i < pauses_of_stand_off; ++i)
-        patience::pause();
+    patience::pause(pauses_of_stand_off);
     const bool is_found = look();
     stand_offs_in_vain_ = is_near() ? std::min(stand_offs_in_vain_ + 1, most_stand_offs_in_vain) : 0;
     looks_until_stand_off_ = std::uint64_t{1} << stand_offs_in_vain_;

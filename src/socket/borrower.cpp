@@ -45,6 +45,8 @@ void borrower::list(wait_item *items) noexcept {
         const short events = used_[i].io->is_full() ? POLLIN | POLLOUT : POLLIN;
         items[i] = {used_[i].io->descriptor(), events, 0, nullptr};
     }
+    waits_for_little_ = reads_since_wait_ <= few_reads ? waits_for_little_ + 1 : 0;
+    reads_since_wait_ = 0;
     if (size_ > 0)
         wait_began_ = clock_.now();
 }

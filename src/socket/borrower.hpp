@@ -42,6 +42,8 @@ public:
     bool expects_large() const noexcept { return size_ == 1 && used_[0].io->expects_large(); }
     /// Whether what the last wait was for was there already.
     bool had_short_wait() const noexcept { return had_short_wait_; }
+    /// Whether the thread was woken several times in a row for what one or two reads took.
+    bool was_woken_for_little() const noexcept { return size_ == 1 && waits_for_little_ >= some_waits; }
     /// After a wait for what list() gave: writes and reads those whose items are ready. True when something was published.
     bool go_on() noexcept;
     /// Reads all, whether or not there is something to read.
@@ -67,6 +69,8 @@ private:
     static constexpr duration longest_work =
         std::chrono::milliseconds(1);  // between waits of an eager thread
     static constexpr duration longest_short_wait = std::chrono::microseconds(3);
+    static constexpr int some_waits = 8;
+    static constexpr int few_reads = 2;
     static constexpr int eager_after = 4;
     static constexpr int asks_again_after = 16;
 
@@ -92,7 +96,9 @@ private:
                 continue;
             const bool had_input = u.pipe->has_untaken();  // which the pattern does not want now
             u.is_kept = u.io->read_now(scratch_);
-            found |= !had_input && u.pipe->has_untaken();
+            const bool has_got = !had_input && u.pipe->has_untaken();
+            reads_since_wait_ += has_got;
+            found |= has_got;
         }
         return found;
     }
@@ -101,7 +107,9 @@ private:
     time_point left_{};
     time_point wait_began_{};
     bool had_short_wait_ = false;
-    int streak_ = 0;  // waits with little work in between
+    int waits_for_little_ = 0;  // in a row
+    int reads_since_wait_ = 0;  // that got something
+    int streak_ = 0;            // waits with little work in between
     std::size_t size_ = 0;
     const wait_item *listed_ = nullptr;
     std::array<use, most_pipes> used_;

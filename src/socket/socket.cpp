@@ -31,6 +31,10 @@ constexpr int least_timeout_to_step_ms = 20;  // a shorter one would be overrun
 constexpr std::size_t looks_for_room = 200;
 constexpr std::size_t looks_for_rest = 100;
 constexpr std::size_t calls_per_yield = 8;  // who is waited for may wait for this processor
+// Together some 100 us or more, as long as it takes to be woken where that takes long.
+constexpr int looks_for_answer = 12;
+constexpr int looks_of_a_kind = 3;
+constexpr unsigned pauses_before_look = 128;  // some microseconds
 // A look at memory, and as long a pause. Together: the time in which a peer in the same process takes or writes half a mark of
 // small messages.
 constexpr std::size_t looks_for_peer = 1000;
@@ -436,14 +440,14 @@ bool socket::borrow(short wanted, bool is_alone) noexcept {
     borrower_.begin(live_pipes(), true);
     if (borrower_.size() == 0)
         return is_alone && sees_peer(wanted);
-    if (!borrower_.read_more() && !looks_again(wanted))
+    if (!borrower_.read_more() && !looks_again(wanted, is_alone))
         return false;
     give_borrowed_back(true);
     return true;
 }
 
 /// Whether what is waited for comes within moments. With what is borrowed in use.
-bool socket::looks_again(short wanted) noexcept {
+bool socket::looks_again(short wanted, bool is_alone) noexcept {
     if (borrower_.size() != 1)
         return false;
     if (wanted == ZMQ_POLLIN && finds_input())
@@ -458,11 +462,14 @@ bool socket::looks_again(short wanted) noexcept {
         (void)borrower_.read_all();  // as in keep_step()
         return true;
     }
+    if (wanted != ZMQ_POLLIN)
+        return false;
+    if (!borrower_.expects_large())
+        return is_alone && finds_answer();
     // Each piece of a large frame would wake a sleeper.
-    return wanted == ZMQ_POLLIN && borrower_.expects_large() &&
-           rest_patience_.look_for(looks_for_rest, [this] {
-               return borrower_.is_recalled() || borrower_.read_all() || mailbox_->has_commands();
-           });
+    return rest_patience_.look_for(looks_for_rest, [this] {
+        return borrower_.is_recalled() || borrower_.read_all() || mailbox_->has_commands();
+    });
 }
 
 /// Whether the one peer, a socket of this process, soon does what is waited for. While both sides are at work neither should
@@ -497,6 +504,28 @@ bool socket::finds_input() noexcept {
     if (is_found)
         pace_.note_wait();  // as good as one: what came is most likely an answer
     return is_found;
+}
+
+/// Whether what this thread is mostly woken for comes soon. Being woken costs both sides several times what a look costs; but
+/// a look takes the stream out of the sender's hands, and so there is a pause before each.
+bool socket::finds_answer() noexcept {
+    if (!borrower_.was_woken_for_little() || peer_patience_.is_left_out())
+        return false;
+    unsigned pauses = pauses_before_look;
+    for (int looks = 1; looks <= looks_for_answer; ++looks) {
+        patience::pause(pauses);
+        if (borrower_.read_all()) {
+            peer_patience_.note(true);
+            pace_.note_wait();  // as in finds_input()
+            return true;
+        }
+        if (mailbox_->has_commands() || borrower_.is_recalled())
+            return false;
+        if (looks % looks_of_a_kind == 0)
+            pauses *= 2;
+    }
+    peer_patience_.note(false);
+    return false;
 }
 
 /// A full stream takes more as soon as its reader has taken something, but wakes a sleeper only when it is three quarters empty

@@ -95,7 +95,7 @@ public:
     void end_wait() noexcept { mailbox_->end_wait(); }
     /// Takes the connections that are lent to this thread into use, before arm(). They are waited for together with the
     /// level, as list_borrowed() says. True when something could be read at once: look again instead of waiting.
-    /// `is_alone`: the thread waits for nothing else, and may look a while for what a peer in this process does.
+    /// `is_alone`: the thread waits for nothing else, and may look a while for what its peer does.
     bool borrow(short wanted, bool is_alone) noexcept;
     std::size_t borrowed() const noexcept { return borrower_.size(); }
     void list_borrowed(wait_item *items) noexcept { borrower_.list(items); }
@@ -138,7 +138,8 @@ private:
     error next_frame(frame_view &out, int flags) noexcept;
     error keep_step(const outgoing &frame) noexcept;
     bool write_out() noexcept;
-    bool looks_again(short wanted) noexcept;
+    bool looks_again(short wanted, bool is_alone) noexcept;
+    bool finds_answer() noexcept;
     bool sees_peer(short wanted) noexcept;
     bool finds_input() noexcept;
     template <class IsThere>

@@ -159,6 +159,26 @@ protected:
         EXPECT_TRUE(peer->is_home());
     }
 
+    /// Is woken so often for one read that it looks before it sleeps.
+    void be_woken_for_little() {
+        borrow();
+        wait.on_wait = [this](std::span<wait_item> items) {
+            clock.at += std::chrono::microseconds(50);
+            items.back().revents = POLLIN;
+            peer->on_read = [this] {
+                peer->publish({"came"});
+                peer->on_read = [] { return true; };
+                return true;
+            };
+            return error::none;
+        };
+        for (int i = 0; i < 8; ++i)
+            EXPECT_EQ(receive(), "came");
+        EXPECT_EQ(wait.waits, 8);
+        peer->reads = wait.waits = 0;
+        wait.has_time = true;
+    }
+
     std::uint64_t mark = 0;
     test::no_endpoints endpoints;
     test::scripted_waiter wait;
@@ -452,6 +472,69 @@ TEST_F(borrower_test, who_had_to_wait_waits_again) {
     for (int i = 0; i < 20; ++i)
         EXPECT_EQ(receive(), "came");
     EXPECT_LE(in_vain, 1) << "after the waits of the test's own making, which took no time";
+}
+
+TEST_F(borrower_test, a_thread_that_is_woken_for_little_looks_before_it_sleeps) {
+    make(socket_type::dealer);
+    be_woken_for_little();
+    int looks = 0;
+    peer->on_read = [&] {
+        if (++looks % 5 == 0)
+            peer->publish({"seen"});
+        return true;
+    };
+    for (int i = 0; i < 20; ++i)
+        EXPECT_EQ(receive(), "seen");
+    EXPECT_EQ(looks, 100);
+    EXPECT_EQ(wait.waits, 0) << "slept";
+}
+
+TEST_F(borrower_test, a_look_in_vain_ends_in_sleep_and_makes_the_next_less_likely) {
+    make(socket_type::dealer);
+    be_woken_for_little();
+    for (int i = 0; i < 64; ++i)
+        EXPECT_EQ(receive(), "came");
+    EXPECT_EQ(wait.waits, 64);
+    EXPECT_EQ(peer->reads, 64 + 6 * 12) << "looks at the 1st, 3rd, 7th, 15th, 31st and 63rd";
+}
+
+TEST_F(borrower_test, a_thread_that_gets_much_each_time_sleeps_at_once) {
+    make(socket_type::dealer);
+    be_woken_for_little();
+    int parts = 0;
+    peer->has_more = true;
+    wait.on_wait = [&](std::span<wait_item> items) {
+        clock.at += std::chrono::microseconds(50);
+        items.back().revents = POLLIN;
+        parts = 0;
+        peer->on_read = [&] {
+            if (++parts <= 4)
+                peer->publish({"part"});
+            peer->has_more = parts < 4;
+            return true;
+        };
+        return error::none;
+    };
+    for (int i = 0; i < 8; ++i)
+        EXPECT_EQ(receive(), "part");
+    peer->reads = 0;
+    for (int i = 0; i < 40; ++i)
+        EXPECT_EQ(receive(), "part");
+    EXPECT_EQ(peer->reads, 40);
+}
+
+TEST_F(borrower_test, a_thread_that_waits_for_several_sockets_does_not_look) {
+    make(socket_type::dealer);
+    be_woken_for_little();
+    const auto other =
+        socket::make(default_settings(socket_type::dealer), {endpoints, wait, clock, *random, pool});
+    wait.on_wait = [](std::span<wait_item>) { return error::timed_out; };
+    peer->reads = 0;
+    watched items[] = {{self.get(), -1, ZMQ_POLLIN, 0}, {other.get(), -1, ZMQ_POLLIN, 0}};
+    std::size_t count = 9;
+    EXPECT_EQ(wait_for_any(items, 5, count), error::none);
+    EXPECT_EQ(count, 0u);
+    EXPECT_LE(peer->reads, 1) << "the last look at the end of its time";
 }
 
 TEST_F(borrower_test, who_waits_for_room_that_is_there_sleeps_until_its_time) {
