@@ -91,8 +91,11 @@ private:
     void arm_output() noexcept;
     void hold(frame_view &out, std::string_view routing_id, pipe_end *from) noexcept;
     bool is_receiving_from(pipe_end &pipe) const noexcept {
-        return (is_holding_ && held_from_ == &pipe) ||
-               (incoming_.is_in_message() && incoming_.last() == &pipe);
+        return (is_holding_ && held_from_ == &pipe) || incoming_.is_reading(pipe);
+    }
+    /// Whether the first frame of a message of this pipe was read ahead, and its id has yet to be given out.
+    bool is_in_front(pipe_end &pipe) const noexcept {
+        return !incoming_.is_in_message() && incoming_.is_reading(pipe);
     }
 
     settings &options_;
@@ -114,7 +117,7 @@ private:
     pipe_end *evicted_ = nullptr;  // lost its id in the middle of a message; ends with the message
     std::deque<early_message> early_;
     std::deque<notice> notices_;
-    std::string notified_id_;  // the notice being received
+    std::string notified_id_;  // of the notice being received, or of an evicted pipe
 };
 
 // ---- peers ----
@@ -196,8 +199,11 @@ void router::unlist(pipe_end &pipe) noexcept {
 /// Another peer announced this one's id (ZMQ_ROUTER_HANDOVER).
 void router::take_over_from(pipe_end &old) {
     unlist(old);
+    if (!is_holding_)
+        (void)incoming_.has_input(*this);  // where a poll has seen a message, the next receive finds one
     if (is_receiving_from(old)) {
-        old.slot.routing_id = generate_id();
+        if (!is_in_front(old))
+            old.slot.routing_id = generate_id();
         evicted_ = &old;
         return;
     }
@@ -409,6 +415,12 @@ void router::resume_input() noexcept {
 /// The rare things at the beginning of a message. False when there was nothing to receive among them.
 bool router::receive_special(frame_view &out) {
     end_evicted();
+    if (evicted_ && is_in_front(*evicted_)) {
+        incoming_.read(held_, *this);
+        notified_id_ = std::exchange(evicted_->slot.routing_id, generate_id());
+        hold(out, notified_id_, evicted_);
+        return true;
+    }
     if (!notices_.empty()) {
         notified_id_ = std::move(notices_.front().routing_id);
         notices_.pop_front();
