@@ -38,7 +38,7 @@ struct member {
     std::vector<std::string> endpoints;  // bound or connected
     bool wants_new_socket = false;
     bool wants_new_endpoints = false;
-    bool has_ended = false;
+    bool has_ended = false;  // closes its last socket, or has done so
 };
 
 class conversations final : private stage {
@@ -80,6 +80,7 @@ private:
     channel &channel_to(member &self, int to, const octets &routing_id = {});
     reach reach_of(const member &self) const;
     bool sends_by_itself(const member &self) const;
+    bool has_ended(int tag) const;
 
     // ---- what the conductor does ----
     void conduct();

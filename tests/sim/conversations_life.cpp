@@ -1,6 +1,7 @@
 // What becomes of the sockets of members; see conversations.hpp.
 #include "conversations.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "monitor_watch.hpp"
@@ -9,6 +10,11 @@
 #include "zmq.h"
 
 namespace zlink::sim {
+
+bool conversations::has_ended(int tag) const {
+    return std::any_of(members_.begin(), members_.end(),
+                       [&](const member &m) { return m.tag == tag && m.has_ended; });
+}
 
 /// Which of the types begin a conversation.
 bool conversations::sends_by_itself(const member &self) const {
@@ -157,7 +163,7 @@ void conversations::renew(member &self) {
 /// Messages in the queues of this socket may be lost from now on.
 void conversations::note_end(member &self) {
     for (const auto &entry : self.out)
-        entry.second->counts_as_ended = true;
+        entry.second->counts_as_ended = entry.second->is_given_up = true;
     for (channel &theirs : ledger_.channels())
         if (theirs.to == self.tag || theirs.to == 0)
             theirs.counts_as_ended = true;
@@ -190,9 +196,9 @@ void conversations::live(const std::vector<member *> &all) {
         // What comes from here on is thrown away, and its senders may send more.
         for (channel &theirs : ledger_.channels())
             theirs.counts_as_ended |= theirs.to == m->tag;
+        m->has_ended = true;
         if (m->handle)
             m->home->close_socket(std::move(m->handle));
-        m->has_ended = true;
     }
 }
 

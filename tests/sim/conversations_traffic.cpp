@@ -294,6 +294,8 @@ conversations::outcome conversations::receive_turn(member &self, int flags, bool
 /// ROUTER and REP: back to whoever it came from.
 conversations::outcome conversations::answer(member &self, channel &from, const std::deque<octets> &front) {
     channel &back = channel_to(self, from.from, front.empty() ? octets{} : front.front());
+    // A queue that its owner has given up throws away what comes, by whatever connection that is.
+    back.counts_as_ended |= from.is_given_up || has_ended(from.from);
     if (plan_.kind == conversation::dealer_router) {
         if (phase_ == phase::chaos && chance_.coin())
             return outcome::done;

@@ -52,6 +52,7 @@ struct channel {
     bool may_be_refused = false;   // peers may be turned away, with what they have sent
     bool is_answer = false;        // goes to the connection its question came from, which may be gone
     bool counts_as_ended = false;  // one of its sockets was closed, with what was in its queues
+    bool is_given_up = false;      // it was the sender's
     int epoch = 0;                 // which incarnation of the sender's socket
 
     struct sent_message {
