@@ -113,7 +113,13 @@ public:
 private:
     struct path {
         std::map<int, std::uint64_t> lost_at_most;  // by each connection that broke
+        std::set<int> written_after;                // connections that took octets when they had ended
         int last_broken = 0;                        // connection
+
+        /// What the end of a connection may cost a channel whose largest message has so many octets.
+        std::uint64_t cost(int link, std::uint64_t largest) const {
+            return lost_at_most.at(link) + (written_after.contains(link) ? 2 * largest : 0);
+        }
     };
     static constexpr std::size_t label_size = 36;
     static constexpr std::size_t table_size = 256 * 1024;
