@@ -7,6 +7,7 @@
 //           conversations_traffic.cpp what it sends and receives.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -65,7 +66,8 @@ private:
     void attach(member &self);
     void note_end(member &self);
     void turn(member &self);
-    unsigned next_failure(member &self);
+    unsigned next_failure();
+    error insist(const std::function<error()> &call);
     bool is_excused(error e) const noexcept { return e == error::no_memory && plan_.short_memory > 0; }
     void burst(member &self);
     outcome send_turn(member &self);
