@@ -98,13 +98,17 @@ public:
     explicit socket_publisher(std::unique_ptr<socket> output) noexcept : output_(std::move(output)) {}
     ~socket_publisher() override { output_->close(); }
 
+    /// Where memory fails between the two frames, the next call goes on with the second.
     bool publish(byte_span event, byte_span endpoint) noexcept override {
-        return !failed(output_->send(event, ZMQ_DONTWAIT | ZMQ_SNDMORE)) &&
-               !failed(output_->send(endpoint, ZMQ_DONTWAIT));
+        if (!is_in_event_ && failed(output_->send(event, ZMQ_DONTWAIT | ZMQ_SNDMORE)))
+            return false;
+        is_in_event_ = failed(output_->send(endpoint, ZMQ_DONTWAIT));
+        return !is_in_event_;
     }
 
 private:
     const std::unique_ptr<socket> output_;
+    bool is_in_event_ = false;
 };
 
 }  // namespace
