@@ -1,7 +1,7 @@
 // Allocations that fail inside of a call of the library's, by the seed.
 //
-// Flow:     an actor arms an object of this around one call; the n-th allocation from there on fails, once. What the simulator
-//           itself allocates meanwhile, behind the seams, does not count and does not fail.
+// Flow:     an actor arms an object of this around one call, a stream around one reading; the n-th allocation from there on
+//           fails, once. What the simulator itself allocates meanwhile, behind the seams, does not count and does not fail.
 // Limits:   only until somebody else gets to run.
 #pragma once
 
