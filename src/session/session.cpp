@@ -165,6 +165,7 @@ void session::begin_connection(std::unique_ptr<stream> bytes, bool is_server) no
 // ---- the connection's life ----
 
 pipe_end_ptr session::on_established(connection &which) noexcept {
+    emit(event_kind::handshake_succeeded, 0);
     try {
         peer_info &info = which.info();
         info.properties.reserve(info.properties.size() + 2);
@@ -173,7 +174,6 @@ pipe_end_ptr session::on_established(connection &which) noexcept {
     } catch (...) {
         return nullptr;
     }
-    emit(event_kind::handshake_succeeded, 0);
     backoff_.reset();
     if (!pipe_) {
         pipe_ = environment_->host->make_session_pipe(*this);

@@ -98,6 +98,7 @@ void conversations::add_members() {
 
 void conversations::set_faults() {
     stage::set_faults(plan_.is_calm || plan_.is_borrowing);
+    world_.short_reads = plan_.short_memory;
     fault_rates &r = network_.rates;
     if (plan_.is_patient && chance_.coin())
         network_.largest_buffer =
@@ -161,6 +162,7 @@ bool conversations::is_heard(int from, int to) const {
 /// Promise 8.
 void conversations::prove_life() {
     heal();
+    world_.short_reads = 0;
     healed_ = world_.now();
     phase_ = phase::probing;
     const bool both_ways = plan_.kind != conversation::push_pull && plan_.kind != conversation::pub_sub;

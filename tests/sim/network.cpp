@@ -54,7 +54,11 @@ class sim_stream final : public stream {
 public:
     sim_stream(network &owner, network::link_ptr which, int side, sim_loop &io)
         : network_(owner), link_(std::move(which)), side_(side), loop_(io),
-          readable_(io, [this] { events_->on_stream_readable(); }),
+          readable_(io,
+                    [this] {
+                        const short_memory here(network_.world_.next_failure());
+                        events_->on_stream_readable();
+                    }),
           writable_(io, [this] { events_->on_stream_writable(); }) {
         link_->ends[side_] = this;
         network_.streams_[descriptor()] = this;

@@ -394,6 +394,10 @@ void world::go_on(strand &who) {
         ++progress_;
 }
 
+unsigned world::next_failure() noexcept {
+    return short_reads > 0 && faults.chance(short_reads) ? static_cast<unsigned>(faults.between(1, 6)) : 0;
+}
+
 void world::may_switch() noexcept {
     if (current_ && still_ == 0 && !is_over() && schedule.chance(switches)) {
         short_memory::end();

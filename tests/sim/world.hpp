@@ -198,6 +198,9 @@ public:
     std::uint64_t late_timers = 0;  // of a million
     std::uint64_t signals = 0;      // interrupted waits, of a million
     std::uint64_t switches = 0;     // in the middle of a call, of a million
+    std::uint64_t short_reads = 0;  // in which an allocation fails, of a million
+    /// Which allocation of a reading fails; 0: none.
+    unsigned next_failure() noexcept;
     descriptor_table *descriptors = nullptr;
 
     std::uint64_t live_timers = 0;
