@@ -165,16 +165,9 @@ void endpoints::close() noexcept {
     for (const auto &which : acceptors_)
         which->close();
     acceptors_.clear();
-    std::vector<std::shared_ptr<session>> stopping;
-    {
-        std::lock_guard guard(mutex_);
-        is_closed_ = true;
-        try {
-            stopping = sessions_;
-        } catch (...) {
-        }
-    }
-    for (const auto &which : stopping)
+    std::lock_guard guard(mutex_);
+    is_closed_ = true;
+    for (const auto &which : sessions_)
         which->stop();
 }
 

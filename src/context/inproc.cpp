@@ -35,7 +35,7 @@ error inproc_names::bind(const std::string &name, const inproc_side &self) {
     return error::none;
 }
 
-/// Hands the far end of a waiting pipe to the bound socket. False when that socket has closed.
+/// Hands the far end of a waiting pipe to the bound socket. False when there is no memory: who is bound has not closed.
 bool inproc_names::join(const inproc_side &bound, const waiting &who, const std::string &name) {
     if (who.far->is_peer_closed())
         return true;
@@ -72,7 +72,7 @@ error inproc_names::connect(const std::string &name, const inproc_side &self, pi
     if (it == bound_.end())
         waiting_.emplace(name, who);
     else if (!join(it->second, who, name))
-        return error::connection_refused;
+        return error::no_memory;
     out = ends.first;
     return error::none;
 }

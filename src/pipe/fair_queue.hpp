@@ -66,7 +66,7 @@ public:
     }
     /// Whether a frame is known to be there: put back, or of the message of the last one.
     bool has_front() const noexcept { return has_front_ || reading_; }
-    /// Makes the frame read last, the first of its message, the next one to be read.
+    /// Makes the frame read last the next one to be read: the first of its message, or one with more to come.
     void put_back(const frame_view &frame) noexcept {
         front_ = frame;
         has_front_ = true;

@@ -79,10 +79,12 @@ error fan_out::write(byte_span body, bool more, block *owner, bool by_reference)
         pass_over_full();
     const std::uint8_t flags = more ? frame_flag::more : 0;
     error e = error::none;
-    if (matching_ == 1)
+    if (__builtin_expect(is_in_frame_, 0))
+        e = write_to_rest(flags, body, owner, by_reference);
+    else if (matching_ == 1)
         e = write_to_one(flags, body, owner, by_reference);
     else if (matching_ > 1 && by_reference)
-        reference_in_all(flags, body, owner);
+        e = reference_in_all(flags, body, owner);
     else if (matching_ > 1)
         e = share_with_all(flags, body);
     if (failed(e))
@@ -104,17 +106,55 @@ error fan_out::write_to_one(std::uint8_t flags, byte_span body, block *owner, bo
     return pipe.write(flags, body);
 }
 
-/// A pipe that memory is too short for loses the message; the others get it.
-void fan_out::reference_in_all(std::uint8_t flags, byte_span body, block *owner) noexcept {
+error fan_out::reference_in_all(std::uint8_t flags, byte_span body, block *owner) noexcept {
+    for (std::size_t i = 0; i < matching_; ++i) {
+        if (failed(members_[i].pipe->write_external(flags, block_ref::share(owner), body)))
+            return stop_at(i, flags, body.size());
+    }
+    return error::none;
+}
+
+/// There is no memory for one pipe.
+error fan_out::stop_at(std::size_t at, std::uint8_t flags, std::size_t size) noexcept {
+    for (std::size_t i = 0; i < at; ++i) {
+        if (in_message_)
+            members_[i].has_frame = true;
+        else
+            members_[i].pipe->roll_back();
+    }
+    is_in_frame_ = in_message_;
+    frame_flags_ = flags;
+    frame_size_ = size;
+    return error::no_memory;
+}
+
+/// The frame comes again, for those that lack it. When it is another one, those that have the first lose the message.
+error fan_out::write_to_rest(std::uint8_t flags, byte_span body, block *owner, bool by_reference) noexcept {
+    const bool is_same = flags == frame_flags_ && body.size() == frame_size_;
     for (std::size_t i = 0; i < matching_;) {
-        pipe_end &pipe = *members_[i].pipe;
-        if (!failed(pipe.write_external(flags, block_ref::share(owner), body))) {
-            ++i;
+        member &m = members_[i];
+        if (m.has_frame && !is_same) {
+            m.has_frame = false;
+            m.pipe->roll_back();
+            unmatch(i);
             continue;
         }
-        pipe.roll_back();
-        unmatch(i);
+        if (!m.has_frame) {
+            const error e = by_reference ? m.pipe->write_external(flags, block_ref::share(owner), body)
+                                         : m.pipe->write(flags, body);
+            if (failed(e)) {
+                frame_flags_ = flags;
+                frame_size_ = body.size();
+                return e;
+            }
+            m.has_frame = true;
+        }
+        ++i;
     }
+    for (std::size_t i = 0; i < matching_; ++i)
+        members_[i].has_frame = false;
+    is_in_frame_ = false;
+    return error::none;
 }
 
 error fan_out::share_with_all(std::uint8_t flags, byte_span body) noexcept {
@@ -123,24 +163,20 @@ error fan_out::share_with_all(std::uint8_t flags, byte_span body) noexcept {
         return error::no_memory;
     count_copied_body(*members_[0].pipe, body.size());
     const std::uint32_t messages = flags & frame_flag::more ? 0 : 1;
-    for (std::size_t i = 0; i < matching_;) {
+    error e = error::none;
+    for (std::size_t i = 0; i < matching_ && !failed(e); ++i) {
         pipe_end &pipe = *members_[i].pipe;
         const bool shares = frame.is_lone || is_dense(members_[i], frame.range.size());
         if (!shares)
             count_copied_body(pipe, body.size());
-        const error e =
-            shares ? pipe.append(frame.owner, frame.range, messages, !in_message_, frame.owner->capacity)
+        e = shares ? pipe.append(frame.owner, frame.range, messages, !in_message_, frame.owner->capacity)
                    : pipe.write(flags, body);
-        if (!failed(e)) {
-            ++i;
-            continue;
-        }
-        pipe.roll_back();
-        unmatch(i);
+        if (failed(e))
+            e = stop_at(i, flags, body.size());
     }
     if (frame.is_lone)
         frame.owner->release();
-    return error::none;
+    return e;
 }
 
 /// Puts a frame into the open chunk, or into one of its own when it is large. False when memory is short.

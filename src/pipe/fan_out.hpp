@@ -5,6 +5,8 @@
 //           shares only while it gets at least half of what goes into the chunk; a sparse one gets copies, so that a small
 //           frame does not keep a large chunk alive. With one matching pipe the frame is written into that pipe.
 // Loss:     a pipe without room when a message begins is passed over for the whole of that message.
+// Failure:  where memory is short for one pipe no pipe gets the frame. In the middle of a message those that have it keep it:
+//           the same frame is to be written again, and goes to the others.
 // Threads:  the owner's thread only.
 #pragma once
 
@@ -65,8 +67,8 @@ public:
 
     // ---- writing ----
 
-    /// Writes one frame of a message, `by_reference` to a body in `owner`'s memory (null: it lives for ever). no_memory leaves the
-    /// message as it was, for every pipe.
+    /// Writes one frame of a message, `by_reference` to a body in `owner`'s memory (null: it lives for ever). After no_memory it
+    /// is to be written again.
     error write(byte_span body, bool more, block *owner, bool by_reference) noexcept;
 
 private:
@@ -75,6 +77,7 @@ private:
         std::uint64_t chunk_serial = 0;  // the chunk that the octets below are about
         std::size_t octets = 0;          // of what went into that chunk, how much was for this pipe
         bool was_dense = false;          // shared to the end of the chunk before
+        bool has_frame = false;          // that others of the message still lack
     };
     struct encoded {
         chunk *owner = nullptr;
@@ -90,8 +93,10 @@ private:
     void unmatch(std::size_t at) noexcept { swap(at, --matching_); }
     void pass_over_full() noexcept;
     error write_to_one(std::uint8_t flags, byte_span body, block *owner, bool by_reference) noexcept;
-    void reference_in_all(std::uint8_t flags, byte_span body, block *owner) noexcept;
+    error reference_in_all(std::uint8_t flags, byte_span body, block *owner) noexcept;
     error share_with_all(std::uint8_t flags, byte_span body) noexcept;
+    error stop_at(std::size_t at, std::uint8_t flags, std::size_t size) noexcept;
+    error write_to_rest(std::uint8_t flags, byte_span body, block *owner, bool by_reference) noexcept;
     bool encode(std::uint8_t flags, byte_span body, encoded &out) noexcept;
     bool is_dense(member &m, std::size_t size) noexcept;
 
@@ -99,6 +104,9 @@ private:
     std::vector<member> members_;  // those that match come first
     std::size_t matching_ = 0;
     bool in_message_ = false;
+    bool is_in_frame_ = false;  // some that match have it, others lack it: memory was short
+    std::uint8_t frame_flags_ = 0;
+    std::size_t frame_size_ = 0;
 
     chunk *open_ = nullptr;        // where frames are encoded; one reference
     std::size_t used_ = 0;         // octets of open_

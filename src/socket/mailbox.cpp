@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 namespace zlink {
 
@@ -17,10 +18,10 @@ bool mailbox::post(command what) noexcept {
         try {
             commands_.push_back(std::move(what));
         } catch (...) {
-            // The command is lost, but not the news: armed pipes are looked at again whenever the socket is about to
-            // wait, and a stop is remembered by the socket.
+            // A stop is remembered by the socket.
             if (is_attach)
                 return false;
+            has_lost_ = true;
         }
         if (is_attach)
             call = on_attach_;
@@ -70,11 +71,12 @@ void mailbox::call_on_attach(std::function<void()> call) {
         (*shared)();
 }
 
-void mailbox::take(std::vector<command> &out) noexcept {
+bool mailbox::take(std::vector<command> &out) noexcept {
     std::lock_guard guard(mutex_);
     out.swap(commands_);
     has_commands_.store(false, std::memory_order_release);
     lower();
+    return !std::exchange(has_lost_, false);
 }
 
 /// Lowers the level. Where another thread has yet to raise it, that is left to the next time.

@@ -34,15 +34,17 @@ public:
     }
     void on_closed(pipe_end &end) noexcept override { post({command_kind::closed, end.shared_from_this()}); }
 
-    /// Queues a command and wakes the socket's thread if it waits. False when the socket is closed.
+    /// Queues a command and wakes the socket's thread if it waits. False when the socket is closed, or there is no memory
+    /// for a pipe to be attached.
     bool post(command what) noexcept;
 
     /// Takes back all about a pipe that is still waiting to be attached. Does nothing once the attach was taken.
     void withdraw(const pipe_end &pipe) noexcept;
 
     bool has_commands() const noexcept { return has_commands_.load(std::memory_order_acquire); }
-    /// Moves all commands to `out` (which is empty) and lowers the wake-up level.
-    void take(std::vector<command> &out) noexcept;
+    /// Moves all commands to `out` (which is empty) and lowers the wake-up level. False when there was no memory for some:
+    /// any pipe may have become readable, writable or closed.
+    bool take(std::vector<command> &out) noexcept;
 
     /// Where sleepers look. Created on first use; errors of the system when it cannot be.
     error make_wakeup(waiter &how) noexcept;
@@ -69,6 +71,7 @@ private:
     std::shared_ptr<const std::function<void()>> on_attach_;
     std::vector<command> commands_;
     std::unique_ptr<wakeup> wakeup_;
+    bool has_lost_ = false;  // commands, for want of memory
     bool is_waiting_ = false;
     bool always_signals_ = false;
     bool is_signalled_ = false;  // the level is up, or is about to be

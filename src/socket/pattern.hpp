@@ -48,6 +48,9 @@ public:
     virtual ~pattern_host() = default;
     /// The pattern has forgotten this pipe: it ended, or the pattern refuses it. The socket closes and drops it.
     virtual void finished(pipe_end &pipe) noexcept = 0;
+    /// Memory is short, and the pattern has left something undone: the socket is to call on_readable() for every pipe at the
+    /// beginning of its next call.
+    virtual void look_again() noexcept = 0;
 };
 
 struct pattern_environment {
@@ -63,11 +66,13 @@ public:
     virtual ~pattern() = default;
 
     /// A pipe is there. `is_local`: this socket connected it. `is_inproc`: the other end is a socket. The pipe may carry an
-    /// in_band::hello frame as its first one (always when the peer announces a routing id).
+    /// in_band::hello frame as its first one (always when the peer announces a routing id). Where it throws bad_alloc, nothing
+    /// was read from the pipe: detach() follows, and the pipe may come again.
     virtual void attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) = 0;
     /// Forget a pipe that the application disconnects. Not followed by host.finished().
     virtual void detach(pipe_end &pipe) noexcept = 0;
 
+    // These may throw bad_alloc; on_readable() is called again, then, as after look_again().
     virtual void on_readable(pipe_end &pipe) = 0;
     virtual void on_writable(pipe_end &pipe) = 0;
     /// The other end was closed. No more writing; the pattern reads what is left and then calls host.finished().

@@ -166,6 +166,8 @@ private:
         if (begin_wait()) {
             result = how_->wait({waits_, count}, deadline);
             is_ready = !failed(result);
+        } else if (deadline != time_point::max() && clock().now() >= deadline) {
+            result = error::timed_out;  // something is always there while memory is short
         }
         for (const watched &item : items_) {
             if (item.which)

@@ -30,7 +30,9 @@ public:
     void attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) override;
     void detach(pipe_end &pipe) noexcept override;
     void on_readable(pipe_end &pipe) override {
-        if (peers_.has(pipe))
+        if (pipe.slot.is_ending)
+            read_to_the_end(pipe);
+        else if (peers_.has(pipe))
             read_upstream(pipe);
     }
     void on_writable(pipe_end &) override {}
@@ -70,14 +72,18 @@ private:
     void send_welcome(pipe_end &pipe) noexcept;
 
     void read_upstream(pipe_end &pipe);
+    bool read_frame(pipe_end &pipe);
+    bool has_unread(pipe_end &pipe) const noexcept { return kept_.pipe == &pipe || pipe.has_input(); }
+    void read_to_the_end(pipe_end &pipe);
     bool may_read() const noexcept;
     void take_frame(pipe_end &pipe, const frame_view &frame);
     void change(pipe_end &pipe, bool is_subscribe, byte_span topic, peer_info *info);
     void tell(pipe_end &pipe, bool is_subscribe, byte_span topic, bool is_repeated, peer_info *info);
     void tell_of_leaving(pipe_end &pipe, byte_span topic, bool ends_topic);
+    void tell_of_end(pipe_end &pipe, byte_span topic, peer_info *info) noexcept;
     void forget(pipe_end &pipe) noexcept;
-    void take_back_subscriptions(pipe_end &pipe);
-    void resume_reading();
+    void take_back_subscriptions(pipe_end &pipe) noexcept;
+    void resume_reading() noexcept;
 
     settings &options_;
     pattern_host &host_;
@@ -86,10 +92,15 @@ private:
     subscriptions requested_;      // manual: what the peers asked for
     const bool has_news_;
     upstream_news news_;
+    /// A frame that was read and not yet acted on: memory was short.
+    struct {
+        pipe_end *pipe = nullptr;
+        frame_view frame;
+    } kept_;
     std::vector<pipe_end *>
         waiting_;  // not read further until the application has read some of what they sent
     pipe_end *last_requester_ = nullptr;  // manual: whom ZMQ_SUBSCRIBE and ZMQ_UNSUBSCRIBE are for
-    std::vector<pipe_end *> by_number_;   // manual: in the order of their numbers
+    std::vector<pipe_end *> by_number_;   // in the order of their numbers
     peer_number next_number_ = 1;
     bool is_sending_ = false;
     bool is_blocked_ = false;      // the last send found a receiver without room (ZMQ_XPUB_NODROP)
@@ -102,9 +113,15 @@ private:
 void publisher::attach(const pipe_end_ptr &pipe, bool, bool) {
     pipe->slot.mark = next_number_++;
     by_number_.push_back(pipe.get());
+    if (waiting_.capacity() < by_number_.size())
+        waiting_.reserve(by_number_.capacity());
     peers_.attach(*pipe);
     send_welcome(*pipe);
-    read_upstream(*pipe);
+    try {
+        read_upstream(*pipe);
+    } catch (...) {
+        host_.look_again();
+    }
 }
 
 void publisher::send_welcome(pipe_end &pipe) noexcept {
@@ -123,8 +140,13 @@ void publisher::on_closed(pipe_end &pipe) {
         return;
     pipe.slot.is_ending = true;
     peers_.detach(pipe);
+    read_to_the_end(pipe);
+}
+
+/// A pipe whose peer has gone is forgotten once the application has had room for all its messages.
+void publisher::read_to_the_end(pipe_end &pipe) {
     read_upstream(pipe);
-    if (pipe.has_input()) {  // messages that the application has no room for now
+    if (has_unread(pipe)) {
         take_back_subscriptions(pipe);
         return;
     }
@@ -133,39 +155,46 @@ void publisher::on_closed(pipe_end &pipe) {
 }
 
 void publisher::forget(pipe_end &pipe) noexcept {
-    try {
-        take_back_subscriptions(pipe);
-    } catch (...) {
-        // Memory is short: the application misses notices, the pipe is gone all the same.
-        subscriptions_.remove_all(pipe, [](byte_span, bool) {});
-        requested_.remove_all(pipe, [](byte_span, bool) {});
+    take_back_subscriptions(pipe);
+    if (kept_.pipe == &pipe) {
+        kept_.pipe = nullptr;
+        is_in_upstream_ = false;
+        news_.drop_cut_message();
     }
     std::erase(waiting_, &pipe);
     std::erase(by_number_, &pipe);
 }
 
-/// Ends all subscriptions of a pipe that goes, and tells of those whose beginning was read.
-void publisher::take_back_subscriptions(pipe_end &pipe) {
+/// Ends all subscriptions of a pipe that goes, and tells of those whose beginning was read. When memory is short the
+/// application misses notices.
+void publisher::take_back_subscriptions(pipe_end &pipe) noexcept {
     if (last_requester_ == &pipe)
         last_requester_ = nullptr;
-    if (is_manual()) {
-        requested_.remove_all(pipe, [&](byte_span topic, bool) { tell_of_leaving(pipe, topic, true); });
-        subscriptions_.remove_all(pipe, [](byte_span, bool) {});
-        return;
-    }
-    subscriptions_.remove_all(pipe, [&](byte_span topic, bool was_last) {
-        tell_of_leaving(pipe, topic, was_last || tells_each_cancel());
-    });
+    const auto end_all = [&pipe](subscriptions &those, auto &&tell) {
+        try {
+            those.remove_all(pipe, tell);
+        } catch (...) {
+        }
+    };
+    if (is_manual())
+        end_all(requested_, [&](byte_span topic, bool) { tell_of_leaving(pipe, topic, true); });
+    else
+        end_all(subscriptions_, [&](byte_span topic, bool was_last) {
+            tell_of_leaving(pipe, topic, was_last || tells_each_cancel());
+        });
+    end_all(requested_, [](byte_span, bool) {});
+    end_all(subscriptions_, [](byte_span, bool) {});
 }
 
 // ---- upstream ----
 
 /// Reads all there is; a pipe that is read to its end for now is armed for more.
 void publisher::read_upstream(pipe_end &pipe) {
-    frame_view frame;
+    if (kept_.pipe && kept_.pipe != &pipe)
+        on_readable(*kept_.pipe);  // its message first
     for (;;) {
-        while (may_read() && pipe.read(frame))
-            take_frame(pipe, frame);
+        while (may_read() && read_frame(pipe)) {
+        }
         if (!may_read()) {
             if (std::find(waiting_.begin(), waiting_.end(), &pipe) == waiting_.end())
                 waiting_.push_back(&pipe);
@@ -178,6 +207,18 @@ void publisher::read_upstream(pipe_end &pipe) {
         if (!pipe.has_input())
             return;
     }
+}
+
+/// Acts on the next frame, which stays for the next time when memory is short. False when there is none.
+bool publisher::read_frame(pipe_end &pipe) {
+    if (!kept_.pipe) {
+        if (!pipe.read(kept_.frame))
+            return false;
+        kept_.pipe = &pipe;
+    }
+    take_frame(pipe, kept_.frame);
+    kept_.pipe = nullptr;
+    return true;
 }
 
 /// Messages from upstream wait in their pipes when the application has as many to read as its high-water mark says.
@@ -194,35 +235,46 @@ void publisher::take_frame(pipe_end &pipe, const frame_view &frame) {
         return;
     }
     const bool is_first = !is_in_upstream_;
-    is_in_upstream_ = frame.has_more();
     const bool is_change =
         (is_first || may_subscribe_) && frame.size > 0 && frame.data[0] <= in_band::subscribe;
-    if (is_first)
-        may_subscribe_ = !options_.only_first_subscribe || is_change;
     if (is_change)
         change(pipe, frame.data[0] == in_band::subscribe, frame.body().subspan(1), frame.info);
     else if (has_news_)
         news_.add_frame(frame);
+    is_in_upstream_ = frame.has_more();
+    if (is_first)
+        may_subscribe_ = !options_.only_first_subscribe || is_change;
 }
 
+/// Where it throws, a subscription has not begun.
 void publisher::change(pipe_end &pipe, bool is_subscribe, byte_span topic, peer_info *info) {
     if (pipe.slot.is_ending)  // all its subscriptions end at once
         return;
-    if (is_manual()) {
-        bool is_repeated = false;
-        if (is_subscribe)
-            is_repeated = requested_.add(topic, pipe) == subscriptions::addition::repeated;
-        else
-            (void)requested_.remove(topic, pipe);
-        tell(pipe, is_subscribe, topic, is_repeated, info);
-    } else if (is_subscribe) {
-        const subscriptions::addition what = subscriptions_.add(topic, pipe);
-        if (what == subscriptions::addition::first || tells_each_subscription())
-            tell(pipe, true, topic, what == subscriptions::addition::repeated, info);
-    } else {
-        const subscriptions::removal what = subscriptions_.remove(topic, pipe);
-        if (what == subscriptions::removal::last || tells_each_cancel())
-            tell(pipe, false, topic, false, info);
+    subscriptions &those = is_manual() ? requested_ : subscriptions_;
+    if (!is_subscribe) {
+        const subscriptions::removal what = those.remove(topic, pipe);
+        if (is_manual() || what == subscriptions::removal::last || tells_each_cancel())
+            tell_of_end(pipe, topic, info);
+        return;
+    }
+    const subscriptions::addition what = those.add(topic, pipe);
+    const bool is_repeated = what == subscriptions::addition::repeated;
+    if (!is_manual() && what != subscriptions::addition::first && !tells_each_subscription())
+        return;
+    try {
+        tell(pipe, true, topic, is_repeated, info);
+    } catch (...) {
+        if (!is_repeated)
+            (void)those.remove(topic, pipe);
+        throw;
+    }
+}
+
+/// When memory is short the application misses it, and goes on forwarding what nobody wants any more.
+void publisher::tell_of_end(pipe_end &pipe, byte_span topic, peer_info *info) noexcept {
+    try {
+        tell(pipe, false, topic, false, info);
+    } catch (...) {
     }
 }
 
@@ -317,12 +369,14 @@ error publisher::receive(frame_view &out) {
     return error::none;
 }
 
-void publisher::resume_reading() {
-    for (pipe_end *pipe : std::exchange(waiting_, {})) {
-        read_upstream(*pipe);
-        if (pipe->slot.is_ending && !pipe->has_input()) {
-            forget(*pipe);
-            host_.finished(*pipe);
+void publisher::resume_reading() noexcept {
+    for (std::size_t left = waiting_.size(); left > 0 && !waiting_.empty(); --left) {
+        pipe_end *pipe = waiting_.front();
+        waiting_.erase(waiting_.begin());
+        try {
+            on_readable(*pipe);
+        } catch (...) {
+            host_.look_again();
         }
     }
 }

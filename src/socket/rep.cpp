@@ -44,6 +44,7 @@ public:
 private:
     enum class stage {
         ready,     // between requests
+        opening,   // some frames of an envelope are kept: memory was short
         reading,   // the envelope is kept, frames of the body follow
         replying,  // the request is read, nothing of the reply is written
         writing,   // some frames of the reply are written, or dropped
@@ -83,9 +84,10 @@ bool rep::reach_body() {
     // A request that was cut off by a disconnect is no request.
     if (stage_ == stage::reading && requests_.is_in_message())
         return true;
+    if (stage_ != stage::opening || !requests_.has_front())
+        envelope_.clear();
     stage_ = stage::ready;
-    frame_view frame;
-    while (requests_.read(frame, *this)) {
+    for (frame_view frame; requests_.read(frame, *this); envelope_.clear()) {
         if (!keep_envelope(frame))
             continue;
         pipe_end *from = requests_.last();
@@ -96,12 +98,18 @@ bool rep::reach_body() {
     return false;
 }
 
-/// Copies the frames up to the delimiter, of a message that begins with `frame`. False when it ends before.
+/// Copies the frames up to the delimiter, of a message that goes on with `frame`. False when it ends before. When memory is
+/// short it throws, and goes on from there the next time.
 bool rep::keep_envelope(frame_view &frame) {
-    envelope_.clear();
     while (frame.has_more()) {
         const std::size_t at = envelope_.size();
-        envelope_.resize(at + frame_header_size(frame.size) + frame.size);
+        try {
+            envelope_.resize(at + frame_header_size(frame.size) + frame.size);
+        } catch (...) {
+            requests_.put_back(frame);
+            stage_ = stage::opening;
+            throw;
+        }
         std::uint8_t *body = put_frame_header(envelope_.data() + at, frame.size, frame_flag::more);
         std::copy_n(frame.data, frame.size, body);
         if (frame.size == 0)

@@ -66,8 +66,10 @@ private:
 
     bool is_anonymous(const pipe_end &pipe) const noexcept { return pipe.slot.routing_id.empty(); }
     bool await_hello(pipe_end &pipe);
+    bool take_first();
     bool name(pipe_end &pipe, std::string_view announced);
     void enlist(pipe_end &pipe, std::string routing_id);
+    void unname(pipe_end &pipe) noexcept;
     void unlist(pipe_end &pipe) noexcept;
     void take_over_from(pipe_end &old);
     void end_evicted();
@@ -77,9 +79,11 @@ private:
                            [&](const early_message &e) { return e.pipe == &pipe; });
     }
     void drop_early(pipe_end &pipe) noexcept {
+        if (first_.pipe == &pipe)
+            first_ = {};
         std::erase_if(early_, [&](const early_message &e) { return e.pipe == &pipe; });
     }
-    void notify(pipe_end &pipe, int what);
+    void notify(pipe_end &pipe, int what) noexcept;
     std::string generate_id();
 
     pipe_end *find(std::string_view routing_id) noexcept;
@@ -91,8 +95,11 @@ private:
     void arm_output() noexcept;
     void hold(frame_view &out, std::string_view routing_id, pipe_end *from) noexcept;
     bool is_receiving_from(pipe_end &pipe) const noexcept {
-        return (is_holding_ && held_from_ == &pipe) ||
-               (incoming_.is_in_message() && incoming_.last() == &pipe);
+        return (is_holding_ && held_from_ == &pipe) || incoming_.is_reading(pipe);
+    }
+    /// Whether the first frame of a message of this pipe was read ahead, and its id has yet to be given out.
+    bool is_in_front(pipe_end &pipe) const noexcept {
+        return !incoming_.is_in_message() && incoming_.is_reading(pipe);
     }
 
     settings &options_;
@@ -113,47 +120,76 @@ private:
     pipe_end *held_from_ = nullptr;
     pipe_end *evicted_ = nullptr;  // lost its id in the middle of a message; ends with the message
     std::deque<early_message> early_;
+    early_message first_{};  // of an anonymous pipe, read and not yet acted on: memory was short
     std::deque<notice> notices_;
-    std::string notified_id_;  // the notice being received
+    std::string notified_id_;  // of the notice being received, or of an evicted pipe
 };
 
 // ---- peers ----
 
 void router::attach(const pipe_end_ptr &pipe, bool, bool) {
-    if (options_.probe_router)
-        send_probe(*pipe);
     if (options_.router_raw) {
         enlist(*pipe, generate_id());
         incoming_.attach(*pipe);
+        notify(*pipe, notify_connect);
     } else if (is_anonymous(*pipe)) {
-        (void)await_hello(*pipe);
+        try {
+            (void)await_hello(*pipe);
+        } catch (...) {
+            host_.look_again();
+        }
     } else if (peers_.contains(pipe->slot.routing_id)) {
         host_.finished(*pipe);
     } else {
         enlist(*pipe, std::string(pipe->slot.routing_id));
         incoming_.attach(*pipe);
+        notify(*pipe, notify_connect);
     }
+    if (options_.probe_router && !pipe->is_closed())
+        send_probe(*pipe);
 }
 
 /// Names the pipe when its hello is there, else arms it. False when the pipe was refused.
 bool router::await_hello(pipe_end &pipe) {
-    frame_view first;
-    for (;;) {
-        if (!pipe.has_input()) {
-            pipe.arm_reader();
-            heavy_fence();
-            if (!pipe.has_input())
-                return true;
+    while (is_anonymous(pipe)) {
+        if (!first_.pipe) {
+            if (!pipe.has_input()) {
+                pipe.arm_reader();
+                heavy_fence();
+                if (!pipe.has_input())
+                    return true;
+            }
+            pipe.read(first_.frame);
+            first_.pipe = &pipe;
         }
-        pipe.read(first);
-        if (!first.is_command()) {
-            enlist(pipe, generate_id());
-            early_.push_back({&pipe, first});
-            return true;
-        }
-        if (first.size > 0 && first.data[0] == in_band::hello)
-            return name(pipe, as_text(first.body().subspan(1)));
+        const bool is_own = first_.pipe == &pipe;
+        if (!take_first() && is_own)
+            return false;
     }
+    return true;
+}
+
+/// Acts on the first frame of an anonymous pipe, which stays for the next time when memory is short. False when the pipe was
+/// refused.
+bool router::take_first() {
+    pipe_end &pipe = *first_.pipe;
+    const frame_view &frame = first_.frame;
+    bool is_kept = true;
+    if (frame.is_command()) {
+        if (frame.size > 0 && frame.data[0] == in_band::hello)
+            is_kept = name(pipe, as_text(frame.body().subspan(1)));
+    } else {
+        try {
+            enlist(pipe, generate_id());
+            early_.push_back(first_);
+        } catch (...) {
+            unname(pipe);
+            throw;
+        }
+        notify(pipe, notify_connect);
+    }
+    first_ = {};
+    return is_kept;
 }
 
 /// False when the pipe was refused.
@@ -168,15 +204,25 @@ bool router::name(pipe_end &pipe, std::string_view announced) {
         }
         take_over_from(*known->second);
     }
-    enlist(pipe, std::move(id));
-    incoming_.attach(pipe);
+    try {
+        enlist(pipe, std::move(id));
+        incoming_.attach(pipe);
+    } catch (...) {
+        unname(pipe);
+        throw;
+    }
+    notify(pipe, notify_connect);
     return true;
 }
 
 void router::enlist(pipe_end &pipe, std::string routing_id) {
     pipe.slot.routing_id = std::move(routing_id);
     peers_.emplace(pipe.slot.routing_id, &pipe);
-    notify(pipe, notify_connect);
+}
+
+void router::unname(pipe_end &pipe) noexcept {
+    unlist(pipe);
+    pipe.slot.routing_id.clear();
 }
 
 /// No more writing to this pipe: takes it out of the table.
@@ -196,8 +242,11 @@ void router::unlist(pipe_end &pipe) noexcept {
 /// Another peer announced this one's id (ZMQ_ROUTER_HANDOVER).
 void router::take_over_from(pipe_end &old) {
     unlist(old);
+    if (!is_holding_)
+        (void)incoming_.has_input(*this);  // where a poll has seen a message, the next receive finds one
     if (is_receiving_from(old)) {
-        old.slot.routing_id = generate_id();
+        if (!is_in_front(old))
+            old.slot.routing_id = generate_id();
         evicted_ = &old;
         return;
     }
@@ -258,8 +307,9 @@ void router::finish(pipe_end &pipe) {
     host_.finished(pipe);
 }
 
-/// Queues a notice when the application wants it. A peer that goes before its coming was read leaves no notice at all.
-void router::notify(pipe_end &pipe, int what) {
+/// Queues a notice when the application wants it, and memory is there. A peer that goes before its coming was read leaves no
+/// notice at all.
+void router::notify(pipe_end &pipe, int what) noexcept {
     if (pipe.slot.is_inproc || options_.router_notify == 0)
         return;
     const std::string &id = pipe.slot.routing_id;
@@ -272,8 +322,11 @@ void router::notify(pipe_end &pipe, int what) {
             return;
         }
     }
-    if (options_.router_notify & what)
-        notices_.push_back({id, what});
+    try {
+        if (options_.router_notify & what)
+            notices_.push_back({id, what});
+    } catch (...) {
+    }
 }
 
 /// With ZMQ_ROUTER_NOTIFY a pipe that outlives its connections tells of each of them.
@@ -409,6 +462,12 @@ void router::resume_input() noexcept {
 /// The rare things at the beginning of a message. False when there was nothing to receive among them.
 bool router::receive_special(frame_view &out) {
     end_evicted();
+    if (evicted_ && is_in_front(*evicted_)) {
+        incoming_.read(held_, *this);
+        notified_id_ = std::exchange(evicted_->slot.routing_id, generate_id());
+        hold(out, notified_id_, evicted_);
+        return true;
+    }
     if (!notices_.empty()) {
         notified_id_ = std::move(notices_.front().routing_id);
         notices_.pop_front();

@@ -422,6 +422,8 @@ error socket::sleep(time_point deadline) noexcept {
         e = environment_.blocking.wait({items, 1 + borrowed()}, deadline);
         end_wait();
         is_ready = !failed(e);
+    } else if (!failed(e) && deadline != time_point::max() && environment_.clock.now() >= deadline) {
+        e = error::timed_out;  // something is always there while memory is short
     }
     end_borrowing(is_ready);
     return e;
@@ -497,7 +499,7 @@ void socket::give_borrowed_back(bool was_wait) noexcept {
         try {
             pattern_->on_readable(pipe);
         } catch (...) {
-            // Memory is short: as with commands, it is looked at again before the next wait.
+            look_again();
         }
     });
 }
@@ -557,24 +559,32 @@ error socket::process_commands() noexcept {
     if (borrower_.size() == 0)
         pipes_.resize(live_pipes_);  // no call of the application's still looks at a frame
     taken_.clear();
-    mailbox_->take(taken_);
-    for (const mailbox::command &what : taken_) {
+    const bool is_all = mailbox_->take(taken_);
+    const bool looks = std::exchange(looks_again_, false) || !is_all;
+    if (__builtin_expect(!untaken_.empty(), 0))
+        std::erase_if(untaken_, [this](const mailbox::command &what) { return try_take_in(what); });
+    for (mailbox::command &what : taken_) {
         try {
             perform(what);
         } catch (...) {
-            // Memory is short: the pipe concerned was closed, or is looked at again before the next wait.
+            look_again();
         }
     }
+    if (__builtin_expect(looks, 0))
+        look_at_all();
+    keep_untaken();
     taken_.clear();
     if (stop_requested_.load(std::memory_order_relaxed))
         is_stopped_ = true;
     return is_stopped_ ? error::terminated : error::none;
 }
 
-void socket::perform(const mailbox::command &what) {
+/// Leaves the command without its pipe, but for one that is still to be attached.
+void socket::perform(mailbox::command &what) {
     using enum mailbox::command_kind;
     if (what.kind == attach) {
-        this->attach(what.pipe, what.is_local, what.is_inproc);
+        if (try_take_in(what))
+            what.pipe.reset();
         return;
     }
     if (!what.pipe || !what.pipe->slot.is_attached)
@@ -596,19 +606,79 @@ void socket::perform(const mailbox::command &what) {
     }
 }
 
+/// Lets all pipes be looked at with the next call.
+void socket::look_again() noexcept {
+    looks_again_ = true;
+    (void)mailbox_->post({mailbox::command_kind::readable, nullptr});
+}
+
+/// Where memory was short nobody knows what has become of the pipes.
+void socket::look_at_all() noexcept {
+    for (std::size_t i = live_pipes_; i-- > 0;) {
+        if (i >= live_pipes_)
+            continue;  // others went with one
+        pipe_end &pipe = *pipes_[i];
+        try {
+            pattern_->on_readable(pipe);
+            if (pipe.slot.is_attached)
+                pattern_->on_writable(pipe);
+            if (pipe.slot.is_attached && pipe.is_peer_closed() && !pipe.slot.is_ending)
+                pattern_->on_closed(pipe);
+        } catch (...) {
+            look_again();
+        }
+    }
+}
+
+bool socket::try_take_in(const mailbox::command &what) noexcept {
+    try {
+        take_in(what.pipe, what.is_local, what.is_inproc);
+        return true;
+    } catch (...) {
+        has_untaken_ = true;
+        return false;
+    }
+}
+
+/// Keeps the pipes that memory was too short to attach for the next call.
+void socket::keep_untaken() noexcept {
+    if (!has_untaken_)
+        return;
+    std::erase_if(taken_, [](const mailbox::command &what) {
+        return what.kind != mailbox::command_kind::attach || !what.pipe;
+    });
+    if (untaken_.empty()) {
+        untaken_.swap(taken_);
+    } else {
+        try {
+            untaken_.insert(untaken_.end(), taken_.begin(), taken_.end());
+        } catch (...) {
+            for (const mailbox::command &what : taken_)
+                what.pipe->close();
+        }
+    }
+    has_untaken_ = !untaken_.empty();
+    if (has_untaken_)
+        (void)mailbox_->post({mailbox::command_kind::readable, nullptr});
+}
+
 void socket::attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
+    try {
+        take_in(pipe, is_local, is_inproc);
+    } catch (...) {
+        pipe->close();
+        throw;
+    }
+}
+
+void socket::take_in(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
     if (is_closed_) {
         pipe->close();
         return;
     }
     leave_direct_input();
     leave_direct_output();
-    try {
-        pipes_.push_back(pipe);
-    } catch (...) {
-        pipe->close();
-        throw;
-    }
+    pipes_.push_back(pipe);
     std::swap(pipes_[live_pipes_], pipes_.back());
     pipe->slot.socket_index = static_cast<std::uint32_t>(live_pipes_++);
     pipe->slot.is_attached = true;
@@ -619,12 +689,17 @@ void socket::attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
         pattern_->attach(pipe, is_local, is_inproc);
     } catch (...) {
         pattern_->detach(*pipe);  // it may have taken it in part
-        finished(*pipe);
+        drop(*pipe);
         throw;
     }
     // It may have been closed before anybody here knew of it.
-    if (pipe->slot.is_attached && pipe->is_peer_closed() && !pipe->slot.is_ending)
+    if (!pipe->slot.is_attached || !pipe->is_peer_closed() || pipe->slot.is_ending)
+        return;
+    try {
         pattern_->on_closed(*pipe);
+    } catch (...) {
+        look_again();
+    }
 }
 
 /// Takes a pipe out of use. The object stays until the next commands are taken in.
@@ -655,6 +730,12 @@ std::size_t socket::detach_endpoint(const std::string &endpoint) noexcept {
         finished(pipe);
         ++count;
     }
+    count += std::erase_if(untaken_, [&](const mailbox::command &what) {
+        const bool is_theirs = what.pipe->slot.endpoint && *what.pipe->slot.endpoint == endpoint;
+        if (is_theirs)
+            what.pipe->close(options_.linger_ms);
+        return is_theirs;
+    });
     return count;
 }
 
@@ -835,6 +916,9 @@ void socket::close() noexcept {
         pattern_->detach(pipe);
         finished(pipe);
     }
+    for (const mailbox::command &what : untaken_)
+        what.pipe->close(options_.linger_ms);
+    untaken_.clear();
     environment_.endpoints.close_all(*this);
     mailbox_->close();
     monitor_->publish_on(nullptr, 0);

@@ -117,7 +117,8 @@ public:
     std::shared_ptr<mailbox> inbox() const noexcept { return mailbox_; }
     std::shared_ptr<monitor> events_sink() const noexcept { return monitor_; }
     std::shared_ptr<subscription_set> subscriptions() const noexcept { return subscriptions_; }
-    /// Takes a pipe into use on the calling (application) thread. Its events must already go to inbox().
+    /// Takes a pipe into use on the calling (application) thread. Its events must already go to inbox(). Throws bad_alloc, and
+    /// has closed it then.
     void attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc);
     /// Ends every pipe of an endpoint, with this socket's linger. Returns how many there were.
     std::size_t detach_endpoint(const std::string &endpoint) noexcept;
@@ -128,6 +129,7 @@ private:
     socket(const settings &defaults, const socket_environment &environment);
 
     void finished(pipe_end &pipe) noexcept override;
+    void look_again() noexcept override;
 
     error send_slowly(byte_span body, int flags) noexcept;
     error send_copy(byte_span body, int flags) noexcept;
@@ -151,7 +153,11 @@ private:
     void leave_direct_input() noexcept;
     void leave_direct_output() noexcept;
     error process_commands() noexcept;
-    void perform(const mailbox::command &what);
+    void perform(mailbox::command &what);
+    void take_in(const pipe_end_ptr &pipe, bool is_local, bool is_inproc);
+    bool try_take_in(const mailbox::command &what) noexcept;
+    void keep_untaken() noexcept;
+    void look_at_all() noexcept;
     void drop(pipe_end &pipe) noexcept;
     void apply_marks() noexcept;
     error wait_for(short wanted, time_point deadline) noexcept;
@@ -175,13 +181,16 @@ private:
         pipes_;  // in use below live_pipes_; behind that finished, kept for frames still looked at
     std::size_t live_pipes_ = 0;
     std::uint32_t attach_count_ = 0;
-    std::unique_ptr<pattern> pattern_;     // goes before the pipes
-    direct_input direct_input_;            // as the pattern said after the last receive
-    direct_output direct_output_;          // as it said after the last send
-    std::vector<mailbox::command> taken_;  // scratch of process_commands()
+    std::unique_ptr<pattern> pattern_;       // goes before the pipes
+    direct_input direct_input_;              // as the pattern said after the last receive
+    direct_output direct_output_;            // as it said after the last send
+    std::vector<mailbox::command> taken_;    // scratch of process_commands()
+    std::vector<mailbox::command> untaken_;  // pipes that memory was too short to attach
     std::string last_endpoint_;
     bool received_more_ = false;  // ZMQ_RCVMORE
     bool is_exported_ = false;    // ZMQ_FD was asked for
+    bool looks_again_ = false;    // at all pipes, with the next commands
+    bool has_untaken_ = false;    // pipes are left to be attached
     bool is_stopped_ = false;
     bool is_closed_ = false;
     std::atomic<bool> stop_requested_{false};

@@ -5,6 +5,7 @@
 // Filter:   publishers filter. SUB looks again, as what it no longer wants may be under way; XSUB does not.
 #include <algorithm>
 #include <limits>
+#include <new>
 #include <vector>
 
 #include "pipe/fair_queue.hpp"
@@ -85,15 +86,17 @@ void subscriber::attach(const pipe_end_ptr &pipe, bool, bool) {
     std::size_t written = 0;
     incoming_.attach(*pipe);
     set_->with_lock([&](const subscription_set::topics &topics) {
+        publishers_.attach(*pipe);
         topics.for_each([&](byte_span topic) {
             command.assign(1, in_band::subscribe);
             command.insert(command.end(), topic.begin(), topic.end());
-            if (!failed(pipe->write(frame_flag::command, command)) && ++written % batch == 0)
+            if (failed(pipe->write(frame_flag::command, command)))
+                throw std::bad_alloc();
+            if (++written % batch == 0)
                 pipe->publish();
         });
         if (written % batch != 0)
             pipe->publish();
-        publishers_.attach(*pipe);
     });
 }
 
@@ -109,9 +112,16 @@ error subscriber::change(bool is_subscribe, byte_span topic) {
             topics.add(topic);
         else if (!topics.remove(topic) && !options_.xsub_verbose_unsubscribe)
             return;
+        // A subscription is made with all or with none; its end need not reach those that memory is too short for.
         publishers_.for_each([&](pipe_end &pipe) {
-            if (const error e = pipe.write(frame_flag::command, command); failed(e))
+            if (const error e = pipe.write(frame_flag::command, command); failed(e) && is_subscribe)
                 result = e;
+        });
+        if (failed(result))
+            topics.remove(topic);
+        publishers_.for_each([&](pipe_end &pipe) {
+            if (failed(result))
+                pipe.roll_back();
             else
                 pipe.publish();
         });
@@ -138,6 +148,8 @@ error subscriber::send(const outgoing &frame) {
             else
                 topics.remove(frame.body.subspan(1));
             e = send_to_all(frame);
+            if (failed(e) && frame.body[0] == in_band::subscribe)
+                topics.remove(frame.body.subspan(1));
         });
     } else {
         e = send_to_all(frame);

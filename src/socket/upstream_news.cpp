@@ -27,6 +27,13 @@ void upstream_news::add_frame(const frame_view &frame) {
     ++frames_;
 }
 
+void upstream_news::drop_cut_message() noexcept {
+    while (!items_.empty() && !items_.back().is_notice && (items_.back().flags & frame_flag::more)) {
+        items_.pop_back();
+        --frames_;
+    }
+}
+
 upstream_news::withdrawal upstream_news::withdraw(bool is_subscribe, byte_span topic, peer_number peer,
                                                   peer_number opposite_peer) noexcept {
     if (notices_.empty())

@@ -30,6 +30,8 @@ public:
     /// `is_repeated`: the peer subscribed to the topic before.
     void add_notice(bool is_subscribe, byte_span topic, bool is_repeated, peer_number peer, peer_info *info);
     void add_frame(const frame_view &frame);
+    /// The rest of the message that was added last never comes: takes it back, as far as it was not read.
+    void drop_cut_message() noexcept;
     enum class withdrawal { none, repeated, original };
     /// Takes back the newest such notice that was not read yet; says whether it was a repeated one. Not one that is older than
     /// an opposite one about `opposite_peer`: what comes in pairs stays in pairs.

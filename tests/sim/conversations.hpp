@@ -7,6 +7,7 @@
 //           conversations_traffic.cpp what it sends and receives, conversations_topics.cpp what it subscribes to.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -40,7 +41,7 @@ struct member {
     std::vector<std::string> endpoints;  // bound or connected
     bool wants_new_socket = false;
     bool wants_new_endpoints = false;
-    bool has_ended = false;
+    bool has_ended = false;  // closes its last socket, or has done so
 };
 
 class conversations final : private stage {
@@ -66,7 +67,8 @@ private:
     void attach(member &self);
     void note_end(member &self);
     void turn(member &self);
-    unsigned next_failure(member &self);
+    unsigned next_failure();
+    error insist(const std::function<error()> &call);
     bool is_excused(error e) const noexcept { return e == error::no_memory && plan_.short_memory > 0; }
     void burst(member &self);
     outcome send_turn(member &self);
@@ -81,6 +83,7 @@ private:
     channel &channel_to(member &self, int to, const octets &routing_id = {});
     reach reach_of(const member &self) const;
     bool sends_by_itself(const member &self) const;
+    bool has_ended(int tag) const;
 
     // ---- what publishers and subscribers do ----
     void choose_types(settings &options, bool is_left);

@@ -1,6 +1,7 @@
 // What becomes of the sockets of members; see conversations.hpp.
 #include "conversations.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "monitor_watch.hpp"
@@ -9,6 +10,11 @@
 #include "zmq.h"
 
 namespace zlink::sim {
+
+bool conversations::has_ended(int tag) const {
+    return std::any_of(members_.begin(), members_.end(),
+                       [&](const member &m) { return m.tag == tag && m.has_ended; });
+}
 
 /// Which of the types begin a conversation.
 bool conversations::sends_by_itself(const member &self) const {
@@ -110,17 +116,26 @@ void conversations::watch(sim_context &home, int tag, const std::string &endpoin
     home.close_socket(std::move(reader));
 }
 
+/// Calls again as long as memory is short.
+error conversations::insist(const std::function<error()> &call) {
+    for (;;) {
+        error e = error::no_memory;
+        try {
+            const short_memory here(next_failure());
+            e = call();
+        } catch (const std::bad_alloc &) {
+            // as the boundary of the C API says it
+        }
+        if (!is_excused(e))
+            return e;
+    }
+}
+
 void conversations::attach(member &self) {
     for (const std::string &endpoint : self.endpoints) {
-        error e = error::none;
-        do {
-            const short_memory here(next_failure(self));
-            try {
-                e = self.binds ? self.handle->bind(endpoint.c_str()) : self.handle->connect(endpoint.c_str());
-            } catch (const std::bad_alloc &) {
-                e = error::no_memory;  // as the boundary of the C API says it
-            }
-        } while (is_excused(e));
+        const error e = insist([&] {
+            return self.binds ? self.handle->bind(endpoint.c_str()) : self.handle->connect(endpoint.c_str());
+        });
         if (failed(e) && e != error::terminated)
             world_.violate(promise::lives, "cannot bind or connect: " + std::string(describe(to_errno(e))));
     }
@@ -131,8 +146,10 @@ void conversations::renew(member &self) {
     note_end(self);
     world_.tell("member ", self.tag, " takes back its endpoints");
     for (const std::string &endpoint : self.endpoints)
-        (void)(self.binds ? self.handle->unbind(endpoint.c_str())
-                          : self.handle->disconnect(endpoint.c_str()));
+        (void)insist([&] {
+            return self.binds ? self.handle->unbind(endpoint.c_str())
+                              : self.handle->disconnect(endpoint.c_str());
+        });
     pause(self);
     attach(self);
     world_.tell("member ", self.tag, " has its endpoints again");
@@ -141,7 +158,7 @@ void conversations::renew(member &self) {
 /// Messages in the queues of this socket may be lost from now on.
 void conversations::note_end(member &self) {
     for (const auto &entry : self.out)
-        entry.second->counts_as_ended = true;
+        entry.second->counts_as_ended = entry.second->is_given_up = true;
     for (channel &theirs : ledger_.channels())
         if (theirs.to == self.tag || theirs.to == 0)
             theirs.counts_as_ended = true;
@@ -176,9 +193,9 @@ void conversations::live(const std::vector<member *> &all) {
         // What comes from here on is thrown away, and its senders may send more.
         for (channel &theirs : ledger_.channels())
             theirs.counts_as_ended |= theirs.to == m->tag;
+        m->has_ended = true;
         if (m->handle)
             m->home->close_socket(std::move(m->handle));
-        m->has_ended = true;
     }
 }
 

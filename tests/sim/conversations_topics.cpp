@@ -47,14 +47,13 @@ void conversations::open_topics(member &self) {
 
 void conversations::change_topic(member &self, bool is_subscribe, const std::string &topic) {
     topics_.change(self.tag, is_subscribe, topic);
-    error e = error::none;
-    if (self.options.type == socket_type::xsub) {
+    const error e = insist([&] {
+        if (self.options.type != socket_type::xsub)
+            return self.handle->set_option(is_subscribe ? ZMQ_SUBSCRIBE : ZMQ_UNSUBSCRIBE, topic.data(),
+                                           topic.size());
         const std::string frame = std::string(1, is_subscribe ? '\1' : '\0') + topic;
-        e = self.handle->send(as_bytes(frame), chance_.coin() ? ZMQ_DONTWAIT : 0);
-    } else {
-        e = self.handle->set_option(is_subscribe ? ZMQ_SUBSCRIBE : ZMQ_UNSUBSCRIBE, topic.data(),
-                                    topic.size());
-    }
+        return self.handle->send(as_bytes(frame), chance_.coin() ? ZMQ_DONTWAIT : 0);
+    });
     if (failed(e) && e != error::terminated)
         world_.violate(promise::survives, "a subscription fails: " + std::string(describe(to_errno(e))));
 }

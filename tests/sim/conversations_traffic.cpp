@@ -18,8 +18,12 @@ bool conversations::poll(std::span<member *const> all, short wanted, int timeout
         items.push_back({m->handle.get(), -1, wanted, 0});
     }
     std::size_t count = 0;
-    const error e = wait_for_any(items, timeout_ms, count);
-    if (failed(e) && e != error::interrupted && e != error::terminated)
+    error e = error::none;
+    {
+        const short_memory here(next_failure());
+        e = wait_for_any(items, timeout_ms, count);
+    }
+    if (failed(e) && !is_excused(e) && e != error::interrupted && e != error::terminated)
         world_.violate(promise::survives, "a poll fails: " + std::string(describe(to_errno(e))));
     return !failed(e);
 }
@@ -152,8 +156,8 @@ conversations::outcome conversations::send_turn(member &self) {
 }
 
 /// Which allocation of the next call fails; 0: none.
-unsigned conversations::next_failure(member &self) {
-    if (phase_ != phase::chaos || !chance_.chance(plan_.short_memory) || self.handle->inbox()->has_commands())
+unsigned conversations::next_failure() {
+    if (phase_ != phase::chaos || !chance_.chance(plan_.short_memory))
         return 0;
     return static_cast<unsigned>(chance_.between(1, 6));
 }
@@ -191,7 +195,7 @@ conversations::outcome conversations::send_part(member &self, const octets &body
     error e = error::none;
     switch (chance_.next() % 3) {
     case 0: {
-        const short_memory here(next_failure(self));
+        const short_memory here(next_failure());
         e = self.handle->send(byte_span(body), flags);
         break;
     }
@@ -199,7 +203,7 @@ conversations::outcome conversations::send_part(member &self, const octets &body
         message copy;
         (void)copy.init_copy(body);
         {
-            const short_memory here(next_failure(self));
+            const short_memory here(next_failure());
             e = self.handle->send(copy, flags);
         }
         (void)copy.close();
@@ -210,7 +214,7 @@ conversations::outcome conversations::send_part(member &self, const octets &body
         message lent;
         (void)lent.init_external(own->data(), own->size(), &free_octets, own);
         {
-            const short_memory here(next_failure(self));
+            const short_memory here(next_failure());
             e = self.handle->send(lent, flags);
         }
         (void)lent.close();
@@ -233,7 +237,7 @@ conversations::outcome conversations::receive(member &self, std::deque<octets> &
         part.init();
         error e = error::none;
         {
-            const short_memory here(next_failure(self));
+            const short_memory here(next_failure());
             e = self.handle->receive(part, flags);
         }
         if ((e == error::interrupted || is_excused(e)) && !parts.empty()) {
@@ -308,6 +312,8 @@ conversations::outcome conversations::receive_turn(member &self, int flags, bool
 /// ROUTER and REP: back to whoever it came from.
 conversations::outcome conversations::answer(member &self, channel &from, const std::deque<octets> &front) {
     channel &back = channel_to(self, from.from, front.empty() ? octets{} : front.front());
+    // A queue that its owner has given up throws away what comes, by whatever connection that is.
+    back.counts_as_ended |= from.is_given_up || has_ended(from.from);
     if (plan_.kind == conversation::dealer_router) {
         if (phase_ == phase::chaos && chance_.coin())
             return outcome::done;

@@ -194,6 +194,8 @@ void ledger::on_break(int from, int to, int link, std::uint64_t octets, std::uin
         for (const channel &c : channels_)
             if (c.from == from && (c.to == to || c.to == 0) && !c.counts_as_ended)
                 held += 2 * c.largest;
+    } else {
+        way.written_after.insert(link);  // it may be the messages of that time that are cut
     }
     way.lost_at_most[link] += excusable + held;
     for (channel &c : channels_)
@@ -250,8 +252,8 @@ void ledger::settle(const channel &which, const std::set<int> &living) {
         if (ends.first != which.from || (which.to && ends.second != which.to))
             continue;
         breaks += way.lost_at_most.size();
-        for (const auto &[link, lost] : way.lost_at_most)
-            allowed += lost;
+        for (const auto &entry : way.lost_at_most)
+            allowed += way.cost(entry.first, which.largest);
     }
     const std::string text = std::to_string(missing) + " messages of " + std::to_string(missing_octets) +
                              " octets missing on channel " + std::to_string(which.id) + " after " +
@@ -270,7 +272,8 @@ void ledger::settle_gaps(const channel &which) {
     const auto at = which.receivers.find(which.to);
     if (at == which.receivers.end())
         return;
-    const auto &breaks = paths_[{which.from, which.to}].lost_at_most;
+    const path &way = paths_[{which.from, which.to}];
+    const auto &breaks = way.lost_at_most;
     std::uint64_t next = 0;
     int by = 0;
     for (const auto &[number, link] : at->second.taken) {
@@ -278,7 +281,7 @@ void ledger::settle_gaps(const channel &which) {
             const std::uint64_t missing = octets_between(which, next, number);
             std::uint64_t allowed = 0;
             for (auto b = breaks.lower_bound(by); b != breaks.end() && b->first < link; ++b)
-                allowed += b->second;
+                allowed += way.cost(b->first, which.largest);
             if (missing > allowed)
                 world_.violate(promise::bounded_loss,
                                std::to_string(missing) + " octets missing in front of " +

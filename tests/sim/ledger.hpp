@@ -52,6 +52,7 @@ struct channel {
     bool may_be_refused = false;   // peers may be turned away, with what they have sent
     bool is_answer = false;        // goes to the connection its question came from, which may be gone
     bool counts_as_ended = false;  // one of its sockets was closed, with what was in its queues
+    bool is_given_up = false;      // it was the sender's
     int epoch = 0;                 // which incarnation of the sender's socket
 
     struct sent_message {
@@ -112,7 +113,13 @@ public:
 private:
     struct path {
         std::map<int, std::uint64_t> lost_at_most;  // by each connection that broke
+        std::set<int> written_after;                // connections that took octets when they had ended
         int last_broken = 0;                        // connection
+
+        /// What the end of a connection may cost a channel whose largest message has so many octets.
+        std::uint64_t cost(int link, std::uint64_t largest) const {
+            return lost_at_most.at(link) + (written_after.contains(link) ? 2 * largest : 0);
+        }
     };
     static constexpr std::size_t label_size = 36;
     static constexpr std::size_t table_size = 256 * 1024;

@@ -44,9 +44,8 @@ plan::plan(dice &d) {
     is_patient = d.coin();
     is_monitored = d.chance(250'000);
     constexpr std::uint64_t shortages[] = {0, 0, 0, 10'000, 200'000};
-    // A publisher that has no memory for a subscription forgets it; and what goes wrong between two sockets of one process
-    // is not mended by another connection.
-    short_memory = is_inproc || is_publishing() ? 0 : d.pick(shortages);
+    // What an XPUB misses for lack of memory is not told later.
+    short_memory = kind == conversation::xpub_xsub ? 0 : d.pick(shortages);
     is_starving = d.chance(130'000);
     if (is_starving)
         starve();

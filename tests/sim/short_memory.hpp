@@ -2,8 +2,7 @@
 //
 // Flow:     an actor arms an object of this around one call; the n-th allocation from there on fails, once. What the simulator
 //           itself allocates meanwhile, behind the seams, does not count and does not fail.
-// Limits:   only until somebody else gets to run: a pipe that a socket has no memory to attach is closed, and what dialed it
-//           does not dial again. A call begins with nothing to attach.
+// Limits:   only until somebody else gets to run.
 #pragma once
 
 namespace zlink::sim {

@@ -27,6 +27,7 @@ public:
         done.push_back(&pipe);
         pipe.close();
     }
+    void look_again() noexcept override { looks_again = true; }
 
     /// Attaches a new peer. `prepare` acts on the pipe before: what the peer wrote already.
     template <class Prepare>
@@ -107,6 +108,7 @@ public:
     counting_random random;
     std::shared_ptr<subscription_set> subscriptions = std::make_shared<subscription_set>();
     std::vector<pipe_end *> done;
+    bool looks_again = false;
     error last_error = error::none;
     std::unique_ptr<pattern> subject;
 };

@@ -172,6 +172,29 @@ TEST(router, finishes_a_message_before_it_lets_go_of_a_pipe_that_lost_its_id) {
     EXPECT_EQ(bench.receive(), std::nullopt);
 }
 
+/// A poll may have seen it: through the pattern, or past it.
+TEST(router, hands_out_a_message_that_was_there_when_its_peer_lost_the_id) {
+    for (const bool is_asked : {true, false}) {
+        pattern_bench bench(socket_type::router);
+        bench.options.router_handover = true;
+        fake_peer a = bench.attach_named("x");
+        write_message(*a.far, {"1", "2"});
+        write_message(*a.far, {"never read"});
+        if (is_asked) {
+            ASSERT_TRUE(bench.subject->has_input());
+        }
+        fake_peer b = bench.attach_named("x");
+        write_message(*b.far, {"3"});
+        EXPECT_FALSE(bench.is_done(a));
+        EXPECT_EQ(bench.receive(), (frames{"x", "1", "2"}));
+        EXPECT_EQ(bench.receive(), (frames{"x", "3"}));
+        EXPECT_TRUE(bench.is_done(a));
+        EXPECT_EQ(bench.receive(), std::nullopt);
+        EXPECT_EQ(bench.send({"x", "4"}), error::none);
+        EXPECT_EQ(read_messages(*b.far), (std::vector<frames>{{"4"}}));
+    }
+}
+
 TEST(router, uses_an_id_given_by_the_application) {
     pattern_bench bench(socket_type::router);
     const auto given = [](fake_peer &p) { p.near->slot.routing_id = "mine"; };

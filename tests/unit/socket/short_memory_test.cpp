@@ -1,0 +1,356 @@
+// Patterns whose allocations fail: what was taken from a pipe is not lost, and a pipe that cannot be kept is closed.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+#include "core/platform.hpp"
+#include "pattern_bench.hpp"
+#include "socket/options.hpp"
+#include "socket/socket.hpp"
+#include "zmq.h"
+
+namespace {
+
+int failing_allocation = 0;  // the n-th from now fails; 0: none
+
+}  // namespace
+
+// Of the whole program.
+[[gnu::noinline]] void *operator new(std::size_t size) {
+    if (failing_allocation > 0 && --failing_allocation == 0)
+        throw std::bad_alloc();
+    if (void *made = std::malloc(size ? size : 1))
+        return made;
+    throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void *what) noexcept { std::free(what); }
+[[gnu::noinline]] void operator delete(void *what, std::size_t) noexcept { std::free(what); }
+
+namespace zlink::test {
+namespace {
+
+constexpr int most_allocations = 20;  // of one call, and more
+
+/// Calls with the n-th allocation failing. True when memory was short.
+template <class Call>
+bool fails_with_short_memory(int nth, Call call) {
+    failing_allocation = nth;
+    bool has_failed = false;
+    try {
+        call();
+    } catch (const std::bad_alloc &) {
+        has_failed = true;
+    }
+    const bool was_short = std::exchange(failing_allocation, 0) == 0;
+    return has_failed || was_short;
+}
+
+TEST(short_memory, leaves_a_request_whole) {
+    const frames envelope{std::string(30, 'a'), std::string(90, 'b'), std::string(300, 'c'), ""};
+    frames request = envelope, reply = envelope;
+    request.push_back("question");
+    reply.push_back("answer");
+    int failures = 0;
+    for (int nth = 1; nth <= most_allocations; ++nth) {
+        pattern_bench bench(socket_type::rep);
+        fake_peer a = bench.attach();
+        write_message(*a.far, request);
+        failures += fails_with_short_memory(nth, [&] { (void)bench.subject->has_input(); });
+        ASSERT_EQ(bench.receive(), frames{"question"}) << nth;
+        ASSERT_EQ(bench.send({"answer"}), error::none);
+        ASSERT_EQ(read_messages(*a.far), std::vector<frames>{reply}) << nth;
+    }
+    EXPECT_GE(failures, 3);
+}
+
+TEST(short_memory, forgets_half_an_envelope_with_its_peer) {
+    pattern_bench bench(socket_type::rep);
+    fake_peer a = bench.attach(), b = bench.attach();
+    write_message(*a.far, {"short", std::string(500, 'x'), "", "lost"});
+    EXPECT_TRUE(fails_with_short_memory(2, [&] { (void)bench.subject->has_input(); }));
+    bench.subject->detach(*a.near);
+    write_message(*b.far, {"id", "", "question"});
+    EXPECT_EQ(bench.receive(), frames{"question"});
+    EXPECT_EQ(bench.send({"answer"}), error::none);
+    EXPECT_EQ(read_messages(*b.far), (std::vector<frames>{{"id", "", "answer"}}));
+}
+
+// ---- ROUTER ----
+
+const std::string name(40, 'n');
+
+void expect_named(pattern_bench &bench, fake_peer &peer, int nth) {
+    EXPECT_EQ(bench.receive(), (frames{name, "1"})) << nth;
+    EXPECT_EQ(bench.send({name, "2"}), error::none) << nth;
+    EXPECT_EQ(read_messages(*peer.far), (std::vector<frames>{{"2"}})) << nth;
+}
+
+TEST(short_memory, names_a_peer_that_it_was_too_short_for_at_first) {
+    int failures = 0;
+    for (int nth = 1; nth <= most_allocations; ++nth) {
+        pattern_bench bench(socket_type::router);
+        fake_peer a = bench.network.connect();
+        write_command(*a.far, in_band::hello, name);
+        write_message(*a.far, {"1"});
+        failures += fails_with_short_memory(nth, [&] { bench.subject->attach(a.near, false, false); });
+        if (bench.looks_again)
+            bench.subject->on_readable(*a.near);
+        expect_named(bench, a, nth);
+    }
+    EXPECT_GE(failures, 3);
+}
+
+TEST(short_memory, names_peers_whose_hello_comes_when_it_is_short) {
+    int failures = 0;
+    for (int nth = 1; nth <= most_allocations; ++nth) {
+        pattern_bench bench(socket_type::router);
+        fake_peer a = bench.attach(), b = bench.attach();
+        write_command(*a.far, in_band::hello, name);
+        write_message(*a.far, {"1"});
+        write_message(*b.far, {"from b"});
+        failures += fails_with_short_memory(nth, [&] { bench.subject->on_readable(*a.near); });
+        bench.subject->on_readable(*b.near);
+        bench.subject->on_readable(*a.near);
+        const auto early = bench.receive();
+        ASSERT_TRUE(early) << nth;
+        EXPECT_EQ(early->back(), "from b") << nth;
+        expect_named(bench, a, nth);
+    }
+    EXPECT_GE(failures, 3);
+}
+
+TEST(short_memory, keeps_the_first_message_of_a_peer_without_a_hello) {
+    int failures = 0;
+    for (int nth = 1; nth <= most_allocations; ++nth) {
+        pattern_bench bench(socket_type::router);
+        fake_peer a = bench.attach();
+        write_message(*a.far, {"1", "2"});
+        failures += fails_with_short_memory(nth, [&] { bench.subject->on_readable(*a.near); });
+        bench.subject->on_readable(*a.near);
+        const auto got = bench.receive();
+        ASSERT_TRUE(got) << nth;
+        EXPECT_EQ(frames(got->begin() + 1, got->end()), (frames{"1", "2"})) << nth;
+        EXPECT_EQ(bench.receive(), std::nullopt) << nth;
+    }
+    EXPECT_GE(failures, 1);
+}
+
+// ---- PUB, XPUB, SUB ----
+
+const std::string topic(40, 't');
+
+TEST(short_memory, keeps_a_subscription_that_it_was_too_short_for) {
+    int failures = 0;
+    for (int nth = 1; nth <= most_allocations; ++nth) {
+        pattern_bench bench(socket_type::xpub);
+        fake_peer a = bench.attach(), b = bench.attach();
+        write_command(*a.far, in_band::subscribe, topic);
+        write_command(*a.far, in_band::subscribe, "other");
+        write_command(*b.far, in_band::subscribe, topic);
+        failures += fails_with_short_memory(nth, [&] { bench.subject->on_readable(*a.near); });
+        bench.subject->on_readable(*b.near);
+        bench.subject->on_readable(*a.near);
+        EXPECT_EQ(bench.receive(), frames{"\1" + topic}) << nth;
+        EXPECT_EQ(bench.receive(), frames{"\1other"}) << nth;
+        EXPECT_EQ(bench.receive(), std::nullopt) << nth;
+        ASSERT_EQ(bench.send({topic}), error::none);
+        EXPECT_EQ(read_messages(*a.far), std::vector<frames>{{topic}}) << nth;
+        EXPECT_EQ(read_messages(*b.far), std::vector<frames>{{topic}}) << nth;
+    }
+    EXPECT_GE(failures, 3);
+}
+
+TEST(short_memory, reads_what_was_written_before_a_publisher_had_memory_for_it) {
+    int failures = 0;
+    for (int nth = 1; nth <= most_allocations; ++nth) {
+        pattern_bench bench(socket_type::pub);
+        fake_peer a = bench.network.connect();
+        write_command(*a.far, in_band::subscribe, topic);
+        const auto attach = [&] { bench.subject->attach(a.near, false, false); };
+        bool is_refused = true;
+        failures += fails_with_short_memory(nth, [&] {
+            attach();
+            is_refused = false;
+        });
+        if (is_refused) {
+            bench.subject->detach(*a.near);
+            attach();
+        }
+        if (bench.looks_again)
+            bench.subject->on_readable(*a.near);
+        ASSERT_EQ(bench.send({topic}), error::none);
+        EXPECT_EQ(read_messages(*a.far), std::vector<frames>{{topic}}) << nth;
+    }
+    EXPECT_GE(failures, 3);
+}
+
+TEST(short_memory, lets_a_peer_go_whose_last_words_it_was_too_short_for) {
+    int failures = 0;
+    for (int nth = 1; nth <= most_allocations; ++nth) {
+        pattern_bench bench(socket_type::xpub);
+        fake_peer a = bench.attach();
+        write_message(*a.far, {std::string(40, 'u'), std::string(40, 'v')});
+        a.far->close();
+        bench.done.reserve(1);
+        failures += fails_with_short_memory(nth, [&] { bench.subject->on_closed(*a.near); });
+        if (!bench.is_done(a))
+            bench.subject->on_readable(*a.near);
+        EXPECT_TRUE(bench.is_done(a)) << nth;
+        EXPECT_EQ(bench.receive(), (frames{std::string(40, 'u'), std::string(40, 'v')})) << nth;
+    }
+    EXPECT_GE(failures, 2);
+}
+
+TEST(short_memory, sends_a_message_to_all_its_receivers_or_says_so) {
+    int failures = 0;
+    for (int nth = 1; nth <= most_allocations; ++nth) {
+        pattern_bench bench(socket_type::pub);
+        std::vector<fake_peer> peers;
+        for (int i = 0; i < 3; ++i) {
+            peers.push_back(bench.attach());
+            write_command(*peers.back().far, in_band::subscribe, "t");
+        }
+        bench.deliver();
+        const std::string parts[] = {topic, std::string(20'000, 'x'), "end"};
+        error e = error::none;
+        failures += fails_with_short_memory(nth, [&] { e = bench.send_frame(parts[0], true); });
+        if (failed(e)) {
+            ASSERT_EQ(bench.send_frame(parts[0], true), error::none);
+        }
+        failures += fails_with_short_memory(nth, [&] { e = bench.send_frame(parts[1], true); });
+        if (failed(e)) {
+            ASSERT_EQ(bench.send_frame(parts[1], true), error::none);
+        }
+        ASSERT_EQ(bench.send_frame(parts[2]), error::none);
+        for (const fake_peer &peer : peers)
+            ASSERT_EQ(read_messages(*peer.far), (std::vector<frames>{{topic, parts[1], "end"}})) << nth;
+    }
+    EXPECT_GE(failures, 3);
+}
+
+TEST(short_memory, subscribes_at_all_publishers_or_at_none) {
+    int failures = 0;
+    for (int nth = 1; nth <= most_allocations; ++nth) {
+        pattern_bench bench(socket_type::sub);
+        fake_peer a = bench.attach(), b = bench.attach();
+        error e = error::no_memory;
+        const auto subscribe = [&] { e = bench.subject->apply_option(ZMQ_SUBSCRIBE, as_bytes(topic)); };
+        failures += fails_with_short_memory(nth, subscribe);
+        if (failed(e)) {
+            EXPECT_EQ(bench.subject->topics_count(), 0) << nth;
+            subscribe();
+        }
+        EXPECT_EQ(read_messages(*a.far), std::vector<frames>{{"!1" + topic}}) << nth;
+        EXPECT_EQ(read_messages(*b.far), std::vector<frames>{{"!1" + topic}}) << nth;
+        ASSERT_EQ(bench.subject->apply_option(ZMQ_UNSUBSCRIBE, as_bytes(topic)), error::none);
+        EXPECT_EQ(bench.subject->topics_count(), 0) << nth;
+    }
+    EXPECT_GE(failures, 3);
+}
+
+// ---- sockets ----
+
+class no_endpoints : public endpoint_service {
+public:
+    error bind(socket &, const std::string &, std::string &) override { return error::invalid; }
+    error connect(socket &, const std::string &, std::string &) override { return error::invalid; }
+    error unbind(socket &, const std::string &) override { return error::no_entry; }
+    error disconnect(socket &, const std::string &) override { return error::no_entry; }
+    void close_all(socket &) noexcept override {}
+    error make_monitor_socket(const std::string &, std::unique_ptr<socket> &) override {
+        return error::invalid;
+    }
+};
+
+class short_memory_of_a_socket : public ::testing::Test {
+protected:
+    std::unique_ptr<socket> make(socket_type type) {
+        return socket::make(default_settings(type),
+                            {endpoints_, *blocking_, platform::steady_clock(), *random_, pool_});
+    }
+    /// The first gets its pipe at once, the second hears of it by mail.
+    void join(socket &a, socket &b) {
+        const pipe_ends ends = make_pipe(pool_, {});
+        ends.first->set_events(a.inbox());
+        ends.second->set_events(b.inbox());
+        ASSERT_TRUE(b.inbox()->post({mailbox::command_kind::attach, ends.second, false, true}));
+        a.attach(ends.first, true, true);
+    }
+    static error receive(socket &from, std::string &out) {
+        char buffer[64];
+        std::size_t size = 0;
+        const error e = from.receive(buffer, sizeof buffer, size, ZMQ_DONTWAIT);
+        out.assign(buffer, failed(e) ? 0 : size);
+        return e;
+    }
+    static std::string next(socket &from) {
+        std::string got;
+        (void)receive(from, got);
+        return got;
+    }
+    static short events(socket &of) {
+        short ready = 0;
+        EXPECT_EQ(of.events(ZMQ_POLLIN | ZMQ_POLLOUT, ready, true), error::none);
+        return ready;
+    }
+
+    no_endpoints endpoints_;
+    std::unique_ptr<waiter> blocking_ = platform::make_waiter(platform::steady_clock());
+    std::unique_ptr<random_source> random_ = platform::make_random_source();
+    std::shared_ptr<chunk_pool> pool_ = chunk_pool::make();
+};
+
+TEST_F(short_memory_of_a_socket, leaves_new_peers_to_the_next_call) {
+    for (const socket_type type : {socket_type::pull, socket_type::router, socket_type::dealer}) {
+        int failures = 0;
+        for (int nth = 1; nth <= most_allocations; ++nth) {
+            auto here = make(type), first = make(socket_type::dealer), second = make(socket_type::dealer);
+            join(*first, *here);
+            join(*second, *here);
+            short ready = 0;
+            failures += fails_with_short_memory(nth, [&] { (void)here->events(ZMQ_POLLIN, ready, true); });
+            ASSERT_EQ(first->send(as_bytes("1"), ZMQ_DONTWAIT), error::none);
+            ASSERT_EQ(second->send(as_bytes("2"), ZMQ_DONTWAIT), error::none);
+            std::string all;
+            for (std::string got; !failed(receive(*here, got));)
+                all += got.size() == 1 ? got : "";
+            std::sort(all.begin(), all.end());
+            ASSERT_EQ(all, "12") << nth;
+        }
+        EXPECT_GE(failures, 2);
+    }
+}
+
+TEST_F(short_memory_of_a_socket, hears_of_a_peer_though_there_was_none_to_say_so) {
+    int failures = 0;
+    for (int nth = 1; nth <= most_allocations; ++nth) {
+        auto here = make(socket_type::pull), there = make(socket_type::push);
+        join(*there, *here);
+        ASSERT_EQ(next(*here), "");
+        ASSERT_FALSE(here->arm(ZMQ_POLLIN));
+        error e = error::none;
+        failures += fails_with_short_memory(nth, [&] { e = there->send(as_bytes("1"), ZMQ_DONTWAIT); });
+        if (failed(e)) {
+            ASSERT_EQ(there->send(as_bytes("1"), ZMQ_DONTWAIT), error::none);
+        }
+        ASSERT_EQ(next(*here), "1") << nth;
+    }
+    EXPECT_GE(failures, 1);
+}
+
+TEST_F(short_memory_of_a_socket, hears_of_the_end_of_a_peer_though_there_was_none_to_say_so) {
+    int failures = 0;
+    for (int nth = 1; nth <= most_allocations; ++nth) {
+        auto here = make(socket_type::push), there = make(socket_type::pull);
+        join(*there, *here);
+        ASSERT_EQ(events(*here), ZMQ_POLLOUT);
+        failures += fails_with_short_memory(nth, [&] { there->close(); });
+        ASSERT_EQ(events(*here), 0) << nth;
+    }
+    EXPECT_GE(failures, 1);
+}
+
+}  // namespace
+}  // namespace zlink::test
