@@ -297,11 +297,13 @@ void publisher::tell_of_leaving(pipe_end &pipe, byte_span topic, bool ends_topic
     if (!is_per_peer()) {
         was_unknown = ends_topic && news_.withdraw(true, topic, 0) != none;
     } else {
-        for (auto what = none; (what = news_.withdraw(true, topic, number_of(pipe))) != none;)
+        // Where ends are told of once for all peers, another peer's beginning may have been read, or is still to be.
+        const bool has_own_ends = is_manual() || tells_each_cancel();
+        const peer_number ended = has_own_ends ? number_of(pipe) : 0;
+        for (auto what = none; (what = news_.withdraw(true, topic, number_of(pipe), ended)) != none;)
             was_unknown = was_unknown || what == original;
-        // Where ends are told of once for all peers, another peer's beginning may have been read.
-        if (!is_manual() && !tells_each_cancel())
-            was_unknown = was_unknown && news_.has_notice(false, topic);
+        if (!has_own_ends)
+            was_unknown = news_.has_ended(topic);
     }
     if (ends_topic && !was_unknown)
         news_.add_notice(false, topic, false, 0, nullptr);

@@ -34,8 +34,8 @@ void upstream_news::drop_cut_message() noexcept {
     }
 }
 
-upstream_news::withdrawal upstream_news::withdraw(bool is_subscribe, byte_span topic,
-                                                  peer_number peer) noexcept {
+upstream_news::withdrawal upstream_news::withdraw(bool is_subscribe, byte_span topic, peer_number peer,
+                                                  peer_number opposite_peer) noexcept {
     if (notices_.empty())
         return withdrawal::none;
     try {
@@ -43,6 +43,8 @@ upstream_news::withdrawal upstream_news::withdraw(bool is_subscribe, byte_span t
         if (at == notices_.end())
             return withdrawal::none;
         const place what = at->second;
+        if (newest_serial(notice_body(!is_subscribe, topic), opposite_peer) > what->serial)
+            return withdrawal::none;
         const withdrawal result = what->is_repeated ? withdrawal::repeated : withdrawal::original;
         notices_.erase(at);
         items_.erase(what);
@@ -52,9 +54,9 @@ upstream_news::withdrawal upstream_news::withdraw(bool is_subscribe, byte_span t
     }
 }
 
-bool upstream_news::has_notice(bool is_subscribe, byte_span topic) const noexcept {
+bool upstream_news::has_ended(byte_span topic) noexcept {
     try {
-        return notices_.contains(notice_body(is_subscribe, topic));
+        return newest_serial(notice_body(false, topic), 0) > newest_serial(notice_body(true, topic), 0);
     } catch (...) {
         return false;
     }

@@ -33,9 +33,12 @@ public:
     /// The rest of the message that was added last never comes: takes it back, as far as it was not read.
     void drop_cut_message() noexcept;
     enum class withdrawal { none, repeated, original };
-    /// Takes back the newest such notice that was not read yet; says whether it was a repeated one.
-    withdrawal withdraw(bool is_subscribe, byte_span topic, peer_number peer) noexcept;
-    bool has_notice(bool is_subscribe, byte_span topic) const noexcept;
+    /// Takes back the newest such notice that was not read yet; says whether it was a repeated one. Not one that is older than
+    /// an opposite one about `opposite_peer`: what comes in pairs stays in pairs.
+    withdrawal withdraw(bool is_subscribe, byte_span topic, peer_number peer,
+                        peer_number opposite_peer = 0) noexcept;
+    /// Whether what is unread of a topic says in the end that nobody subscribes to it.
+    bool has_ended(byte_span topic) noexcept;
 
     struct news {
         frame_view frame;  // valid until the next take()
@@ -59,12 +62,17 @@ private:
     using index = std::unordered_multimap<std::string_view, place>;  // notices by body
 
     index::iterator find_newest(std::string_view body, peer_number peer) noexcept;
+    /// 0: there is none.
+    std::uint64_t newest_serial(std::string_view body, peer_number peer) noexcept {
+        const auto at = find_newest(body, peer);
+        return at == notices_.end() ? 0 : at->second->serial;
+    }
 
     std::list<item> items_;
     std::list<item> taken_;  // the one given out last
     index notices_;
     std::size_t frames_ = 0;
-    std::uint64_t next_serial_ = 0;
+    std::uint64_t next_serial_ = 1;
 };
 
 }  // namespace zlink

@@ -33,16 +33,15 @@ std::vector<member *> conversations::side(bool is_left) {
 
 settings conversations::options_for(bool is_left) {
     constexpr socket_type lefts[] = {socket_type::push, socket_type::pair, socket_type::dealer,
-                                     socket_type::req, socket_type::pub};
+                                     socket_type::req,  socket_type::pub,  socket_type::xpub};
     constexpr socket_type rights[] = {socket_type::pull, socket_type::pair, socket_type::router,
-                                      socket_type::rep, socket_type::sub};
+                                      socket_type::rep,  socket_type::sub,  socket_type::xsub};
     const auto index = static_cast<std::size_t>(plan_.kind);
     settings made = default_settings((is_left ? lefts : rights)[index]);
     made.send_hwm = chance_.pick(hwms);
     made.receive_hwm = chance_.pick(hwms);
     made.linger_ms = plan_.linger_ms;
-    if (plan_.how == ending::lingering && is_left &&
-        (plan_.kind == conversation::push_pull || plan_.kind == conversation::pub_sub))
+    if (plan_.how == ending::lingering && is_left && plan_.is_one_way())
         made.linger_ms = -1;
     made.reconnect_interval_ms = plan_.reconnect_ms;
     made.reconnect_interval_max_ms = plan_.reconnect_max_ms;
@@ -51,18 +50,21 @@ settings conversations::options_for(bool is_left) {
     made.heartbeat_timeout_ms = plan_.heartbeat_timeout_ms;
     made.immediate = plan_.is_immediate;
     made.router_handover = plan_.has_names;
-    made.xpub_nodrop = plan_.kind == conversation::pub_sub && is_left;
+    made.xpub_nodrop = plan_.is_publishing() && is_left;
     made.router_mandatory = true;
     if (made.type == socket_type::req)
         made.req_relaxed = made.req_correlate = chance_.coin();
-    const bool is_one_way = plan_.kind == conversation::push_pull || plan_.kind == conversation::pub_sub;
-    made.send_timeout_ms = is_one_way && chance_.coin() ? -1 : static_cast<int>(chance_.between(1, 20));
-    made.receive_timeout_ms = is_one_way && chance_.coin() ? -1 : static_cast<int>(chance_.between(1, 20));
+    made.send_timeout_ms =
+        plan_.is_one_way() && chance_.coin() ? -1 : static_cast<int>(chance_.between(1, 20));
+    made.receive_timeout_ms =
+        plan_.is_one_way() && chance_.coin() ? -1 : static_cast<int>(chance_.between(1, 20));
     if (plan_.is_patient && made.receive_timeout_ms > 0) {
         const bool only_answers = made.type == socket_type::router || made.type == socket_type::rep;
         made.receive_timeout_ms =
             only_answers && chance_.coin() ? -1 : static_cast<int>(chance_.between(100, 400));
     }
+    if (plan_.kind == conversation::xpub_xsub)
+        choose_types(made, is_left);
     return made;
 }
 
@@ -159,13 +161,19 @@ bool conversations::is_heard(int from, int to) const {
     return false;
 }
 
+/// Whether one of the left hears the other, too.
+bool conversations::hears(const member &left, const member &right) const {
+    if (plan_.kind == conversation::xpub_xsub)
+        return left.options.type == socket_type::xpub && sends_upstream(right);
+    return !plan_.is_one_way();
+}
+
 /// Promise 8.
 void conversations::prove_life() {
     heal();
     world_.short_reads = 0;
     healed_ = world_.now();
     phase_ = phase::probing;
-    const bool both_ways = plan_.kind != conversation::push_pull && plan_.kind != conversation::pub_sub;
     std::string deaf;
     const bool is_alive = world_.eventually(healed_ + plan_.longest_reconnect() + patience, [&] {
         deaf.clear();
@@ -173,7 +181,7 @@ void conversations::prove_life() {
             for (const member *r : side(false)) {
                 if (!is_heard(l->tag, r->tag))
                     deaf += " " + std::to_string(r->tag) + " does not hear " + std::to_string(l->tag);
-                if (both_ways && !is_heard(r->tag, l->tag))
+                if (hears(*l, *r) && !is_heard(r->tag, l->tag))
                     deaf += " " + std::to_string(l->tag) + " does not hear " + std::to_string(r->tag);
             }
         }
@@ -185,17 +193,20 @@ void conversations::prove_life() {
     // against its mark for receiving, so that a long list of them takes several calls of the publisher's.
     // And everybody needs a moment to hear of the connections that are gone.
     if (!world_.is_over())
-        world_.sleep_for(milliseconds(plan_.kind == conversation::pub_sub ? 300 : 50));
+        world_.sleep_for(milliseconds(plan_.is_publishing() ? 300 : 50));
 }
 
 std::uint64_t conversations::missing() const {
-    std::set<int> rights;
-    for (const member &m : members_)
-        if (!m.is_left)
-            rights.insert(m.tag);
     std::uint64_t sum = 0;
-    for (const channel &c : const_cast<ledger &>(ledger_).channels())
-        sum += ledger_.missing_since(c, last_round_began_, rights);
+    for (const channel &c : const_cast<ledger &>(ledger_).channels()) {
+        if (c.sent.empty() || c.sent.back().when < last_round_began_)
+            continue;
+        std::set<int> receivers;
+        for (const member &m : members_)
+            if (is_meant(m, c))
+                receivers.insert(m.tag);
+        sum += ledger_.missing_since(c, last_round_began_, receivers);
+    }
     return sum;
 }
 
@@ -206,7 +217,7 @@ void conversations::last_round() {
     world_.tell("last round");
     const bool has_arrived = world_.eventually(world_.now() + last_patience, [&] {
         for (const member &m : members_)
-            if (sends_by_itself(m) && m.sent_last < last_round_messages)
+            if ((sends_by_itself(m) || sends_upstream(m)) && m.sent_last < last_round_messages)
                 return false;
         return missing() == 0;
     });
@@ -218,15 +229,17 @@ void conversations::last_round() {
     world_.sleep_for(seconds(1));
     if (!world_.is_over())
         ledger_.settle(living_);
+    if (!world_.is_over())
+        settle_topics();
 }
 
 void conversations::end_all() {
     const duration in_time = milliseconds(std::max(plan_.linger_ms, 0)) + seconds(1);
-    const bool lingers = plan_.how == ending::lingering &&
-                         (plan_.kind == conversation::push_pull || plan_.kind == conversation::pub_sub);
+    const bool lingers = plan_.how == ending::lingering && plan_.is_one_way();
     // A PING that nobody has read when the stream closes makes the system reset it, with all that is under way: that is
-    // loss at a break (promise 5), so last words are counted without heartbeats only.
-    if (lingers && !plan_.is_inproc && plan_.heartbeat_ms == 0 && !world_.is_over()) {
+    // loss at a break (promise 5), so last words are counted without heartbeats only; nor where subscribers send, too.
+    const bool is_answered = std::any_of(members_.begin(), members_.end(), sends_upstream);
+    if (lingers && !is_answered && !plan_.is_inproc && plan_.heartbeat_ms == 0 && !world_.is_over()) {
         // Last words, and then the senders are gone: all of it still arrives.
         phase_ = phase::last_round;
         last_round_began_ = world_.now();

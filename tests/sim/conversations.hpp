@@ -4,7 +4,7 @@
 //           reconnect | a last round that must arrive whole | the end, one of several, which must come in time | nothing
 //           may be left. Some runs are terminated in the middle of the chaos.
 // Files:    conversations.cpp is the conductor, conversations_life.cpp what becomes of a member's socket,
-//           conversations_traffic.cpp what it sends and receives.
+//           conversations_traffic.cpp what it sends and receives, conversations_topics.cpp what it subscribes to.
 #pragma once
 
 #include <functional>
@@ -17,6 +17,7 @@
 #include "plan.hpp"
 #include "socket/poll_set.hpp"
 #include "stage.hpp"
+#include "topic_watch.hpp"
 
 namespace zlink::sim {
 
@@ -36,6 +37,7 @@ struct member {
         out;  // by receiver (0: any or all) and the routing id it goes by
     std::size_t sent_in_chaos = 0;
     std::size_t sent_last = 0;
+    time_point next_upstream{};
     std::vector<std::string> endpoints;  // bound or connected
     bool wants_new_socket = false;
     bool wants_new_endpoints = false;
@@ -58,7 +60,6 @@ private:
     void take_polled(const std::vector<member *> &all);
     void change(member &self);
     void open(member &self);
-    void subscribe(member &self);
     void monitor(member &self);
     void watch(sim_context &home, int tag, const std::string &endpoint);
     void renew(member &self);
@@ -84,6 +85,21 @@ private:
     bool sends_by_itself(const member &self) const;
     bool has_ended(int tag) const;
 
+    // ---- what publishers and subscribers do ----
+    void choose_types(settings &options, bool is_left);
+    void open_topics(member &self);
+    void subscribe(member &self);
+    void change_topic(member &self, bool is_subscribe, const std::string &topic);
+    void change_mind(member &self);
+    static bool sends_upstream(const member &self) noexcept { return self.options.type == socket_type::xsub; }
+    bool listens(const member &self);
+    channel &upstream_of(member &self);
+    channel &choose_topic(member &self, std::deque<octets> &front);
+    bool is_meant(const member &who, const channel &what) const;
+    bool take_topic(member &self, std::deque<octets> &parts, octets &topic, int link);
+    octets front_of(const channel &what) const;
+    void settle_topics();
+
     // ---- what the conductor does ----
     void conduct();
     void add_members();
@@ -96,6 +112,7 @@ private:
     void end_all();
     std::vector<member *> side(bool is_left);
     bool is_heard(int from, int to) const;
+    bool hears(const member &left, const member &right) const;
     std::uint64_t missing() const;
 
     plan plan_;
@@ -106,6 +123,8 @@ private:
     std::set<int> living_;
     std::vector<message> kept_;  // planted
     bool sends_last_words_ = false;
+    topic_watch topics_{world_};
+    std::map<int, octets> front_of_;  // channels whose messages have a topic in front
 };
 
 }  // namespace zlink::sim

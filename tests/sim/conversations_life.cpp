@@ -22,7 +22,7 @@ bool conversations::sends_by_itself(const member &self) const {
 }
 
 reach conversations::reach_of(const member &self) const {
-    if (plan_.kind == conversation::pub_sub)
+    if (plan_.is_publishing())
         return reach::all;
     if (plan_.kind == conversation::req_rep && !self.is_left)
         return reach::lossy;
@@ -62,8 +62,8 @@ void conversations::open(member &self) {
     self.out.clear();
     if (plan_.is_monitored)
         monitor(self);
-    if (plan_.kind == conversation::pub_sub && !self.is_left)
-        subscribe(self);
+    if (plan_.is_publishing())
+        open_topics(self);
     const std::string scheme = plan_.is_inproc ? "inproc://" : "tcp://sim:";
     self.endpoints.clear();
     for (const member &other : members_)
@@ -141,25 +141,6 @@ void conversations::attach(member &self) {
     }
 }
 
-/// To everything, or to what all messages begin with and to other things besides.
-void conversations::subscribe(member &self) {
-    const auto set = [&](int what, const std::string &topic) {
-        (void)insist([&] { return self.handle->set_option(what, topic.data(), topic.size()); });
-    };
-    if (plan_.topics == 0) {
-        set(ZMQ_SUBSCRIBE, "");
-        return;
-    }
-    for (std::size_t i = 0; i < plan_.topics; ++i) {
-        const std::string topic = "topic " + std::to_string(i);
-        set(ZMQ_SUBSCRIBE, topic);
-        if (i == plan_.topics / 2)
-            set(ZMQ_SUBSCRIBE, "ZS");
-        if (chance_.chance(200'000))
-            set(ZMQ_UNSUBSCRIBE, topic);
-    }
-}
-
 /// Takes back what was bound or connected, and does it again: every queue ends and begins anew.
 void conversations::renew(member &self) {
     note_end(self);
@@ -203,8 +184,10 @@ void conversations::live(const std::vector<member *> &all) {
             take_polled(all);
         else
             turn(first);
-        for (member *m : all)
+        for (member *m : all) {
+            change_mind(*m);
             change(*m);
+        }
     }
     for (member *m : all) {
         // What comes from here on is thrown away, and its senders may send more.

@@ -1,6 +1,8 @@
 // What members send and receive; see conversations.hpp.
 #include "conversations.hpp"
 
+#include <algorithm>
+
 #include "short_memory.hpp"
 #include "zmq.h"
 
@@ -29,7 +31,10 @@ bool conversations::poll(std::span<member *const> all, short wanted, int timeout
 /// Polls all sockets of the right, and takes a message of each that has one.
 void conversations::take_polled(const std::vector<member *> &all) {
     std::vector<watched> items;
-    if (!poll(all, ZMQ_POLLIN, chance_.coin() ? -1 : static_cast<int>(chance_.between(0, 20)), items)) {
+    const bool only_listens =
+        std::none_of(all.begin(), all.end(), [](member *m) { return sends_upstream(*m); });
+    const int timeout_ms = only_listens && chance_.coin() ? -1 : static_cast<int>(chance_.between(0, 20));
+    if (!poll(all, ZMQ_POLLIN, timeout_ms, items)) {
         world_.sleep_for(microseconds(chance_.next() % 20));
         return;
     }
@@ -71,7 +76,8 @@ bool conversations::may_send(member &self) const {
 }
 
 void conversations::turn(member &self) {
-    const bool also_receives = plan_.kind == conversation::pair || plan_.kind == conversation::dealer_router;
+    const bool also_receives =
+        plan_.kind == conversation::pair || plan_.kind == conversation::dealer_router || listens(self);
     if (plan_.kind == conversation::req_rep && self.is_left) {
         if (may_send(self))
             ask(self);
@@ -101,8 +107,9 @@ void conversations::turn(member &self) {
         if (!poll(self_alone, also_receives ? wanted : wanted & ZMQ_POLLOUT,
                   static_cast<int>(chance_.between(0, plan_.is_patient ? 300 : 20)), items))
             return;
+        // What an XPUB was to be told of may be taken back.
         if (items[0].ready & ZMQ_POLLIN)
-            receive_turn(self, ZMQ_DONTWAIT, true);
+            receive_turn(self, ZMQ_DONTWAIT, self.options.type != socket_type::xpub);
     } else if (also_receives && (chance_.coin() || !may_send(self))) {
         const bool waits =
             phase_ == phase::chaos ? plan_.is_patient || chance_.coin() : !plan_.is_patient && chance_.coin();
@@ -136,7 +143,9 @@ conversations::outcome conversations::send_turn(member &self) {
     int to = 0;
     if (knows_receiver)
         to = side(!self.is_left).front()->tag;
-    const outcome result = send(self, channel_to(self, to));
+    std::deque<octets> front;
+    channel &which = plan_.is_publishing() ? choose_topic(self, front) : channel_to(self, to);
+    const outcome result = send(self, which, front);
     if (result == outcome::done) {
         if (began == phase::chaos)
             ++self.sent_in_chaos;
@@ -180,8 +189,8 @@ void free_octets(void *, void *hint) { delete static_cast<octets *>(hint); }
 
 conversations::outcome conversations::send_part(member &self, const octets &body, bool more) {
     // Two that both wait for room hold each other up: once nothing is wrong they look what there is to read instead.
-    const bool is_patient = phase_ == phase::chaos || plan_.kind == conversation::push_pull ||
-                            plan_.kind == conversation::pub_sub || plan_.kind == conversation::req_rep;
+    const bool is_patient =
+        phase_ == phase::chaos || plan_.is_one_way() || plan_.kind == conversation::req_rep;
     const int flags = (more ? ZMQ_SNDMORE : 0) | (!is_patient || chance_.chance(200'000) ? ZMQ_DONTWAIT : 0);
     error e = error::none;
     switch (chance_.next() % 3) {
@@ -276,6 +285,9 @@ conversations::outcome conversations::receive_turn(member &self, int flags, bool
                        "a poll says that there is something to receive, and there is nothing");
     if (result != outcome::done)
         return result;
+    octets topic;
+    if (plan_.is_publishing() && take_topic(self, parts, topic, link))
+        return outcome::done;
     std::deque<octets> front;
     const bool is_router = plan_.kind == conversation::dealer_router && !self.is_left;
     if (is_router) {
@@ -290,6 +302,8 @@ conversations::outcome conversations::receive_turn(member &self, int flags, bool
     if (!from)
         return outcome::ended;
     ++delivered_;
+    if (topic != front_of(*from))
+        world_.violate(promise::atomic, "a message has another topic in front than it was sent with");
     if (is_router || plan_.kind == conversation::req_rep)
         return answer(self, *from, front);
     return outcome::done;

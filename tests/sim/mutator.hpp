@@ -15,9 +15,10 @@ class mutator {
 public:
     /// Null when no fault of this kind is planted.
     static std::unique_ptr<mutator> make(world &owner) {
-        for (const planted what : {planted::dropped_frame, planted::shortened_frame, planted::altered_octet,
-                                   planted::repeated_message, planted::swapped_messages,
-                                   planted::dropped_message, planted::dropped_subscription})
+        for (const planted what :
+             {planted::dropped_frame, planted::shortened_frame, planted::altered_octet,
+              planted::repeated_message, planted::swapped_messages, planted::dropped_message,
+              planted::dropped_subscription, planted::dropped_cancel, planted::dropped_upstream})
             if (owner.has_planted(what))
                 return std::make_unique<mutator>(owner, what);
         return nullptr;
@@ -65,11 +66,11 @@ private:
         return true;
     }
 
-    /// SUBSCRIBE and CANCEL, by the length of their names.
-    static bool is_subscription(const std::vector<std::uint8_t> &command) {
+    /// SUBSCRIBE and CANCEL, by their first letters.
+    static bool is_a(const std::vector<std::uint8_t> &command, std::uint8_t letter) {
         frame_header header;
         return get_frame_header(command.data(), command.size(), header) && header.body_size > 6 &&
-               (command[header.header_size + 1] == 'S' || command[header.header_size + 1] == 'C');
+               command[header.header_size + 1] == letter;
     }
 
     void emit(const std::vector<frame_range> &frames, std::size_t size, bool is_command,
@@ -98,8 +99,16 @@ private:
         }
         if (strikes && what_ == planted::dropped_message)
             return;
-        if (what_ == planted::dropped_subscription && is_command && is_subscription(message) &&
+        const bool subscribes = is_command && is_a(message, 'S');
+        const bool cancels = is_command && is_a(message, 'C');
+        is_subscribers_ |= subscribes;
+        if (what_ == planted::dropped_subscription && (subscribes || cancels) &&
             world_.faults.chance(100'000))
+            return;
+        if (what_ == planted::dropped_cancel && cancels && world_.faults.coin())
+            return;
+        if (what_ == planted::dropped_upstream && !is_command && is_subscribers_ &&
+            world_.faults.chance(200'000))
             return;
         if (strikes && what_ == planted::swapped_messages && held_.empty()) {
             held_ = message;
@@ -120,6 +129,7 @@ private:
     world &world_;
     planted what_;
     bool is_past_greeting_ = false;
+    bool is_subscribers_ = false;  // it subscribes to something
     std::vector<std::uint8_t> pending_;
     std::vector<std::uint8_t> held_;
 };

@@ -5,15 +5,13 @@
 namespace zlink::sim {
 
 plan::plan(dice &d) {
-    constexpr conversation kinds[] = {conversation::push_pull, conversation::push_pull,
-                                      conversation::pair,      conversation::dealer_router,
-                                      conversation::req_rep,   conversation::pub_sub};
+    constexpr conversation kinds[] = {
+        conversation::push_pull, conversation::push_pull, conversation::pair,     conversation::dealer_router,
+        conversation::req_rep,   conversation::pub_sub,   conversation::xpub_xsub};
     kind = d.pick(kinds);
     if (kind != conversation::pair) {
         left_count = d.between(1, 3);
-        right_count =
-            d.coin() ? 1
-                     : d.between(1, kind == conversation::push_pull || kind == conversation::pub_sub ? 3 : 2);
+        right_count = d.coin() ? 1 : d.between(1, is_one_way() ? 3 : 2);
     }
     is_inproc = d.chance(200'000);
     left_binds = d.coin();
@@ -46,7 +44,8 @@ plan::plan(dice &d) {
     is_patient = d.coin();
     is_monitored = d.chance(250'000);
     constexpr std::uint64_t shortages[] = {0, 0, 0, 10'000, 200'000};
-    short_memory = d.pick(shortages);
+    // What an XPUB misses for lack of memory is not told later.
+    short_memory = kind == conversation::xpub_xsub ? 0 : d.pick(shortages);
     is_starving = d.chance(130'000);
     if (is_starving)
         starve();
@@ -87,7 +86,7 @@ void plan::borrow(dice &d) {
 }
 
 std::string plan::text() const {
-    constexpr const char *names[] = {"PUSH/PULL", "PAIR", "DEALER/ROUTER", "REQ/REP", "PUB/SUB"};
+    constexpr const char *names[] = {"PUSH/PULL", "PAIR", "DEALER/ROUTER", "REQ/REP", "PUB/SUB", "XPUB/XSUB"};
     constexpr const char *ends[] = {"at once", "lingering", "in vain", "in chaos"};
     return std::string(names[static_cast<int>(kind)]) + " " + std::to_string(left_count) + ":" +
            std::to_string(right_count) + (is_inproc ? " inproc" : " tcp") +

@@ -10,7 +10,7 @@
 
 namespace zlink::sim {
 
-enum class conversation { push_pull, pair, dealer_router, req_rep, pub_sub };
+enum class conversation { push_pull, pair, dealer_router, req_rep, pub_sub, xpub_xsub };
 enum class phase { chaos, probing, last_round, draining, over };
 /// How the run ends.
 enum class ending { at_once, lingering, in_vain, in_chaos };
@@ -19,8 +19,8 @@ struct plan {
     explicit plan(dice &d);
 
     conversation kind;
-    std::size_t left_count = 1;   // PUSH, DEALER, REQ, PUB
-    std::size_t right_count = 1;  // PULL, ROUTER, REP, SUB
+    std::size_t left_count = 1;   // PUSH, DEALER, REQ, PUB, XPUB
+    std::size_t right_count = 1;  // PULL, ROUTER, REP, SUB, XSUB
     bool is_inproc;
     bool left_binds;
     bool is_calm;        // faults that break nothing
@@ -49,6 +49,10 @@ struct plan {
     tuning knobs;
     std::size_t loops;
 
+    bool is_publishing() const noexcept {
+        return kind == conversation::pub_sub || kind == conversation::xpub_xsub;
+    }
+    bool is_one_way() const noexcept { return kind == conversation::push_pull || is_publishing(); }
     duration longest_reconnect() const { return milliseconds(std::max(2 * reconnect_ms, reconnect_max_ms)); }
     std::string text() const;
 

@@ -28,6 +28,9 @@ enum class planted {
     // the monitor, the subscriptions
     lost_event,
     dropped_subscription,
+    dropped_cancel,    // of a subscription
+    dropped_upstream,  // a message of a subscriber's
+    untold_leaving,    // the application is not told that a topic ended with its last subscriber
     // the composition root
     lost_high_water_mark,
     forgotten_session_end,

@@ -204,7 +204,18 @@ TEST(planted, exchange_of_two_values_is_found_where_the_newest_counts) {
 }
 // Subscriptions are part of promise 8
 TEST(planted, subscription_that_is_lost_is_found) {
-    expect_found(planted::dropped_subscription, {promise::lives, promise::no_loss, promise::goes_on});
+    expect_found(planted::dropped_subscription,
+                 {promise::lives, promise::no_loss, promise::goes_on, promise::knows_topics});
+}
+// Promise 15
+TEST(planted, end_of_a_subscription_that_is_lost_is_found) {
+    expect_found(planted::dropped_cancel, {promise::knows_topics});
+}
+TEST(planted, end_of_a_subscription_that_is_not_told_when_its_peer_leaves_is_found) {
+    expect_found(planted::untold_leaving, {promise::knows_topics});
+}
+TEST(planted, message_of_a_subscriber_that_is_lost_is_found) {
+    expect_found(planted::dropped_upstream, {promise::lives, promise::no_loss});
 }
 // Promise 11
 TEST(planted, loop_that_looks_at_a_stream_it_has_lent_is_found) {

@@ -56,6 +56,8 @@ const char *name_of(promise which) noexcept {
         return "goes on";
     case promise::legal_events:
         return "legal events";
+    case promise::knows_topics:
+        return "knows topics";
     case promise::newest_value:
         return "newest value";
     }

@@ -49,6 +49,7 @@ enum class promise {
     comes_home = 12,
     goes_on = 13,
     legal_events = 14,
+    knows_topics = 15,
     newest_value = 16,
 };
 const char *name_of(promise which) noexcept;

@@ -183,6 +183,32 @@ TEST(xpub, tells_of_the_end_when_the_beginning_was_read) {
     EXPECT_EQ(news(bench), (std::vector<frames>{{off + "t"}}));
 }
 
+TEST(xpub, tells_of_no_end_without_its_beginning_when_a_peer_comes_back_to_a_topic_and_goes) {
+    for (const bool each_end : {false, true}) {
+        pattern_bench bench(socket_type::xpub);
+        (each_end ? bench.options.xpub_verboser : bench.options.xpub_verbose) = true;
+        fake_peer a = bench.attach();
+        subscribe(bench, a, "t");
+        cancel(bench, a, "t");
+        subscribe(bench, a, "t");
+        bench.close_far(a);
+        EXPECT_EQ(news(bench), (std::vector<frames>{{on + "t"}, {off + "t"}}));
+    }
+}
+
+TEST(xpub, tells_of_the_end_when_the_last_beginning_is_another_peers) {
+    pattern_bench bench(socket_type::xpub);
+    bench.options.xpub_verbose = true;
+    fake_peer a = bench.attach(), b = bench.attach();
+    subscribe(bench, a, "t");
+    cancel(bench, a, "t");
+    subscribe(bench, b, "t");
+    subscribe(bench, a, "t");
+    cancel(bench, b, "t");  // not the last
+    bench.close_far(a);
+    EXPECT_EQ(news(bench).back(), frames{off + "t"});
+}
+
 TEST(xpub, bounds_what_a_peer_that_never_makes_up_its_mind_leaves_unread) {
     pattern_bench bench(socket_type::xpub);
     fake_peer a = bench.attach();
