@@ -496,7 +496,7 @@ bool socket::sees_peer(short wanted) noexcept {
         else
             pattern_->on_writable(pipe);
     } catch (...) {
-        // Memory is short: it is looked at again before the next wait.
+        look_again();
     }
     return true;
 }
