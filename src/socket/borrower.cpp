@@ -51,6 +51,11 @@ void borrower::list(wait_item *items) noexcept {
         wait_began_ = clock_.now();
 }
 
+bool borrower::is_ready(waiter &how) const noexcept {
+    wait_item item{used_[0].io->descriptor(), POLLIN, 0, nullptr};
+    return !failed(how.wait({&item, 1}, time_point::min())) && item.revents != 0;
+}
+
 bool borrower::go_on() noexcept {
     if (size_ == 0)
         return false;

@@ -31,6 +31,8 @@ public:
     bool read_more() noexcept {
         return read([](std::size_t, use &u) { return u.io->expects_more() && write_beside(u); });
     }
+    /// Whether there is something to read from the first, without waiting for it.
+    bool is_ready(waiter &how) const noexcept;
     /// Tries again to write what full streams did not take.
     void write_full() noexcept {
         for (std::size_t i = 0; i < size_; ++i)

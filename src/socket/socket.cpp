@@ -513,14 +513,15 @@ bool socket::finds_input() noexcept {
 }
 
 /// Whether what this thread is mostly woken for comes soon. Being woken costs both sides several times what a look costs; but
-/// a look takes the stream out of the sender's hands, and so there is a pause before each.
+/// a look disturbs the sender, and so there is a pause before each.
 bool socket::finds_answer() noexcept {
     if (!borrower_.was_woken_for_little() || peer_patience_.is_left_out())
         return false;
     unsigned pauses = pauses_before_look;
     for (int looks = 1; looks <= looks_for_answer; ++looks) {
         patience::pause(pauses);
-        if (borrower_.read_all()) {
+        borrower_.write_full();
+        if (borrower_.is_ready(environment_.blocking) && borrower_.read_all()) {
             peer_patience_.note(true);
             pace_.note_wait();  // as in finds_input()
             return true;
