@@ -1,6 +1,7 @@
 #include "pipe/fan_out.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/frame.hpp"
 #include "pipe/copied_body.hpp"
@@ -131,25 +132,24 @@ error fan_out::stop_at(std::size_t at, std::uint8_t flags, std::size_t size) noe
 /// The frame comes again, for those that lack it. When it is another one, those that have the first lose the message.
 error fan_out::write_to_rest(std::uint8_t flags, byte_span body, block *owner, bool by_reference) noexcept {
     const bool is_same = flags == frame_flags_ && body.size() == frame_size_;
-    for (std::size_t i = 0; i < matching_;) {
+    for (std::size_t i = matching_; !is_same && i-- > 0;) {
         member &m = members_[i];
-        if (m.has_frame && !is_same) {
-            m.has_frame = false;
+        if (std::exchange(m.has_frame, false)) {
             m.pipe->roll_back();
             unmatch(i);
+        }
+    }
+    frame_flags_ = flags;
+    frame_size_ = body.size();
+    for (std::size_t i = 0; i < matching_; ++i) {
+        member &m = members_[i];
+        if (m.has_frame)
             continue;
-        }
-        if (!m.has_frame) {
-            const error e = by_reference ? m.pipe->write_external(flags, block_ref::share(owner), body)
-                                         : m.pipe->write(flags, body);
-            if (failed(e)) {
-                frame_flags_ = flags;
-                frame_size_ = body.size();
-                return e;
-            }
-            m.has_frame = true;
-        }
-        ++i;
+        const error e = by_reference ? m.pipe->write_external(flags, block_ref::share(owner), body)
+                                     : m.pipe->write(flags, body);
+        if (failed(e))
+            return e;
+        m.has_frame = true;
     }
     for (std::size_t i = 0; i < matching_; ++i)
         members_[i].has_frame = false;

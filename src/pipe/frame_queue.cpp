@@ -290,22 +290,31 @@ bool frame_queue::see_more() noexcept { return look(); }
 bool frame_queue::see_stream() noexcept {
     if (__builtin_expect(looks_until_stand_off_ == 0, 0))
         return look_from_afar();
-    const bool is_found = look();
-    looks_until_stand_off_ -= is_near();
+    bool is_near = false;
+    const bool is_found = look_for_many(is_near);
+    looks_until_stand_off_ -= is_near;
     return is_found;
 }
 
 /// Each time that it does not find more than others, it is done half as often.
 bool frame_queue::look_from_afar() noexcept {
     patience::pause(pauses_of_stand_off);
-    const bool is_found = look();
-    stand_offs_in_vain_ = is_near() ? std::min(stand_offs_in_vain_ + 1, most_stand_offs_in_vain) : 0;
+    bool is_near = false;
+    const bool is_found = look_for_many(is_near);
+    stand_offs_in_vain_ = is_near ? std::min(stand_offs_in_vain_ + 1, most_stand_offs_in_vain) : 0;
     looks_until_stand_off_ = std::uint64_t{1} << stand_offs_in_vain_;
     return is_found;
 }
 
-/// Whether the last look found little.
-bool frame_queue::is_near() const noexcept { return octets_of(seen_) - head_octet_ < octets_of_near; }
+/// look(); and whether that found little.
+[[gnu::always_inline]] inline bool frame_queue::look_for_many(bool &is_near) noexcept {
+    const segment *const looked_at = head_;
+    const std::uint32_t known = messages_of(seen_);
+    const bool is_found = look();
+    const std::uint32_t gained = messages_of(seen_) - (head_ == looked_at ? known : 0);
+    is_near = octets_of(seen_) - head_octet_ < octets_of_near || gained < 2;
+    return is_found;
+}
 
 void frame_queue::step_to_next() noexcept {
     if (head_ == gather_end_)

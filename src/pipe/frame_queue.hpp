@@ -168,7 +168,7 @@ private:
     bool see_more() noexcept;
     bool see_stream() noexcept;
     bool look_from_afar() noexcept;
-    bool is_near() const noexcept;
+    bool look_for_many(bool &is_near) noexcept;
     void step_to_next() noexcept;
     void mark_boundary() noexcept;
     bool read_lone_body(frame_view &out, std::uint8_t flags, std::uint64_t size) noexcept;

@@ -45,7 +45,8 @@ void borrower::list(wait_item *items) noexcept {
         const short events = used_[i].io->is_full() ? POLLIN | POLLOUT : POLLIN;
         items[i] = {used_[i].io->descriptor(), events, 0, nullptr};
     }
-    waits_for_little_ = reads_since_wait_ <= few_reads ? waits_for_little_ + 1 : 0;
+    const bool is_for_little = size_ == 1 && reads_since_wait_ <= few_reads;
+    waits_for_little_ = is_for_little ? std::min(waits_for_little_ + 1, some_waits) : 0;
     reads_since_wait_ = 0;
     if (size_ > 0)
         wait_began_ = clock_.now();

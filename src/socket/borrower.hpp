@@ -45,7 +45,9 @@ public:
     /// Whether what the last wait was for was there already.
     bool had_short_wait() const noexcept { return had_short_wait_; }
     /// Whether the thread was woken several times in a row for what one or two reads took.
-    bool was_woken_for_little() const noexcept { return size_ == 1 && waits_for_little_ >= some_waits; }
+    bool was_woken_for_little() const noexcept { return size_ == 1 && waits_for_little_ == some_waits; }
+    /// A look was as good as a wait.
+    void note_answer() noexcept { reads_since_wait_ = 0; }
     /// After a wait for what list() gave: writes and reads those whose items are ready. True when something was published.
     bool go_on() noexcept;
     /// Reads all, whether or not there is something to read.
@@ -99,7 +101,7 @@ private:
             const bool had_input = u.pipe->has_untaken();  // which the pattern does not want now
             u.is_kept = u.io->read_now(scratch_);
             const bool has_got = !had_input && u.pipe->has_untaken();
-            reads_since_wait_ += has_got;
+            reads_since_wait_ += has_got && reads_since_wait_ <= few_reads;
             found |= has_got;
         }
         return found;

@@ -155,12 +155,12 @@ void publisher::read_to_the_end(pipe_end &pipe) {
 }
 
 void publisher::forget(pipe_end &pipe) noexcept {
-    take_back_subscriptions(pipe);
     if (kept_.pipe == &pipe) {
         kept_.pipe = nullptr;
         is_in_upstream_ = false;
         news_.drop_cut_message();
     }
+    take_back_subscriptions(pipe);
     std::erase(waiting_, &pipe);
     std::erase(by_number_, &pipe);
 }

@@ -241,6 +241,7 @@ void router::unlist(pipe_end &pipe) noexcept {
 
 /// Another peer announced this one's id (ZMQ_ROUTER_HANDOVER).
 void router::take_over_from(pipe_end &old) {
+    end_evicted();
     unlist(old);
     if (!is_holding_)
         (void)incoming_.has_input(*this);  // where a poll has seen a message, the next receive finds one
@@ -477,11 +478,11 @@ bool router::receive_special(frame_view &out) {
     }
     if (!early_.empty()) {
         const early_message first = early_.front();
-        early_.pop_front();
         if (first.frame.has_more())
             incoming_.attach_in_message(*first.pipe);
         else
             incoming_.attach(*first.pipe);
+        early_.pop_front();
         held_ = first.frame;
         hold(out, first.pipe->slot.routing_id, first.pipe);
         return true;

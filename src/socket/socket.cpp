@@ -484,11 +484,14 @@ bool socket::sees_peer(short wanted) noexcept {
     const bool reads = wanted == ZMQ_POLLIN;
     if (live_pipes_ != 1 || !pipes_[0]->slot.is_inproc || (!reads && wanted != ZMQ_POLLOUT))
         return false;
+    // While commands wait, the pattern may keep a frame of the pipe's that it had no memory for: has_input() would end its life.
+    if (mailbox_->has_commands())
+        return false;
     pipe_end &pipe = *pipes_[0];
     const auto is_there = [&] { return reads ? pipe.has_input() : pipe.has_credit(); };
     // It must be what is missing: a REQ may have room, and await its reply.
     if (is_there() || !environment_.blocking.may_look_again() ||
-        !peer_patience_.look_for(looks_for_peer, [&] { return is_there() || mailbox_->has_commands(); }))
+        !peer_patience_.look_for(looks_for_peer, [&] { return mailbox_->has_commands() || is_there(); }))
         return false;
     try {
         if (reads)
@@ -515,7 +518,7 @@ bool socket::finds_input() noexcept {
 /// Whether what this thread is mostly woken for comes soon. Being woken costs both sides several times what a look costs; but
 /// a look disturbs the sender, and so there is a pause before each.
 bool socket::finds_answer() noexcept {
-    if (!borrower_.was_woken_for_little() || peer_patience_.is_left_out())
+    if (live_pipes_ != 1 || !borrower_.was_woken_for_little() || peer_patience_.is_left_out())
         return false;
     unsigned pauses = pauses_before_look;
     for (int looks = 1; looks <= looks_for_answer; ++looks) {
@@ -523,6 +526,7 @@ bool socket::finds_answer() noexcept {
         borrower_.write_full();
         if (borrower_.is_ready(environment_.blocking) && borrower_.read_all()) {
             peer_patience_.note(true);
+            borrower_.note_answer();
             pace_.note_wait();  // as in finds_input()
             return true;
         }

@@ -81,9 +81,7 @@ bool is_change(byte_span body) noexcept { return !body.empty() && body[0] <= in_
 // ---- pipes ----
 
 void subscriber::attach(const pipe_end_ptr &pipe, bool, bool) {
-    constexpr std::size_t batch = 256;  // topics to a publication
     std::vector<std::uint8_t> command;
-    std::size_t written = 0;
     incoming_.attach(*pipe);
     set_->with_lock([&](const subscription_set::topics &topics) {
         publishers_.attach(*pipe);
@@ -92,11 +90,8 @@ void subscriber::attach(const pipe_end_ptr &pipe, bool, bool) {
             command.insert(command.end(), topic.begin(), topic.end());
             if (failed(pipe->write(frame_flag::command, command)))
                 throw std::bad_alloc();
-            if (++written % batch == 0)
-                pipe->publish();
         });
-        if (written % batch != 0)
-            pipe->publish();
+        pipe->publish();
     });
 }
 
@@ -143,13 +138,14 @@ error subscriber::send(const outgoing &frame) {
     error e = error::none;
     if (changes) {
         set_->with_lock([&](subscription_set::topics &topics) {
-            if (frame.body[0] == in_band::subscribe)
-                topics.add(frame.body.subspan(1));
-            else
-                topics.remove(frame.body.subspan(1));
+            // A frame that was not sent is sent again: it must not count twice.
+            const byte_span topic = frame.body.subspan(1);
+            const bool is_subscribe = frame.body[0] == in_band::subscribe;
+            if (is_subscribe)
+                topics.add(topic);
             e = send_to_all(frame);
-            if (failed(e) && frame.body[0] == in_band::subscribe)
-                topics.remove(frame.body.subspan(1));
+            if (is_subscribe == failed(e))
+                topics.remove(topic);
         });
     } else {
         e = send_to_all(frame);

@@ -172,6 +172,25 @@ TEST(router, finishes_a_message_before_it_lets_go_of_a_pipe_that_lost_its_id) {
     EXPECT_EQ(bench.receive(), std::nullopt);
 }
 
+TEST(router, lets_go_of_each_of_two_pipes_that_lost_their_ids) {
+    pattern_bench bench(socket_type::router);
+    bench.options.router_handover = true;
+    fake_peer a = bench.attach_named("x"), b = bench.attach_named("y");
+    write_message(*a.far, {"1"});
+    frame_view view;
+    ASSERT_EQ(bench.subject->receive(view), error::none);
+    fake_peer a2 = bench.attach_named("x");
+    ASSERT_EQ(bench.subject->receive(view), error::none);
+    EXPECT_EQ(text_of(view), "1");
+    write_message(*b.far, {"2"});
+    bench.deliver();
+    fake_peer b2 = bench.attach_named("y");
+    EXPECT_TRUE(bench.is_done(a)) << "read to the end of its message";
+    EXPECT_EQ(bench.receive(), (frames{"y", "2"}));
+    EXPECT_EQ(bench.receive(), std::nullopt);
+    EXPECT_TRUE(bench.is_done(b));
+}
+
 /// A poll may have seen it: through the pattern, or past it.
 TEST(router, hands_out_a_message_that_was_there_when_its_peer_lost_the_id) {
     for (const bool is_asked : {true, false}) {

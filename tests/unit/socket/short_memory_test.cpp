@@ -25,7 +25,15 @@ int failing_allocation = 0;  // the n-th from now fails; 0: none
         return made;
     throw std::bad_alloc();
 }
+[[gnu::noinline]] void *operator new(std::size_t size, const std::nothrow_t &) noexcept {
+    try {
+        return ::operator new(size);
+    } catch (const std::bad_alloc &) {
+        return nullptr;
+    }
+}
 [[gnu::noinline]] void operator delete(void *what) noexcept { std::free(what); }
+[[gnu::noinline]] void operator delete(void *what, const std::nothrow_t &) noexcept { std::free(what); }
 [[gnu::noinline]] void operator delete(void *what, std::size_t) noexcept { std::free(what); }
 
 namespace zlink::test {
