@@ -193,31 +193,37 @@ TEST(read_lease, must_be_watched_on_when_its_user_has_left) {
 TEST(read_lease, belongs_to_one_thread_at_a_time) {
     read_lease lease;
     int guarded = 0;
-    int uses = 0;
+    std::atomic<int> uses{0};
     bool is_lent = false;  // as the lender knows it
     std::atomic<bool> is_over{false};
     int at_home = 0;
     std::thread lender([&] {
+        int awaited =
+            0;  // uses; the lender does not call back before, or the borrower might never come to it
         for (unsigned i = 0; !is_over.load(std::memory_order_relaxed) || is_lent; ++i) {
             if (!is_lent) {
                 ++guarded;
                 ++at_home;
                 if (lease.is_wanted()) {
                     is_lent = true;
+                    awaited = uses.load(std::memory_order_relaxed) + at_home % 2;
                     lease.grant();
                 }
-            } else if (i % 3 ? lease.is_home() : lease.recall()) {
+            } else if (lease.is_home()) {
                 is_lent = false;
+            } else if (is_over.load(std::memory_order_relaxed) ||
+                       uses.load(std::memory_order_relaxed) >= awaited) {
+                is_lent = !lease.recall();
             }
             if (i % 16 == 0)
                 std::this_thread::yield();
         }
     });
-    while (uses < 5000) {
+    while (uses.load(std::memory_order_relaxed) < 2000) {
         if (lease.begin_use(true)) {
             ++guarded;
-            ++uses;
-            (void)lease.end_use(uses % 4 != 0);
+            const int use = uses.fetch_add(1, std::memory_order_relaxed) + 1;
+            (void)lease.end_use(use % 4 != 0);
         } else {
             (void)lease.ask();
             std::this_thread::yield();
