@@ -18,6 +18,10 @@ class clock_source {
 public:
     virtual ~clock_source() = default;
     virtual time_point now() const noexcept = 0;
+    /// time_point::max() never passes, and the time is not asked for.
+    bool has_passed(time_point deadline) const noexcept {
+        return deadline != time_point::max() && now() >= deadline;
+    }
 };
 
 /// A level that one thread raises and another waits for. Belongs to one socket.

@@ -55,7 +55,7 @@ public:
             is_fresh = false;
             if (borrow() || arm()) {
                 end_borrowing(false);
-                is_last_look = deadline != time_point::max() && clock().now() >= deadline;
+                is_last_look = clock().has_passed(deadline);
                 continue;
             }
             const error e = sleep(deadline, is_fresh);
@@ -166,7 +166,7 @@ private:
         if (begin_wait()) {
             result = how_->wait({waits_, count}, deadline);
             is_ready = !failed(result);
-        } else if (deadline != time_point::max() && clock().now() >= deadline) {
+        } else if (clock().has_passed(deadline)) {
             result = error::timed_out;  // something is always there while memory is short
         }
         for (const watched &item : items_) {

@@ -409,7 +409,7 @@ error socket::wait_for(short wanted, time_point deadline) noexcept {
     error e = error::none;
     if (borrow(wanted, true) || arm(wanted)) {
         end_borrowing(false);
-        if (deadline != time_point::max() && environment_.clock.now() >= deadline)
+        if (environment_.clock.has_passed(deadline))
             e = error::timed_out;
     } else {
         e = sleep(deadline);
@@ -433,7 +433,7 @@ error socket::sleep(time_point deadline) noexcept {
         e = environment_.blocking.wait({items, 1 + borrowed()}, deadline);
         end_wait();
         is_ready = !failed(e);
-    } else if (!failed(e) && deadline != time_point::max() && environment_.clock.now() >= deadline) {
+    } else if (!failed(e) && environment_.clock.has_passed(deadline)) {
         e = error::timed_out;  // something is always there while memory is short
     }
     end_borrowing(is_ready);
