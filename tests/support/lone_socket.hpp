@@ -3,30 +3,21 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "core/platform.hpp"
+#include "no_endpoints.hpp"
+#include "socket/options.hpp"
+#include "socket/poll_set.hpp"
 #include "socket/socket.hpp"
 
 namespace zlink::test {
-
-class no_endpoints final : public endpoint_service {
-public:
-    error bind(socket &, const std::string &, std::string &) override { return error::invalid; }
-    error connect(socket &, const std::string &, std::string &) override { return error::invalid; }
-    error unbind(socket &, const std::string &) override { return error::no_entry; }
-    error disconnect(socket &self, const std::string &endpoint) override {
-        return self.detach_endpoint(endpoint) ? error::none : error::no_entry;
-    }
-    void close_all(socket &) noexcept override {}
-    error make_monitor_socket(const std::string &, std::unique_ptr<socket> &) override {
-        return error::not_supported;
-    }
-};
 
 class set_clock final : public clock_source {
 public:
@@ -66,6 +57,38 @@ public:
 private:
     static constexpr int most_waits = 1000;
     const std::unique_ptr<waiter> real_ = platform::make_waiter(platform::steady_clock());
+};
+
+/// One socket, alone with what it needs. What is at the other ends of its pipes is the test's.
+class lone_socket : public testing::Test {
+protected:
+    /// The socket goes first: what the test keeps at the other ends outlives it.
+    void TearDown() override { self.reset(); }
+    std::unique_ptr<socket> make_socket(socket_type type) {
+        return socket::make(default_settings(type), {endpoints, wait, clock, *random, pool});
+    }
+    std::string receive(int flags = 0) {
+        char buffer[64];
+        std::size_t size = 0;
+        const error e = self->receive(buffer, sizeof buffer, size, flags);
+        return failed(e) ? describe(to_errno(e)) : std::string(buffer, std::min(size, sizeof buffer));
+    }
+    /// Waits for room, which is there and not what a REQ needs that has asked already: sleeps once, and finds nothing.
+    void expect_polls_for_room_in_vain() {
+        EXPECT_EQ(self->send(as_bytes("question"), 0), error::none);
+        watched item{self.get(), -1, ZMQ_POLLOUT, 0};
+        std::size_t count = 9;
+        EXPECT_EQ(wait_for_any({&item, 1}, 5, count), error::none);
+        EXPECT_EQ(count, 0u) << "a REQ that awaits an answer";
+        EXPECT_EQ(wait.waits, 1);
+    }
+
+    no_endpoints endpoints;
+    scripted_waiter wait;
+    set_clock clock;
+    std::unique_ptr<random_source> random = platform::make_random_source();
+    std::shared_ptr<chunk_pool> pool = chunk_pool::make();
+    std::unique_ptr<socket> self;
 };
 
 }  // namespace zlink::test

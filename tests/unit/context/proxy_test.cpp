@@ -7,22 +7,11 @@
 #include <thread>
 
 #include "core/platform.hpp"
+#include "no_endpoints.hpp"
 #include "socket/options.hpp"
 
 namespace zlink {
 namespace {
-
-class no_endpoints : public endpoint_service {
-public:
-    error bind(socket &, const std::string &, std::string &) override { return error::invalid; }
-    error connect(socket &, const std::string &, std::string &) override { return error::invalid; }
-    error unbind(socket &, const std::string &) override { return error::no_entry; }
-    error disconnect(socket &, const std::string &) override { return error::no_entry; }
-    void close_all(socket &) noexcept override {}
-    error make_monitor_socket(const std::string &, std::unique_ptr<socket> &) override {
-        return error::invalid;
-    }
-};
 
 class proxy_test : public ::testing::Test {
 protected:
@@ -55,7 +44,7 @@ protected:
         return message;
     }
 
-    no_endpoints endpoints;
+    test::no_endpoints endpoints;
     std::unique_ptr<waiter> blocking = platform::make_waiter(platform::steady_clock());
     std::unique_ptr<random_source> random = platform::make_random_source();
     std::shared_ptr<chunk_pool> pool = chunk_pool::make();

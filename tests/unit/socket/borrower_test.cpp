@@ -6,10 +6,8 @@
 #include <functional>
 #include <poll.h>
 
-#include "core/platform.hpp"
 #include "fake_peers.hpp"
 #include "lone_socket.hpp"
-#include "socket/options.hpp"
 #include "socket/poll_set.hpp"
 #include "socket/socket.hpp"
 
@@ -101,10 +99,10 @@ private:
     const std::shared_ptr<events> events_;
 };
 
-class borrower_test : public ::testing::Test {
+class borrower_test : public test::lone_socket {
 protected:
     void make(socket_type type) {
-        self = socket::make(default_settings(type), {endpoints, wait, clock, *random, pool});
+        self = make_socket(type);
         peer = std::make_unique<lender>(attach());
     }
     pipe_end_ptr attach() {
@@ -113,12 +111,6 @@ protected:
         ends.first->slot.endpoint = std::make_shared<const std::string>("tcp://peer");
         self->attach(ends.first, false, false);
         return ends.second;
-    }
-    std::string receive(int flags = 0) {
-        char buffer[64];
-        std::size_t size = 0;
-        const error e = self->receive(buffer, sizeof buffer, size, flags);
-        return failed(e) ? describe(to_errno(e)) : std::string(buffer, std::min(size, sizeof buffer));
     }
     /// Waits so often that the connection is lent, and used in the last wait.
     void borrow(const test::frames &request = {"x"}, const char *question = nullptr) {
@@ -180,13 +172,7 @@ protected:
     }
 
     std::uint64_t mark = 0;
-    test::no_endpoints endpoints;
-    test::scripted_waiter wait;
-    test::set_clock clock;
-    std::unique_ptr<random_source> random = platform::make_random_source();
-    std::shared_ptr<chunk_pool> pool = chunk_pool::make();
     std::unique_ptr<lender> peer;
-    std::unique_ptr<socket> self;
     std::size_t uses = 0;
 };
 
@@ -533,8 +519,7 @@ TEST_F(borrower_test, a_thread_that_gets_much_each_time_sleeps_at_once) {
 TEST_F(borrower_test, a_thread_that_waits_for_several_sockets_does_not_look) {
     make(socket_type::dealer);
     be_woken_for_little();
-    const auto other =
-        socket::make(default_settings(socket_type::dealer), {endpoints, wait, clock, *random, pool});
+    const auto other = make_socket(socket_type::dealer);
     wait.on_wait = [](std::span<wait_item>) { return error::timed_out; };
     peer->reads = 0;
     watched items[] = {{self.get(), -1, ZMQ_POLLIN, 0}, {other.get(), -1, ZMQ_POLLIN, 0}};
@@ -548,12 +533,7 @@ TEST_F(borrower_test, who_waits_for_room_that_is_there_sleeps_until_its_time) {
     make(socket_type::req);
     borrow({"", "answer"}, "question");
     wait.has_time = true;
-    EXPECT_EQ(self->send(as_bytes("question"), 0), error::none);
-    watched item{self.get(), -1, ZMQ_POLLOUT, 0};
-    std::size_t count = 9;
-    EXPECT_EQ(wait_for_any({&item, 1}, 5, count), error::none);
-    EXPECT_EQ(count, 0u) << "a REQ that awaits an answer";
-    EXPECT_EQ(wait.waits, 1);
+    expect_polls_for_room_in_vain();
 }
 
 TEST_F(borrower_test, a_signal_during_the_moment_of_a_large_body_ends_a_send_that_has_no_room) {

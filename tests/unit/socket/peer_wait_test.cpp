@@ -1,19 +1,16 @@
 // What a socket does before it sleeps while its one peer is a socket of the same process. The test is the peer.
 #include <gtest/gtest.h>
 
-#include "core/platform.hpp"
 #include "fake_peers.hpp"
 #include "lone_socket.hpp"
-#include "socket/options.hpp"
-#include "socket/poll_set.hpp"
 
 namespace zlink {
 namespace {
 
-class peer_wait_test : public testing::Test {
+class peer_wait_test : public test::lone_socket {
 protected:
     void make(socket_type type) {
-        self = socket::make(default_settings(type), {endpoints, wait, clock, *random, pool});
+        self = make_socket(type);
         peer = attach();
         wait.has_time = true;
     }
@@ -22,12 +19,6 @@ protected:
         ends.first->set_events(self->inbox());
         self->attach(ends.first, false, true);
         return ends.second;
-    }
-    std::string receive() {
-        char buffer[64];
-        std::size_t size = 0;
-        const error e = self->receive(buffer, sizeof buffer, size, 0);
-        return failed(e) ? describe(to_errno(e)) : std::string(buffer, std::min(size, sizeof buffer));
     }
     void expect_receive_sleeps_once() {
         wait.on_wait = [this](std::span<wait_item>) {
@@ -39,12 +30,6 @@ protected:
         EXPECT_EQ(wait.waits, before + 1);
     }
 
-    test::no_endpoints endpoints;
-    test::scripted_waiter wait;
-    test::set_clock clock;
-    std::unique_ptr<random_source> random = platform::make_random_source();
-    std::shared_ptr<chunk_pool> pool = chunk_pool::make();
-    std::unique_ptr<socket> self;
     pipe_end_ptr peer;
 };
 
@@ -88,12 +73,7 @@ TEST_F(peer_wait_test, does_not_look_for_one_of_two_peers) {
 
 TEST_F(peer_wait_test, who_waits_for_room_that_is_there_sleeps_until_its_time) {
     make(socket_type::req);
-    EXPECT_EQ(self->send(as_bytes("question"), 0), error::none);
-    watched item{self.get(), -1, ZMQ_POLLOUT, 0};
-    std::size_t count = 9;
-    EXPECT_EQ(wait_for_any({&item, 1}, 5, count), error::none);
-    EXPECT_EQ(count, 0u) << "a REQ that awaits an answer";
-    EXPECT_EQ(wait.waits, 1);
+    expect_polls_for_room_in_vain();
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "core/platform.hpp"
+#include "no_endpoints.hpp"
 #include "pattern_bench.hpp"
 #include "socket/options.hpp"
 #include "socket/socket.hpp"
@@ -259,18 +260,6 @@ TEST(short_memory, subscribes_at_all_publishers_or_at_none) {
 }
 
 // ---- sockets ----
-
-class no_endpoints : public endpoint_service {
-public:
-    error bind(socket &, const std::string &, std::string &) override { return error::invalid; }
-    error connect(socket &, const std::string &, std::string &) override { return error::invalid; }
-    error unbind(socket &, const std::string &) override { return error::no_entry; }
-    error disconnect(socket &, const std::string &) override { return error::no_entry; }
-    void close_all(socket &) noexcept override {}
-    error make_monitor_socket(const std::string &, std::unique_ptr<socket> &) override {
-        return error::invalid;
-    }
-};
 
 class short_memory_of_a_socket : public ::testing::Test {
 protected:

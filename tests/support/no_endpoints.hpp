@@ -1,0 +1,27 @@
+// The endpoint service of a socket that binds and connects nowhere.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "socket/endpoint_service.hpp"
+#include "socket/socket.hpp"
+
+namespace zlink::test {
+
+/// Pipes are joined by the test.
+class no_endpoints final : public endpoint_service {
+public:
+    error bind(socket &, const std::string &, std::string &) override { return error::invalid; }
+    error connect(socket &, const std::string &, std::string &) override { return error::invalid; }
+    error unbind(socket &, const std::string &) override { return error::no_entry; }
+    error disconnect(socket &self, const std::string &endpoint) override {
+        return self.detach_endpoint(endpoint) ? error::none : error::no_entry;
+    }
+    void close_all(socket &) noexcept override {}
+    error make_monitor_socket(const std::string &, std::unique_ptr<socket> &) override {
+        return error::not_supported;
+    }
+};
+
+}  // namespace zlink::test
