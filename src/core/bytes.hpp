@@ -84,6 +84,17 @@ inline void copy_body(std::uint8_t *to, const std::uint8_t *from, std::size_t si
         std::memcpy(to, from, size);
 }
 
+/// Copies the body of a small frame out of memory that another processor wrote. From some KiB on memcpy may use a string
+/// instruction, which fetches such lines one after the other; in pieces it uses vectors, and has many on their way.
+inline void copy_foreign_body(std::uint8_t *to, const std::uint8_t *from, std::size_t size) noexcept {
+    constexpr std::size_t longest_piece = 1024;
+    std::size_t piece = longest_piece;
+    asm volatile("" : "+r"(piece));  // a size known here would be copied by a string instruction again
+    for (; size > longest_piece; to += piece, from += piece, size -= piece)
+        std::memcpy(to, from, piece);
+    copy_body(to, from, size);
+}
+
 /// Takes octets off the front of a span; every take says whether there were enough.
 class byte_cursor {
 public:

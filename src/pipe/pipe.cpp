@@ -191,15 +191,18 @@ std::uint64_t pipe_end::credit() noexcept {
     return under_way < hwm ? hwm - under_way : 0;
 }
 
-/// Short writes may go on until credit runs out, or the sender is to write for itself.
-void pipe_end::allow_short_writes() noexcept {
+/// Short writes may go on until credit runs out, or the sender is to write for itself, or to look how far ahead it is.
+void pipe_end::allow_short_writes(std::size_t octets) noexcept {
+    if (is_step_due())
+        begin_step(octets);
     const bool is_simple = !fences_ && large_unpublished_ == 0 && !conflated_out_ && written_ == published_;
     const std::uint64_t until_written_out =
         publishes_to_write - 1 - publishes_since_wake_ % publishes_to_write;
     const std::uint64_t hwm = out_->hwm.load(std::memory_order_relaxed);
     const std::uint64_t under_way = written_ - seen_returned_;
     const std::uint64_t until_full = hwm == 0 ? until_written_out : hwm - std::min(hwm, under_way);
-    short_until_ = is_simple ? written_ + std::min(until_written_out, until_full) : 0;
+    const std::uint64_t until_step = next_step_ - written_;
+    short_until_ = is_simple ? written_ + std::min({until_written_out, until_full, until_step}) : 0;
 }
 
 /// How many publishes without a wake-up make a burst.
@@ -331,13 +334,19 @@ void pipe_end::return_due_credit() noexcept {
     if (taken_ >= due || (octets_taken_ >= most_octets_untold && taken_ != told_))
         return_credit();
     else
-        return_at_ = due;
+        expect_return_at(due);
+}
+
+/// Credit is due when taken_ gets to `due`. Until then the writer may want to know how far the reader is.
+void pipe_end::expect_return_at(std::uint64_t due) noexcept {
+    in_->about_taken.store(taken_, std::memory_order_relaxed);
+    return_at_ = std::min(due, taken_ + messages_of_step);
 }
 
 void pipe_end::return_credit() noexcept {
     told_ = taken_;
     octets_taken_ = 0;
-    return_at_ = taken_ + credit_step(in_->hwm.load(std::memory_order_relaxed));
+    expect_return_at(taken_ + credit_step(in_->hwm.load(std::memory_order_relaxed)));
     in_->returned.store(taken_, std::memory_order_release);
     full_fence();
     if (in_->writer_armed.load(std::memory_order_relaxed) &&

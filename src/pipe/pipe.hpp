@@ -71,6 +71,7 @@ struct pipe_direction {
     read_lease lease;                           // of the other direction of the connection
     std::atomic<io_turn *> io{nullptr};         // written with the turn held, and the lease at home
     std::atomic<std::uint64_t> large_taken{0};  // octets of large bodies taken; written by the reader
+    std::atomic<std::uint64_t> about_taken{0};  // messages taken, up to a step ago; written by the reader
     std::unique_ptr<conflated_slot> newest;     // instead of messages in the queue, or null
 };
 
@@ -97,7 +98,8 @@ public:
     /// Writes and publishes a message of one small frame, between messages. False, and nothing done, when there is more to
     /// decide than whether the reader sleeps: then has_credit(), write() and publish(), and allow_short_writes() again.
     bool write_short(byte_span body) noexcept;
-    void allow_short_writes() noexcept;
+    /// `octets`: of the body written last, as for begin_step().
+    void allow_short_writes(std::size_t octets) noexcept;
     /// Whether has_credit() is known to be true, and write_short() goes unless the frame itself is in its way.
     bool may_write_short() const noexcept { return written_ < short_until_; }
     /// Has the connection at the other end, if there is one, write on this thread what was published. `is_ready`: its stream
@@ -131,6 +133,17 @@ public:
         if (taken > large_published_)
             large_published_ = taken;
         return large_published_ - taken;
+    }
+    /// About how many messages were written and not taken by the other end: up to 1024 of them may be taken.
+    std::uint64_t under_way() const noexcept {
+        return written_ - out_->about_taken.load(std::memory_order_relaxed);
+    }
+    /// Whether it is time to look how far ahead of the other end this one is. The next time is after about 512 KiB, if
+    /// messages have this many octets, or 1024 messages.
+    bool is_step_due() const noexcept { return written_ >= next_step_; }
+    void begin_step(std::size_t octets_per_message) noexcept {
+        next_step_ = written_ + std::clamp<std::uint64_t>(octets_of_step / (octets_per_message + 1), 1,
+                                                          messages_of_step);
     }
     /// How many messages can still be written: the mark less what is under way; UINT64_MAX without a mark. Refreshes.
     std::uint64_t credit() noexcept;
@@ -223,6 +236,9 @@ private:
     /// In a stream without waits the sender writes for itself after so many messages.
     static constexpr std::uint32_t publishes_to_write = 1024;
 
+    static constexpr std::size_t octets_of_step = 512 * 1024;
+    static constexpr std::uint64_t messages_of_step = 1024;
+
     static constexpr std::size_t largest_to_write = 1024 * 1024;
     void publish_in_stream(bool may_write) noexcept;
     void wake_reader(bool may_write) noexcept;
@@ -231,6 +247,7 @@ private:
     void fence_publish() noexcept;
     void return_due_credit() noexcept;
     void return_credit() noexcept;
+    void expect_return_at(std::uint64_t due) noexcept;
     error write_conflated(byte_span body) noexcept;
     void publish_conflated() noexcept;
     bool read_conflated(frame_view &out) noexcept;
@@ -265,6 +282,7 @@ private:
 
     std::uint64_t written_ = 0;        // messages, published or not
     std::uint64_t short_until_ = 0;    // write_short() as long as written_ is less
+    std::uint64_t next_step_ = 0;      // is_step_due() from here on
     std::uint64_t published_ = 0;      // of these
     std::uint64_t seen_returned_ = 0;  // out_->returned as last looked at
     std::uint32_t publishes_since_wake_ = 0;

@@ -21,8 +21,11 @@ constexpr std::size_t most_pinned_per_octet = 8;
 constexpr std::size_t most_written_out = 8;
 constexpr int most_tries_to_arm = 8;
 
-/// Octets of large bodies that a sender may be ahead, and how long it waits for who takes them.
-constexpr std::size_t most_ahead = 1024 * 1024;
+/// Octets that a sender may be ahead of who takes them, and how long it waits for that one.
+constexpr std::size_t most_ahead = 4 * 1024 * 1024;
+constexpr std::size_t most_ahead_in_memory = 4 * most_ahead;  // of a socket of the same process
+constexpr std::size_t most_ahead_of_large = 1024 * 1024;      // in large bodies
+constexpr std::size_t most_nearer = 1024 * 1024;              // at a time
 constexpr std::size_t octets_per_look = 32;
 constexpr std::chrono::milliseconds longest_step{1};
 constexpr int least_timeout_to_step_ms = 20;  // a shorter one would be overrun
@@ -169,7 +172,7 @@ inline void socket::leave_direct_input() noexcept {
 inline void socket::leave_direct_output() noexcept {
     if (direct_output_.is_in_message())
         pattern_->resume_output();
-    direct_output_.set({});
+    direct_output_.set({}, 0);
 }
 
 inline error socket::take_commands() noexcept {
@@ -185,7 +188,9 @@ inline error socket::take_commands() noexcept {
     if (const error e = take_commands(); failed(e))
         return e;
     error stepped = error::none;
-    if (__builtin_expect(frame.body.size() >= pipe_end::large_body, 0) && !(flags & ZMQ_DONTWAIT) &&
+    const bool is_step_due =
+        frame.body.size() >= pipe_end::large_body || (live_pipes_ == 1 && pipes_[0]->is_step_due());
+    if (__builtin_expect(is_step_due, 0) && !(flags & ZMQ_DONTWAIT) &&
         (options_.send_timeout_ms < 0 || options_.send_timeout_ms >= least_timeout_to_step_ms))
         stepped = keep_step(frame);
     try {
@@ -193,7 +198,7 @@ inline error socket::take_commands() noexcept {
         if (__builtin_expect(e == error::again, 0))
             e = failed(stepped) ? stepped : retry_send(frame, flags);
         if (live_pipes_ == 1 && !failed(e))
-            direct_output_.set(pattern_->direct_output());
+            direct_output_.set(pattern_->direct_output(), frame.body.size());
         return e;
     } catch (...) {
         return error::no_memory;
@@ -234,7 +239,7 @@ error socket::receive_slowly(void *buffer, std::size_t capacity, std::size_t &si
         return receive_copy(buffer, capacity, size, flags);
     received_more_ = more;
     size = frame.size;
-    copy_body(static_cast<std::uint8_t *>(buffer), frame.data, std::min(capacity, frame.size));
+    copy_foreign_body(static_cast<std::uint8_t *>(buffer), frame.data, std::min(capacity, frame.size));
     return error::none;
 }
 
@@ -338,31 +343,40 @@ error socket::retry_send(const outgoing &frame, int flags) {
     }
 }
 
-/// Large bodies that one processor copies into memory, and another one out of it, are several times slower to move once more of
-/// them are under way than caches hold. A sender that is far ahead loses nothing by waiting a moment for who takes them.
+/// Bodies that one processor copies into memory, and another one out of it, are several times slower to move once more of them
+/// are under way than caches hold, and slower still in memory that nobody has used before. A sender that is far ahead loses
+/// nothing by waiting a moment for who takes them. It goes on then: the mark is what holds it up.
 error socket::keep_step(const outgoing &frame) noexcept {
-    if (live_pipes_ != 1 || travels_by_reference(frame, pipes_[0]->reference_threshold()) || is_exported_ ||
-        !environment_.blocking.may_look_again() || pattern_->drops())
+    if (live_pipes_ != 1)
         return error::none;
     pipe_end &peer = *pipes_[0];
-    const std::uint64_t before = peer.large_under_way();
-    if (before <= most_ahead)
+    const std::size_t size = frame.body.size();
+    peer.begin_step(size);
+    const bool is_large = size >= pipe_end::large_body;
+    const auto ahead = [&] { return is_large ? peer.large_under_way() : peer.under_way() * size; };
+    const std::size_t most = is_large              ? most_ahead_of_large
+                             : peer.slot.is_inproc ? most_ahead_in_memory
+                                                   : most_ahead;
+    const std::uint64_t before = ahead();
+    if (before <= most || travels_by_reference(frame, peer.reference_threshold()) || is_exported_ ||
+        peer.is_conflating() || !environment_.blocking.may_look_again() || pattern_->drops())
         return error::none;
-    // From far ahead it comes nearer message by message.
-    const std::uint64_t near = before - std::min<std::uint64_t>(before - most_ahead, 2 * frame.body.size());
-    const auto is_near = [&] { return peer.large_under_way() <= near || mailbox_->has_commands(); };
+    // From far ahead it comes nearer step by step.
+    const std::uint64_t nearer = std::min<std::uint64_t>(before - most, is_large ? 2 * size : most_nearer);
+    const auto is_near = [&] { return ahead() <= before - nearer || mailbox_->has_commands(); };
     leave_direct_input();
     borrower_.begin(live_pipes(), true);
     if (borrower_.size() == 0) {
         give_borrowed_back(true);
-        (void)step_patience_.look_for(std::min(frame.body.size(), most_ahead) / octets_per_look, is_near);
+        (void)step_patience_.look_for(
+            (is_large ? std::min(size, most_nearer) : most_nearer) / octets_per_look, is_near);
         return error::none;
     }
     // Who keeps a connection also reads it: what comes may have to go to the I/O thread.
     (void)borrower_.read_all();
     if (borrower_.is_held_up() && !finds_room(is_near) && !step_patience_.is_left_out()) {
         const error e = sleep(environment_.clock.now() + longest_step);
-        step_patience_.note(peer.large_under_way() <= near);
+        step_patience_.note(ahead() <= before - nearer);
         return e == error::interrupted ? e : error::none;
     }
     give_borrowed_back(true);
@@ -773,7 +787,7 @@ void socket::take_in(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
 /// Takes a pipe out of use. The object stays until the next commands are taken in.
 void socket::drop(pipe_end &pipe) noexcept {
     direct_input_.set({});
-    direct_output_.set({});
+    direct_output_.set({}, 0);
     pipe.slot.is_attached = false;
     const std::size_t at = pipe.slot.socket_index;
     std::swap(pipes_[at], pipes_[--live_pipes_]);

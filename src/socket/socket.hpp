@@ -57,7 +57,7 @@ public:
         if (mailbox_->has_commands() || !direct_input_.take_plain(frame))
             return receive_slowly(buffer, capacity, size, flags);
         size = frame.size;
-        copy_body(static_cast<std::uint8_t *>(buffer), frame.data, std::min(capacity, frame.size));
+        copy_foreign_body(static_cast<std::uint8_t *>(buffer), frame.data, std::min(capacity, frame.size));
         return error::none;
     }
     /// Replaces `out`'s content by the next frame.

@@ -41,6 +41,24 @@ TEST(hwm, a_mark_of_zero_means_no_limit) {
     EXPECT_EQ(sent_until_full(push, 20'000), 20'000);
 }
 
+TEST(hwm, a_mark_of_zero_means_that_no_send_waits_for_a_reader) {
+    for (const char *transport : {"tcp", "ipc", "inproc"}) {
+        SCOPED_TRACE(transport);
+        context zmq;
+        test_socket pull = zmq.socket(ZMQ_PULL);
+        test_socket push = zmq.socket(ZMQ_PUSH);
+        pull.set(ZMQ_RCVHWM, 4);
+        push.set(ZMQ_SNDHWM, 0);
+        connected(zmq, pull, push, transport);
+        const std::string body(8192, 'x');
+        constexpr int count = 6000;  // more than the kernel takes, and than a sender is ahead without a look
+        for (int i = 0; i < count; ++i)
+            ASSERT_EQ(push.send(body), static_cast<int>(body.size()));
+        for (int i = 0; i < count; ++i)
+            ASSERT_EQ(pull.receive(), body);
+    }
+}
+
 TEST(hwm, zero_on_one_side_of_inproc_means_no_limit) {
     context zmq;
     test_socket pull = zmq.socket(ZMQ_PULL);

@@ -147,18 +147,18 @@ TEST_F(pipe_pair, stops_short_writes_at_the_mark_and_wakes_the_reader_for_them) 
     open(mark);
     int sent = 0;
     for (; send("x"); ++sent)
-        writer->allow_short_writes();
+        writer->allow_short_writes(0);
     ASSERT_EQ(sent, mark);
     EXPECT_FALSE(writer->write_short(as_bytes("x")));
     for (int i = 0; i < mark; ++i)
         ASSERT_EQ(receive(), "x");
     ASSERT_FALSE(arm_and_look());
     ASSERT_TRUE(writer->has_credit());
-    writer->allow_short_writes();
+    writer->allow_short_writes(0);
     ASSERT_TRUE(writer->write_short(as_bytes("one")));
     EXPECT_EQ(reader_events->readable, 1);
     for (sent = 1; writer->write_short(as_bytes("more")) || send("more"); ++sent)
-        writer->allow_short_writes();
+        writer->allow_short_writes(0);
     EXPECT_EQ(sent, mark);
     EXPECT_EQ(reader_events->readable, 1);
     short_frame frame;
@@ -172,7 +172,7 @@ TEST_F(pipe_pair, refuses_short_ways_for_all_that_is_not_one_small_frame) {
         ASSERT_TRUE(send("x"));
         ASSERT_EQ(receive(), "x");
     }
-    writer->allow_short_writes();
+    writer->allow_short_writes(0);
     EXPECT_TRUE(writer->write_short({}));
     EXPECT_FALSE(writer->write_short(as_bytes(std::string(frame_queue::longest_short + 1, 'x'))));
     short_frame frame;
@@ -188,7 +188,7 @@ TEST_F(pipe_pair, refuses_short_ways_for_all_that_is_not_one_small_frame) {
     EXPECT_FALSE(reader->read_short(frame));
     open(0, true);
     ASSERT_TRUE(send("x"));
-    writer->allow_short_writes();
+    writer->allow_short_writes(0);
     EXPECT_FALSE(writer->write_short(as_bytes("x")));
 }
 
@@ -217,6 +217,39 @@ TEST_F(pipe_pair, knows_how_much_of_large_bodies_is_under_way) {
     EXPECT_EQ(writer->large_under_way(), 0u);
     ASSERT_TRUE(send(large));
     EXPECT_EQ(writer->large_under_way(), large.size());
+}
+
+TEST_F(pipe_pair, knows_about_how_much_is_under_way_long_before_credit_is_due) {
+    open(100'000);
+    constexpr std::uint64_t step = 1024;
+    for (std::uint64_t i = 0; i < 5 * step; ++i)
+        ASSERT_TRUE(send("x"));
+    EXPECT_EQ(writer->under_way(), 5 * step);
+    const std::uint64_t credit = writer->credit();
+    for (std::uint64_t taken = 1; taken <= 4 * step; ++taken) {
+        ASSERT_EQ(receive(), "x");
+        ASSERT_GE(writer->under_way(), 5 * step - taken);
+        ASSERT_LE(writer->under_way(), 6 * step - taken);
+    }
+    EXPECT_EQ(writer->credit(), credit);
+}
+
+TEST_F(pipe_pair, ends_short_writes_when_a_step_is_due) {
+    open(0);
+    for (int i = 0; i < 2100; ++i)
+        ASSERT_TRUE(send("x"));
+    constexpr std::size_t said = 8192;
+    writer->begin_step(said);
+    EXPECT_FALSE(writer->is_step_due());
+    writer->allow_short_writes(said);
+    int written = 0;
+    while (writer->write_short(as_bytes("x")))
+        ++written;
+    EXPECT_EQ(written, 63);
+    EXPECT_TRUE(writer->is_step_due());
+    writer->allow_short_writes(said);
+    EXPECT_FALSE(writer->is_step_due());
+    EXPECT_TRUE(writer->write_short(as_bytes("x")));
 }
 
 TEST_F(pipe_pair, owes_the_writer_nothing_once_the_reader_is_armed) {

@@ -15,7 +15,7 @@ protected:
         wait.has_time = true;
     }
     pipe_end_ptr attach() {
-        const pipe_ends ends = make_pipe(pool, {.first_to_second_hwm = 2});
+        const pipe_ends ends = make_pipe(pool, {.first_to_second_hwm = mark});
         ends.first->set_events(self->inbox());
         self->attach(ends.first, false, true);
         return ends.second;
@@ -30,6 +30,20 @@ protected:
         EXPECT_EQ(wait.waits, before + 1);
     }
 
+    /// Sends messages of 8 KiB until the sender looks whether its peer keeps step, or there are 64 MiB. Returns octets.
+    std::size_t send_until_it_looks(int flags = 0) {
+        constexpr std::size_t most = 64 << 20;
+        const std::string body(8192, 'x');
+        bool has_looked = false;
+        wait.on_look = [&] { has_looked = true; };
+        std::size_t sent = 0;
+        for (; sent < most && !has_looked; sent += body.size())
+            EXPECT_EQ(self->send(as_bytes(body), flags), error::none);
+        wait.on_look = nullptr;
+        return sent;
+    }
+
+    std::uint64_t mark = 2;
     pipe_end_ptr peer;
 };
 
@@ -69,6 +83,40 @@ TEST_F(peer_wait_test, does_not_look_for_one_of_two_peers) {
     const pipe_end_ptr other = attach();
     wait.on_look = [] { FAIL() << "looks"; };
     expect_receive_sleeps_once();
+}
+
+TEST_F(peer_wait_test, a_sender_without_a_mark_looks_for_its_peer_when_it_is_far_ahead) {
+    mark = 0;
+    make(socket_type::push);
+    const std::size_t ahead = send_until_it_looks();
+    EXPECT_GE(ahead, std::size_t{16} << 20);
+    EXPECT_LE(ahead, std::size_t{18} << 20);
+    // The peer reads nothing, and the messages are taken all the same.
+    for (int i = 0; i < 10; ++i)
+        (void)send_until_it_looks();
+    frame_view frame;
+    for (std::size_t taken = 0; taken < ahead; taken += frame.size)
+        ASSERT_TRUE(peer->read(frame));
+    EXPECT_EQ(wait.waits, 0);
+}
+
+TEST_F(peer_wait_test, a_sender_that_must_not_wait_does_not_look_how_far_ahead_it_is) {
+    mark = 0;
+    make(socket_type::push);
+    EXPECT_EQ(send_until_it_looks(ZMQ_DONTWAIT), std::size_t{64} << 20);
+}
+
+TEST_F(peer_wait_test, a_sender_whose_peer_keeps_step_does_not_look) {
+    mark = 0;
+    make(socket_type::push);
+    const std::string body(8192, 'x');
+    wait.on_look = [] { FAIL() << "looks"; };
+    for (int i = 0; i < 8192; ++i) {
+        ASSERT_EQ(self->send(as_bytes(body), 0), error::none);
+        frame_view frame;
+        ASSERT_TRUE(peer->read(frame));
+    }
+    wait.on_look = nullptr;
 }
 
 TEST_F(peer_wait_test, who_waits_for_room_that_is_there_sleeps_until_its_time) {
