@@ -62,6 +62,13 @@ int zmq_poll(zmq_pollitem_t *items, int nitems, long timeout) {
         return fail(error::invalid);
     if (!items && nitems > 0)
         return fail(error::fault);
+    if (nitems == 1 && items->events == ZMQ_POLLIN) {
+        socket *const which = socket_of(items->socket);
+        if (which && which->has_direct_input()) {
+            items->revents = ZMQ_POLLIN;
+            return 1;
+        }
+    }
     return guarded([&] { return poll_items({items, static_cast<std::size_t>(nitems)}, timeout); });
 }
 

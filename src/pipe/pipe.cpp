@@ -193,16 +193,16 @@ std::uint64_t pipe_end::credit() noexcept {
 
 /// Short writes may go on until credit runs out, or the sender is to write for itself, or to look how far ahead it is.
 void pipe_end::allow_short_writes(std::size_t octets) noexcept {
+    short_until_ = 0;
+    if (fences_ || large_unpublished_ > 0 || conflated_out_ || written_ != published_)
+        return;
     if (is_step_due())
         begin_step(octets);
-    const bool is_simple = !fences_ && large_unpublished_ == 0 && !conflated_out_ && written_ == published_;
     const std::uint64_t until_written_out =
         publishes_to_write - 1 - publishes_since_wake_ % publishes_to_write;
-    const std::uint64_t hwm = out_->hwm.load(std::memory_order_relaxed);
-    const std::uint64_t under_way = written_ - seen_returned_;
-    const std::uint64_t until_full = hwm == 0 ? until_written_out : hwm - std::min(hwm, under_way);
-    const std::uint64_t until_step = next_step_ - written_;
-    short_until_ = is_simple ? written_ + std::min({until_written_out, until_full, until_step}) : 0;
+    short_until_ = std::min(written_ + until_written_out, next_step_);
+    if (const std::uint64_t hwm = out_->hwm.load(std::memory_order_relaxed))
+        short_until_ = std::min(short_until_, std::max(written_, seen_returned_ + hwm));
 }
 
 /// How many publishes without a wake-up make a burst.

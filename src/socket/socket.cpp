@@ -594,7 +594,7 @@ bool socket::read_lent() noexcept {
 
 error socket::events(short wanted, short &ready, bool reads) noexcept {
     ready = 0;
-    if (wanted == ZMQ_POLLIN && !mailbox_->has_commands() && direct_input_.has_message()) {
+    if (wanted == ZMQ_POLLIN && has_direct_input()) {
         ready = ZMQ_POLLIN;
         return error::none;
     }

@@ -83,6 +83,8 @@ public:
     /// ZMQ_POLLIN and ZMQ_POLLOUT as they hold now, after taking in commands. terminated once the context has ended.
     /// `reads`: also from connections that are lent to this thread, for callers that do not wait.
     error events(short wanted, short &ready, bool reads) noexcept;
+    /// Whether a message is there, where that is told by a look at one pipe; false where it is not.
+    bool has_direct_input() noexcept { return !mailbox_->has_commands() && direct_input_.has_message(); }
     /// Arms the pipes for the wanted events. True when something is ready after all, or the context has ended.
     bool arm(short wanted) noexcept;
     /// The level a waiter must look at, made on first use.

@@ -33,7 +33,8 @@ struct pattern {
     const char *name;
     int sender;
     int receiver;
-    bool answers;  // messages may go either way
+    bool answers;        // messages may go either way
+    bool polls = false;  // the receiver asks with zmq_poll before it receives
 };
 
 inline constexpr pattern patterns[] = {
@@ -42,6 +43,7 @@ inline constexpr pattern patterns[] = {
     {"PUB_SUB", ZMQ_PUB, ZMQ_SUB, false},
     {"DEALER_ROUTER", ZMQ_DEALER, ZMQ_ROUTER, true},
     {"ROUTER_ROUTER", ZMQ_ROUTER, ZMQ_ROUTER, true},
+    {"ROUTER_ROUTER_POLL", ZMQ_ROUTER, ZMQ_ROUTER, true, true},
 };
 
 inline const pattern &find_pattern(std::string_view name) {

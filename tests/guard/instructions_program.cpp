@@ -13,11 +13,15 @@ int main(int count, char **words) {
     const int in_a_row = std::atoi(words[3]);
     const int messages = std::atoi(words[4]);
     const context zmq;
-    two_ends way(zmq, find_pattern(words[1]), words[2]);
+    const pattern &kind = find_pattern(words[1]);
+    two_ends way(zmq, kind, words[2]);
     for (int done = 0; done < messages; done += in_a_row) {
         for (int i = 0; i < in_a_row; ++i)
             way.sender.send();
-        for (int i = 0; i < in_a_row; ++i)
+        for (int i = 0; i < in_a_row; ++i) {
+            if (kind.polls)
+                require(way.receiver.has_input(-1), "zmq_poll");
             way.receiver.receive();
+        }
     }
 }

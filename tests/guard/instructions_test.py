@@ -26,7 +26,7 @@ HEADER = """\
 # Instructions for one message of 64 octets: a zmq_send and its zmq_recv in one thread, and the I/O thread.
 # The limit is 15 % above. To renew: tests/guard/instructions_test.py build/release/bin/instructions_program --renew
 #
-# pattern       transport  in a row  instructions
+# pattern          transport  in a row  instructions
 """
 
 
@@ -40,7 +40,7 @@ def write_table(rows):
     with open(TABLE, "w", encoding="ascii") as file:
         file.write(HEADER)
         for row in rows:
-            file.write("%-15s %-9s %9d %13.0f\n" % row)
+            file.write("%-18s %-9s %9d %13.0f\n" % row)
 
 
 def collected(program, pattern, transport, in_a_row, messages):
