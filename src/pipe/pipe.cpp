@@ -191,6 +191,11 @@ std::uint64_t pipe_end::credit() noexcept {
     return under_way < hwm ? hwm - under_way : 0;
 }
 
+bool pipe_end::is_beyond_mark() const noexcept {
+    const std::uint64_t hwm = out_->hwm.load(std::memory_order_relaxed);
+    return hwm != 0 && written_ - out_->returned.load(std::memory_order_acquire) > hwm;
+}
+
 /// Short writes may go on until credit runs out, or the sender is to write for itself.
 void pipe_end::allow_short_writes() noexcept {
     const bool is_simple = !fences_ && large_unpublished_ == 0 && !conflated_out_ && written_ == published_;

@@ -394,6 +394,7 @@ void connection::enter_traffic(byte_span rest) noexcept {
         return;
     }
     discards_ = pipe_->is_peer_closed();
+    exceeds_mark_ = exceeds_mark_ && !pipe_->is_beyond_mark();
     if (pipe_->lease().is_wanted())
         pipe_->lease().refuse();  // an earlier connection was meant
     out_.open(pipe_, replays_, *this);
@@ -447,7 +448,7 @@ void connection::feed(block *owner, bool may_share, const std::uint8_t *begin,
 const std::uint8_t *connection::take_traffic(block *owner, bool may_share, const std::uint8_t *p,
                                              const std::uint8_t *end) noexcept {
     while (p != end) {
-        limits_.max_messages = discards_ ? UINT64_MAX : pipe_->credit();
+        limits_.max_messages = discards_ || exceeds_mark_ ? UINT64_MAX : pipe_->credit();
         const bool continues = in_message_;
         const walk_result walked = walk_frames({p, end}, in_message_, limits_);
         if (walked.octets > 0) {
@@ -662,15 +663,18 @@ bool connection::deliver_held() noexcept {
     return true;
 }
 
-/// After a failed write: takes what has arrived, as the receiver's mark lets it through, and then ends. A peer that goes on
-/// sending does not put that off.
+/// After a failed write: takes what has arrived, and then ends. A peer that goes on sending does not put that off, nor does
+/// a receiver at its mark: it may be waiting for room here, which only the next connection makes. But a mark that earlier
+/// connections have gone beyond already holds back what comes, which is lost.
 void connection::read_what_is_left() noexcept {
-    if (!is_home())
+    if (!is_home() || state_ != state::live)
         return;
-    while (state_ == state::live && !is_paused_ && last_reads_ > 0 && read_once(environment_.io.scratch))
-        --last_reads_;
-    if (state_ == state::live && !is_paused_)
-        fail(out_.failure());
+    exceeds_mark_ = !pipe_ || !pipe_->is_beyond_mark();
+    if (!is_paused_ || deliver_held())
+        for (int i = 0; i < reads_at_the_end && is_going_on() && !is_paused_; ++i)
+            if (!read_once(environment_.io.scratch))
+                break;
+    fail(out_.failure());
 }
 
 // ---- life ----

@@ -4,7 +4,7 @@
 // In:       one read per readiness into the loop's scratch block. Frames are walked, not copied: a well filled block is
 //           handed to the pipe as it is, a small read is copied. A frame known to be large is read into memory of its own.
 // Pressure: what exceeds the receiver's mark stays here unpublished, and nothing more is read until credit returns.
-// Breaks:   when writing fails, what the peer sent before it went is still read and delivered.
+// Breaks:   when writing fails, what the peer sent before it went is still read and delivered, once also beyond the mark.
 // Lending:  the reading half goes to the thread of the socket while that thread waits often: see io_turn.hpp. There it handles
 //           message frames only; a command, the end of the stream and every failure bring it home first.
 // Threads:  the loop's, but for what is said in `io_turn`.
@@ -151,7 +151,7 @@ private:
     void read_what_is_left() noexcept;
     /// False also when it failed abroad, which nobody was told of yet.
     bool is_going_on() const noexcept { return state_ == state::live && !found_abroad_; }
-    bool may_deliver() noexcept { return discards_ || pipe_->has_credit(); }
+    bool may_deliver() noexcept { return discards_ || exceeds_mark_ || pipe_->has_credit(); }
 
     void update_timer() noexcept;
     void fail(break_reason why) noexcept;
@@ -181,7 +181,7 @@ private:
     std::optional<break_reason> found_abroad_;
     bool has_filled_block_ = false;  // by the last read
     bool is_paused_ = false;
-    int last_reads_ = reads_at_the_end;  // once writing has failed
+    bool exceeds_mark_ = false;  // once writing has failed
     bool discards_ = false;
     bool has_discarded_ = false;
     bool has_delivered_ = false;  // messages, not only subscriptions
