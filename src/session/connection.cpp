@@ -90,9 +90,14 @@ void connection::discard_input() noexcept {
     report();
 }
 
+bool connection::is_drained() noexcept {
+    const bool is_here = is_home();
+    report();
+    return is_here && state_ == state::live && out_.is_drained();
+}
+
 bool connection::finish_writing() noexcept {
-    if (state_ != state::live || !is_home() || !has_discarded_ || failed(out_.failure()) ||
-        !stream_->finish_writing())
+    if (state_ != state::live || failed(out_.failure()) || unconfirmed() == 0 || !stream_->finish_writing())
         return false;
     out_.finish();
     return true;
@@ -125,8 +130,8 @@ void connection::on_stream_writable() noexcept {
 void connection::on_time() noexcept {
     if (state_ != state::live || is_lent_)
         return;  // nothing is due at a connection that may be lent
-    if (is_paused_)
-        peer_.note_traffic(environment_.io.now());  // it is this side that does not listen
+    if (is_paused_ || out_.is_finished())
+        peer_.note_traffic(environment_.io.now());  // it is this side that does not listen, or asks no more
     if (obey(peer_.resume({peer::event_kind::time, {}, environment_.io.now()}))) {
         update_timer();
         write();
@@ -502,10 +507,8 @@ const std::uint8_t *connection::take_traffic(block *owner, bool may_share, const
 /// `continues`: the first of them is not the first frame of its message.
 bool connection::deliver(block *owner, bool may_share, const std::uint8_t *p, const walk_result &walked,
                          bool continues) noexcept {
-    if (discards_) {
-        has_discarded_ = true;
+    if (discards_)
         return true;
-    }
     const auto put = [&](byte_span range, std::uint32_t messages) {
         return may_share
                    ? pipe_->append(owner, range, messages, !continues, static_cast<chunk *>(owner)->capacity)

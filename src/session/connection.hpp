@@ -77,9 +77,11 @@ public:
     /// Nobody takes what arrives any more: it is read, for the sake of commands and the end of the stream, and thrown
     /// away.
     void discard_input() noexcept;
-    /// To be called once everything is written and nobody takes what arrives: says so to a peer that goes on sending, so
-    /// that it reads to the end before the stream is closed under it. False when there is no need to wait for that.
+    /// To be called once everything is written and nobody takes what arrives: says so to the peer, so that it reads to the
+    /// end before the stream is closed under it. False when there is no need to wait for that.
     bool finish_writing() noexcept;
+    /// Octets written that may be lost if the stream is closed now.
+    std::size_t unconfirmed() noexcept { return stream_->unconfirmed(); }
     /// Reads what lies there, before a close: a stream closed with unread input may lose what was written last.
     void drop_unread() noexcept;
 
@@ -88,8 +90,8 @@ public:
     /// Whether the pipe got a message of the peer's application.
     bool has_delivered() const noexcept { return has_delivered_; }
     bool is_established() const noexcept { return peer_.is_established(); }
-    /// Nothing is left to write.
-    bool is_drained() noexcept { return out_.is_drained(); }
+    /// Nothing is left to write, and no other thread reads.
+    bool is_drained() noexcept;
     stream &bytes() noexcept { return *stream_; }
     peer_info &info() noexcept { return peer_.info(); }
 
@@ -183,7 +185,6 @@ private:
     bool is_paused_ = false;
     bool exceeds_mark_ = false;  // once writing has failed
     bool discards_ = false;
-    bool has_discarded_ = false;
     bool has_delivered_ = false;  // messages, not only subscriptions
     bool in_message_ = false;
     bool expects_large_ = false;  // the last frame was a large one: read little beside the next
