@@ -191,6 +191,11 @@ std::uint64_t pipe_end::credit() noexcept {
     return under_way < hwm ? hwm - under_way : 0;
 }
 
+bool pipe_end::is_beyond_mark() const noexcept {
+    const std::uint64_t hwm = out_->hwm.load(std::memory_order_relaxed);
+    return hwm != 0 && written_ - out_->returned.load(std::memory_order_acquire) > hwm;
+}
+
 /// Short writes may go on until credit runs out, or the sender is to write for itself, or to look how far ahead it is.
 void pipe_end::allow_short_writes(std::size_t octets) noexcept {
     short_until_ = 0;

@@ -147,6 +147,8 @@ public:
     }
     /// How many messages can still be written: the mark less what is under way; UINT64_MAX without a mark. Refreshes.
     std::uint64_t credit() noexcept;
+    /// Whether more messages are under way than the mark allows.
+    bool is_beyond_mark() const noexcept;
 
     // ---- reading ----
 

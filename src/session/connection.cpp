@@ -90,9 +90,14 @@ void connection::discard_input() noexcept {
     report();
 }
 
+bool connection::is_drained() noexcept {
+    const bool is_here = is_home();
+    report();
+    return is_here && state_ == state::live && out_.is_drained();
+}
+
 bool connection::finish_writing() noexcept {
-    if (state_ != state::live || !is_home() || !has_discarded_ || failed(out_.failure()) ||
-        !stream_->finish_writing())
+    if (state_ != state::live || failed(out_.failure()) || unconfirmed() == 0 || !stream_->finish_writing())
         return false;
     out_.finish();
     return true;
@@ -125,8 +130,8 @@ void connection::on_stream_writable() noexcept {
 void connection::on_time() noexcept {
     if (state_ != state::live || is_lent_)
         return;  // nothing is due at a connection that may be lent
-    if (is_paused_)
-        peer_.note_traffic(environment_.io.now());  // it is this side that does not listen
+    if (is_paused_ || out_.is_finished())
+        peer_.note_traffic(environment_.io.now());  // it is this side that does not listen, or asks no more
     if (obey(peer_.resume({peer::event_kind::time, {}, environment_.io.now()}))) {
         update_timer();
         write();
@@ -394,6 +399,7 @@ void connection::enter_traffic(byte_span rest) noexcept {
         return;
     }
     discards_ = pipe_->is_peer_closed();
+    exceeds_mark_ = exceeds_mark_ && !pipe_->is_beyond_mark();
     if (pipe_->lease().is_wanted())
         pipe_->lease().refuse();  // an earlier connection was meant
     out_.open(pipe_, replays_, *this);
@@ -447,7 +453,7 @@ void connection::feed(block *owner, bool may_share, const std::uint8_t *begin,
 const std::uint8_t *connection::take_traffic(block *owner, bool may_share, const std::uint8_t *p,
                                              const std::uint8_t *end) noexcept {
     while (p != end) {
-        limits_.max_messages = discards_ ? UINT64_MAX : pipe_->credit();
+        limits_.max_messages = discards_ || exceeds_mark_ ? UINT64_MAX : pipe_->credit();
         const bool continues = in_message_;
         const walk_result walked = walk_frames({p, end}, in_message_, limits_);
         if (walked.octets > 0) {
@@ -501,10 +507,8 @@ const std::uint8_t *connection::take_traffic(block *owner, bool may_share, const
 /// `continues`: the first of them is not the first frame of its message.
 bool connection::deliver(block *owner, bool may_share, const std::uint8_t *p, const walk_result &walked,
                          bool continues) noexcept {
-    if (discards_) {
-        has_discarded_ = true;
+    if (discards_)
         return true;
-    }
     const auto put = [&](byte_span range, std::uint32_t messages) {
         return may_share
                    ? pipe_->append(owner, range, messages, !continues, static_cast<chunk *>(owner)->capacity)
@@ -662,15 +666,18 @@ bool connection::deliver_held() noexcept {
     return true;
 }
 
-/// After a failed write: takes what has arrived, as the receiver's mark lets it through, and then ends. A peer that goes on
-/// sending does not put that off.
+/// After a failed write: takes what has arrived, and then ends. A peer that goes on sending does not put that off, nor does
+/// a receiver at its mark: it may be waiting for room here, which only the next connection makes. But a mark that earlier
+/// connections have gone beyond already holds back what comes, which is lost.
 void connection::read_what_is_left() noexcept {
-    if (!is_home())
+    if (!is_home() || state_ != state::live)
         return;
-    while (state_ == state::live && !is_paused_ && last_reads_ > 0 && read_once(environment_.io.scratch))
-        --last_reads_;
-    if (state_ == state::live && !is_paused_)
-        fail(out_.failure());
+    exceeds_mark_ = !pipe_ || !pipe_->is_beyond_mark();
+    if (!is_paused_ || deliver_held())
+        for (int i = 0; i < reads_at_the_end && is_going_on() && !is_paused_; ++i)
+            if (!read_once(environment_.io.scratch))
+                break;
+    fail(out_.failure());
 }
 
 // ---- life ----

@@ -4,7 +4,7 @@
 // In:       one read per readiness into the loop's scratch block. Frames are walked, not copied: a well filled block is
 //           handed to the pipe as it is, a small read is copied. A frame known to be large is read into memory of its own.
 // Pressure: what exceeds the receiver's mark stays here unpublished, and nothing more is read until credit returns.
-// Breaks:   when writing fails, what the peer sent before it went is still read and delivered.
+// Breaks:   when writing fails, what the peer sent before it went is still read and delivered, once also beyond the mark.
 // Lending:  the reading half goes to the thread of the socket while that thread waits often: see io_turn.hpp. There it handles
 //           message frames only; a command, the end of the stream and every failure bring it home first.
 // Threads:  the loop's, but for what is said in `io_turn`.
@@ -77,9 +77,11 @@ public:
     /// Nobody takes what arrives any more: it is read, for the sake of commands and the end of the stream, and thrown
     /// away.
     void discard_input() noexcept;
-    /// To be called once everything is written and nobody takes what arrives: says so to a peer that goes on sending, so
-    /// that it reads to the end before the stream is closed under it. False when there is no need to wait for that.
+    /// To be called once everything is written and nobody takes what arrives: says so to the peer, so that it reads to the
+    /// end before the stream is closed under it. False when there is no need to wait for that.
     bool finish_writing() noexcept;
+    /// Octets written that may be lost if the stream is closed now.
+    std::size_t unconfirmed() noexcept { return stream_->unconfirmed(); }
     /// Reads what lies there, before a close: a stream closed with unread input may lose what was written last.
     void drop_unread() noexcept;
 
@@ -88,8 +90,8 @@ public:
     /// Whether the pipe got a message of the peer's application.
     bool has_delivered() const noexcept { return has_delivered_; }
     bool is_established() const noexcept { return peer_.is_established(); }
-    /// Nothing is left to write.
-    bool is_drained() noexcept { return out_.is_drained(); }
+    /// Nothing is left to write, and no other thread reads.
+    bool is_drained() noexcept;
     stream &bytes() noexcept { return *stream_; }
     peer_info &info() noexcept { return peer_.info(); }
 
@@ -151,7 +153,7 @@ private:
     void read_what_is_left() noexcept;
     /// False also when it failed abroad, which nobody was told of yet.
     bool is_going_on() const noexcept { return state_ == state::live && !found_abroad_; }
-    bool may_deliver() noexcept { return discards_ || pipe_->has_credit(); }
+    bool may_deliver() noexcept { return discards_ || exceeds_mark_ || pipe_->has_credit(); }
 
     void update_timer() noexcept;
     void fail(break_reason why) noexcept;
@@ -181,9 +183,8 @@ private:
     std::optional<break_reason> found_abroad_;
     bool has_filled_block_ = false;  // by the last read
     bool is_paused_ = false;
-    int last_reads_ = reads_at_the_end;  // once writing has failed
+    bool exceeds_mark_ = false;  // once writing has failed
     bool discards_ = false;
-    bool has_discarded_ = false;
     bool has_delivered_ = false;  // messages, not only subscriptions
     bool in_message_ = false;
     bool expects_large_ = false;  // the last frame was a large one: read little beside the next

@@ -52,6 +52,7 @@ public:
     bool is_drained() noexcept;
     /// Nothing is written any more. I/O thread, once the socket has closed its end.
     void finish() noexcept { is_finished_ = true; }
+    bool is_finished() const noexcept { return is_finished_; }
     /// Why nothing more can be written, or none. Any thread.
     error failure() const noexcept { return failure_.load(std::memory_order_acquire); }
 

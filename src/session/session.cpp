@@ -1,12 +1,16 @@
 #include "session/session.hpp"
 
+#include <algorithm>
+
 #include "pipe/in_band.hpp"
 
 namespace zlink {
 
 namespace {
-constexpr std::chrono::milliseconds longest_parting{500};
-}
+constexpr std::chrono::milliseconds longest_parting{500};   // from a peer that does not go on reading
+constexpr std::chrono::milliseconds first_parting_look{1};  // each comes after twice the time
+constexpr std::chrono::milliseconds last_parting_look{16};
+}  // namespace
 
 session::session(session_environment_ptr environment)
     : environment_(std::move(environment)),
@@ -285,17 +289,34 @@ void session::end_if_lingered() noexcept {
         end_pipe();
 }
 
-/// Leaves a peer that goes on sending the time to read what was written last: closing a stream while input arrives
-/// makes the system throw away what is still on its way out. False when the peer is silent: no need to wait.
+/// Leaves the peer the time to read what was written last: closing a stream while input arrives, or when it arrives later,
+/// makes the system throw away what is still on its way out. A peer that reads to the end closes at once. False when all has
+/// reached the peer's system: no need to wait.
 bool session::part() noexcept {
     if (!connection_->finish_writing())
         return false;
-    parting_timer_ = environment_->io->make_timer([this] { end_pipe(); });
+    parting_timer_ = environment_->io->make_timer([this] { on_parting_time(); });
     if (!parting_timer_)
         return false;
-    parting_timer_->expires_at(environment_->io->now() + longest_parting);
     is_parting_ = true;
+    unconfirmed_ = SIZE_MAX;
+    parting_look_ = first_parting_look;
+    on_parting_time();
     return true;
+}
+
+/// Goes on waiting as long as it helps, and the peer reads.
+void session::on_parting_time() noexcept {
+    const std::size_t left = connection_->unconfirmed();
+    const time_point now = environment_->io->now();
+    if (left < unconfirmed_)
+        parting_ends_ = now + longest_parting;
+    unconfirmed_ = left;
+    if (left == 0 || now >= parting_ends_)
+        end_pipe();
+    else
+        parting_timer_->expires_at(
+            now + std::exchange(parting_look_, std::min(2 * parting_look_, last_parting_look)));
 }
 
 /// What the socket closed is over. A socket that closed the pipe of this connection alone (it refused the peer) still

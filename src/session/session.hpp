@@ -112,6 +112,7 @@ private:
     void begin_linger() noexcept;
     void end_if_lingered() noexcept;
     bool part() noexcept;
+    void on_parting_time() noexcept;
     void end_pipe() noexcept;
     void end() noexcept;
     void emit(event_kind kind, std::uint32_t value) noexcept;
@@ -128,6 +129,9 @@ private:
     std::unique_ptr<timer> retry_timer_;
     std::unique_ptr<timer> linger_timer_;
     std::unique_ptr<timer> parting_timer_;
+    std::size_t unconfirmed_ = 0;  // octets, when it was parting and looked last
+    time_point parting_ends_;      // unless the peer goes on reading
+    std::chrono::milliseconds parting_look_{};
     backoff backoff_;
     break_reason reason_;
     int descriptor_ = -1;

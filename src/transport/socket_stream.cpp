@@ -49,12 +49,18 @@ io_result socket_stream::try_read(std::span<const iovec> ranges) noexcept {
     return {static_cast<std::size_t>(count), error::none};
 }
 
-bool socket_stream::finish_writing() noexcept {
-    int unsent = 0;
-    if (::ioctl(ready_.descriptor(), SIOCOUTQ, &unsent) != 0 || unsent == 0)
-        return false;
-    return ::shutdown(ready_.descriptor(), SHUT_WR) == 0;
+std::size_t socket_stream::unconfirmed() noexcept {
+    int family = AF_UNSPEC;
+    socklen_t size = sizeof family;
+    int octets = 0;
+    // Of a local socket SIOCOUTQ tells what the peer has not read, and that stays readable.
+    if (::getsockopt(ready_.descriptor(), SOL_SOCKET, SO_DOMAIN, &family, &size) != 0 || family == AF_UNIX ||
+        ::ioctl(ready_.descriptor(), SIOCOUTQ, &octets) != 0)
+        return 0;
+    return static_cast<std::size_t>(octets);
 }
+
+bool socket_stream::finish_writing() noexcept { return ::shutdown(ready_.descriptor(), SHUT_WR) == 0; }
 
 io_result socket_stream::try_write(std::span<const iovec> ranges) noexcept {
     msghdr header = header_of(ranges);

@@ -19,6 +19,7 @@ public:
     void set_events(stream_events *events) noexcept override { events_ = events; }
     io_result try_read(std::span<const iovec> ranges) noexcept override;
     io_result try_write(std::span<const iovec> ranges) noexcept override;
+    std::size_t unconfirmed() noexcept override;
     bool finish_writing() noexcept override;
     void wait_readable() noexcept override { ready_.wait_readable(); }
     void wait_writable() noexcept override { ready_.wait_writable(); }

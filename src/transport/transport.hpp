@@ -43,9 +43,12 @@ public:
     virtual io_result try_read(std::span<const iovec> ranges) noexcept = 0;
     /// One non-blocking gathered write.
     virtual io_result try_write(std::span<const iovec> ranges) noexcept = 0;
-    /// Nothing more will be written: while some of it is still on its way, says so to the peer, which reads the end of the
-    /// stream behind it, and returns true. False when the system has nothing left to send, or cannot tell.
-    virtual bool finish_writing() noexcept { return false; }
+    /// Octets written that the peer's system has not confirmed: closing a stream while input arrives loses them. 0 where
+    /// what is written is with the peer at once.
+    virtual std::size_t unconfirmed() noexcept = 0;
+    /// Nothing more will be written: says so to the peer, which reads the end of the stream behind what is still on its way.
+    /// False when that cannot be done.
+    virtual bool finish_writing() noexcept = 0;
     /// Asks for one on_stream_readable() when a read would not fail with again. Asking twice is asking once.
     virtual void wait_readable() noexcept = 0;
     virtual void wait_writable() noexcept = 0;

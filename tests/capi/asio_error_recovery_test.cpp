@@ -193,6 +193,52 @@ TEST_P(asio_error_recovery, a_body_that_ends_too_early_is_not_delivered) {
     EXPECT_EQ(pull.receive(ZMQ_DONTWAIT), std::nullopt);
 }
 
+TEST_P(asio_error_recovery, a_publisher_that_waits_and_does_not_listen_goes_on_when_its_subscriber_is_gone) {
+    test_socket pub = narrow_socket(ZMQ_XPUB);
+    pub.set(ZMQ_XPUB_NODROP, 1);
+    pub.set(ZMQ_SNDHWM, 1);
+    pub.set(ZMQ_RCVHWM, 1);
+    raw_peer peer(pub.bind(scratch_endpoint(GetParam())));
+    keep_little(peer);
+    ASSERT_TRUE(peer.shake_hands("SUB"));
+    ASSERT_TRUE(peer.send(command("SUBSCRIBE")));
+    for (int i = 0; i < 10; ++i)
+        ASSERT_TRUE(peer.send(message("unread")));
+    ASSERT_TRUE(pub.has_input());
+    std::thread sender([&] {
+        for (int i = 0; i < 5; ++i)
+            EXPECT_TRUE(bodies.send(pub, octets(beyond_the_kernel))) << "message " << i;
+    });
+    EXPECT_EQ(peer.receive(10000).size(), 10000u);
+    reset(peer);
+    sender.join();
+}
+
+TEST_P(asio_error_recovery, a_sender_that_waits_and_does_not_listen_connects_again) {
+    test_socket dealer = calling_socket(ZMQ_DEALER);
+    dealer.set(ZMQ_SNDHWM, 1);
+    dealer.set(ZMQ_RCVHWM, 1);
+    raw_peer peer = next_peer("DEALER");
+    for (int i = 0; i < 10; ++i)
+        ASSERT_TRUE(peer.send(message(std::to_string(i))));
+    std::thread sender([&] {
+        for (int i = 0; i < 5; ++i)
+            EXPECT_TRUE(bodies.send(dealer, octets(beyond_the_kernel)));
+    });
+    for (int breaks = 0; breaks < 3; ++breaks) {
+        EXPECT_EQ(peer.receive(10000).size(), 10000u);
+        reset(peer);
+        peer = next_peer("DEALER");
+        EXPECT_TRUE(peer.send(message("later")));
+    }
+    for (int i = 3; i < 5; ++i)
+        EXPECT_EQ(peer.receive(9 + beyond_the_kernel).size(), 9 + beyond_the_kernel);
+    sender.join();
+    // The first connection has brought all it had.
+    for (int i = 0; i < 10; ++i)
+        EXPECT_EQ(dealer.receive(), std::to_string(i));
+}
+
 TEST_P(asio_error_recovery, the_end_of_the_context_gives_all_bodies_back) {
     test_socket push = narrow_socket(ZMQ_PUSH);
     push.set(ZMQ_SNDHWM, 4);

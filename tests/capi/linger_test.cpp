@@ -1,6 +1,7 @@
 // Linger: what happens to messages not yet sent when a socket is closed.
-#include "sockets.hpp"
+#include "lent_bodies.hpp"
 
+#include <netinet/tcp.h>
 #include <thread>
 
 namespace {
@@ -59,6 +60,46 @@ TEST(linger, waits_for_a_peer_that_comes_later) {
     pull.bind(endpoint);
     EXPECT_EQ(pull.receive(), "patient");
     sender.join();
+}
+
+// Whether the system sends the end of the stream behind what is still on its way. So it is once the descriptor is closed.
+bool says_its_end(int descriptor) {
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    return ::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
+           info.tcpi_state == TCP_FIN_WAIT1;
+}
+
+TEST(linger, a_peer_that_begins_to_send_after_the_close_loses_nothing_of_what_was_sent_before) {
+    context zmq;
+    test_socket push = zmq.socket(ZMQ_DEALER);
+    push.set(ZMQ_LINGER, -1);
+    push.set(ZMQ_SNDBUF, little_room);
+    zlink::test::raw_listener listener;
+    monitor watch(zmq, push, ZMQ_EVENT_CONNECTED);
+    push.connect(listener.endpoint());
+    zlink::test::raw_peer peer = listener.accept();
+    keep_little(peer);
+    ASSERT_TRUE(peer.shake_hands("DEALER"));
+    const int descriptor = watch.next().value;
+    watch.stop();
+    // More than the peer's system takes, and less than both do.
+    const std::string text = octets(little_window + little_room / 2);
+    ASSERT_EQ(push.send(text), static_cast<int>(text.size()));
+    push.close();
+    EXPECT_TRUE(eventually([&] { return says_its_end(descriptor); }));
+    const std::string expected = zlink::test::message(text);
+    std::string received;
+    while (received.size() < expected.size()) {
+        (void)peer.send(zlink::test::message("late"));
+        const std::string piece =
+            peer.receive(std::min<std::size_t>(10000, expected.size() - received.size()));
+        if (piece.empty())
+            break;
+        received += piece;
+    }
+    EXPECT_TRUE(received == expected) << received.size() << " of " << expected.size() << " octets";
+    EXPECT_EQ(peer.receive(1), "");
 }
 
 TEST(linger, messages_already_received_stay_readable_after_the_peer_closed) {

@@ -13,6 +13,8 @@ constexpr int hwms[] = {1, 1, 2, 10, 10, 1000};
 constexpr duration patience = seconds(2);  // for dials, handshakes and queues to drain, beside a reconnect
 constexpr duration last_patience = seconds(20);  // for the last round to arrive
 
+constexpr milliseconds longest_way{60};  // of last words
+
 constexpr std::size_t messages_of_a_burst = 300;  // of each sender, more than small buffers hold
 
 }  // namespace
@@ -236,11 +238,11 @@ void conversations::last_round() {
 void conversations::end_all() {
     const duration in_time = milliseconds(std::max(plan_.linger_ms, 0)) + seconds(1);
     const bool lingers = plan_.how == ending::lingering && plan_.is_one_way();
-    // A PING that nobody has read when the stream closes makes the system reset it, with all that is under way: that is
-    // loss at a break (promise 5), so last words are counted without heartbeats only; nor where subscribers send, too.
-    const bool is_answered = std::any_of(members_.begin(), members_.end(), sends_upstream);
-    if (lingers && !is_answered && !plan_.is_inproc && plan_.heartbeat_ms == 0 && !world_.is_over()) {
-        // Last words, and then the senders are gone: all of it still arrives.
+    if (lingers && !plan_.is_inproc && !world_.is_over()) {
+        // Last words, and then the senders are gone: all of it still arrives, whatever subscribers and heartbeats say
+        // meanwhile. Much of it is on its way when they close, and of the answers too.
+        if (chance_.coin())
+            network_.most_latency = longest_way;
         phase_ = phase::last_round;
         last_round_began_ = world_.now();
         for (member *m : side(true))

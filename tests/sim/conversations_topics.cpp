@@ -22,11 +22,8 @@ void conversations::choose_types(settings &options, bool is_left) {
     options.xpub_verboser = !options.xpub_verbose && chance_.chance(300'000);
     // What follows the first frame of a message may begin with any octet.
     options.only_first_subscribe = plan_.looks.most_parts > 1 || chance_.coin();
-    // Besides they send or listen to the other direction, and change what they want. What an XPUB does not read holds up a
-    // connection that is to end, and a connection that does not end may hold up what it sends.
+    // Besides they send or listen to the other direction, and change what they want.
     options.receive_timeout_ms = static_cast<int>(chance_.between(1, 20));
-    if (options.type == xpub)
-        options.send_timeout_ms = static_cast<int>(chance_.between(1, 20));
 }
 
 void conversations::open_topics(member &self) {

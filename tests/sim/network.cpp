@@ -88,6 +88,8 @@ public:
         wants_write_ = true;
         report();
     }
+    std::size_t unconfirmed() noexcept override { return has_gone() || link_->is_reset ? 0 : out().unread(); }
+    bool finish_writing() noexcept override;
     bool lend() noexcept override;
     error take_back() noexcept override;
     int descriptor() const noexcept override { return 2 * link_->id + side_; }
@@ -362,6 +364,15 @@ bool sim_stream::check_writer() noexcept {
     return true;
 }
 
+bool sim_stream::finish_writing() noexcept {
+    const plenty_of_memory for_the_simulator;
+    check_loop();
+    if (link_->is_reset)
+        return false;
+    network_.end_direction(link_, side_);
+    return true;
+}
+
 class sim_dialer final : public dialer {
 public:
     sim_dialer(network &owner, std::string address, int tag, sim_loop &io)
@@ -603,6 +614,12 @@ std::size_t network::put(const link_ptr &which, int direction, const std::uint8_
     // Of a connection that ends, perhaps nothing more is read; the writer does not know yet.
     if (which->has_ended)
         observer_.on_break(which->tags[direction], which->tags[1 - direction], which->id, count, count);
+    // What comes to a closed end resets the connection.
+    if (which->is_closed[1 - direction] && !which->is_reset)
+        world_.at(world_.now() + latency(), [this, weak = std::weak_ptr(which)] {
+            if (const auto alive = weak.lock())
+                reset(alive);
+        });
     if (which->is_closed[1 - direction] || w.is_ending)
         return count;
     const std::size_t before = w.data.size();
@@ -694,12 +711,17 @@ void network::close_side(const link_ptr &which, int side) {
         reset(which);
         return;
     }
-    wire &out = which->wires[side];
-    out.is_ending = true;
-    out.last_arrival = std::max(out.last_arrival, world_.now() + latency());
-    world_.at(out.last_arrival, [this, weak = std::weak_ptr(which), side] {
+    end_direction(which, side);
+}
+
+/// Nothing more is written; the reader hears of it behind what is on its way.
+void network::end_direction(const link_ptr &which, int direction) {
+    wire &w = which->wires[direction];
+    w.is_ending = true;
+    w.last_arrival = std::max(w.last_arrival, world_.now() + latency());
+    world_.at(w.last_arrival, [this, weak = std::weak_ptr(which), direction] {
         if (const auto alive = weak.lock())
-            arrive(alive, side);
+            arrive(alive, direction);
     });
 }
 

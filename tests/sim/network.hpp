@@ -2,7 +2,7 @@
 //
 // Rules:    those of TCP. A connection carries octets each way, in order, none twice, through buffers of limited size; they
 //           arrive in pieces and late. It may stall, lose one direction (half-close) or be reset at any octet; what has not
-//           been read then is lost. Closing with unread octets resets.
+//           been read then is lost. Closing with unread octets resets, and so do octets that come to a closed end.
 // Faults:   by chance at each call (`fault_rates`), or on demand of the conductor; none after heal().
 // Lending:  a stream that is lent is read by actors, who wait for its descriptor, and left alone by its loop. Each half of a
 //           stream is used by one at a time, and lives until that one has left (promise 11); a stream that nobody uses comes
@@ -124,6 +124,7 @@ private:
     void reset(const link_ptr &which);
     void note_end(link &which);
     void close_side(const link_ptr &which, int side);
+    void end_direction(const link_ptr &which, int direction);
     duration latency();
     link_ptr any_live();
 

@@ -31,7 +31,7 @@ plan::plan(dice &d) {
     reconnect_max_ms = d.coin() ? 0 : 4 * reconnect_ms;
     constexpr int handshakes[] = {300, 1000, 30'000};
     handshake_ms = d.pick(handshakes);
-    heartbeat_ms = how != ending::lingering && d.chance(300'000) ? 50 : 0;
+    heartbeat_ms = d.chance(300'000) ? 50 : 0;
     heartbeat_timeout_ms = d.coin() ? 300 : 5000;
     has_slow_readers = d.chance(250'000);
     is_immediate = d.chance(150'000);
