@@ -125,8 +125,10 @@ error pipe_end::append(block *owner, byte_span range, std::uint32_t messages, bo
     if (conflated_out_)
         return write_frames(range);
     const error e = out_->queue.append(owner, range, messages, starts_message, owner_size);
-    if (!failed(e))
+    if (!failed(e)) {
         written_ += messages;
+        octets_of_this_step_ += range.size();
+    }
     return e;
 }
 
@@ -134,8 +136,10 @@ error pipe_end::write_wire(byte_span frames, std::uint32_t messages) noexcept {
     if (conflated_out_)
         return write_frames(frames);
     const error e = out_->queue.write_wire(frames, messages);
-    if (!failed(e))
+    if (!failed(e)) {
         written_ += messages;
+        octets_of_this_step_ += frames.size();
+    }
     return e;
 }
 
@@ -196,13 +200,23 @@ bool pipe_end::is_beyond_mark() const noexcept {
     return hwm != 0 && written_ - out_->returned.load(std::memory_order_acquire) > hwm;
 }
 
+void pipe_end::begin_step() noexcept {
+    constexpr std::uint64_t octets_of_step = 512 * 1024;
+    constexpr std::uint64_t messages_of_first_step = 64;
+    const std::uint64_t messages = written_ - step_began_;
+    octets_per_message_ =
+        messages > 0 ? octets_of_this_step_ / messages : octets_of_step / messages_of_first_step;
+    octets_of_this_step_ = 0;
+    step_began_ = written_;
+    next_step_ =
+        written_ + std::clamp<std::uint64_t>(octets_of_step / (octets_per_message_ + 1), 1, messages_of_step);
+}
+
 /// Short writes may go on until credit runs out, or the sender is to write for itself, or to look how far ahead it is.
-void pipe_end::allow_short_writes(std::size_t octets) noexcept {
+void pipe_end::allow_short_writes() noexcept {
     short_until_ = 0;
     if (fences_ || large_unpublished_ > 0 || conflated_out_ || written_ != published_)
         return;
-    if (is_step_due())
-        begin_step(octets);
     const std::uint64_t until_written_out =
         publishes_to_write - 1 - publishes_since_wake_ % publishes_to_write;
     short_until_ = std::min(written_ + until_written_out, next_step_);
@@ -328,10 +342,7 @@ bool pipe_end::read_slow(frame_view &out) noexcept {
     return false;
 }
 
-void pipe_end::renew_credit_step() noexcept {
-    return_at_ = told_ + credit_step(in_->hwm.load(std::memory_order_relaxed));
-    note_taken(0);
-}
+void pipe_end::renew_credit_step() noexcept { return_due_credit(); }
 
 /// Returns credit once a step of messages has been taken: the mark may have changed since the step was chosen.
 void pipe_end::return_due_credit() noexcept {

@@ -98,8 +98,7 @@ public:
     /// Writes and publishes a message of one small frame, between messages. False, and nothing done, when there is more to
     /// decide than whether the reader sleeps: then has_credit(), write() and publish(), and allow_short_writes() again.
     bool write_short(byte_span body) noexcept;
-    /// `octets`: of the body written last, as for begin_step().
-    void allow_short_writes(std::size_t octets) noexcept;
+    void allow_short_writes() noexcept;
     /// Whether has_credit() is known to be true, and write_short() goes unless the frame itself is in its way.
     bool may_write_short() const noexcept { return written_ < short_until_; }
     /// Has the connection at the other end, if there is one, write on this thread what was published. `is_ready`: its stream
@@ -134,17 +133,14 @@ public:
             large_published_ = taken;
         return large_published_ - taken;
     }
-    /// About how many messages were written and not taken by the other end: up to 1024 of them may be taken.
+    /// About how many octets were written and not taken by the other end: the messages under way, of which up to 1024 may be
+    /// taken, as large as those of the last step on average.
     std::uint64_t under_way() const noexcept {
-        return written_ - out_->about_taken.load(std::memory_order_relaxed);
+        return (written_ - out_->about_taken.load(std::memory_order_relaxed)) * octets_per_message_;
     }
-    /// Whether it is time to look how far ahead of the other end this one is. The next time is after about 512 KiB, if
-    /// messages have this many octets, or 1024 messages.
+    /// Whether it is time to look how far ahead of the other end this one is: after each 512 KiB or 1024 messages, about.
     bool is_step_due() const noexcept { return written_ >= next_step_; }
-    void begin_step(std::size_t octets_per_message) noexcept {
-        next_step_ = written_ + std::clamp<std::uint64_t>(octets_of_step / (octets_per_message + 1), 1,
-                                                          messages_of_step);
-    }
+    void begin_step() noexcept;
     /// How many messages can still be written: the mark less what is under way; UINT64_MAX without a mark. Refreshes.
     std::uint64_t credit() noexcept;
     /// Whether more messages are under way than the mark allows.
@@ -238,7 +234,6 @@ private:
     /// In a stream without waits the sender writes for itself after so many messages.
     static constexpr std::uint32_t publishes_to_write = 1024;
 
-    static constexpr std::size_t octets_of_step = 512 * 1024;
     static constexpr std::uint64_t messages_of_step = 1024;
 
     static constexpr std::size_t largest_to_write = 1024 * 1024;
@@ -282,11 +277,14 @@ private:
     std::atomic<pipe_events *> events_{nullptr};  // called by the other end
     std::shared_ptr<pipe_events> events_owner_;
 
-    std::uint64_t written_ = 0;        // messages, published or not
-    std::uint64_t short_until_ = 0;    // write_short() as long as written_ is less
-    std::uint64_t next_step_ = 0;      // is_step_due() from here on
-    std::uint64_t published_ = 0;      // of these
-    std::uint64_t seen_returned_ = 0;  // out_->returned as last looked at
+    std::uint64_t written_ = 0;      // messages, published or not
+    std::uint64_t short_until_ = 0;  // write_short() as long as written_ is less
+    std::uint64_t next_step_ = 0;    // is_step_due() from here on
+    std::uint64_t step_began_ = 0;   // written_ at that time
+    std::uint64_t octets_of_this_step_ = 0;
+    std::uint64_t octets_per_message_ = 0;  // in the last step
+    std::uint64_t published_ = 0;           // of these
+    std::uint64_t seen_returned_ = 0;       // out_->returned as last looked at
     std::uint32_t publishes_since_wake_ = 0;
     bool fences_ = true;  // as out_->writer_fences: few publishes for each wake-up, each with a fence
     bool is_closed_ = false;
@@ -328,6 +326,7 @@ inline error pipe_end::write(std::uint8_t flags, byte_span body) noexcept {
     const error e = out_->queue.write(flags, body);
     if (__builtin_expect(body.size() >= large_body, 0) && !failed(e))
         large_unpublished_ += body.size();
+    octets_of_this_step_ += body.size();
     if (!failed(e) && !(flags & (frame_flag::more | frame_flag::command)))
         ++written_;
     return e;
@@ -352,6 +351,7 @@ inline void pipe_end::publish(bool may_write) noexcept {
     if (__builtin_expect(written_ >= short_until_, 0) || !out_->queue.write_short(body))
         return false;
     published_ = ++written_;
+    octets_of_this_step_ += body.size();
     ++publishes_since_wake_;
     light_fence();
     if (__builtin_expect(out_->reader_armed.load(std::memory_order_relaxed), 0))

@@ -326,8 +326,11 @@ void session::end_pipe() noexcept {
         end();
         return;
     }
-    if (connection_)
+    if (connection_) {
         emit(event_kind::disconnected, static_cast<std::uint32_t>(descriptor_));
+        if (is_lingering_)
+            connection_->drop_unread();
+    }
     is_lingering_ = is_parting_ = false;
     linger_timer_.reset();
     parting_timer_.reset();

@@ -97,13 +97,12 @@ public:
     }
     /// An address was sent, and there is room for the message behind it, which was not sent.
     bool is_in_message() const noexcept { return is_addressed_; }
-    /// `octets`: of the body sent last.
-    void set(direct_way way, std::size_t octets) noexcept {
+    void set(direct_way way) noexcept {
         way_ = way;
         is_plain_ = way.pipe && way.address.empty() && !way.filter;
         is_addressed_ = false;
         if (way_.pipe)
-            way_.pipe->allow_short_writes(octets);
+            way_.pipe->allow_short_writes();
     }
 
 private:

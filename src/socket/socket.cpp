@@ -172,7 +172,7 @@ inline void socket::leave_direct_input() noexcept {
 inline void socket::leave_direct_output() noexcept {
     if (direct_output_.is_in_message())
         pattern_->resume_output();
-    direct_output_.set({}, 0);
+    direct_output_.set({});
 }
 
 inline error socket::take_commands() noexcept {
@@ -188,9 +188,11 @@ inline error socket::take_commands() noexcept {
     if (const error e = take_commands(); failed(e))
         return e;
     error stepped = error::none;
-    const bool is_step_due =
-        frame.body.size() >= pipe_end::large_body || (live_pipes_ == 1 && pipes_[0]->is_step_due());
-    if (__builtin_expect(is_step_due, 0) && !(flags & ZMQ_DONTWAIT) &&
+    const bool is_step_due = live_pipes_ == 1 && pipes_[0]->is_step_due();
+    if (__builtin_expect(is_step_due, 0))
+        pipes_[0]->begin_step();
+    if (__builtin_expect(is_step_due || frame.body.size() >= pipe_end::large_body, 0) &&
+        !(flags & ZMQ_DONTWAIT) &&
         (options_.send_timeout_ms < 0 || options_.send_timeout_ms >= least_timeout_to_step_ms))
         stepped = keep_step(frame);
     try {
@@ -198,7 +200,7 @@ inline error socket::take_commands() noexcept {
         if (__builtin_expect(e == error::again, 0))
             e = failed(stepped) ? stepped : retry_send(frame, flags);
         if (live_pipes_ == 1 && !failed(e))
-            direct_output_.set(pattern_->direct_output(), frame.body.size());
+            direct_output_.set(pattern_->direct_output());
         return e;
     } catch (...) {
         return error::no_memory;
@@ -351,9 +353,8 @@ error socket::keep_step(const outgoing &frame) noexcept {
         return error::none;
     pipe_end &peer = *pipes_[0];
     const std::size_t size = frame.body.size();
-    peer.begin_step(size);
     const bool is_large = size >= pipe_end::large_body;
-    const auto ahead = [&] { return is_large ? peer.large_under_way() : peer.under_way() * size; };
+    const auto ahead = [&] { return is_large ? peer.large_under_way() : peer.under_way(); };
     const std::size_t most = is_large              ? most_ahead_of_large
                              : peer.slot.is_inproc ? most_ahead_in_memory
                                                    : most_ahead;
@@ -787,7 +788,7 @@ void socket::take_in(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
 /// Takes a pipe out of use. The object stays until the next commands are taken in.
 void socket::drop(pipe_end &pipe) noexcept {
     direct_input_.set({});
-    direct_output_.set({}, 0);
+    direct_output_.set({});
     pipe.slot.is_attached = false;
     const std::size_t at = pipe.slot.socket_index;
     std::swap(pipes_[at], pipes_[--live_pipes_]);

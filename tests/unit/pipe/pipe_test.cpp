@@ -38,6 +38,12 @@ protected:
         reader.reset();
         EXPECT_EQ(pool.use_count(), 1);
     }
+    /// As a socket does before each message that takes the long way.
+    void allow_short_writes() {
+        if (writer->is_step_due())
+            writer->begin_step();
+        writer->allow_short_writes();
+    }
     bool send(std::string_view text, std::uint8_t flags = 0) {
         if (!writer->has_credit())
             return false;
@@ -147,18 +153,18 @@ TEST_F(pipe_pair, stops_short_writes_at_the_mark_and_wakes_the_reader_for_them) 
     open(mark);
     int sent = 0;
     for (; send("x"); ++sent)
-        writer->allow_short_writes(0);
+        allow_short_writes();
     ASSERT_EQ(sent, mark);
     EXPECT_FALSE(writer->write_short(as_bytes("x")));
     for (int i = 0; i < mark; ++i)
         ASSERT_EQ(receive(), "x");
     ASSERT_FALSE(arm_and_look());
     ASSERT_TRUE(writer->has_credit());
-    writer->allow_short_writes(0);
+    allow_short_writes();
     ASSERT_TRUE(writer->write_short(as_bytes("one")));
     EXPECT_EQ(reader_events->readable, 1);
     for (sent = 1; writer->write_short(as_bytes("more")) || send("more"); ++sent)
-        writer->allow_short_writes(0);
+        allow_short_writes();
     EXPECT_EQ(sent, mark);
     EXPECT_EQ(reader_events->readable, 1);
     short_frame frame;
@@ -172,7 +178,7 @@ TEST_F(pipe_pair, refuses_short_ways_for_all_that_is_not_one_small_frame) {
         ASSERT_TRUE(send("x"));
         ASSERT_EQ(receive(), "x");
     }
-    writer->allow_short_writes(0);
+    allow_short_writes();
     EXPECT_TRUE(writer->write_short({}));
     EXPECT_FALSE(writer->write_short(as_bytes(std::string(frame_queue::longest_short + 1, 'x'))));
     short_frame frame;
@@ -188,7 +194,7 @@ TEST_F(pipe_pair, refuses_short_ways_for_all_that_is_not_one_small_frame) {
     EXPECT_FALSE(reader->read_short(frame));
     open(0, true);
     ASSERT_TRUE(send("x"));
-    writer->allow_short_writes(0);
+    allow_short_writes();
     EXPECT_FALSE(writer->write_short(as_bytes("x")));
 }
 
@@ -221,35 +227,53 @@ TEST_F(pipe_pair, knows_how_much_of_large_bodies_is_under_way) {
 
 TEST_F(pipe_pair, knows_about_how_much_is_under_way_long_before_credit_is_due) {
     open(100'000);
+    EXPECT_EQ(receive(), "(nothing)");
     constexpr std::uint64_t step = 1024;
     for (std::uint64_t i = 0; i < 5 * step; ++i)
         ASSERT_TRUE(send("x"));
+    EXPECT_TRUE(writer->is_step_due());
+    writer->begin_step();
     EXPECT_EQ(writer->under_way(), 5 * step);
     const std::uint64_t credit = writer->credit();
     for (std::uint64_t taken = 1; taken <= 4 * step; ++taken) {
         ASSERT_EQ(receive(), "x");
+        if (taken == 10)
+            reader->renew_credit_step();
         ASSERT_GE(writer->under_way(), 5 * step - taken);
         ASSERT_LE(writer->under_way(), 6 * step - taken);
     }
     EXPECT_EQ(writer->credit(), credit);
 }
 
+TEST_F(pipe_pair, measures_messages_with_all_their_frames) {
+    open(0);
+    for (int i = 0; i < 10; ++i) {
+        ASSERT_TRUE(send(std::string(100, 'a'), frame_flag::more));
+        ASSERT_TRUE(send(std::string(300, 'b')));
+    }
+    writer->begin_step();
+    EXPECT_EQ(writer->under_way(), 10 * 400u);
+}
+
 TEST_F(pipe_pair, ends_short_writes_when_a_step_is_due) {
     open(0);
-    for (int i = 0; i < 2100; ++i)
-        ASSERT_TRUE(send("x"));
-    constexpr std::size_t said = 8192;
-    writer->begin_step(said);
+    const std::string body(8192, 'x');
+    for (int i = 0; i < 100; ++i)
+        ASSERT_TRUE(send(body));
+    writer->begin_step();
     EXPECT_FALSE(writer->is_step_due());
-    writer->allow_short_writes(said);
-    int written = 0;
-    while (writer->write_short(as_bytes("x")))
-        ++written;
-    EXPECT_EQ(written, 63);
-    EXPECT_TRUE(writer->is_step_due());
-    writer->allow_short_writes(said);
-    EXPECT_FALSE(writer->is_step_due());
-    EXPECT_TRUE(writer->write_short(as_bytes("x")));
+    writer->allow_short_writes();
+    std::size_t written = 0;
+    for (; !writer->is_step_due(); written += body.size())
+        ASSERT_TRUE(writer->write_short(as_bytes(body)) || send(body));
+    EXPECT_FALSE(writer->may_write_short());
+    writer->allow_short_writes();
+    EXPECT_FALSE(writer->may_write_short()) << "before somebody looked";
+    EXPECT_GE(written, 500'000u);
+    EXPECT_LE(written, 525'000u);
+    writer->begin_step();
+    writer->allow_short_writes();
+    EXPECT_TRUE(writer->may_write_short());
 }
 
 TEST_F(pipe_pair, owes_the_writer_nothing_once_the_reader_is_armed) {

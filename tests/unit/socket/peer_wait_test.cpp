@@ -30,15 +30,17 @@ protected:
         EXPECT_EQ(wait.waits, before + 1);
     }
 
-    /// Sends messages of 8 KiB until the sender looks whether its peer keeps step, or there are 64 MiB. Returns octets.
-    std::size_t send_until_it_looks(int flags = 0) {
+    /// Sends messages until the sender looks whether its peer keeps step, or there are 64 MiB. Returns octets.
+    std::size_t send_until_it_looks(std::size_t size, int flags = 0, int parts = 1) {
         constexpr std::size_t most = 64 << 20;
-        const std::string body(8192, 'x');
+        const std::string body(size, 'x');
         bool has_looked = false;
         wait.on_look = [&] { has_looked = true; };
         std::size_t sent = 0;
-        for (; sent < most && !has_looked; sent += body.size())
-            EXPECT_EQ(self->send(as_bytes(body), flags), error::none);
+        while (sent < most && !has_looked) {
+            for (int part = 1; part <= parts; ++part, sent += size)
+                EXPECT_EQ(self->send(as_bytes(body), flags | (part < parts ? ZMQ_SNDMORE : 0)), error::none);
+        }
         wait.on_look = nullptr;
         return sent;
     }
@@ -87,23 +89,35 @@ TEST_F(peer_wait_test, does_not_look_for_one_of_two_peers) {
 
 TEST_F(peer_wait_test, a_sender_without_a_mark_looks_for_its_peer_when_it_is_far_ahead) {
     mark = 0;
+    for (const std::size_t size : {64, 256, 600, 8192, 16000}) {
+        SCOPED_TRACE(size);
+        make(socket_type::push);
+        const std::size_t ahead = send_until_it_looks(size);
+        EXPECT_GE(ahead, std::size_t{16} << 20);
+        EXPECT_LE(ahead, std::size_t{18} << 20);
+        // The peer reads nothing, and the messages are taken all the same.
+        for (int i = 0; i < 10; ++i)
+            (void)send_until_it_looks(size);
+        frame_view frame;
+        for (std::size_t taken = 0; taken < ahead; taken += frame.size)
+            ASSERT_TRUE(peer->read(frame));
+    }
+    EXPECT_EQ(wait.waits, 0);
+}
+
+TEST_F(peer_wait_test, a_sender_of_several_frames_looks_between_messages) {
+    mark = 0;
     make(socket_type::push);
-    const std::size_t ahead = send_until_it_looks();
+    const std::size_t ahead = send_until_it_looks(4096, 0, 2);
     EXPECT_GE(ahead, std::size_t{16} << 20);
     EXPECT_LE(ahead, std::size_t{18} << 20);
-    // The peer reads nothing, and the messages are taken all the same.
-    for (int i = 0; i < 10; ++i)
-        (void)send_until_it_looks();
-    frame_view frame;
-    for (std::size_t taken = 0; taken < ahead; taken += frame.size)
-        ASSERT_TRUE(peer->read(frame));
-    EXPECT_EQ(wait.waits, 0);
+    EXPECT_EQ(ahead % 8192, 0u);
 }
 
 TEST_F(peer_wait_test, a_sender_that_must_not_wait_does_not_look_how_far_ahead_it_is) {
     mark = 0;
     make(socket_type::push);
-    EXPECT_EQ(send_until_it_looks(ZMQ_DONTWAIT), std::size_t{64} << 20);
+    EXPECT_EQ(send_until_it_looks(8192, ZMQ_DONTWAIT), std::size_t{64} << 20);
 }
 
 TEST_F(peer_wait_test, a_sender_whose_peer_keeps_step_does_not_look) {
