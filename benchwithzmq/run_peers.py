@@ -6,7 +6,7 @@
 
 Method: not pinned. The count of messages grows until the fastest contestant needs about the seconds asked for. Rounds of
 runs alternate, and so does who goes first. A ratio is the median over the rounds, and above 1 where zlink is the better
-one: a quotient of rates, or the inverse one of times and octets. `raw` is a blocking socket without a library (for inproc
+one: a quotient of rates, or the inverse one of times and octets. `raw` is a socket without a library (for inproc
 the wake of one thread by another through an eventfd), and its column zlink/raw is made the same way.
 Prints a markdown table; --output writes every run as JSON.
 It lies if something else keeps the processors busy: look at the spread.
@@ -28,7 +28,7 @@ CLOSE_ENOUGH = 0.7
 MOST_MESSAGES = 100_000_000
 MOST_BYTES = 4 << 30
 
-WITH_RAW = ("PING", "STREAM")
+WITH_RAW = ("LOCK_STEP", "PING", "STREAM")
 LARGE = (65536, 131072, 262144)
 PINGS = ["PING_ONE_THREAD", "PING_TWO_THREADS", "PING_TWO_PROCESSES", "PING_TWO_PROCESSES_POLL"]
 

@@ -1,12 +1,14 @@
 // LOCK_STEP: one ROUTER answers many DEALERs, each with one request outstanding; round trips a second.
 //
 // Flow:     one thread is the ROUTER; another is all the DEALERs: it waits for them in one zmq_poll, and each that has
-//           its answer sends the next request.
+//           its answer sends the next request. --raw: the same over stream sockets, with an epoll on either side.
 #include "peers/peers.hpp"
 
 #include <zmq.h>
 
+#include <sys/epoll.h>
 #include <thread>
+#include <unistd.h>
 
 namespace bench {
 
@@ -85,9 +87,68 @@ void answer(void *router, std::uint64_t requests, std::size_t size) {
     }
 }
 
+// One side of all the connections: takes a message wherever there is one, and sends it back.
+class raw_side {
+public:
+    raw_side(const std::vector<int> &sockets, std::size_t size) : epoll_(::epoll_create1(0)), body_(size) {
+        require(epoll_ >= 0, "epoll_create1");
+        for (const int fd : sockets) {
+            epoll_event wanted{};
+            wanted.events = EPOLLIN;
+            wanted.data.fd = fd;
+            require(::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &wanted) == 0, "epoll_ctl");
+        }
+    }
+    ~raw_side() { ::close(epoll_); }
+    raw_side(const raw_side &) = delete;
+    raw_side &operator=(const raw_side &) = delete;
+
+    // Takes so many messages, and sends all but the last `unanswered` of them back.
+    void run(std::uint64_t messages, std::uint64_t unanswered) {
+        epoll_event ready[256];
+        for (std::uint64_t done = 0; done < messages;) {
+            const int count = ::epoll_wait(epoll_, ready, std::size(ready), -1);
+            require(count > 0, "epoll_wait");
+            for (int i = 0; i < count; ++i) {
+                read_all(ready[i].data.fd, body_.data(), body_.size());
+                if (++done + unanswered <= messages)
+                    write_all(ready[i].data.fd, body_.data(), body_.size());
+            }
+        }
+    }
+
+private:
+    const int epoll_;
+    std::vector<char> body_;
+};
+
+double run_raw(const peer_settings &wanted) {
+    std::vector<int> clients, servers;
+    for (std::size_t i = 0; i < wanted.count; ++i) {
+        const raw_pair pair = open_raw_pair(wanted.transport);
+        clients.push_back(pair.a);
+        servers.push_back(pair.b);
+    }
+    const std::uint64_t messages = wanted.messages / wanted.count * wanted.count + wanted.count;
+    const auto start = steady::now();
+    std::thread server([&] { raw_side(servers, wanted.size).run(messages, 0); });
+    const std::vector<char> request(wanted.size, 'r');
+    for (const int fd : clients)
+        write_all(fd, request.data(), request.size());
+    raw_side(clients, wanted.size).run(messages, wanted.count);
+    const double rate = static_cast<double>(messages) / seconds_between(start, steady::now());
+    server.join();
+    for (const std::vector<int> &side : {clients, servers})
+        for (const int fd : side)
+            ::close(fd);
+    return rate;
+}
+
 }  // namespace
 
 findings measure_lock_step(peer_settings &wanted) {
+    if (wanted.raw)
+        return {{"throughput", run_raw(wanted)}};
     context zmq(wanted, static_cast<int>(wanted.count) + 8);
     void *router = zmq.open(ZMQ_ROUTER);
     set_int(router, ZMQ_BACKLOG, static_cast<int>(wanted.count));
