@@ -338,13 +338,10 @@ static std::uint64_t credit_step(std::uint64_t hwm) noexcept {
 bool pipe_end::read_slow(frame_view &out) noexcept {
     if (conflated_in_ && read_conflated(out))
         return true;
-    renew_credit_step();
+    return_due_credit();
     return false;
 }
 
-void pipe_end::renew_credit_step() noexcept { return_due_credit(); }
-
-/// Returns credit once a step of messages has been taken: the mark may have changed since the step was chosen.
 void pipe_end::return_due_credit() noexcept {
     const std::uint64_t due = told_ + credit_step(in_->hwm.load(std::memory_order_relaxed));
     if (taken_ >= due || (octets_taken_ >= most_octets_untold && taken_ != told_))

@@ -162,9 +162,9 @@ public:
     frame_queue::gathered gather(iovec *ranges, std::size_t limit, std::size_t max_octets) noexcept;
     void release(std::size_t octets) noexcept;
     void drop_cut_message() noexcept;
-    /// To be called when nothing was found to gather: the mark may have been lowered since it was decided when to return
-    /// credit, and the writer must not wait for a reader with nothing to read.
-    void renew_credit_step() noexcept;
+    /// Returns credit once a step of messages has been taken. To be called when nothing was found to gather, too: the mark may
+    /// have been lowered since the step was chosen, and the writer must not wait for a reader with nothing to read.
+    void return_due_credit() noexcept;
     /// For a connection: the functions above need the write turn from serve() on. False when the other end is writing: it
     /// calls on_readable when it has done.
     bool take_turn() noexcept { return in_->turn.take_or_mark(); }
@@ -242,7 +242,6 @@ private:
     bool wakes_by_writing() noexcept;
     void note_sleeper() noexcept;
     void fence_publish() noexcept;
-    void return_due_credit() noexcept;
     void return_credit() noexcept;
     void expect_return_at(std::uint64_t due) noexcept;
     error write_conflated(byte_span body) noexcept;

@@ -101,7 +101,7 @@ io_turn::written outbound::write_now(bool is_ready) noexcept {
         case step::wrote:
             break;
         case step::nothing:
-            pipe_->renew_credit_step();
+            pipe_->return_due_credit();
             if (was_left_to_others)
                 pipe_->arm_reader();  // the I/O thread does not know that it was full
             return io_turn::written::all;

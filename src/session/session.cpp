@@ -239,6 +239,8 @@ void session::say_gone() noexcept {
 
 void session::drop_connection() noexcept {
     if (connection_) {
+        if (is_lingering_)
+            connection_->drop_unread();
         connection_->end_lease();
         has_delivered_ |= connection_->has_delivered();
     }
@@ -326,15 +328,12 @@ void session::end_pipe() noexcept {
         end();
         return;
     }
-    if (connection_) {
+    if (connection_)
         emit(event_kind::disconnected, static_cast<std::uint32_t>(descriptor_));
-        if (is_lingering_)
-            connection_->drop_unread();
-    }
-    is_lingering_ = is_parting_ = false;
     linger_timer_.reset();
     parting_timer_.reset();
     drop_connection();
+    is_lingering_ = is_parting_ = false;
     close_pipe();
     pipe_is_used_ = false;
     retry_later();
@@ -349,8 +348,6 @@ void session::end() noexcept {
     retry_timer_.reset();
     linger_timer_.reset();
     parting_timer_.reset();
-    if (connection_ && is_lingering_)
-        connection_->drop_unread();
     drop_connection();
     close_pipe();
     environment_->host->on_session_end(*this);

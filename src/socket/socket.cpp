@@ -363,8 +363,9 @@ error socket::keep_step(const outgoing &frame) noexcept {
         peer.is_conflating() || !environment_.blocking.may_look_again() || pattern_->drops())
         return error::none;
     // From far ahead it comes nearer step by step.
-    const std::uint64_t nearer = std::min<std::uint64_t>(before - most, is_large ? 2 * size : most_nearer);
-    const auto is_near = [&] { return ahead() <= before - nearer || mailbox_->has_commands(); };
+    const std::uint64_t near =
+        before - std::min<std::uint64_t>(before - most, is_large ? 2 * size : most_nearer);
+    const auto is_near = [&] { return ahead() <= near || mailbox_->has_commands(); };
     leave_direct_input();
     borrower_.begin(live_pipes(), true);
     if (borrower_.size() == 0) {
@@ -377,7 +378,7 @@ error socket::keep_step(const outgoing &frame) noexcept {
     (void)borrower_.read_all();
     if (borrower_.is_held_up() && !finds_room(is_near) && !step_patience_.is_left_out()) {
         const error e = sleep(environment_.clock.now() + longest_step);
-        step_patience_.note(ahead() <= before - nearer);
+        step_patience_.note(ahead() <= near);
         return e == error::interrupted ? e : error::none;
     }
     give_borrowed_back(true);

@@ -238,7 +238,7 @@ TEST_F(pipe_pair, knows_about_how_much_is_under_way_long_before_credit_is_due) {
     for (std::uint64_t taken = 1; taken <= 4 * step; ++taken) {
         ASSERT_EQ(receive(), "x");
         if (taken == 10)
-            reader->renew_credit_step();
+            reader->return_due_credit();
         ASSERT_GE(writer->under_way(), 5 * step - taken);
         ASSERT_LE(writer->under_way(), 6 * step - taken);
     }
@@ -355,7 +355,7 @@ struct taker final : io_turn {
         std::array<iovec, 4> ranges;
         for (std::size_t taken; (taken = end.gather(ranges.data(), ranges.size(), SIZE_MAX).octets) > 0;)
             end.release(taken);
-        end.renew_credit_step();
+        end.return_due_credit();
         return written::all;
     }
     bool is_full() const noexcept override { return false; }

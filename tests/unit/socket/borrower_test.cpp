@@ -63,7 +63,7 @@ public:
     written take_all() {
         for (frame_view frame; end_->read(frame);) {
         }
-        end_->renew_credit_step();
+        end_->return_due_credit();
         is_stream_full = false;
         return written::all;
     }
