@@ -14,6 +14,10 @@ constexpr std::size_t largest_chunk_size = 65536;  // a busy one fills these
 constexpr std::size_t few_frames = 16;
 constexpr std::size_t chunk_size_for_few = 4 * largest_chunk_size;
 
+// How many segments wait to be used again: as many as a mark of 1000 large bodies takes, and when there is little to do.
+constexpr std::uint64_t most_given_back = 2048;
+constexpr std::uint64_t segments_for_little = 8;
+
 // A consumer that finds less than this at a look stands off for so many pauses, a microsecond or two.
 constexpr std::size_t octets_of_near = 4096;
 constexpr unsigned pauses_of_stand_off = 64;
@@ -24,21 +28,26 @@ constexpr bool is_one_of_few(std::size_t octets) noexcept {
 }
 }  // namespace
 
+void frame_queue::segment::let_go() noexcept {
+    if (block *mine = std::exchange(owner, nullptr))
+        mine->release();
+    if (peer_info *from = std::exchange(info, nullptr))
+        from->release();
+}
+
 frame_queue::frame_queue(std::shared_ptr<chunk_pool> pool, std::size_t first_chunk)
     : pool_(std::move(pool)), next_chunk_size_(std::min(first_chunk, largest_chunk_size)) {
     // The first segment is empty and has no memory; it stands for "before the first frame".
-    tail_ = open_ = head_ = boundary_ = new segment;
+    tail_ = open_ = head_ = boundary_ = oldest_ = new segment;
 }
 
 frame_queue::~frame_queue() {
     roll_back();
-    for (segment *s = boundary_; s;) {
+    for (segment *s = oldest_; s;) {
         segment *next = s == tail_ ? nullptr : s->next;
-        retire(s);
+        spare(s);
         s = next;
     }
-    for (segment *s = retired_.load(std::memory_order_acquire); s;)
-        delete std::exchange(s, s->next);
     while (spare_)
         delete std::exchange(spare_, spare_->next);
     if (copy_chunk_)
@@ -50,11 +59,34 @@ frame_queue::~frame_queue() {
 // ---- producer ----
 
 frame_queue::segment *frame_queue::make_segment() noexcept {
-    if (!spare_ && retired_.load(std::memory_order_relaxed)) {
-        retired_count_.store(0, std::memory_order_relaxed);
-        spare_ = retired_.exchange(nullptr, std::memory_order_acquire);
-    }
-    return spare_ ? std::exchange(spare_, spare_->next) : new (std::nothrow) segment;
+    if (spare_)
+        return std::exchange(spare_, spare_->next);
+    return may_reuse() ? reuse() : new (std::nothrow) segment;
+}
+
+bool frame_queue::may_reuse() noexcept {
+    const std::uint64_t reused = reused_.load(std::memory_order_relaxed);
+    if (reused + 1 >= given_back_seen_)
+        given_back_seen_ = given_back_.load(std::memory_order_acquire);
+    return reused + 1 < given_back_seen_;
+}
+
+frame_queue::segment *frame_queue::reuse() noexcept {
+    reused_.store(reused_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    return std::exchange(oldest_, oldest_->next);
+}
+
+void frame_queue::prepare_for_little() noexcept {
+    next_chunk_size_ = chunk_size_for_little;
+    while (given_back_.load(std::memory_order_acquire) - reused_.load(std::memory_order_relaxed) >
+           segments_for_little)
+        delete reuse();
+}
+
+/// Keeps a segment that the consumer does not know.
+void frame_queue::spare(segment *s) noexcept {
+    s->let_go();
+    s->next = std::exchange(spare_, s);
 }
 
 /// Makes a place for what lies at `base` at the end of the queue. Adds a reference to `owner`. False when memory is short.
@@ -164,8 +196,10 @@ error frame_queue::write_external(std::uint8_t flags, block_ref owner, byte_span
     segment *for_body = make_segment();
     segment *behind = make_segment();
     if (!for_body || !behind || !reserve_copy(header)) {
-        delete for_body;
-        delete behind;
+        for (segment *s : {for_body, behind}) {
+            if (s)
+                spare(s);
+        }
         return error::no_memory;
     }
     put_frame_header(copy_cursor_, body.size(), flags);
@@ -214,7 +248,7 @@ void frame_queue::roll_back() noexcept {
     if (open_ != tail_) {
         for (segment *s = tail_->next; s;) {
             segment *next = s->next;
-            retire(s);
+            spare(s);
             s = next;
         }
         tail_->next = nullptr;
@@ -243,25 +277,6 @@ void frame_queue::set_info(peer_info *info) noexcept {
         info_->release();
     info_ = info;
     is_copying_ = false;  // the next frame starts a segment of its own
-}
-
-void frame_queue::retire(segment *s) noexcept {
-    if (s->owner)
-        s->owner->release();
-    if (s->info)
-        s->info->release();
-    s->owner = nullptr;
-    s->info = nullptr;
-    constexpr unsigned kept = 8;
-    if (retired_count_.load(std::memory_order_relaxed) >= kept) {
-        delete s;
-        return;
-    }
-    retired_count_.fetch_add(1, std::memory_order_relaxed);
-    s->next = retired_.load(std::memory_order_relaxed);
-    while (
-        !retired_.compare_exchange_weak(s->next, s, std::memory_order_release, std::memory_order_relaxed)) {
-    }
 }
 
 // ---- consumer ----
@@ -330,12 +345,26 @@ void frame_queue::step_to_next() noexcept {
 void frame_queue::mark_boundary() noexcept {
     while (boundary_ != head_) {
         segment *next = boundary_->next;
-        retire(boundary_);
+        give_back(boundary_);
         boundary_ = next;
     }
     boundary_octet_ = head_octet_;
     boundary_messages_ = reported_in_head_;
     reported_since_boundary_ = 0;
+}
+
+/// Leaves a segment that is used up to the producer.
+void frame_queue::give_back(segment *s) noexcept {
+    s->let_go();
+    const std::uint64_t count = given_back_.load(std::memory_order_relaxed);
+    if (count - reused_.load(std::memory_order_relaxed) < most_given_back) {
+        last_given_back_ = s;
+        given_back_.store(count + 1, std::memory_order_release);
+    } else {
+        // The producer follows this link only once another segment has been counted.
+        last_given_back_->next = s->next;
+        delete s;
+    }
 }
 
 bool frame_queue::read_lone_body(frame_view &out, std::uint8_t flags, std::uint64_t size) noexcept {

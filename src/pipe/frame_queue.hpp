@@ -7,6 +7,8 @@
 // Publish:  one store to `committed` of the segment that was open. Segments written since are linked behind it before, and
 //           the store also says that the segment is final, so the consumer follows the link only when it is complete.
 // Threads:  producer functions on one thread, consumer functions on another. Nothing else is safe.
+// Again:    a segment that is used up stays linked where it is. The consumer counts how many, and the producer takes the
+//           oldest for new ones, all but the last: with many of them, what lies behind that one goes back to the heap.
 // Owns:     one reference to the block of each segment.
 #pragma once
 
@@ -83,7 +85,10 @@ public:
     void roll_back() noexcept;
     bool has_unpublished() const noexcept;
     /// The consumer has taken all there was, and not much: the next chunk need not be large.
-    void expect_little() noexcept { next_chunk_size_ = std::min(next_chunk_size_, chunk_size_for_little); }
+    void expect_little() noexcept {
+        if (next_chunk_size_ > chunk_size_for_little)
+            prepare_for_little();
+    }
     /// The peer that frames written from now on come from; adds a reference.
     void set_info(peer_info *info) noexcept;
 
@@ -142,6 +147,8 @@ private:
         segment *next = nullptr;  // written before the committed store that says final
         bool starts_message = true;
         bool is_lone_body = false;
+
+        void let_go() noexcept;
     };
 
     static constexpr std::size_t chunk_size_for_little = 1024;
@@ -154,7 +161,10 @@ private:
     void link_segment(segment *s, block *owner, std::size_t owner_size, const std::uint8_t *base) noexcept;
     bool reserve_copy(std::size_t need) noexcept;
     void publish_chain() noexcept;
-    void retire(segment *s) noexcept;
+    void prepare_for_little() noexcept;
+    bool may_reuse() noexcept;
+    segment *reuse() noexcept;
+    void spare(segment *s) noexcept;
     void note_frame(std::uint8_t flags) noexcept {
         if (!(flags & (frame_flag::more | frame_flag::command)))
             written_ += one_message;
@@ -171,11 +181,14 @@ private:
     bool look_for_many(bool &is_near) noexcept;
     void step_to_next() noexcept;
     void mark_boundary() noexcept;
+    void give_back(segment *s) noexcept;
     bool read_lone_body(frame_view &out, std::uint8_t flags, std::uint64_t size) noexcept;
 
     // Producer only.
     alignas(64) segment *tail_;  // the last segment the consumer knows
-    segment *spare_ = nullptr;   // segments to use again
+    segment *spare_ = nullptr;   // segments that were taken back before the consumer saw them
+    segment *oldest_;            // the first one that is not used again: all from here to tail_ are linked
+    std::uint64_t given_back_seen_ = 0;  // the count below as last looked at
     segment *open_;              // where frames go; tail_, or the end of the unpublished chain behind it
     std::uint64_t written_ = 0;  // of open_, in the form of `committed`
     std::uint64_t written_in_tail_ = 0;  // the same of tail_, once there is a chain behind it
@@ -207,10 +220,11 @@ private:
     bool is_gathering_ = false;  // the last call was not read(): the counts above are kept
     std::uint64_t looks_until_stand_off_ = UINT64_MAX;  // that find little; never without stand_off()
     unsigned stand_offs_in_vain_ = 0;                   // in a row
+    segment *last_given_back_ = nullptr;  // before boundary_; never used again before another one
 
-    // Shared, atomic. Looked at by the producer when it needs a segment only.
-    std::atomic<segment *> retired_{nullptr};  // a few segments on their way back to the producer
-    std::atomic<unsigned> retired_count_{0};   // about how many
+    // Shared, atomic. Looked at when segments change hands only.
+    std::atomic<std::uint64_t> given_back_{0};  // segments the consumer is done with; written by the consumer
+    std::atomic<std::uint64_t> reused_{0};      // of these; written by the producer
 };
 
 inline error frame_queue::write(std::uint8_t flags, byte_span body) noexcept {

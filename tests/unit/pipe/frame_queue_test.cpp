@@ -674,6 +674,46 @@ TEST_F(one_queue, lets_go_of_a_shared_owner_when_it_is_rolled_back) {
     owner->release();
 }
 
+TEST_F(one_queue, uses_again_the_places_of_bodies_that_were_taken_and_not_more_of_them_than_a_mark_takes) {
+    // How many bodies can be written and taken by turns of `in_flight`, without an allocation.
+    const auto taken_without_memory = [&](int in_flight) {
+        int count = 0;
+        failing_allocation = 1;
+        for (bool is_written = true; is_written && count < 3000;) {
+            for (int i = 0; i < in_flight && is_written; ++i, count += is_written)
+                is_written = queue.write_external(0, {}, as_bytes("x")) == error::none;
+            queue.publish();
+            frame_view frame;
+            while (queue.read(frame)) {
+            }
+        }
+        failing_allocation = 0;
+        return count;
+    };
+    const auto write_and_take = [&](int count) {
+        for (int i = 0; i < count; ++i)
+            ASSERT_EQ(queue.write_external(0, {}, as_bytes("x")), error::none);
+        queue.publish();
+        frame_view frame;
+        while (queue.read(frame)) {
+        }
+    };
+    write_and_take(1000);
+    EXPECT_EQ(taken_without_memory(990), 3960);
+    write_and_take(3000);
+    const int kept = taken_without_memory(3000);
+    EXPECT_GE(kept, 1000);
+    EXPECT_LE(kept, 1100);
+    for (int i = 0; i < 4; ++i) {  // fills some memory, so that the next would be large
+        ASSERT_EQ(queue.write(0, byte_span(noise()).first(60000)), error::none);
+        queue.publish();
+        frame_view frame;
+        ASSERT_TRUE(queue.read(frame));
+    }
+    queue.expect_little();
+    EXPECT_LE(taken_without_memory(3000), 5);
+}
+
 TEST_F(one_queue, rolls_back_across_chunks_and_goes_on_where_it_was) {
     const byte_span big = byte_span(noise()).first(50000);
     ASSERT_EQ(queue.write(0, as_bytes("kept")), error::none);
