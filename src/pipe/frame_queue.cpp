@@ -20,7 +20,8 @@ constexpr std::uint64_t segments_for_little = 8;
 
 // A consumer that finds less than this at a look stands off for so many pauses, a microsecond or two.
 constexpr std::size_t octets_of_near = 4096;
-constexpr unsigned pauses_of_stand_off = 64;
+constexpr unsigned pauses_of_stand_off = 96;
+constexpr unsigned messages_of_stand_off = 8;
 constexpr unsigned most_stand_offs_in_vain = 12;
 
 constexpr bool is_one_of_few(std::size_t octets) noexcept {
@@ -314,8 +315,10 @@ bool frame_queue::see_stream() noexcept {
 /// Each time that it does not find more than others, it is done half as often.
 bool frame_queue::look_from_afar() noexcept {
     patience::pause(pauses_of_stand_off);
-    bool is_near = false;
-    const bool is_found = look_for_many(is_near);
+    const segment *const looked_at = head_;
+    const std::uint32_t known = messages_of(seen_);
+    const bool is_found = look();
+    const bool is_near = messages_of(seen_) - (head_ == looked_at ? known : 0) < messages_of_stand_off;
     stand_offs_in_vain_ = is_near ? std::min(stand_offs_in_vain_ + 1, most_stand_offs_in_vain) : 0;
     looks_until_stand_off_ = std::uint64_t{1} << stand_offs_in_vain_;
     return is_found;
