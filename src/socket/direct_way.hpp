@@ -36,28 +36,30 @@ class direct_input {
 public:
     /// The next frame, and whether more of its message follow; false when the pattern has to be asked.
     [[gnu::always_inline]] bool take(short_frame &out, bool &more) noexcept {
-        more = way_.pipe && !way_.address.empty() && !is_address_out_;
+        more = has_address_ && !is_plain_;
         if (more)
             return take_address(out);
-        is_address_out_ = false;
-        return way_.pipe && (way_.filter ? take_wanted(out) : way_.pipe->read_short(out));
+        return way_.filter ? take_wanted(out) : take_plain(out);
     }
-    /// The same where there is no address; false as well when there is one.
+    /// The same where no address comes next, and so no more frames either; false as well when one does.
     [[gnu::always_inline]] bool take_plain(short_frame &out) noexcept {
-        return is_plain_ && way_.pipe->read_short(out);
+        if (!is_plain_ || !way_.pipe->read_short(out))
+            return false;
+        is_plain_ = !has_address_;
+        return true;
     }
     /// Whether take() would give the first frame of a message.
     bool has_message() noexcept {
         short_frame frame;
-        return way_.pipe && !is_address_out_ && way_.pipe->peek_short(frame) &&
+        return way_.pipe && !is_in_message() && way_.pipe->peek_short(frame) &&
                (!way_.filter || way_.filter->wants({frame.data, frame.size}));
     }
     /// The address was taken, and the frame behind it was not.
-    bool is_in_message() const noexcept { return is_address_out_; }
+    bool is_in_message() const noexcept { return has_address_ && is_plain_; }
     void set(direct_way way) noexcept {
         way_ = way;
-        is_plain_ = way.pipe && way.address.empty() && !way.filter;
-        is_address_out_ = false;
+        has_address_ = way.pipe && !way.address.empty();
+        is_plain_ = way.pipe && !has_address_ && !way.filter;
     }
 
 private:
@@ -68,39 +70,42 @@ private:
         }
         return false;
     }
-    bool take_address(short_frame &out) noexcept {
-        is_address_out_ = way_.pipe->peek_short(out);
+    [[gnu::always_inline]] bool take_address(short_frame &out) noexcept {
+        is_plain_ = way_.pipe->peek_short(out);
         out.data = way_.address.data();
         out.size = way_.address.size();
         out.owner = nullptr;
-        return is_address_out_;
+        return is_plain_;
     }
 
     direct_way way_;
-    bool is_plain_ = false;  // there is a pipe, and no address
-    bool is_address_out_ = false;
+    bool is_plain_ = false;  // the next frame is a message as it lies there, or the frame behind an address
+    bool has_address_ = false;
 };
 
 class direct_output {
 public:
     /// Sends a frame; false, and nothing done, when the pattern has to be asked.
     [[gnu::always_inline]] bool put(byte_span body, bool more) noexcept {
-        if (is_plain_)
-            return !more && write(body);
+        if (has_address_ && !is_plain_)
+            return more && put_address(body);
         if (way_.filter)
             return !more && way_.pipe->may_write_short() && (!way_.filter->wants(body) || write(body));
-        return way_.pipe && put_addressed(body, more);
+        return put_plain(body, more);
     }
-    /// The same where there is no address; false as well when there is one.
+    /// The same where no address comes next; false as well when one does.
     [[gnu::always_inline]] bool put_plain(byte_span body, bool more) noexcept {
-        return is_plain_ && !more && write(body);
+        if (!is_plain_ || more || !write(body))
+            return false;
+        is_plain_ = !has_address_;
+        return true;
     }
     /// An address was sent, and there is room for the message behind it, which was not sent.
-    bool is_in_message() const noexcept { return is_addressed_; }
+    bool is_in_message() const noexcept { return has_address_ && is_plain_; }
     void set(direct_way way) noexcept {
         way_ = way;
-        is_plain_ = way.pipe && way.address.empty() && !way.filter;
-        is_addressed_ = false;
+        has_address_ = way.pipe && !way.address.empty();
+        is_plain_ = way.pipe && !has_address_ && !way.filter;
         if (way_.pipe)
             way_.pipe->allow_short_writes();
     }
@@ -112,21 +117,15 @@ private:
         count_copied_body(*way_.pipe, body.size());
         return true;
     }
-    bool put_addressed(byte_span body, bool more) noexcept {
-        if (!is_addressed_) {
-            is_addressed_ = more && way_.pipe->may_write_short() && body.size() == way_.address.size() &&
-                            std::memcmp(body.data(), way_.address.data(), body.size()) == 0;
-            return is_addressed_;
-        }
-        if (more || !write(body))
-            return false;
-        is_addressed_ = false;
-        return true;
+    [[gnu::always_inline]] bool put_address(byte_span address) noexcept {
+        is_plain_ = address.size() == way_.address.size() && way_.pipe->may_write_short() &&
+                    are_equal(address.data(), way_.address.data(), address.size());
+        return is_plain_;
     }
 
     direct_way way_;
-    bool is_plain_ = false;  // there is a pipe, and no address
-    bool is_addressed_ = false;
+    bool is_plain_ = false;  // the next frame is a message as it is, or the frame behind an address
+    bool has_address_ = false;
 };
 
 }  // namespace zlink

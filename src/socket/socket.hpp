@@ -56,6 +56,7 @@ public:
         short_frame frame;
         if (mailbox_->has_commands() || !direct_input_.take_plain(frame))
             return receive_slowly(buffer, capacity, size, flags);
+        received_more_ = false;
         size = frame.size;
         copy_foreign_body(static_cast<std::uint8_t *>(buffer), frame.data, std::min(capacity, frame.size));
         return error::none;
