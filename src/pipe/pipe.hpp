@@ -104,6 +104,10 @@ public:
     /// Has the connection at the other end, if there is one, write on this thread what was published. `is_ready`: its stream
     /// was seen to take more. True when all went out.
     bool write_now(bool is_ready = false) noexcept;
+    /// Whether a connection at the other end may find something to write that nobody told it of: what a stream left.
+    bool leaves_some() const noexcept {
+        return !fences_ && !out_->reader_armed.load(std::memory_order_relaxed);
+    }
     /// Asks for the read lease of the connection at the other end. The answer comes as on_readable. False when there is no
     /// connection, or it has been asked.
     bool ask_to_borrow() noexcept;

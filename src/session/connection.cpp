@@ -16,7 +16,6 @@ constexpr std::size_t most_at_once = 64 * 1024;
 constexpr std::size_t handshake_read = 4 * 1024;
 constexpr int reads_per_turn = 4;
 constexpr std::chrono::milliseconds longest_unused{2};  // a lease
-constexpr std::chrono::microseconds flush_delay{100};   // what a sender leaves that writes for itself
 
 bool is_subscription(const peer::action &action) noexcept {
     return action.kind == peer::action_kind::subscribe || action.kind == peer::action_kind::cancel;
@@ -144,6 +143,7 @@ void connection::write() noexcept {
         return;
     switch (out_.write()) {
     case outbound::outcome::drained:
+        flush_delay_ = first_flush_delay;
         if (pipe_) {
             host_.want_look();
             host_.on_drained(*this);
@@ -171,8 +171,10 @@ void connection::write_later() noexcept {
         });
     if (!flush_timer_)
         host_.want_turn();
-    else if (!flush_timer_->is_pending())
-        flush_timer_->expires_at(environment_.io.now() + flush_delay);
+    else if (!flush_timer_->is_pending()) {
+        flush_timer_->expires_at(environment_.io.now() + flush_delay_);
+        flush_delay_ = std::min<duration>(2 * flush_delay_, longest_flush_delay);
+    }
 }
 
 // ---- lending ----

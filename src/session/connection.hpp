@@ -97,6 +97,9 @@ public:
 
 private:
     static constexpr int reads_at_the_end = 64;
+    // Until what a sender may leave that writes for itself is looked after: later, the longer it has done so.
+    static constexpr std::chrono::microseconds first_flush_delay{100};
+    static constexpr std::chrono::microseconds longest_flush_delay{800};
 
     struct held_range {
         block_ref owner;
@@ -170,6 +173,7 @@ private:
 
     outbound out_;
     std::unique_ptr<timer> flush_timer_;
+    duration flush_delay_ = first_flush_delay;
     bool replays_ = false;
 
     // Lending

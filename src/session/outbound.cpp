@@ -56,16 +56,19 @@ outbound::outcome outbound::write() noexcept {
 }
 
 outbound::outcome outbound::write_in_turn() noexcept {
+    will_come_back_ = false;
     if (std::exchange(is_writable_again_, false))
         is_full_ = false;
-    if (owes_wait_ && is_lent_)
-        return outcome::stopped;
-    if (std::exchange(owes_wait_, false))
+    const bool is_left_to_others = owes_wait_ && is_lent_;
+    if (!is_left_to_others && std::exchange(owes_wait_, false))
         stream_.wait_writable();
-    if (batches_seen_ != senders_batches_ && may_defer()) {
+    if (batches_seen_ != senders_batches_ && (is_left_to_others || may_defer())) {
         batches_seen_ = senders_batches_;
+        will_come_back_ = true;
         return outcome::deferred;
     }
+    if (is_left_to_others)
+        return outcome::stopped;
     for (int turn = 0; turn < writes_per_turn; ++turn) {
         switch (write_once(true)) {
         case step::wrote:
@@ -102,7 +105,7 @@ io_turn::written outbound::write_now(bool is_ready) noexcept {
             break;
         case step::nothing:
             pipe_->return_due_credit();
-            if (was_left_to_others)
+            if (was_left_to_others && !will_come_back_)
                 pipe_->arm_reader();  // the I/O thread does not know that it was full
             return io_turn::written::all;
         case step::full:

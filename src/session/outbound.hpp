@@ -100,6 +100,7 @@ private:
     std::size_t control_written_ = 0;    // of the peer machine's output; only while it is 0 may others write
     std::uint32_t senders_batches_ = 0;  // written by the thread that sends
     std::uint32_t batches_seen_ = 0;
+    bool will_come_back_ = false;  // the I/O thread deferred, and nothing has to call it
     bool translates_ = false;
     bool replays_ = false;
     bool in_translated_message_ = false;  // the last frame translated was one with MORE

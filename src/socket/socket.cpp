@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t least_referenced = 4096;
 constexpr std::size_t most_pinned_per_octet = 8;
 
-/// How many full pipes a blocked sender writes out itself.
+/// How many pipes a thread that waits writes out itself.
 constexpr std::size_t most_written_out = 8;
 constexpr int most_tries_to_arm = 8;
 
@@ -395,6 +395,14 @@ bool socket::write_out() noexcept {
     return is_done;
 }
 
+/// Who was sending and now waits for something else wants out what the I/O thread would write only later.
+void socket::write_left() noexcept {
+    for (std::size_t i = 0; i < live_pipes_ && i < most_written_out; ++i) {
+        if (pipes_[i]->leaves_some())
+            (void)pipes_[i]->write_now();
+    }
+}
+
 error socket::retry_receive(frame_view &out, int flags) {
     const bool may_wait = !(flags & ZMQ_DONTWAIT) && options_.receive_timeout_ms != 0;
     if (!may_wait) {
@@ -457,6 +465,7 @@ error socket::sleep(time_point deadline) noexcept {
 }
 
 bool socket::borrow(short wanted, bool is_alone) noexcept {
+    write_left();
     if (!(wanted & (ZMQ_POLLIN | ZMQ_POLLOUT)) || is_exported_)
         return false;
     borrower_.begin(live_pipes(), true);

@@ -143,6 +143,7 @@ private:
     error next_frame(frame_view &out, int flags) noexcept;
     error keep_step(const outgoing &frame) noexcept;
     bool write_out() noexcept;
+    void write_left() noexcept;
     bool looks_again(short wanted, bool is_alone) noexcept;
     bool finds_answer() noexcept;
     bool sees_peer(short wanted) noexcept;

@@ -304,6 +304,21 @@ TEST_F(borrower_test, the_end_of_the_context_ends_the_use) {
     EXPECT_TRUE(peer->is_home());
 }
 
+TEST_F(borrower_test, writes_out_what_a_stream_left_before_it_waits_for_an_answer) {
+    make(socket_type::dealer);
+    constexpr int burst = 200;
+    for (int i = 0; i < burst; ++i)
+        ASSERT_EQ(self->send(as_bytes("x"), 0), error::none);
+    peer->writes = 0;
+    int writes_before_wait = 0;
+    wait.on_wait = [&](std::span<wait_item>) {
+        writes_before_wait = peer->writes;
+        return error::timed_out;
+    };
+    EXPECT_EQ(receive(), describe(EAGAIN));
+    EXPECT_EQ(writes_before_wait, 1);
+}
+
 TEST_F(borrower_test, gives_all_back_when_the_descriptor_is_asked_for_and_never_asks_again) {
     make(socket_type::dealer);
     borrow();
