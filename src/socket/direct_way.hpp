@@ -36,16 +36,19 @@ class direct_input {
 public:
     /// The next frame, and whether more of its message follow; false when the pattern has to be asked.
     [[gnu::always_inline]] bool take(short_frame &out, bool &more) noexcept {
-        more = has_address_ && !is_plain_;
+        more = !is_plain_ && has_address_;
+        if (__builtin_expect(is_plain_, 1)) {
+            if (!way_.pipe->read_short(out))
+                return false;
+            is_plain_ = !has_address_;
+            return true;
+        }
         if (more)
             return take_address(out);
-        return way_.filter ? take_wanted(out) : take_plain(out);
-    }
-    /// The same where no address comes next, and so no more frames either; false as well when one does.
-    [[gnu::always_inline]] bool take_plain(short_frame &out) noexcept {
-        if (!is_plain_ || !way_.pipe->read_short(out))
+        short_frame wanted;  // apart, so that `out` can stay in registers
+        if (!way_.filter || !take_wanted(wanted))
             return false;
-        is_plain_ = !has_address_;
+        out = wanted;
         return true;
     }
     /// Whether take() would give the first frame of a message.
@@ -63,7 +66,7 @@ public:
     }
 
 private:
-    bool take_wanted(short_frame &out) noexcept {
+    [[gnu::noinline]] bool take_wanted(short_frame &out) noexcept {
         while (way_.pipe->read_short(out)) {
             if (way_.filter->wants({out.data, out.size}))
                 return true;
@@ -87,18 +90,13 @@ class direct_output {
 public:
     /// Sends a frame; false, and nothing done, when the pattern has to be asked.
     [[gnu::always_inline]] bool put(byte_span body, bool more) noexcept {
-        if (has_address_ && !is_plain_)
-            return more && put_address(body);
-        if (way_.filter)
-            return !more && way_.pipe->may_write_short() && (!way_.filter->wants(body) || write(body));
-        return put_plain(body, more);
-    }
-    /// The same where no address comes next; false as well when one does.
-    [[gnu::always_inline]] bool put_plain(byte_span body, bool more) noexcept {
-        if (!is_plain_ || more || !write(body))
-            return false;
-        is_plain_ = !has_address_;
-        return true;
+        if (__builtin_expect(is_plain_, 1)) {
+            if (more || !write(body))
+                return false;
+            is_plain_ = !has_address_;
+            return true;
+        }
+        return has_address_ ? more && put_address(body) : way_.filter && !more && put_wanted(body);
     }
     /// An address was sent, and there is room for the message behind it, which was not sent.
     bool is_in_message() const noexcept { return has_address_ && is_plain_; }
@@ -116,6 +114,9 @@ private:
             return false;
         count_copied_body(*way_.pipe, body.size());
         return true;
+    }
+    [[gnu::noinline]] bool put_wanted(byte_span body) noexcept {
+        return way_.pipe->may_write_short() && (!way_.filter->wants(body) || write(body));
     }
     [[gnu::always_inline]] bool put_address(byte_span address) noexcept {
         is_plain_ = address.size() == way_.address.size() && way_.pipe->may_write_short() &&

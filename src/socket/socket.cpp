@@ -229,22 +229,6 @@ inline error socket::take_commands() noexcept {
     }
 }
 
-error socket::send_slowly(byte_span body, int flags) noexcept {
-    const bool is_sent = !mailbox_->has_commands() && direct_output_.put(body, flags & ZMQ_SNDMORE);
-    return is_sent ? error::none : send_copy(body, flags);
-}
-
-error socket::receive_slowly(void *buffer, std::size_t capacity, std::size_t &size, int flags) noexcept {
-    short_frame frame;
-    bool more = false;
-    if (mailbox_->has_commands() || !direct_input_.take(frame, more))
-        return receive_copy(buffer, capacity, size, flags);
-    received_more_ = more;
-    size = frame.size;
-    copy_foreign_body(static_cast<std::uint8_t *>(buffer), frame.data, std::min(capacity, frame.size));
-    return error::none;
-}
-
 error socket::send_copy(byte_span body, int flags) noexcept {
     outgoing frame;
     frame.body = body;

@@ -44,8 +44,8 @@ public:
     // ---- messages; `flags` as in zmq.h (ZMQ_DONTWAIT, ZMQ_SNDMORE) ----
 
     [[gnu::always_inline]] error send(byte_span body, int flags) noexcept {
-        const bool is_sent = !mailbox_->has_commands() && direct_output_.put_plain(body, flags & ZMQ_SNDMORE);
-        return is_sent ? error::none : send_slowly(body, flags);
+        const bool is_sent = !mailbox_->has_commands() && direct_output_.put(body, flags & ZMQ_SNDMORE);
+        return is_sent ? error::none : send_copy(body, flags);
     }
     error send_constant(byte_span body, int flags) noexcept;
     /// On success the message is empty afterwards; on failure it is untouched.
@@ -54,9 +54,10 @@ public:
     [[gnu::always_inline]] error receive(void *buffer, std::size_t capacity, std::size_t &size,
                                          int flags) noexcept {
         short_frame frame;
-        if (mailbox_->has_commands() || !direct_input_.take_plain(frame))
-            return receive_slowly(buffer, capacity, size, flags);
-        received_more_ = false;
+        bool more = false;
+        if (mailbox_->has_commands() || !direct_input_.take(frame, more))
+            return receive_copy(buffer, capacity, size, flags);
+        received_more_ = more;
         size = frame.size;
         copy_foreign_body(static_cast<std::uint8_t *>(buffer), frame.data, std::min(capacity, frame.size));
         return error::none;
@@ -135,9 +136,7 @@ private:
     void finished(pipe_end &pipe) noexcept override;
     void look_again() noexcept override;
 
-    error send_slowly(byte_span body, int flags) noexcept;
     error send_copy(byte_span body, int flags) noexcept;
-    error receive_slowly(void *buffer, std::size_t capacity, std::size_t &size, int flags) noexcept;
     error receive_copy(void *buffer, std::size_t capacity, std::size_t &size, int flags) noexcept;
     error send_frame(const outgoing &frame, int flags) noexcept;
     error next_frame(frame_view &out, int flags) noexcept;
