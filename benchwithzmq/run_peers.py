@@ -29,6 +29,7 @@ MOST_MESSAGES = 100_000_000
 MOST_BYTES = 4 << 30
 
 WITH_RAW = ("LOCK_STEP", "PING", "STREAM")
+SMALL = (64, 256, 1024, 8192)
 LARGE = (65536, 131072, 262144)
 PINGS = ["PING_ONE_THREAD", "PING_TWO_THREADS", "PING_TWO_PROCESSES", "PING_TWO_PROCESSES_POLL"]
 
@@ -45,6 +46,7 @@ CELLS = (
     + [("IDLE:10000", "tcp", 64, "memory")]
     + [(cell, transport, 64, "latency") for cell in PINGS for transport in runner.TRANSPORTS
        if transport != "inproc" or "PROCESSES" not in cell]
+    + [("STREAM", transport, size, "throughput") for transport in ("tcp", "ipc") for size in SMALL]
     + [(cell, transport, size, "throughput") for transport in runner.TRANSPORTS for size in LARGE
        for cell in ("STREAM", "STREAM_MSG", "STREAM_DATA")]
 )

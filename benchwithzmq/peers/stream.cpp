@@ -1,7 +1,7 @@
 // STREAM, STREAM_MSG, STREAM_DATA: one sender thread, one receiver thread; messages a second at the receiver.
 //
 // Flow:     STREAM is PUSH and PULL with zmq_send and zmq_recv, which copy; --raw the same over a blocking stream
-//           socket, one write for each message and as many reads as it takes. STREAM_MSG moves bodies: zmq_msg_init_size
+//           socket: bodies alone in blocks of 64 KiB, or one write for each message and as many reads as it takes. STREAM_MSG moves bodies: zmq_msg_init_size
 //           for each message, zmq_msg_send, zmq_msg_recv. STREAM_DATA gives away memory of its own with
 //           zmq_msg_init_data.
 // It lies if: the body is taken for read. The sender writes three words of it and the receiver reads three; the copies
@@ -11,10 +11,15 @@
 #include <zmq.h>
 
 #include <cstdlib>
+#include <cstring>
+#include <sys/socket.h>
+#include <vector>
 
 namespace bench {
 
 namespace {
+
+constexpr std::size_t raw_block = 64 * 1024;
 
 class copying_sender {
 public:
@@ -76,9 +81,32 @@ private:
     stamp stamp_;
 };
 
+// Writes blocks of 64 KiB, or messages that are larger. Each message of the warm-up goes out at once, as nothing follows it.
 class raw_sender {
 public:
-    raw_sender(int fd, std::size_t size) : fd_(fd), message_(size) {}
+    raw_sender(int fd, std::size_t size, std::uint64_t warmup) : fd_(fd), message_(size), warmup_(warmup) {
+        block_.reserve(raw_block + size);
+    }
+    void send(std::uint64_t sequence) {
+        const char *const body = message_.make(sequence);
+        block_.insert(block_.end(), body, body + message_.size());
+        if (block_.size() < raw_block && sequence != end_mark && ++sent_ > warmup_)
+            return;
+        write_all(fd_, block_.data(), block_.size());
+        block_.clear();
+    }
+
+private:
+    const int fd_;
+    outgoing message_;
+    const std::uint64_t warmup_;
+    std::uint64_t sent_ = 0;
+    std::vector<char> block_;
+};
+
+class raw_large_sender {
+public:
+    raw_large_sender(int fd, std::size_t size) : fd_(fd), message_(size) {}
     void send(std::uint64_t sequence) { write_all(fd_, message_.make(sequence), message_.size()); }
 
 private:
@@ -128,9 +156,42 @@ private:
     zmq_msg_t message_;
 };
 
+// Reads what there is, and copies each message out as a library has to.
 class raw_receiver {
 public:
-    raw_receiver(int fd, std::size_t size) : fd_(fd), message_(size) {}
+    raw_receiver(int fd, std::size_t size) : fd_(fd), message_(size), size_(size), block_(raw_block + size) {}
+
+    void receive(std::uint64_t sequence) {
+        if (end_ - at_ < size_)
+            read_more();
+        std::memcpy(message_.data(), &block_[at_], size_);
+        at_ += size_;
+        require(message_.is_message(sequence), "order and content of a message");
+    }
+
+private:
+    void read_more() {
+        std::memmove(block_.data(), &block_[at_], end_ - at_);
+        end_ -= at_;
+        at_ = 0;
+        while (end_ < size_) {
+            const ssize_t got = ::recv(fd_, &block_[end_], raw_block, 0);
+            require(got > 0, "raw receive");
+            end_ += static_cast<std::size_t>(got);
+        }
+    }
+
+    const int fd_;
+    incoming message_;
+    const std::size_t size_;
+    std::vector<char> block_;
+    std::size_t at_ = 0;
+    std::size_t end_ = 0;
+};
+
+class raw_large_receiver {
+public:
+    raw_large_receiver(int fd, std::size_t size) : fd_(fd), message_(size) {}
 
     void receive(std::uint64_t sequence) {
         read_all(fd_, message_.data(), message_.size());
@@ -145,8 +206,13 @@ private:
 double run_raw(const peer_settings &wanted) {
     require(wanted.cell == "STREAM", "a raw socket in STREAM only");
     const raw_pair pair = open_raw_pair(wanted.transport);
-    raw_sender to(pair.a, wanted.size);
-    raw_receiver from(pair.b, wanted.size);
+    if (wanted.size < raw_block) {
+        raw_sender to(pair.a, wanted.size, wanted.warmup);
+        raw_receiver from(pair.b, wanted.size);
+        return time_stream(wanted.warmup, wanted.messages, to, from);
+    }
+    raw_large_sender to(pair.a, wanted.size);
+    raw_large_receiver from(pair.b, wanted.size);
     return time_stream(wanted.warmup, wanted.messages, to, from);
 }
 
