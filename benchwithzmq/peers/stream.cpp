@@ -1,9 +1,9 @@
 // STREAM, STREAM_MSG, STREAM_DATA: one sender thread, one receiver thread; messages a second at the receiver.
 //
 // Flow:     STREAM is PUSH and PULL with zmq_send and zmq_recv, which copy; --raw the same over a blocking stream
-//           socket: bodies alone in blocks of 64 KiB, or one write for each message and as many reads as it takes. STREAM_MSG moves bodies: zmq_msg_init_size
-//           for each message, zmq_msg_send, zmq_msg_recv. STREAM_DATA gives away memory of its own with
-//           zmq_msg_init_data.
+//           socket: below 64 KiB in blocks of that size, bodies alone; from there on one write for each message, and as
+//           many reads as it takes. STREAM_MSG moves bodies: zmq_msg_init_size for each message, zmq_msg_send, zmq_msg_recv.
+//           STREAM_DATA gives away memory of its own with zmq_msg_init_data.
 // It lies if: the body is taken for read. The sender writes three words of it and the receiver reads three; the copies
 //           are the library's and the system's. The raw receiver has one buffer and so finds it in its caches.
 #include "peers/peers.hpp"

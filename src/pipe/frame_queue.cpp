@@ -14,11 +14,11 @@ constexpr std::size_t largest_chunk_size = 65536;  // a busy one fills these
 constexpr std::size_t few_frames = 16;
 constexpr std::size_t chunk_size_for_few = 4 * largest_chunk_size;
 
-// How many segments wait to be used again: as many as a mark of 1000 large bodies takes, and when there is little to do.
+// How many segments wait to be used again: as many as a mark of 1000 large bodies takes.
 constexpr std::uint64_t most_given_back = 2048;
-constexpr std::uint64_t segments_for_little = 8;
 
-// A consumer that finds less than this at a look stands off for so many pauses, a microsecond or two.
+// A consumer that finds less than this at a look stands off for so many pauses, some microseconds, and means to find more then,
+// or so many messages.
 constexpr std::size_t octets_of_near = 4096;
 constexpr unsigned pauses_of_stand_off = 96;
 constexpr unsigned messages_of_stand_off = 8;
@@ -60,33 +60,38 @@ frame_queue::~frame_queue() {
 // ---- producer ----
 
 frame_queue::segment *frame_queue::make_segment() noexcept {
-    if (spare_)
-        return std::exchange(spare_, spare_->next);
-    return may_reuse() ? reuse() : new (std::nothrow) segment;
+    if (!spare_)
+        return may_reuse() ? reuse() : new (std::nothrow) segment;
+    --spare_count_;
+    return std::exchange(spare_, spare_->next);
 }
 
 bool frame_queue::may_reuse() noexcept {
-    const std::uint64_t reused = reused_.load(std::memory_order_relaxed);
-    if (reused + 1 >= given_back_seen_)
+    if (taken_back_ + 1 >= given_back_seen_)
         given_back_seen_ = given_back_.load(std::memory_order_acquire);
-    return reused + 1 < given_back_seen_;
+    return taken_back_ + 1 < given_back_seen_;
 }
 
 frame_queue::segment *frame_queue::reuse() noexcept {
-    reused_.store(reused_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    told_taken_.store(++taken_back_, std::memory_order_relaxed);
     return std::exchange(oldest_, oldest_->next);
 }
 
 void frame_queue::prepare_for_little() noexcept {
-    next_chunk_size_ = chunk_size_for_little;
-    while (given_back_.load(std::memory_order_acquire) - reused_.load(std::memory_order_relaxed) >
-           segments_for_little)
+    next_chunk_size_ = std::min(next_chunk_size_, chunk_size_for_little);
+    given_back_seen_ = given_back_.load(std::memory_order_acquire);
+    while (given_back_seen_ - taken_back_ > segments_for_little)
         delete reuse();
 }
 
-/// Keeps a segment that the consumer does not know.
+/// Keeps a segment that the consumer does not know, if there are few of them.
 void frame_queue::spare(segment *s) noexcept {
     s->let_go();
+    if (spare_count_ == segments_for_little) {
+        delete s;
+        return;
+    }
+    ++spare_count_;
     s->next = std::exchange(spare_, s);
 }
 
@@ -306,32 +311,35 @@ bool frame_queue::see_more() noexcept { return look(); }
 bool frame_queue::see_stream() noexcept {
     if (__builtin_expect(looks_until_stand_off_ == 0, 0))
         return look_from_afar();
-    bool is_near = false;
-    const bool is_found = look_for_many(is_near);
-    looks_until_stand_off_ -= is_near;
+    std::uint32_t gained = 0;
+    const bool is_found = look_for(gained);
+    looks_until_stand_off_ -= is_little(gained);
     return is_found;
 }
 
-/// Each time that it does not find more than others, it is done half as often.
+/// Where a producer that is left alone does not write more than a few messages, it is done half as often.
 bool frame_queue::look_from_afar() noexcept {
     patience::pause(pauses_of_stand_off);
-    const segment *const looked_at = head_;
-    const std::uint32_t known = messages_of(seen_);
-    const bool is_found = look();
-    const bool is_near = messages_of(seen_) - (head_ == looked_at ? known : 0) < messages_of_stand_off;
-    stand_offs_in_vain_ = is_near ? std::min(stand_offs_in_vain_ + 1, most_stand_offs_in_vain) : 0;
+    std::uint32_t gained = 0;
+    const bool is_found = look_for(gained);
+    const bool is_in_vain = gained < messages_of_stand_off && is_little(gained);
+    stand_offs_in_vain_ = is_in_vain ? std::min(stand_offs_in_vain_ + 1, most_stand_offs_in_vain) : 0;
     looks_until_stand_off_ = std::uint64_t{1} << stand_offs_in_vain_;
     return is_found;
 }
 
-/// look(); and whether that found little.
-[[gnu::always_inline]] inline bool frame_queue::look_for_many(bool &is_near) noexcept {
+/// look(); and how many messages it found, at least.
+[[gnu::always_inline]] inline bool frame_queue::look_for(std::uint32_t &gained) noexcept {
     const segment *const looked_at = head_;
     const std::uint32_t known = messages_of(seen_);
     const bool is_found = look();
-    const std::uint32_t gained = messages_of(seen_) - (head_ == looked_at ? known : 0);
-    is_near = octets_of(seen_) - head_octet_ < octets_of_near || gained < 2;
+    gained = messages_of(seen_) - (head_ == looked_at ? known : 0);
     return is_found;
+}
+
+/// Whether a look that found so many messages was one from near.
+inline bool frame_queue::is_little(std::uint32_t gained) const noexcept {
+    return octets_of(seen_) - head_octet_ < octets_of_near || gained < 2;
 }
 
 void frame_queue::step_to_next() noexcept {
@@ -360,7 +368,7 @@ void frame_queue::mark_boundary() noexcept {
 void frame_queue::give_back(segment *s) noexcept {
     s->let_go();
     const std::uint64_t count = given_back_.load(std::memory_order_relaxed);
-    if (count - reused_.load(std::memory_order_relaxed) < most_given_back) {
+    if (count - told_taken_.load(std::memory_order_relaxed) < most_given_back) {
         last_given_back_ = s;
         given_back_.store(count + 1, std::memory_order_release);
     } else {
@@ -378,129 +386,6 @@ bool frame_queue::read_lone_body(frame_view &out, std::uint8_t flags, std::uint6
     if (head_->owner)
         out.lone_owner = &head_->owner;
     return true;
-}
-
-/// Catches up with the frames that were read one by one, so that release() does not report their messages again.
-void frame_queue::begin_gathering() noexcept {
-    has_input();  // leaves a segment that is used up: it may be a lone body, which cannot be walked
-    reported_in_head_ = 0;
-    for (std::uint64_t at = 0; at < head_octet_;) {
-        frame_header header;
-        ZLINK_INVARIANT(get_frame_header(head_->base + at, head_octet_ - at, header));
-        at += header.header_size + header.body_size;
-        reported_in_head_ += !header.is_command() && !header.has_more();
-    }
-    mark_boundary();
-    is_gathering_ = true;
-}
-
-frame_queue::gathered frame_queue::gather(iovec *ranges, std::size_t limit, std::size_t max_octets) noexcept {
-    if (!is_gathering_)
-        begin_gathering();
-    gathered result;
-    segment *s = head_;
-    std::uint64_t from = head_octet_;
-    for (;;) {
-        const std::uint64_t committed = s->committed.load(std::memory_order_acquire);
-        gather_end_ = s;
-        gather_end_committed_ = committed;
-        const std::uint64_t count = octets_of(committed) - from;
-        if (count > 0) {
-            if (result.ranges == limit) {
-                result.ends_message = from == 0 && s->starts_message;
-                break;
-            }
-            ranges[result.ranges++] = {const_cast<std::uint8_t *>(s->base + from), count};
-            if (s->is_lone_body)
-                result.uncopied.add();
-            result.octets += count;
-        }
-        if (!(committed & final_bit) || (result.octets >= max_octets && s->next->starts_message))
-            break;
-        s = s->next;
-        from = 0;
-    }
-    gather_left_ = result.octets;
-    gather_ends_message_ = result.ends_message;
-    return result;
-}
-
-std::uint32_t frame_queue::release(std::size_t octets) noexcept {
-    std::uint32_t ended = 0;
-    gather_left_ -= octets;
-    for (;;) {
-        // The last segment gathered may have grown since; only what was gathered of it counts.
-        seen_ =
-            head_ == gather_end_ ? gather_end_committed_ : head_->committed.load(std::memory_order_acquire);
-        const std::uint64_t left = octets_of(seen_) - head_octet_;
-        if (octets < left) {
-            head_octet_ += octets;
-            break;
-        }
-        octets -= left;
-        head_octet_ += left;
-        const std::uint32_t fresh = messages_of(seen_) - reported_in_head_;
-        ended += fresh;
-        reported_in_head_ += fresh;
-        reported_since_boundary_ += fresh;
-        if (!(seen_ & final_bit))
-            break;
-        if (head_->is_lone_body)
-            debug_counters::add(debug_counters::count::uncopied_bodies);
-        step_to_next();
-    }
-    if (gather_left_ == 0 && gather_ends_message_)
-        mark_boundary();
-    return ended;
-}
-
-std::uint32_t frame_queue::drop_cut_message() noexcept {
-    if (!is_gathering_)
-        return 0;
-    // Walks whole messages from the last segment that starts with one, to the first end at or behind head_octet_.
-    segment *s = boundary_;
-    std::uint64_t at = boundary_octet_;
-    bool reached_head = s == head_;
-    bool in_message = false;
-    std::uint32_t ended = 0;
-    std::uint32_t ended_here = boundary_messages_;
-    const auto enter_next = [&] {
-        s = s->next;
-        at = 0;
-        ended_here = 0;
-        reached_head = reached_head || s == head_;
-    };
-    for (;;) {
-        if (!in_message && reached_head && (s != head_ || at >= head_octet_))
-            break;
-        const std::uint64_t committed = s->committed.load(std::memory_order_acquire);
-        if (at == octets_of(committed)) {
-            ZLINK_INVARIANT(committed & final_bit);  // a message is published as a whole
-            enter_next();
-            continue;
-        }
-        frame_header header;
-        ZLINK_INVARIANT(get_frame_header(s->base + at, octets_of(committed) - at, header));
-        at += header.header_size;
-        if (at + header.body_size > octets_of(committed))
-            enter_next();  // the body is a segment of its own
-        at += header.body_size;
-        if (!header.is_command()) {
-            in_message = header.has_more();
-            ended += !in_message;
-            ended_here += !in_message;
-        }
-    }
-    const std::uint32_t fresh = ended - reported_since_boundary_;
-    head_ = s;
-    head_octet_ = at;
-    seen_ = s->committed.load(std::memory_order_acquire);
-    reported_in_head_ = ended_here;
-    gather_end_ = nullptr;
-    gather_left_ = 0;
-    mark_boundary();
-    has_input();  // leaves a segment that is used up
-    return fresh;
 }
 
 }  // namespace zlink

@@ -86,7 +86,7 @@ public:
     bool has_unpublished() const noexcept;
     /// The consumer has taken all there was, and not much: the next chunk need not be large.
     void expect_little() noexcept {
-        if (next_chunk_size_ > chunk_size_for_little)
+        if (next_chunk_size_ > chunk_size_for_little || given_back_seen_ - taken_back_ > segments_for_little)
             prepare_for_little();
     }
     /// The peer that frames written from now on come from; adds a reference.
@@ -152,6 +152,7 @@ private:
     };
 
     static constexpr std::size_t chunk_size_for_little = 1024;
+    static constexpr std::uint64_t segments_for_little = 8;
 
     // producer
     error write_slow(std::uint8_t flags, byte_span body) noexcept;
@@ -178,7 +179,8 @@ private:
     bool see_more() noexcept;
     bool see_stream() noexcept;
     bool look_from_afar() noexcept;
-    bool look_for_many(bool &is_near) noexcept;
+    bool look_for(std::uint32_t &gained) noexcept;
+    bool is_little(std::uint32_t gained) const noexcept;
     void step_to_next() noexcept;
     void mark_boundary() noexcept;
     void give_back(segment *s) noexcept;
@@ -186,9 +188,11 @@ private:
 
     // Producer only.
     alignas(64) segment *tail_;  // the last segment the consumer knows
-    segment *spare_ = nullptr;   // segments that were taken back before the consumer saw them
-    segment *oldest_;            // the first one that is not used again: all from here to tail_ are linked
+    segment *spare_ = nullptr;   // a few that were taken back before the consumer saw them
+    std::uint64_t spare_count_ = 0;
+    segment *oldest_;  // the first one that is not used again: all from here to tail_ are linked
     std::uint64_t given_back_seen_ = 0;  // the count below as last looked at
+    std::uint64_t taken_back_ = 0;       // of these, used again or freed
     segment *open_;              // where frames go; tail_, or the end of the unpublished chain behind it
     std::uint64_t written_ = 0;  // of open_, in the form of `committed`
     std::uint64_t written_in_tail_ = 0;  // the same of tail_, once there is a chain behind it
@@ -224,7 +228,7 @@ private:
 
     // Shared, atomic. Looked at when segments change hands only.
     std::atomic<std::uint64_t> given_back_{0};  // segments the consumer is done with; written by the consumer
-    std::atomic<std::uint64_t> reused_{0};      // of these; written by the producer
+    std::atomic<std::uint64_t> told_taken_{0};  // taken_back_, for the consumer
 };
 
 inline error frame_queue::write(std::uint8_t flags, byte_span body) noexcept {

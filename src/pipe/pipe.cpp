@@ -280,11 +280,13 @@ bool pipe_end::wakes_by_writing() noexcept {
     return is_done;
 }
 
-bool pipe_end::write_now(bool is_ready) noexcept {
+bool pipe_end::write_on_this_thread(bool is_ready, bool arms) noexcept {
     if (!out_->turn.try_take())
         return false;
     io_turn *io = out_->io.load(std::memory_order_relaxed);
     const io_turn::written result = io ? io->write_now(is_ready) : io_turn::written::refused;
+    if (arms && result == io_turn::written::all)
+        out_->reader_armed.store(true, std::memory_order_relaxed);  // this thread publishes the next
     const bool is_awaited = out_->turn.give();
     if (result == io_turn::written::some || result == io_turn::written::full)
         out_->reader_armed.store(false, std::memory_order_relaxed);

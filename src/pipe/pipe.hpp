@@ -103,10 +103,12 @@ public:
     bool may_write_short() const noexcept { return written_ < short_until_; }
     /// Has the connection at the other end, if there is one, write on this thread what was published. `is_ready`: its stream
     /// was seen to take more. True when all went out.
-    bool write_now(bool is_ready = false) noexcept;
-    /// Whether a connection at the other end may find something to write that nobody told it of: what a stream left.
-    bool leaves_some() const noexcept {
-        return !fences_ && !out_->reader_armed.load(std::memory_order_relaxed);
+    bool write_now(bool is_ready = false) noexcept { return write_on_this_thread(is_ready, false); }
+    /// For a thread that goes to wait: writes out what the connection at the other end would only look for later, or is being
+    /// woken for. Where all went out, the next message finds that connection armed.
+    void write_left() noexcept {
+        if (out_->io.load(std::memory_order_relaxed) && !out_->reader_armed.load(std::memory_order_relaxed))
+            (void)write_on_this_thread(false, true);
     }
     /// Asks for the read lease of the connection at the other end. The answer comes as on_readable. False when there is no
     /// connection, or it has been asked.
@@ -244,6 +246,7 @@ private:
     void publish_in_stream(bool may_write) noexcept;
     void wake_reader(bool may_write) noexcept;
     bool wakes_by_writing() noexcept;
+    bool write_on_this_thread(bool is_ready, bool arms) noexcept;
     void note_sleeper() noexcept;
     void fence_publish() noexcept;
     void return_credit() noexcept;

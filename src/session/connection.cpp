@@ -141,7 +141,10 @@ void connection::on_time() noexcept {
 void connection::write() noexcept {
     if (state_ != state::live)
         return;
-    switch (out_.write()) {
+    // One batch in each of the shortest delays makes a stream, however long the delays have become.
+    const time_point now = environment_.io.now();
+    const auto delays = (now - std::exchange(written_at_, now)) / first_flush_delay;
+    switch (out_.write(static_cast<std::uint32_t>(std::clamp<std::int64_t>(delays, 1, most_delays)))) {
     case outbound::outcome::drained:
         flush_delay_ = first_flush_delay;
         if (pipe_) {

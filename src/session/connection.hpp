@@ -100,6 +100,7 @@ private:
     // Until what a sender may leave that writes for itself is looked after: later, the longer it has done so.
     static constexpr std::chrono::microseconds first_flush_delay{100};
     static constexpr std::chrono::microseconds longest_flush_delay{800};
+    static constexpr std::int64_t most_delays = 1000;
 
     struct held_range {
         block_ref owner;
@@ -174,6 +175,7 @@ private:
     outbound out_;
     std::unique_ptr<timer> flush_timer_;
     duration flush_delay_ = first_flush_delay;
+    time_point written_at_{};
     bool replays_ = false;
 
     // Lending

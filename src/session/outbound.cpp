@@ -45,28 +45,28 @@ void outbound::close() noexcept {
     pipe->give_turn();
 }
 
-outbound::outcome outbound::write() noexcept {
+outbound::outcome outbound::write(std::uint32_t batches_to_defer) noexcept {
     if (!pipe_)
-        return write_in_turn();
+        return write_in_turn(batches_to_defer);
     if (!pipe_->take_turn())
         return outcome::stopped;
-    const outcome result = write_in_turn();
+    const outcome result = write_in_turn(batches_to_defer);
     pipe_->give_turn();
     return result;
 }
 
-outbound::outcome outbound::write_in_turn() noexcept {
+outbound::outcome outbound::write_in_turn(std::uint32_t batches_to_defer) noexcept {
+    const bool is_streaming = senders_batches_ - batches_seen_ >= batches_to_defer;
+    batches_seen_ = senders_batches_;
     will_come_back_ = false;
     if (std::exchange(is_writable_again_, false))
         is_full_ = false;
     const bool is_left_to_others = owes_wait_ && is_lent_;
     if (!is_left_to_others && std::exchange(owes_wait_, false))
         stream_.wait_writable();
-    if (batches_seen_ != senders_batches_ && (is_left_to_others || may_defer())) {
-        batches_seen_ = senders_batches_;
-        will_come_back_ = true;
+    will_come_back_ = is_streaming && (is_left_to_others || has_little());
+    if (will_come_back_)
         return outcome::deferred;
-    }
     if (is_left_to_others)
         return outcome::stopped;
     for (int turn = 0; turn < writes_per_turn; ++turn) {
@@ -119,7 +119,7 @@ io_turn::written outbound::write_now(bool is_ready) noexcept {
 }
 
 /// Whether what is left can wait: the sender writes for itself, and this is less than it writes at once.
-bool outbound::may_defer() noexcept {
+bool outbound::has_little() noexcept {
     if (!peer_.output().empty() || translates_ || pipe_->is_peer_closed())
         return false;
     std::array<iovec, max_ranges> ranges;

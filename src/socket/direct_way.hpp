@@ -24,7 +24,7 @@ protected:
     ~message_filter() = default;
 };
 
-/// The pipe that all messages take, and the address in front of each for patterns that have one, or which of them are wanted.
+/// The pipe that all messages take, and the address in front of each for patterns that have one, or else which are wanted.
 /// Null: the pattern decides.
 struct direct_way {
     pipe_end *pipe = nullptr;
@@ -60,9 +60,9 @@ public:
     /// The address was taken, and the frame behind it was not.
     bool is_in_message() const noexcept { return has_address_ && is_plain_; }
     void set(direct_way way) noexcept {
-        way_ = way;
-        has_address_ = way.pipe && !way.address.empty();
-        is_plain_ = way.pipe && !has_address_ && !way.filter;
+        way_ = way.pipe ? way : direct_way{};
+        has_address_ = !way_.address.empty();
+        is_plain_ = way_.pipe && !has_address_ && !way_.filter;
     }
 
 private:
@@ -101,9 +101,9 @@ public:
     /// An address was sent, and there is room for the message behind it, which was not sent.
     bool is_in_message() const noexcept { return has_address_ && is_plain_; }
     void set(direct_way way) noexcept {
-        way_ = way;
-        has_address_ = way.pipe && !way.address.empty();
-        is_plain_ = way.pipe && !has_address_ && !way.filter;
+        way_ = way.pipe ? way : direct_way{};
+        has_address_ = !way_.address.empty();
+        is_plain_ = way_.pipe && !has_address_ && !way_.filter;
         if (way_.pipe)
             way_.pipe->allow_short_writes();
     }

@@ -17,8 +17,9 @@ namespace {
 constexpr std::size_t least_referenced = 4096;
 constexpr std::size_t most_pinned_per_octet = 8;
 
-/// How many pipes a thread that waits writes out itself.
+/// How many full pipes a blocked sender writes out itself, and of how many a thread that waits writes what is left in them.
 constexpr std::size_t most_written_out = 8;
+constexpr std::size_t most_written_left = 4;
 constexpr int most_tries_to_arm = 8;
 
 /// Octets that a sender may be ahead of who takes them, and how long it waits for that one.
@@ -379,17 +380,17 @@ bool socket::write_out() noexcept {
     return is_done;
 }
 
-/// Who was sending and now waits for something else wants out what the I/O thread would write only later.
+/// Who was sending and now looks for something else wants out what the I/O thread would write only later. One who sends to many
+/// does not write for itself.
 void socket::write_left() noexcept {
-    for (std::size_t i = 0; i < live_pipes_ && i < most_written_out; ++i) {
-        if (pipes_[i]->leaves_some())
-            (void)pipes_[i]->write_now();
-    }
+    for (std::size_t i = 0; i < live_pipes_ && live_pipes_ <= most_written_left; ++i)
+        pipes_[i]->write_left();
 }
 
 error socket::retry_receive(frame_view &out, int flags) {
     const bool may_wait = !(flags & ZMQ_DONTWAIT) && options_.receive_timeout_ms != 0;
     if (!may_wait) {
+        write_left();
         const bool found = is_exported_ ? pattern_->arm(true, false) : read_lent();
         return found ? pattern_->receive(out) : error::again;
     }
@@ -595,6 +596,8 @@ error socket::events(short wanted, short &ready, bool reads) noexcept {
     }
     if (const error e = enter(); failed(e))
         return e;
+    if (reads)
+        write_left();
     try {
         if ((wanted & ZMQ_POLLIN) &&
             (pattern_->has_input() || (reads && read_lent() && pattern_->has_input())))

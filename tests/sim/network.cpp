@@ -27,7 +27,8 @@ struct network::wire {
     std::vector<std::uint8_t> data;  // written and not read
     std::size_t head = 0;            // read of `data`
     std::size_t arrived = 0;         // readable, from `head`
-    std::deque<mark> marks;          // the rest
+    std::size_t taken_last = 0;  // read once the reader's own writing had failed: that may go beyond its mark
+    std::deque<mark> marks;      // the rest
     time_point last_arrival{};
     std::size_t capacity = 0;
     bool is_ending = false;           // nothing more is written
@@ -300,6 +301,8 @@ io_result sim_stream::read_now(std::span<const iovec> ranges) noexcept {
     }
     from.head += count;
     from.arrived -= count;
+    if (has_failed_)
+        from.taken_last += count;
     if (from.head == from.data.size() || from.head > 65536) {
         from.data.erase(from.data.begin(), from.data.begin() + static_cast<std::ptrdiff_t>(from.head));
         from.head = 0;
@@ -680,8 +683,8 @@ void network::note_end(link &which) {
     world_.trace(0x400 + static_cast<std::uint64_t>(which.id), which.wires[0].unread());
     for (int direction = 0; direction < 2; ++direction) {
         wire &w = which.wires[direction];
-        observer_.on_break(which.tags[direction], which.tags[1 - direction], which.id, w.unread(),
-                           std::min(w.unread(), w.capacity));
+        observer_.on_break(which.tags[direction], which.tags[1 - direction], which.id,
+                           w.unread() + w.taken_last, std::min(w.unread(), w.capacity));
     }
 }
 
@@ -828,7 +831,7 @@ std::uint64_t network::under_way(int from, int to) const {
             continue;
         for (int direction = 0; direction < 2; ++direction)
             if (which->tags[direction] == from && which->tags[1 - direction] == to)
-                sum += which->wires[direction].unread();
+                sum += which->wires[direction].unread() + which->wires[direction].taken_last;
     }
     return sum;
 }

@@ -315,8 +315,23 @@ TEST_F(borrower_test, writes_out_what_a_stream_left_before_it_waits_for_an_answe
         writes_before_wait = peer->writes;
         return error::timed_out;
     };
+    peer->on_write = [this] { return peer->take_all(); };
     EXPECT_EQ(receive(), describe(EAGAIN));
     EXPECT_EQ(writes_before_wait, 1);
+    EXPECT_EQ(self->send(as_bytes("next"), 0), error::none);
+    EXPECT_EQ(peer->writes, 2) << "no stream any more: it goes out at once";
+}
+
+TEST_F(borrower_test, writes_out_what_is_left_behind_a_large_body_too) {
+    make(socket_type::dealer);
+    peer->on_write = [this] { return peer->take_all(); };
+    const std::string large(20000, 'x');
+    ASSERT_EQ(self->send(as_bytes(large.c_str()), 0), error::none);
+    peer->on_write = [] { return io_turn::written::refused; };
+    ASSERT_EQ(self->send(as_bytes("trailer"), 0), error::none);
+    peer->writes = 0;
+    EXPECT_EQ(receive(ZMQ_DONTWAIT), describe(EAGAIN));
+    EXPECT_EQ(peer->writes, 1);
 }
 
 TEST_F(borrower_test, gives_all_back_when_the_descriptor_is_asked_for_and_never_asks_again) {
