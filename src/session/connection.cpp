@@ -141,12 +141,10 @@ void connection::on_time() noexcept {
 void connection::write() noexcept {
     if (state_ != state::live)
         return;
-    // One batch in each of the shortest delays makes a stream, however long the delays have become.
-    const time_point now = environment_.io.now();
-    const auto delays = (now - std::exchange(written_at_, now)) / first_flush_delay;
-    switch (out_.write(static_cast<std::uint32_t>(std::clamp<std::int64_t>(delays, 1, most_delays)))) {
+    switch (out_.write(octets_of_stream())) {
     case outbound::outcome::drained:
         flush_delay_ = first_flush_delay;
+        deferred_at_ = environment_.io.now();
         if (pipe_) {
             host_.want_look();
             host_.on_drained(*this);
@@ -156,6 +154,7 @@ void connection::write() noexcept {
         host_.want_turn();
         break;
     case outbound::outcome::deferred:
+        deferred_at_ = environment_.io.now();
         write_later();
         break;
     case outbound::outcome::lent_full:
@@ -164,6 +163,14 @@ void connection::write() noexcept {
     case outbound::outcome::stopped:
         break;
     }
+}
+
+/// How much a sender has written itself since it was last left alone, if it still is in a stream: some, and after a longer time as
+/// much in each of the shortest delays as shows that it does nothing else.
+std::uint64_t connection::octets_of_stream() const noexcept {
+    constexpr std::uint64_t octets_of_delay = 32 * 1024;
+    const auto delays = (environment_.io.now() - deferred_at_) / first_flush_delay;
+    return delays < 2 ? 1 : static_cast<std::uint64_t>(delays) * octets_of_delay;
 }
 
 void connection::write_later() noexcept {

@@ -100,7 +100,6 @@ private:
     // Until what a sender may leave that writes for itself is looked after: later, the longer it has done so.
     static constexpr std::chrono::microseconds first_flush_delay{100};
     static constexpr std::chrono::microseconds longest_flush_delay{800};
-    static constexpr std::int64_t most_delays = 1000;
 
     struct held_range {
         block_ref owner;
@@ -124,6 +123,7 @@ private:
     bool expects_large() const noexcept override { return large_.memory || expects_large_; }
     bool read_now(block_ref &scratch) noexcept override;
 
+    std::uint64_t octets_of_stream() const noexcept;
     void write_later() noexcept;
     void tend_lease() noexcept;
     bool may_lend() noexcept;
@@ -175,7 +175,7 @@ private:
     outbound out_;
     std::unique_ptr<timer> flush_timer_;
     duration flush_delay_ = first_flush_delay;
-    time_point written_at_{};
+    time_point deferred_at_{};  // or nothing was left then
     bool replays_ = false;
 
     // Lending

@@ -12,6 +12,7 @@ constexpr std::size_t senders_batch = 8 * 1024;  // octets that show that the se
 constexpr std::size_t worth_a_write = 128 * 1024;
 constexpr std::size_t max_ranges = 64;
 constexpr int writes_per_turn = 4;
+constexpr int senders_writes_per_turn = 8;
 constexpr std::size_t translate_batch = 64 * 1024;
 
 /// For the debug counters: the kernel took something of what was listed.
@@ -45,28 +46,28 @@ void outbound::close() noexcept {
     pipe->give_turn();
 }
 
-outbound::outcome outbound::write(std::uint32_t batches_to_defer) noexcept {
+outbound::outcome outbound::write(std::uint64_t octets_to_defer) noexcept {
     if (!pipe_)
-        return write_in_turn(batches_to_defer);
+        return write_in_turn(octets_to_defer);
     if (!pipe_->take_turn())
         return outcome::stopped;
-    const outcome result = write_in_turn(batches_to_defer);
+    const outcome result = write_in_turn(octets_to_defer);
     pipe_->give_turn();
     return result;
 }
 
-outbound::outcome outbound::write_in_turn(std::uint32_t batches_to_defer) noexcept {
-    const bool is_streaming = senders_batches_ - batches_seen_ >= batches_to_defer;
-    batches_seen_ = senders_batches_;
+outbound::outcome outbound::write_in_turn(std::uint64_t octets_to_defer) noexcept {
     will_come_back_ = false;
     if (std::exchange(is_writable_again_, false))
         is_full_ = false;
     const bool is_left_to_others = owes_wait_ && is_lent_;
     if (!is_left_to_others && std::exchange(owes_wait_, false))
         stream_.wait_writable();
-    will_come_back_ = is_streaming && (is_left_to_others || has_little());
-    if (will_come_back_)
+    if (senders_octets_ - octets_seen_ >= octets_to_defer && (is_left_to_others || has_little())) {
+        octets_seen_ = senders_octets_;
+        will_come_back_ = true;
         return outcome::deferred;
+    }
     if (is_left_to_others)
         return outcome::stopped;
     for (int turn = 0; turn < writes_per_turn; ++turn) {
@@ -99,7 +100,7 @@ io_turn::written outbound::write_now(bool is_ready) noexcept {
         is_full_ = owes_wait_ = false;
     if (!may_write() || control_written_ > 0)
         return io_turn::written::refused;
-    for (int turn = 0; turn < writes_per_turn; ++turn) {
+    for (int turn = 0; turn < senders_writes_per_turn; ++turn) {
         switch (write_once(false)) {
         case step::wrote:
             break;
@@ -139,7 +140,7 @@ outbound::step outbound::write_once(bool with_control) noexcept {
         what.cut(ranges, sizes_.tcp_max_transfer);
     const io_result result = stream_.try_write({ranges.data(), what.ranges});
     if (!with_control && result.octets >= senders_batch)
-        ++senders_batches_;
+        senders_octets_ += result.octets;
     if (result.octets > 0) {
         at_boundary_ = result.octets == what.octets && what.ends_message;
         count_write(what.ranges, result.octets < what.octets, what.uncopied);

@@ -42,8 +42,8 @@ public:
         deferred,  // the sender writes for itself, as it did just now: come back in a moment for what it may leave
         lent_full,  // the stream is full, and lent: who has it is to wait for it
     };
-    /// Defers when the sender has written so many batches itself since the last call. I/O thread.
-    outcome write(std::uint32_t batches_to_defer) noexcept;
+    /// Defers when the sender itself has written so many octets, in large writes, since the last time. I/O thread.
+    outcome write(std::uint64_t octets_to_defer) noexcept;
     /// The stream takes more again. I/O thread; call write() next.
     void note_writable() noexcept { is_writable_again_ = true; }
     /// Whether write() has something to do. I/O thread.
@@ -77,7 +77,7 @@ private:
     };
     enum class step { nothing, wrote, full, broken };
 
-    outcome write_in_turn(std::uint32_t batches_to_defer) noexcept;
+    outcome write_in_turn(std::uint64_t octets_to_defer) noexcept;
     bool has_little() noexcept;
     step write_once(bool with_control) noexcept;
     bool may_write() const noexcept { return !is_full_ && !is_finished_ && !failed(failure()); }
@@ -94,12 +94,12 @@ private:
     const batching &sizes_;
     pipe_end_ptr pipe_;
 
-    std::atomic<bool> is_full_{false};   // the stream; written in turn
-    bool owes_wait_ = false;             // another thread found it full
-    bool at_boundary_ = true;            // control octets may go out now
-    std::size_t control_written_ = 0;    // of the peer machine's output; only while it is 0 may others write
-    std::uint32_t senders_batches_ = 0;  // written by the thread that sends
-    std::uint32_t batches_seen_ = 0;
+    std::atomic<bool> is_full_{false};  // the stream; written in turn
+    bool owes_wait_ = false;            // another thread found it full
+    bool at_boundary_ = true;           // control octets may go out now
+    std::size_t control_written_ = 0;   // of the peer machine's output; only while it is 0 may others write
+    std::uint64_t senders_octets_ = 0;  // written by the thread that sends, in large writes
+    std::uint64_t octets_seen_ = 0;     // of these, when the I/O thread deferred last
     bool will_come_back_ =
         false;  // the I/O thread deferred: a timer or a turn of its own is due, or it left a mark
     bool translates_ = false;

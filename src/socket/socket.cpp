@@ -450,7 +450,8 @@ error socket::sleep(time_point deadline) noexcept {
 }
 
 bool socket::borrow(short wanted, bool is_alone) noexcept {
-    write_left();
+    if (wanted & ZMQ_POLLIN)
+        write_left();  // a sender that waits for room is in its stream still
     if (!(wanted & (ZMQ_POLLIN | ZMQ_POLLOUT)) || is_exported_)
         return false;
     borrower_.begin(live_pipes(), true);
