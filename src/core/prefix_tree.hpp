@@ -220,7 +220,6 @@ private:
         slot top;
     };
 
-    static bool are_equal(const std::uint8_t *a, const std::uint8_t *b, std::size_t size) noexcept;
     static bool make(slot &out, byte_span label, Value value, const node *branches,
                      std::size_t capacity) noexcept;
     static void make_or_throw(slot &out, byte_span label, Value value, const node *branches,
@@ -250,29 +249,6 @@ private:
 };
 
 // ---- one node ----
-
-template <class Value>
-inline bool prefix_tree<Value>::are_equal(const std::uint8_t *a, const std::uint8_t *b,
-                                          std::size_t size) noexcept {
-    const auto differ = [&](std::size_t at) {
-        std::uint64_t x, y;
-        std::memcpy(&x, a + at, sizeof x);
-        std::memcpy(&y, b + at, sizeof y);
-        return x != y;
-    };
-    if (size < 8) {
-        for (std::size_t at = 0; at < size; ++at) {
-            if (a[at] != b[at])
-                return false;
-        }
-        return true;
-    }
-    for (std::size_t at = 0; at + 8 < size; at += 8) {
-        if (differ(at))
-            return false;
-    }
-    return !differ(size - 8);
-}
 
 template <class Value>
 inline typename prefix_tree<Value>::slot *

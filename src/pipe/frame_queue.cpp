@@ -46,7 +46,8 @@ frame_queue::~frame_queue() {
     roll_back();
     for (segment *s = oldest_; s;) {
         segment *next = s == tail_ ? nullptr : s->next;
-        spare(s);
+        s->let_go();
+        delete s;
         s = next;
     }
     while (spare_)

@@ -30,17 +30,20 @@ struct direct_way {
     pipe_end *pipe = nullptr;
     byte_span address = {};
     const message_filter *filter = nullptr;
+
+    /// Whether messages go as they are.
+    bool is_plain() const noexcept { return pipe && address.empty() && !filter; }
 };
 
 class direct_input {
 public:
     /// The next frame, and whether more of its message follow; false when the pattern has to be asked.
     [[gnu::always_inline]] bool take(short_frame &out, bool &more) noexcept {
-        more = !is_plain_ && has_address_;
+        more = !is_plain_ && !way_.address.empty();
         if (__builtin_expect(is_plain_, 1)) {
             if (!way_.pipe->read_short(out))
                 return false;
-            is_plain_ = !has_address_;
+            is_plain_ = way_.address.empty();
             return true;
         }
         if (more)
@@ -58,11 +61,10 @@ public:
                (!way_.filter || way_.filter->wants({frame.data, frame.size}));
     }
     /// The address was taken, and the frame behind it was not.
-    bool is_in_message() const noexcept { return has_address_ && is_plain_; }
+    bool is_in_message() const noexcept { return is_plain_ && !way_.address.empty(); }
     void set(direct_way way) noexcept {
         way_ = way.pipe ? way : direct_way{};
-        has_address_ = !way_.address.empty();
-        is_plain_ = way_.pipe && !has_address_ && !way_.filter;
+        is_plain_ = way_.is_plain();
     }
 
 private:
@@ -83,7 +85,6 @@ private:
 
     direct_way way_;
     bool is_plain_ = false;  // the next frame is a message as it lies there, or the frame behind an address
-    bool has_address_ = false;
 };
 
 class direct_output {
@@ -93,17 +94,18 @@ public:
         if (__builtin_expect(is_plain_, 1)) {
             if (more || !write(body))
                 return false;
-            is_plain_ = !has_address_;
+            is_plain_ = way_.address.empty();
             return true;
         }
-        return has_address_ ? more && put_address(body) : way_.filter && !more && put_wanted(body);
+        if (!way_.address.empty())
+            return more && put_address(body);
+        return way_.filter && !more && put_wanted(body);
     }
     /// An address was sent, and there is room for the message behind it, which was not sent.
-    bool is_in_message() const noexcept { return has_address_ && is_plain_; }
+    bool is_in_message() const noexcept { return is_plain_ && !way_.address.empty(); }
     void set(direct_way way) noexcept {
         way_ = way.pipe ? way : direct_way{};
-        has_address_ = !way_.address.empty();
-        is_plain_ = way_.pipe && !has_address_ && !way_.filter;
+        is_plain_ = way_.is_plain();
         if (way_.pipe)
             way_.pipe->allow_short_writes();
     }
@@ -126,7 +128,6 @@ private:
 
     direct_way way_;
     bool is_plain_ = false;  // the next frame is a message as it is, or the frame behind an address
-    bool has_address_ = false;
 };
 
 }  // namespace zlink

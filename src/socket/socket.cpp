@@ -383,8 +383,10 @@ bool socket::write_out() noexcept {
 /// Who was sending and now looks for something else wants out what the I/O thread would write only later. One who sends to many
 /// does not write for itself.
 void socket::write_left() noexcept {
-    for (std::size_t i = 0; i < live_pipes_ && live_pipes_ <= most_written_left; ++i)
-        pipes_[i]->write_left();
+    if (live_pipes_ > most_written_left)
+        return;
+    for (const pipe_end_ptr &pipe : live_pipes())
+        pipe->write_left();
 }
 
 error socket::retry_receive(frame_view &out, int flags) {

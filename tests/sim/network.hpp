@@ -45,8 +45,9 @@ struct fault_rates {
 class network_observer {
 public:
     virtual ~network_observer() = default;
-    /// `octets` written by `from` will perhaps never be read by `to`, or were read beyond its mark, because their connection ends. `excusable` are those
-    /// that the buffers of a system may hold. Called for each direction of a connection that ends, also with none.
+    /// `octets` written by `from` will perhaps never be read by `to`, or were read beyond its mark, because their connection
+    /// ends. `excusable` are those that the buffers of a system may hold. Called for each direction of a connection that
+    /// ends, also with none.
     virtual void on_break(int from, int to, int link, std::uint64_t octets, std::uint64_t excusable) = 0;
 };
 
