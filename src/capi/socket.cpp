@@ -33,6 +33,53 @@ int with_socket(void *s, Body &&body) noexcept {
     });
 }
 
+// What zmq_send and zmq_recv do beyond small messages that go as they are. Functions apart, so that each needs few registers.
+
+[[gnu::noinline]] int send_at_length(socket *self, const void *buf, size_t len, int flags) noexcept {
+    if (!self)
+        return fail(error::not_socket);
+    if (!buf && len > 0)
+        return fail(error::fault);
+    const error e = self->send(octets(buf, len), flags);
+    return failed(e) ? fail(e) : clipped(len);
+}
+
+[[gnu::noinline]] int wake_receiver(socket &self, size_t len) noexcept {
+    self.wake_receiver();
+    return static_cast<int>(len);
+}
+
+[[gnu::noinline]] int send_addressed(socket &self, const void *buf, size_t len, int flags) noexcept {
+    const pipe_end::at_once result = self.send_addressed_at_once(octets(buf, len), flags);
+    if (__builtin_expect(result == pipe_end::at_once::done, 1))
+        return static_cast<int>(len);
+    if (result == pipe_end::at_once::done_for_sleeper)
+        return wake_receiver(self, len);
+    return send_at_length(&self, buf, len, flags);
+}
+
+[[gnu::noinline]] int receive_at_length(socket *self, void *buf, size_t len, int flags) noexcept {
+    if (!self)
+        return fail(error::not_socket);
+    if (!buf && len > 0)
+        return fail(error::fault);
+    std::size_t size = 0;
+    const error e = self->receive(buf, len, size, flags);
+    return failed(e) ? fail(e) : clipped(size);
+}
+
+[[gnu::always_inline]] inline int copy_out(const short_frame &frame, void *buf) noexcept {
+    copy_few(static_cast<std::uint8_t *>(buf), frame.data, frame.size);
+    return static_cast<int>(frame.size);
+}
+
+[[gnu::noinline]] int receive_addressed(socket &self, void *buf, size_t len, int flags) noexcept {
+    short_frame frame;
+    if (__builtin_expect(self.receive_addressed_at_once(frame, len), 1))
+        return copy_out(frame, buf);
+    return receive_at_length(&self, buf, len, flags);
+}
+
 }  // namespace
 
 // ---- Making, closing, options ------------------------------------------------------------------------------
@@ -98,12 +145,14 @@ int zmq_socket_monitor(void *s, const char *addr, int events) {
 
 int zmq_send(void *s, const void *buf, size_t len, int flags) {
     socket *self = socket_of(s);
-    if (!self)
-        return fail(error::not_socket);
-    if (!buf && len > 0)
-        return fail(error::fault);
-    const error e = self->send(octets(buf, len), flags);
-    return failed(e) ? fail(e) : clipped(len);
+    if (__builtin_expect(!self || !buf, 0))
+        return send_at_length(self, buf, len, flags);
+    const pipe_end::at_once result = self->send_at_once(octets(buf, len), flags);
+    if (__builtin_expect(result == pipe_end::at_once::done, 1))
+        return static_cast<int>(len);
+    if (result == pipe_end::at_once::done_for_sleeper)
+        return wake_receiver(*self, len);
+    return send_addressed(*self, buf, len, flags);
 }
 
 int zmq_send_const(void *s, const void *buf, size_t len, int flags) {
@@ -118,13 +167,12 @@ int zmq_send_const(void *s, const void *buf, size_t len, int flags) {
 
 int zmq_recv(void *s, void *buf, size_t len, int flags) {
     socket *self = socket_of(s);
-    if (!self)
-        return fail(error::not_socket);
-    if (!buf && len > 0)
-        return fail(error::fault);
-    std::size_t size = 0;
-    const error e = self->receive(buf, len, size, flags);
-    return failed(e) ? fail(e) : clipped(size);
+    if (__builtin_expect(!self || !buf, 0))
+        return receive_at_length(self, buf, len, flags);
+    short_frame frame;
+    if (__builtin_expect(self->receive_at_once(frame, len), 1))
+        return copy_out(frame, buf);
+    return receive_addressed(*self, buf, len, flags);
 }
 
 int zmq_msg_send(zmq_msg_t *msg, void *s, int flags) {

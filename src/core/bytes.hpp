@@ -53,15 +53,21 @@ inline void put_u64(std::uint8_t *p, std::uint64_t v) noexcept {
 
 /// Copies some ten or hundred octets that do not overlap. For these sizes a call of memcpy costs as much as the copy, and
 /// what compilers put in its place (a string instruction) several times that.
-inline void copy_few(std::uint8_t *to, const std::uint8_t *from, std::size_t size) noexcept {
-    constexpr std::size_t step = 16;
+[[gnu::always_inline]] inline void copy_few(std::uint8_t *to, const std::uint8_t *from,
+                                            std::size_t size) noexcept {
+    constexpr std::size_t step = 32;
     const auto copy = [&](std::size_t at, auto width) { std::memcpy(to + at, from + at, width); };
     if (size >= step) {
-        for (std::size_t at = 0; at + step < size; at += step) {
+        std::size_t at = 0;
+        for (; at + 2 * step < size; at += step) {
             copy(at, std::integral_constant<std::size_t, step>{});
-            asm volatile("" ::: "memory");  // or else it is taken for a memcpy again
+            asm volatile("" : "+r"(at)::"memory");  // or else it is taken for a memcpy again
         }
+        copy(at, std::integral_constant<std::size_t, step>{});
         copy(size - step, std::integral_constant<std::size_t, step>{});
+    } else if (size >= 16) {
+        copy(0, std::integral_constant<std::size_t, 16>{});
+        copy(size - 16, std::integral_constant<std::size_t, 16>{});
     } else if (size >= 8) {
         copy(0, std::integral_constant<std::size_t, 8>{});
         copy(size - 8, std::integral_constant<std::size_t, 8>{});
@@ -101,7 +107,8 @@ inline bool are_equal(const std::uint8_t *a, const std::uint8_t *b, std::size_t 
 }
 
 /// Copies the body of a small frame.
-inline void copy_body(std::uint8_t *to, const std::uint8_t *from, std::size_t size) noexcept {
+[[gnu::always_inline]] inline void copy_body(std::uint8_t *to, const std::uint8_t *from,
+                                             std::size_t size) noexcept {
     if (__builtin_expect(size <= 256, 1))
         copy_few(to, from, size);
     else

@@ -12,7 +12,7 @@
 namespace zlink {
 
 namespace detail {
-extern const bool has_membarrier;
+extern const bool has_membarrier __attribute__((visibility("hidden")));
 void membarrier_all() noexcept;
 inline thread_local bool has_met_light_publisher = false;
 }  // namespace detail

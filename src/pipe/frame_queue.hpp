@@ -100,6 +100,10 @@ public:
     bool read_short(short_frame &out) noexcept;
     /// What read_short() would take.
     bool peek_short(short_frame &out) noexcept;
+    /// The next frame if it was seen before, is all of a message, and has at most 255 octets. Calls nothing.
+    bool peek_at_once(short_frame &out) const noexcept;
+    /// Takes it if it has no more than `capacity` octets. False, and nothing taken, otherwise.
+    bool read_at_once(short_frame &out, std::size_t capacity) noexcept;
     /// Whether a frame is published and not taken.
     bool has_input() noexcept;
     /// The producer is another thread for good, which writes message by message: read() and the short ways may leave it alone
@@ -312,6 +316,24 @@ inline bool frame_queue::read(frame_view &out) noexcept {
     if (!peek_short(out))
         return false;
     head_octet_ = static_cast<std::uint64_t>(out.data - head_->base) + out.size;
+    return true;
+}
+
+[[gnu::always_inline]] inline bool frame_queue::peek_at_once(short_frame &out) const noexcept {
+    const std::uint64_t octets = octets_of(seen_) - head_octet_;
+    if (__builtin_expect(octets == 0 || is_gathering_, 0))
+        return false;
+    const std::uint8_t *p = head_->base + head_octet_;
+    const std::size_t size = p[1];
+    out = {p + short_header_size, size, head_->owner, head_->owner_size, head_->info};
+    return __builtin_expect(p[0] == 0 && short_header_size + size <= octets, 1);
+}
+
+[[gnu::always_inline]] inline bool frame_queue::read_at_once(short_frame &out,
+                                                             std::size_t capacity) noexcept {
+    if (!peek_at_once(out) || __builtin_expect(out.size > capacity, 0))
+        return false;
+    head_octet_ += short_header_size + out.size;
     return true;
 }
 

@@ -98,6 +98,11 @@ public:
     /// Writes and publishes a message of one small frame, between messages. False, and nothing done, when there is more to
     /// decide than whether the reader sleeps: then has_credit(), write() and publish(), and allow_short_writes() again.
     bool write_short(byte_span body) noexcept;
+    /// The same, but for waking the reader, who may sleep: then wake_reader() has to follow. Calls nothing for 255 octets or less.
+    enum class at_once { refused, done, done_for_sleeper };
+    at_once write_at_once(byte_span body) noexcept;
+    /// Wakes the armed reader, or does its work when `may_write`.
+    void wake_reader(bool may_write) noexcept;
     void allow_short_writes() noexcept;
     /// Whether has_credit() is known to be true, and write_short() goes unless the frame itself is in its way.
     bool may_write_short() const noexcept { return written_ < short_until_; }
@@ -160,6 +165,9 @@ public:
     bool read_short(short_frame &out) noexcept;
     /// What read_short() would take.
     bool peek_short(short_frame &out) noexcept { return in_->queue.peek_short(out); }
+    /// As the queue's; reads where no credit has to be returned.
+    bool peek_at_once(short_frame &out) const noexcept { return in_->queue.peek_at_once(out); }
+    bool read_at_once(short_frame &out, std::size_t capacity) noexcept;
     bool has_input() noexcept;
     /// The other end is a socket of another thread: reading may leave it alone for a moment when little is there.
     void stand_off() noexcept { in_->queue.stand_off(); }
@@ -244,7 +252,6 @@ private:
 
     static constexpr std::size_t largest_to_write = 1024 * 1024;
     void publish_in_stream(bool may_write) noexcept;
-    void wake_reader(bool may_write) noexcept;
     bool wakes_by_writing() noexcept;
     bool write_on_this_thread(bool is_ready, bool arms) noexcept;
     void note_sleeper() noexcept;
@@ -353,16 +360,22 @@ inline void pipe_end::publish(bool may_write) noexcept {
         wake_reader(may_write);
 }
 
-[[gnu::always_inline]] inline bool pipe_end::write_short(byte_span body) noexcept {
+[[gnu::always_inline]] inline pipe_end::at_once pipe_end::write_at_once(byte_span body) noexcept {
     if (__builtin_expect(written_ >= short_until_, 0) || !out_->queue.write_short(body))
-        return false;
+        return at_once::refused;
     published_ = ++written_;
     octets_of_this_step_ += body.size();
     ++publishes_since_wake_;
     light_fence();
-    if (__builtin_expect(out_->reader_armed.load(std::memory_order_relaxed), 0))
+    return __builtin_expect(out_->reader_armed.load(std::memory_order_relaxed), 0) ? at_once::done_for_sleeper
+                                                                                   : at_once::done;
+}
+
+[[gnu::always_inline]] inline bool pipe_end::write_short(byte_span body) noexcept {
+    const at_once result = write_at_once(body);
+    if (__builtin_expect(result == at_once::done_for_sleeper, 0))
         wake_reader(true);
-    return true;
+    return result != at_once::refused;
 }
 
 inline bool pipe_end::read(frame_view &out) noexcept {
@@ -379,6 +392,13 @@ inline bool pipe_end::read(frame_view &out) noexcept {
     if (!in_->queue.read_short(out))
         return false;
     note_taken(1);
+    return true;
+}
+
+[[gnu::always_inline]] inline bool pipe_end::read_at_once(short_frame &out, std::size_t capacity) noexcept {
+    if (__builtin_expect(taken_ + 1 >= return_at_, 0) || !in_->queue.read_at_once(out, capacity))
+        return false;
+    ++taken_;
     return true;
 }
 

@@ -31,27 +31,64 @@ struct direct_way {
     byte_span address = {};
     const message_filter *filter = nullptr;
 
-    /// Whether messages go as they are.
-    bool is_plain() const noexcept { return pipe && address.empty() && !filter; }
+    /// What the next frame must be to go this way: any message as it is, one that is wanted, an address, or the message behind it.
+    enum class frame : std::uint8_t { none, message, wanted, address, addressed };
+
+    frame first_frame() const noexcept {
+        if (!pipe)
+            return frame::none;
+        if (!address.empty())
+            return frame::address;
+        return filter ? frame::wanted : frame::message;
+    }
 };
 
 class direct_input {
 public:
+    /// Whether messages come as they are.
+    bool is_plain() const noexcept { return next_ == direct_way::frame::message; }
+    /// The next message, if it needs no look at anything but memory; false when take() has to be asked. Where
+    /// is_plain().
+    [[gnu::always_inline]] bool take_at_once(short_frame &out, std::size_t capacity) noexcept {
+        return way_.pipe->read_at_once(out, capacity);
+    }
+    /// The same for an address, of which `more` follows, and the message behind it.
+    [[gnu::always_inline]] bool take_addressed_at_once(short_frame &out, std::size_t capacity,
+                                                       bool &more) noexcept {
+        using enum direct_way::frame;
+        more = next_ == address;
+        if (next_ == addressed) {
+            if (!way_.pipe->read_at_once(out, capacity))
+                return false;
+            next_ = address;
+            return true;
+        }
+        if (!more || way_.address.size() > capacity || !way_.pipe->peek_at_once(out))
+            return false;
+        out.data = way_.address.data();
+        out.size = way_.address.size();
+        out.owner = nullptr;
+        next_ = addressed;
+        return true;
+    }
     /// The next frame, and whether more of its message follow; false when the pattern has to be asked.
     [[gnu::always_inline]] bool take(short_frame &out, bool &more) noexcept {
-        more = !is_plain_ && !way_.address.empty();
-        if (__builtin_expect(is_plain_, 1)) {
+        using enum direct_way::frame;
+        more = next_ == address;
+        if (next_ == message)
+            return way_.pipe->read_short(out);
+        if (next_ == addressed) {
             if (!way_.pipe->read_short(out))
                 return false;
-            is_plain_ = way_.address.empty();
+            next_ = address;
             return true;
         }
         if (more)
             return take_address(out);
-        short_frame wanted;  // apart, so that `out` can stay in registers
-        if (!way_.filter || !take_wanted(wanted))
+        short_frame fit;  // apart, so that `out` can stay in registers
+        if (next_ != wanted || !take_wanted(fit))
             return false;
-        out = wanted;
+        out = fit;
         return true;
     }
     /// Whether take() would give the first frame of a message.
@@ -61,10 +98,10 @@ public:
                (!way_.filter || way_.filter->wants({frame.data, frame.size}));
     }
     /// The address was taken, and the frame behind it was not.
-    bool is_in_message() const noexcept { return is_plain_ && !way_.address.empty(); }
+    bool is_in_message() const noexcept { return next_ == direct_way::frame::addressed; }
     void set(direct_way way) noexcept {
         way_ = way.pipe ? way : direct_way{};
-        is_plain_ = way_.is_plain();
+        next_ = way_.first_frame();
     }
 
 private:
@@ -76,36 +113,70 @@ private:
         return false;
     }
     [[gnu::always_inline]] bool take_address(short_frame &out) noexcept {
-        is_plain_ = way_.pipe->peek_short(out);
+        if (!way_.pipe->peek_short(out))
+            return false;
         out.data = way_.address.data();
         out.size = way_.address.size();
         out.owner = nullptr;
-        return is_plain_;
+        next_ = direct_way::frame::addressed;
+        return true;
     }
 
     direct_way way_;
-    bool is_plain_ = false;  // the next frame is a message as it lies there, or the frame behind an address
+    direct_way::frame next_ = direct_way::frame::none;
 };
 
 class direct_output {
 public:
+    using at_once = pipe_end::at_once;
+
+    /// Whether messages go as they are.
+    bool is_plain() const noexcept { return next_ == direct_way::frame::message; }
+    /// Sends a message of at most 255 octets, if that needs no call; refused when put() has to be asked. Where is_plain().
+    [[gnu::always_inline]] at_once put_at_once(byte_span body, bool more) noexcept {
+        if (body.size() > max_short_body || more)
+            return at_once::refused;
+        const at_once result = way_.pipe->write_at_once(body);
+        if (result != at_once::refused)
+            count_copied_body(*way_.pipe, body.size());
+        return result;
+    }
+    /// The same for an address and the message behind it.
+    [[gnu::always_inline]] at_once put_addressed_at_once(byte_span body, bool more) noexcept {
+        using enum direct_way::frame;
+        if (next_ == address)
+            return more && put_address(body) ? at_once::done : at_once::refused;
+        if (body.size() > max_short_body || next_ != addressed || more)
+            return at_once::refused;
+        const at_once result = way_.pipe->write_at_once(body);
+        if (result == at_once::refused)
+            return result;
+        count_copied_body(*way_.pipe, body.size());
+        next_ = address;
+        return result;
+    }
+    /// To follow when a sleeper was found.
+    void wake() noexcept { way_.pipe->wake_reader(true); }
     /// Sends a frame; false, and nothing done, when the pattern has to be asked.
     [[gnu::always_inline]] bool put(byte_span body, bool more) noexcept {
-        if (__builtin_expect(is_plain_, 1)) {
+        using enum direct_way::frame;
+        if (next_ == message)
+            return !more && write(body);
+        if (next_ == addressed) {
             if (more || !write(body))
                 return false;
-            is_plain_ = way_.address.empty();
+            next_ = address;
             return true;
         }
-        if (!way_.address.empty())
+        if (next_ == address)
             return more && put_address(body);
-        return way_.filter && !more && put_wanted(body);
+        return next_ == wanted && !more && put_wanted(body);
     }
     /// An address was sent, and there is room for the message behind it, which was not sent.
-    bool is_in_message() const noexcept { return is_plain_ && !way_.address.empty(); }
+    bool is_in_message() const noexcept { return next_ == direct_way::frame::addressed; }
     void set(direct_way way) noexcept {
         way_ = way.pipe ? way : direct_way{};
-        is_plain_ = way_.is_plain();
+        next_ = way_.first_frame();
         if (way_.pipe)
             way_.pipe->allow_short_writes();
     }
@@ -121,13 +192,15 @@ private:
         return way_.pipe->may_write_short() && (!way_.filter->wants(body) || write(body));
     }
     [[gnu::always_inline]] bool put_address(byte_span address) noexcept {
-        is_plain_ = address.size() == way_.address.size() && way_.pipe->may_write_short() &&
-                    are_equal(address.data(), way_.address.data(), address.size());
-        return is_plain_;
+        if (address.size() != way_.address.size() || !way_.pipe->may_write_short() ||
+            !are_equal(address.data(), way_.address.data(), address.size()))
+            return false;
+        next_ = direct_way::frame::addressed;
+        return true;
     }
 
     direct_way way_;
-    bool is_plain_ = false;  // the next frame is a message as it is, or the frame behind an address
+    direct_way::frame next_ = direct_way::frame::none;
 };
 
 }  // namespace zlink

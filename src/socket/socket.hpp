@@ -43,6 +43,19 @@ public:
 
     // ---- messages; `flags` as in zmq.h (ZMQ_DONTWAIT, ZMQ_SNDMORE) ----
 
+    /// Sends a small message if there is nothing to decide and nobody to call; otherwise refused, and send() has to be called, or
+    /// done for a sleeper, and wake_receiver().
+    [[gnu::always_inline]] pipe_end::at_once send_at_once(byte_span body, int flags) noexcept {
+        if (!direct_output_.is_plain() || mailbox_->has_commands())
+            return pipe_end::at_once::refused;
+        return direct_output_.put_at_once(body, flags & ZMQ_SNDMORE);
+    }
+    /// The same for an address and the message behind it, to be called next.
+    [[gnu::always_inline]] pipe_end::at_once send_addressed_at_once(byte_span body, int flags) noexcept {
+        return mailbox_->has_commands() ? pipe_end::at_once::refused
+                                        : direct_output_.put_addressed_at_once(body, flags & ZMQ_SNDMORE);
+    }
+    void wake_receiver() noexcept { direct_output_.wake(); }
     [[gnu::always_inline]] error send(byte_span body, int flags) noexcept {
         const bool is_sent = !mailbox_->has_commands() && direct_output_.put(body, flags & ZMQ_SNDMORE);
         return is_sent ? error::none : send_copy(body, flags);
@@ -50,6 +63,23 @@ public:
     error send_constant(byte_span body, int flags) noexcept;
     /// On success the message is empty afterwards; on failure it is untouched.
     error send(message &what, int flags) noexcept;
+    /// Takes a small message of at most `capacity` octets that was seen before; it is valid until the next call on this socket. False
+    /// when receive() has to be called.
+    [[gnu::always_inline]] bool receive_at_once(short_frame &out, std::size_t capacity) noexcept {
+        if (!direct_input_.is_plain() || mailbox_->has_commands() ||
+            !direct_input_.take_at_once(out, capacity))
+            return false;
+        received_more_ = false;
+        return true;
+    }
+    /// The same for an address and the message behind it, to be called next.
+    [[gnu::always_inline]] bool receive_addressed_at_once(short_frame &out, std::size_t capacity) noexcept {
+        bool more = false;
+        if (mailbox_->has_commands() || !direct_input_.take_addressed_at_once(out, capacity, more))
+            return false;
+        received_more_ = more;
+        return true;
+    }
     /// Copies at most `capacity` octets of the next frame; `size` gets its full size.
     [[gnu::always_inline]] error receive(void *buffer, std::size_t capacity, std::size_t &size,
                                          int flags) noexcept {

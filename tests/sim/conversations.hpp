@@ -74,6 +74,7 @@ private:
     outcome send_turn(member &self);
     outcome send(member &self, channel &to, const std::deque<octets> &front = {});
     outcome send_part(member &self, const octets &body, bool more);
+    bool receive_at_once(member &self, message &out);
     outcome receive(member &self, std::deque<octets> &parts, int &link, int flags);
     outcome receive_turn(member &self, int flags, bool must_find = false);
     outcome answer(member &self, channel &from, const std::deque<octets> &front);
@@ -122,6 +123,7 @@ private:
     time_point last_round_began_{};
     std::set<int> living_;
     std::vector<message> kept_;  // planted
+    unsigned receives_ = 0;
     bool sends_last_words_ = false;
     topic_watch topics_{world_};
     std::map<int, octets> front_of_;  // channels whose messages have a topic in front

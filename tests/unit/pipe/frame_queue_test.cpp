@@ -182,6 +182,7 @@ public:
     }
     /// How many messages were written or read the short way.
     int shortcuts() const { return shortcuts_; }
+    int read_at_once() const { return at_once_; }
     bool is_at_start_of_unit() const { return front_octet_ == 0 && !is_reading_message_; }
 
 private:
@@ -306,8 +307,20 @@ private:
 
     bool read_one() {
         frame_view seen;
-        EXPECT_EQ(queue_->has_input(), !published_.empty());
-        if (short_frame same{}, brief{}; chance(2) && queue_->peek_short(same) && queue_->read_short(brief)) {
+        if (short_frame seen_before{}; chance(2) || !queue_->peek_at_once(seen_before)) {
+            EXPECT_EQ(queue_->has_input(), !published_.empty());
+        }
+        if (short_frame same{}, body{}; chance(3) && queue_->peek_at_once(same)) {
+            ++at_once_;
+            EXPECT_LE(same.size, max_short_body);
+            EXPECT_FALSE(same.size > 0 && queue_->read_at_once(body, same.size - 1));
+            EXPECT_TRUE(queue_->read_at_once(body, same.size + chance(2)));
+            EXPECT_TRUE(same.data == body.data && same.size == body.size && same.info == body.info);
+            seen.data = body.data;
+            seen.size = body.size;
+            seen.info = body.info;
+        } else if (short_frame same{}, brief{};
+                   chance(2) && queue_->peek_short(same) && queue_->read_short(brief)) {
             ++shortcuts_;
             EXPECT_TRUE(brief.size <= frame_queue::longest_short && same.data == brief.data);
             EXPECT_TRUE(same.size == brief.size && same.info == brief.info);
@@ -412,6 +425,7 @@ private:
     std::size_t source_used_ = 0;
 
     int shortcuts_ = 0;
+    int at_once_ = 0;
 
     std::vector<model_frame> pending_;
     bool in_message_ = false;
@@ -430,6 +444,7 @@ enum class consumer { reads, gathers, both };
 
 void run_model(consumer how, bool fails_allocations) {
     int shortcuts = 0;
+    int at_once = 0;
     for (unsigned seed = 1; seed <= 30 && !testing::Test::HasFatalFailure(); ++seed) {
         SCOPED_TRACE(seed);
         std::mt19937 random(seed);
@@ -462,8 +477,10 @@ void run_model(consumer how, bool fails_allocations) {
         if (testing::Test::HasFailure())
             return;
         shortcuts += both.shortcuts();
+        at_once += both.read_at_once();
     }
     EXPECT_GT(shortcuts, 0);
+    EXPECT_EQ(at_once > 0, how != consumer::gathers);
 }
 
 TEST(frame_queue, gives_a_reader_the_frames_that_were_published) { run_model(consumer::reads, false); }

@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "c_calls.hpp"
 #include "core/platform.hpp"
 #include "socket/options.hpp"
 #include "socket/poll_set.hpp"
@@ -54,12 +55,12 @@ protected:
         a.attach(ends.first, true, true);
     }
     static error send(socket &s, std::string_view body, int flags = ZMQ_DONTWAIT) {
-        return s.send(as_bytes(body), flags);
+        return test::send_as_in_c(s, as_bytes(body), flags);
     }
     static std::string receive(socket &s, int flags = ZMQ_DONTWAIT) {
         char buffer[64];
         std::size_t size = 0;
-        const error e = s.receive(buffer, sizeof buffer, size, flags);
+        const error e = test::receive_as_in_c(s, buffer, sizeof buffer, size, flags);
         return failed(e) ? describe(to_errno(e)) : std::string(buffer, std::min(size, sizeof buffer));
     }
     static int option(socket &s, int number) {
