@@ -57,6 +57,7 @@ pipe_direction::pipe_direction(const std::shared_ptr<chunk_pool> &pool, const pi
     : queue(pool, options.sizes.out_batch_size_small),
       hwm(options.conflate ? 0 : joint_mark(writers_mark, readers_mark)), writers_share(writers_mark),
       readers_share(readers_mark), reference_threshold(options.sizes.out_writev_threshold),
+      senders_batch_size(options.sizes.senders_batch_size),
       newest(options.conflate ? std::make_unique<conflated_slot>() : nullptr) {}
 
 pipe_direction::~pipe_direction() = default;
@@ -113,6 +114,7 @@ error pipe_end::write_external(std::uint8_t flags, block_ref owner, byte_span bo
         return write(flags, body);
     }
     const error e = out_->queue.write_external(flags, std::move(owner), body);
+    octets_written_ += frame_header_size(body.size()) + body.size();
     if (body.size() >= large_body && !failed(e))
         large_unpublished_ += body.size();
     if (!failed(e) && !(flags & (frame_flag::more | frame_flag::command)))
@@ -127,7 +129,7 @@ error pipe_end::append(block *owner, byte_span range, std::uint32_t messages, bo
     const error e = out_->queue.append(owner, range, messages, starts_message, owner_size);
     if (!failed(e)) {
         written_ += messages;
-        octets_of_this_step_ += range.size();
+        octets_written_ += range.size();
     }
     return e;
 }
@@ -138,7 +140,7 @@ error pipe_end::write_wire(byte_span frames, std::uint32_t messages) noexcept {
     const error e = out_->queue.write_wire(frames, messages);
     if (!failed(e)) {
         written_ += messages;
-        octets_of_this_step_ += frames.size();
+        octets_written_ += frames.size();
     }
     return e;
 }
@@ -204,9 +206,9 @@ void pipe_end::begin_step() noexcept {
     constexpr std::uint64_t octets_of_step = 512 * 1024;
     constexpr std::uint64_t messages_of_first_step = 64;
     const std::uint64_t messages = written_ - step_began_;
-    octets_per_message_ =
-        messages > 0 ? octets_of_this_step_ / messages : octets_of_step / messages_of_first_step;
-    octets_of_this_step_ = 0;
+    octets_per_message_ = messages > 0 ? (octets_written_ - octets_at_step_) / messages
+                                       : octets_of_step / messages_of_first_step;
+    octets_at_step_ = octets_written_;
     step_began_ = written_;
     next_step_ =
         written_ + std::clamp<std::uint64_t>(octets_of_step / (octets_per_message_ + 1), 1, messages_of_step);
@@ -217,9 +219,7 @@ void pipe_end::allow_short_writes() noexcept {
     short_until_ = 0;
     if (fences_ || large_unpublished_ > 0 || conflated_out_ || written_ != published_)
         return;
-    const std::uint64_t until_written_out =
-        publishes_to_write - 1 - publishes_since_wake_ % publishes_to_write;
-    short_until_ = std::min(written_ + until_written_out, next_step_);
+    short_until_ = std::min(std::max(written_, write_due_ - 1), next_step_);
     if (const std::uint64_t hwm = out_->hwm.load(std::memory_order_relaxed))
         short_until_ = std::min(short_until_, std::max(written_, seen_returned_ + hwm));
 }
@@ -246,9 +246,22 @@ void pipe_end::wake_reader(bool may_write) noexcept {
     ring();
 }
 
+/// Says when the sender writes for itself the next time.
+void pipe_end::plan_write() noexcept {
+    const std::uint64_t messages = written_ - write_planned_;
+    if (messages == 0)
+        return;
+    const std::uint64_t octets_each = (octets_written_ - octets_planned_) / messages;
+    write_planned_ = written_;
+    octets_planned_ = octets_written_;
+    write_due_ = written_ + std::clamp<std::uint64_t>(out_->senders_batch_size / (octets_each + 1), 1,
+                                                      most_messages_to_write);
+}
+
 /// Once in a while in a stream. While the stream takes what it is given, a large message is cheapest to write while it is in
 /// this processor's cache; very large ones fill it, and have to be left to the I/O thread anyway.
 void pipe_end::publish_in_stream(bool may_write) noexcept {
+    plan_write();
     const std::size_t large = std::exchange(large_unpublished_, 0);
     large_published_ += large;
     if (pace_ && may_write && large <= largest_to_write)
@@ -281,6 +294,7 @@ bool pipe_end::wakes_by_writing() noexcept {
 }
 
 bool pipe_end::write_on_this_thread(bool is_ready, bool arms) noexcept {
+    plan_write();
     if (!out_->turn.try_take())
         return false;
     io_turn *io = out_->io.load(std::memory_order_relaxed);

@@ -66,6 +66,7 @@ struct pipe_direction {
     std::atomic<std::uint64_t> writers_share;
     std::atomic<std::uint64_t> readers_share;
     const std::size_t reference_threshold;
+    const std::size_t senders_batch_size;
     // Where a connection reads the queue:
     alignas(64) write_turn turn;                // guards that half of the queue
     read_lease lease;                           // of the other direction of the connection
@@ -245,13 +246,16 @@ public:
 private:
     friend class pipe;
 
-    /// In a stream without waits the sender writes for itself after so many messages.
-    static constexpr std::uint32_t publishes_to_write = 1024;
+    /// In a stream without waits the sender writes for itself once so many octets have come together, by the size of the messages
+    /// before; at first, and at most, after so many messages.
+    static constexpr std::uint64_t messages_to_first_write = 64;
+    static constexpr std::uint64_t most_messages_to_write = 4096;
 
     static constexpr std::uint64_t messages_of_step = 1024;
 
     static constexpr std::size_t largest_to_write = 1024 * 1024;
     void publish_in_stream(bool may_write) noexcept;
+    void plan_write() noexcept;
     bool wakes_by_writing() noexcept;
     bool write_on_this_thread(bool is_ready, bool arms) noexcept;
     void note_sleeper() noexcept;
@@ -290,11 +294,16 @@ private:
     std::atomic<pipe_events *> events_{nullptr};  // called by the other end
     std::shared_ptr<pipe_events> events_owner_;
 
-    std::uint64_t written_ = 0;      // messages, published or not
-    std::uint64_t short_until_ = 0;  // write_short() as long as written_ is less
-    std::uint64_t next_step_ = 0;    // is_step_due() from here on
-    std::uint64_t step_began_ = 0;   // written_ at that time
-    std::uint64_t octets_of_this_step_ = 0;
+    std::uint64_t written_ = 0;         // messages, published or not
+    std::uint64_t short_until_ = 0;     // write_short() as long as written_ is less
+    std::uint64_t octets_written_ = 0;  // of these, as on the wire
+    std::uint64_t write_due_ =
+        messages_to_first_write;            // the sender writes for itself when written_ gets here
+    std::uint64_t write_planned_ = 0;       // written_ when that was set
+    std::uint64_t octets_planned_ = 0;      // octets_written_ at that time
+    std::uint64_t next_step_ = 0;           // is_step_due() from here on
+    std::uint64_t step_began_ = 0;          // written_ at that time
+    std::uint64_t octets_at_step_ = 0;      // octets_written_ at that time
     std::uint64_t octets_per_message_ = 0;  // in the last step
     std::uint64_t published_ = 0;           // of these
     std::uint64_t seen_returned_ = 0;       // out_->returned as last looked at
@@ -339,7 +348,7 @@ inline error pipe_end::write(std::uint8_t flags, byte_span body) noexcept {
     const error e = out_->queue.write(flags, body);
     if (__builtin_expect(body.size() >= large_body, 0) && !failed(e))
         large_unpublished_ += body.size();
-    octets_of_this_step_ += body.size();
+    octets_written_ += frame_header_size(body.size()) + body.size();
     if (!failed(e) && !(flags & (frame_flag::more | frame_flag::command)))
         ++written_;
     return e;
@@ -350,7 +359,8 @@ inline void pipe_end::publish(bool may_write) noexcept {
     published_ = written_;
     if (__builtin_expect(conflated_out_ != nullptr, 0))
         publish_conflated();
-    if (__builtin_expect(++publishes_since_wake_ % publishes_to_write == 0 || large_unpublished_ > 0, 0))
+    ++publishes_since_wake_;
+    if (__builtin_expect(written_ >= write_due_ || large_unpublished_ > 0, 0))
         publish_in_stream(may_write);
     if (__builtin_expect(fences_, 0))
         fence_publish();
@@ -364,7 +374,7 @@ inline void pipe_end::publish(bool may_write) noexcept {
     if (__builtin_expect(written_ >= short_until_, 0) || !out_->queue.write_short(body))
         return at_once::refused;
     published_ = ++written_;
-    octets_of_this_step_ += body.size();
+    octets_written_ += frame_header_size(body.size()) + body.size();
     ++publishes_since_wake_;
     light_fence();
     return __builtin_expect(out_->reader_armed.load(std::memory_order_relaxed), 0) ? at_once::done_for_sleeper

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "core/platform.hpp"
+
 namespace zlink {
 namespace {
 
@@ -233,14 +235,15 @@ TEST_F(pipe_pair, knows_about_how_much_is_under_way_long_before_credit_is_due) {
         ASSERT_TRUE(send("x"));
     EXPECT_TRUE(writer->is_step_due());
     writer->begin_step();
-    EXPECT_EQ(writer->under_way(), 5 * step);
+    constexpr std::uint64_t octets = short_header_size + 1;
+    EXPECT_EQ(writer->under_way(), 5 * step * octets);
     const std::uint64_t credit = writer->credit();
     for (std::uint64_t taken = 1; taken <= 4 * step; ++taken) {
         ASSERT_EQ(receive(), "x");
         if (taken == 10)
             reader->return_due_credit();
-        ASSERT_GE(writer->under_way(), 5 * step - taken);
-        ASSERT_LE(writer->under_way(), 6 * step - taken);
+        ASSERT_GE(writer->under_way(), (5 * step - taken) * octets);
+        ASSERT_LE(writer->under_way(), (6 * step - taken) * octets);
     }
     EXPECT_EQ(writer->credit(), credit);
 }
@@ -252,7 +255,7 @@ TEST_F(pipe_pair, measures_messages_with_all_their_frames) {
         ASSERT_TRUE(send(std::string(300, 'b')));
     }
     writer->begin_step();
-    EXPECT_EQ(writer->under_way(), 10 * 400u);
+    EXPECT_EQ(writer->under_way(), 10 * (short_header_size + 100 + long_header_size + 300));
 }
 
 TEST_F(pipe_pair, ends_short_writes_when_a_step_is_due) {
@@ -353,8 +356,12 @@ struct taker final : io_turn {
 
     written write_now(bool) noexcept override {
         std::array<iovec, 4> ranges;
-        for (std::size_t taken; (taken = end.gather(ranges.data(), ranges.size(), SIZE_MAX).octets) > 0;)
+        last_taken = 0;
+        for (std::size_t taken; (taken = end.gather(ranges.data(), ranges.size(), SIZE_MAX).octets) > 0;) {
             end.release(taken);
+            last_taken += taken;
+        }
+        ++writes;
         end.return_due_credit();
         return written::all;
     }
@@ -365,7 +372,77 @@ struct taker final : io_turn {
     bool read_now(block_ref &) noexcept override { return false; }
 
     pipe_end &end;
+    int writes = 0;
+    std::size_t last_taken = 0;  // octets
 };
+
+TEST_F(pipe_pair, writes_for_itself_whenever_a_batch_has_come_together) {
+    constexpr std::size_t batch = 64'000;
+    pipe_options options;
+    options.sizes.senders_batch_size = batch;
+    auto ends = make_pipe(pool, options);
+    writer = ends.first;
+    reader = ends.second;
+    taker connection(*reader);
+    pace stream(platform::steady_clock());
+    writer->set_pace(&stream);
+    for (const std::size_t size : {64, 255, 256, 3000, 15'000, 100}) {
+        SCOPED_TRACE(size);
+        const std::string body(size, 'x');
+        const std::size_t wire = frame_header_size(size) + size;
+        for (const int until = connection.writes + 2; connection.writes < until;)
+            ASSERT_TRUE(send(body));  // by the sizes before
+        for (int i = 0; i < 10; ++i) {
+            std::size_t sent = 0;
+            for (const int before = connection.writes; connection.writes == before; sent += wire) {
+                ASSERT_LE(sent, batch);
+                allow_short_writes();
+                ASSERT_TRUE(writer->write_short(as_bytes(body)) || send(body));
+            }
+            ASSERT_EQ(connection.last_taken, sent);
+            ASSERT_GT(sent, batch - batch / 10 - wire);
+            ASSERT_LE(sent, batch);
+        }
+    }
+}
+
+TEST_F(pipe_pair, leaves_waking_the_reader_to_who_wrote_at_once) {
+    open(0);
+    for (int i = 0; i < 100; ++i)
+        ASSERT_TRUE(send("x"));
+    while (receive() == "x") {
+    }
+    allow_short_writes();
+    EXPECT_EQ(writer->write_at_once(as_bytes("1")), pipe_end::at_once::done);
+    EXPECT_EQ(receive(), "1");
+    ASSERT_FALSE(arm_and_look());
+    EXPECT_EQ(writer->write_at_once(as_bytes("2")), pipe_end::at_once::done_for_sleeper);
+    EXPECT_EQ(reader_events->readable, 0);
+    writer->wake_reader(true);
+    EXPECT_EQ(reader_events->readable, 1);
+    short_frame body{};
+    EXPECT_FALSE(reader->read_at_once(body, 255)) << "nobody has looked";
+    EXPECT_TRUE(reader->has_input());
+    EXPECT_FALSE(reader->read_at_once(body, 0));
+    ASSERT_TRUE(reader->read_at_once(body, 1));
+    EXPECT_EQ(as_text({body.data, body.size}), "2");
+    writer->roll_back();
+    ASSERT_EQ(writer->write(frame_flag::more, as_bytes("part")), error::none);
+    EXPECT_EQ(writer->write_at_once(as_bytes("3")), pipe_end::at_once::refused) << "behind half a message";
+}
+
+TEST_F(pipe_pair, returns_credit_though_messages_are_read_at_once) {
+    open(10);
+    short_frame body{};
+    for (int i = 0; i < 100; ++i) {
+        ASSERT_TRUE(send("x")) << i;
+        ASSERT_TRUE(reader->has_input());
+        if (!reader->read_at_once(body, 255)) {
+            ASSERT_EQ(receive(), "x");
+        }
+    }
+    EXPECT_GE(writer->credit(), 5u);
+}
 
 TEST_F(pipe_pair, settles_what_a_sleeping_connection_kept_back_when_the_mark_is_lowered) {
     open(13);
