@@ -152,7 +152,8 @@ int zmq_send(void *s, const void *buf, size_t len, int flags) {
         return static_cast<int>(len);
     if (result == pipe_end::at_once::done_for_sleeper)
         return wake_receiver(*self, len);
-    return send_addressed(*self, buf, len, flags);
+    return self->sends_addressed() ? send_addressed(*self, buf, len, flags)
+                                   : send_at_length(self, buf, len, flags);
 }
 
 int zmq_send_const(void *s, const void *buf, size_t len, int flags) {
@@ -172,7 +173,8 @@ int zmq_recv(void *s, void *buf, size_t len, int flags) {
     short_frame frame;
     if (__builtin_expect(self->receive_at_once(frame, len), 1))
         return copy_out(frame, buf);
-    return receive_addressed(*self, buf, len, flags);
+    return self->receives_addressed() ? receive_addressed(*self, buf, len, flags)
+                                      : receive_at_length(self, buf, len, flags);
 }
 
 int zmq_msg_send(zmq_msg_t *msg, void *s, int flags) {

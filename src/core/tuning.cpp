@@ -59,7 +59,7 @@ tuning read_tuning(environment_lookup lookup) {
 
     tuning result;
     result.tcp = result.ipc = result.inproc = common;
-    result.tcp.senders_batch_size = tcp_senders_batch_size;
+    result.tcp.senders_batch_size = result.tcp.large_batch_size = result.tcp.piece = tcp_piece;
     override_all(lookup, "_TCP", result.tcp);
     override_all(lookup, "_IPC", result.ipc);
     override_all(lookup, "_INPROC", result.inproc);

@@ -17,10 +17,8 @@ constexpr std::size_t default_writev_threshold = 8 * 1024;
 constexpr std::size_t default_writev_threshold = SIZE_MAX;  // only what the application lends
 #endif
 
-/// A sender in a stream writes for itself once so many octets have come together. Over tcp the kernel holds no more than 64 KiB
-/// less some headers in one buffer, and a write that fits goes through the protocol once.
-constexpr std::size_t default_senders_batch_size = 1024 * 1024;
-constexpr std::size_t tcp_senders_batch_size = 64'000;
+/// What the kernel sends over tcp in one piece: 64 KiB less headers, in whole packets of Ethernet.
+constexpr std::size_t tcp_piece = 45 * 1448;
 
 struct batching {
     std::size_t in_batch_size = 64 * 1024;    // ZMQ_ASIO_IN_BATCH_SIZE: octets asked for in one read
@@ -28,7 +26,10 @@ struct batching {
     std::size_t out_batch_size_small = 128;   // ZMQ_ASIO_OUT_BATCH_SIZE_SMALL: a quiet pipe's memory
     std::size_t out_writev_threshold =
         default_writev_threshold;  // ZMQ_ASIO_OUT_WRITEV_THRESHOLD: bodies from here on go uncopied
-    std::size_t senders_batch_size = default_senders_batch_size;
+    std::size_t senders_batch_size =
+        1024 * 1024;                           // a sender in a stream writes for itself once it has so much
+    std::size_t large_batch_size = 16 * 1024;  // or a body of this size
+    std::size_t piece = 0;  // and leaves what is more than some of these for the next time; 0: writes all
     std::size_t tcp_max_transfer = 0;  // ZMQ_ASIO_TCP_MAX_TRANSFER: most octets in one write, 0 = no limit
 };
 

@@ -133,9 +133,15 @@ public:
         some,  // some is left, or something is to be done that only the I/O thread can do: wake it
         full,  // some is left, and the stream is full: who has the read lease waits for it, or else the I/O thread
         refused,  // this is not the moment; it is known what is to be done
+        held,     // less than a piece is left for the next time
     };
-    /// Writes what is published, without blocking. The write turn is held. `is_ready`: the stream was seen to take more.
-    virtual written write_now(bool is_ready) noexcept = 0;
+    enum class occasion {
+        any,
+        stream,  // more comes soon, or else the I/O thread: what goes out should fill pieces
+        ready,   // the stream was seen to take more
+    };
+    /// Writes what is published, without blocking. The write turn is held.
+    virtual written write_now(occasion when) noexcept = 0;
     /// Whether the stream is full, and has to be waited for before it takes more. Any thread.
     virtual bool is_full() const noexcept = 0;
 

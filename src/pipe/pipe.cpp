@@ -57,8 +57,8 @@ pipe_direction::pipe_direction(const std::shared_ptr<chunk_pool> &pool, const pi
     : queue(pool, options.sizes.out_batch_size_small),
       hwm(options.conflate ? 0 : joint_mark(writers_mark, readers_mark)), writers_share(writers_mark),
       readers_share(readers_mark), reference_threshold(options.sizes.out_writev_threshold),
-      senders_batch_size(options.sizes.senders_batch_size),
-      newest(options.conflate ? std::make_unique<conflated_slot>() : nullptr) {}
+      senders_batch_size(options.sizes.senders_batch_size), large_batch_size(options.sizes.large_batch_size),
+      piece(options.sizes.piece), newest(options.conflate ? std::make_unique<conflated_slot>() : nullptr) {}
 
 pipe_direction::~pipe_direction() = default;
 
@@ -114,7 +114,6 @@ error pipe_end::write_external(std::uint8_t flags, block_ref owner, byte_span bo
         return write(flags, body);
     }
     const error e = out_->queue.write_external(flags, std::move(owner), body);
-    octets_written_ += frame_header_size(body.size()) + body.size();
     if (body.size() >= large_body && !failed(e))
         large_unpublished_ += body.size();
     if (!failed(e) && !(flags & (frame_flag::more | frame_flag::command)))
@@ -246,26 +245,34 @@ void pipe_end::wake_reader(bool may_write) noexcept {
     ring();
 }
 
-/// Says when the sender writes for itself the next time.
+/// Says when the sender writes for itself the next time: not later than at its mark, where it could only wait, or drop.
 void pipe_end::plan_write() noexcept {
-    const std::uint64_t messages = written_ - write_planned_;
-    if (messages == 0)
-        return;
-    const std::uint64_t octets_each = (octets_written_ - octets_planned_) / messages;
+    if (written_ > write_planned_)
+        octets_each_ = (octets_written_ - octets_planned_) / (written_ - write_planned_);
     write_planned_ = written_;
     octets_planned_ = octets_written_;
-    write_due_ = written_ + std::clamp<std::uint64_t>(out_->senders_batch_size / (octets_each + 1), 1,
+    write_due_ = written_ + std::clamp<std::uint64_t>(out_->senders_batch_size / (octets_each_ + 1), 1,
                                                       most_messages_to_write);
+    if (const std::uint64_t hwm = out_->hwm.load(std::memory_order_relaxed)) {
+        seen_returned_ = out_->returned.load(std::memory_order_acquire);
+        write_due_ = std::min(write_due_, std::max(written_ + 1, seen_returned_ + hwm));
+    }
 }
 
 /// Once in a while in a stream. While the stream takes what it is given, a large message is cheapest to write while it is in
 /// this processor's cache; very large ones fill it, and have to be left to the I/O thread anyway.
 void pipe_end::publish_in_stream(bool may_write) noexcept {
-    plan_write();
     const std::size_t large = std::exchange(large_unpublished_, 0);
     large_published_ += large;
-    if (pace_ && may_write && large <= largest_to_write)
-        (void)write_now();
+    if (written_ < write_due_ && large < out_->large_batch_size)
+        return;
+    // What does not fill a piece has to be brought by an I/O thread that is awake, and is not worth that for bodies of many.
+    const bool fills_pieces = large < most_pieces_to_fill * out_->piece;
+    const bool is_asleep = out_->reader_armed.load(std::memory_order_relaxed);
+    if (pace_ && may_write && large <= largest_to_write && !(fills_pieces && is_asleep))
+        (void)write_now(fills_pieces ? io_turn::occasion::stream : io_turn::occasion::any);
+    else
+        plan_write();
 }
 
 /// A message found the reader asleep.
@@ -293,12 +300,14 @@ bool pipe_end::wakes_by_writing() noexcept {
     return is_done;
 }
 
-bool pipe_end::write_on_this_thread(bool is_ready, bool arms) noexcept {
-    plan_write();
-    if (!out_->turn.try_take())
+bool pipe_end::write_on_this_thread(io_turn::occasion when, bool arms) noexcept {
+    if (!out_->turn.try_take()) {
+        plan_write();
         return false;
+    }
     io_turn *io = out_->io.load(std::memory_order_relaxed);
-    const io_turn::written result = io ? io->write_now(is_ready) : io_turn::written::refused;
+    const io_turn::written result = io ? io->write_now(when) : io_turn::written::refused;
+    plan_write();
     if (arms && result == io_turn::written::all)
         out_->reader_armed.store(true, std::memory_order_relaxed);  // this thread publishes the next
     const bool is_awaited = out_->turn.give();

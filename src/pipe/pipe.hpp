@@ -67,6 +67,8 @@ struct pipe_direction {
     std::atomic<std::uint64_t> readers_share;
     const std::size_t reference_threshold;
     const std::size_t senders_batch_size;
+    const std::size_t large_batch_size;
+    const std::size_t piece;
     // Where a connection reads the queue:
     alignas(64) write_turn turn;                // guards that half of the queue
     read_lease lease;                           // of the other direction of the connection
@@ -99,22 +101,23 @@ public:
     /// Writes and publishes a message of one small frame, between messages. False, and nothing done, when there is more to
     /// decide than whether the reader sleeps: then has_credit(), write() and publish(), and allow_short_writes() again.
     bool write_short(byte_span body) noexcept;
-    /// The same, but for waking the reader, who may sleep: then wake_reader() has to follow. Calls nothing for 255 octets or less.
     enum class at_once { refused, done, done_for_sleeper };
+    /// The same, but for waking the reader, who may sleep: then wake_reader() has to follow. Calls nothing for 255 octets or less.
     at_once write_at_once(byte_span body) noexcept;
     /// Wakes the armed reader, or does its work when `may_write`.
     void wake_reader(bool may_write) noexcept;
     void allow_short_writes() noexcept;
     /// Whether has_credit() is known to be true, and write_short() goes unless the frame itself is in its way.
     bool may_write_short() const noexcept { return written_ < short_until_; }
-    /// Has the connection at the other end, if there is one, write on this thread what was published. `is_ready`: its stream
-    /// was seen to take more. True when all went out.
-    bool write_now(bool is_ready = false) noexcept { return write_on_this_thread(is_ready, false); }
+    /// Has the connection at the other end, if there is one, write on this thread what was published. True when all went out.
+    bool write_now(io_turn::occasion when = io_turn::occasion::any) noexcept {
+        return write_on_this_thread(when, false);
+    }
     /// For a thread that goes to wait: writes out what the connection at the other end would only look for later, or is being
     /// woken for. Where all went out, the next message finds that connection armed.
     void write_left() noexcept {
         if (out_->io.load(std::memory_order_relaxed) && !out_->reader_armed.load(std::memory_order_relaxed))
-            (void)write_on_this_thread(false, true);
+            (void)write_on_this_thread(io_turn::occasion::any, true);
     }
     /// Asks for the read lease of the connection at the other end. The answer comes as on_readable. False when there is no
     /// connection, or it has been asked.
@@ -246,18 +249,18 @@ public:
 private:
     friend class pipe;
 
-    /// In a stream without waits the sender writes for itself once so many octets have come together, by the size of the messages
-    /// before; at first, and at most, after so many messages.
-    static constexpr std::uint64_t messages_to_first_write = 64;
-    static constexpr std::uint64_t most_messages_to_write = 4096;
+    /// In a stream without waits the sender writes for itself once senders_batch_size octets have come together, by the size of
+    /// the messages before; at most after so many messages.
+    static constexpr std::uint64_t most_messages_to_write = 1024;
 
     static constexpr std::uint64_t messages_of_step = 1024;
 
     static constexpr std::size_t largest_to_write = 1024 * 1024;
+    static constexpr std::size_t most_pieces_to_fill = 3;
     void publish_in_stream(bool may_write) noexcept;
     void plan_write() noexcept;
     bool wakes_by_writing() noexcept;
-    bool write_on_this_thread(bool is_ready, bool arms) noexcept;
+    bool write_on_this_thread(io_turn::occasion when, bool arms) noexcept;
     void note_sleeper() noexcept;
     void fence_publish() noexcept;
     void return_credit() noexcept;
@@ -294,13 +297,14 @@ private:
     std::atomic<pipe_events *> events_{nullptr};  // called by the other end
     std::shared_ptr<pipe_events> events_owner_;
 
-    std::uint64_t written_ = 0;         // messages, published or not
-    std::uint64_t short_until_ = 0;     // write_short() as long as written_ is less
-    std::uint64_t octets_written_ = 0;  // of these, as on the wire
-    std::uint64_t write_due_ =
-        messages_to_first_write;            // the sender writes for itself when written_ gets here
+    std::uint64_t written_ = 0;      // messages, published or not
+    std::uint64_t short_until_ = 0;  // write_short() as long as written_ is less
+    // As on the wire, without bodies that are not copied; with commands, and with what was rolled back.
+    std::uint64_t octets_written_ = 0;
+    std::uint64_t write_due_ = 0;           // the sender writes for itself when written_ gets here
     std::uint64_t write_planned_ = 0;       // written_ when that was set
     std::uint64_t octets_planned_ = 0;      // octets_written_ at that time
+    std::uint64_t octets_each_ = 0;         // of a message, before that
     std::uint64_t next_step_ = 0;           // is_step_due() from here on
     std::uint64_t step_began_ = 0;          // written_ at that time
     std::uint64_t octets_at_step_ = 0;      // octets_written_ at that time
@@ -348,8 +352,10 @@ inline error pipe_end::write(std::uint8_t flags, byte_span body) noexcept {
     const error e = out_->queue.write(flags, body);
     if (__builtin_expect(body.size() >= large_body, 0) && !failed(e))
         large_unpublished_ += body.size();
+    if (failed(e))
+        return e;
     octets_written_ += frame_header_size(body.size()) + body.size();
-    if (!failed(e) && !(flags & (frame_flag::more | frame_flag::command)))
+    if (!(flags & (frame_flag::more | frame_flag::command)))
         ++written_;
     return e;
 }

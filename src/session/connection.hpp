@@ -116,7 +116,7 @@ private:
     void on_stream_writable() noexcept override;
     void on_time() noexcept;
 
-    written write_now(bool is_ready) noexcept override { return out_.write_now(is_ready); }
+    written write_now(occasion when) noexcept override { return out_.write_now(when); }
     bool is_full() const noexcept override { return out_.is_full(); }
     int descriptor() const noexcept override { return stream_->descriptor(); }
     bool expects_more() const noexcept override { return is_paused_ || has_filled_block_; }

@@ -8,7 +8,7 @@
 namespace zlink {
 
 namespace {
-constexpr std::size_t senders_batch = 8 * 1024;  // octets that show that the sender is in a stream
+constexpr std::size_t part_of_a_stream = 8 * 1024;  // octets of a write that show that the sender is in one
 constexpr std::size_t worth_a_write = 128 * 1024;
 constexpr std::size_t max_ranges = 64;
 constexpr int writes_per_turn = 4;
@@ -71,7 +71,7 @@ outbound::outcome outbound::write_in_turn(std::uint64_t octets_to_defer) noexcep
     if (is_left_to_others)
         return outcome::stopped;
     for (int turn = 0; turn < writes_per_turn; ++turn) {
-        switch (write_once(true)) {
+        switch (write_once(true, leaves::nothing)) {
         case step::wrote:
             break;
         case step::nothing:
@@ -81,6 +81,7 @@ outbound::outcome outbound::write_in_turn(std::uint64_t octets_to_defer) noexcep
                     pipe_->serve(*std::exchange(server_, nullptr));
             }
             return outcome::drained;
+        case step::held:
         case step::full:
             owes_wait_ = is_lent_;
             if (is_lent_)
@@ -94,16 +95,22 @@ outbound::outcome outbound::write_in_turn(std::uint64_t octets_to_defer) noexcep
     return outcome::more;
 }
 
-io_turn::written outbound::write_now(bool is_ready) noexcept {
+io_turn::written outbound::write_now(io_turn::occasion when) noexcept {
+    const bool is_ready = when == io_turn::occasion::ready;
     const bool was_left_to_others = is_ready && owes_wait_;
     if (is_ready)
         is_full_ = owes_wait_ = false;
     if (!may_write() || control_written_ > 0)
         return io_turn::written::refused;
+    leaves left = when == io_turn::occasion::stream ? leaves::tail : leaves::nothing;
     for (int turn = 0; turn < senders_writes_per_turn; ++turn) {
-        switch (write_once(false)) {
+        switch (write_once(false, left)) {
         case step::wrote:
+            if (left == leaves::tail)
+                left = leaves::less_than_a_piece;
             break;
+        case step::held:
+            return io_turn::written::held;
         case step::nothing:
             pipe_->return_due_credit();
             if (was_left_to_others && !will_come_back_)
@@ -119,7 +126,7 @@ io_turn::written outbound::write_now(bool is_ready) noexcept {
     return io_turn::written::some;
 }
 
-/// Whether what is left can wait: the sender writes for itself, and this is less than it writes at once.
+/// Whether what is left can wait: the sender writes for itself, and this is about what it writes at once, or less.
 bool outbound::has_little() noexcept {
     if (!peer_.output().empty() || translates_ || pipe_->is_peer_closed())
         return false;
@@ -127,7 +134,7 @@ bool outbound::has_little() noexcept {
     return pipe_->gather(ranges.data(), ranges.size(), worth_a_write).octets < worth_a_write;
 }
 
-outbound::step outbound::write_once(bool with_control) noexcept {
+outbound::step outbound::write_once(bool with_control, leaves left) noexcept {
     if (!may_write())
         return step::broken;
     std::array<iovec, max_ranges> ranges;
@@ -136,10 +143,16 @@ outbound::step outbound::write_once(bool with_control) noexcept {
         return step::broken;
     if (what.ranges == 0)
         return step::nothing;
+    if (left != leaves::nothing && sizes_.piece) {
+        if (what.octets > sizes_.piece)
+            what.cut(ranges, what.octets - what.octets % sizes_.piece);
+        else if (left == leaves::less_than_a_piece && what.octets < sizes_.piece)
+            return step::held;
+    }
     if (sizes_.tcp_max_transfer && what.octets > sizes_.tcp_max_transfer)
         what.cut(ranges, sizes_.tcp_max_transfer);
     const io_result result = stream_.try_write({ranges.data(), what.ranges});
-    if (!with_control && result.octets >= senders_batch)
+    if (!with_control && result.octets >= part_of_a_stream)
         senders_octets_ += result.octets;
     if (result.octets > 0) {
         at_boundary_ = result.octets == what.octets && what.ends_message;

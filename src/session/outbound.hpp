@@ -61,7 +61,7 @@ public:
     void end_lending() noexcept { is_lent_ = false; }
 
     /// As io_turn::write_now().
-    io_turn::written write_now(bool is_ready) noexcept;
+    io_turn::written write_now(io_turn::occasion when) noexcept;
     bool is_full() const noexcept { return is_full_.load(std::memory_order_relaxed); }
 
 private:
@@ -75,11 +75,13 @@ private:
         /// Leaves out all beyond the first `limit` octets.
         void cut(std::span<iovec> list, std::size_t limit) noexcept;
     };
-    enum class step { nothing, wrote, full, broken };
+    enum class step { nothing, wrote, full, broken, held };
+    /// What is left for the next write.
+    enum class leaves { nothing, tail, less_than_a_piece };
 
     outcome write_in_turn(std::uint64_t octets_to_defer) noexcept;
     bool has_little() noexcept;
-    step write_once(bool with_control) noexcept;
+    step write_once(bool with_control, leaves left) noexcept;
     bool may_write() const noexcept { return !is_full_ && !is_finished_ && !failed(failure()); }
     listed list(std::span<iovec> ranges, bool with_control) noexcept;
     void take_written(std::size_t octets, const listed &what) noexcept;

@@ -64,7 +64,7 @@ bool borrower::go_on() noexcept {
     const wait_item *items = listed_;
     for (std::size_t i = 0; i < size_; ++i) {
         if (items[i].revents & POLLOUT)
-            (void)used_[i].pipe->write_now(true);
+            (void)used_[i].pipe->write_now(io_turn::occasion::ready);
     }
     return read([items](std::size_t at, use &) { return (items[at].revents & ~POLLOUT) != 0; });
 }

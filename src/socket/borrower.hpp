@@ -87,7 +87,7 @@ private:
     /// Who reads without waiting would never see that a full stream takes more.
     static bool write_beside(use &u) noexcept {
         if (u.io->is_full())
-            (void)u.pipe->write_now(true);
+            (void)u.pipe->write_now(io_turn::occasion::ready);
         return true;
     }
     void consider(std::span<const pipe_end_ptr> pipes) noexcept;

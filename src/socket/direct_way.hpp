@@ -47,10 +47,13 @@ class direct_input {
 public:
     /// Whether messages come as they are.
     bool is_plain() const noexcept { return next_ == direct_way::frame::message; }
-    /// The next message, if it needs no look at anything but memory; false when take() has to be asked. Where
-    /// is_plain().
+    /// Where is_plain(): the next message, if it is small and was seen before; false when take() has to be asked.
     [[gnu::always_inline]] bool take_at_once(short_frame &out, std::size_t capacity) noexcept {
         return way_.pipe->read_at_once(out, capacity);
+    }
+    /// Whether an address comes next, or the message behind it.
+    bool is_addressed() const noexcept {
+        return next_ == direct_way::frame::address || next_ == direct_way::frame::addressed;
     }
     /// The same for an address, of which `more` follows, and the message behind it.
     [[gnu::always_inline]] bool take_addressed_at_once(short_frame &out, std::size_t capacity,
@@ -132,7 +135,7 @@ public:
 
     /// Whether messages go as they are.
     bool is_plain() const noexcept { return next_ == direct_way::frame::message; }
-    /// Sends a message of at most 255 octets, if that needs no call; refused when put() has to be asked. Where is_plain().
+    /// Where is_plain(): sends a message of at most 255 octets, if that needs no call; refused when put() has to be asked.
     [[gnu::always_inline]] at_once put_at_once(byte_span body, bool more) noexcept {
         if (body.size() > max_short_body || more)
             return at_once::refused;
@@ -140,6 +143,10 @@ public:
         if (result != at_once::refused)
             count_copied_body(*way_.pipe, body.size());
         return result;
+    }
+    /// Whether an address goes next, or the message behind it.
+    bool is_addressed() const noexcept {
+        return next_ == direct_way::frame::address || next_ == direct_way::frame::addressed;
     }
     /// The same for an address and the message behind it.
     [[gnu::always_inline]] at_once put_addressed_at_once(byte_span body, bool more) noexcept {

@@ -847,6 +847,9 @@ void socket::apply_marks() noexcept {
 }
 
 error socket::get_option(int number, void *value, std::size_t *size) {
+    // Asked for after each frame: nothing is taken in, and the direct ways stay.
+    if (number == ZMQ_RCVMORE && value && size && !mailbox_->has_commands() && !is_stopped_)
+        return store_int(received_more_, value, size);
     if (const error e = enter(); failed(e))
         return e;
     if (!value || !size)

@@ -50,7 +50,10 @@ public:
             return pipe_end::at_once::refused;
         return direct_output_.put_at_once(body, flags & ZMQ_SNDMORE);
     }
-    /// The same for an address and the message behind it, to be called next.
+    /// Whether the next frame may go by send_addressed_at_once(), or come by receive_addressed_at_once().
+    bool sends_addressed() const noexcept { return direct_output_.is_addressed(); }
+    bool receives_addressed() const noexcept { return direct_input_.is_addressed(); }
+    /// The same for an address and the message behind it.
     [[gnu::always_inline]] pipe_end::at_once send_addressed_at_once(byte_span body, int flags) noexcept {
         return mailbox_->has_commands() ? pipe_end::at_once::refused
                                         : direct_output_.put_addressed_at_once(body, flags & ZMQ_SNDMORE);
@@ -72,7 +75,7 @@ public:
         received_more_ = false;
         return true;
     }
-    /// The same for an address and the message behind it, to be called next.
+    /// The same for an address and the message behind it.
     [[gnu::always_inline]] bool receive_addressed_at_once(short_frame &out, std::size_t capacity) noexcept {
         bool more = false;
         if (mailbox_->has_commands() || !direct_input_.take_addressed_at_once(out, capacity, more))

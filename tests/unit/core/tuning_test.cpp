@@ -28,6 +28,10 @@ TEST(tuning, has_the_documented_defaults) {
         EXPECT_EQ(sizes.out_writev_threshold, default_writev_threshold);
     }
     EXPECT_EQ(t.tcp.tcp_max_transfer, 0u);
+    EXPECT_EQ(t.tcp.senders_batch_size, 65160u);
+    EXPECT_EQ(t.tcp.piece, 65160u);
+    EXPECT_EQ(t.ipc.senders_batch_size, 1048576u);
+    EXPECT_EQ(t.ipc.piece, 0u);
     EXPECT_EQ(t.temporary_directory, "/tmp");
 }
 

@@ -160,6 +160,8 @@ TEST_F(pipe_pair, stops_short_writes_at_the_mark_and_wakes_the_reader_for_them) 
     EXPECT_FALSE(writer->write_short(as_bytes("x")));
     for (int i = 0; i < mark; ++i)
         ASSERT_EQ(receive(), "x");
+    ASSERT_TRUE(send("the long way, as far as the mark was"));
+    (void)receive();
     ASSERT_FALSE(arm_and_look());
     ASSERT_TRUE(writer->has_credit());
     allow_short_writes();
@@ -354,7 +356,7 @@ struct taker final : io_turn {
     }
     ~taker() override { end.take_turn_for_good(); }
 
-    written write_now(bool) noexcept override {
+    written write_now(occasion) noexcept override {
         std::array<iovec, 4> ranges;
         last_taken = 0;
         for (std::size_t taken; (taken = end.gather(ranges.data(), ranges.size(), SIZE_MAX).octets) > 0;) {
@@ -386,7 +388,7 @@ TEST_F(pipe_pair, writes_for_itself_whenever_a_batch_has_come_together) {
     taker connection(*reader);
     pace stream(platform::steady_clock());
     writer->set_pace(&stream);
-    for (const std::size_t size : {64, 255, 256, 3000, 15'000, 100}) {
+    for (const std::size_t size : {80, 255, 256, 3000, 15'000, 100}) {
         SCOPED_TRACE(size);
         const std::string body(size, 'x');
         const std::size_t wire = frame_header_size(size) + size;
@@ -404,6 +406,20 @@ TEST_F(pipe_pair, writes_for_itself_whenever_a_batch_has_come_together) {
             ASSERT_LE(sent, batch);
         }
     }
+}
+
+TEST_F(pipe_pair, writes_for_itself_before_it_is_at_its_mark) {
+    constexpr int mark = 50;
+    open(mark);
+    taker connection(*reader);
+    pace stream(platform::steady_clock());
+    writer->set_pace(&stream);
+    for (int i = 0; i < 20 * mark; ++i) {
+        allow_short_writes();
+        ASSERT_TRUE(writer->may_write_short() || writer->has_credit()) << i;
+        ASSERT_TRUE(writer->write_short(as_bytes("x")) || send("x")) << i;
+    }
+    EXPECT_LE(connection.writes, 20 + 5);
 }
 
 TEST_F(pipe_pair, leaves_waking_the_reader_to_who_wrote_at_once) {

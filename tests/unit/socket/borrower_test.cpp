@@ -25,7 +25,7 @@ public:
         end_->give_turn();
     }
 
-    written write_now(bool) noexcept override {
+    written write_now(occasion) noexcept override {
         ++writes;
         return on_write();
     }

@@ -223,6 +223,20 @@ TEST_F(routed, says_that_more_follows_the_address) {
     }
 }
 
+TEST_F(routed, cuts_an_address_that_does_not_fit) {
+    burst();
+    send_to_b("xyz");
+    send_to_b("next");
+    char buffer[3] = {};
+    std::size_t size = 0;
+    EXPECT_EQ(test::receive_as_in_c(*b, buffer, 0, size, 0), error::none);
+    EXPECT_EQ(size, 1u);
+    EXPECT_EQ(test::receive_as_in_c(*b, buffer, 2, size, 0), error::none);
+    EXPECT_EQ(size, 3u);
+    EXPECT_STREQ(buffer, "xy");
+    expect_from_a("next");
+}
+
 TEST_F(routed, goes_on_behind_the_address_whatever_comes_between) {
     burst();
     ASSERT_EQ(send(*a, "B", ZMQ_SNDMORE | ZMQ_DONTWAIT), error::none);
@@ -326,12 +340,17 @@ TEST_F(socket_test, tells_the_full_size_of_a_frame_that_does_not_fit) {
     const auto a = make(socket_type::pair);
     const auto b = make(socket_type::pair);
     join(*a, *b);
-    EXPECT_EQ(send(*a, "abcdef"), error::none);
-    char buffer[3] = {};
-    std::size_t size = 0;
-    EXPECT_EQ(b->receive(buffer, 2, size, 0), error::none);
-    EXPECT_EQ(size, 6u);
-    EXPECT_STREQ(buffer, "ab");
+    for (int i = 0; i < 5; ++i)
+        EXPECT_EQ(send(*a, "abcdef"), error::none);
+    EXPECT_EQ(receive(*b), "abcdef");
+    for (const std::size_t room : {2, 0, 6}) {
+        char buffer[7] = {};
+        std::size_t size = 0;
+        EXPECT_EQ(test::receive_as_in_c(*b, buffer, room, size, 0), error::none);
+        EXPECT_EQ(size, 6u);
+        EXPECT_EQ(buffer, std::string("abcdef").substr(0, room));
+    }
+    EXPECT_EQ(receive(*b), "abcdef");
 }
 
 TEST_F(socket_test, empties_a_message_on_success_and_leaves_it_on_failure) {
