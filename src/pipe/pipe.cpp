@@ -113,12 +113,15 @@ error pipe_end::write_external(std::uint8_t flags, block_ref owner, byte_span bo
         debug_counters::add(debug_counters::count::copied_octets, body.size());
         return write(flags, body);
     }
-    const error e = out_->queue.write_external(flags, std::move(owner), body);
-    if (body.size() >= large_body && !failed(e))
+    if (const error e = out_->queue.write_external(flags, std::move(owner), body); failed(e))
+        return e;
+    octets_written_ += frame_header_size(body.size()) + body.size();
+    octets_by_reference_ += body.size();
+    if (body.size() >= large_body)
         large_unpublished_ += body.size();
-    if (!failed(e) && !(flags & (frame_flag::more | frame_flag::command)))
+    if (!(flags & (frame_flag::more | frame_flag::command)))
         ++written_;
-    return e;
+    return error::none;
 }
 
 error pipe_end::append(block *owner, byte_span range, std::uint32_t messages, bool starts_message,
@@ -205,9 +208,10 @@ void pipe_end::begin_step() noexcept {
     constexpr std::uint64_t octets_of_step = 512 * 1024;
     constexpr std::uint64_t messages_of_first_step = 64;
     const std::uint64_t messages = written_ - step_began_;
-    octets_per_message_ = messages > 0 ? (octets_written_ - octets_at_step_) / messages
-                                       : octets_of_step / messages_of_first_step;
-    octets_at_step_ = octets_written_;
+    const std::uint64_t copied = octets_written_ - octets_by_reference_;
+    octets_per_message_ =
+        messages > 0 ? (copied - octets_at_step_) / messages : octets_of_step / messages_of_first_step;
+    octets_at_step_ = copied;
     step_began_ = written_;
     next_step_ =
         written_ + std::clamp<std::uint64_t>(octets_of_step / (octets_per_message_ + 1), 1, messages_of_step);
@@ -266,8 +270,9 @@ void pipe_end::publish_in_stream(bool may_write) noexcept {
     large_published_ += large;
     if (written_ < write_due_ && large < out_->large_batch_size)
         return;
-    // What does not fill a piece has to be brought by an I/O thread that is awake, and is not worth that for bodies of many.
-    const bool fills_pieces = large < most_pieces_to_fill * out_->piece;
+    // What does not fill a piece has to be brought by an I/O thread that is awake, and is not worth that for bodies of many. At
+    // the mark nothing comes after it.
+    const bool fills_pieces = large < most_pieces_to_fill * out_->piece && has_credit();
     const bool is_asleep = out_->reader_armed.load(std::memory_order_relaxed);
     if (pace_ && may_write && large <= largest_to_write && !(fills_pieces && is_asleep))
         (void)write_now(fills_pieces ? io_turn::occasion::stream : io_turn::occasion::any);

@@ -297,20 +297,20 @@ private:
     std::atomic<pipe_events *> events_{nullptr};  // called by the other end
     std::shared_ptr<pipe_events> events_owner_;
 
-    std::uint64_t written_ = 0;      // messages, published or not
-    std::uint64_t short_until_ = 0;  // write_short() as long as written_ is less
-    // As on the wire, without bodies that are not copied; with commands, and with what was rolled back.
-    std::uint64_t octets_written_ = 0;
-    std::uint64_t write_due_ = 0;           // the sender writes for itself when written_ gets here
-    std::uint64_t write_planned_ = 0;       // written_ when that was set
-    std::uint64_t octets_planned_ = 0;      // octets_written_ at that time
-    std::uint64_t octets_each_ = 0;         // of a message, before that
-    std::uint64_t next_step_ = 0;           // is_step_due() from here on
-    std::uint64_t step_began_ = 0;          // written_ at that time
-    std::uint64_t octets_at_step_ = 0;      // octets_written_ at that time
-    std::uint64_t octets_per_message_ = 0;  // in the last step
-    std::uint64_t published_ = 0;           // of these
-    std::uint64_t seen_returned_ = 0;       // out_->returned as last looked at
+    std::uint64_t written_ = 0;              // messages, published or not
+    std::uint64_t short_until_ = 0;          // write_short() as long as written_ is less
+    std::uint64_t octets_written_ = 0;       // as on the wire, with commands, and with what was rolled back
+    std::uint64_t octets_by_reference_ = 0;  // of these, bodies that are not copied
+    std::uint64_t write_due_ = 1;            // the sender writes for itself when written_ gets here
+    std::uint64_t write_planned_ = 0;        // written_ when that was set
+    std::uint64_t octets_planned_ = 0;       // octets_written_ at that time
+    std::uint64_t octets_each_ = 0;          // of a message, before that
+    std::uint64_t next_step_ = 0;            // is_step_due() from here on
+    std::uint64_t step_began_ = 0;           // written_ at that time
+    std::uint64_t octets_at_step_ = 0;       // octets written, without bodies by reference, at that time
+    std::uint64_t octets_per_message_ = 0;   // in the last step
+    std::uint64_t published_ = 0;            // of these
+    std::uint64_t seen_returned_ = 0;        // out_->returned as last looked at
     std::uint32_t publishes_since_wake_ = 0;
     bool fences_ = true;  // as out_->writer_fences: few publishes for each wake-up, each with a fence
     bool is_closed_ = false;

@@ -13,6 +13,7 @@ constexpr std::size_t worth_a_write = 128 * 1024;
 constexpr std::size_t max_ranges = 64;
 constexpr int writes_per_turn = 4;
 constexpr int senders_writes_per_turn = 8;
+constexpr int most_writes_inside = 32;  // messages, one after the other
 constexpr std::size_t translate_batch = 64 * 1024;
 
 /// For the debug counters: the kernel took something of what was listed.
@@ -81,7 +82,6 @@ outbound::outcome outbound::write_in_turn(std::uint64_t octets_to_defer) noexcep
                     pipe_->serve(*std::exchange(server_, nullptr));
             }
             return outcome::drained;
-        case step::held:
         case step::full:
             owes_wait_ = is_lent_;
             if (is_lent_)
@@ -89,6 +89,7 @@ outbound::outcome outbound::write_in_turn(std::uint64_t octets_to_defer) noexcep
             stream_.wait_writable();
             return outcome::stopped;
         case step::broken:
+        case step::held:  // not where nothing is to be left
             return outcome::stopped;
         }
     }
@@ -102,7 +103,12 @@ io_turn::written outbound::write_now(io_turn::occasion when) noexcept {
         is_full_ = owes_wait_ = false;
     if (!may_write() || control_written_ > 0)
         return io_turn::written::refused;
-    leaves left = when == io_turn::occasion::stream ? leaves::tail : leaves::nothing;
+    // The queue may keep what was written since the last boundary.
+    if (at_boundary_)
+        writes_inside_ = 0;
+    leaves left = when == io_turn::occasion::stream && ++writes_inside_ < most_writes_inside
+                      ? leaves::tail
+                      : leaves::nothing;
     for (int turn = 0; turn < senders_writes_per_turn; ++turn) {
         switch (write_once(false, left)) {
         case step::wrote:
@@ -143,13 +149,14 @@ outbound::step outbound::write_once(bool with_control, leaves left) noexcept {
         return step::broken;
     if (what.ranges == 0)
         return step::nothing;
-    if (left != leaves::nothing && sizes_.piece) {
+    // A full list may be the beginning of more.
+    if (left != leaves::nothing && sizes_.piece && what.ranges < ranges.size()) {
         if (what.octets > sizes_.piece)
             what.cut(ranges, what.octets - what.octets % sizes_.piece);
         else if (left == leaves::less_than_a_piece && what.octets < sizes_.piece)
             return step::held;
     }
-    if (sizes_.tcp_max_transfer && what.octets > sizes_.tcp_max_transfer)
+    if (sizes_.tcp_max_transfer)
         what.cut(ranges, sizes_.tcp_max_transfer);
     const io_result result = stream_.try_write({ranges.data(), what.ranges});
     if (!with_control && result.octets >= part_of_a_stream)
@@ -203,6 +210,8 @@ outbound::listed outbound::list(std::span<iovec> ranges, bool with_control) noex
 }
 
 void outbound::listed::cut(std::span<iovec> list, std::size_t limit) noexcept {
+    if (limit >= octets)
+        return;
     octets = limit;
     ends_message = false;
     for (ranges = 0; limit > 0; ++ranges) {

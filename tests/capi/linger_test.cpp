@@ -46,6 +46,28 @@ TEST(linger, without_limit_delivers_everything_before_the_context_ends) {
     sender.join();
 }
 
+/// A sender in a stream writes whole pieces over tcp. Bodies of two of them, with their headers, leave nothing to write.
+TEST(linger, ends_when_the_last_write_has_filled_its_pieces) {
+    constexpr std::size_t piece = 45 * 1448, header = 9;
+    const std::string body(2 * piece - header, 'x');
+    context receiving;
+    test_socket pull = receiving.socket(ZMQ_PULL);
+    const std::string endpoint = pull.bind(scratch_endpoint("tcp"));
+    for (int messages = 50; messages < 70; ++messages) {
+        std::thread sender([&] {
+            context sending;
+            test_socket push = sending.socket(ZMQ_PUSH);
+            push.set(ZMQ_LINGER, -1);
+            push.connect(endpoint);
+            for (int i = 0; i < messages; ++i)
+                EXPECT_EQ(push.send(body), static_cast<int>(body.size()));
+        });
+        for (int i = 0; i < messages; ++i)
+            ASSERT_EQ(pull.receive(), body);
+        sender.join();
+    }
+}
+
 TEST(linger, waits_for_a_peer_that_comes_later) {
     context zmq;
     const std::string endpoint = deserted_endpoint();
