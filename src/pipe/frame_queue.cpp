@@ -14,6 +14,9 @@ constexpr std::size_t largest_chunk_size = 65536;  // a busy one fills these
 constexpr std::size_t few_frames = 16;
 constexpr std::size_t chunk_size_for_few = 4 * largest_chunk_size;
 
+// Where each of so many segments in a row starts inside a message, a consumer that gathers looks for the end of one.
+constexpr unsigned most_segments_inside = 8;
+
 // How many segments wait to be used again: as many as a mark of 1000 large bodies takes.
 constexpr std::uint64_t most_given_back = 2048;
 
@@ -352,17 +355,24 @@ void frame_queue::step_to_next() noexcept {
     seen_ = head_->committed.load(std::memory_order_acquire);
     if (head_->starts_message || !is_gathering_)
         mark_boundary();
+    else if (++segments_since_boundary_ >= most_segments_inside)
+        find_boundary();
 }
 
 void frame_queue::mark_boundary() noexcept {
-    while (boundary_ != head_) {
+    move_boundary_to(head_);
+    boundary_octet_ = head_octet_;
+    boundary_messages_ = reported_in_head_;
+    reported_since_boundary_ = 0;
+}
+
+void frame_queue::move_boundary_to(segment *s) noexcept {
+    while (boundary_ != s) {
         segment *next = boundary_->next;
         give_back(boundary_);
         boundary_ = next;
     }
-    boundary_octet_ = head_octet_;
-    boundary_messages_ = reported_in_head_;
-    reported_since_boundary_ = 0;
+    segments_since_boundary_ = 0;
 }
 
 /// Leaves a segment that is used up to the producer.

@@ -187,6 +187,8 @@ private:
     bool is_little(std::uint32_t gained) const noexcept;
     void step_to_next() noexcept;
     void mark_boundary() noexcept;
+    void move_boundary_to(segment *s) noexcept;
+    void find_boundary() noexcept;
     void give_back(segment *s) noexcept;
     bool read_lone_body(frame_view &out, std::uint8_t flags, std::uint64_t size) noexcept;
 
@@ -214,12 +216,13 @@ private:
     std::uint64_t head_octet_ = 0;
     std::uint64_t seen_ = 0;              // committed of head_ as last loaded
     std::uint32_t reported_in_head_ = 0;  // messages that end in head_ and were reported by release()
-    // The last place at or before head_octet_ known to be between messages: memory is kept from here on, and
-    // drop_cut_message() walks from here.
+    // A place at or before head_octet_ known to be between messages: memory is kept from here on, and drop_cut_message() walks
+    // from here.
     segment *boundary_;
     std::uint64_t boundary_octet_ = 0;
     std::uint32_t boundary_messages_ = 0;        // that end in boundary_ before boundary_octet_
     std::uint32_t reported_since_boundary_ = 0;  // by release()
+    unsigned segments_since_boundary_ = 0;       // stepped into, each inside a message
     // What gather() listed last.
     segment *gather_end_ = nullptr;  // the segment it stopped in
     std::uint64_t gather_end_committed_ = 0;

@@ -78,6 +78,46 @@ std::uint32_t frame_queue::release(std::size_t octets) noexcept {
     return ended;
 }
 
+/// Moves the boundary to the last end of a message in front of head_: all that ends there was reported by release().
+void frame_queue::find_boundary() noexcept {
+    segment *found = boundary_;
+    std::uint64_t found_octet = boundary_octet_;
+    std::uint32_t found_messages = boundary_messages_;
+    std::uint32_t ended = 0;
+    std::uint32_t ended_here = boundary_messages_;
+    std::uint64_t at = boundary_octet_;
+    for (segment *s = boundary_; s != head_;) {
+        const std::uint64_t octets = octets_of(s->committed.load(std::memory_order_acquire));
+        if (at == octets) {
+            s = s->next;
+            at = 0;
+            ended_here = 0;
+            continue;
+        }
+        frame_header header;
+        ZLINK_INVARIANT(get_frame_header(s->base + at, octets - at, header));
+        at += header.header_size;
+        if (at + header.body_size > octets) {
+            s = s->next;  // the body is a segment of its own
+            at = 0;
+            ended_here = 0;
+            if (s == head_)
+                break;
+        }
+        at += header.body_size;
+        if (header.is_command() || header.has_more())
+            continue;
+        ++ended;
+        found = s;
+        found_octet = at;
+        found_messages = ++ended_here;
+    }
+    reported_since_boundary_ -= ended;
+    move_boundary_to(found);
+    boundary_octet_ = found_octet;
+    boundary_messages_ = found_messages;
+}
+
 std::uint32_t frame_queue::drop_cut_message() noexcept {
     if (!is_gathering_)
         return 0;

@@ -13,7 +13,6 @@ constexpr std::size_t worth_a_write = 128 * 1024;
 constexpr std::size_t max_ranges = 64;
 constexpr int writes_per_turn = 4;
 constexpr int senders_writes_per_turn = 8;
-constexpr int most_writes_inside = 32;  // messages, one after the other
 constexpr std::size_t translate_batch = 64 * 1024;
 
 /// For the debug counters: the kernel took something of what was listed.
@@ -103,12 +102,7 @@ io_turn::written outbound::write_now(io_turn::occasion when) noexcept {
         is_full_ = owes_wait_ = false;
     if (!may_write() || control_written_ > 0)
         return io_turn::written::refused;
-    // The queue may keep what was written since the last boundary.
-    if (at_boundary_)
-        writes_inside_ = 0;
-    leaves left = when == io_turn::occasion::stream && ++writes_inside_ < most_writes_inside
-                      ? leaves::tail
-                      : leaves::nothing;
+    leaves left = when == io_turn::occasion::stream ? leaves::tail : leaves::nothing;
     for (int turn = 0; turn < senders_writes_per_turn; ++turn) {
         switch (write_once(false, left)) {
         case step::wrote:

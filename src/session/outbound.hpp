@@ -99,7 +99,6 @@ private:
     std::atomic<bool> is_full_{false};  // the stream; written in turn
     bool owes_wait_ = false;            // another thread found it full
     bool at_boundary_ = true;           // control octets may go out now
-    int writes_inside_ = 0;             // by the thread that sends, since then
     std::size_t control_written_ = 0;   // of the peer machine's output; only while it is 0 may others write
     std::uint64_t senders_octets_ = 0;  // written by the thread that sends, in large writes
     std::uint64_t octets_seen_ = 0;     // of these, when the I/O thread deferred last

@@ -677,6 +677,42 @@ TEST_F(one_queue, lets_go_of_memory_while_messages_in_wire_form_follow_a_started
     EXPECT_LE(pool.use_count(), 5);
 }
 
+/// Each piece of memory begins inside a message, and nothing is ever written to its end.
+TEST_F(one_queue, lets_go_of_memory_while_no_write_ends_with_a_message) {
+    auto pool = chunk_pool::make();
+    frame_queue slow_queue(pool);
+    const byte_span large = byte_span(noise()).first(40'000);
+    const std::size_t one = short_header_size + 1 + long_header_size + large.size();
+    const auto send = [&] {
+        ASSERT_EQ(slow_queue.write(frame_flag::more, as_bytes("t")), error::none);
+        ASSERT_EQ(slow_queue.write(0, large), error::none);
+        slow_queue.publish();
+    };
+    std::uint64_t sent = 0, ended = 0, released = 0;
+    for (; sent < 5; ++sent)
+        send();
+    for (; sent < 500; ++sent) {
+        send();
+        (void)slow_queue.gather(ranges.data(), 16, 1'000'000);
+        ended += slow_queue.release(one);
+        released += one;
+        if (sent == 5) {
+            (void)slow_queue.gather(ranges.data(), 16, 1'000'000);
+            ended += slow_queue.release(100);
+            released += 100;
+        }
+        ASSERT_LE(ended, released / one);
+    }
+    EXPECT_LE(pool.use_count(), 40);
+    EXPECT_GE(ended, released / one - 2);
+    EXPECT_EQ(ended + slow_queue.drop_cut_message(), released / one + 1);
+    frame_view frame;
+    int frames = 0;
+    for (; slow_queue.read(frame); ++frames)
+        EXPECT_EQ(frame.size, frames % 2 ? large.size() : 1u);
+    EXPECT_EQ(frames, 2 * static_cast<int>(sent - released / one - 1));
+}
+
 TEST_F(one_queue, lets_go_of_a_shared_owner_when_it_is_rolled_back) {
     auto *owner = make(10);
     owner->memory[1] = 8;
