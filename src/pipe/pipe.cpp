@@ -272,9 +272,9 @@ void pipe_end::publish_in_stream(bool may_write) noexcept {
         return;
     // What does not fill a piece has to be brought by an I/O thread that is awake, and is not worth that for bodies of many. At
     // the mark nothing comes after it.
-    const bool fills_pieces = large < most_pieces_to_fill * out_->piece && has_credit();
-    const bool is_asleep = out_->reader_armed.load(std::memory_order_relaxed);
-    if (pace_ && may_write && large <= largest_to_write && !(fills_pieces && is_asleep))
+    const bool fills_pieces = large < most_pieces_to_fill * out_->piece && has_credit() &&
+                              !out_->reader_armed.load(std::memory_order_relaxed);
+    if (pace_ && may_write && large <= largest_to_write)
         (void)write_now(fills_pieces ? io_turn::occasion::stream : io_turn::occasion::any);
     else
         plan_write();
