@@ -42,7 +42,7 @@ void frame_queue::segment::let_go() noexcept {
 frame_queue::frame_queue(std::shared_ptr<chunk_pool> pool, std::size_t first_chunk)
     : pool_(std::move(pool)), next_chunk_size_(std::min(first_chunk, largest_chunk_size)) {
     // The first segment is empty and has no memory; it stands for "before the first frame".
-    tail_ = open_ = head_ = boundary_ = oldest_ = new segment;
+    tail_ = open_ = head_ = boundary_.in = oldest_ = new segment;
 }
 
 frame_queue::~frame_queue() {
@@ -360,18 +360,17 @@ void frame_queue::step_to_next() noexcept {
 }
 
 void frame_queue::mark_boundary() noexcept {
-    move_boundary_to(head_);
-    boundary_octet_ = head_octet_;
-    boundary_messages_ = reported_in_head_;
+    move_boundary_to({head_, head_octet_, reported_in_head_});
     reported_since_boundary_ = 0;
 }
 
-void frame_queue::move_boundary_to(segment *s) noexcept {
-    while (boundary_ != s) {
-        segment *next = boundary_->next;
-        give_back(boundary_);
-        boundary_ = next;
+void frame_queue::move_boundary_to(const place &to) noexcept {
+    while (boundary_.in != to.in) {
+        segment *next = boundary_.in->next;
+        give_back(boundary_.in);
+        boundary_.in = next;
     }
+    boundary_ = to;
     segments_since_boundary_ = 0;
 }
 

@@ -154,6 +154,11 @@ private:
 
         void let_go() noexcept;
     };
+    struct place {
+        segment *in = nullptr;
+        std::uint64_t octet = 0;
+        std::uint32_t messages = 0;  // that end in this segment before it
+    };
 
     static constexpr std::size_t chunk_size_for_little = 1024;
     static constexpr std::uint64_t segments_for_little = 8;
@@ -187,8 +192,9 @@ private:
     bool is_little(std::uint32_t gained) const noexcept;
     void step_to_next() noexcept;
     void mark_boundary() noexcept;
-    void move_boundary_to(segment *s) noexcept;
+    void move_boundary_to(const place &to) noexcept;
     void find_boundary() noexcept;
+    static bool pass_frame(place &at, frame_header &header) noexcept;
     void give_back(segment *s) noexcept;
     bool read_lone_body(frame_view &out, std::uint8_t flags, std::uint64_t size) noexcept;
 
@@ -218,9 +224,7 @@ private:
     std::uint32_t reported_in_head_ = 0;  // messages that end in head_ and were reported by release()
     // A place at or before head_octet_ known to be between messages: memory is kept from here on, and drop_cut_message() walks
     // from here.
-    segment *boundary_;
-    std::uint64_t boundary_octet_ = 0;
-    std::uint32_t boundary_messages_ = 0;        // that end in boundary_ before boundary_octet_
+    place boundary_;
     std::uint32_t reported_since_boundary_ = 0;  // by release()
     unsigned segments_since_boundary_ = 0;       // stepped into, each inside a message
     // What gather() listed last.

@@ -78,88 +78,62 @@ std::uint32_t frame_queue::release(std::size_t octets) noexcept {
     return ended;
 }
 
+/// Moves a place over the next frame. False when it only came to the next segment, which may hold that frame.
+bool frame_queue::pass_frame(place &at, frame_header &header) noexcept {
+    const auto enter_next = [&at] { at = {at.in->next, 0, 0}; };
+    const std::uint64_t committed = at.in->committed.load(std::memory_order_acquire);
+    if (at.octet == octets_of(committed)) {
+        ZLINK_INVARIANT(committed & final_bit);  // a message is published as a whole
+        enter_next();
+        return false;
+    }
+    ZLINK_INVARIANT(get_frame_header(at.in->base + at.octet, octets_of(committed) - at.octet, header));
+    at.octet += header.header_size;
+    if (at.octet + header.body_size > octets_of(committed))
+        enter_next();  // the body is a segment of its own
+    at.octet += header.body_size;
+    at.messages += !header.is_command() && !header.has_more();
+    return true;
+}
+
 /// Moves the boundary to the last end of a message in front of head_: all that ends there was reported by release().
 void frame_queue::find_boundary() noexcept {
-    segment *found = boundary_;
-    std::uint64_t found_octet = boundary_octet_;
-    std::uint32_t found_messages = boundary_messages_;
+    place found = boundary_;
     std::uint32_t ended = 0;
-    std::uint32_t ended_here = boundary_messages_;
-    std::uint64_t at = boundary_octet_;
-    for (segment *s = boundary_; s != head_;) {
-        const std::uint64_t octets = octets_of(s->committed.load(std::memory_order_acquire));
-        if (at == octets) {
-            s = s->next;
-            at = 0;
-            ended_here = 0;
-            continue;
-        }
+    for (place at = boundary_; at.in != head_;) {
         frame_header header;
-        ZLINK_INVARIANT(get_frame_header(s->base + at, octets - at, header));
-        at += header.header_size;
-        if (at + header.body_size > octets) {
-            s = s->next;  // the body is a segment of its own
-            at = 0;
-            ended_here = 0;
-            if (s == head_)
-                break;
-        }
-        at += header.body_size;
-        if (header.is_command() || header.has_more())
+        if (!pass_frame(at, header) || at.in == head_ || header.is_command() || header.has_more())
             continue;
+        found = at;
         ++ended;
-        found = s;
-        found_octet = at;
-        found_messages = ++ended_here;
     }
     reported_since_boundary_ -= ended;
     move_boundary_to(found);
-    boundary_octet_ = found_octet;
-    boundary_messages_ = found_messages;
 }
 
 std::uint32_t frame_queue::drop_cut_message() noexcept {
     if (!is_gathering_)
         return 0;
-    // Walks whole messages from the last segment that starts with one, to the first end at or behind head_octet_.
-    segment *s = boundary_;
-    std::uint64_t at = boundary_octet_;
-    bool reached_head = s == head_;
+    // Walks whole messages from the boundary to the first end at or behind head_octet_.
+    place at = boundary_;
+    bool reached_head = false;
     bool in_message = false;
     std::uint32_t ended = 0;
-    std::uint32_t ended_here = boundary_messages_;
-    const auto enter_next = [&] {
-        s = s->next;
-        at = 0;
-        ended_here = 0;
-        reached_head = reached_head || s == head_;
-    };
     for (;;) {
-        if (!in_message && reached_head && (s != head_ || at >= head_octet_))
+        reached_head = reached_head || at.in == head_;
+        if (!in_message && reached_head && (at.in != head_ || at.octet >= head_octet_))
             break;
-        const std::uint64_t committed = s->committed.load(std::memory_order_acquire);
-        if (at == octets_of(committed)) {
-            ZLINK_INVARIANT(committed & final_bit);  // a message is published as a whole
-            enter_next();
-            continue;
-        }
         frame_header header;
-        ZLINK_INVARIANT(get_frame_header(s->base + at, octets_of(committed) - at, header));
-        at += header.header_size;
-        if (at + header.body_size > octets_of(committed))
-            enter_next();  // the body is a segment of its own
-        at += header.body_size;
-        if (!header.is_command()) {
+        if (pass_frame(at, header) && !header.is_command()) {
             in_message = header.has_more();
             ended += !in_message;
-            ended_here += !in_message;
         }
     }
     const std::uint32_t fresh = ended - reported_since_boundary_;
-    head_ = s;
-    head_octet_ = at;
-    seen_ = s->committed.load(std::memory_order_acquire);
-    reported_in_head_ = ended_here;
+    head_ = at.in;
+    head_octet_ = at.octet;
+    seen_ = head_->committed.load(std::memory_order_acquire);
+    reported_in_head_ = at.messages;
     gather_end_ = nullptr;
     gather_left_ = 0;
     mark_boundary();

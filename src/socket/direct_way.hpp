@@ -137,12 +137,7 @@ public:
     bool is_plain() const noexcept { return next_ == direct_way::frame::message; }
     /// Where is_plain(): sends a message of at most 255 octets, if that needs no call; refused when put() has to be asked.
     [[gnu::always_inline]] at_once put_at_once(byte_span body, bool more) noexcept {
-        if (body.size() > max_short_body || more)
-            return at_once::refused;
-        const at_once result = way_.pipe->write_at_once(body);
-        if (result != at_once::refused)
-            count_copied_body(*way_.pipe, body.size());
-        return result;
+        return more ? at_once::refused : write_at_once(body);
     }
     /// Whether an address goes next, or the message behind it.
     bool is_addressed() const noexcept {
@@ -153,13 +148,11 @@ public:
         using enum direct_way::frame;
         if (next_ == address)
             return more && put_address(body) ? at_once::done : at_once::refused;
-        if (body.size() > max_short_body || next_ != addressed || more)
+        if (next_ != addressed || more)
             return at_once::refused;
-        const at_once result = way_.pipe->write_at_once(body);
-        if (result == at_once::refused)
-            return result;
-        count_copied_body(*way_.pipe, body.size());
-        next_ = address;
+        const at_once result = write_at_once(body);
+        if (result != at_once::refused)
+            next_ = address;
         return result;
     }
     /// To follow when a sleeper was found.
@@ -189,6 +182,14 @@ public:
     }
 
 private:
+    [[gnu::always_inline]] at_once write_at_once(byte_span body) noexcept {
+        if (body.size() > max_short_body)
+            return at_once::refused;
+        const at_once result = way_.pipe->write_at_once(body);
+        if (result != at_once::refused)
+            count_copied_body(*way_.pipe, body.size());
+        return result;
+    }
     [[gnu::always_inline]] bool write(byte_span body) noexcept {
         if (!way_.pipe->write_short(body))
             return false;

@@ -8,6 +8,18 @@ namespace {
 
 using namespace zlink_test;
 
+/// A PUSH that sends, and lingers without limit, in a thread and a context of its own.
+template <class Send>
+std::thread patient_sender(const std::string &endpoint, Send send) {
+    return std::thread([endpoint, send] {
+        context sending;
+        test_socket push = sending.socket(ZMQ_PUSH);
+        push.set(ZMQ_LINGER, -1);
+        push.connect(endpoint);
+        send(push);
+    });
+}
+
 TEST(linger, zero_lets_the_context_end_with_messages_unsent) {
     context zmq;
     test_socket push = zmq.socket(ZMQ_PUSH);
@@ -32,11 +44,7 @@ TEST(linger, without_limit_delivers_everything_before_the_context_ends) {
     context receiving;
     test_socket pull = receiving.socket(ZMQ_PULL);
     const std::string endpoint = pull.bind(scratch_endpoint("tcp"));
-    std::thread sender([&] {
-        context sending;
-        test_socket push = sending.socket(ZMQ_PUSH);
-        push.set(ZMQ_LINGER, -1);
-        push.connect(endpoint);
+    std::thread sender = patient_sender(endpoint, [](test_socket &push) {
         for (int i = 0; i < messages; ++i)
             EXPECT_EQ(push.send(std::to_string(i) + std::string(5000, '.')),
                       static_cast<int>(std::to_string(i).size() + 5000));
@@ -54,11 +62,7 @@ TEST(linger, ends_when_the_last_write_has_filled_its_pieces) {
     test_socket pull = receiving.socket(ZMQ_PULL);
     const std::string endpoint = pull.bind(scratch_endpoint("tcp"));
     for (int messages = 50; messages < 70; ++messages) {
-        std::thread sender([&] {
-            context sending;
-            test_socket push = sending.socket(ZMQ_PUSH);
-            push.set(ZMQ_LINGER, -1);
-            push.connect(endpoint);
+        std::thread sender = patient_sender(endpoint, [&](test_socket &push) {
             for (int i = 0; i < messages; ++i)
                 EXPECT_EQ(push.send(body), static_cast<int>(body.size()));
         });
@@ -71,13 +75,8 @@ TEST(linger, ends_when_the_last_write_has_filled_its_pieces) {
 TEST(linger, waits_for_a_peer_that_comes_later) {
     context zmq;
     const std::string endpoint = deserted_endpoint();
-    std::thread sender([&] {
-        context sending;
-        test_socket push = sending.socket(ZMQ_PUSH);
-        push.set(ZMQ_LINGER, -1);
-        push.connect(endpoint);
-        EXPECT_EQ(push.send("patient"), 7);
-    });
+    std::thread sender =
+        patient_sender(endpoint, [](test_socket &push) { EXPECT_EQ(push.send("patient"), 7); });
     test_socket pull = zmq.socket(ZMQ_PULL);
     pull.bind(endpoint);
     EXPECT_EQ(pull.receive(), "patient");
