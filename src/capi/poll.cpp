@@ -55,21 +55,34 @@ int poll_items(std::span<zmq_pollitem_t> asked, long timeout_ms) {
     return static_cast<int>(count);
 }
 
-}  // namespace
+/// The socket to look at, if that is all zmq_poll is asked for.
+[[gnu::always_inline]] inline socket *only_receiver(const zmq_pollitem_t *items, int nitems) noexcept {
+    return nitems == 1 && items && items->events == ZMQ_POLLIN ? socket_of(items->socket) : nullptr;
+}
 
-int zmq_poll(zmq_pollitem_t *items, int nitems, long timeout) {
+int one_has_input(zmq_pollitem_t &item) noexcept {
+    item.revents = ZMQ_POLLIN;
+    return 1;
+}
+
+/// What zmq_poll does when no small message is at hand. A function apart, so that zmq_poll needs few registers.
+[[gnu::noinline]] int poll_at_length(zmq_pollitem_t *items, int nitems, long timeout) {
     if (nitems < 0)
         return fail(error::invalid);
     if (!items && nitems > 0)
         return fail(error::fault);
-    if (nitems == 1 && items->events == ZMQ_POLLIN) {
-        socket *const which = socket_of(items->socket);
-        if (which && which->has_direct_input()) {
-            items->revents = ZMQ_POLLIN;
-            return 1;
-        }
-    }
+    if (socket *const which = only_receiver(items, nitems); which && which->has_direct_input())
+        return one_has_input(*items);
     return guarded([&] { return poll_items({items, static_cast<std::size_t>(nitems)}, timeout); });
+}
+
+}  // namespace
+
+int zmq_poll(zmq_pollitem_t *items, int nitems, long timeout) {
+    const socket *const which = only_receiver(items, nitems);
+    if (__builtin_expect(which && which->has_input_at_once(), 1))
+        return one_has_input(*items);
+    return poll_at_length(items, nitems, timeout);
 }
 
 // ---- Pollers -----------------------------------------------------------------------------------------------

@@ -120,6 +120,7 @@ void frame_queue::fill_segment(segment *s, block *owner, std::size_t owner_size,
     s->base = base;
     s->owner = owner;
     s->owner_size = owner_size;
+    s->is_copied = false;
     if (info_)
         info_->retain();
     if (peer_info *before = std::exchange(s->info, info_))
@@ -164,8 +165,9 @@ bool frame_queue::reserve_copy(std::size_t need) noexcept {
     }
     if (is_copying_)
         return true;
-    is_copying_ = begin_segment(copy_chunk_, copy_chunk_->capacity, copy_cursor_);
-    return is_copying_;
+    if (!begin_segment(copy_chunk_, copy_chunk_->capacity, copy_cursor_))
+        return false;
+    return is_copying_ = open_->is_copied = true;
 }
 
 error frame_queue::write_slow(std::uint8_t flags, byte_span body) noexcept {

@@ -94,6 +94,12 @@ public:
         out = fit;
         return true;
     }
+    /// Whether a small message that was seen before comes next; false when has_message() has to be asked.
+    [[gnu::always_inline]] bool has_message_at_once() const noexcept {
+        using enum direct_way::frame;
+        short_frame frame;
+        return (next_ == message || next_ == address) && way_.pipe->peek_at_once(frame);
+    }
     /// Whether take() would give the first frame of a message.
     bool has_message() noexcept {
         short_frame frame;

@@ -591,6 +591,8 @@ bool socket::read_lent() noexcept {
     return found;
 }
 
+bool socket::has_direct_input() noexcept { return !mailbox_->has_commands() && direct_input_.has_message(); }
+
 error socket::events(short wanted, short &ready, bool reads) noexcept {
     ready = 0;
     if (wanted == ZMQ_POLLIN && has_direct_input()) {

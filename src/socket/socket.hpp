@@ -119,7 +119,11 @@ public:
     /// `reads`: also from connections that are lent to this thread, for callers that do not wait.
     error events(short wanted, short &ready, bool reads) noexcept;
     /// Whether a message is there, where that is told by a look at one pipe; false where it is not.
-    bool has_direct_input() noexcept { return !mailbox_->has_commands() && direct_input_.has_message(); }
+    bool has_direct_input() noexcept;
+    /// The same where the message is small and was seen before. Calls nothing.
+    bool has_input_at_once() const noexcept {
+        return direct_input_.has_message_at_once() && !mailbox_->has_commands();
+    }
     /// Arms the pipes for the wanted events. True when something is ready after all, or the context has ended.
     bool arm(short wanted) noexcept;
     /// The level a waiter must look at, made on first use.

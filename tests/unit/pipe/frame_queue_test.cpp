@@ -2,6 +2,7 @@
 #include "pipe/frame_queue.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -765,6 +766,64 @@ TEST_F(one_queue, uses_again_the_places_of_bodies_that_were_taken_and_not_more_o
     }
     queue.expect_little();
     EXPECT_LE(taken_without_memory(3000), 5);
+}
+
+/// Memory that ends the process when it is written to, once it is filled.
+class read_only_memory {
+public:
+    explicit read_only_memory(const std::vector<std::uint8_t> &content)
+        : size_(content.size()),
+          memory_(::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+        EXPECT_NE(memory_, MAP_FAILED);
+        std::copy(content.begin(), content.end(), static_cast<std::uint8_t *>(memory_));
+        EXPECT_EQ(::mprotect(memory_, size_, PROT_READ), 0);
+    }
+    ~read_only_memory() { ::munmap(memory_, size_); }
+    read_only_memory(const read_only_memory &) = delete;
+    read_only_memory &operator=(const read_only_memory &) = delete;
+
+    byte_span octets() const noexcept { return {static_cast<const std::uint8_t *>(memory_), size_}; }
+
+private:
+    std::size_t size_;
+    void *memory_;
+};
+
+/// The queue writes to what it has read, but only where it had copied that itself.
+TEST_F(one_queue, writes_to_no_memory_that_was_only_lent_to_it) {
+    const byte_span small = byte_span(noise()).first(100), large = byte_span(noise()).first(10'000);
+    const read_only_memory wire(
+        encoded({{0, small, nullptr, false}, {0, small, nullptr, false}, {0, large, nullptr, false}}));
+    const auto give = [&] {
+        // Rolled back, the segment is left blank, and used for what comes next.
+        ASSERT_EQ(queue.write(0, small), error::none);
+        queue.roll_back();
+        ASSERT_EQ(queue.append(nullptr, wire.octets(), 3, true), error::none);
+        ASSERT_EQ(queue.write(0, small), error::none);
+        ASSERT_EQ(queue.write_external(0, {}, wire.octets()), error::none);
+        queue.publish();
+    };
+    const auto expect = [&](byte_span body, byte_span found) {
+        EXPECT_TRUE(std::ranges::equal(body, found));
+    };
+    frame_view frame;
+    give();
+    for (const byte_span body : {small, small, large, small, wire.octets()}) {
+        ASSERT_TRUE(queue.read(frame));
+        expect(body, frame.body());
+    }
+    short_frame short_one;
+    give();
+    ASSERT_TRUE(queue.read_short(short_one));
+    expect(small, {short_one.data, short_one.size});
+    ASSERT_TRUE(queue.read_at_once(short_one, small.size()));
+    expect(small, {short_one.data, short_one.size});
+    for (const byte_span body : {large, small}) {
+        ASSERT_TRUE(queue.read_short(short_one));
+        expect(body, {short_one.data, short_one.size});
+    }
+    ASSERT_TRUE(queue.read(frame));
+    expect(wire.octets(), frame.body());
 }
 
 TEST_F(one_queue, rolls_back_across_chunks_and_goes_on_where_it_was) {
