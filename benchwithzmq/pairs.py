@@ -1,9 +1,9 @@
 """Measures cells of the matrix on both libraries in alternating pairs of runs, and keeps the results as JSON.
 
 Method: one process, a sender thread and a receiver thread, one context with one I/O thread. Counts grow until the
-faster library needs the time asked for, unless BENCH_MSG_COUNT or BENCH_LAT_COUNT gives them. Pairs of runs alternate,
-and so does who goes first. The ratio of a cell is the median of the ratios of its pairs; its spread is the smallest and
-the largest of them.
+faster library needs the time asked for, or the slower one LONGEST_RUN_S, unless BENCH_MSG_COUNT or BENCH_LAT_COUNT
+gives them. Pairs of runs alternate, and so does who goes first. The ratio of a cell is the median of the ratios of its
+pairs; its spread is the smallest and the largest of them.
 It lies if something else keeps the processors busy: look at the spread.
 """
 
@@ -25,6 +25,8 @@ FEWEST_MESSAGES = 2_000
 FIRST_ROUND_TRIPS = 1_000
 GREATEST_GROWTH = 50
 CLOSE_ENOUGH = 0.7
+# What the slower library may need for one run, about.
+LONGEST_RUN_S = 2.0
 # Without a mark the whole run may stand in the queue, so its size has a limit.
 MOST_BYTES = 4 << 30
 MOST_MESSAGES = 100_000_000
@@ -93,9 +95,12 @@ class Cell:
             self.count = int(given)
             return
         first = {library: self.run(library) for library in contestants}
-        faster = (max if self.measure == "throughput" else min)(first, key=first.get)
+        taken = {library: seconds_of(self.measure, value, self.count) for library, value in first.items()}
+        faster = min(taken, key=taken.get)
         value = first[faster]
-        limit = min(MOST_MESSAGES, MOST_BYTES // self.where[2]) if self.measure == "throughput" else MOST_MESSAGES
+        limit = min(MOST_MESSAGES, int(self.count * LONGEST_RUN_S / max(taken.values())))
+        if self.measure == "throughput":
+            limit = min(limit, MOST_BYTES // self.where[2])
         while self.count < limit:
             needed = seconds_of(self.measure, value, self.count)
             if needed >= CLOSE_ENOUGH * self.args.seconds:

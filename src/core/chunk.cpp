@@ -11,13 +11,9 @@ namespace zlink {
 
 namespace {
 
-constexpr std::size_t smallest_class = 64;
-constexpr std::size_t header_slack = 64;  // a body of exactly the class size still fits with its header
 constexpr std::size_t cached_per_class = 4u << 20;  // octets
 constexpr std::uint32_t huge_bit = 0x80000000;      // in a chunk's size class: its memory is of a huge page
 
-constexpr std::size_t class_size(std::size_t index) noexcept { return smallest_class << index; }
-constexpr std::size_t class_capacity(std::size_t index) noexcept { return class_size(index) + header_slack; }
 constexpr std::size_t memory_size(std::size_t capacity) noexcept {
     return (sizeof(chunk) + capacity + 63) / 64 * 64;
 }

@@ -34,12 +34,18 @@ public:
 
     /// A chunk of at least `size` octets with one reference; null when memory is short.
     chunk *allocate(std::size_t size) noexcept;
+    /// Whether a chunk is of a size that is kept to be used again.
+    static bool keeps(const chunk &c) noexcept { return c.capacity <= class_capacity(class_count - 1); }
 
 private:
     static void dispose(block *self) noexcept;
     void give_back(chunk *c) noexcept;
 
     static constexpr std::size_t class_count = 13;  // 64 octets to 256 KiB, doubling
+    static constexpr std::size_t class_size(std::size_t index) noexcept { return std::size_t{64} << index; }
+    /// A body of exactly the class size still fits with its header.
+    static constexpr std::size_t class_capacity(std::size_t index) noexcept { return class_size(index) + 64; }
+
     struct free_list {
         chunk *head = nullptr;
         std::size_t count = 0;

@@ -120,7 +120,7 @@ void frame_queue::fill_segment(segment *s, block *owner, std::size_t owner_size,
     s->base = base;
     s->owner = owner;
     s->owner_size = owner_size;
-    s->is_copied = false;
+    s->comes_back = false;
     if (info_)
         info_->retain();
     if (peer_info *before = std::exchange(s->info, info_))
@@ -167,7 +167,9 @@ bool frame_queue::reserve_copy(std::size_t need) noexcept {
         return true;
     if (!begin_segment(copy_chunk_, copy_chunk_->capacity, copy_cursor_))
         return false;
-    return is_copying_ = open_->is_copied = true;
+    open_->comes_back = chunk_pool::keeps(*copy_chunk_);
+    is_copying_ = true;
+    return true;
 }
 
 error frame_queue::write_slow(std::uint8_t flags, byte_span body) noexcept {
@@ -232,8 +234,8 @@ error frame_queue::append(block *owner, byte_span range, std::uint32_t messages,
                           std::size_t owner_size) noexcept {
     if (range.empty())
         return error::none;
-    const bool continues = owner && open_->owner == owner && !open_->is_lone_body && open_->info == info_ &&
-                           open_->base + octets_of(written_) == range.data() &&
+    const bool continues = owner && open_->owner == owner && !open_->is_lone_body && !open_->comes_back &&
+                           open_->info == info_ && open_->base + octets_of(written_) == range.data() &&
                            messages <= message_mask - messages_of(written_);
     if (!continues) {
         const bool was_in_message = std::exchange(in_message_, !starts_message);

@@ -9,6 +9,7 @@
 // Threads:  producer functions on one thread, consumer functions on another. Nothing else is safe.
 // Again:    a segment that is used up stays linked where it is. The consumer counts how many, and the producer takes the
 //           oldest for new ones, all but the last: with many of them, what lies behind that one goes back to the heap.
+// Writes:   the consumer, too, into frames that the queue copied: an octet of each cache line, when it takes them (decision 0011).
 // Owns:     one reference to the block of each segment.
 #pragma once
 
@@ -151,7 +152,8 @@ private:
         segment *next = nullptr;  // written before the committed store that says final
         bool starts_message = true;
         bool is_lone_body = false;
-        bool is_copied = false;  // to memory that nobody else reads or writes
+        // The memory goes back to the producer, who copied the frames: nobody else looks at one before it is taken.
+        bool comes_back = false;
 
         void let_go() noexcept;
     };
@@ -197,7 +199,7 @@ private:
     void find_boundary() noexcept;
     static bool pass_frame(place &at, frame_header &header) noexcept;
     void give_back(segment *s) noexcept;
-    void take_over(const std::uint8_t *frame, std::size_t octets) const noexcept;
+    void take_over(const std::uint8_t *frame, std::size_t octets) noexcept;
     bool read_lone_body(frame_view &out, std::uint8_t flags, std::uint64_t size) noexcept;
 
     // Producer only.
@@ -350,24 +352,19 @@ inline bool frame_queue::read(frame_view &out) noexcept {
     return true;
 }
 
-/// Writes to each cache line of a frame what is there. A line that this processor has only read, the producer's processor can
-/// write again no sooner than it has heard that the copy here is gone, and it asks for a few lines at a time. One that was written
-/// here it fetches as it fetches any other, ahead of the writes.
+/// Writes to each cache line that begins in a frame what is there. A line that this processor has only read, the producer's
+/// processor can write again no sooner than it has heard that the copy here is gone, and it asks for a few lines at a time. One that
+/// was written here it fetches as it fetches any other, ahead of the writes.
 [[gnu::always_inline]] inline void frame_queue::take_over(const std::uint8_t *frame,
-                                                          std::size_t octets) const noexcept {
-    constexpr std::size_t line = 64;
-    if (!head_->is_copied)
+                                                          std::size_t octets) noexcept {
+    constexpr std::uintptr_t line = 64;
+    if (!head_->comes_back)
         return;
-    auto *const at = const_cast<volatile std::uint8_t *>(frame);
-    // The frames of read_at_once() have no more lines than these: no loop, which would need more registers.
-    const auto write_line = [&](std::size_t n) {
-        at[n * line] = at[n * line];
-        return octets >= (n + 2) * line;
-    };
-    if (!write_line(0) || !write_line(1) || !write_line(2))
-        return;
-    for (std::size_t n = 3; write_line(n);)
-        ++n;
+    const auto begin = reinterpret_cast<std::uintptr_t>(frame);
+    for (std::uintptr_t at = (begin + line - 1) & ~(line - 1); at < begin + octets; at += line) {
+        auto *const octet = reinterpret_cast<volatile std::uint8_t *>(at);
+        *octet = *octet;
+    }
 }
 
 inline bool frame_queue::has_input() noexcept { return head_octet_ != octets_of(seen_) || see_more(); }
