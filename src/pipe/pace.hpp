@@ -8,13 +8,16 @@
 
 #include <algorithm>
 
+#include "core/patience.hpp"
 #include "core/waiter.hpp"
 
 namespace zlink {
 
 class pace {
 public:
-    explicit pace(const clock_source &clock) noexcept : clock_(clock) {}
+    /// `may_look`: other threads go on while this one looks again and again.
+    explicit pace(const clock_source &clock, bool may_look = false) noexcept
+        : clock_(clock), may_look_(may_look) {}
 
     /// `messages` were published since the last one that found a sleeper. True: write the newest at once.
     bool allows(std::uint32_t messages) noexcept {
@@ -30,6 +33,13 @@ public:
         cost_ += (std::clamp<duration>(ended_ - begun_, least_cost, most_cost) - cost_) / 4;
         has_waited_ = false;
     }
+    /// The write filled the stream. Looks some 0.1 ms whether there is room again: `look()` goes on writing, and says whether it
+    /// is done. To wake the I/O thread for the rest takes about as long.
+    template <class Look>
+    void look_for_room(Look &&look) noexcept {
+        if (may_look_)
+            (void)room_patience_.look_for(looks_for_room, look);
+    }
     /// The sender had to wait for something, most likely an answer.
     void note_wait() noexcept { has_waited_ = true; }
 
@@ -37,7 +47,11 @@ private:
     static constexpr duration least_cost = std::chrono::microseconds(1);
     static constexpr duration most_cost = std::chrono::microseconds(20);
 
+    static constexpr std::size_t looks_for_room = 150;
+
     const clock_source &clock_;
+    const bool may_look_;
+    patience room_patience_;
     time_point begun_{};
     time_point ended_{};
     duration cost_ = std::chrono::microseconds(5);

@@ -270,12 +270,14 @@ void pipe_end::publish_in_stream(bool may_write) noexcept {
     large_published_ += large;
     if (written_ < write_due_ && large < out_->large_batch_size)
         return;
+    const bool is_alone = large > 0 && large_under_way() <= large;
     // What does not fill a piece has to be brought by an I/O thread that is awake, and is not worth that for bodies of many. At
     // the mark nothing comes after it.
     const bool fills_pieces = large < most_pieces_to_fill * out_->piece && has_credit() &&
                               !out_->reader_armed.load(std::memory_order_relaxed);
     if (pace_ && may_write && large <= largest_to_write)
-        (void)write_now(fills_pieces ? io_turn::occasion::stream : io_turn::occasion::any);
+        (void)write_on_this_thread(fills_pieces ? io_turn::occasion::stream : io_turn::occasion::any, false,
+                                   is_alone);
     else
         plan_write();
 }
@@ -298,20 +300,27 @@ void pipe_end::note_sleeper() noexcept {
 bool pipe_end::wakes_by_writing() noexcept {
     if (!out_->io.load(std::memory_order_relaxed) || !pace_->allows(publishes_since_wake_))
         return false;
-    const bool is_done = write_now();
+    const bool is_done = write_on_this_thread(io_turn::occasion::any, false, true);
     pace_->note_written();
     if (is_done)
         note_sleeper();
     return is_done;
 }
 
-bool pipe_end::write_on_this_thread(io_turn::occasion when, bool arms) noexcept {
+/// `looks`: for a message that nothing follows yet, whose end should not wait for the I/O thread.
+bool pipe_end::write_on_this_thread(io_turn::occasion when, bool arms, bool looks) noexcept {
     if (!out_->turn.try_take()) {
         plan_write();
         return false;
     }
     io_turn *io = out_->io.load(std::memory_order_relaxed);
-    const io_turn::written result = io ? io->write_now(when) : io_turn::written::refused;
+    io_turn::written result = io ? io->write_now(when) : io_turn::written::refused;
+    if (looks && result == io_turn::written::full && !out_->lease.is_out()) {
+        pace_->look_for_room([&] {
+            result = io->write_now(io_turn::occasion::ready);
+            return result != io_turn::written::full;
+        });
+    }
     plan_write();
     if (arms && result == io_turn::written::all)
         out_->reader_armed.store(true, std::memory_order_relaxed);  // this thread publishes the next

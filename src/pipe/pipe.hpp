@@ -260,7 +260,7 @@ private:
     void publish_in_stream(bool may_write) noexcept;
     void plan_write() noexcept;
     bool wakes_by_writing() noexcept;
-    bool write_on_this_thread(io_turn::occasion when, bool arms) noexcept;
+    bool write_on_this_thread(io_turn::occasion when, bool arms, bool looks = false) noexcept;
     void note_sleeper() noexcept;
     void fence_publish() noexcept;
     void return_credit() noexcept;

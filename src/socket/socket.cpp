@@ -125,7 +125,8 @@ private:
 }  // namespace
 
 socket::socket(const settings &defaults, const socket_environment &environment)
-    : options_(defaults), environment_(environment), pace_(environment.clock), borrower_(environment.clock),
+    : options_(defaults), environment_(environment),
+      pace_(environment.clock, environment.blocking.may_look_again()), borrower_(environment.clock),
       mailbox_(std::make_shared<mailbox>()), monitor_(std::make_shared<monitor>()),
       subscriptions_(std::make_shared<subscription_set>()) {}
 

@@ -347,7 +347,7 @@ TEST_F(pipe_pair, returns_what_was_taken_when_the_reader_lowers_its_mark) {
     EXPECT_EQ(writer->credit(), 2u);
 }
 
-/// A connection that takes all there is.
+/// A connection that takes all there is, once its stream is not full.
 struct taker final : io_turn {
     explicit taker(pipe_end &from) : end(from) {
         EXPECT_TRUE(end.take_turn());
@@ -359,6 +359,10 @@ struct taker final : io_turn {
     written write_now(occasion) noexcept override {
         std::array<iovec, 4> ranges;
         last_taken = 0;
+        if (full_times > 0) {
+            --full_times;
+            return written::full;
+        }
         for (std::size_t taken; (taken = end.gather(ranges.data(), ranges.size(), SIZE_MAX).octets) > 0;) {
             end.release(taken);
             last_taken += taken;
@@ -375,6 +379,7 @@ struct taker final : io_turn {
 
     pipe_end &end;
     int writes = 0;
+    int full_times = 0;
     std::size_t last_taken = 0;  // octets
 };
 
@@ -420,6 +425,38 @@ TEST_F(pipe_pair, writes_for_itself_before_it_is_at_its_mark) {
         ASSERT_TRUE(writer->write_short(as_bytes("x")) || send("x")) << i;
     }
     EXPECT_LE(connection.writes, 20 + 5);
+}
+
+TEST_F(pipe_pair, looks_for_room_for_the_end_of_a_message_that_fills_the_stream) {
+    const std::string large(100'000, 'x');
+    open(0);
+    taker connection(*reader);
+    pace looking(platform::steady_clock(), true);
+    writer->set_pace(&looking);
+    connection.full_times = 20;
+    ASSERT_TRUE(send(large));
+    EXPECT_EQ(connection.full_times, 0);
+    EXPECT_EQ(connection.last_taken, long_header_size + large.size());
+    EXPECT_EQ(reader_events->readable, 0);
+
+    constexpr int always = 10'000;
+    connection.full_times = always;
+    ASSERT_TRUE(send(large));
+    const int after_looks = connection.full_times;
+    EXPECT_LT(after_looks, always - 50);
+    EXPECT_GT(after_looks, always - 500);
+    EXPECT_EQ(reader_events->readable, 1) << "who goes on must be told";
+    ASSERT_TRUE(send(large));
+    EXPECT_GE(connection.full_times, after_looks - 1) << "messages are under way before this one";
+    connection.full_times = 0;
+    ASSERT_TRUE(writer->write_now());
+
+    pace alone(platform::steady_clock(), false);
+    writer->set_pace(&alone);
+    connection.full_times = always;
+    ASSERT_TRUE(send(large));
+    EXPECT_EQ(connection.full_times, always - 1);
+    connection.full_times = 0;
 }
 
 TEST_F(pipe_pair, leaves_waking_the_reader_to_who_wrote_at_once) {
