@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <thread>
 
 #include "core/patience.hpp"
 #include "core/waiter.hpp"
@@ -33,12 +34,19 @@ public:
         cost_ += (std::clamp<duration>(ended_ - begun_, least_cost, most_cost) - cost_) / 4;
         has_waited_ = false;
     }
-    /// The write filled the stream. Looks some 0.1 ms whether there is room again: `look()` goes on writing, and says whether it
-    /// is done. To wake the I/O thread for the rest takes about as long.
+    /// The write filled the stream. Looks for 0.1 ms whether there is room again: `look()` goes on writing, and says whether it is
+    /// done. To wake the I/O thread for the rest takes about as long.
     template <class Look>
     void look_for_room(Look &&look) noexcept {
-        if (may_look_)
-            (void)room_patience_.look_for(looks_for_room, look);
+        if (!may_look_ || room_patience_.is_left_out())
+            return;
+        const time_point until = clock_.now() + longest_look;
+        bool is_done = look();
+        while (!is_done && clock_.now() < until) {
+            std::this_thread::yield();  // who reads may wait for this processor
+            is_done = look();
+        }
+        room_patience_.note(is_done);
     }
     /// The sender had to wait for something, most likely an answer.
     void note_wait() noexcept { has_waited_ = true; }
@@ -47,7 +55,7 @@ private:
     static constexpr duration least_cost = std::chrono::microseconds(1);
     static constexpr duration most_cost = std::chrono::microseconds(20);
 
-    static constexpr std::size_t looks_for_room = 150;
+    static constexpr duration longest_look = std::chrono::microseconds(100);
 
     const clock_source &clock_;
     const bool may_look_;

@@ -267,10 +267,10 @@ void pipe_end::plan_write() noexcept {
 /// this processor's cache; very large ones fill it, and have to be left to the I/O thread anyway.
 void pipe_end::publish_in_stream(bool may_write) noexcept {
     const std::size_t large = std::exchange(large_unpublished_, 0);
+    const bool is_alone = large > 0 && large_under_way() == 0;
     large_published_ += large;
     if (written_ < write_due_ && large < out_->large_batch_size)
         return;
-    const bool is_alone = large > 0 && large_under_way() <= large;
     // What does not fill a piece has to be brought by an I/O thread that is awake, and is not worth that for bodies of many. At
     // the mark nothing comes after it.
     const bool fills_pieces = large < most_pieces_to_fill * out_->piece && has_credit() &&
@@ -300,7 +300,8 @@ void pipe_end::note_sleeper() noexcept {
 bool pipe_end::wakes_by_writing() noexcept {
     if (!out_->io.load(std::memory_order_relaxed) || !pace_->allows(publishes_since_wake_))
         return false;
-    const bool is_done = write_on_this_thread(io_turn::occasion::any, false, true);
+    const bool is_done =
+        write_on_this_thread(io_turn::occasion::any, false, large_under_way() <= largest_to_write);
     pace_->note_written();
     if (is_done)
         note_sleeper();
