@@ -300,15 +300,14 @@ void pipe_end::note_sleeper() noexcept {
 bool pipe_end::wakes_by_writing() noexcept {
     if (!out_->io.load(std::memory_order_relaxed) || !pace_->allows(publishes_since_wake_))
         return false;
-    const bool is_done =
-        write_on_this_thread(io_turn::occasion::any, false, large_under_way() <= largest_to_write);
+    const bool is_done = write_now();
     pace_->note_written();
     if (is_done)
         note_sleeper();
     return is_done;
 }
 
-/// `looks`: for a message that nothing follows yet, whose end should not wait for the I/O thread.
+/// `looks`: for a large message with nothing else under way, whose end should not wait for the I/O thread.
 bool pipe_end::write_on_this_thread(io_turn::occasion when, bool arms, bool looks) noexcept {
     if (!out_->turn.try_take()) {
         plan_write();
