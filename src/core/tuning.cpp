@@ -1,6 +1,7 @@
 // Reading the environment; see tuning.hpp.
 #include "core/tuning.hpp"
 
+#include <bit>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +21,8 @@ constexpr limits batch_limits = {512, 16u << 20};
 constexpr limits first_block_limits = {64, 16u << 20};
 constexpr limits threshold_limits = {64, 1u << 30};
 constexpr limits transfer_limits = {512, 1u << 30};
+constexpr limits shared_memory_limits = {0, 16u << 20};
+constexpr std::size_t least_shared_memory = 64 * 1024;
 
 /// Sets `field` when the variable holds a decimal number within limits; warns when it holds something else.
 void override_size(environment_lookup lookup, const std::string &name, limits allowed, std::size_t &field) {
@@ -60,6 +63,11 @@ tuning read_tuning(environment_lookup lookup) {
     tuning result;
     result.tcp = result.ipc = result.inproc = common;
     result.tcp.senders_batch_size = result.tcp.large_batch_size = result.tcp.piece = tcp_piece;
+    result.ipc.shared_memory = default_shared_memory;
+    override_size(lookup, "ZMQ_ASIO_IPC_SHARED_MEMORY", shared_memory_limits, result.ipc.shared_memory);
+    result.ipc.shared_memory = std::bit_floor(result.ipc.shared_memory);
+    if (result.ipc.shared_memory < least_shared_memory)
+        result.ipc.shared_memory = 0;
     override_all(lookup, "_TCP", result.tcp);
     override_all(lookup, "_IPC", result.ipc);
     override_all(lookup, "_INPROC", result.inproc);

@@ -20,6 +20,9 @@ constexpr std::size_t default_writev_threshold = SIZE_MAX;  // only what the app
 /// What the kernel sends over tcp in one piece: 64 KiB less headers, in whole packets of Ethernet.
 constexpr std::size_t tcp_piece = 45 * 1448;
 
+/// A power of two. More does not help: it has to lie in the caches of two processors.
+constexpr std::size_t default_shared_memory = 512 * 1024;
+
 struct batching {
     std::size_t in_batch_size = 64 * 1024;    // ZMQ_ASIO_IN_BATCH_SIZE: octets asked for in one read
     std::size_t out_batch_size = 256 * 1024;  // ZMQ_ASIO_OUT_BATCH_SIZE: octets gathered for one write
@@ -30,6 +33,8 @@ struct batching {
         1024 * 1024;                           // a sender in a stream writes for itself once it has so much
     std::size_t large_batch_size = 16 * 1024;  // or a body of this size
     std::size_t piece = 0;  // and leaves what is more than some of these for the next time; 0: writes all
+    std::size_t shared_memory =
+        0;  // ZMQ_ASIO_IPC_SHARED_MEMORY: octets for each direction in a stream, 0 = none
     std::size_t tcp_max_transfer = 0;  // ZMQ_ASIO_TCP_MAX_TRANSFER: most octets in one write, 0 = no limit
 };
 

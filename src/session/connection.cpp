@@ -225,7 +225,7 @@ bool connection::may_lend() noexcept {
 
 void connection::lend() noexcept {
     is_lent_ = true;
-    has_filled_block_ = false;
+    has_filled_block_ = stream_->holds_input();
     watch_lease();
     pipe_->lease().grant();
     pipe_->ring();

@@ -101,7 +101,8 @@ void session::begin() noexcept {
 // ---- connecting ----
 
 void session::dial() noexcept {
-    error e = transport_->make_dialer(address_, environment_->options, *environment_->io, dialer_);
+    error e = transport_->make_dialer(address_, environment_->options, environment_->sizes, *environment_->io,
+                                      dialer_);
     if (failed(e)) {
         retry_later();
         return;

@@ -27,9 +27,22 @@ public:
     bool is_recalled() const noexcept;
     /// What to wait for: size() items.
     void list(wait_item *items) noexcept;
-    /// Reads those that need not be waited for. True when something was published.
+    /// Reads those that need not be waited for, and may not: a stream may hold octets that its descriptor does not show. True when
+    /// something was published, or may still be.
     bool read_more() noexcept {
-        return read([](std::size_t, use &u) { return u.io->expects_more() && write_beside(u); });
+        for (int turn = 0; turn < most_turns; ++turn) {
+            bool has_read = false;
+            if (read([&](std::size_t, use &u) {
+                    if (!u.io->expects_more() || (turn > 0 && u.pipe->has_untaken()))
+                        return false;
+                    has_read = true;
+                    return write_beside(u);
+                }))
+                return true;
+            if (!has_read)
+                return false;
+        }
+        return true;
     }
     /// Whether there is something to read from the first, without waiting for it.
     bool is_ready(waiter &how) const noexcept;
@@ -75,6 +88,7 @@ private:
     static constexpr duration longest_short_wait = std::chrono::microseconds(3);
     static constexpr int some_waits = 8;
     static constexpr int few_reads = 2;
+    static constexpr int most_turns = 16;
     static constexpr int eager_after = 4;
     static constexpr int asks_again_after = 16;
 

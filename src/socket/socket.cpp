@@ -460,7 +460,8 @@ bool socket::borrow(short wanted, bool is_alone) noexcept {
     borrower_.begin(live_pipes(), true);
     if (borrower_.size() == 0)
         return is_alone && sees_peer(wanted);
-    if (!borrower_.read_more() && !looks_again(wanted, is_alone))
+    // A look reads, too.
+    if (!borrower_.read_more() && !looks_again(wanted, is_alone) && !borrower_.read_more())
         return false;
     give_borrowed_back(true);
     return true;

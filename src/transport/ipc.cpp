@@ -14,8 +14,8 @@
 
 #include "core/platform.hpp"
 #include "reactor/deferred_call.hpp"
+#include "transport/ipc_stream.hpp"
 #include "transport/socket_listener.hpp"
-#include "transport/socket_stream.hpp"
 
 namespace zlink {
 
@@ -43,6 +43,11 @@ error parse(const std::string &text, local_address &out) noexcept {
 
 const sockaddr *as_sockaddr(const local_address &a) noexcept {
     return reinterpret_cast<const sockaddr *>(&a.address);
+}
+
+/// Who sets the size of the socket's buffer wants that one.
+std::size_t ring_size_for(const settings &options, const batching &sizes) noexcept {
+    return options.send_buffer > 0 ? 0 : sizes.shared_memory;
 }
 
 // The file of a bound socket, and the directory made for it; removed with the object. Not by a child of fork.
@@ -93,13 +98,14 @@ private:
 class ipc_listener final : public listener {
 public:
     ipc_listener(loop &io, owned_descriptor socket, std::string endpoint, std::unique_ptr<socket_file> file,
-                 const settings &options)
+                 const settings &options, const batching &sizes)
         : accepting_(io, std::move(socket), std::move(endpoint),
-                     [&io, options](owned_descriptor accepted, const sockaddr *, socklen_t,
-                                    std::unique_ptr<stream> &out) {
+                     [&io, options, ring_size = ring_size_for(options, sizes)](owned_descriptor accepted,
+                                                                               const sockaddr *, socklen_t,
+                                                                               std::unique_ptr<stream> &out) {
                          if (!is_ipc_peer_admitted(accepted.get(), options))
                              return error::connection_refused;
-                         return socket_stream::make(io, std::move(accepted), {}, out);
+                         return ipc_stream::make(io, std::move(accepted), ring_size, out);
                      }),
           file_(std::move(file)) {}
 
@@ -115,8 +121,9 @@ private:
 // Connecting to a local socket succeeds or fails at once, so an attempt is one task.
 class ipc_dialer final : public dialer {
 public:
-    ipc_dialer(const local_address &to, const settings &options, loop &io)
-        : to_(to), options_(options), loop_(io), attempt_(io, [this] { connect_and_report(); }) {}
+    ipc_dialer(const local_address &to, const settings &options, const batching &sizes, loop &io)
+        : to_(to), options_(options), ring_size_(ring_size_for(options, sizes)), loop_(io),
+          attempt_(io, [this] { connect_and_report(); }) {}
 
     void dial(dial_handler handler) noexcept override {
         handler_ = std::move(handler);
@@ -133,7 +140,7 @@ private:
         descriptor_ = socket.get();
         if (::connect(socket.get(), as_sockaddr(to_), to_.length) != 0)
             return from_errno(errno);  // again: the queue of the listener is full
-        return socket_stream::make(loop_, std::move(socket), {}, out);
+        return ipc_stream::make(loop_, std::move(socket), ring_size_, out);
     }
 
     // The owner may destroy this object in the call.
@@ -146,6 +153,7 @@ private:
 
     const local_address to_;
     const settings options_;
+    const std::size_t ring_size_;
     loop &loop_;
     deferred_call attempt_;
     dial_handler handler_;
@@ -183,13 +191,13 @@ public:
         return parse(address, parsed);
     }
 
-    error make_dialer(const std::string &address, const settings &options, loop &io,
+    error make_dialer(const std::string &address, const settings &options, const batching &sizes, loop &io,
                       std::unique_ptr<dialer> &out) const noexcept override {
         local_address to;
         if (error e = parse(address, to); failed(e))
             return e;
         try {
-            out = std::make_unique<ipc_dialer>(to, options, io);
+            out = std::make_unique<ipc_dialer>(to, options, sizes, io);
             return error::none;
         } catch (const std::bad_alloc &) {
             return error::no_memory;
@@ -213,7 +221,7 @@ public:
                     return e;
             }
             out = std::make_unique<ipc_listener>(io, std::move(socket), "ipc://" + path, std::move(file),
-                                                 options);
+                                                 options, knobs.ipc);
             return error::none;
         } catch (const std::bad_alloc &) {
             return error::no_memory;

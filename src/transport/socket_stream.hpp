@@ -3,6 +3,7 @@
 
 #include "transport/endpoint.hpp"
 #include "transport/readiness.hpp"
+#include "transport/socket_calls.hpp"
 #include "transport/socket_options.hpp"
 #include "transport/transport.hpp"
 
@@ -10,15 +11,19 @@ namespace zlink {
 
 /// try_read, try_write and descriptor touch nothing but the descriptor: any thread that keeps the stream from
 /// being destroyed meanwhile may call them, one at a time for each direction.
-class socket_stream final : public stream, private readiness_events {
+class socket_stream : public stream, private readiness_events {
 public:
     /// Takes the descriptor over in any case.
     static error make(loop &io, owned_descriptor socket, std::string peer_address,
                       std::unique_ptr<stream> &out) noexcept;
 
     void set_events(stream_events *events) noexcept override { events_ = events; }
-    io_result try_read(std::span<const iovec> ranges) noexcept override;
-    io_result try_write(std::span<const iovec> ranges) noexcept override;
+    io_result try_read(std::span<const iovec> ranges) noexcept override {
+        return socket_calls::read(descriptor(), ranges);
+    }
+    io_result try_write(std::span<const iovec> ranges) noexcept override {
+        return socket_calls::write(descriptor(), ranges);
+    }
     std::size_t unconfirmed() noexcept override;
     bool finish_writing() noexcept override;
     void wait_readable() noexcept override { ready_.wait_readable(); }
@@ -30,8 +35,13 @@ public:
     std::string local_endpoint() const override { return local_endpoint_of(descriptor()); }
     std::string remote_endpoint() const override { return remote_endpoint_of(descriptor()); }
 
-private:
+protected:
     explicit socket_stream(std::string peer_address) noexcept : peer_address_(std::move(peer_address)) {}
+    /// Takes the descriptor over in any case.
+    error open(loop &io, owned_descriptor socket) noexcept;
+    void report_readable() noexcept { events_->on_stream_readable(); }
+
+private:
     void on_readable() noexcept override { events_->on_stream_readable(); }
     void on_writable() noexcept override { events_->on_stream_writable(); }
 

@@ -232,7 +232,7 @@ public:
         }
     }
 
-    error make_dialer(const std::string &address, const settings &options, loop &io,
+    error make_dialer(const std::string &address, const settings &options, const batching &, loop &io,
                       std::unique_ptr<dialer> &out) const noexcept override {
         try {
             tcp_remote_address to;

@@ -49,6 +49,8 @@ public:
     /// Nothing more will be written: says so to the peer, which reads the end of the stream behind what is still on its way.
     /// False when that cannot be done.
     virtual bool finish_writing() noexcept = 0;
+    /// Whether a read finds octets that the descriptor does not show. Only after a read that filled its ranges. Whoever reads.
+    virtual bool holds_input() const noexcept { return false; }
     /// Asks for one on_stream_readable() when a read would not fail with again. Asking twice is asking once.
     virtual void wait_readable() noexcept = 0;
     virtual void wait_writable() noexcept = 0;
@@ -106,8 +108,8 @@ public:
     /// Checks an address (what follows "scheme://") without touching the network: invalid, name_too_long...
     virtual error check_connect(const std::string &address, const settings &options) const noexcept = 0;
     /// Any thread. The dialer lives on `io`'s thread from then on.
-    virtual error make_dialer(const std::string &address, const settings &options, loop &io,
-                              std::unique_ptr<dialer> &out) const noexcept = 0;
+    virtual error make_dialer(const std::string &address, const settings &options, const batching &sizes,
+                              loop &io, std::unique_ptr<dialer> &out) const noexcept = 0;
     /// Binds and listens at once, on the caller's thread (so that bind errors are the caller's); accepting
     /// starts later.
     virtual error make_listener(const std::string &address, const settings &options, const tuning &knobs,

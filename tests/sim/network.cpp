@@ -51,10 +51,18 @@ struct network::link {
     std::string address;
 };
 
+std::size_t octets_of(std::span<const iovec> ranges) noexcept {
+    std::size_t result = 0;
+    for (const iovec &range : ranges)
+        result += range.iov_len;
+    return result;
+}
+
 class sim_stream final : public stream {
 public:
     sim_stream(network &owner, network::link_ptr which, int side, sim_loop &io)
         : network_(owner), link_(std::move(which)), side_(side), loop_(io),
+          hides_((link_->id + side) % 2 == 0),
           readable_(io,
                     [this] {
                         const short_memory here(network_.world_.next_failure());
@@ -93,6 +101,7 @@ public:
     bool finish_writing() noexcept override;
     bool lend() noexcept override;
     error take_back() noexcept override;
+    bool holds_input() const noexcept override { return is_hidden_; }
     int descriptor() const noexcept override { return 2 * link_->id + side_; }
     std::string peer_address() const override { return "192.0.2.1"; }
     std::string local_endpoint() const override { return "tcp://192.0.2.2:1"; }
@@ -102,7 +111,7 @@ public:
     void report() noexcept {
         if (is_deaf_)
             return;
-        if (wants_read_ && (in().arrived > 0 || in().has_ended || link_->is_reset)) {
+        if (wants_read_ && (is_hidden_ || in().arrived > 0 || in().has_ended || link_->is_reset)) {
             wants_read_ = false;
             readable_.queue();
         }
@@ -159,6 +168,8 @@ private:
     network::link_ptr link_;
     int side_;
     sim_loop &loop_;
+    const bool hides_;  // what is left behind a read that filled its ranges
+    bool is_hidden_ = false;
     stream_events *events_ = nullptr;
     bool wants_read_ = false;
     bool wants_write_ = false;
@@ -231,7 +242,7 @@ error sim_stream::take_back() noexcept {
 
 short sim_stream::ready(short events) const noexcept {
     const network::wire &from = link_->wires[1 - side_];
-    const bool is_readable = from.arrived > 0 || from.has_ended || link_->is_reset;
+    const bool is_readable = (from.arrived > 0 && !is_hidden_) || from.has_ended || link_->is_reset;
     const bool is_writable = link_->wires[side_].room() > 0 || link_->is_reset || has_gone();
     short found = link_->is_reset ? POLLERR | POLLHUP : 0;
     if (is_readable)
@@ -253,6 +264,7 @@ io_result sim_stream::try_read(std::span<const iovec> ranges) noexcept {
     network_.reads_abroad_ += is_lent_;
     w.may_switch();
     const io_result result = read_now(ranges);
+    is_hidden_ = hides_ && result.octets == octets_of(ranges);
     w.may_switch();
     is_reading_ = false;
     return result;
@@ -267,10 +279,7 @@ io_result sim_stream::try_write(std::span<const iovec> ranges) noexcept {
     network_.writes_abroad_ += !w.runs_on(loop_);
     w.may_switch();
     const io_result result = write_now(ranges);
-    std::size_t wanted = 0;
-    for (const iovec &range : ranges)
-        wanted += range.iov_len;
-    note_write(wanted, result);
+    note_write(octets_of(ranges), result);
     w.may_switch();
     is_writing_ = false;
     return result;
@@ -288,10 +297,7 @@ io_result sim_stream::read_now(std::span<const iovec> ranges) noexcept {
     }
     if (w.faults.chance(network_.rates.not_ready))
         return {0, error::again};
-    std::size_t wanted = 0;
-    for (const iovec &range : ranges)
-        wanted += range.iov_len;
-    const std::size_t count = limited(std::min(wanted, from.arrived));
+    const std::size_t count = limited(std::min(octets_of(ranges), from.arrived));
     std::size_t done = 0;
     for (const iovec &range : ranges) {
         const std::size_t part = std::min(range.iov_len, count - done);
@@ -321,9 +327,7 @@ io_result sim_stream::write_now(std::span<const iovec> ranges) noexcept {
         return {0, error::again};
     if (w.faults.chance(network_.rates.write_fails))
         return {0, error::no_memory};
-    std::size_t wanted = 0;
-    for (const iovec &range : ranges)
-        wanted += range.iov_len;
+    const std::size_t wanted = octets_of(ranges);
     const bool is_bottomless = w.has_planted(planted::bottomless_stream);
     const std::size_t room = is_bottomless ? wanted : to.room();
     const std::size_t count = limited(std::min(wanted, room));
@@ -569,7 +573,7 @@ void network::look_after_writer(int descriptor) {
 
 // ---- connections ----
 
-error network::make_dialer(const std::string &address, const settings &options, loop &io,
+error network::make_dialer(const std::string &address, const settings &options, const batching &, loop &io,
                            std::unique_ptr<dialer> &out) const noexcept {
     const plenty_of_memory for_the_simulator;
     out = std::make_unique<sim_dialer>(const_cast<network &>(*this), address, tag_of(options),

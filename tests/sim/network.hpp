@@ -4,6 +4,7 @@
 //           arrive in pieces and late. It may stall, lose one direction (half-close) or be reset at any octet; what has not
 //           been read then is lost. Closing with unread octets resets, and so do octets that come to a closed end.
 // Faults:   by chance at each call (`fault_rates`), or on demand of the conductor; none after heal().
+// Hiding:   every second stream holds what a read has left behind, and its descriptor does not show that.
 // Lending:  a stream that is lent is read by actors, who wait for its descriptor, and left alone by its loop. Each half of a
 //           stream is used by one at a time, and lives until that one has left (promise 11); a stream that nobody uses comes
 //           home (promise 12).
@@ -92,7 +93,7 @@ public:
 
     const char *scheme() const noexcept override { return "tcp"; }
     error check_connect(const std::string &, const settings &) const noexcept override { return error::none; }
-    error make_dialer(const std::string &address, const settings &options, loop &io,
+    error make_dialer(const std::string &address, const settings &options, const batching &, loop &io,
                       std::unique_ptr<dialer> &out) const noexcept override;
     error make_listener(const std::string &address, const settings &options, const tuning &knobs, loop &io,
                         std::unique_ptr<listener> &out) const noexcept override;

@@ -126,7 +126,7 @@ protected:
     attempt dial(const std::string &address) {
         std::promise<attempt> result;
         on_loop([&] {
-            ASSERT_EQ(scheme().make_dialer(address, options_, io(), dialer_), error::none);
+            ASSERT_EQ(scheme().make_dialer(address, options_, knobs_.ipc, io(), dialer_), error::none);
             auto is_inside = std::make_shared<bool>(true);
             dialer_->dial([&result, is_inside](std::unique_ptr<stream> s, error e) {
                 EXPECT_FALSE(*is_inside);
@@ -463,7 +463,7 @@ TEST_P(streams, dialers_and_listeners_may_go_at_any_time) {
         std::atomic<int> calls{0};
         on_loop([&] {
             std::unique_ptr<dialer> d;
-            ASSERT_EQ(scheme().make_dialer(address, options_, io(), d), error::none);
+            ASSERT_EQ(scheme().make_dialer(address, options_, knobs_.ipc, io(), d), error::none);
             d->dial([&](std::unique_ptr<stream>, error) { ++calls; });
             dialer_ = std::move(d);
         });

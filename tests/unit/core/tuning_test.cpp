@@ -32,6 +32,9 @@ TEST(tuning, has_the_documented_defaults) {
     EXPECT_EQ(t.tcp.piece, 65160u);
     EXPECT_EQ(t.ipc.senders_batch_size, 1048576u);
     EXPECT_EQ(t.ipc.piece, 0u);
+    EXPECT_EQ(t.ipc.shared_memory, 524288u);
+    EXPECT_EQ(t.tcp.shared_memory, 0u);
+    EXPECT_EQ(t.inproc.shared_memory, 0u);
     EXPECT_EQ(t.temporary_directory, "/tmp");
 }
 
@@ -61,6 +64,17 @@ TEST(tuning, prefers_the_variable_of_the_transport) {
     EXPECT_EQ(t.tcp.out_batch_size_small, 128u);
     EXPECT_EQ(t.inproc.out_writev_threshold, 700u);
     EXPECT_EQ(t.tcp.out_writev_threshold, default_writev_threshold);
+}
+
+TEST(tuning, makes_shared_memory_a_power_of_two_or_none) {
+    const auto shared_memory = [](const char *value) {
+        return read_with({{"ZMQ_ASIO_IPC_SHARED_MEMORY", value}}).ipc.shared_memory;
+    };
+    EXPECT_EQ(shared_memory("0"), 0u);
+    EXPECT_EQ(shared_memory("65535"), 0u);
+    EXPECT_EQ(shared_memory("65536"), 65536u);
+    EXPECT_EQ(shared_memory("1000000"), 524288u);
+    EXPECT_EQ(shared_memory("16777216"), 16777216u);
 }
 
 TEST(tuning, warns_about_a_bad_value_and_ignores_it) {

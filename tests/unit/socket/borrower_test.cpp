@@ -255,6 +255,47 @@ TEST_F(borrower_test, a_wait_ends_in_time_though_there_is_more_of_what_is_not_wa
     EXPECT_EQ(receive(), "another");
 }
 
+TEST_F(borrower_test, does_not_sleep_while_a_stream_may_hold_more_of_a_message) {
+    make(socket_type::dealer);
+    borrow();
+    peer->has_more = true;
+    peer->on_read = [this] {
+        if (peer->reads == 3) {
+            peer->has_more = false;
+            peer->publish({"y"});
+        }
+        return true;
+    };
+    EXPECT_EQ(receive(), "y");
+    EXPECT_EQ(wait.waits, 0);
+}
+
+TEST_F(borrower_test, does_not_sleep_when_a_look_has_left_something_in_a_stream) {
+    make(socket_type::dealer);
+    borrow();
+    wait.on_wait = [](std::span<wait_item> items) {
+        items.back().revents = POLLIN;
+        return error::none;
+    };
+    peer->on_read = [this] {
+        peer->publish({"x"});
+        return true;
+    };
+    for (int i = 0; i < 5; ++i)
+        EXPECT_EQ(receive(), "x");
+    // Who did not have to wait reads without asking.
+    const int waits = wait.waits;
+    peer->reads = 0;
+    peer->on_read = [this] {
+        peer->has_more = peer->reads == 1;
+        if (peer->reads == 2)
+            peer->publish({"y"});
+        return true;
+    };
+    EXPECT_EQ(receive(), "y");
+    EXPECT_EQ(wait.waits, waits);
+}
+
 TEST_F(borrower_test, ends_the_use_when_the_connection_wants_to_go_home) {
     make(socket_type::dealer);
     borrow();
@@ -525,7 +566,6 @@ TEST_F(borrower_test, a_thread_that_gets_much_each_time_sleeps_at_once) {
     make(socket_type::dealer);
     be_woken_for_little();
     int parts = 0;
-    peer->has_more = true;
     wait.on_wait = [&](std::span<wait_item> items) {
         clock.at += std::chrono::microseconds(50);
         items.back().revents = POLLIN;

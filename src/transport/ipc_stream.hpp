@@ -1,0 +1,36 @@
+// A stream over a local socket, which goes through shared memory where much is sent from one zlink to another.
+#pragma once
+
+#include "reactor/deferred_call.hpp"
+#include "transport/ring_io.hpp"
+#include "transport/socket_stream.hpp"
+
+namespace zlink {
+
+/// Threads: as socket_stream.
+class ipc_stream final : public socket_stream {
+public:
+    /// Takes the descriptor over in any case. `ring_size`: octets of shared memory to offer; 0: none.
+    static error make(loop &io, owned_descriptor socket, std::size_t ring_size,
+                      std::unique_ptr<stream> &out) noexcept;
+
+    io_result try_read(std::span<const iovec> ranges) noexcept override {
+        return input_.read(descriptor(), ranges);
+    }
+    io_result try_write(std::span<const iovec> ranges) noexcept override {
+        return output_.write(descriptor(), ranges);
+    }
+    bool holds_input() const noexcept override { return input_.may_hold_octets(); }
+    void wait_readable() noexcept override;
+    bool lend() noexcept override;
+
+private:
+    ipc_stream(loop &io, std::size_t ring_size)
+        : socket_stream({}), output_(ring_size), again_(io, [this] { report_readable(); }) {}
+
+    ring_output output_;
+    ring_input input_;
+    deferred_call again_;  // for input that the socket does not show
+};
+
+}  // namespace zlink

@@ -1,0 +1,178 @@
+#include "transport/ring_io.hpp"
+
+#include <algorithm>
+#include <array>
+#include <sys/socket.h>
+
+#include "transport/socket_calls.hpp"
+
+namespace zlink {
+
+namespace {
+
+constexpr std::size_t part_of_a_stream = 8 * 1024;  // octets of a write that show that the sender is in one
+constexpr std::uint64_t worth_a_ring = 1024 * 1024;
+constexpr std::uint64_t patience_with_peer =
+    8 * 1024 * 1024;                              // octets until it is taken for one that accepts no ring
+constexpr std::size_t most_in_piece = 32 * 1024;  // until the other side sees it
+constexpr int smallest_buffer = 1;                // the system takes its least one
+
+io_result send_bell(int socket) noexcept {
+    char octet = 0;
+    const iovec range{&octet, 1};
+    return socket_calls::write(socket, {&range, 1});
+}
+
+constexpr std::size_t all_bells = 512;  // more than a socket with the smallest buffer holds
+
+io_result take_bells(int socket, std::size_t most) noexcept {
+    std::array<char, all_bells> octets;
+    const iovec range{octets.data(), most};
+    return socket_calls::read(socket, {&range, 1});
+}
+
+}  // namespace
+
+// ---- out ----
+
+io_result ring_output::write(int socket, std::span<const iovec> ranges) noexcept {
+    if (state_ != state::shared)
+        go_on(socket);
+    return state_ == state::shared ? write_ring(socket, ranges) : write_plain(socket, ranges);
+}
+
+void ring_output::go_on(int socket) noexcept {
+    if (state_ == state::plain && in_stream_ >= worth_a_ring) {
+        state_ = failed(ring_.make(ring_size_, to_give_)) ? state::plain_for_good : state::offering;
+    } else if (state_ == state::offered && ring_.is_accepted()) {
+        // A full one has to be filled with bells.
+        (void)::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &smallest_buffer, sizeof smallest_buffer);
+        ring_.begin_at(octets_);
+        state_ = state::shared;
+    } else if (state_ == state::offered && octets_ - offered_at_ > patience_with_peer) {
+        ring_.close();
+        state_ = state::plain_for_good;
+    }
+}
+
+io_result ring_output::write_plain(int socket, std::span<const iovec> ranges) noexcept {
+    io_result result = state_ == state::offering
+                           ? socket_calls::write_with_descriptor(socket, ranges, to_give_.get())
+                           : socket_calls::write(socket, ranges);
+    if (state_ == state::offering && result.status != error::again) {
+        to_give_ = owned_descriptor();
+        if (failed(result.status)) {  // perhaps because of the descriptor
+            ring_.close();
+            state_ = state::plain_for_good;
+            result = socket_calls::write(socket, ranges);
+        } else {
+            state_ = state::offered;
+            offered_at_ = octets_;
+        }
+    }
+    octets_ += result.octets;
+    if (result.octets >= part_of_a_stream)
+        in_stream_ += result.octets;
+    return result;
+}
+
+io_result ring_output::write_ring(int socket, std::span<const iovec> ranges) noexcept {
+    if (failed(failure_))
+        return {0, failure_};
+    std::size_t written = 0;
+    for (range_cursor from(ranges); !from.is_at_end();) {
+        const std::size_t octets = std::min({from.size(), ring_.room(), most_in_piece});
+        if (octets == 0) {
+            if (const error e = wait_for_room(socket); failed(e))
+                return written > 0 ? io_result{written} : io_result{0, e};
+            continue;
+        }
+        written += ring_.put(from, octets);
+        if (ring_.is_bell_wanted()) {
+            if (const error e = send_bell(socket).status; failed(e) && e != error::again) {
+                failure_ = e;
+                break;
+            }
+        }
+    }
+    return {written};
+}
+
+/// Makes the socket full. None when there is room already.
+error ring_output::wait_for_room(int socket) noexcept {
+    // A peer that takes them out all the time gains nothing by it.
+    error status = error::none;
+    for (std::size_t bells = 0; bells < all_bells && !failed(status); ++bells)
+        status = send_bell(socket).status;
+    if (failed(status) && status != error::again)
+        return status;
+    // Not before: who sees this takes the bells out.
+    ring_.ask_for_room();
+    return ring_.room() > 0 ? error::none : error::again;
+}
+
+// ---- in ----
+
+io_result ring_input::read(int socket, std::span<const iovec> ranges) noexcept {
+    if (is_shared_)
+        return read_ring(socket, range_cursor(ranges));
+    owned_descriptor offered;
+    const io_result result = had_offer_ ? socket_calls::read(socket, ranges)
+                                        : socket_calls::read_with_descriptor(socket, ranges, offered);
+    if (offered) {
+        had_offer_ = true;
+        (void)ring_.accept(offered);  // or all goes on as it was
+    }
+    octets_ += result.octets;
+    if (!ring_ || octets_ < ring_.beginning())
+        return result;
+    const std::uint64_t bells = octets_ - ring_.beginning();
+    if (bells > result.octets)
+        return {0, error::protocol};
+    is_shared_ = true;
+    const std::size_t plain = result.octets - static_cast<std::size_t>(bells);
+    range_cursor to(ranges);
+    to.pass(plain);
+    const io_result more = read_ring(socket, to);
+    return plain > 0 ? io_result{plain + more.octets} : more;
+}
+
+io_result ring_input::read_ring(int socket, range_cursor to) noexcept {
+    std::size_t done = 0;
+    error status = error::again;
+    bool may_look = is_armed_;  // at the socket, once: it was waited for
+    while (!to.is_at_end()) {
+        const std::size_t found = ring_.available();
+        if (found > ring_.capacity()) {
+            status = error::protocol;
+            break;
+        }
+        if (found > 0) {
+            if (std::exchange(is_armed_, false) && ring_.disarm())
+                (void)take_bells(socket, 1);
+            done += ring_.take(to, found);
+            give_back(socket);
+        } else if (!is_armed_) {
+            is_armed_ = true;
+            ring_.arm();
+        } else if (may_look && status == error::again) {
+            may_look = false;
+            if (const io_result result = take_bells(socket, all_bells); result.octets > 0)
+                is_armed_ = false;
+            else
+                status = result.status;
+        } else {
+            break;
+        }
+    }
+    return done > 0 ? io_result{done} : io_result{0, status};
+}
+
+/// Makes room for the other side, and takes out of the socket what shows it that there is none.
+void ring_input::give_back(int socket) noexcept {
+    ring_.give_back();
+    if (ring_.owes_room())
+        (void)take_bells(socket, all_bells);
+}
+
+}  // namespace zlink

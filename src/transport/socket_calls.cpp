@@ -1,0 +1,102 @@
+#include "transport/socket_calls.hpp"
+
+#include <cstring>
+#include <sys/socket.h>
+
+namespace zlink::socket_calls {
+
+namespace {
+
+constexpr std::size_t most_descriptors =
+    4;  // that a peer may send at once without the system closing some for us
+using control_octets = char[CMSG_SPACE(most_descriptors * sizeof(int))];
+
+msghdr header_of(std::span<const iovec> ranges) noexcept {
+    msghdr header{};
+    header.msg_iov = const_cast<iovec *>(ranges.data());
+    header.msg_iovlen = ranges.size();
+    return header;
+}
+
+template <class Call>
+ssize_t repeat_interrupted(Call &&call) noexcept {
+    ssize_t count;
+    do
+        count = call();
+    while (count < 0 && errno == EINTR);
+    return count;
+}
+
+io_result failure_of_call() noexcept {
+    return {0, errno == EAGAIN || errno == EWOULDBLOCK ? error::again : from_errno(errno)};
+}
+
+io_result result_of_read(ssize_t count) noexcept {
+    if (count < 0)
+        return failure_of_call();
+    if (count == 0)
+        return {0, error::connection_reset};
+    return {static_cast<std::size_t>(count), error::none};
+}
+
+io_result result_of_write(ssize_t count) noexcept {
+    if (count < 0)
+        return failure_of_call();
+    return {static_cast<std::size_t>(count), error::none};
+}
+
+}  // namespace
+
+io_result read(int socket, std::span<const iovec> ranges) noexcept {
+    msghdr header = header_of(ranges);
+    return result_of_read(repeat_interrupted([&] {
+        return ranges.size() == 1 ? ::recv(socket, ranges[0].iov_base, ranges[0].iov_len, 0)
+                                  : ::recvmsg(socket, &header, 0);
+    }));
+}
+
+io_result write(int socket, std::span<const iovec> ranges) noexcept {
+    msghdr header = header_of(ranges);
+    return result_of_write(repeat_interrupted([&] {
+        return ranges.size() == 1 ? ::send(socket, ranges[0].iov_base, ranges[0].iov_len, MSG_NOSIGNAL)
+                                  : ::sendmsg(socket, &header, MSG_NOSIGNAL);
+    }));
+}
+
+io_result write_with_descriptor(int socket, std::span<const iovec> ranges, int descriptor) noexcept {
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    msghdr header = header_of(ranges);
+    header.msg_control = control;
+    header.msg_controllen = sizeof control;
+    cmsghdr *beside = CMSG_FIRSTHDR(&header);
+    beside->cmsg_level = SOL_SOCKET;
+    beside->cmsg_type = SCM_RIGHTS;
+    beside->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(beside), &descriptor, sizeof descriptor);
+    return result_of_write(repeat_interrupted([&] { return ::sendmsg(socket, &header, MSG_NOSIGNAL); }));
+}
+
+io_result read_with_descriptor(int socket, std::span<const iovec> ranges, owned_descriptor &out) noexcept {
+    alignas(cmsghdr) control_octets control;
+    msghdr header = header_of(ranges);
+    header.msg_control = control;
+    header.msg_controllen = sizeof control;
+    const io_result result =
+        result_of_read(repeat_interrupted([&] { return ::recvmsg(socket, &header, MSG_CMSG_CLOEXEC); }));
+    if (failed(result.status))
+        return result;
+    for (cmsghdr *beside = CMSG_FIRSTHDR(&header); beside; beside = CMSG_NXTHDR(&header, beside)) {
+        if (beside->cmsg_level != SOL_SOCKET || beside->cmsg_type != SCM_RIGHTS)
+            continue;
+        for (std::size_t at = CMSG_LEN(0); at + sizeof(int) <= beside->cmsg_len; at += sizeof(int)) {
+            int descriptor;
+            std::memcpy(&descriptor, reinterpret_cast<const char *>(beside) + at, sizeof descriptor);
+            owned_descriptor taken(descriptor);
+            if (!out)
+                out = std::move(taken);
+        }
+    }
+    return result;
+}
+
+}  // namespace zlink::socket_calls

@@ -1,0 +1,19 @@
+// Reads and writes of sockets, without blocking, as io_result tells of them.
+//
+// Threads:  any, one at a time for each direction of a socket.
+#pragma once
+
+#include "transport/socket_options.hpp"
+#include "transport/transport.hpp"
+
+namespace zlink::socket_calls {
+
+io_result read(int socket, std::span<const iovec> ranges) noexcept;
+io_result write(int socket, std::span<const iovec> ranges) noexcept;
+
+/// Of a local socket: sends a copy of `descriptor` beside the octets. Nothing is sent when no octet is.
+io_result write_with_descriptor(int socket, std::span<const iovec> ranges, int descriptor) noexcept;
+/// Takes a descriptor that was sent beside the octets. Further ones are closed.
+io_result read_with_descriptor(int socket, std::span<const iovec> ranges, owned_descriptor &out) noexcept;
+
+}  // namespace zlink::socket_calls

@@ -1,0 +1,399 @@
+// The halves of a local socket whose octets go through a shared ring, and peers that take no part in it, over socket pairs.
+#include "transport/ring_io.hpp"
+
+#include <algorithm>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <numeric>
+#include <poll.h>
+#include <random>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "support/descriptors.hpp"
+#include "transport/socket_calls.hpp"
+
+namespace zlink {
+namespace {
+
+constexpr std::size_t ring_size = 1024 * 1024;
+constexpr std::size_t worth_a_ring = 1024 * 1024;  // octets in large writes
+
+struct local_pair {
+    local_pair() {
+        int ends[2];
+        EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+        writer = owned_descriptor(ends[0]);
+        reader = owned_descriptor(ends[1]);
+    }
+    owned_descriptor writer, reader;
+};
+
+/// Octet `at` of the stream that every test sends.
+std::uint8_t octet_of(std::uint64_t at) { return static_cast<std::uint8_t>(at * 31 + at / 251); }
+
+std::vector<std::uint8_t> octets_from(std::uint64_t at, std::size_t count) {
+    std::vector<std::uint8_t> result(count);
+    for (auto &octet : result)
+        octet = octet_of(at++);
+    return result;
+}
+
+/// Ranges of odd sizes over `memory`.
+std::vector<iovec> cut(std::vector<std::uint8_t> &memory, std::mt19937 &dice) {
+    std::vector<iovec> ranges;
+    for (std::size_t at = 0; at < memory.size();) {
+        const std::size_t size =
+            std::min<std::size_t>(memory.size() - at, 1 + dice() % (memory.size() / 3 + 1));
+        ranges.push_back({memory.data() + at, size});
+        at += size;
+    }
+    return ranges;
+}
+
+struct conversation : local_pair {
+    explicit conversation(std::size_t ring = ring_size) : output(ring) {}
+    io_result write(std::size_t count) {
+        std::vector<std::uint8_t> memory = octets_from(sent, count);
+        const io_result result = output.write(writer.get(), cut(memory, dice));
+        sent += result.octets;
+        return result;
+    }
+    /// Reads once; what comes must be what was sent.
+    io_result read(std::size_t count) {
+        std::vector<std::uint8_t> memory(count);
+        const io_result result = input.read(reader.get(), cut(memory, dice));
+        memory.resize(result.octets);
+        EXPECT_EQ(memory, octets_from(received, result.octets)) << "from octet " << received;
+        received += result.octets;
+        return result;
+    }
+    void read_all() {
+        while (read(100'000).octets > 0) {
+        }
+        EXPECT_EQ(received, sent);
+    }
+    /// Sends until the ring is in use.
+    void get_into_a_stream() {
+        while (sent < worth_a_ring + 200'000) {
+            ASSERT_EQ(write(100'000).octets, 100'000u);
+            read_all();
+        }
+    }
+    int octets_in_socket() {
+        int count = 0;
+        EXPECT_EQ(::ioctl(reader.get(), FIONREAD, &count), 0);
+        return count;
+    }
+
+    std::mt19937 dice{7};
+    ring_output output;
+    ring_input input;
+    std::uint64_t sent = 0, received = 0;
+};
+
+bool is_ready(int descriptor, short events) {
+    pollfd item{descriptor, events, 0};
+    return ::poll(&item, 1, 0) == 1 && (item.revents & events);
+}
+
+TEST(ring_io, carries_a_stream_whole_and_in_order) {
+    conversation c;
+    for (int i = 0; i < 3'000; ++i) {
+        (void)c.write(1 + c.dice() % (c.dice() % 8 ? 3'000 : 300'000));
+        if (c.dice() % 2)
+            (void)c.read(1 + c.dice() % 70'000);
+    }
+    EXPECT_GT(c.sent, 20 * worth_a_ring);
+    c.read_all();
+}
+
+TEST(ring_io, leaves_the_socket_to_bells) {
+    conversation c;
+    c.get_into_a_stream();
+    ASSERT_EQ(c.write(100'000).octets, 100'000u);
+    EXPECT_EQ(c.octets_in_socket(), 1);
+    // Who does not wait needs no second one.
+    ASSERT_EQ(c.write(100'000).octets, 100'000u);
+    EXPECT_EQ(c.octets_in_socket(), 1);
+    c.read_all();
+    EXPECT_EQ(c.octets_in_socket(), 0);
+}
+
+TEST(ring_io, needs_no_ring_where_little_is_sent) {
+    conversation c;
+    for (int i = 0; i < 5'000; ++i) {
+        ASSERT_EQ(c.write(1'000).octets, 1'000u);
+        ASSERT_EQ(c.octets_in_socket(), 1'000);
+        c.read_all();
+    }
+}
+
+TEST(ring_io, makes_no_ring_when_told_so) {
+    conversation c(0);
+    for (int i = 0; i < 50; ++i) {
+        ASSERT_EQ(c.write(100'000).octets, 100'000u);
+        ASSERT_EQ(c.octets_in_socket(), 100'000);
+        c.read_all();
+    }
+}
+
+TEST(ring_io, shows_a_full_ring_as_a_full_socket) {
+    conversation c;
+    c.get_into_a_stream();
+    while (c.write(300'000).octets > 0) {
+    }
+    EXPECT_EQ(c.sent - c.received, ring_size);
+    EXPECT_FALSE(is_ready(c.writer.get(), POLLOUT));
+    EXPECT_TRUE(is_ready(c.reader.get(), POLLIN));
+    // A little room is not worth a wake-up.
+    ASSERT_EQ(c.read(ring_size / 4).octets, ring_size / 4);
+    EXPECT_FALSE(is_ready(c.writer.get(), POLLOUT));
+    ASSERT_EQ(c.read(ring_size / 4).octets, ring_size / 4);
+    EXPECT_TRUE(is_ready(c.writer.get(), POLLOUT));
+    EXPECT_EQ(c.write(ring_size).octets, ring_size / 2);
+    c.read_all();
+    EXPECT_TRUE(is_ready(c.writer.get(), POLLOUT));
+}
+
+TEST(ring_io, holds_what_the_socket_does_not_show) {
+    conversation c;
+    c.get_into_a_stream();
+    EXPECT_FALSE(c.input.may_hold_octets());
+    ASSERT_EQ(c.write(20'000).octets, 20'000u);
+    ASSERT_EQ(c.read(5'000).octets, 5'000u);
+    EXPECT_FALSE(is_ready(c.reader.get(), POLLIN));
+    EXPECT_TRUE(c.input.may_hold_octets());
+    // A short read means that there is no more, and that a bell tells of what comes.
+    ASSERT_EQ(c.read(20'000).octets, 15'000u);
+    EXPECT_FALSE(c.input.may_hold_octets());
+    EXPECT_FALSE(is_ready(c.reader.get(), POLLIN));
+    ASSERT_EQ(c.write(1).octets, 1u);
+    EXPECT_TRUE(is_ready(c.reader.get(), POLLIN));
+    ASSERT_EQ(c.read(1).octets, 1u);
+    EXPECT_EQ(c.read(1).status, error::again);
+}
+
+TEST(ring_io, ends_behind_the_last_octet) {
+    conversation c;
+    c.get_into_a_stream();
+    while (c.write(300'000).octets > 0) {
+    }
+    c.writer = owned_descriptor();
+    c.read_all();
+    EXPECT_TRUE(is_ready(c.reader.get(), POLLIN));
+    EXPECT_EQ(c.read(1).status, error::connection_reset);
+}
+
+TEST(ring_io, tells_a_writer_whose_peer_is_gone) {
+    conversation c;
+    c.get_into_a_stream();
+    c.reader = owned_descriptor();
+    // What has gone into the ring by then is lost, as in a socket.
+    EXPECT_EQ(c.write(1).octets, 1u);
+    EXPECT_EQ(c.write(1).status, from_errno(EPIPE));
+    EXPECT_EQ(c.write(1).status, from_errno(EPIPE));
+}
+
+TEST(ring_io, goes_on_plainly_with_peers_that_ask_for_no_descriptor) {
+    conversation c;
+    std::vector<std::uint8_t> memory(200'000);
+    while (c.sent < 20 * worth_a_ring) {
+        ASSERT_EQ(c.write(100'000).octets, 100'000u);
+        while (c.received < c.sent) {
+            const ssize_t count = ::recv(c.reader.get(), memory.data(), memory.size(), 0);
+            ASSERT_GT(count, 0);
+            ASSERT_TRUE(std::equal(memory.begin(), memory.begin() + count,
+                                   octets_from(c.received, static_cast<std::size_t>(count)).begin()));
+            c.received += static_cast<std::uint64_t>(count);
+        }
+    }
+}
+
+// ---- peers that mean harm ----
+
+int open_descriptors() {
+    int count = 0;
+    for (int i = 0; i < 1024; ++i)
+        count += ::fcntl(i, F_GETFD) != -1;
+    return count;
+}
+
+// Sends descriptors and octets of its own to an input.
+struct hostile_peer : local_pair {
+    io_result read(std::size_t count = 100'000) {
+        got.resize(count);
+        const iovec range{got.data(), count};
+        const io_result result = input.read(reader.get(), {&range, 1});
+        got.resize(result.octets);
+        return result;
+    }
+    void send(std::string_view octets, int descriptor) {
+        const iovec range{const_cast<char *>(octets.data()), octets.size()};
+        ASSERT_EQ(socket_calls::write_with_descriptor(writer.get(), {&range, 1}, descriptor).octets,
+                  octets.size());
+    }
+    /// Has its ring accepted, and begins with it.
+    void begin() {
+        owned_descriptor file;
+        ASSERT_EQ(ring.make(ring_size, file), error::none);
+        send("x", file.get());
+        ASSERT_EQ(read().octets, 1u);
+        ASSERT_TRUE(ring.is_accepted());
+        ring.begin_at(1);
+        auto *memory = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+        ASSERT_NE(memory, MAP_FAILED);
+        header = static_cast<std::uint64_t *>(memory);
+    }
+    ~hostile_peer() {
+        if (header)
+            ::munmap(header, 4096);
+    }
+    std::uint64_t *header = nullptr;
+    shared_ring ring;
+    ring_input input;
+    std::vector<std::uint8_t> got;
+};
+
+// Where the positions stand, as a peer that means harm would know.
+constexpr std::size_t written_at = 3 * 64 / 8, taken_at = 4 * 64 / 8;
+
+TEST(ring_input, refuses_more_than_the_ring_can_hold) {
+    for (const std::uint64_t written : {std::uint64_t{ring_size + 1}, UINT64_MAX, UINT64_MAX / 2}) {
+        hostile_peer peer;
+        peer.begin();
+        peer.header[written_at] = written;
+        EXPECT_EQ(peer.read().status, error::protocol) << written;
+    }
+}
+
+TEST(ring_input, refuses_a_position_that_goes_back) {
+    hostile_peer peer;
+    peer.begin();
+    peer.header[written_at] = 100;
+    ASSERT_EQ(peer.read().octets, 100u);
+    peer.header[written_at] = 99;
+    EXPECT_EQ(peer.read().status, error::protocol);
+}
+
+TEST(ring_input, refuses_a_beginning_that_has_passed) {
+    hostile_peer peer;
+    peer.begin();
+    peer.ring.begin_at(0);
+    EXPECT_EQ(peer.read().status, error::protocol);
+}
+
+TEST(ring_input, takes_octets_that_nobody_wrote) {
+    hostile_peer peer;
+    peer.begin();
+    peer.header[written_at] = ring_size;
+    EXPECT_EQ(peer.read(3 * ring_size).octets, ring_size);
+    EXPECT_EQ(peer.read().status, error::again);
+}
+
+TEST(ring_input, is_not_held_up_by_bells_without_octets) {
+    hostile_peer peer;
+    peer.begin();
+    for (int i = 0; i < 3; ++i) {
+        const std::vector<char> bells(2'000);
+        ASSERT_EQ(::send(peer.writer.get(), bells.data(), bells.size(), 0), 2'000);
+        for (int reads = 0; is_ready(peer.reader.get(), POLLIN); ++reads) {
+            ASSERT_LT(reads, 10);
+            EXPECT_EQ(peer.read().status, error::again);
+        }
+    }
+    peer.header[written_at] = 10;
+    EXPECT_EQ(peer.read().octets, 10u);
+}
+
+struct bad_file {
+    const char *name;
+    std::size_t size;
+    int seals;
+    bool has_magic;
+};
+
+TEST(ring_input, does_not_accept_what_is_no_ring) {
+    constexpr int all = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+    for (const bad_file &bad :
+         {bad_file{"could be cut", ring_size + 4096, F_SEAL_GROW | F_SEAL_SEAL, true},
+          bad_file{"seals may be added", ring_size + 4096, F_SEAL_SHRINK | F_SEAL_GROW, true},
+          bad_file{"is empty", 0, all, false}, bad_file{"is a page", 4096, all, true},
+          bad_file{"is no power of two", ring_size + 8192, all, true},
+          bad_file{"is too large", (std::size_t{1} << 30) + 4096, all, true},
+          bad_file{"says nothing", ring_size + 4096, all, false}}) {
+        const owned_descriptor file(::memfd_create("bad", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+        ASSERT_EQ(::ftruncate(file.get(), static_cast<off_t>(bad.size)), 0);
+        if (bad.has_magic) {
+            hostile_peer model;
+            owned_descriptor good;
+            ASSERT_EQ(model.ring.make(ring_size, good), error::none);
+            char magic[8];
+            ASSERT_EQ(::pread(good.get(), magic, 8, 0), 8);
+            ASSERT_EQ(::pwrite(file.get(), magic, 8, 0), 8);
+        }
+        ASSERT_EQ(::fcntl(file.get(), F_ADD_SEALS, bad.seals), 0);
+        shared_ring ring;
+        EXPECT_TRUE(failed(ring.accept(file))) << bad.name;
+        EXPECT_FALSE(ring) << bad.name;
+    }
+    const zlink_test::pipe_pair pipes;
+    shared_ring ring;
+    EXPECT_TRUE(failed(ring.accept(owned_descriptor(::dup(pipes.reader())))));
+}
+
+TEST(ring_input, goes_on_plainly_and_keeps_no_descriptor_of_what_is_no_ring) {
+    const int before = open_descriptors();
+    {
+        hostile_peer peer;
+        const zlink_test::pipe_pair pipes;
+        for (int i = 0; i < 3; ++i) {
+            peer.send("abc", pipes.reader());
+            ASSERT_EQ(peer.read().octets, 3u);
+            EXPECT_EQ(std::string(peer.got.begin(), peer.got.end()), "abc");
+        }
+        EXPECT_EQ(open_descriptors(), before + 4);
+    }
+    EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST(ring_output, does_not_believe_what_the_other_side_says_it_took) {
+    conversation c;
+    owned_descriptor taken;
+    // Takes the ring as a zlink does, and then claims to have taken more than was written.
+    std::vector<std::uint8_t> memory(200'000);
+    while (!taken) {
+        ASSERT_EQ(c.write(100'000).octets, 100'000u);
+        const iovec range{memory.data(), memory.size()};
+        while (c.received < c.sent)
+            c.received += socket_calls::read_with_descriptor(c.reader.get(), {&range, 1}, taken).octets;
+    }
+    shared_ring ring;
+    ASSERT_EQ(ring.accept(taken), error::none);
+    auto *header = static_cast<std::uint64_t *>(
+        ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, taken.get(), 0));
+    header[taken_at] = UINT64_MAX / 2;
+    EXPECT_EQ(c.write(300'000).status, error::again);
+    header[taken_at] = 0;
+    EXPECT_GT(c.write(300'000).octets, 0u);
+    ::munmap(header, 4096);
+}
+
+TEST(shared_ring, is_made_by_a_process_so_often_and_no_more) {
+    std::vector<std::unique_ptr<shared_ring>> rings;
+    error last = error::none;
+    while (!failed(last) && rings.size() < 1'000) {
+        owned_descriptor file;
+        rings.push_back(std::make_unique<shared_ring>());
+        last = rings.back()->make(shared_ring::least_capacity, file);
+    }
+    EXPECT_EQ(last, error::too_many_files);
+    rings.clear();
+    owned_descriptor file;
+    EXPECT_EQ(shared_ring().make(shared_ring::least_capacity, file), error::none);
+}
+
+}  // namespace
+}  // namespace zlink
