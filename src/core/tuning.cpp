@@ -21,8 +21,7 @@ constexpr limits batch_limits = {512, 16u << 20};
 constexpr limits first_block_limits = {64, 16u << 20};
 constexpr limits threshold_limits = {64, 1u << 30};
 constexpr limits transfer_limits = {512, 1u << 30};
-constexpr limits shared_memory_limits = {0, 16u << 20};
-constexpr std::size_t least_shared_memory = 64 * 1024;
+constexpr limits shared_memory_limits = {0, most_shared_memory};
 
 /// Sets `field` when the variable holds a decimal number within limits; warns when it holds something else.
 void override_size(environment_lookup lookup, const std::string &name, limits allowed, std::size_t &field) {

@@ -22,6 +22,8 @@ constexpr std::size_t tcp_piece = 45 * 1448;
 
 /// A power of two. More does not help: it has to lie in the caches of two processors.
 constexpr std::size_t default_shared_memory = 512 * 1024;
+constexpr std::size_t least_shared_memory = 64 * 1024;
+constexpr std::size_t most_shared_memory = 4 * 1024 * 1024;
 
 struct batching {
     std::size_t in_batch_size = 64 * 1024;    // ZMQ_ASIO_IN_BATCH_SIZE: octets asked for in one read

@@ -288,7 +288,7 @@ void connection::on_lease_time() noexcept {
 bool connection::read_now(block_ref &scratch) noexcept {
     is_abroad_ = true;
     if (!is_paused_)
-        has_filled_block_ = read_once(scratch);
+        has_filled_block_ = read_once(scratch) || stream_->holds_input();
     else if (may_deliver())
         (void)deliver_held();
     else

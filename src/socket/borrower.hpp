@@ -28,7 +28,7 @@ public:
     /// What to wait for: size() items.
     void list(wait_item *items) noexcept;
     /// Reads those that need not be waited for, and may not: a stream may hold octets that its descriptor does not show. True when
-    /// something was published, or may still be.
+    /// something was published, or may still be. Behind a message that the pattern does not want now, octets may stay.
     bool read_more() noexcept {
         for (int turn = 0; turn < most_turns; ++turn) {
             bool has_read = false;

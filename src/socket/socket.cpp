@@ -362,7 +362,8 @@ error socket::keep_step(const outgoing &frame) noexcept {
     }
     // Who keeps a connection also reads it: what comes may have to go to the I/O thread.
     (void)borrower_.read_all();
-    if (borrower_.is_held_up() && !finds_room(is_near) && !step_patience_.is_left_out()) {
+    if (borrower_.is_held_up() && !finds_room(is_near) && !step_patience_.is_left_out() &&
+        !borrower_.read_more()) {
         const error e = sleep(environment_.clock.now() + longest_step);
         step_patience_.note(ahead() <= near);
         return e == error::interrupted ? e : error::none;

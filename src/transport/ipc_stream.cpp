@@ -5,7 +5,7 @@ namespace zlink {
 error ipc_stream::make(loop &io, owned_descriptor socket, std::size_t ring_size,
                        std::unique_ptr<stream> &out) noexcept {
     try {
-        std::unique_ptr<ipc_stream> s(new ipc_stream(io, ring_size));
+        std::unique_ptr<ipc_stream> s(new ipc_stream(io, is_of_this_user(socket.get()), ring_size));
         if (error e = s->open(io, std::move(socket)); failed(e))
             return e;
         out = std::move(s);

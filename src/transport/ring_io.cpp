@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <sys/socket.h>
 
 #include "transport/socket_calls.hpp"
 
@@ -12,10 +11,10 @@ namespace {
 
 constexpr std::size_t part_of_a_stream = 8 * 1024;  // octets of a write that show that the sender is in one
 constexpr std::uint64_t worth_a_ring = 1024 * 1024;
-constexpr std::uint64_t patience_with_peer =
-    8 * 1024 * 1024;                              // octets until it is taken for one that accepts no ring
-constexpr std::size_t most_in_piece = 32 * 1024;  // until the other side sees it
-constexpr int smallest_buffer = 1;                // the system takes its least one
+constexpr std::uint64_t patience_with_peer = 8 * 1024 * 1024;  // octets until it is known to accept no ring
+constexpr std::size_t most_in_piece = 32 * 1024;               // until the other side sees it
+// The smallest buffer holds six, and the other side takes them out once at a time.
+constexpr int most_bells = 64;
 
 io_result send_bell(int socket) noexcept {
     char octet = 0;
@@ -45,8 +44,12 @@ void ring_output::go_on(int socket) noexcept {
     if (state_ == state::plain && in_stream_ >= worth_a_ring) {
         state_ = failed(ring_.make(ring_size_, to_give_)) ? state::plain_for_good : state::offering;
     } else if (state_ == state::offered && ring_.is_accepted()) {
-        // A full one has to be filled with bells.
-        (void)::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &smallest_buffer, sizeof smallest_buffer);
+        // A full ring has to be shown by a full socket.
+        if (!set_smallest_send_buffer(socket)) {
+            ring_.close();
+            state_ = state::plain_for_good;
+            return;
+        }
         ring_.begin_at(octets_);
         state_ = state::shared;
     } else if (state_ == state::offered && octets_ - offered_at_ > patience_with_peer) {
@@ -77,22 +80,25 @@ io_result ring_output::write_plain(int socket, std::span<const iovec> ranges) no
 }
 
 io_result ring_output::write_ring(int socket, std::span<const iovec> ranges) noexcept {
-    if (failed(failure_))
-        return {0, failure_};
+    // Nothing else would tell that the peer is gone while nobody reads on this side.
+    if (!std::exchange(has_rung_, false)) {
+        if (const error e = socket_calls::check_peer(socket); failed(e))
+            return {0, e};
+    }
     std::size_t written = 0;
     for (range_cursor from(ranges); !from.is_at_end();) {
         const std::size_t octets = std::min({from.size(), ring_.room(), most_in_piece});
         if (octets == 0) {
             if (const error e = wait_for_room(socket); failed(e))
-                return written > 0 ? io_result{written} : io_result{0, e};
+                return {written, written > 0 && e == error::again ? error::none : e};
             continue;
         }
         written += ring_.put(from, octets);
-        if (ring_.is_bell_wanted()) {
-            if (const error e = send_bell(socket).status; failed(e) && e != error::again) {
-                failure_ = e;
-                break;
-            }
+        if (ring_.take_wish_for_bell()) {
+            has_rung_ = true;
+            // A socket that is full is there to be read anyway.
+            if (const error e = send_bell(socket).status; failed(e) && e != error::again)
+                return {written, e};
         }
     }
     return {written};
@@ -100,11 +106,13 @@ io_result ring_output::write_ring(int socket, std::span<const iovec> ranges) noe
 
 /// Makes the socket full. None when there is room already.
 error ring_output::wait_for_room(int socket) noexcept {
-    // A peer that takes them out all the time gains nothing by it.
     error status = error::none;
-    for (std::size_t bells = 0; bells < all_bells && !failed(status); ++bells)
+    for (int bells = 0; !failed(status); ++bells) {
+        if (bells == most_bells)
+            return error::protocol;
         status = send_bell(socket).status;
-    if (failed(status) && status != error::again)
+    }
+    if (status != error::again)
         return status;
     // Not before: who sees this takes the bells out.
     ring_.ask_for_room();
@@ -117,10 +125,10 @@ io_result ring_input::read(int socket, std::span<const iovec> ranges) noexcept {
     if (is_shared_)
         return read_ring(socket, range_cursor(ranges));
     owned_descriptor offered;
-    const io_result result = had_offer_ ? socket_calls::read(socket, ranges)
-                                        : socket_calls::read_with_descriptor(socket, ranges, offered);
+    const io_result result = may_accept_ ? socket_calls::read_with_descriptor(socket, ranges, offered)
+                                         : socket_calls::read(socket, ranges);
     if (offered) {
-        had_offer_ = true;
+        may_accept_ = false;
         (void)ring_.accept(offered);  // or all goes on as it was
     }
     octets_ += result.octets;
@@ -171,7 +179,7 @@ io_result ring_input::read_ring(int socket, range_cursor to) noexcept {
 /// Makes room for the other side, and takes out of the socket what shows it that there is none.
 void ring_input::give_back(int socket) noexcept {
     ring_.give_back();
-    if (ring_.owes_room())
+    if (ring_.take_wish_for_room())
         (void)take_bells(socket, all_bells);
 }
 

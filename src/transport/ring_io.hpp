@@ -36,13 +36,16 @@ private:
     std::uint64_t octets_ = 0;      // written to the socket before the ring was used
     std::uint64_t in_stream_ = 0;   // of these, in large writes
     std::uint64_t offered_at_ = 0;  // of these, when the ring was sent
-    error failure_ = error::none;   // of a bell; who writes next is told
+    bool has_rung_ = false;         // in the last write: the peer was there
     owned_descriptor to_give_;
     shared_ring ring_;
 };
 
 class ring_input {
 public:
+    /// `may_accept`: a ring, should the other side offer one.
+    explicit ring_input(bool may_accept) noexcept : may_accept_(may_accept) {}
+
     /// As stream::try_read().
     io_result read(int socket, std::span<const iovec> ranges) noexcept;
     /// Whether there may be octets that the socket does not show: after a read that filled its ranges.
@@ -53,7 +56,7 @@ private:
     void give_back(int socket) noexcept;
 
     std::uint64_t octets_ = 0;  // read from the socket before the ring was used
-    bool had_offer_ = false;
+    bool may_accept_;           // and was not offered one yet
     bool is_shared_ = false;
     bool is_armed_ = false;  // the ring was empty, and the other side rings when it is not
     shared_ring ring_;

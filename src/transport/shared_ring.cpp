@@ -6,9 +6,12 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+
+#include "core/tuning.hpp"
 
 namespace zlink {
 
@@ -25,8 +28,13 @@ std::atomic<int> rings{0};
 #endif
 
 bool is_possible(std::size_t capacity) noexcept {
-    return std::has_single_bit(capacity) && capacity >= shared_ring::least_capacity &&
-           capacity <= shared_ring::most_capacity;
+    return std::has_single_bit(capacity) && capacity >= least_shared_memory && capacity <= most_shared_memory;
+}
+
+/// A file beyond the limit of the process would be answered by a signal that ends it.
+bool may_make_file(std::size_t size) noexcept {
+    rlimit limit{};
+    return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= size;
 }
 
 int make_file() noexcept {
@@ -78,8 +86,12 @@ error shared_ring::map(int file, std::size_t capacity) noexcept {
 error shared_ring::make(std::size_t capacity, owned_descriptor &to_give) noexcept {
     if (!is_possible(capacity))
         return error::invalid;
+    if (!may_make_file(header_size + capacity))
+        return from_errno(EFBIG);
+    if (rings.load(std::memory_order_relaxed) >= most_rings)
+        return error::too_many_files;
     owned_descriptor file(make_file());
-    // Memory that is there cannot be missing later: that would be a signal.
+    // Memory that is missing only when it is touched would be told by a signal.
     if (!file || ::ftruncate(file.get(), static_cast<off_t>(header_size + capacity)) != 0 ||
         ::fallocate(file.get(), 0, 0, static_cast<off_t>(header_size + capacity)) != 0 ||
         ::fcntl(file.get(), F_ADD_SEALS, seals) != 0)
@@ -94,15 +106,18 @@ error shared_ring::make(std::size_t capacity, owned_descriptor &to_give) noexcep
 }
 
 error shared_ring::accept(const owned_descriptor &file) noexcept {
+    // Asked first: what is not of this kind of file answers without being asked itself.
+    const int sealed = ::fcntl(file.get(), F_GET_SEALS);
+    if (sealed < 0 || (sealed & seals) != seals)
+        return error::invalid;
     struct stat facts {};
     struct statfs system {};
-    // Of a file that lies elsewhere, pages could fail to be there.
     if (::fstat(file.get(), &facts) != 0 || ::fstatfs(file.get(), &system) != 0)
         return from_errno(errno);
-    const int sealed = ::fcntl(file.get(), F_GET_SEALS);
-    if (sealed < 0 || (sealed & seals) != seals || system.f_type != TMPFS_MAGIC ||
-        facts.st_size < static_cast<off_t>(header_size) ||
-        !is_possible(static_cast<std::size_t>(facts.st_size) - header_size))
+    // Pages of other files, or that are not there yet, could fail to come.
+    if (system.f_type != TMPFS_MAGIC || facts.st_size < static_cast<off_t>(header_size) ||
+        !is_possible(static_cast<std::size_t>(facts.st_size) - header_size) ||
+        facts.st_blocks * 512 < facts.st_size)
         return error::invalid;
     if (const error e = map(file.get(), static_cast<std::size_t>(facts.st_size) - header_size); failed(e))
         return e;
@@ -143,7 +158,7 @@ std::size_t shared_ring::put(range_cursor &from, std::size_t octets) noexcept {
     return octets;
 }
 
-bool shared_ring::is_bell_wanted() noexcept {
+bool shared_ring::take_wish_for_bell() noexcept {
     return shared_->wants_bell.load(std::memory_order_seq_cst) != 0 &&
            shared_->wants_bell.exchange(0, std::memory_order_seq_cst) != 0;
 }
@@ -170,7 +185,7 @@ std::size_t shared_ring::take(range_cursor &to, std::size_t octets) noexcept {
 
 void shared_ring::give_back() noexcept { shared_->taken.store(position_, std::memory_order_seq_cst); }
 
-bool shared_ring::owes_room() noexcept {
+bool shared_ring::take_wish_for_room() noexcept {
     if (shared_->wants_room.load(std::memory_order_seq_cst) == 0 || available() > capacity_ / 2)
         return false;
     shared_->wants_room.store(0, std::memory_order_seq_cst);

@@ -1,63 +1,25 @@
 // Memory that two processes share, used as a ring: one of them writes octets into it, the other one takes them out.
 //
 // Trust:    neither side believes what the other one writes there. What is in the ring is copied out before anybody looks at it, and
-//           wrong positions do no harm but to the stream. The file can be neither cut nor enlarged.
+//           wrong positions do no harm but to the stream. The file can be neither cut nor enlarged. Its pages can be given up by either
+//           side, and are then allocated anew: so both sides should be of one user.
 // Lines:    who takes octets out writes to each cache line of them, so that the other side gets it back quickly
 //           (docs/decisions/0011-write-what-was-read.md).
 // Threads:  one on each side at a time.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <span>
-#include <sys/uio.h>
 
 #include "core/error.hpp"
+#include "transport/range_cursor.hpp"
 #include "transport/socket_options.hpp"
 
 namespace zlink {
 
-/// Goes through gathered memory.
-class range_cursor {
-public:
-    explicit range_cursor(std::span<const iovec> ranges) noexcept : ranges_(ranges) { skip_empty(); }
-    bool is_at_end() const noexcept { return ranges_.empty(); }
-    std::uint8_t *data() const noexcept { return static_cast<std::uint8_t *>(ranges_[0].iov_base) + done_; }
-    /// Octets at data().
-    std::size_t size() const noexcept { return is_at_end() ? 0 : ranges_[0].iov_len - done_; }
-    /// At most size().
-    void advance(std::size_t octets) noexcept {
-        done_ += octets;
-        skip_empty();
-    }
-
-    /// So many octets, of as many ranges as it takes.
-    void pass(std::size_t octets) noexcept {
-        while (octets > 0 && !is_at_end()) {
-            const std::size_t step = std::min(octets, size());
-            advance(step);
-            octets -= step;
-        }
-    }
-
-private:
-    void skip_empty() noexcept {
-        while (!ranges_.empty() && done_ == ranges_[0].iov_len) {
-            ranges_ = ranges_.subspan(1);
-            done_ = 0;
-        }
-    }
-    std::span<const iovec> ranges_;
-    std::size_t done_ = 0;
-};
-
 class shared_ring {
 public:
-    static constexpr std::size_t least_capacity = 64 * 1024;
-    static constexpr std::size_t most_capacity = 16 * 1024 * 1024;
-
     shared_ring() noexcept = default;
     ~shared_ring();
     shared_ring(const shared_ring &) = delete;
@@ -79,8 +41,8 @@ public:
     std::size_t room() const noexcept;
     /// Copies up to room() octets, as many as `from` has in one range, for the other side to see. Returns how many.
     std::size_t put(range_cursor &from, std::size_t octets) noexcept;
-    /// Whether the other side has come to wait for octets since it was asked last. At first it has.
-    bool is_bell_wanted() noexcept;
+    /// Whether the other side has come to wait for octets, as at first it does. It has to be told once.
+    bool take_wish_for_bell() noexcept;
     /// The other side is to act once there is room.
     void ask_for_room() noexcept;
 
@@ -98,7 +60,7 @@ public:
     /// Lets the other side use again what was taken.
     void give_back() noexcept;
     /// Whether the other side asked for room, and half of the ring is free. It has to be told once.
-    bool owes_room() noexcept;
+    bool take_wish_for_room() noexcept;
     /// The other side is to ring when there is something. What came before may go without a bell: look again.
     void arm() noexcept;
     /// Takes that back. True when the other side has seen it, and rings.

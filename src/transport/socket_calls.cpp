@@ -63,6 +63,12 @@ io_result write(int socket, std::span<const iovec> ranges) noexcept {
     }));
 }
 
+// Sends nothing, and fails where something would.
+error check_peer(int socket) noexcept {
+    const ssize_t count = repeat_interrupted([&] { return ::send(socket, nullptr, 0, MSG_NOSIGNAL); });
+    return count < 0 && errno != EAGAIN && errno != EWOULDBLOCK ? from_errno(errno) : error::none;
+}
+
 io_result write_with_descriptor(int socket, std::span<const iovec> ranges, int descriptor) noexcept {
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
     msghdr header = header_of(ranges);

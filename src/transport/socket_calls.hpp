@@ -11,6 +11,8 @@ namespace zlink::socket_calls {
 io_result read(int socket, std::span<const iovec> ranges) noexcept;
 io_result write(int socket, std::span<const iovec> ranges) noexcept;
 
+/// Of a local socket: none as long as the peer has not closed its end.
+error check_peer(int socket) noexcept;
 /// Of a local socket: sends a copy of `descriptor` beside the octets. Nothing is sent when no octet is.
 io_result write_with_descriptor(int socket, std::span<const iovec> ranges, int descriptor) noexcept;
 /// Takes a descriptor that was sent beside the octets. Further ones are closed.

@@ -79,6 +79,15 @@ void set_up_ipc_socket(int descriptor, const settings &options) noexcept {
     set_up_buffers(descriptor, options);
 }
 
+bool set_smallest_send_buffer(int descriptor) noexcept {
+    return set_int(descriptor, SOL_SOCKET, SO_SNDBUF, 1);  // the system takes its least one
+}
+
+bool is_of_this_user(int descriptor) noexcept {
+    platform::credentials peer;
+    return platform::peer_credentials(descriptor, peer) && peer.uid == ::geteuid();
+}
+
 void allow_address_reuse(int descriptor) noexcept { set_int(descriptor, SOL_SOCKET, SO_REUSEADDR, 1); }
 
 // The peer may be gone already, which makes any of these fail; the first read or write tells.

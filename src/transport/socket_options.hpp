@@ -42,6 +42,10 @@ error adopt_socket(int descriptor, owned_descriptor &out) noexcept;
 error set_up_tcp_socket(int descriptor, int family, const settings &options) noexcept;
 /// The buffers alone.
 void set_up_ipc_socket(int descriptor, const settings &options) noexcept;
+/// The send buffer of a local socket as small as the system lets it be. False when that cannot be done.
+bool set_smallest_send_buffer(int descriptor) noexcept;
+/// Whether the peer of a local socket runs as the same user as this process.
+bool is_of_this_user(int descriptor) noexcept;
 /// Lets a listener take an address that closed connections still linger on.
 void allow_address_reuse(int descriptor) noexcept;
 /// What belongs to a connection: no delay, keep-alives, the limit of retransmission.

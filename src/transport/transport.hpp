@@ -21,7 +21,7 @@ namespace zlink {
 struct io_result {
     std::size_t octets = 0;  // moved
     error status =
-        error::none;  // none with octets > 0; again: not ready; connection_reset: end of stream; or the errno
+        error::none;  // again, not with octets: not ready; connection_reset: end of stream; or the errno
 };
 
 /// How a stream calls its owner, on the loop's thread. Never from inside a call of the owner into the stream.

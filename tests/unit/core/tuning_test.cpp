@@ -74,7 +74,7 @@ TEST(tuning, makes_shared_memory_a_power_of_two_or_none) {
     EXPECT_EQ(shared_memory("65535"), 0u);
     EXPECT_EQ(shared_memory("65536"), 65536u);
     EXPECT_EQ(shared_memory("1000000"), 524288u);
-    EXPECT_EQ(shared_memory("16777216"), 16777216u);
+    EXPECT_EQ(shared_memory("4194304"), 4194304u);
 }
 
 TEST(tuning, warns_about_a_bad_value_and_ignores_it) {

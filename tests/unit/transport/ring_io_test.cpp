@@ -9,9 +9,12 @@
 #include <random>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <thread>
 #include <unistd.h>
 
+#include "core/tuning.hpp"
 #include "support/descriptors.hpp"
 #include "transport/socket_calls.hpp"
 
@@ -54,7 +57,8 @@ std::vector<iovec> cut(std::vector<std::uint8_t> &memory, std::mt19937 &dice) {
 }
 
 struct conversation : local_pair {
-    explicit conversation(std::size_t ring = ring_size) : output(ring) {}
+    explicit conversation(std::size_t ring = ring_size, bool may_accept = true)
+        : output(ring), input(may_accept) {}
     io_result write(std::size_t count) {
         std::vector<std::uint8_t> memory = octets_from(sent, count);
         const io_result result = output.write(writer.get(), cut(memory, dice));
@@ -191,9 +195,6 @@ TEST(ring_io, tells_a_writer_whose_peer_is_gone) {
     conversation c;
     c.get_into_a_stream();
     c.reader = owned_descriptor();
-    // What has gone into the ring by then is lost, as in a socket.
-    EXPECT_EQ(c.write(1).octets, 1u);
-    EXPECT_EQ(c.write(1).status, from_errno(EPIPE));
     EXPECT_EQ(c.write(1).status, from_errno(EPIPE));
 }
 
@@ -210,6 +211,63 @@ TEST(ring_io, goes_on_plainly_with_peers_that_ask_for_no_descriptor) {
             c.received += static_cast<std::uint64_t>(count);
         }
     }
+}
+
+TEST(ring_io, tells_a_writer_whose_peer_went_between_reads) {
+    conversation c;
+    c.get_into_a_stream();
+    ASSERT_EQ(c.write(20'000).octets, 20'000u);
+    ASSERT_EQ(c.read(5'000).octets, 5'000u);  // and it waits for nothing
+    ASSERT_EQ(c.write(20'000).octets, 20'000u);
+    c.reader = owned_descriptor();
+    EXPECT_EQ(c.write(1).status, from_errno(EPIPE));
+}
+
+TEST(ring_io, takes_no_ring_that_it_may_not_accept) {
+    conversation c(ring_size, false);
+    while (c.sent < 4 * worth_a_ring) {
+        ASSERT_EQ(c.write(100'000).octets, 100'000u);
+        ASSERT_EQ(c.octets_in_socket(), 100'000);
+        c.read_all();
+    }
+}
+
+/// Writes and reads in threads of their own, which sleep where a stream's owner would.
+void pass_through(std::uint64_t octets, std::size_t ring, std::uint32_t seed) {
+    conversation c(ring);
+    std::thread writer([&] {
+        std::mt19937 dice(seed);
+        while (c.sent < octets) {
+            const std::size_t count = 1 + dice() % (dice() % 4 ? 500 : 3 * ring);
+            std::vector<std::uint8_t> memory = octets_from(c.sent, count);
+            const io_result result = c.output.write(c.writer.get(), cut(memory, dice));
+            c.sent += result.octets;
+            if (result.octets < count) {
+                pollfd item{c.writer.get(), POLLOUT, 0};
+                ASSERT_EQ(::poll(&item, 1, 20'000), 1) << "the writer is not told of room, at " << c.sent;
+            }
+        }
+        ::shutdown(c.writer.get(), SHUT_WR);
+    });
+    std::mt19937 dice(seed + 1);
+    for (;;) {
+        const std::size_t count = 1 + dice() % (dice() % 4 ? 2'000 : 2 * ring);
+        const io_result result = c.read(count);
+        if (result.status == error::connection_reset)
+            break;
+        if (result.octets < count && !c.input.may_hold_octets()) {
+            pollfd item{c.reader.get(), POLLIN, 0};
+            ASSERT_EQ(::poll(&item, 1, 20'000), 1) << "the reader is not told of octets, at " << c.received;
+        }
+    }
+    writer.join();
+    EXPECT_EQ(c.received, c.sent);
+}
+
+TEST(ring_io, wakes_whoever_sleeps) {
+    for (std::uint32_t seed = 0; seed < 4; ++seed)
+        pass_through(20 * worth_a_ring, least_shared_memory, 10 * seed);
+    pass_through(40 * worth_a_ring, ring_size, 77);
 }
 
 // ---- peers that mean harm ----
@@ -253,7 +311,7 @@ struct hostile_peer : local_pair {
     }
     std::uint64_t *header = nullptr;
     shared_ring ring;
-    ring_input input;
+    ring_input input{true};
     std::vector<std::uint8_t> got;
 };
 
@@ -313,6 +371,7 @@ struct bad_file {
     std::size_t size;
     int seals;
     bool has_magic;
+    bool is_sparse = false;
 };
 
 TEST(ring_input, does_not_accept_what_is_no_ring) {
@@ -322,10 +381,14 @@ TEST(ring_input, does_not_accept_what_is_no_ring) {
           bad_file{"seals may be added", ring_size + 4096, F_SEAL_SHRINK | F_SEAL_GROW, true},
           bad_file{"is empty", 0, all, false}, bad_file{"is a page", 4096, all, true},
           bad_file{"is no power of two", ring_size + 8192, all, true},
-          bad_file{"is too large", (std::size_t{1} << 30) + 4096, all, true},
-          bad_file{"says nothing", ring_size + 4096, all, false}}) {
+          bad_file{"is too large", 2 * most_shared_memory + 4096, all, true},
+          bad_file{"says nothing", ring_size + 4096, all, false},
+          bad_file{"has no memory yet", ring_size + 4096, all, true, true}}) {
         const owned_descriptor file(::memfd_create("bad", MFD_CLOEXEC | MFD_ALLOW_SEALING));
         ASSERT_EQ(::ftruncate(file.get(), static_cast<off_t>(bad.size)), 0);
+        if (bad.size > 0 && !bad.is_sparse) {
+            ASSERT_EQ(::fallocate(file.get(), 0, 0, static_cast<off_t>(bad.size)), 0);
+        }
         if (bad.has_magic) {
             hostile_peer model;
             owned_descriptor good;
@@ -387,12 +450,22 @@ TEST(shared_ring, is_made_by_a_process_so_often_and_no_more) {
     while (!failed(last) && rings.size() < 1'000) {
         owned_descriptor file;
         rings.push_back(std::make_unique<shared_ring>());
-        last = rings.back()->make(shared_ring::least_capacity, file);
+        last = rings.back()->make(least_shared_memory, file);
     }
     EXPECT_EQ(last, error::too_many_files);
     rings.clear();
     owned_descriptor file;
-    EXPECT_EQ(shared_ring().make(shared_ring::least_capacity, file), error::none);
+    EXPECT_EQ(shared_ring().make(least_shared_memory, file), error::none);
+}
+
+TEST(shared_ring, is_not_made_beyond_the_size_that_files_may_have) {
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    const rlimit small{4096, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+    owned_descriptor file;
+    EXPECT_EQ(shared_ring().make(least_shared_memory, file), from_errno(EFBIG));
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
 }
 
 }  // namespace
