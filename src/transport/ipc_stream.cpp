@@ -4,15 +4,10 @@ namespace zlink {
 
 error ipc_stream::make(loop &io, owned_descriptor socket, std::size_t ring_size,
                        std::unique_ptr<stream> &out) noexcept {
-    try {
-        std::unique_ptr<ipc_stream> s(new ipc_stream(io, is_of_this_user(socket.get()), ring_size));
-        if (error e = s->open(io, std::move(socket)); failed(e))
-            return e;
-        out = std::move(s);
-        return error::none;
-    } catch (const std::bad_alloc &) {
-        return error::no_memory;
-    }
+    // Between users it could be on the other one's account.
+    if (ring_size > 0 && !is_of_this_user(socket.get()))
+        ring_size = 0;
+    return open(io, std::move(socket), out, [&] { return new ipc_stream(io, ring_size); });
 }
 
 void ipc_stream::wait_readable() noexcept {

@@ -10,7 +10,8 @@ namespace zlink {
 /// Threads: as socket_stream; who reads after another one, or writes, has got the read lease or the write turn from that one.
 class ipc_stream final : public socket_stream {
 public:
-    /// Takes the descriptor over in any case. `ring_size`: octets of shared memory to offer to a peer of the same user; 0: none.
+    /// Takes the descriptor over in any case. `ring_size`: octets of shared memory to offer to a peer of the same user; 0: none, and
+    /// none is accepted.
     static error make(loop &io, owned_descriptor socket, std::size_t ring_size,
                       std::unique_ptr<stream> &out) noexcept;
 
@@ -25,8 +26,8 @@ public:
     bool lend() noexcept override;
 
 private:
-    ipc_stream(loop &io, bool may_share, std::size_t ring_size)
-        : socket_stream({}), output_(may_share ? ring_size : 0), input_(may_share),
+    ipc_stream(loop &io, std::size_t ring_size)
+        : socket_stream({}), output_(ring_size), input_(ring_size > 0),
           again_(io, [this] { report_readable(); }) {}
 
     ring_output output_;

@@ -27,22 +27,14 @@ ssize_t repeat_interrupted(Call &&call) noexcept {
     return count;
 }
 
-io_result failure_of_call() noexcept {
-    return {0, errno == EAGAIN || errno == EWOULDBLOCK ? error::again : from_errno(errno)};
+io_result result_of_call(ssize_t count) noexcept {
+    if (count < 0)
+        return {0, errno == EAGAIN || errno == EWOULDBLOCK ? error::again : from_errno(errno)};
+    return {static_cast<std::size_t>(count), error::none};
 }
 
 io_result result_of_read(ssize_t count) noexcept {
-    if (count < 0)
-        return failure_of_call();
-    if (count == 0)
-        return {0, error::connection_reset};
-    return {static_cast<std::size_t>(count), error::none};
-}
-
-io_result result_of_write(ssize_t count) noexcept {
-    if (count < 0)
-        return failure_of_call();
-    return {static_cast<std::size_t>(count), error::none};
+    return count == 0 ? io_result{0, error::connection_reset} : result_of_call(count);
 }
 
 }  // namespace
@@ -57,7 +49,7 @@ io_result read(int socket, std::span<const iovec> ranges) noexcept {
 
 io_result write(int socket, std::span<const iovec> ranges) noexcept {
     msghdr header = header_of(ranges);
-    return result_of_write(repeat_interrupted([&] {
+    return result_of_call(repeat_interrupted([&] {
         return ranges.size() == 1 ? ::send(socket, ranges[0].iov_base, ranges[0].iov_len, MSG_NOSIGNAL)
                                   : ::sendmsg(socket, &header, MSG_NOSIGNAL);
     }));
@@ -65,8 +57,9 @@ io_result write(int socket, std::span<const iovec> ranges) noexcept {
 
 // Sends nothing, and fails where something would.
 error check_peer(int socket) noexcept {
-    const ssize_t count = repeat_interrupted([&] { return ::send(socket, nullptr, 0, MSG_NOSIGNAL); });
-    return count < 0 && errno != EAGAIN && errno != EWOULDBLOCK ? from_errno(errno) : error::none;
+    const error e =
+        result_of_call(repeat_interrupted([&] { return ::send(socket, nullptr, 0, MSG_NOSIGNAL); })).status;
+    return e == error::again ? error::none : e;
 }
 
 io_result write_with_descriptor(int socket, std::span<const iovec> ranges, int descriptor) noexcept {
@@ -79,7 +72,7 @@ io_result write_with_descriptor(int socket, std::span<const iovec> ranges, int d
     beside->cmsg_type = SCM_RIGHTS;
     beside->cmsg_len = CMSG_LEN(sizeof(int));
     std::memcpy(CMSG_DATA(beside), &descriptor, sizeof descriptor);
-    return result_of_write(repeat_interrupted([&] { return ::sendmsg(socket, &header, MSG_NOSIGNAL); }));
+    return result_of_call(repeat_interrupted([&] { return ::sendmsg(socket, &header, MSG_NOSIGNAL); }));
 }
 
 io_result read_with_descriptor(int socket, std::span<const iovec> ranges, owned_descriptor &out) noexcept {

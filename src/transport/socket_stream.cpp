@@ -8,22 +8,7 @@ namespace zlink {
 
 error socket_stream::make(loop &io, owned_descriptor socket, std::string peer_address,
                           std::unique_ptr<stream> &out) noexcept {
-    try {
-        std::unique_ptr<socket_stream> s(new socket_stream(std::move(peer_address)));
-        if (error e = s->open(io, std::move(socket)); failed(e))
-            return e;
-        out = std::move(s);
-        return error::none;
-    } catch (const std::bad_alloc &) {
-        return error::no_memory;
-    }
-}
-
-error socket_stream::open(loop &io, owned_descriptor socket) noexcept {
-    if (error e = readiness::make(io, socket.get(), *this, ready_); failed(e))
-        return e;
-    socket.release();
-    return error::none;
+    return open(io, std::move(socket), out, [&] { return new socket_stream(std::move(peer_address)); });
 }
 
 std::size_t socket_stream::unconfirmed() noexcept {

@@ -37,8 +37,21 @@ public:
 
 protected:
     explicit socket_stream(std::string peer_address) noexcept : peer_address_(std::move(peer_address)) {}
-    /// Takes the descriptor over in any case.
-    error open(loop &io, owned_descriptor socket) noexcept;
+    /// Registers the stream that `construct()` returns. Takes the descriptor over in any case.
+    template <class Construct>
+    static error open(loop &io, owned_descriptor socket, std::unique_ptr<stream> &out,
+                      Construct &&construct) noexcept {
+        try {
+            std::unique_ptr<socket_stream> s(construct());
+            if (error e = readiness::make(io, socket.get(), *s, s->ready_); failed(e))
+                return e;
+            socket.release();
+            out = std::move(s);
+            return error::none;
+        } catch (const std::bad_alloc &) {
+            return error::no_memory;
+        }
+    }
     void report_readable() noexcept { events_->on_stream_readable(); }
 
 private:

@@ -152,7 +152,7 @@ protected:
     }
 
     settings options_;
-    tuning knobs_ = read_tuning();
+    tuning knobs_;
     std::unique_ptr<io_threads> threads_;
     std::unique_ptr<listener> listener_;
     std::unique_ptr<dialer> dialer_;
