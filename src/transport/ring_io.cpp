@@ -13,8 +13,7 @@ constexpr std::size_t part_of_a_stream = 8 * 1024;  // octets of a write that sh
 constexpr std::uint64_t worth_a_ring = 1024 * 1024;
 constexpr std::uint64_t patience_with_peer = 8 * 1024 * 1024;  // octets until it is known to accept no ring
 constexpr std::size_t most_in_piece = 32 * 1024;               // until the other side sees it
-// The smallest buffer holds six, and the other side takes them out once at a time.
-constexpr int most_bells = 64;
+constexpr int most_bells = 64;                                 // at once; the smallest buffer holds six
 
 io_result send_bell(int socket) noexcept {
     char octet = 0;
@@ -104,16 +103,17 @@ io_result ring_output::write_ring(int socket, std::span<const iovec> ranges) noe
     return {written};
 }
 
-/// Makes the socket full. None when there is room already.
+/// Makes the socket full, or finds the other side at it, which takes out bells as fast as they come: then the socket is not full, and who
+/// waits for it comes back at once. None when there is room already.
 error ring_output::wait_for_room(int socket) noexcept {
     error status = error::none;
-    for (int bells = 0; !failed(status); ++bells) {
-        if (bells == most_bells)
-            return error::protocol;
+    for (int bells = 0; !failed(status) && bells < most_bells; ++bells) {
+        if (ring_.room() > 0)
+            return error::none;
         status = send_bell(socket).status;
     }
     if (status != error::again)
-        return status;
+        return failed(status) ? status : error::again;
     // Not before: who sees this takes the bells out.
     ring_.ask_for_room();
     return ring_.room() > 0 ? error::none : error::again;

@@ -126,6 +126,27 @@ TEST(ring_io, leaves_the_socket_to_bells) {
     EXPECT_EQ(c.octets_in_socket(), 0);
 }
 
+// A reader that wakes takes out of the socket all it finds, and what is added meanwhile.
+TEST(ring_io, bears_a_reader_that_takes_bells_as_fast_as_they_come) {
+    conversation c;
+    c.get_into_a_stream();
+    while (c.write(ring_size).octets > 0) {
+    }
+    std::jthread bell_taker([&](const std::stop_token &stop) {
+        std::vector<char> bells(100'000);
+        while (!stop.stop_requested())
+            (void)::recv(c.reader.get(), bells.data(), bells.size(), 0);
+    });
+    for (int i = 0; i < 20'000; ++i) {
+        const io_result result = c.write(100);
+        EXPECT_EQ(result.octets, 0u);
+        ASSERT_EQ(result.status, error::again) << "at write " << i;
+    }
+    bell_taker.request_stop();
+    bell_taker.join();
+    c.read_all();
+}
+
 TEST(ring_io, needs_no_ring_where_little_is_sent) {
     conversation c;
     for (int i = 0; i < 5'000; ++i) {
