@@ -78,9 +78,16 @@ struct watcher final : stream_events {
     int readable = 0, writable = 0;
 };
 
-class streams : public testing::TestWithParam<const char *> {
+struct kind_of_stream {
+    const char *name;
+    const char *transport;
+    std::size_t shared_memory = 0;
+};
+
+class streams : public testing::TestWithParam<kind_of_stream> {
 protected:
     void SetUp() override {
+        knobs_.ipc.shared_memory = GetParam().shared_memory;
         ASSERT_EQ(io_threads::make(1, {}, threads_), error::none);
         char name[] = "/tmp/stream_testXXXXXX";
         ASSERT_TRUE(::mkdtemp(name));
@@ -98,8 +105,8 @@ protected:
 
     loop &io() { return threads_->at(0); }
     void on_loop(const std::function<void()> &work) { ASSERT_EQ(io().post_and_wait(work), error::none); }
-    const transport &scheme() { return *find_transport(GetParam()); }
-    bool is_tcp() { return std::string(GetParam()) == "tcp"; }
+    const transport &scheme() { return *find_transport(GetParam().transport); }
+    bool is_tcp() { return std::string(GetParam().transport) == "tcp"; }
     static std::string address_of(const std::string &endpoint) { return endpoint.substr(6); }
 
     void listen() {
@@ -567,8 +574,11 @@ TEST_P(streams, use_a_socket_that_the_application_made) {
     first.reset();
 }
 
-INSTANTIATE_TEST_SUITE_P(each, streams, testing::Values("tcp", "ipc"),
-                         [](const auto &info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(each, streams,
+                         testing::Values(kind_of_stream{"tcp", "tcp"}, kind_of_stream{"ipc", "ipc"},
+                                         kind_of_stream{"ipc_in_shared_memory", "ipc",
+                                                        default_shared_memory}),
+                         [](const auto &info) { return std::string(info.param.name); });
 
 using tcp_addresses = streams;
 
@@ -719,7 +729,7 @@ TEST_P(tcp_addresses, give_up_connecting_in_time) {
     on_loop([&] { queued.clear(); });
 }
 
-INSTANTIATE_TEST_SUITE_P(tcp, tcp_addresses, testing::Values("tcp"));
+INSTANTIATE_TEST_SUITE_P(tcp, tcp_addresses, testing::Values(kind_of_stream{"tcp", "tcp"}));
 
 using ipc_addresses = streams;
 
@@ -799,7 +809,7 @@ TEST_P(ipc_addresses, are_filtered_by_user_group_and_process) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(ipc, ipc_addresses, testing::Values("ipc"));
+INSTANTIATE_TEST_SUITE_P(ipc, ipc_addresses, testing::Values(kind_of_stream{"ipc", "ipc"}));
 
 TEST(find_transport, knows_tcp_and_ipc) {
     EXPECT_STREQ(find_transport("tcp")->scheme(), "tcp");
