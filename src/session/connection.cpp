@@ -107,8 +107,7 @@ void connection::drop_unread() noexcept {
         return;
     discards_ = pipe_ != nullptr;
     if (state_ == state::live && discards_ && !is_paused_)
-        for (int i = 0; i < reads_at_the_end && read_once(environment_.io.scratch); ++i) {
-        }
+        read_to_the_end();
 }
 
 void connection::on_stream_readable() noexcept {
@@ -288,7 +287,7 @@ void connection::on_lease_time() noexcept {
 bool connection::read_now(block_ref &scratch) noexcept {
     is_abroad_ = true;
     if (!is_paused_)
-        has_filled_block_ = read_once(scratch) || stream_->holds_input();
+        has_filled_block_ = read_once(scratch).has_filled_room || stream_->holds_input();
     else if (may_deliver())
         (void)deliver_held();
     else
@@ -303,11 +302,21 @@ void connection::read() noexcept {
     for (int turn = 0; turn < reads_per_turn; ++turn) {
         if (state_ != state::live || is_paused_)
             return;
-        if (!read_once(environment_.io.scratch))
+        if (!read_once(environment_.io.scratch).has_filled_room)
             break;
     }
     if (state_ == state::live && !is_paused_)
         stream_->wait_readable();
+}
+
+/// All that has arrived, as far as there is room for it. Nobody waits for more: a short read is not the last one.
+void connection::read_to_the_end() noexcept {
+    for (std::size_t octets = 0; octets < most_at_the_end && is_going_on() && !is_paused_;) {
+        const found last = read_once(environment_.io.scratch);
+        if (last.octets == 0)
+            break;
+        octets += last.octets;
+    }
 }
 
 chunk *connection::make_room(block_ref &scratch, std::size_t size) noexcept {
@@ -318,13 +327,13 @@ chunk *connection::make_room(block_ref &scratch, std::size_t size) noexcept {
     return static_cast<chunk *>(scratch.get());
 }
 
-/// One read. False when the stream is known to be drained, or dead.
-bool connection::read_once(block_ref &scratch) noexcept {
+/// One read. Nothing is found in a stream that is drained, or dead.
+connection::found connection::read_once(block_ref &scratch) noexcept {
     const std::size_t size = environment_.sizes.in_batch_size;
     chunk *block = make_room(scratch, std::max(size, tail_.size() + read_beside_large));
     if (!block) {
         fail(error::no_memory);
-        return false;
+        return {};
     }
     const std::size_t kept = tail_.size();
     if (kept)
@@ -341,7 +350,7 @@ bool connection::read_once(block_ref &scratch) noexcept {
     if (large_.memory) {
         if (!grow_large()) {
             fail(error::no_memory);
-            return false;
+            return {};
         }
         large_room = std::min(std::min(large_.total, large_.memory->capacity) - large_.have, most_at_once);
         ranges[count++] = {large_.memory->data() + large_.have, large_room};
@@ -354,11 +363,11 @@ bool connection::read_once(block_ref &scratch) noexcept {
     if (result.octets == 0) {
         if (failed(result.status) && result.status != error::again)
             fail(result.status);
-        return false;
+        return {};
     }
     if (!is_abroad_)  // no heartbeats there
         peer_.note_traffic(environment_.io.now());
-    const bool is_full = result.octets == large_room + room;
+    const bool has_filled_room = result.octets == large_room + room;
     std::size_t rest = result.octets;
     expects_large_ = false;
     if (large_.memory) {
@@ -381,7 +390,7 @@ bool connection::read_once(block_ref &scratch) noexcept {
         else
             feed(block, kept + rest >= block->capacity / 2, begin, end);
     }
-    return is_full;
+    return {result.octets, has_filled_room};
 }
 
 /// Octets before traffic go to the peer machine; what stands behind the handshake is traffic already.
@@ -686,9 +695,7 @@ void connection::read_what_is_left() noexcept {
         return;
     exceeds_mark_ = !pipe_ || !pipe_->is_beyond_mark();
     if (!is_paused_ || deliver_held())
-        for (int i = 0; i < reads_at_the_end && is_going_on() && !is_paused_; ++i)
-            if (!read_once(environment_.io.scratch))
-                break;
+        read_to_the_end();
     fail(out_.failure());
 }
 

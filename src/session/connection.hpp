@@ -96,11 +96,15 @@ public:
     peer_info &info() noexcept { return peer_.info(); }
 
 private:
-    static constexpr int reads_at_the_end = 64;
+    static constexpr std::size_t most_at_the_end = 8 * 1024 * 1024;  // more than a socket or a ring holds
     // Until what a sender may leave that writes for itself is looked after: later, the longer it has done so.
     static constexpr std::chrono::microseconds first_flush_delay{100};
     static constexpr std::chrono::microseconds longest_flush_delay{800};
 
+    struct found {
+        std::size_t octets = 0;
+        bool has_filled_room = false;  // there may be more
+    };
     struct held_range {
         block_ref owner;
         const std::uint8_t *begin;
@@ -136,7 +140,8 @@ private:
     void write() noexcept;
 
     void read() noexcept;
-    bool read_once(block_ref &scratch) noexcept;
+    found read_once(block_ref &scratch) noexcept;
+    void read_to_the_end() noexcept;
     chunk *make_room(block_ref &scratch, std::size_t size) noexcept;
     void feed_handshake(byte_span in) noexcept;
     void enter_traffic(byte_span rest) noexcept;

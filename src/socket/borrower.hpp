@@ -28,7 +28,7 @@ public:
     /// What to wait for: size() items.
     void list(wait_item *items) noexcept;
     /// Reads those that need not be waited for, and may not: a stream may hold octets that its descriptor does not show. True when
-    /// something was published, or may still be. Behind a message that the pattern does not want now, octets may stay.
+    /// something was published, or may still be. What lies behind a message that the pattern does not want now is left to the I/O threads.
     bool read_more() noexcept {
         for (int turn = 0; turn < most_turns; ++turn) {
             bool has_read = false;
@@ -39,8 +39,11 @@ public:
                     return write_beside(u);
                 }))
                 return true;
-            if (!has_read)
+            if (!has_read) {
+                if (turn > 0)
+                    leave_the_rest();
                 return false;
+            }
         }
         return true;
     }
@@ -103,6 +106,11 @@ private:
         if (u.io->is_full())
             (void)u.pipe->write_now(io_turn::occasion::ready);
         return true;
+    }
+    /// Who sleeps would not hear of it.
+    void leave_the_rest() noexcept {
+        for (std::size_t i = 0; i < size_; ++i)
+            used_[i].is_kept = used_[i].is_kept && !used_[i].io->expects_more();
     }
     void consider(std::span<const pipe_end_ptr> pipes) noexcept;
     template <class Wanted>

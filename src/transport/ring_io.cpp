@@ -14,6 +14,7 @@ constexpr std::uint64_t worth_a_ring = 1024 * 1024;
 constexpr std::uint64_t patience_with_peer = 8 * 1024 * 1024;  // octets until it is known to accept no ring
 constexpr std::size_t most_in_piece = 32 * 1024;               // until the other side sees it
 constexpr int most_bells = 64;                                 // at once; the smallest buffer holds six
+constexpr int most_takes = 64;  // in one read: the other side may add octets one by one
 
 io_result send_bell(int socket) noexcept {
     char octet = 0;
@@ -41,7 +42,12 @@ io_result ring_output::write(int socket, std::span<const iovec> ranges) noexcept
 
 void ring_output::go_on(int socket) noexcept {
     if (state_ == state::plain && in_stream_ >= worth_a_ring) {
-        state_ = failed(ring_.make(ring_size_, to_give_)) ? state::plain_for_good : state::offering;
+        in_stream_ = 0;
+        const error e = ring_.make(ring_size_, to_give_);
+        if (!failed(e))
+            state_ = state::offering;
+        else if (e != error::too_many_files)  // there may be fewer later
+            state_ = state::plain_for_good;
     } else if (state_ == state::offered && ring_.is_accepted()) {
         // A full ring has to be shown by a full socket.
         if (!set_smallest_send_buffer(socket)) {
@@ -103,8 +109,8 @@ io_result ring_output::write_ring(int socket, std::span<const iovec> ranges) noe
     return {written};
 }
 
-/// Makes the socket full, or finds the other side at it, which takes out bells as fast as they come: then the socket is not full, and who
-/// waits for it comes back at once. None when there is room already.
+/// Makes the socket full. The other side may be at it just now, and take bells out as fast as they come: then who waits for the socket comes
+/// back soon. None when there is room already.
 error ring_output::wait_for_room(int socket) noexcept {
     error status = error::none;
     for (int bells = 0; !failed(status) && bells < most_bells; ++bells) {
@@ -112,8 +118,8 @@ error ring_output::wait_for_room(int socket) noexcept {
             return error::none;
         status = send_bell(socket).status;
     }
-    if (status != error::again)
-        return failed(status) ? status : error::again;
+    if (failed(status) && status != error::again)
+        return status;
     // Not before: who sees this takes the bells out.
     ring_.ask_for_room();
     return ring_.room() > 0 ? error::none : error::again;
@@ -147,6 +153,7 @@ io_result ring_input::read(int socket, std::span<const iovec> ranges) noexcept {
 
 io_result ring_input::read_ring(int socket, range_cursor to) noexcept {
     std::size_t done = 0;
+    int takes = 0;
     error status = error::again;
     bool may_look = is_armed_;  // at the socket, once: it was waited for
     while (!to.is_at_end()) {
@@ -160,6 +167,8 @@ io_result ring_input::read_ring(int socket, range_cursor to) noexcept {
                 (void)take_bells(socket, 1);
             done += ring_.take(to, found);
             give_back(socket);
+            if (++takes == most_takes)
+                break;
         } else if (!is_armed_) {
             is_armed_ = true;
             ring_.arm();

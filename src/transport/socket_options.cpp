@@ -84,8 +84,9 @@ bool set_smallest_send_buffer(int descriptor) noexcept {
 }
 
 bool is_of_this_user(int descriptor) noexcept {
+    constexpr uid_t anybody = 65534;  // of another user namespace
     platform::credentials peer;
-    return platform::peer_credentials(descriptor, peer) && peer.uid == ::geteuid();
+    return platform::peer_credentials(descriptor, peer) && peer.uid == ::geteuid() && peer.uid != anybody;
 }
 
 void allow_address_reuse(int descriptor) noexcept { set_int(descriptor, SOL_SOCKET, SO_REUSEADDR, 1); }

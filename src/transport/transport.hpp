@@ -38,8 +38,8 @@ public:
     virtual ~stream() = default;
     /// Must be set before the first wait; may be changed while no wait is pending.
     virtual void set_events(stream_events *events) noexcept = 0;
-    /// One non-blocking read into `ranges`. A short read means drained: the caller waits instead of reading
-    /// again.
+    /// One non-blocking read into `ranges`. After a short read the caller waits instead of reading again: most often the stream is
+    /// drained, and if not, the wait ends at once. Who does not wait reads until there is nothing.
     virtual io_result try_read(std::span<const iovec> ranges) noexcept = 0;
     /// One non-blocking gathered write.
     virtual io_result try_write(std::span<const iovec> ranges) noexcept = 0;

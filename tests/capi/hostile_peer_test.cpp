@@ -459,6 +459,24 @@ TEST(connecting_socket, reads_what_its_peer_had_sent_before_it_went) {
         ASSERT_EQ(dealer.receive(), std::to_string(i));
 }
 
+TEST(connecting_socket, reads_what_its_peer_had_sent_beside_descriptors_before_it_went) {
+    zmq_context context;
+    zmq_socket_of dealer(context, ZMQ_DEALER);
+    dealer.set(ZMQ_RECONNECT_IVL, 1);
+    dealer.set(ZMQ_RCVHWM, 1);
+    raw_listener listener("ipc");
+    dealer.connect(listener.endpoint());
+    raw_peer peer = listener.accept();
+    ASSERT_TRUE(peer.shake_hands("DEALER"));
+    for (int i = 0; i < 10; ++i)
+        ASSERT_TRUE(peer.send_with_descriptor(message(std::to_string(i))));
+    peer.close();
+    for (int i = 0; i < 20; ++i)
+        (void)zmq_send(dealer, "more", 4, ZMQ_DONTWAIT);
+    for (int i = 0; i < 10; ++i)
+        ASSERT_EQ(dealer.receive(), std::to_string(i));
+}
+
 TEST(subscriber, says_each_subscription_once_to_each_publisher) {
     zmq_context context;
     zmq_socket_of sub(context, ZMQ_SUB);

@@ -94,6 +94,23 @@ public:
         }
         return true;
     }
+    /// Over ipc: with standard error's descriptor beside them (SCM_RIGHTS), at which a read of the other side ends.
+    bool send_with_descriptor(std::string_view octets) {
+        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+        iovec range{const_cast<char *>(octets.data()), octets.size()};
+        msghdr message{};
+        message.msg_iov = &range;
+        message.msg_iovlen = 1;
+        message.msg_control = control;
+        message.msg_controllen = sizeof control;
+        cmsghdr *beside = CMSG_FIRSTHDR(&message);
+        beside->cmsg_level = SOL_SOCKET;
+        beside->cmsg_type = SCM_RIGHTS;
+        beside->cmsg_len = CMSG_LEN(sizeof(int));
+        const int given = STDERR_FILENO;
+        std::memcpy(CMSG_DATA(beside), &given, sizeof given);
+        return ::sendmsg(descriptor_, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(octets.size());
+    }
     bool send_slowly(std::string_view octets) {
         for (const char octet : octets)
             if (!send({&octet, 1}))

@@ -255,6 +255,26 @@ TEST_F(borrower_test, a_wait_ends_in_time_though_there_is_more_of_what_is_not_wa
     EXPECT_EQ(receive(), "another");
 }
 
+TEST_F(borrower_test, leaves_to_others_what_a_stream_may_hold_behind_what_is_not_wanted_now) {
+    make(socket_type::rep);
+    borrow({"", "request"});
+    peer->publish({"", "request"});
+    peer->publish({"", "another"});
+    ASSERT_EQ(receive(), "request");
+    // Its descriptor does not show what there is more, perhaps a PING.
+    peer->has_more = true;
+    wait.on_wait = [this](std::span<wait_item> items) {
+        EXPECT_EQ(items.size(), 1u);
+        EXPECT_TRUE(peer->is_home());
+        return error::timed_out;
+    };
+    watched item{self.get(), -1, ZMQ_POLLIN, 0};
+    std::size_t count = 9;
+    EXPECT_EQ(wait_for_any({&item, 1}, 5, count), error::none);
+    EXPECT_EQ(wait.waits, 1);
+    EXPECT_EQ(peer->calls, 1);
+}
+
 TEST_F(borrower_test, does_not_sleep_while_a_stream_may_hold_more_of_a_message) {
     make(socket_type::dealer);
     borrow();
