@@ -39,7 +39,7 @@ bool borrower::is_recalled() const noexcept {
                        [](const use &u) { return !u.is_kept || u.pipe->is_recalled(); });
 }
 
-void borrower::list(wait_item *items) noexcept {
+void borrower::list(wait_item *items, time_point now) noexcept {
     listed_ = items;
     for (std::size_t i = 0; i < size_; ++i) {
         const short events = used_[i].io->is_full() ? POLLIN | POLLOUT : POLLIN;
@@ -48,8 +48,7 @@ void borrower::list(wait_item *items) noexcept {
     const bool is_for_little = size_ == 1 && reads_since_wait_ <= few_reads;
     waits_for_little_ = is_for_little ? std::min(waits_for_little_ + 1, some_waits) : 0;
     reads_since_wait_ = 0;
-    if (size_ > 0)
-        wait_began_ = clock_.now();
+    wait_began_ = now;
 }
 
 bool borrower::is_ready(waiter &how) const noexcept {
@@ -57,10 +56,10 @@ bool borrower::is_ready(waiter &how) const noexcept {
     return !failed(how.wait({&item, 1}, time_point::min())) && item.revents != 0;
 }
 
-bool borrower::go_on() noexcept {
+bool borrower::go_on(time_point now) noexcept {
     if (size_ == 0)
         return false;
-    had_short_wait_ = clock_.now() - wait_began_ < longest_short_wait;
+    had_short_wait_ = now - wait_began_ < longest_short_wait;
     const wait_item *items = listed_;
     for (std::size_t i = 0; i < size_; ++i) {
         if (items[i].revents & POLLOUT)

@@ -25,8 +25,8 @@ public:
     std::size_t size() const noexcept { return size_; }
     /// Whether one is wanted back: end() instead of waiting.
     bool is_recalled() const noexcept;
-    /// What to wait for: size() items.
-    void list(wait_item *items) noexcept;
+    /// What to wait for from `now` on: size() items.
+    void list(wait_item *items, time_point now) noexcept;
     /// Reads those that need not be waited for, and may not: a stream may hold octets that its descriptor does not show. True when
     /// something was published, or may still be. What lies behind a message that the pattern does not want now is left to the I/O threads.
     bool read_more() noexcept {
@@ -65,22 +65,22 @@ public:
     /// A look was as good as a wait.
     void note_answer() noexcept { reads_since_wait_ = 0; }
     /// After a wait for what list() gave: writes and reads those whose items are ready. True when something was published.
-    bool go_on() noexcept;
+    bool go_on(time_point now) noexcept;
     /// Reads all, whether or not there is something to read.
     bool read_all() noexcept {
         return read([](std::size_t, use &u) { return write_beside(u); });
     }
     /// Ends the use. `looks_again(pipe_end &)` is told of each pipe: it is not armed.
     template <class LooksAgain>
-    void end(bool was_wait, LooksAgain &&looks_again) noexcept {
+    void end(LooksAgain &&looks_again) noexcept {
         for (std::size_t i = 0; i < size_; ++i) {
             used_[i].pipe->end_use(used_[i].is_kept);
             looks_again(*used_[i].pipe);
         }
         size_ = 0;
-        if (was_wait)
-            left_ = clock_.now();
     }
+    /// The wait that begin() told of is over.
+    void note_left(time_point now) noexcept { left_ = now; }
 
     /// What is lent, and not in use, goes back to the I/O threads.
     static void give_all_back(std::span<const pipe_end_ptr> pipes) noexcept;

@@ -54,8 +54,7 @@ public:
             }
             is_fresh = false;
             if (borrow() || arm()) {
-                end_borrowing(false);
-                is_last_look = clock().has_passed(deadline);
+                is_last_look = end_borrowing(false) >= deadline;
                 continue;
             }
             const error e = sleep(deadline, is_fresh);
@@ -116,11 +115,14 @@ private:
         return found;
     }
 
-    void end_borrowing(bool has_waited) noexcept {
+    /// Returns the time.
+    time_point end_borrowing(bool has_waited) noexcept {
+        const time_point now = clock().now();
         for (watched &item : items_) {
             if (item.which)
-                item.which->end_borrowing(has_waited);
+                item.which->end_borrowing(has_waited, now);
         }
+        return now;
     }
 
     /// True when there is something to look at.
@@ -137,7 +139,7 @@ private:
         const error e = wait(deadline, is_fresh);
         if (is_fresh)
             note_descriptors();
-        end_borrowing(is_fresh);
+        (void)end_borrowing(is_fresh);
         return e;
     }
 
@@ -152,6 +154,7 @@ private:
             return e;
         wait_item *level_item = waits_ + descriptors_;
         wait_item *borrowed_item = waits_ + items_.size();
+        const time_point now = clock().now();
         for (const watched &item : items_) {
             if (!item.which)
                 continue;
@@ -159,7 +162,7 @@ private:
             if (const error e = item.which->wait_level(level); failed(e))
                 return e;
             *level_item++ = {level->descriptor(), POLLIN, 0, level};
-            item.which->list_borrowed(borrowed_item);
+            item.which->list_borrowed(borrowed_item, now);
             borrowed_item += item.which->borrowed();
         }
         error result = error::none;

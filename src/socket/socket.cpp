@@ -355,7 +355,7 @@ error socket::keep_step(const outgoing &frame) noexcept {
     leave_direct_input();
     borrower_.begin(live_pipes(), true);
     if (borrower_.size() == 0) {
-        give_borrowed_back(true);
+        end_borrowing(false, environment_.clock.now());
         (void)step_patience_.look_for(
             (is_large ? std::min(size, most_nearer) : most_nearer) / octets_per_look, is_near);
         return error::none;
@@ -368,7 +368,7 @@ error socket::keep_step(const outgoing &frame) noexcept {
         step_patience_.note(ahead() <= near);
         return e == error::interrupted ? e : error::none;
     }
-    give_borrowed_back(true);
+    end_borrowing(false, environment_.clock.now());
     return error::none;
 }
 
@@ -421,8 +421,9 @@ time_point socket::deadline_after(int timeout_ms) const noexcept {
 error socket::wait_for(short wanted, time_point deadline) noexcept {
     error e = error::none;
     if (borrow(wanted, true) || arm(wanted)) {
-        end_borrowing(false);
-        if (environment_.clock.has_passed(deadline))
+        const time_point now = environment_.clock.now();
+        end_borrowing(false, now);
+        if (now >= deadline)
             e = error::timed_out;
     } else {
         e = sleep(deadline);
@@ -442,14 +443,14 @@ error socket::sleep(time_point deadline) noexcept {
     bool is_ready = false;
     if (!failed(e) && begin_wait()) {
         items[0] = {level->descriptor(), POLLIN, 0, level};
-        list_borrowed(&items[1]);
+        list_borrowed(&items[1], environment_.clock.now());
         e = environment_.blocking.wait({items, 1 + borrowed()}, deadline);
         end_wait();
         is_ready = !failed(e);
     } else if (!failed(e) && environment_.clock.has_passed(deadline)) {
         e = error::timed_out;  // something is always there while memory is short
     }
-    end_borrowing(is_ready);
+    end_borrowing(is_ready, environment_.clock.now());
     return e;
 }
 
@@ -464,7 +465,7 @@ bool socket::borrow(short wanted, bool is_alone) noexcept {
     // A look reads, too.
     if (!borrower_.read_more() && !looks_again(wanted, is_alone) && !borrower_.read_more())
         return false;
-    give_borrowed_back(true);
+    give_borrowed_back();
     return true;
 }
 
@@ -568,14 +569,15 @@ bool socket::finds_room(IsThere &&is_there) noexcept {
         calls_per_yield);
 }
 
-void socket::end_borrowing(bool has_waited) noexcept {
+void socket::end_borrowing(bool has_waited, time_point now) noexcept {
     if (has_waited)
-        (void)borrower_.go_on();
-    give_borrowed_back(true);
+        (void)borrower_.go_on(now);
+    give_borrowed_back();
+    borrower_.note_left(now);
 }
 
-void socket::give_borrowed_back(bool was_wait) noexcept {
-    borrower_.end(was_wait, [this](pipe_end &pipe) {
+void socket::give_borrowed_back() noexcept {
+    borrower_.end([this](pipe_end &pipe) {
         if (!pipe.slot.is_attached)
             return;
         try {
@@ -590,7 +592,7 @@ void socket::give_borrowed_back(bool was_wait) noexcept {
 bool socket::read_lent() noexcept {
     borrower_.begin(live_pipes(), false);
     const bool found = borrower_.read_all();
-    give_borrowed_back(false);
+    give_borrowed_back();
     return found;
 }
 

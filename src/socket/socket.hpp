@@ -139,9 +139,9 @@ public:
     /// `is_alone`: the thread waits for nothing else, and may look a while for what its peer does.
     bool borrow(short wanted, bool is_alone) noexcept;
     std::size_t borrowed() const noexcept { return borrower_.size(); }
-    void list_borrowed(wait_item *items) noexcept { borrower_.list(items); }
+    void list_borrowed(wait_item *items, time_point now) noexcept { borrower_.list(items, now); }
     /// Ends that. `has_waited`: first goes on with what is ready of what was listed.
-    void end_borrowing(bool has_waited) noexcept;
+    void end_borrowing(bool has_waited, time_point now) noexcept;
     waiter &blocking() const noexcept { return environment_.blocking; }
     const clock_source &clock() const noexcept { return environment_.clock; }
 
@@ -188,7 +188,7 @@ private:
     bool finds_room(IsThere &&is_there) noexcept;
     error retry_send(const outgoing &frame, int flags);
     std::span<const pipe_end_ptr> live_pipes() const noexcept { return {pipes_.data(), live_pipes_}; }
-    void give_borrowed_back(bool was_wait) noexcept;
+    void give_borrowed_back() noexcept;
     bool read_lent() noexcept;
     error retry_receive(frame_view &out, int flags);
     error enter() noexcept;
