@@ -47,20 +47,23 @@ void ring_output::go_on(int socket) noexcept {
         if (!failed(e))
             state_ = state::offering;
         else if (e != error::too_many_files)  // there may be fewer later
-            state_ = state::plain_for_good;
+            give_up();
     } else if (state_ == state::offered && ring_.is_accepted()) {
         // A full ring has to be shown by a full socket.
         if (!set_smallest_send_buffer(socket)) {
-            ring_.close();
-            state_ = state::plain_for_good;
+            give_up();
             return;
         }
         ring_.begin_at(octets_);
         state_ = state::shared;
     } else if (state_ == state::offered && octets_ - offered_at_ > patience_with_peer) {
-        ring_.close();
-        state_ = state::plain_for_good;
+        give_up();
     }
+}
+
+void ring_output::give_up() noexcept {
+    ring_.close();
+    state_ = state::plain_for_good;
 }
 
 io_result ring_output::write_plain(int socket, std::span<const iovec> ranges) noexcept {
@@ -70,8 +73,7 @@ io_result ring_output::write_plain(int socket, std::span<const iovec> ranges) no
     if (state_ == state::offering && result.status != error::again) {
         to_give_ = owned_descriptor();
         if (failed(result.status)) {  // perhaps because of the descriptor
-            ring_.close();
-            state_ = state::plain_for_good;
+            give_up();
             result = socket_calls::write(socket, ranges);
         } else {
             state_ = state::offered;

@@ -27,6 +27,7 @@ private:
     enum class state { plain, offering, offered, shared, plain_for_good };
 
     void go_on(int socket) noexcept;
+    void give_up() noexcept;
     io_result write_plain(int socket, std::span<const iovec> ranges) noexcept;
     io_result write_ring(int socket, std::span<const iovec> ranges) noexcept;
     error wait_for_room(int socket) noexcept;
