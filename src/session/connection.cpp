@@ -311,7 +311,8 @@ void connection::read() noexcept {
 
 /// All that has arrived, as far as there is room for it. Nobody waits for more: a short read is not the last one.
 void connection::read_to_the_end() noexcept {
-    for (std::size_t octets = 0; octets < most_at_the_end && is_going_on() && !is_paused_;) {
+    std::size_t octets = 0;
+    for (int i = 0; i < reads_at_the_end && octets < most_at_the_end && is_going_on() && !is_paused_; ++i) {
         const found last = read_once(environment_.io.scratch);
         if (last.octets == 0)
             break;

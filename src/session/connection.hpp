@@ -96,7 +96,9 @@ public:
     peer_info &info() noexcept { return peer_.info(); }
 
 private:
-    static constexpr std::size_t most_at_the_end = 8 * 1024 * 1024;  // more than a socket or a ring holds
+    // More than a local socket or a ring holds, and a tcp socket as systems set it up.
+    static constexpr std::size_t most_at_the_end = 8 * 1024 * 1024;
+    static constexpr int reads_at_the_end = 1024;
     // Until what a sender may leave that writes for itself is looked after: later, the longer it has done so.
     static constexpr std::chrono::microseconds first_flush_delay{100};
     static constexpr std::chrono::microseconds longest_flush_delay{800};

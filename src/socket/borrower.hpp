@@ -28,7 +28,7 @@ public:
     /// What to wait for from `now` on: size() items.
     void list(wait_item *items, time_point now) noexcept;
     /// Reads those that need not be waited for, and may not: a stream may hold octets that its descriptor does not show. True when
-    /// something was published, or may still be. What lies behind a message that the pattern does not want now is left to the I/O threads.
+    /// something was published, or may still be. Behind a message that the pattern does not want now, octets may stay.
     bool read_more() noexcept {
         for (int turn = 0; turn < most_turns; ++turn) {
             bool has_read = false;
@@ -39,13 +39,15 @@ public:
                     return write_beside(u);
                 }))
                 return true;
-            if (!has_read) {
-                if (turn > 0)
-                    leave_the_rest();
+            if (!has_read)
                 return false;
-            }
         }
         return true;
+    }
+    /// Before a sleep: what read_more() let stay is for the I/O threads, since who sleeps would not hear of it.
+    void leave_the_rest() noexcept {
+        for (std::size_t i = 0; i < size_; ++i)
+            used_[i].is_kept = used_[i].is_kept && !used_[i].io->expects_more();
     }
     /// Whether there is something to read from the first, without waiting for it.
     bool is_ready(waiter &how) const noexcept;
@@ -79,7 +81,7 @@ public:
         }
         size_ = 0;
     }
-    /// The wait that begin() told of is over.
+    /// The wait that begin() told of is over, and what it brought is read.
     void note_left(time_point now) noexcept { left_ = now; }
 
     /// What is lent, and not in use, goes back to the I/O threads.
@@ -106,11 +108,6 @@ private:
         if (u.io->is_full())
             (void)u.pipe->write_now(io_turn::occasion::ready);
         return true;
-    }
-    /// Who sleeps would not hear of it.
-    void leave_the_rest() noexcept {
-        for (std::size_t i = 0; i < size_; ++i)
-            used_[i].is_kept = used_[i].is_kept && !used_[i].io->expects_more();
     }
     void consider(std::span<const pipe_end_ptr> pipes) noexcept;
     template <class Wanted>

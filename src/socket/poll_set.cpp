@@ -115,12 +115,17 @@ private:
         return found;
     }
 
-    /// Returns the time.
+    /// Returns the time. It is asked for as seldom for many sockets as for one.
     time_point end_borrowing(bool has_waited) noexcept {
+        const time_point woken = has_waited ? clock().now() : time_point();
+        for (watched &item : items_) {
+            if (item.which)
+                item.which->end_borrowing(has_waited, woken);
+        }
         const time_point now = clock().now();
         for (watched &item : items_) {
             if (item.which)
-                item.which->end_borrowing(has_waited, now);
+                item.which->note_left(now);
         }
         return now;
     }

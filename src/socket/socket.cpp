@@ -355,7 +355,8 @@ error socket::keep_step(const outgoing &frame) noexcept {
     leave_direct_input();
     borrower_.begin(live_pipes(), true);
     if (borrower_.size() == 0) {
-        end_borrowing(false, environment_.clock.now());
+        give_borrowed_back();
+        note_left(environment_.clock.now());
         (void)step_patience_.look_for(
             (is_large ? std::min(size, most_nearer) : most_nearer) / octets_per_look, is_near);
         return error::none;
@@ -364,11 +365,13 @@ error socket::keep_step(const outgoing &frame) noexcept {
     (void)borrower_.read_all();
     if (borrower_.is_held_up() && !finds_room(is_near) && !step_patience_.is_left_out() &&
         !borrower_.read_more()) {
+        borrower_.leave_the_rest();
         const error e = sleep(environment_.clock.now() + longest_step);
         step_patience_.note(ahead() <= near);
         return e == error::interrupted ? e : error::none;
     }
-    end_borrowing(false, environment_.clock.now());
+    give_borrowed_back();
+    note_left(environment_.clock.now());
     return error::none;
 }
 
@@ -422,7 +425,8 @@ error socket::wait_for(short wanted, time_point deadline) noexcept {
     error e = error::none;
     if (borrow(wanted, true) || arm(wanted)) {
         const time_point now = environment_.clock.now();
-        end_borrowing(false, now);
+        give_borrowed_back();
+        note_left(now);
         if (now >= deadline)
             e = error::timed_out;
     } else {
@@ -450,7 +454,10 @@ error socket::sleep(time_point deadline) noexcept {
     } else if (!failed(e) && environment_.clock.has_passed(deadline)) {
         e = error::timed_out;  // something is always there while memory is short
     }
-    end_borrowing(is_ready, environment_.clock.now());
+    if (is_ready)
+        (void)borrower_.go_on(environment_.clock.now());
+    give_borrowed_back();
+    note_left(environment_.clock.now());
     return e;
 }
 
@@ -463,8 +470,10 @@ bool socket::borrow(short wanted, bool is_alone) noexcept {
     if (borrower_.size() == 0)
         return is_alone && sees_peer(wanted);
     // A look reads, too.
-    if (!borrower_.read_more() && !looks_again(wanted, is_alone) && !borrower_.read_more())
+    if (!borrower_.read_more() && !looks_again(wanted, is_alone) && !borrower_.read_more()) {
+        borrower_.leave_the_rest();
         return false;
+    }
     give_borrowed_back();
     return true;
 }
@@ -573,7 +582,6 @@ void socket::end_borrowing(bool has_waited, time_point now) noexcept {
     if (has_waited)
         (void)borrower_.go_on(now);
     give_borrowed_back();
-    borrower_.note_left(now);
 }
 
 void socket::give_borrowed_back() noexcept {

@@ -142,6 +142,8 @@ public:
     void list_borrowed(wait_item *items, time_point now) noexcept { borrower_.list(items, now); }
     /// Ends that. `has_waited`: first goes on with what is ready of what was listed.
     void end_borrowing(bool has_waited, time_point now) noexcept;
+    /// Nor does the thread wait any more, nor take in what the wait has brought.
+    void note_left(time_point now) noexcept { borrower_.note_left(now); }
     waiter &blocking() const noexcept { return environment_.blocking; }
     const clock_source &clock() const noexcept { return environment_.clock; }
 

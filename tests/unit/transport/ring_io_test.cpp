@@ -2,8 +2,10 @@
 #include "transport/ring_io.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <memory>
 #include <numeric>
 #include <poll.h>
 #include <random>
@@ -127,24 +129,64 @@ TEST(ring_io, leaves_the_socket_to_bells) {
 }
 
 // A reader that wakes takes out of the socket all it finds, and what is added meanwhile.
+// A reader that wakes takes out of the socket all it finds, and what is added meanwhile.
 TEST(ring_io, bears_a_reader_that_takes_bells_as_fast_as_they_come) {
     conversation c;
     c.get_into_a_stream();
     while (c.write(ring_size).octets > 0) {
     }
+    std::atomic<long> taken{0};
     std::jthread bell_taker([&](const std::stop_token &stop) {
         std::vector<char> bells(100'000);
-        while (!stop.stop_requested())
-            (void)::recv(c.reader.get(), bells.data(), bells.size(), 0);
+        while (!stop.stop_requested()) {
+            if (const ssize_t n = ::recv(c.reader.get(), bells.data(), bells.size(), 0); n > 0)
+                taken += n;
+        }
     });
-    for (int i = 0; i < 20'000; ++i) {
+    while (taken < 300'000) {
         const io_result result = c.write(100);
-        EXPECT_EQ(result.octets, 0u);
-        ASSERT_EQ(result.status, error::again) << "at write " << i;
+        ASSERT_EQ(result.octets, 0u);
+        ASSERT_EQ(result.status, error::again) << "after " << taken << " bells";
     }
     bell_taker.request_stop();
     bell_taker.join();
     c.read_all();
+}
+
+TEST(ring_io, ends_a_read_that_gets_little_at_a_time_and_knows_that_there_is_more) {
+    conversation c;
+    c.get_into_a_stream();
+    ASSERT_EQ(c.write(200).octets, 200u);
+    std::vector<std::uint8_t> memory(200);
+    std::vector<iovec> octets;
+    for (std::uint8_t &each : memory)
+        octets.push_back({&each, 1});
+    EXPECT_EQ(c.input.read(c.reader.get(), octets).octets, 64u);
+    EXPECT_TRUE(c.input.may_hold_octets());
+    c.received += 64;
+    c.read_all();
+    EXPECT_FALSE(c.input.may_hold_octets());
+}
+
+TEST(ring_io, tries_again_when_the_process_had_too_many_rings) {
+    conversation c;
+    {
+        std::vector<std::unique_ptr<shared_ring>> others;
+        owned_descriptor file;
+        do
+            others.push_back(std::make_unique<shared_ring>());
+        while (others.back()->make(least_shared_memory, file) == error::none);
+        c.get_into_a_stream();
+        ASSERT_EQ(c.write(100'000).octets, 100'000u);
+        EXPECT_EQ(c.octets_in_socket(), 100'000) << "no ring is left";
+        c.read_all();
+    }
+    while (c.sent < 3 * worth_a_ring) {
+        ASSERT_EQ(c.write(100'000).octets, 100'000u);
+        c.read_all();
+    }
+    ASSERT_EQ(c.write(100'000).octets, 100'000u);
+    EXPECT_EQ(c.octets_in_socket(), 1);
 }
 
 TEST(ring_io, needs_no_ring_where_little_is_sent) {
