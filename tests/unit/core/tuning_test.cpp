@@ -32,7 +32,7 @@ TEST(tuning, has_the_documented_defaults) {
     EXPECT_EQ(t.tcp.piece, 65160u);
     EXPECT_EQ(t.ipc.senders_batch_size, 1048576u);
     EXPECT_EQ(t.ipc.piece, 0u);
-    EXPECT_EQ(t.ipc.shared_memory, 524288u);
+    EXPECT_EQ(t.ipc.shared_memory, 1048576u);
     EXPECT_EQ(t.tcp.shared_memory, 0u);
     EXPECT_EQ(t.inproc.shared_memory, 0u);
     EXPECT_EQ(t.temporary_directory, "/tmp");
