@@ -1,4 +1,4 @@
-"""Runs the distribution's own pyzmq tests, unmodified, on the library in a directory.
+"""Runs the distribution's own pyzmq tests on the library in a directory, unmodified but for a wait in one of them.
 
   pyzmq_suite.py LIBRARY_DIR [--at-least N] [-- pytest arguments]
 
@@ -20,8 +20,8 @@ STUCK_TEST_S = 120
 COUNTED = re.compile(r"(\d+) (passed|failed|errors?|skipped|deselected|xfailed|xpassed)")
 
 
-# test_log publishes over tcp right after it has subscribed, without waiting for the subscription to arrive: a race that
-# a library can lose, libzmq too. It runs in a process of its own, where no threads of earlier tests slow the subscription.
+# Publishes over tcp soon after it has subscribed, and waits a while for the subscription to arrive. It runs in a process of its
+# own, where no threads of earlier tests slow the subscription (see also RACING in mapped_library_plugin.py).
 RACING = "test_log"
 PARTS = (["zmq.tests", "-k", "not TestPubLog"], ["zmq.tests." + RACING])
 
