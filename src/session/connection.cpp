@@ -106,7 +106,7 @@ void connection::drop_unread() noexcept {
     if (pipe_ && !is_home())
         return;
     discards_ = pipe_ != nullptr;
-    if (state_ == state::live && discards_ && !is_paused_)
+    if (discards_)
         read_to_the_end();
 }
 

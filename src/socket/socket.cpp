@@ -365,7 +365,6 @@ error socket::keep_step(const outgoing &frame) noexcept {
     (void)borrower_.read_all();
     if (borrower_.is_held_up() && !finds_room(is_near) && !step_patience_.is_left_out() &&
         !borrower_.read_more()) {
-        borrower_.leave_the_rest();
         const error e = sleep(environment_.clock.now() + longest_step);
         step_patience_.note(ahead() <= near);
         return e == error::interrupted ? e : error::none;
@@ -470,10 +469,8 @@ bool socket::borrow(short wanted, bool is_alone) noexcept {
     if (borrower_.size() == 0)
         return is_alone && sees_peer(wanted);
     // A look reads, too.
-    if (!borrower_.read_more() && !looks_again(wanted, is_alone) && !borrower_.read_more()) {
-        borrower_.leave_the_rest();
+    if (!borrower_.read_more() && !looks_again(wanted, is_alone) && !borrower_.read_more())
         return false;
-    }
     give_borrowed_back();
     return true;
 }

@@ -131,6 +131,7 @@ public:
     /// Says that the thread is about to wait on the level; false when there is something to look at first.
     bool begin_wait() noexcept {
         pace_.note_wait();
+        borrower_.leave_the_rest();
         return !borrower_.is_recalled() && mailbox_->begin_wait();
     }
     void end_wait() noexcept { mailbox_->end_wait(); }

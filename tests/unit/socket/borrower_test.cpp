@@ -139,6 +139,20 @@ protected:
         peer->is_stream_full = true;
         peer->on_write = [] { return io_turn::written::full; };
     }
+    /// Has a message of a borrowed connection, and another one that waits for the reply.
+    void owe_a_reply() {
+        make(socket_type::rep);
+        borrow({"", "request"});
+        peer->publish({"", "request"});
+        peer->publish({"", "another"});
+        ASSERT_EQ(receive(), "request");
+    }
+    void wait_in_vain() {
+        watched item{self.get(), -1, ZMQ_POLLIN, 0};
+        std::size_t count = 9;
+        EXPECT_EQ(wait_for_any({&item, 1}, 5, count), error::none);
+        EXPECT_EQ(count, 0u);
+    }
     /// Waits as often as one who borrows.
     void expect_waits_without_borrowing() {
         wait.on_wait = [this](std::span<wait_item> items) {
@@ -232,35 +246,21 @@ TEST_F(borrower_test, the_same_in_a_wait_for_several) {
         EXPECT_TRUE(peer->is_home());
         return error::timed_out;
     };
-    watched item{self.get(), -1, ZMQ_POLLIN, 0};
-    std::size_t count = 9;
-    EXPECT_EQ(wait_for_any({&item, 1}, 5, count), error::none);
-    EXPECT_EQ(count, 0u);
+    wait_in_vain();
 }
 
 TEST_F(borrower_test, a_wait_ends_in_time_though_there_is_more_of_what_is_not_wanted_now) {
-    make(socket_type::rep);
-    borrow({"", "request"});
-    peer->publish({"", "request"});
-    peer->publish({"", "another"});
-    ASSERT_EQ(receive(), "request");
+    owe_a_reply();
     // The reply is owed: "another" must wait, and the connection holds back a third.
     peer->has_more = true;
-    watched item{self.get(), -1, ZMQ_POLLIN, 0};
-    std::size_t count = 9;
-    EXPECT_EQ(wait_for_any({&item, 1}, 5, count), error::none);
-    EXPECT_EQ(count, 0u);
+    wait_in_vain();
     EXPECT_EQ(wait.waits, 1);
     EXPECT_EQ(self->send(as_bytes("reply"), 0), error::none);
     EXPECT_EQ(receive(), "another");
 }
 
 TEST_F(borrower_test, leaves_to_others_what_a_stream_may_hold_behind_what_is_not_wanted_now) {
-    make(socket_type::rep);
-    borrow({"", "request"});
-    peer->publish({"", "request"});
-    peer->publish({"", "another"});
-    ASSERT_EQ(receive(), "request");
+    owe_a_reply();
     // Its descriptor does not show what there is more, perhaps a PING.
     peer->has_more = true;
     wait.on_wait = [this](std::span<wait_item> items) {
@@ -268,9 +268,7 @@ TEST_F(borrower_test, leaves_to_others_what_a_stream_may_hold_behind_what_is_not
         EXPECT_TRUE(peer->is_home());
         return error::timed_out;
     };
-    watched item{self.get(), -1, ZMQ_POLLIN, 0};
-    std::size_t count = 9;
-    EXPECT_EQ(wait_for_any({&item, 1}, 5, count), error::none);
+    wait_in_vain();
     EXPECT_EQ(wait.waits, 1);
     EXPECT_EQ(peer->calls, 1);
 }

@@ -105,6 +105,18 @@ bool is_ready(int descriptor, short events) {
     return ::poll(&item, 1, 0) == 1 && (item.revents & events);
 }
 
+/// As many as this process may have, and why there is no further one.
+std::vector<std::unique_ptr<shared_ring>> make_rings(error &last) {
+    std::vector<std::unique_ptr<shared_ring>> rings;
+    last = error::none;
+    while (!failed(last) && rings.size() < 1'000) {
+        owned_descriptor file;
+        rings.push_back(std::make_unique<shared_ring>());
+        last = rings.back()->make(least_shared_memory, file);
+    }
+    return rings;
+}
+
 TEST(ring_io, carries_a_stream_whole_and_in_order) {
     conversation c;
     for (int i = 0; i < 3'000; ++i) {
@@ -128,7 +140,6 @@ TEST(ring_io, leaves_the_socket_to_bells) {
     EXPECT_EQ(c.octets_in_socket(), 0);
 }
 
-// A reader that wakes takes out of the socket all it finds, and what is added meanwhile.
 // A reader that wakes takes out of the socket all it finds, and what is added meanwhile.
 TEST(ring_io, bears_a_reader_that_takes_bells_as_fast_as_they_come) {
     conversation c;
@@ -171,11 +182,8 @@ TEST(ring_io, ends_a_read_that_gets_little_at_a_time_and_knows_that_there_is_mor
 TEST(ring_io, tries_again_when_the_process_had_too_many_rings) {
     conversation c;
     {
-        std::vector<std::unique_ptr<shared_ring>> others;
-        owned_descriptor file;
-        do
-            others.push_back(std::make_unique<shared_ring>());
-        while (others.back()->make(least_shared_memory, file) == error::none);
+        error last = error::none;
+        const auto others = make_rings(last);
         c.get_into_a_stream();
         ASSERT_EQ(c.write(100'000).octets, 100'000u);
         EXPECT_EQ(c.octets_in_socket(), 100'000) << "no ring is left";
@@ -508,13 +516,8 @@ TEST(ring_output, does_not_believe_what_the_other_side_says_it_took) {
 }
 
 TEST(shared_ring, is_made_by_a_process_so_often_and_no_more) {
-    std::vector<std::unique_ptr<shared_ring>> rings;
     error last = error::none;
-    while (!failed(last) && rings.size() < 1'000) {
-        owned_descriptor file;
-        rings.push_back(std::make_unique<shared_ring>());
-        last = rings.back()->make(least_shared_memory, file);
-    }
+    auto rings = make_rings(last);
     EXPECT_EQ(last, error::too_many_files);
     rings.clear();
     owned_descriptor file;
