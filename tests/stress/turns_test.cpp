@@ -654,6 +654,7 @@ void pull_streams(const setup &how) {
     void *far_context = make_context(how.io_threads);
     void *near_context = make_context(how.io_threads);
     void *pull = open(near_context, ZMQ_PULL, how);
+    set(pull, ZMQ_RCVTIMEO, 0);
     const std::string where = bind_to(pull, scratch_endpoint(how.transport));
     std::array<std::map<std::uint32_t, std::uint32_t>, 2> promised;
     std::atomic<int> running{2};
