@@ -46,6 +46,8 @@ CELLS = (
     + [("IDLE:10000", "tcp", 64, "memory")]
     + [(cell, transport, 64, "latency") for cell in PINGS for transport in runner.TRANSPORTS
        if transport != "inproc" or "PROCESSES" not in cell]
+    + [("POLL_AMONG:%d" % sockets, transport, 64, "latency") for sockets in (100, 450)
+       for transport in ("tcp", "ipc")]
     + [("STREAM", transport, size, "throughput") for transport in ("tcp", "ipc") for size in SMALL]
     + [(cell, transport, size, "throughput") for transport in runner.TRANSPORTS for size in LARGE
        for cell in ("STREAM", "STREAM_MSG", "STREAM_DATA")]

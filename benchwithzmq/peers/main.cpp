@@ -37,6 +37,7 @@ constexpr cell cells[] = {
     {"PING_TWO_THREADS_POLL", measure_ping, 0, 20'000, true},
     {"PING_TWO_PROCESSES", measure_ping, 0, 20'000, true},
     {"PING_TWO_PROCESSES_POLL", measure_ping, 0, 20'000, true},
+    {"POLL_AMONG", measure_ping, 100, 20'000, false},
     {"WAKE", measure_wake, 0, 20'000, true},
     {"STREAM", measure_stream, 0, 10'000, true},
     {"STREAM_MSG", measure_stream, 0, 10'000, false},

@@ -1,8 +1,9 @@
-// PING_ONE_THREAD, PING_TWO_THREADS, PING_TWO_PROCESSES, each also with _POLL, and WAKE: microseconds one way.
+// PING_ONE_THREAD, PING_TWO_THREADS, PING_TWO_PROCESSES, each also with _POLL, POLL_AMONG and WAKE: microseconds one way.
 //
 // Flow:     a message goes forth and back between two PAIRs (or, --raw, between two blocking stream sockets); half of
 //           the mean round trip is one way. The ends share a thread, have one each, or have a process each. _POLL waits
-//           in zmq_poll (poll) before every receive. WAKE passes a turn between two threads by an eventfd or a futex:
+//           in zmq_poll (poll) before every receive. POLL_AMONG is two threads, one of which waits in one zmq_poll for
+//           that many PAIRs, each with a peer of its own, all but one of which are silent. WAKE passes a turn between two threads by an eventfd or a futex:
 //           what inproc cannot undercut when both sides sleep.
 #include "peers/peers.hpp"
 
@@ -25,6 +26,11 @@ constexpr char polls_suffix[] = "_POLL";
 class zmq_end {
 public:
     zmq_end(void *socket, bool polls) : socket_(socket), polls_(polls) {}
+    // Waits for `silent` as well, which must live as long.
+    zmq_end(void *socket, const std::vector<void *> &silent) : zmq_end(socket, true) {
+        for (void *each : silent)
+            items_.push_back({each, 0, ZMQ_POLLIN, 0});
+    }
 
     void send(const void *data, std::size_t size) {
         require(zmq_send(socket_, data, size, 0) == static_cast<int>(size), "send");
@@ -32,8 +38,9 @@ public:
 
     void receive(void *data, std::size_t size) {
         if (polls_) {
-            zmq_pollitem_t item{socket_, 0, ZMQ_POLLIN, 0};
-            require(zmq_poll(&item, 1, -1) == 1, "zmq_poll");
+            items_[0].revents = 0;
+            require(zmq_poll(items_.data(), static_cast<int>(items_.size()), -1) == 1 && items_[0].revents,
+                    "zmq_poll");
         }
         require(zmq_recv(socket_, data, size, 0) == static_cast<int>(size), "receive");
     }
@@ -41,6 +48,7 @@ public:
 private:
     void *const socket_;
     const bool polls_;
+    std::vector<zmq_pollitem_t> items_{{socket_, 0, ZMQ_POLLIN, 0}};
 };
 
 class raw_end {
@@ -127,6 +135,26 @@ double ping_here_on_zmq(const peer_settings &wanted, bool polls, bool in_one_thr
     const std::string endpoint = bind_and_name(bound, wildcard(wanted.transport, 0));
     require(zmq_connect(connecting, endpoint.c_str()) == 0, "zmq_connect");
     return ping_here(zmq_end(connecting, polls), zmq_end(bound, polls), wanted, in_one_thread);
+}
+
+double ping_among_silent(const peer_settings &wanted) {
+    context zmq(wanted, 2 * static_cast<int>(wanted.count) + 8);
+    std::vector<void *> silent;
+    void *bound = nullptr;
+    void *connecting = nullptr;
+    for (std::size_t i = 0; i < wanted.count; ++i) {
+        if (connecting)
+            silent.push_back(connecting);
+        bound = zmq.open(ZMQ_PAIR);
+        connecting = zmq.open(ZMQ_PAIR);
+        require(zmq_connect(connecting, bind_and_name(bound, wildcard(wanted.transport, 0)).c_str()) == 0,
+                "zmq_connect");
+        // Everybody is connected when the clock starts.
+        char text = 'x';
+        require(zmq_send(bound, &text, 1, 0) == 1 && zmq_recv(connecting, &text, 1, 0) == 1,
+                "the first message");
+    }
+    return ping_here(zmq_end(connecting, silent), zmq_end(bound, false), wanted, false);
 }
 
 double ping_processes_on_zmq(const peer_settings &wanted, bool polls) {
@@ -219,6 +247,8 @@ bool has_suffix(const std::string &text, const std::string &end) {
 
 findings measure_ping(peer_settings &wanted) {
     const bool polls = has_suffix(wanted.cell, polls_suffix);
+    if (wanted.cell == "POLL_AMONG")
+        return {{"latency", ping_among_silent(wanted)}};
     const bool in_processes = wanted.cell.rfind("PING_TWO_PROCESSES", 0) == 0;
     const bool in_one_thread = wanted.cell.rfind("PING_ONE_THREAD", 0) == 0;
     if (in_processes)

@@ -1,6 +1,7 @@
 // The twin of platform.hpp for Linux.
 #include "core/platform.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <climits>
@@ -20,6 +21,8 @@
 #include <unistd.h>
 #include <utility>
 #include <vector>
+
+#include "core/epoll_set.hpp"
 
 namespace zlink::platform {
 
@@ -139,33 +142,50 @@ public:
     bool may_look_again() const noexcept override { return has_several_processors_; }
 
     error wait(std::span<wait_item> items, time_point deadline) noexcept override {
-        constexpr std::size_t on_stack = 32;
-        pollfd few[on_stack];
-        std::unique_ptr<pollfd[]> many;
-        pollfd *set = few;
-        if (items.size() > on_stack) {
-            many.reset(new (std::nothrow) pollfd[items.size()]);
-            if (!(set = many.get()))
-                return error::no_memory;
+        pollfd few[most_to_poll];
+        if (items.size() > most_to_poll)
+            return wait_for_many(items, deadline);
+        return poll(items, few, deadline);
+    }
+
+private:
+    static constexpr std::size_t most_to_poll = 32;
+
+    error wait_for_many(std::span<wait_item> items, time_point deadline) noexcept {
+        thread_local epoll_set kept;
+        const auto may_change = [](const wait_item &item) { return item.opening == 0; };
+        if (std::none_of(items.begin(), items.end(), may_change)) {
+            const error e = wait_until(
+                deadline, [&](int timeout, int &ready) { return kept.wait(items, timeout, ready); });
+            if (!failed(e) || e == error::timed_out || e == error::interrupted)
+                return e;
         }
+        const std::unique_ptr<pollfd[]> many(new (std::nothrow) pollfd[items.size()]);
+        return many ? poll(items, many.get(), deadline) : error::no_memory;
+    }
+
+    error poll(std::span<wait_item> items, pollfd *set, time_point deadline) noexcept {
         for (std::size_t i = 0; i < items.size(); ++i)
             set[i] = {items[i].descriptor, items[i].events, 0};
-        const error result = poll_until({set, items.size()}, deadline);
+        const error result = wait_until(deadline, [&](int timeout, int &ready) {
+            ready = ::poll(set, items.size(), timeout);
+            return ready < 0 ? from_errno(errno) : error::none;  // EINTR is error::interrupted
+        });
         for (std::size_t i = 0; i < items.size(); ++i)
             items[i].revents = set[i].revents;
         return result;
     }
 
-private:
-    error poll_until(std::span<pollfd> set, time_point deadline) noexcept {
+    /// `wait(milliseconds, ready)` counts the items that are ready.
+    template <class Wait>
+    error wait_until(time_point deadline, Wait &&wait) noexcept {
         for (;;) {
             const bool endless = deadline == time_point::max();
             const int timeout = endless ? -1 : poll_timeout(clock_.now(), deadline);
-            const int ready = ::poll(set.data(), set.size(), timeout);
-            if (ready > 0)
-                return error::none;
-            if (ready < 0)
-                return from_errno(errno);  // EINTR is error::interrupted
+            int ready = 0;
+            const error e = wait(timeout, ready);
+            if (failed(e) || ready > 0)
+                return e;
             // A very distant deadline takes several rounds.
             if (timeout == 0 || clock_.now() >= deadline)
                 return error::timed_out;

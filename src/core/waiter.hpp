@@ -1,6 +1,7 @@
 // Contracts: how a caller blocks, and how another thread wakes it. `poll(2)` in life, an actor in the simulator.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -24,6 +25,12 @@ public:
     }
 };
 
+/// Tells a descriptor from all that had, or will have, its number. Never 0.
+inline std::uint64_t new_opening() noexcept {
+    static std::atomic<std::uint64_t> last{0};
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 /// A level that one thread raises and another waits for. Belongs to one socket.
 class wakeup {
 public:
@@ -34,6 +41,10 @@ public:
     virtual bool clear() noexcept = 0;
     /// The descriptor that is readable while the level is up; -1 where there is none (simulator).
     virtual int descriptor() const noexcept = 0;
+    std::uint64_t opening() const noexcept { return opening_; }
+
+private:
+    const std::uint64_t opening_ = new_opening();
 };
 
 /// A descriptor of the application's, or of a socket, in one blocking call.
@@ -42,6 +53,7 @@ struct wait_item {
     short events = 0;  // POLLIN, POLLOUT, ... of poll(2)
     short revents = 0;
     const wakeup *level = nullptr;  // set for sockets: what `descriptor` stands for
+    std::uint64_t opening = 0;      // of the descriptor; 0: the application's, which may close it at any time
 };
 
 class waiter {

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "core/block.hpp"
+#include "core/waiter.hpp"
 
 namespace zlink {
 
@@ -147,14 +148,18 @@ public:
 
     // With the read lease in use:
 
-    /// The descriptor to wait for.
+    /// The descriptor to wait for, the same as long as this object lives.
     virtual int descriptor() const noexcept = 0;
+    std::uint64_t opening() const noexcept { return opening_; }
     /// Whether read_now() is likely to find something without waiting for the descriptor.
     virtual bool expects_more() const noexcept = 0;
     /// Whether a large frame, or the rest of one, is likely to come next.
     virtual bool expects_large() const noexcept = 0;
     /// Reads once without blocking and publishes what came. False when the I/O thread has to go on: end the lease.
     virtual bool read_now(block_ref &scratch) noexcept = 0;
+
+private:
+    const std::uint64_t opening_ = new_opening();
 };
 
 }  // namespace zlink

@@ -43,7 +43,7 @@ void borrower::list(wait_item *items, time_point now) noexcept {
     listed_ = items;
     for (std::size_t i = 0; i < size_; ++i) {
         const short events = used_[i].io->is_full() ? POLLIN | POLLOUT : POLLIN;
-        items[i] = {used_[i].io->descriptor(), events, 0, nullptr};
+        items[i] = {used_[i].io->descriptor(), events, 0, nullptr, used_[i].io->opening()};
     }
     const bool is_for_little = size_ == 1 && reads_since_wait_ <= few_reads;
     waits_for_little_ = is_for_little ? std::min(waits_for_little_ + 1, some_waits) : 0;
@@ -52,7 +52,7 @@ void borrower::list(wait_item *items, time_point now) noexcept {
 }
 
 bool borrower::is_ready(waiter &how) const noexcept {
-    wait_item item{used_[0].io->descriptor(), POLLIN, 0, nullptr};
+    wait_item item{used_[0].io->descriptor(), POLLIN, 0, nullptr, used_[0].io->opening()};
     return !failed(how.wait({&item, 1}, time_point::min())) && item.revents != 0;
 }
 

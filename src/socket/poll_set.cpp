@@ -53,8 +53,12 @@ public:
                 has_deadline = true;
             }
             is_fresh = false;
-            if (borrow() || arm()) {
-                is_last_look = end_borrowing(false) >= deadline;
+            if (borrow_and_arm()) {
+                for (watched &item : items_) {
+                    if (item.which)
+                        item.which->end_borrowing(false, {});
+                }
+                is_last_look = note_left() >= deadline;
                 continue;
             }
             const error e = sleep(deadline, is_fresh);
@@ -105,23 +109,21 @@ private:
         }
     }
 
-    /// True when something was read at once.
-    bool borrow() noexcept {
+    /// True when there is something to look at. Sockets are gone through as few times as can be: many do not stay in the cache.
+    bool borrow_and_arm() noexcept {
         bool found = false;
+        borrowed_ = 0;
         for (watched &item : items_) {
-            if (item.which && item.which->borrow(item.wanted, items_.size() == 1))
-                found = true;
+            if (!item.which)
+                continue;
+            found |= item.which->borrow(item.wanted, items_.size() == 1) || item.which->arm(item.wanted);
+            borrowed_ += item.which->borrowed();
         }
         return found;
     }
 
-    /// Returns the time. It is asked for as seldom for many sockets as for one.
-    time_point end_borrowing(bool has_waited) noexcept {
-        const time_point woken = has_waited ? clock().now() : time_point();
-        for (watched &item : items_) {
-            if (item.which)
-                item.which->end_borrowing(has_waited, woken);
-        }
+    /// What the wait has brought is taken in. Returns the time, asked for as seldom for many sockets as for one.
+    time_point note_left() noexcept {
         const time_point now = clock().now();
         for (watched &item : items_) {
             if (item.which)
@@ -130,21 +132,18 @@ private:
         return now;
     }
 
-    /// True when there is something to look at.
-    bool arm() noexcept {
-        bool found = false;
-        for (watched &item : items_) {
-            if (item.which && item.which->arm(item.wanted))
-                found = true;
-        }
-        return found;
-    }
-
-    error sleep(time_point deadline, bool &is_fresh) noexcept {
-        const error e = wait(deadline, is_fresh);
-        if (is_fresh)
+    error sleep(time_point deadline, bool &is_ready) noexcept {
+        const error e = wait(deadline, is_ready);
+        if (is_ready)
             note_descriptors();
-        (void)end_borrowing(is_fresh);
+        const time_point woken = is_ready ? clock().now() : time_point();
+        for (watched &item : items_) {
+            if (!item.which)
+                continue;
+            item.which->end_wait();
+            item.which->end_borrowing(is_ready, woken);
+        }
+        (void)note_left();
         return e;
     }
 
@@ -152,9 +151,7 @@ private:
     error wait(time_point deadline, bool &is_ready) noexcept {
         if (const error e = prepare(); failed(e))
             return e;
-        std::size_t count = items_.size();
-        for (const watched &item : items_)
-            count += item.which ? item.which->borrowed() : 0;
+        const std::size_t count = items_.size() + borrowed_;
         if (const error e = make_room(count); failed(e))
             return e;
         wait_item *level_item = waits_ + descriptors_;
@@ -166,31 +163,16 @@ private:
             const wakeup *level = nullptr;
             if (const error e = item.which->wait_level(level); failed(e))
                 return e;
-            *level_item++ = {level->descriptor(), POLLIN, 0, level};
+            *level_item++ = {level->descriptor(), POLLIN, 0, level, level->opening()};
             item.which->list_borrowed(borrowed_item, now);
             borrowed_item += item.which->borrowed();
+            // There is something to look at first: always, while memory is short.
+            if (!item.which->begin_wait())
+                return clock().has_passed(deadline) ? error::timed_out : error::none;
         }
-        error result = error::none;
-        if (begin_wait()) {
-            result = how_->wait({waits_, count}, deadline);
-            is_ready = !failed(result);
-        } else if (clock().has_passed(deadline)) {
-            result = error::timed_out;  // something is always there while memory is short
-        }
-        for (const watched &item : items_) {
-            if (item.which)
-                item.which->end_wait();
-        }
-        return result;
-    }
-
-    /// False when a socket has something to look at first.
-    bool begin_wait() noexcept {
-        for (const watched &item : items_) {
-            if (item.which && !item.which->begin_wait())
-                return false;
-        }
-        return true;
+        const error e = how_->wait({waits_, count}, deadline);
+        is_ready = !failed(e);
+        return e;
     }
 
     /// Finds a waiter, and room for the items: descriptors first, in the order of the items, then the sockets' levels.
@@ -213,7 +195,7 @@ private:
         wait_item *next = waits_;
         for (const watched &item : items_) {
             if (!item.which)
-                *next++ = {item.descriptor, to_system(item.wanted), 0, nullptr};
+                *next++ = {item.descriptor, to_system(item.wanted), 0, nullptr, 0};
         }
         return error::none;
     }
@@ -236,6 +218,7 @@ private:
     const std::span<watched> items_;
     socket *first_socket_ = nullptr;
     std::size_t descriptors_ = 0;
+    std::size_t borrowed_ = 0;
     waiter *how_ = nullptr;
     std::unique_ptr<waiter> own_waiter_;
     union {

@@ -445,7 +445,7 @@ error socket::sleep(time_point deadline) noexcept {
     error e = wait_level(level);
     bool is_ready = false;
     if (!failed(e) && begin_wait()) {
-        items[0] = {level->descriptor(), POLLIN, 0, level};
+        items[0] = {level->descriptor(), POLLIN, 0, level, level->opening()};
         list_borrowed(&items[1], environment_.clock.now());
         e = environment_.blocking.wait({items, 1 + borrowed()}, deadline);
         end_wait();

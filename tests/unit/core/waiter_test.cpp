@@ -28,7 +28,7 @@ struct waiting : testing::Test {
         EXPECT_EQ(w->make_wakeup(result), error::none);
         return result;
     }
-    static wait_item readable(const wakeup &level) { return {level.descriptor(), POLLIN, 0, &level}; }
+    static wait_item readable(const wakeup &level) { return {level.descriptor(), POLLIN, 0, &level, 0}; }
 };
 
 TEST_F(waiting, ends_at_the_deadline_and_not_before) {
@@ -80,6 +80,140 @@ TEST_F(waiting, tells_which_of_many_items_is_ready) {
     EXPECT_EQ(w->wait(items, time_point::max()), error::none);
     for (std::size_t i = 0; i < items.size(); ++i)
         EXPECT_EQ(items[i].revents, i == 73 ? POLLIN : 0);
+}
+
+/// More than are asked one by one: the system keeps them between the waits.
+struct waiting_for_many : waiting {
+    static constexpr std::size_t count = 100;
+
+    waiting_for_many() {
+        for (std::size_t i = 0; i < count; ++i)
+            levels.push_back(new_wakeup());
+    }
+    std::vector<wait_item> all() const {
+        std::vector<wait_item> items;
+        for (const auto &level : levels)
+            items.push_back(kept(*level));
+        return items;
+    }
+    static wait_item kept(const wakeup &level) {
+        wait_item item = readable(level);
+        item.opening = level.opening();
+        return item;
+    }
+    error look(std::vector<wait_item> &items) { return w->wait(items, time_point{}); }
+
+    std::vector<std::unique_ptr<wakeup>> levels;
+};
+
+TEST_F(waiting_for_many, tells_which_are_ready_each_time) {
+    std::vector<wait_item> items = all();
+    EXPECT_EQ(look(items), error::timed_out);
+    for (const std::size_t ready : {73u, 0u, 99u}) {
+        levels[ready]->signal();
+        EXPECT_EQ(w->wait(items, time_point::max()), error::none);
+        for (std::size_t i = 0; i < count; ++i)
+            EXPECT_EQ(items[i].revents, i == ready ? POLLIN : 0);
+        levels[ready]->clear();
+        EXPECT_EQ(look(items), error::timed_out);
+    }
+}
+
+TEST_F(waiting_for_many, heeds_the_events_of_each_wait) {
+    std::vector<wait_item> items = all();
+    EXPECT_EQ(look(items), error::timed_out);
+    items[5].events = POLLOUT;
+    EXPECT_EQ(look(items), error::none);
+    EXPECT_EQ(items[5].revents, POLLOUT);
+    items[5].events = POLLIN;
+    EXPECT_EQ(look(items), error::timed_out);
+}
+
+TEST_F(waiting_for_many, passes_over_what_is_not_listed_any_more) {
+    std::vector<wait_item> items = all();
+    EXPECT_EQ(look(items), error::timed_out);
+    levels[0]->signal();
+    items.erase(items.begin(), items.begin() + 10);
+    const time_point deadline = clock.now() + 2ms;
+    EXPECT_EQ(w->wait(items, deadline), error::timed_out);
+    EXPECT_GE(clock.now(), deadline);
+    levels[50]->signal();
+    EXPECT_EQ(look(items), error::none);
+    EXPECT_EQ(items[40].revents, POLLIN);
+    levels[50]->clear();
+    items = all();
+    EXPECT_EQ(look(items), error::none);
+    EXPECT_EQ(items[0].revents, POLLIN);
+}
+
+TEST_F(waiting_for_many, knows_a_new_descriptor_of_an_old_number) {
+    std::vector<wait_item> items = all();
+    EXPECT_EQ(look(items), error::timed_out);
+    const int number = levels[7]->descriptor();
+    levels[7].reset();
+    levels[7] = new_wakeup();
+    ASSERT_EQ(levels[7]->descriptor(), number);
+    items = all();
+    EXPECT_EQ(look(items), error::timed_out);
+    levels[7]->signal();
+    EXPECT_EQ(look(items), error::none);
+    EXPECT_EQ(items[7].revents, POLLIN);
+}
+
+TEST_F(waiting_for_many, is_not_misled_by_a_closed_descriptor_whose_file_lives_on) {
+    for (const bool is_number_taken : {true, false}) {
+        std::vector<wait_item> items = all();
+        EXPECT_EQ(look(items), error::timed_out);
+        const int number = levels[7]->descriptor();
+        const int alive = ::dup(number);
+        levels[7]->signal();
+        levels.erase(levels.begin() + 7);
+        std::unique_ptr<wakeup> next;
+        if (is_number_taken) {
+            next = new_wakeup();
+            ASSERT_EQ(next->descriptor(), number);
+            levels.push_back(std::move(next));
+        }
+        items = all();
+        EXPECT_EQ(look(items), error::timed_out);
+        levels[50]->signal();
+        EXPECT_EQ(look(items), error::none);
+        EXPECT_EQ(items[50].revents, POLLIN);
+        levels[50]->clear();
+        ::close(alive);
+    }
+}
+
+TEST_F(waiting_for_many, leaves_the_set_of_the_parent_alone_in_a_child_of_fork) {
+    std::vector<wait_item> items = all();
+    EXPECT_EQ(look(items), error::timed_out);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        items.resize(40);
+        items[3].events = POLLOUT;
+        const bool is_found = look(items) == error::none && items[3].revents == POLLOUT;
+        ::_exit(is_found ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(look(items), error::timed_out);
+    levels[99]->signal();
+    EXPECT_EQ(look(items), error::none);
+    EXPECT_EQ(items[99].revents, POLLIN);
+}
+
+TEST_F(waiting_for_many, asks_anew_for_descriptors_that_may_change) {
+    std::vector<wait_item> items = all();
+    int pipe[2];
+    ASSERT_EQ(::pipe(pipe), 0);
+    items.push_back({pipe[0], POLLIN, 0, nullptr, 0});
+    EXPECT_EQ(look(items), error::timed_out);
+    ASSERT_EQ(::write(pipe[1], "x", 1), 1);
+    EXPECT_EQ(look(items), error::none);
+    EXPECT_EQ(items.back().revents, POLLIN);
+    ::close(pipe[0]);
+    ::close(pipe[1]);
 }
 
 TEST_F(waiting, skips_items_without_a_descriptor) {

@@ -1,0 +1,125 @@
+// Many descriptors that one thread waits for; see epoll_set.hpp.
+//
+// The set is brought up to date by what differs from the last wait. What is no longer listed leaves it when it is found ready. A
+// descriptor that was closed is gone from it, unless its file lives on under another number (a child of fork has it): then events
+// come in the name of what nobody can take out any more, and the set is begun anew.
+#include "core/epoll_set.hpp"
+
+#include <cerrno>
+#include <new>
+#include <sys/epoll.h>
+#include <unistd.h>
+#include <utility>
+
+#include "core/platform.hpp"
+
+namespace zlink::platform {
+
+namespace {
+
+constexpr int most_events = 256;
+
+/// What an event says of whom it is about: the descriptor, and enough of its opening to tell it from the last.
+std::uint64_t name(int descriptor, std::uint64_t opening) noexcept {
+    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(descriptor)) << 32 |
+           static_cast<std::uint32_t>(opening);
+}
+int descriptor_of(std::uint64_t named) noexcept { return static_cast<int>(named >> 32); }
+
+}  // namespace
+
+error epoll_set::wait(std::span<wait_item> items, int timeout_ms, int &ready) noexcept {
+    ready = 0;
+    do {
+        error e = open();
+        if (!failed(e))
+            e = list(items);
+        if (failed(e)) {
+            close();
+            return e;
+        }
+        epoll_event found[most_events];
+        const int count = ::epoll_wait(epoll_, found, most_events, timeout_ms);
+        if (count < 0)
+            return from_errno(errno);
+        if (count == 0)
+            return error::none;
+        for (int i = 0; i < count && epoll_ >= 0; ++i)
+            ready += tell(items, found[i].data.u64, static_cast<short>(found[i].events));
+    } while (ready == 0 &&
+             timeout_ms <= 0);  // nothing listed: who waits for a while looks at the clock first
+    return error::none;
+}
+
+/// Fills in the item that an event is about; false where it is about none.
+bool epoll_set::tell(std::span<wait_item> items, std::uint64_t named, short events) noexcept {
+    const int descriptor = descriptor_of(named);
+    entry &known = entries_[static_cast<std::size_t>(descriptor)];
+    if (named != name(descriptor, known.opening)) {
+        close();
+        return false;
+    }
+    if (known.item < items.size() && items[known.item].opening == known.opening) {
+        items[known.item].revents = events;
+        return true;
+    }
+    known.opening = 0;
+    if (::epoll_ctl(epoll_, EPOLL_CTL_DEL, descriptor, nullptr) < 0)
+        close();
+    return false;
+}
+
+void epoll_set::close() noexcept {
+    if (epoll_ >= 0)
+        ::close(std::exchange(epoll_, -1));
+    entries_.clear();
+}
+
+/// A child of fork must leave its parent's set alone.
+error epoll_set::open() noexcept {
+    if (epoll_ >= 0 && generation_ != fork_generation())
+        close();
+    if (epoll_ >= 0)
+        return error::none;
+    generation_ = fork_generation();
+    epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
+    return epoll_ >= 0 ? error::none : from_errno(errno);
+}
+
+error epoll_set::list(std::span<wait_item> items) noexcept {
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        wait_item &item = items[i];
+        item.revents = 0;
+        if (item.descriptor < 0)
+            continue;
+        const auto at = static_cast<std::size_t>(item.descriptor);
+        if (at >= entries_.size()) {
+            try {
+                entries_.resize(at + 1);
+            } catch (const std::bad_alloc &) {
+                return error::no_memory;
+            }
+        }
+        entry &known = entries_[at];
+        if (known.opening != item.opening || known.events != item.events) {
+            if (const error e = add(item, known); failed(e))
+                return e;
+        }
+        known.item = static_cast<std::uint32_t>(i);
+    }
+    return error::none;
+}
+
+error epoll_set::add(const wait_item &item, entry &known) noexcept {
+    epoll_event wanted{};
+    wanted.events = static_cast<std::uint32_t>(static_cast<unsigned short>(item.events));
+    wanted.data.u64 = name(item.descriptor, item.opening);
+    if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, item.descriptor, &wanted) < 0 &&
+        (errno != EEXIST || ::epoll_ctl(epoll_, EPOLL_CTL_MOD, item.descriptor, &wanted) < 0))
+        return from_errno(errno);
+    known.opening = item.opening;
+    known.events = item.events;
+    return error::none;
+}
+
+}  // namespace zlink::platform
