@@ -9,7 +9,6 @@
 #include <new>
 #include <sys/epoll.h>
 #include <unistd.h>
-#include <utility>
 
 #include "core/platform.hpp"
 
@@ -18,6 +17,7 @@ namespace zlink::platform {
 namespace {
 
 constexpr int most_events = 256;
+constexpr int waits_after_refusal = 1000;  // before the system is asked again
 
 /// What an event says of whom it is about: the descriptor, and enough of its opening to tell it from the last.
 std::uint64_t name(int descriptor, std::uint64_t opening) noexcept {
@@ -30,28 +30,37 @@ int descriptor_of(std::uint64_t named) noexcept { return static_cast<int>(named 
 
 error epoll_set::wait(std::span<wait_item> items, int timeout_ms, int &ready) noexcept {
     ready = 0;
+    if (refusals_left_ > 0) {
+        --refusals_left_;
+        return error::no_memory;
+    }
     do {
         error e = open();
         if (!failed(e))
             e = list(items);
         if (failed(e)) {
             close();
+            refusals_left_ = waits_after_refusal;
             return e;
         }
         epoll_event found[most_events];
         const int count = ::epoll_wait(epoll_, found, most_events, timeout_ms);
-        if (count < 0)
-            return from_errno(errno);
+        if (count < 0) {
+            e = from_errno(errno);
+            if (e != error::interrupted)
+                forget();  // somebody has closed it
+            return e;
+        }
         if (count == 0)
             return error::none;
         for (int i = 0; i < count && epoll_ >= 0; ++i)
             ready += tell(items, found[i].data.u64, static_cast<short>(found[i].events));
-    } while (ready == 0 &&
-             timeout_ms <= 0);  // nothing listed: who waits for a while looks at the clock first
+        // Where only what is not listed was ready, the caller works out what is left of the time.
+    } while (ready == 0 && timeout_ms <= 0);
     return error::none;
 }
 
-/// Fills in the item that an event is about; false where it is about none.
+/// Fills in the item that an event is about. False where it is about none, which is taken out, or the set closed.
 bool epoll_set::tell(std::span<wait_item> items, std::uint64_t named, short events) noexcept {
     const int descriptor = descriptor_of(named);
     entry &known = entries_[static_cast<std::size_t>(descriptor)];
@@ -70,8 +79,14 @@ bool epoll_set::tell(std::span<wait_item> items, std::uint64_t named, short even
 }
 
 void epoll_set::close() noexcept {
-    if (epoll_ >= 0)
-        ::close(std::exchange(epoll_, -1));
+    // In a child of fork the number may be somebody else's by now.
+    if (epoll_ >= 0 && generation_ == fork_generation())
+        ::close(epoll_);
+    forget();
+}
+
+void epoll_set::forget() noexcept {
+    epoll_ = -1;
     entries_.clear();
 }
 
@@ -110,11 +125,13 @@ error epoll_set::list(std::span<wait_item> items) noexcept {
     return error::none;
 }
 
+/// Or takes in other events of the same.
 error epoll_set::add(const wait_item &item, entry &known) noexcept {
     epoll_event wanted{};
     wanted.events = static_cast<std::uint32_t>(static_cast<unsigned short>(item.events));
     wanted.data.u64 = name(item.descriptor, item.opening);
-    if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, item.descriptor, &wanted) < 0 &&
+    const int first = known.opening == item.opening ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+    if (::epoll_ctl(epoll_, first, item.descriptor, &wanted) < 0 &&
         (errno != EEXIST || ::epoll_ctl(epoll_, EPOLL_CTL_MOD, item.descriptor, &wanted) < 0))
         return from_errno(errno);
     known.opening = item.opening;

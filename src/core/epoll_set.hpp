@@ -35,12 +35,14 @@ private:
     };
 
     error open() noexcept;
+    void forget() noexcept;
     error list(std::span<wait_item> items) noexcept;
     error add(const wait_item &item, entry &known) noexcept;
     bool tell(std::span<wait_item> items, std::uint64_t named, short events) noexcept;
 
     int epoll_ = -1;
     unsigned generation_ = 0;
+    int refusals_left_ = 0;
     std::vector<entry> entries_;  // by descriptor
 };
 

@@ -124,6 +124,28 @@ int processors_allowed() noexcept {
     return ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
 }
 
+/// The set of each thread. It lives until the thread ends, unless that is the end of the process: destructors of the
+/// application's may still wait.
+class sets_of_threads {
+public:
+    sets_of_threads() noexcept : is_made_(::pthread_key_create(&key_, &end) == 0) {}
+    /// The calling thread's; null when the system refuses.
+    epoll_set *mine() const noexcept {
+        if (!is_made_)
+            return nullptr;
+        if (void *known = ::pthread_getspecific(key_))
+            return static_cast<epoll_set *>(known);
+        std::unique_ptr<epoll_set> made(new (std::nothrow) epoll_set);
+        return made && ::pthread_setspecific(key_, made.get()) == 0 ? made.release() : nullptr;
+    }
+
+private:
+    static void end(void *set) noexcept { delete static_cast<epoll_set *>(set); }
+    pthread_key_t key_{};
+    const bool is_made_;
+};
+const sets_of_threads sets_kept;
+
 class poll_waiter final : public waiter {
 public:
     explicit poll_waiter(const clock_source &clock) noexcept : clock_(clock) {}
@@ -152,11 +174,11 @@ private:
     static constexpr std::size_t most_to_poll = 32;
 
     error wait_for_many(std::span<wait_item> items, time_point deadline) noexcept {
-        thread_local epoll_set kept;
         const auto may_change = [](const wait_item &item) { return item.opening == 0; };
-        if (std::none_of(items.begin(), items.end(), may_change)) {
+        epoll_set *kept = std::none_of(items.begin(), items.end(), may_change) ? sets_kept.mine() : nullptr;
+        if (kept) {
             const error e = wait_until(
-                deadline, [&](int timeout, int &ready) { return kept.wait(items, timeout, ready); });
+                deadline, [&](int timeout, int &ready) { return kept->wait(items, timeout, ready); });
             if (!failed(e) || e == error::timed_out || e == error::interrupted)
                 return e;
         }
@@ -176,14 +198,14 @@ private:
         return result;
     }
 
-    /// `wait(milliseconds, ready)` counts the items that are ready.
-    template <class Wait>
-    error wait_until(time_point deadline, Wait &&wait) noexcept {
+    /// `look(milliseconds, ready)` counts the items that are ready.
+    template <class Look>
+    error wait_until(time_point deadline, Look &&look) noexcept {
         for (;;) {
             const bool endless = deadline == time_point::max();
             const int timeout = endless ? -1 : poll_timeout(clock_.now(), deadline);
             int ready = 0;
-            const error e = wait(timeout, ready);
+            const error e = look(timeout, ready);
             if (failed(e) || ready > 0)
                 return e;
             // A very distant deadline takes several rounds.

@@ -1,4 +1,5 @@
-// Contracts: how a caller blocks, and how another thread wakes it. `poll(2)` in life, an actor in the simulator.
+// Contracts: how a caller blocks, and how another thread wakes it. `poll(2)` or `epoll(7)` in life, an actor in
+// the simulator.
 #pragma once
 
 #include <atomic>
@@ -53,7 +54,7 @@ struct wait_item {
     short events = 0;  // POLLIN, POLLOUT, ... of poll(2)
     short revents = 0;
     const wakeup *level = nullptr;  // set for sockets: what `descriptor` stands for
-    std::uint64_t opening = 0;      // of the descriptor; 0: the application's, which may close it at any time
+    std::uint64_t opening = 0;      // of the descriptor; 0: not known, as that of an application's
 };
 
 class waiter {

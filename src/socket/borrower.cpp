@@ -39,7 +39,9 @@ bool borrower::is_recalled() const noexcept {
                        [](const use &u) { return !u.is_kept || u.pipe->is_recalled(); });
 }
 
-void borrower::list(wait_item *items, time_point now) noexcept {
+std::size_t borrower::list(wait_item *items, time_point now) noexcept {
+    if (listed_)
+        return 0;
     listed_ = items;
     for (std::size_t i = 0; i < size_; ++i) {
         const short events = used_[i].io->is_full() ? POLLIN | POLLOUT : POLLIN;
@@ -49,6 +51,7 @@ void borrower::list(wait_item *items, time_point now) noexcept {
     waits_for_little_ = is_for_little ? std::min(waits_for_little_ + 1, some_waits) : 0;
     reads_since_wait_ = 0;
     wait_began_ = now;
+    return size_;
 }
 
 bool borrower::is_ready(waiter &how) const noexcept {

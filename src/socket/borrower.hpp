@@ -25,8 +25,8 @@ public:
     std::size_t size() const noexcept { return size_; }
     /// Whether one is wanted back: end() instead of waiting.
     bool is_recalled() const noexcept;
-    /// What to wait for from `now` on: size() items.
-    void list(wait_item *items, time_point now) noexcept;
+    /// What to wait for from `now` on. Returns the number of items: size(), or 0 when they are listed already.
+    std::size_t list(wait_item *items, time_point now) noexcept;
     /// Reads those that need not be waited for, and may not: a stream may hold octets that its descriptor does not show. True when
     /// something was published, or may still be. Behind a message that the pattern does not want now, octets may stay.
     bool read_more() noexcept {
@@ -80,6 +80,7 @@ public:
             looks_again(*used_[i].pipe);
         }
         size_ = 0;
+        listed_ = nullptr;
     }
     /// The wait that begin() told of is over, and what it brought is read.
     void note_left(time_point now) noexcept { left_ = now; }

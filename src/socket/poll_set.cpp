@@ -122,7 +122,7 @@ private:
         return found;
     }
 
-    /// What the wait has brought is taken in. Returns the time, asked for as seldom for many sockets as for one.
+    /// Ends the wait for all, when they have read what it brought. Returns the time, asked for as seldom for many sockets as for one.
     time_point note_left() noexcept {
         const time_point now = clock().now();
         for (watched &item : items_) {
@@ -151,8 +151,7 @@ private:
     error wait(time_point deadline, bool &is_ready) noexcept {
         if (const error e = prepare(); failed(e))
             return e;
-        const std::size_t count = items_.size() + borrowed_;
-        if (const error e = make_room(count); failed(e))
+        if (const error e = make_room(items_.size() + borrowed_); failed(e))
             return e;
         wait_item *level_item = waits_ + descriptors_;
         wait_item *borrowed_item = waits_ + items_.size();
@@ -164,13 +163,12 @@ private:
             if (const error e = item.which->wait_level(level); failed(e))
                 return e;
             *level_item++ = {level->descriptor(), POLLIN, 0, level, level->opening()};
-            item.which->list_borrowed(borrowed_item, now);
-            borrowed_item += item.which->borrowed();
+            borrowed_item += item.which->list_borrowed(borrowed_item, now);
             // There is something to look at first: always, while memory is short.
             if (!item.which->begin_wait())
                 return clock().has_passed(deadline) ? error::timed_out : error::none;
         }
-        const error e = how_->wait({waits_, count}, deadline);
+        const error e = how_->wait({waits_, borrowed_item}, deadline);
         is_ready = !failed(e);
         return e;
     }
@@ -218,7 +216,7 @@ private:
     const std::span<watched> items_;
     socket *first_socket_ = nullptr;
     std::size_t descriptors_ = 0;
-    std::size_t borrowed_ = 0;
+    std::size_t borrowed_ = 0;  // at most: a socket may be among the items twice
     waiter *how_ = nullptr;
     std::unique_ptr<waiter> own_waiter_;
     union {

@@ -446,8 +446,8 @@ error socket::sleep(time_point deadline) noexcept {
     bool is_ready = false;
     if (!failed(e) && begin_wait()) {
         items[0] = {level->descriptor(), POLLIN, 0, level, level->opening()};
-        list_borrowed(&items[1], environment_.clock.now());
-        e = environment_.blocking.wait({items, 1 + borrowed()}, deadline);
+        const std::size_t listed = list_borrowed(&items[1], environment_.clock.now());
+        e = environment_.blocking.wait({items, 1 + listed}, deadline);
         end_wait();
         is_ready = !failed(e);
     } else if (!failed(e) && environment_.clock.has_passed(deadline)) {

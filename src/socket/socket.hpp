@@ -140,7 +140,10 @@ public:
     /// `is_alone`: the thread waits for nothing else, and may look a while for what its peer does.
     bool borrow(short wanted, bool is_alone) noexcept;
     std::size_t borrowed() const noexcept { return borrower_.size(); }
-    void list_borrowed(wait_item *items, time_point now) noexcept { borrower_.list(items, now); }
+    /// Returns the number of items. A second time in one wait it is 0.
+    std::size_t list_borrowed(wait_item *items, time_point now) noexcept {
+        return borrower_.list(items, now);
+    }
     /// Ends that. `has_waited`: first goes on with what is ready of what was listed.
     void end_borrowing(bool has_waited, time_point now) noexcept;
     /// Nor does the thread wait any more, nor take in what the wait has brought.

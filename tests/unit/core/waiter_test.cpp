@@ -3,9 +3,12 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdlib>
+#include <functional>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <set>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <thread>
@@ -201,6 +204,70 @@ TEST_F(waiting_for_many, leaves_the_set_of_the_parent_alone_in_a_child_of_fork) 
     levels[99]->signal();
     EXPECT_EQ(look(items), error::none);
     EXPECT_EQ(items[99].revents, POLLIN);
+}
+
+TEST_F(waiting_for_many, waits_without_end_beside_what_is_not_listed_any_more) {
+    std::vector<wait_item> items = all();
+    EXPECT_EQ(look(items), error::timed_out);
+    levels[0]->signal();
+    items.erase(items.begin());
+    std::thread other([&] { levels[50]->signal(); });
+    EXPECT_EQ(w->wait(items, time_point::max()), error::none);
+    EXPECT_EQ(items[49].revents, POLLIN);
+    other.join();
+}
+
+TEST_F(waiting_for_many, finds_more_than_the_system_tells_at_once) {
+    for (std::size_t i = count; i < 600; ++i)
+        levels.push_back(new_wakeup());
+    for (const auto &level : levels)
+        level->signal();
+    std::vector<wait_item> items = all();
+    std::set<std::size_t> found;
+    for (int turn = 0; turn < 10; ++turn) {
+        EXPECT_EQ(look(items), error::none);
+        for (std::size_t i = 0; i < items.size(); ++i)
+            if (items[i].revents)
+                found.insert(i);
+    }
+    EXPECT_EQ(found.size(), levels.size());
+}
+
+TEST_F(waiting_for_many, asks_one_by_one_where_the_system_refuses_the_set) {
+    // In a thread of its own, which has no set yet.
+    std::thread([&] {
+        rlimit before{};
+        ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+        std::vector<wait_item> items = all();
+        levels[5]->signal();
+        const rlimit none_left{static_cast<rlim_t>(levels.back()->descriptor()), before.rlim_max};
+        ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none_left), 0);
+        const int spare = ::dup(0);
+        EXPECT_LT(spare, 0) << "the limit does not hold";
+        // poll(2) takes no more items than the limit allows.
+        items.resize(40);
+        EXPECT_EQ(look(items), error::none);
+        EXPECT_EQ(items[5].revents, POLLIN);
+        ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+        levels[5]->clear();
+        EXPECT_EQ(look(items), error::timed_out);
+    }).join();
+}
+
+TEST_F(waiting_for_many, waits_while_the_process_ends) {
+    EXPECT_EXIT(
+        {
+            std::vector<wait_item> items = all();
+            (void)look(items);
+            static auto *last = new std::function<void()>([&] {
+                levels[99]->signal();
+                const bool is_found = look(items) == error::none && items[99].revents == POLLIN;
+                ::_exit(is_found ? 7 : 8);
+            });
+            std::atexit([] { (*last)(); });
+            std::exit(0);
+        },
+        testing::ExitedWithCode(7), "");
 }
 
 TEST_F(waiting_for_many, asks_anew_for_descriptors_that_may_change) {

@@ -617,6 +617,26 @@ TEST_F(borrower_test, a_thread_that_waits_for_several_sockets_does_not_look) {
     EXPECT_EQ(wait.asks, 0);
 }
 
+TEST_F(borrower_test, a_socket_may_be_listed_twice) {
+    for (const short first : {0, ZMQ_POLLIN}) {
+        make(socket_type::dealer);
+        borrow();
+        watched items[] = {{self.get(), -1, first, 0}, {self.get(), -1, ZMQ_POLLIN, 0}};
+        wait.on_wait = [this](std::span<wait_item> listed) {
+            EXPECT_EQ(listed.size(), 3u) << "two levels and the connection, once";
+            listed.back().revents = POLLIN;
+            peer->on_read = [this] { return peer->publish({"came"}), true; };
+            return error::none;
+        };
+        std::size_t count = 0;
+        EXPECT_EQ(wait_for_any(items, 5, count), error::none);
+        EXPECT_EQ(items[1].ready, ZMQ_POLLIN);
+        EXPECT_EQ(wait.waits, 1);
+        self.reset();
+        uses = 0;
+    }
+}
+
 TEST_F(borrower_test, who_waits_for_room_that_is_there_sleeps_until_its_time) {
     make(socket_type::req);
     borrow({"", "answer"}, "question");
