@@ -50,11 +50,13 @@ void fan_out::invert_matches() noexcept {
     for (std::size_t i = 0; i < members_.size(); ++i)
         members_[i].pipe->slot.fan_index = static_cast<std::uint32_t>(i);
     matching_ = members_.size() - matching_;
+    have_room_ = false;
 }
 
 bool fan_out::have_room() noexcept {
-    return std::all_of(members_.begin(), members_.begin() + static_cast<std::ptrdiff_t>(matching_),
-                       [](const member &m) { return m.pipe->has_credit(); });
+    have_room_ = std::all_of(members_.begin(), members_.begin() + static_cast<std::ptrdiff_t>(matching_),
+                             [](const member &m) { return m.pipe->has_credit(); });
+    return have_room_;
 }
 
 void fan_out::arm_full() noexcept {
@@ -76,7 +78,7 @@ void fan_out::pass_over_full() noexcept {
 // ---- writing ----
 
 error fan_out::write(byte_span body, bool more, block *owner, bool by_reference) noexcept {
-    if (!in_message_)
+    if (!in_message_ && !std::exchange(have_room_, false))
         pass_over_full();
     const std::uint8_t flags = more ? frame_flag::more : 0;
     error e = error::none;

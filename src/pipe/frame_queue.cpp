@@ -91,7 +91,7 @@ void frame_queue::prepare_for_little() noexcept {
 /// Keeps a segment that the consumer does not know, if there are few of them.
 void frame_queue::spare(segment *s) noexcept {
     s->let_go();
-    if (spare_count_ == segments_for_little) {
+    if (spare_count_ >= segments_for_little) {
         delete s;
         return;
     }

@@ -202,10 +202,12 @@ private:
     void take_over(const std::uint8_t *frame, std::size_t octets) noexcept;
     bool read_lone_body(frame_view &out, std::uint8_t flags, std::uint64_t size) noexcept;
 
-    // Producer only.
+    // Producer only: two cache lines.
     alignas(64) segment *tail_;  // the last segment the consumer knows
     segment *spare_ = nullptr;   // a few that were taken back before the consumer saw them
-    std::uint64_t spare_count_ = 0;
+    std::uint32_t spare_count_ = 0;
+    bool is_copying_ = false;  // open_ ends at copy_cursor_ and can grow
+    bool in_message_ = false;
     segment *oldest_;  // the first one that is not used again: all from here to tail_ are linked
     std::uint64_t given_back_seen_ = 0;  // the count below as last looked at
     std::uint64_t taken_back_ = 0;       // of these, used again or freed
@@ -218,14 +220,13 @@ private:
     std::shared_ptr<chunk_pool> pool_;
     std::size_t next_chunk_size_;
     peer_info *info_ = nullptr;
-    bool is_copying_ = false;  // open_ ends at copy_cursor_ and can grow
-    bool in_message_ = false;
 
-    // Consumer only.
+    // Consumer only: two cache lines, with what is shared.
     alignas(64) segment *head_;
     std::uint64_t head_octet_ = 0;
     std::uint64_t seen_ = 0;              // committed of head_ as last loaded
     std::uint32_t reported_in_head_ = 0;  // messages that end in head_ and were reported by release()
+    unsigned stand_offs_in_vain_ = 0;     // in a row
     // A place at or before head_octet_ known to be between messages: memory is kept from here on, and drop_cut_message() walks
     // from here.
     place boundary_;
@@ -238,7 +239,6 @@ private:
     bool gather_ends_message_ = true;
     bool is_gathering_ = false;  // the last call was not read(): the counts above are kept
     std::uint64_t looks_until_stand_off_ = UINT64_MAX;  // that find little; never without stand_off()
-    unsigned stand_offs_in_vain_ = 0;                   // in a row
     segment *last_given_back_ = nullptr;  // before boundary_; never used again before another one
 
     // Shared, atomic. Looked at when segments change hands only.

@@ -44,6 +44,11 @@ private:
     bool is_full_ = false;
 };
 
+/// A number of octets beyond all that batches have, where that is what it says.
+static std::uint32_t short_size(std::size_t octets) noexcept {
+    return static_cast<std::uint32_t>(std::min<std::size_t>(octets, UINT32_MAX));
+}
+
 static std::uint64_t joint_mark(std::uint64_t writers, std::uint64_t readers) noexcept {
     if (writers == 0 || readers == 0)
         return 0;
@@ -57,8 +62,9 @@ pipe_direction::pipe_direction(const std::shared_ptr<chunk_pool> &pool, const pi
     : queue(pool, options.sizes.out_batch_size_small),
       hwm(options.conflate ? 0 : joint_mark(writers_mark, readers_mark)), writers_share(writers_mark),
       readers_share(readers_mark), reference_threshold(options.sizes.out_writev_threshold),
-      senders_batch_size(options.sizes.senders_batch_size), large_batch_size(options.sizes.large_batch_size),
-      piece(options.sizes.piece), newest(options.conflate ? std::make_unique<conflated_slot>() : nullptr) {}
+      senders_batch_size(short_size(options.sizes.senders_batch_size)),
+      large_batch_size(short_size(options.sizes.large_batch_size)), piece(short_size(options.sizes.piece)),
+      newest(options.conflate ? std::make_unique<conflated_slot>() : nullptr) {}
 
 pipe_direction::~pipe_direction() = default;
 

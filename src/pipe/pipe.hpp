@@ -66,9 +66,9 @@ struct pipe_direction {
     std::atomic<std::uint64_t> writers_share;
     std::atomic<std::uint64_t> readers_share;
     const std::size_t reference_threshold;
-    const std::size_t senders_batch_size;
-    const std::size_t large_batch_size;
-    const std::size_t piece;
+    const std::uint32_t senders_batch_size;
+    const std::uint32_t large_batch_size;
+    const std::uint32_t piece;
     // Where a connection reads the queue:
     alignas(64) write_turn turn;                // guards that half of the queue
     read_lease lease;                           // of the other direction of the connection
