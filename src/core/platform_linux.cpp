@@ -7,6 +7,7 @@
 #include <climits>
 #include <csignal>
 #include <cstring>
+#include <dlfcn.h>
 #include <grp.h>
 #include <mutex>
 #include <new>
@@ -135,12 +136,19 @@ public:
             return nullptr;
         if (void *known = ::pthread_getspecific(key_))
             return static_cast<epoll_set *>(known);
+        stay_loaded();
         std::unique_ptr<epoll_set> made(new (std::nothrow) epoll_set);
         return made && ::pthread_setspecific(key_, made.get()) == 0 ? made.release() : nullptr;
     }
 
 private:
     static void end(void *set) noexcept { delete static_cast<epoll_set *>(set); }
+    /// dlclose must leave end() where it is, whatever this is linked into.
+    static void stay_loaded() noexcept {
+        Dl_info here;
+        if (::dladdr(reinterpret_cast<void *>(&end), &here) != 0 && here.dli_fname)
+            (void)::dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    }
     pthread_key_t key_{};
     const bool is_made_;
 };

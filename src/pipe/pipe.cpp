@@ -44,7 +44,7 @@ private:
     bool is_full_ = false;
 };
 
-/// A number of octets beyond all that batches have, where that is what it says.
+/// Nothing comes near 4 GiB.
 static std::uint32_t short_size(std::size_t octets) noexcept {
     return static_cast<std::uint32_t>(std::min<std::size_t>(octets, UINT32_MAX));
 }
@@ -67,6 +67,10 @@ pipe_direction::pipe_direction(const std::shared_ptr<chunk_pool> &pool, const pi
       newest(options.conflate ? std::make_unique<conflated_slot>() : nullptr) {}
 
 pipe_direction::~pipe_direction() = default;
+
+// A connection has four of them: a cache line more each, and an idle one takes more than 8 KiB.
+static_assert(sizeof(frame_queue) <= 4 * 64 && sizeof(pipe_direction) <= 6 * 64 &&
+              sizeof(pipe_end) <= 6 * 64);
 
 void pipe_direction::join_shares() noexcept {
     std::uint64_t writers, readers;

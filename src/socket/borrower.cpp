@@ -9,6 +9,8 @@ void borrower::begin(std::span<const pipe_end_ptr> pipes, bool is_wait) noexcept
     if (pipes.size() > most_pipes)
         return;
     for (const pipe_end_ptr &pipe : pipes) {
+        if (size_ == most_pipes)
+            return;  // a socket that is waited for twice may have got others in between
         if (io_turn *io = pipe->begin_use(is_wait))
             used_[size_++] = {pipe.get(), io, true};
     }

@@ -626,10 +626,12 @@ error socket::events(short wanted, short &ready, bool reads) noexcept {
 }
 
 bool socket::arm(short wanted) noexcept {
+    // Who has armed this socket already, for other events, must hear of what is taken in now.
+    const bool has_news = mailbox_->has_commands();
     if (failed(enter()))
         return true;
     try {
-        return pattern_->arm(wanted & ZMQ_POLLIN, wanted & ZMQ_POLLOUT);
+        return pattern_->arm(wanted & ZMQ_POLLIN, wanted & ZMQ_POLLOUT) || has_news;
     } catch (...) {
         return true;
     }

@@ -67,6 +67,29 @@ TEST(fan_out, inverts_a_choice) {
     EXPECT_EQ(read_messages(*c.far).size(), 1u);
 }
 
+TEST(fan_out, passes_over_a_full_pipe_that_matched_after_all_had_room) {
+    publisher p;
+    fake_peer a = p.attach(), full = p.attach(1);
+    EXPECT_EQ(p.send_to_all("1"), error::none);
+    const auto expect_only_a_gets = [&](const char *body) {
+        EXPECT_EQ(p.write(body), error::none);
+        EXPECT_EQ(read_messages(*a.far).back(), (frames{body}));
+    };
+    p.match({&a});
+    EXPECT_TRUE(p.out.have_room());
+    p.out.match(*full.near);
+    expect_only_a_gets("2");
+    p.match({&a});
+    EXPECT_TRUE(p.out.have_room());
+    p.out.match_all();
+    expect_only_a_gets("3");
+    p.match({});
+    EXPECT_TRUE(p.out.have_room());
+    p.out.invert_matches();
+    expect_only_a_gets("4");
+    EXPECT_EQ(read_messages(*full.far), (std::vector<frames>{{"1"}}));
+}
+
 TEST(fan_out, passes_over_a_full_pipe_for_a_whole_message) {
     publisher p;
     fake_peer a = p.attach(1), b = p.attach();

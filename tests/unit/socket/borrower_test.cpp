@@ -637,6 +637,29 @@ TEST_F(borrower_test, a_socket_may_be_listed_twice) {
     }
 }
 
+TEST_F(borrower_test, what_comes_to_a_socket_that_is_listed_twice_is_seen_by_the_first) {
+    mark = 1;
+    make(socket_type::dealer);
+    borrow();
+    const auto other = attach();
+    EXPECT_EQ(self->send(as_bytes("fills it"), 0), error::none);
+    EXPECT_EQ(self->send(as_bytes("fills it"), 0), error::none);
+    // Once the first item is armed, and the second one is being prepared.
+    peer->looks = 0;
+    std::function<void()> on_look = [&] {
+        if (peer->looks == 3)
+            test::write_message(*other, {"came"});
+        peer->on_next_look = on_look;
+    };
+    peer->on_next_look = on_look;
+    watched items[] = {{self.get(), -1, ZMQ_POLLIN, 0}, {self.get(), -1, ZMQ_POLLOUT, 0}};
+    std::size_t count = 0;
+    EXPECT_EQ(wait_for_any(items, 5, count), error::none);
+    EXPECT_EQ(items[0].ready, ZMQ_POLLIN);
+    EXPECT_EQ(wait.waits, 0);
+    peer->on_next_look = nullptr;
+}
+
 TEST_F(borrower_test, who_waits_for_room_that_is_there_sleeps_until_its_time) {
     make(socket_type::req);
     borrow({"", "answer"}, "question");
