@@ -125,7 +125,7 @@ error epoll_set::list(std::span<wait_item> items) noexcept {
     return error::none;
 }
 
-/// Or takes in other events of the same.
+/// Puts an item in, or has one that is in watched for other events.
 error epoll_set::add(const wait_item &item, entry &known) noexcept {
     epoll_event wanted{};
     wanted.events = static_cast<std::uint32_t>(static_cast<unsigned short>(item.events));
