@@ -3,8 +3,8 @@
 // Flow:     a message goes forth and back between two PAIRs (or, --raw, between two blocking stream sockets); half of
 //           the mean round trip is one way. The ends share a thread, have one each, or have a process each. _POLL waits
 //           in zmq_poll (poll) before every receive. POLL_AMONG is two threads, one of which waits in one zmq_poll for
-//           that many PAIRs, each with a peer of its own, all but one of which are silent. WAKE passes a turn between two threads by an eventfd or a futex:
-//           what inproc cannot undercut when both sides sleep.
+//           that many PAIRs, each with a peer of its own, all but one of which are silent. WAKE passes a turn between two
+//           threads by an eventfd or a futex: what inproc cannot undercut when both sides sleep.
 #include "peers/peers.hpp"
 
 #include <zmq.h>

@@ -92,8 +92,8 @@ void epoll_set::forget() noexcept {
 
 /// A child of fork must leave its parent's set alone.
 error epoll_set::open() noexcept {
-    if (epoll_ >= 0 && generation_ != fork_generation())
-        close();
+    if (generation_ != fork_generation())
+        forget();
     if (epoll_ >= 0)
         return error::none;
     generation_ = fork_generation();

@@ -50,13 +50,11 @@ void fan_out::invert_matches() noexcept {
     for (std::size_t i = 0; i < members_.size(); ++i)
         members_[i].pipe->slot.fan_index = static_cast<std::uint32_t>(i);
     matching_ = members_.size() - matching_;
-    have_room_ = false;
 }
 
 bool fan_out::have_room() noexcept {
-    have_room_ = std::all_of(members_.begin(), members_.begin() + static_cast<std::ptrdiff_t>(matching_),
-                             [](const member &m) { return m.pipe->has_credit(); });
-    return have_room_;
+    return std::all_of(members_.begin(), members_.begin() + static_cast<std::ptrdiff_t>(matching_),
+                       [](const member &m) { return m.pipe->has_credit(); });
 }
 
 void fan_out::arm_full() noexcept {
@@ -78,7 +76,7 @@ void fan_out::pass_over_full() noexcept {
 // ---- writing ----
 
 error fan_out::write(byte_span body, bool more, block *owner, bool by_reference) noexcept {
-    if (!in_message_ && !std::exchange(have_room_, false))
+    if (!in_message_)
         pass_over_full();
     const std::uint8_t flags = more ? frame_flag::more : 0;
     error e = error::none;

@@ -48,10 +48,7 @@ public:
 
     // ---- who gets the next message ----
 
-    void clear_matches() noexcept {
-        matching_ = 0;
-        have_room_ = false;
-    }
+    void clear_matches() noexcept { matching_ = 0; }
     void match(pipe_end &pipe) noexcept {
         const std::uint32_t at = pipe.slot.fan_index;
         if (at < matching_)
@@ -59,12 +56,8 @@ public:
         if (__builtin_expect(at != matching_, 0))  // the same pipes as last time stand in order already
             swap(at, matching_);
         ++matching_;
-        have_room_ = false;
     }
-    void match_all() noexcept {
-        matching_ = members_.size();
-        have_room_ = false;
-    }
+    void match_all() noexcept { matching_ = members_.size(); }
     /// Those that match do not, and the others do.
     void invert_matches() noexcept;
     /// Whether all that match have room.
@@ -110,7 +103,6 @@ private:
     std::shared_ptr<chunk_pool> pool_;
     std::vector<member> members_;  // those that match come first
     std::size_t matching_ = 0;
-    bool have_room_ = false;  // all that match, as have_room() has seen
     bool in_message_ = false;
     bool is_in_frame_ = false;  // some that match have it, others lack it: memory was short
     std::uint8_t frame_flags_ = 0;

@@ -56,7 +56,7 @@ public:
             if (borrow_and_arm()) {
                 for (watched &item : items_) {
                     if (item.which)
-                        item.which->end_borrowing(false, {});
+                        item.which->give_borrowed_back();
                 }
                 is_last_look = note_left() >= deadline;
                 continue;
@@ -134,14 +134,18 @@ private:
 
     error sleep(time_point deadline, bool &is_ready) noexcept {
         const error e = wait(deadline, is_ready);
-        if (is_ready)
+        time_point woken{};
+        if (is_ready) {
             note_descriptors();
-        const time_point woken = is_ready ? clock().now() : time_point();
+            woken = clock().now();
+        }
         for (watched &item : items_) {
             if (!item.which)
                 continue;
             item.which->end_wait();
-            item.which->end_borrowing(is_ready, woken);
+            if (is_ready)
+                item.which->go_on_with_borrowed(woken);
+            item.which->give_borrowed_back();
         }
         (void)note_left();
         return e;

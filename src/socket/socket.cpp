@@ -454,7 +454,7 @@ error socket::sleep(time_point deadline) noexcept {
         e = error::timed_out;  // something is always there while memory is short
     }
     if (is_ready)
-        (void)borrower_.go_on(environment_.clock.now());
+        go_on_with_borrowed(environment_.clock.now());
     give_borrowed_back();
     note_left(environment_.clock.now());
     return e;
@@ -573,12 +573,6 @@ bool socket::finds_room(IsThere &&is_there) noexcept {
             return is_there();
         },
         calls_per_yield);
-}
-
-void socket::end_borrowing(bool has_waited, time_point now) noexcept {
-    if (has_waited)
-        (void)borrower_.go_on(now);
-    give_borrowed_back();
 }
 
 void socket::give_borrowed_back() noexcept {

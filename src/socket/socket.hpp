@@ -144,8 +144,10 @@ public:
     std::size_t list_borrowed(wait_item *items, time_point now) noexcept {
         return borrower_.list(items, now);
     }
-    /// Ends that. `has_waited`: first goes on with what is ready of what was listed.
-    void end_borrowing(bool has_waited, time_point now) noexcept;
+    /// After a wait: goes on with what is ready of what was listed.
+    void go_on_with_borrowed(time_point now) noexcept { (void)borrower_.go_on(now); }
+    /// Ends the use of what is borrowed.
+    void give_borrowed_back() noexcept;
     /// Nor does the thread wait any more, nor take in what the wait has brought.
     void note_left(time_point now) noexcept { borrower_.note_left(now); }
     waiter &blocking() const noexcept { return environment_.blocking; }
@@ -194,7 +196,6 @@ private:
     bool finds_room(IsThere &&is_there) noexcept;
     error retry_send(const outgoing &frame, int flags);
     std::span<const pipe_end_ptr> live_pipes() const noexcept { return {pipes_.data(), live_pipes_}; }
-    void give_borrowed_back() noexcept;
     bool read_lent() noexcept;
     error retry_receive(frame_view &out, int flags);
     error enter() noexcept;
