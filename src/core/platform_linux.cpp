@@ -169,6 +169,10 @@ public:
         return error::no_memory;
     }
 
+    sending_thread &this_thread() noexcept override {
+        thread_local sending_thread mine;
+        return mine;
+    }
     bool may_look_again() const noexcept override { return has_several_processors_; }
 
     error wait(std::span<wait_item> items, time_point deadline) noexcept override {

@@ -57,6 +57,12 @@ struct wait_item {
     std::uint64_t opening = 0;      // of the descriptor; 0: not known, as that of an application's
 };
 
+/// How busy a thread is sending, on all its sockets together.
+struct sending_thread {
+    time_point last{};                  // when it found a connection asleep, or had written for it
+    unsigned writes_without_pause = 0;  // for connections that were asleep
+};
+
 class waiter {
 public:
     virtual ~waiter() = default;
@@ -65,6 +71,8 @@ public:
     /// Blocks until an item is ready or `deadline` has passed; time_point::max() waits for ever.
     /// Returns none, timed_out, interrupted (a signal was handled) or an error of poll(2).
     virtual error wait(std::span<wait_item> items, time_point deadline) noexcept = 0;
+    /// The calling thread's, for it alone.
+    virtual sending_thread &this_thread() noexcept = 0;
     /// Whether another thread can go on while this one looks again and again instead of waiting.
     virtual bool may_look_again() const noexcept { return false; }
 };

@@ -107,6 +107,10 @@ public:
     bool read_at_once(short_frame &out, std::size_t capacity) noexcept;
     /// Whether a frame is published and not taken.
     bool has_input() noexcept;
+    /// The same as far as a look at one place tells. What was read last stays valid.
+    bool shows_more() const noexcept {
+        return head_octet_ != octets_of(head_->committed.load(std::memory_order_relaxed));
+    }
     /// The producer is another thread for good, which writes message by message: read() and the short ways may leave it alone
     /// for a moment when they find little.
     void stand_off() noexcept { looks_until_stand_off_ = 1; }

@@ -2,7 +2,9 @@
 //
 // A message that finds the I/O thread asleep is written at once by its sender: that saves two hand-overs. Messages that follow
 // each other faster than a write costs go out many at a time, from the I/O thread. What just happened decides: the time since
-// the last message that found a sleeper, how many were published since, and whether the sender had to wait in between.
+// the socket's last message that found a sleeper, how many were published since, and whether the sender had to wait in
+// between. A thread that has many sockets may be in a hurry though none of them is: it writes for a few in a row, and then only
+// what a peer is likely to wait for.
 // Threads:  the socket's.
 #pragma once
 
@@ -16,20 +18,25 @@ namespace zlink {
 
 class pace {
 public:
-    /// `may_look`: other threads go on while this one looks again and again.
-    explicit pace(const clock_source &clock, bool may_look = false) noexcept
-        : clock_(clock), may_look_(may_look) {}
+    pace(const clock_source &clock, waiter &how) noexcept : clock_(clock), how_(how) {}
 
     /// `messages` were published since the last one that found a sleeper. True: write the newest at once.
-    bool allows(std::uint32_t messages) noexcept {
+    /// `is_awaited`: the peer sent something, and has sent nothing since.
+    bool allows(std::uint32_t messages, bool is_awaited = false) noexcept {
         begun_ = clock_.now();
+        sending_thread &self = how_.this_thread();
+        if (begun_ - self.last >= cost_)
+            self.writes_without_pause = 0;
         const bool is_slow = begun_ - ended_ >= cost_ * messages;
-        ended_ = begun_;
-        return is_slow || has_waited_;
+        self.last = ended_ = begun_;
+        return is_awaited || ((is_slow || has_waited_) && self.writes_without_pause < most_without_pause);
     }
     /// The write that allows() was asked for is over.
     void note_written() noexcept {
         ended_ = clock_.now();
+        sending_thread &self = how_.this_thread();
+        self.last = ended_;
+        ++self.writes_without_pause;
         // One that was interrupted must not count for long.
         cost_ += (std::clamp<duration>(ended_ - begun_, least_cost, most_cost) - cost_) / 4;
         has_waited_ = false;
@@ -38,7 +45,7 @@ public:
     /// done. To wake the I/O thread for the rest takes about as long.
     template <class Look>
     void look_for_room(Look &&look) noexcept {
-        if (!may_look_ || room_patience_.is_left_out())
+        if (!how_.may_look_again() || room_patience_.is_left_out())
             return;
         const time_point until = clock_.now() + longest_look;
         bool is_done = look();
@@ -55,10 +62,11 @@ private:
     static constexpr duration least_cost = std::chrono::microseconds(1);
     static constexpr duration most_cost = std::chrono::microseconds(20);
 
+    static constexpr unsigned most_without_pause = 4;
     static constexpr duration longest_look = std::chrono::microseconds(100);
 
     const clock_source &clock_;
-    const bool may_look_;
+    waiter &how_;
     patience room_patience_;
     time_point begun_{};
     time_point ended_{};

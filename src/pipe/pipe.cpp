@@ -306,9 +306,20 @@ void pipe_end::note_sleeper() noexcept {
     short_until_ = 0;
 }
 
+/// Whether what was published is likely to be the answer that the peer waits for. Nobody but this thread would see its next
+/// message, which the I/O thread might have under way elsewhere.
+bool pipe_end::is_awaited() const noexcept {
+    return taken_at_wake_ != static_cast<std::uint32_t>(taken_) && out_->lease.is_out() &&
+           !in_->queue.shows_more();
+}
+
 /// Does the sleeper's work where that is cheaper than waking it, and leaves it asleep.
 bool pipe_end::wakes_by_writing() noexcept {
-    if (!out_->io.load(std::memory_order_relaxed) || !pace_->allows(publishes_since_wake_))
+    if (!out_->io.load(std::memory_order_relaxed))
+        return false;
+    const bool is_allowed = pace_->allows(publishes_since_wake_, is_awaited());
+    taken_at_wake_ = static_cast<std::uint32_t>(taken_);
+    if (!is_allowed)
         return false;
     const bool is_done = write_now();
     pace_->note_written();

@@ -260,6 +260,7 @@ private:
     void publish_in_stream(bool may_write) noexcept;
     void plan_write() noexcept;
     bool wakes_by_writing() noexcept;
+    bool is_awaited() const noexcept;
     bool write_on_this_thread(io_turn::occasion when, bool arms, bool looks = false) noexcept;
     void note_sleeper() noexcept;
     void fence_publish() noexcept;
@@ -312,6 +313,7 @@ private:
     std::uint64_t published_ = 0;            // of these
     std::uint64_t seen_returned_ = 0;        // out_->returned as last looked at
     std::uint32_t publishes_since_wake_ = 0;
+    std::uint32_t taken_at_wake_ = 0;  // the last digits of taken_ when a message found a sleeper last
     bool fences_ = true;  // as out_->writer_fences: few publishes for each wake-up, each with a fence
     bool is_closed_ = false;
     pace *pace_ = nullptr;

@@ -126,7 +126,7 @@ private:
 
 socket::socket(const settings &defaults, const socket_environment &environment)
     : options_(defaults), environment_(environment),
-      pace_(environment.clock, environment.blocking.may_look_again()), borrower_(environment.clock),
+      pace_(environment.clock, environment.blocking), borrower_(environment.clock),
       mailbox_(std::make_shared<mailbox>()), monitor_(std::make_shared<monitor>()),
       subscriptions_(std::make_shared<subscription_set>()) {}
 

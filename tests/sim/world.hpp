@@ -162,6 +162,7 @@ struct actor : strand {
     const bool *waits_for = nullptr;  // while blocked, or
     std::span<const wait_item> items;
     time_point deadline{};
+    sending_thread sends;
     bool is_blocked = false;
     bool is_interrupted = false;
 };
@@ -256,6 +257,9 @@ public:
 
     error make_wakeup(std::unique_ptr<wakeup> &out) noexcept override;
     error wait(std::span<wait_item> items, time_point deadline) noexcept override;
+    sending_thread &this_thread() noexcept override {
+        return current_actor_ ? current_actor_->sends : sends_;
+    }
 
 private:
     static std::string text_of(const char *text) { return text; }
@@ -288,6 +292,7 @@ private:
     static inline world *running_ = nullptr;
     strand *current_ = nullptr;
     actor *current_actor_ = nullptr;
+    sending_thread sends_;  // of who is no actor
     std::uint64_t progress_ = 0;  // counts what was done, apart from spinning
     std::uint64_t idle_spins_ = 0;
     int still_ = 0;

@@ -39,12 +39,14 @@ public:
         return on_wait(items);
     }
 
+    sending_thread &this_thread() noexcept override { return thread; }
     bool may_look_again() const noexcept override {
         if (const auto act = std::exchange(on_look, nullptr))
             act();
         return has_time;
     }
 
+    sending_thread thread;
     bool has_time = false;
     mutable std::function<void()> on_look;  // once
     std::function<error(std::span<wait_item>)> on_wait = [](std::span<wait_item>) {

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
+
+#include "lone_thread.hpp"
+
 namespace zlink {
 namespace {
 
@@ -27,7 +31,9 @@ protected:
     }
 
     time_point at_{std::chrono::hours(1)};
-    pace subject{*this};
+    test::lone_thread thread;
+    pace subject{*this, thread};
+    pace other{*this, thread};  // of another socket
 };
 
 TEST_F(pace_test, the_first_message_is_written_at_once) { EXPECT_TRUE(subject.allows(1)); }
@@ -84,6 +90,44 @@ TEST_F(pace_test, a_wait_counts_until_something_was_written) {
     subject.note_wait();
     EXPECT_TRUE(subject.allows(1));
     EXPECT_TRUE(subject.allows(1)) << "the turn was taken: nothing was written";
+}
+
+TEST_F(pace_test, a_thread_in_a_hurry_writes_for_a_few_of_its_sockets_only) {
+    const clock_source &clock = *this;
+    std::deque<pace> sockets;
+    for (int i = 0; i < 100; ++i)
+        sockets.emplace_back(clock, thread);
+    for (int round = 0; round < 5; ++round) {
+        int written = 0;
+        for (pace &one : sockets) {
+            pass(microseconds(1));
+            one.note_wait();  // or it would be too soon for this one alone
+            if (one.allows(1)) {
+                ++written;
+                one.note_written();
+            }
+        }
+        EXPECT_EQ(written, round == 0 ? 4 : 0) << round;
+    }
+    pass(microseconds(30));
+    EXPECT_TRUE(sockets[50].allows(1)) << "after a pause";
+}
+
+TEST_F(pace_test, a_thread_with_two_sockets_writes_for_both) {
+    for (int i = 0; i < 3; ++i) {
+        pass(microseconds(100));
+        write(microseconds(4));
+        EXPECT_TRUE(other.allows(1)) << i;
+        other.note_written();
+    }
+}
+
+TEST_F(pace_test, what_a_peer_waits_for_is_written_at_once_by_the_busiest_thread) {
+    for (int i = 0; i < 100; ++i) {
+        EXPECT_TRUE(subject.allows(1, true)) << i;
+        subject.note_written();
+        EXPECT_FALSE(subject.allows(1, false)) << i;
+    }
 }
 
 TEST_F(pace_test, one_interrupted_write_does_not_count_for_long) {

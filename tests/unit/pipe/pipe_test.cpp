@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/platform.hpp"
+#include "lone_thread.hpp"
 
 namespace zlink {
 namespace {
@@ -391,7 +392,8 @@ TEST_F(pipe_pair, writes_for_itself_whenever_a_batch_has_come_together) {
     writer = ends.first;
     reader = ends.second;
     taker connection(*reader);
-    pace stream(platform::steady_clock());
+    test::lone_thread thread;
+    pace stream(platform::steady_clock(), thread);
     writer->set_pace(&stream);
     for (const std::size_t size : {80, 255, 256, 3000, 15'000, 100}) {
         SCOPED_TRACE(size);
@@ -417,7 +419,8 @@ TEST_F(pipe_pair, writes_for_itself_before_it_is_at_its_mark) {
     constexpr int mark = 50;
     open(mark);
     taker connection(*reader);
-    pace stream(platform::steady_clock());
+    test::lone_thread thread;
+    pace stream(platform::steady_clock(), thread);
     writer->set_pace(&stream);
     for (int i = 0; i < 20 * mark; ++i) {
         allow_short_writes();
@@ -439,7 +442,8 @@ TEST_F(pipe_pair, looks_for_room_for_the_end_of_a_message_that_fills_the_stream)
     open(0);
     taker connection(*reader);
     const microsecond_clock clock;
-    pace looking(clock, true);
+    test::lone_thread thread(true);
+    pace looking(clock, thread);
     writer->set_pace(&looking);
     const auto looks_of_send = [&] {
         connection.full_times = always;
@@ -461,17 +465,64 @@ TEST_F(pipe_pair, looks_for_room_for_the_end_of_a_message_that_fills_the_stream)
     connection.full_times = 0;
     ASSERT_TRUE(writer->write_now());
 
-    pace alone(clock, false);
+    test::lone_thread busy;
+    pace alone(clock, busy);
     writer->set_pace(&alone);
     EXPECT_EQ(looks_of_send(), 1);
     connection.full_times = 0;
+}
+
+TEST_F(pipe_pair, writes_an_answer_at_once_where_this_thread_reads_the_peer) {
+    open(0);
+    taker connection(*reader);
+    const microsecond_clock clock;
+    test::lone_thread thread;
+    pace hurried(clock, thread);
+    writer->set_pace(&hurried);
+    const auto come = [&](int messages) {
+        for (int i = 0; i < messages; ++i)
+            ASSERT_EQ(reader->write(0, as_bytes("question")), error::none);
+        reader->publish();
+    };
+    const auto take = [&] {
+        frame_view frame;
+        EXPECT_TRUE(writer->read(frame));
+    };
+    const auto is_written_at_once = [&] {
+        EXPECT_FALSE(arm_and_look());
+        const int before = connection.writes;
+        EXPECT_TRUE(send("answer"));
+        const bool is_written = connection.writes > before;
+        if (!is_written) {
+            EXPECT_TRUE(writer->write_now());
+        }
+        return is_written;
+    };
+    while (is_written_at_once()) {
+    }
+    come(1);
+    take();
+    EXPECT_FALSE(is_written_at_once()) << "the I/O thread may have more of that peer under way";
+
+    ASSERT_TRUE(writer->ask_to_borrow());
+    reader->lease().grant();
+    come(1);
+    take();
+    EXPECT_TRUE(is_written_at_once());
+    EXPECT_FALSE(is_written_at_once()) << "a second answer";
+    come(2);
+    take();
+    EXPECT_FALSE(is_written_at_once()) << "more will follow it";
+    take();
+    EXPECT_TRUE(is_written_at_once());
 }
 
 TEST_F(pipe_pair, does_not_look_for_room_for_a_message_of_many_writes) {
     open(0);
     taker connection(*reader);
     const microsecond_clock clock;
-    pace looking(clock, true);
+    test::lone_thread thread(true);
+    pace looking(clock, thread);
     writer->set_pace(&looking);
     ASSERT_FALSE(arm_and_look());
     connection.full_times = 10;
