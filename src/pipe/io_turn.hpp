@@ -53,17 +53,16 @@ public:
         state expected = state::home;
         return state_.compare_exchange_strong(expected, state::wanted, std::memory_order_relaxed);
     }
-    /// `counts`: as a use that keeps the lease from ending.
-    bool begin_use(bool counts) noexcept {
+    bool begin_use() noexcept {
         if (state_.load(std::memory_order_relaxed) != state::lent)
             return false;
         state expected = state::lent;
-        if (!state_.compare_exchange_strong(expected, state::used, std::memory_order_acquire,
-                                            std::memory_order_relaxed))
-            return false;
-        if (counts)
-            uses_.fetch_add(1, std::memory_order_relaxed);
-        return true;
+        return state_.compare_exchange_strong(expected, state::used, std::memory_order_acquire,
+                                              std::memory_order_relaxed);
+    }
+    /// While it is in use: that it is of use, which keeps it from ending.
+    void note_use() noexcept {
+        uses_.store(uses_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
     /// Whether the I/O thread keeps its hands off the stream.
     bool is_out() const noexcept {
@@ -74,6 +73,8 @@ public:
         const state now = state_.load(std::memory_order_relaxed);
         return now == state::used || now == state::recalled;
     }
+    /// Neither asked for nor lent.
+    bool is_over() const noexcept { return state_.load(std::memory_order_relaxed) == state::home; }
     /// In use, and wanted back: the ring that said so may have been heard already.
     bool is_recalled() const noexcept { return state_.load(std::memory_order_relaxed) == state::recalled; }
     /// Keeps the lease for the next use if `keep` and the I/O thread does not want it back. True when the I/O thread has to

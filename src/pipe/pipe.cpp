@@ -460,7 +460,7 @@ void pipe_end::close(int linger_ms) noexcept {
         return;
     is_closed_ = true;
     roll_back();
-    if (out_->lease.begin_use(false))
+    if (out_->lease.begin_use())
         (void)out_->lease.end_use(false);
     out_->linger_ms.store(linger_ms, std::memory_order_relaxed);
     out_->writer_closed.store(true, std::memory_order_release);

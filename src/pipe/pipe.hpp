@@ -123,8 +123,19 @@ public:
     /// connection, or it has been asked.
     bool ask_to_borrow() noexcept;
     /// The connection to be read on this thread until end_use(); null when it is not lent.
-    io_turn *begin_use(bool counts) noexcept {
-        return out_->lease.begin_use(counts) ? out_->io.load(std::memory_order_relaxed) : nullptr;
+    io_turn *begin_use() noexcept {
+        return out_->lease.begin_use() ? out_->io.load(std::memory_order_relaxed) : nullptr;
+    }
+    /// The connection was read, or waited for, by somebody who is likely to come back: keeps the lease from ending.
+    void note_use() noexcept { out_->lease.note_use(); }
+    /// Neither asked for nor lent.
+    bool is_lease_over() const noexcept { return out_->lease.is_over(); }
+    /// Whether messages went both ways since the last call.
+    bool had_dialogue() noexcept {
+        const auto taken = static_cast<std::uint32_t>(taken_);
+        const auto written = static_cast<std::uint32_t>(written_);
+        const bool has_taken = std::exchange(slot.taken_before, taken) != taken;
+        return (std::exchange(slot.written_before, written) != written) && has_taken;
     }
     /// Whether the I/O thread waits for end_use().
     bool is_recalled() const noexcept { return out_->lease.is_recalled(); }
@@ -238,6 +249,9 @@ public:
         std::shared_ptr<const std::string>
             endpoint;  // what the application bound or connected to; null is none
         std::uint64_t mark = 0;
+        std::uint32_t taken_before =
+            0;  // the last digits of how many messages, when the borrower looked last
+        std::uint32_t written_before = 0;
     } slot;
 
     // Made by make_pipe() only.

@@ -16,6 +16,8 @@ constexpr std::size_t most_at_once = 64 * 1024;
 constexpr std::size_t handshake_read = 4 * 1024;
 constexpr int reads_per_turn = 4;
 constexpr std::chrono::milliseconds longest_unused{2};  // a lease
+constexpr std::uint8_t most_lease_doublings = 2;        // of that, where it is used again and again:
+constexpr std::uint32_t uses_for_doubling = 8;          // so often in that time
 
 bool is_subscription(const peer::action &action) noexcept {
     return action.kind == peer::action_kind::subscribe || action.kind == peer::action_kind::cancel;
@@ -225,6 +227,7 @@ bool connection::may_lend() noexcept {
 void connection::lend() noexcept {
     is_lent_ = true;
     has_filled_block_ = stream_->holds_input();
+    lease_doublings_ = 0;
     watch_lease();
     pipe_->lease().grant();
     pipe_->ring();
@@ -233,7 +236,7 @@ void connection::lend() noexcept {
 void connection::watch_lease() noexcept {
     uses_seen_ = pipe_->lease().uses();
     pipe_->lease().watch();
-    lease_timer_->expires_at(environment_.io.now() + longest_unused);
+    lease_timer_->expires_at(environment_.io.now() + longest_unused * (1 << lease_doublings_));
 }
 
 /// Whether the reading half is here. Calls it back if not; then work() follows.
@@ -274,7 +277,9 @@ void connection::come_home() noexcept {
 /// Ends a lease that was not used for a while. A borrower that waits is left alone: it says so when it leaves.
 void connection::on_lease_time() noexcept {
     read_lease &lease = pipe_->lease();
-    if (lease.uses() != uses_seen_) {
+    if (const std::uint32_t uses = lease.uses() - uses_seen_) {
+        lease_doublings_ =
+            uses < uses_for_doubling ? 0 : std::min<std::uint8_t>(lease_doublings_ + 1, most_lease_doublings);
         watch_lease();
     } else if (!lease.is_used()) {
         (void)is_home();

@@ -189,6 +189,7 @@ private:
     bool is_lent_ = false;  // the loop keeps its hands off the stream
     std::unique_ptr<timer> lease_timer_;
     std::uint32_t uses_seen_ = 0;
+    std::uint8_t lease_doublings_ = 0;  // of the time between two looks at it
 
     // In; the borrower's while it uses the lease
     bool is_abroad_ = false;       // read_now() is under way

@@ -1,26 +1,44 @@
 #include "socket/borrower.hpp"
 
 #include <algorithm>
+#include <new>
 #include <poll.h>
 
 namespace zlink {
 
 void borrower::begin(std::span<const pipe_end_ptr> pipes, bool is_wait) noexcept {
-    if (pipes.size() > most_pipes)
-        return;
-    for (const pipe_end_ptr &pipe : pipes) {
-        if (size_ == most_pipes)
-            return;  // a socket that is waited for twice may have got others in between
-        if (io_turn *io = pipe->begin_use(is_wait))
-            used_[size_++] = {pipe.get(), io, true};
+    has_many_ = pipes.size() > few_pipes;
+    counts_ = is_wait;
+    for (std::size_t i = size_; i < uses_.size();) {
+        use &u = uses_[i];
+        if (io_turn *io = u.pipe->begin_use()) {
+            u.io = io;
+            u.is_kept = true;
+            std::swap(u, uses_[size_++]);
+        } else if (u.pipe->is_lease_over()) {
+            take_out(i);
+            continue;
+        }
+        ++i;
     }
     if (is_wait && size_ < pipes.size())
         consider(pipes);
 }
 
+void borrower::forget(const pipe_end &pipe) noexcept {
+    for (std::size_t i = 0; i < uses_.size();) {
+        const bool is_it = uses_[i].pipe == &pipe;
+        has_lost_ |= is_it && i < size_;
+        if (is_it && i >= size_)
+            take_out(i);
+        else
+            ++i;
+    }
+}
+
 void borrower::give_all_back(std::span<const pipe_end_ptr> pipes) noexcept {
     for (const pipe_end_ptr &pipe : pipes) {
-        if (pipe->begin_use(false))
+        if (pipe->begin_use())
             pipe->end_use(false);
     }
 }
@@ -32,12 +50,22 @@ void borrower::consider(std::span<const pipe_end_ptr> pipes) noexcept {
     if (streak_ < eager_after)
         return;
     streak_ = -asks_again_after;
-    for (const pipe_end_ptr &pipe : pipes)
-        (void)pipe->ask_to_borrow();
+    const std::size_t count = std::min(pipes.size(), most_looked_at);
+    try {
+        uses_.reserve(uses_.size() + count);
+    } catch (const std::bad_alloc &) {
+        return;
+    }
+    for (std::size_t i = 0; i < count && uses_.size() < most_uses; ++i) {
+        next_ = next_ + 1 < pipes.size() ? next_ + 1 : 0;
+        pipe_end &pipe = *pipes[next_];
+        if ((!has_many_ || pipe.had_dialogue()) && pipe.ask_to_borrow())
+            uses_.push_back({&pipe});
+    }
 }
 
 bool borrower::is_recalled() const noexcept {
-    return std::any_of(used_.begin(), used_.begin() + static_cast<std::ptrdiff_t>(size_),
+    return std::any_of(uses_.begin(), uses_.begin() + static_cast<std::ptrdiff_t>(size_),
                        [](const use &u) { return !u.is_kept || u.pipe->is_recalled(); });
 }
 
@@ -46,8 +74,9 @@ std::size_t borrower::list(wait_item *items, time_point now) noexcept {
         return 0;
     listed_ = items;
     for (std::size_t i = 0; i < size_; ++i) {
-        const short events = used_[i].io->is_full() ? POLLIN | POLLOUT : POLLIN;
-        items[i] = {used_[i].io->descriptor(), events, 0, nullptr, used_[i].io->opening()};
+        const short events = uses_[i].io->is_full() ? POLLIN | POLLOUT : POLLIN;
+        items[i] = {uses_[i].io->descriptor(), events, 0, nullptr, uses_[i].io->opening()};
+        note_use(uses_[i]);
     }
     const bool is_for_little = size_ == 1 && reads_since_wait_ <= few_reads;
     waits_for_little_ = is_for_little ? std::min(waits_for_little_ + 1, some_waits) : 0;
@@ -57,7 +86,7 @@ std::size_t borrower::list(wait_item *items, time_point now) noexcept {
 }
 
 bool borrower::is_ready(waiter &how) const noexcept {
-    wait_item item{used_[0].io->descriptor(), POLLIN, 0, nullptr, used_[0].io->opening()};
+    wait_item item{uses_[0].io->descriptor(), POLLIN, 0, nullptr, uses_[0].io->opening()};
     return !failed(how.wait({&item, 1}, time_point::min())) && item.revents != 0;
 }
 
@@ -67,8 +96,13 @@ bool borrower::go_on(time_point now) noexcept {
     had_short_wait_ = now - wait_began_ < longest_short_wait;
     const wait_item *items = listed_;
     for (std::size_t i = 0; i < size_; ++i) {
+        use &u = uses_[i];
         if (items[i].revents & POLLOUT)
-            (void)used_[i].pipe->write_now(io_turn::occasion::ready);
+            (void)u.pipe->write_now(io_turn::occasion::ready);
+        if (items[i].revents != 0 || !has_many_)
+            u.waits_in_vain = 0;
+        else if (counts_ && ++u.waits_in_vain >= most_waits_in_vain)
+            u.is_kept = false;
     }
     return read([items](std::size_t at, use &) { return (items[at].revents & ~POLLOUT) != 0; });
 }

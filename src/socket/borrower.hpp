@@ -2,12 +2,15 @@
 //
 // Flow:     begin() takes what is lent into use, and asks for more when the thread waits often. The caller waits for the
 //           descriptors and its own level together, calls go_on() with what is ready, and end().
-// Limits:   a socket with many pipes leaves them to the I/O threads, and so does one that works long between its waits.
+// Limits:   of many pipes only those are asked for that messages go through both ways, and given back when they bring nothing:
+//           each costs something at each wait. A socket that works long between its waits leaves all to the I/O threads.
 // Threads:  the socket's.
 #pragma once
 
-#include <array>
+#include <cstdint>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "core/waiter.hpp"
 #include "pipe/pipe.hpp"
@@ -16,12 +19,14 @@ namespace zlink {
 
 class borrower {
 public:
-    static constexpr std::size_t most_pipes = 32;
+    static constexpr std::size_t few_pipes = 32;
 
     explicit borrower(const clock_source &clock) noexcept : clock_(clock) {}
 
-    /// Takes the lent ones among `pipes` into use. `is_wait`: the thread is about to sleep.
+    /// Takes into use what is lent. `is_wait`: the thread is about to sleep, and others of `pipes` may be asked for.
     void begin(std::span<const pipe_end_ptr> pipes, bool is_wait) noexcept;
+    /// A pipe leaves its socket.
+    void forget(const pipe_end &pipe) noexcept;
     std::size_t size() const noexcept { return size_; }
     /// Whether one is wanted back: end() instead of waiting.
     bool is_recalled() const noexcept;
@@ -47,19 +52,19 @@ public:
     /// Before a sleep: what read_more() let stay is for the I/O threads, since who sleeps would not hear of it.
     void leave_the_rest() noexcept {
         for (std::size_t i = 0; i < size_; ++i)
-            used_[i].is_kept = used_[i].is_kept && !used_[i].io->expects_more();
+            uses_[i].is_kept = uses_[i].is_kept && !uses_[i].io->expects_more();
     }
     /// Whether there is something to read from the first, without waiting for it.
     bool is_ready(waiter &how) const noexcept;
     /// Tries again to write what full streams did not take.
     void write_full() noexcept {
         for (std::size_t i = 0; i < size_; ++i)
-            (void)write_beside(used_[i]);
+            (void)write_beside(uses_[i]);
     }
     /// Whether a full stream is all there is to wait for when nothing is to be read.
-    bool is_held_up() const noexcept { return size_ == 1 && used_[0].io->is_full(); }
+    bool is_held_up() const noexcept { return size_ == 1 && uses_[0].io->is_full(); }
     /// Whether a large frame, or the rest of one, is likely to come next.
-    bool expects_large() const noexcept { return size_ == 1 && used_[0].io->expects_large(); }
+    bool expects_large() const noexcept { return size_ == 1 && uses_[0].io->expects_large(); }
     /// Whether what the last wait was for was there already.
     bool had_short_wait() const noexcept { return had_short_wait_; }
     /// Whether the thread was woken several times in a row for what one or two reads took.
@@ -76,9 +81,12 @@ public:
     template <class LooksAgain>
     void end(LooksAgain &&looks_again) noexcept {
         for (std::size_t i = 0; i < size_; ++i) {
-            used_[i].pipe->end_use(used_[i].is_kept);
-            looks_again(*used_[i].pipe);
+            pipe_end &pipe = *uses_[i].pipe;
+            pipe.end_use(uses_[i].is_kept);
+            looks_again(pipe);
         }
+        if (std::exchange(has_lost_, false))
+            std::erase_if(uses_, [](const use &u) { return !u.pipe->slot.is_attached; });
         size_ = 0;
         listed_ = nullptr;
     }
@@ -97,11 +105,15 @@ private:
     static constexpr int most_turns = 16;
     static constexpr int eager_after = 4;
     static constexpr int asks_again_after = 16;
+    static constexpr std::size_t most_looked_at = 256;  // pipes, whether to ask for them
+    static constexpr std::size_t most_uses = 1024;
+    static constexpr std::uint32_t most_waits_in_vain = 64;  // for one of many
 
     struct use {
         pipe_end *pipe;
-        io_turn *io;
-        bool is_kept;
+        io_turn *io = nullptr;
+        std::uint32_t waits_in_vain = 0;  // that brought something elsewhere
+        bool is_kept = false;
     };
 
     /// Who reads without waiting would never see that a full stream takes more.
@@ -110,15 +122,25 @@ private:
             (void)u.pipe->write_now(io_turn::occasion::ready);
         return true;
     }
+    /// Who does not wait does not keep a lease.
+    void note_use(use &u) const noexcept {
+        if (counts_)
+            u.pipe->note_use();
+    }
     void consider(std::span<const pipe_end_ptr> pipes) noexcept;
+    void take_out(std::size_t at) noexcept {
+        uses_[at] = uses_.back();
+        uses_.pop_back();
+    }
     template <class Wanted>
     bool read(Wanted &&wanted) noexcept {
         bool found = false;
         for (std::size_t i = 0; i < size_; ++i) {
-            use &u = used_[i];
+            use &u = uses_[i];
             if (!u.is_kept || !wanted(i, u))
                 continue;
             const bool had_input = u.pipe->has_untaken();  // which the pattern does not want now
+            note_use(u);
             u.is_kept = u.io->read_now(scratch_);
             const bool has_got = !had_input && u.pipe->has_untaken();
             reads_since_wait_ += has_got && reads_since_wait_ <= few_reads;
@@ -134,9 +156,14 @@ private:
     int waits_for_little_ = 0;  // in a row
     int reads_since_wait_ = 0;  // that got something
     int streak_ = 0;            // waits with little work in between
-    std::size_t size_ = 0;
+    bool has_many_ = false;     // pipes
+    bool counts_ = false;       // as use of what is borrowed
+    bool has_lost_ = false;     // a pipe that was in use
+    std::size_t next_ = 0;      // pipe to be looked at
+    std::vector<use>
+        uses_;  // of what is asked for or lent (twice, where it was refused first); in use are the first
+    std::size_t size_ = 0;  // of them
     const wait_item *listed_ = nullptr;
-    std::array<use, most_pipes> used_;
     block_ref scratch_;
 };
 

@@ -92,15 +92,6 @@ error store_text(const std::string &text, void *value, std::size_t *size) noexce
     return error::none;
 }
 
-/// Room for a socket's level and its borrowed connections; written as far as it is used.
-struct wait_list {
-    wait_list() noexcept {}
-    ~wait_list() {}
-    union {
-        wait_item items[1 + borrower::most_pipes];
-    };
-};
-
 bool is_inproc(const std::string &endpoint) noexcept { return endpoint.starts_with("inproc://"); }
 
 /// Monitor events on a socket of the library's own.
@@ -125,10 +116,9 @@ private:
 }  // namespace
 
 socket::socket(const settings &defaults, const socket_environment &environment)
-    : options_(defaults), environment_(environment),
-      pace_(environment.clock, environment.blocking), borrower_(environment.clock),
-      mailbox_(std::make_shared<mailbox>()), monitor_(std::make_shared<monitor>()),
-      subscriptions_(std::make_shared<subscription_set>()) {}
+    : options_(defaults), environment_(environment), pace_(environment.clock, environment.blocking),
+      borrower_(environment.clock), mailbox_(std::make_shared<mailbox>()),
+      monitor_(std::make_shared<monitor>()), subscriptions_(std::make_shared<subscription_set>()) {}
 
 std::unique_ptr<socket> socket::make(const settings &defaults, const socket_environment &environment) {
     std::unique_ptr<socket> made(new socket(defaults, environment));
@@ -439,12 +429,11 @@ error socket::wait_for(short wanted, time_point deadline) noexcept {
 
 /// Waits for the mailbox and what is borrowed, and ends the borrowing.
 error socket::sleep(time_point deadline) noexcept {
-    wait_list list;
-    wait_item *items = list.items;
     const wakeup *level = nullptr;
     error e = wait_level(level);
     bool is_ready = false;
-    if (!failed(e) && begin_wait()) {
+    wait_item *items = room_for_waits(1 + borrowed());
+    if (!failed(e) && items && begin_wait()) {
         items[0] = {level->descriptor(), POLLIN, 0, level, level->opening()};
         const std::size_t listed = list_borrowed(&items[1], environment_.clock.now());
         e = environment_.blocking.wait({items, 1 + listed}, deadline);
@@ -587,12 +576,37 @@ void socket::give_borrowed_back() noexcept {
     });
 }
 
+/// Null when memory is short.
+wait_item *socket::room_for_waits(std::size_t count) noexcept {
+    try {
+        if (waits_.size() < count)
+            waits_.resize(count);
+        return waits_.data();
+    } catch (const std::bad_alloc &) {
+        return nullptr;
+    }
+}
+
 /// Reads without waiting what is lent, for callers that do not wait.
 bool socket::read_lent() noexcept {
     borrower_.begin(live_pipes(), false);
-    const bool found = borrower_.read_all();
+    const bool found = borrowed() > borrower::few_pipes ? read_ready() : borrower_.read_all();
     give_borrowed_back();
     return found;
+}
+
+/// Asks first which of many have something.
+bool socket::read_ready() noexcept {
+    if (borrower_.read_more())
+        return true;
+    wait_item *items = room_for_waits(borrowed());
+    if (!items)
+        return borrower_.read_all();
+    const std::size_t listed = list_borrowed(items, environment_.clock.now());
+    const error e = environment_.blocking.wait({items, listed}, time_point::min());
+    if (e == error::timed_out)
+        return false;
+    return failed(e) ? borrower_.read_all() : borrower_.go_on(environment_.clock.now());
 }
 
 bool socket::has_direct_input() noexcept { return !mailbox_->has_commands() && direct_input_.has_message(); }
@@ -798,6 +812,7 @@ void socket::drop(pipe_end &pipe) noexcept {
     direct_input_.set({});
     direct_output_.set({});
     pipe.slot.is_attached = false;
+    borrower_.forget(pipe);
     const std::size_t at = pipe.slot.socket_index;
     std::swap(pipes_[at], pipes_[--live_pipes_]);
     pipes_[at]->slot.socket_index = static_cast<std::uint32_t>(at);

@@ -197,6 +197,8 @@ private:
     error retry_send(const outgoing &frame, int flags);
     std::span<const pipe_end_ptr> live_pipes() const noexcept { return {pipes_.data(), live_pipes_}; }
     bool read_lent() noexcept;
+    bool read_ready() noexcept;
+    wait_item *room_for_waits(std::size_t count) noexcept;
     error retry_receive(frame_view &out, int flags);
     error enter() noexcept;
     error take_commands() noexcept;
@@ -225,6 +227,7 @@ private:
     patience input_patience_;
     patience peer_patience_;
     borrower borrower_;
+    std::vector<wait_item> waits_;  // scratch: the level, and what is borrowed
     std::shared_ptr<mailbox> mailbox_;
     std::shared_ptr<monitor> monitor_;
     std::shared_ptr<subscription_set> subscriptions_;

@@ -292,7 +292,7 @@ private:
     static inline world *running_ = nullptr;
     strand *current_ = nullptr;
     actor *current_actor_ = nullptr;
-    sending_thread sends_;  // of who is no actor
+    sending_thread sends_;        // of who is no actor
     std::uint64_t progress_ = 0;  // counts what was done, apart from spinning
     std::uint64_t idle_spins_ = 0;
     int still_ = 0;

@@ -190,6 +190,7 @@ struct setup {
     int io_threads = 1;
     int buffer = -1;  // of the system
     int heartbeat_ms = 0;
+    std::uint32_t callers = 2;  // of each thread
 };
 
 void *open(void *context, int type, const setup &how) {
@@ -489,7 +490,7 @@ private:
     std::thread thread_;
 };
 
-/// Two threads with two sockets each call one echo.
+/// Two threads with some sockets each call one echo.
 void converse(const setup &how, int rounds, bool with_signals, bool with_descriptors, std::uint64_t seed) {
     SCOPED_TRACE(std::string(how.transport) + ", mark " + std::to_string(how.hwm));
     nuisance::install();
@@ -506,12 +507,12 @@ void converse(const setup &how, int rounds, bool with_signals, bool with_descrip
         near.emplace_back([&, i] {
             {
                 std::vector<caller> callers;
-                for (std::uint32_t stream = 0; stream < 2; ++stream) {
+                for (std::uint32_t stream = 0; stream < how.callers; ++stream) {
                     void *dealer = open(near_context, ZMQ_DEALER, how);
                     set(dealer, ZMQ_RCVTIMEO, patience_ms);
                     set(dealer, ZMQ_SNDTIMEO, patience_ms);
                     connect_to(dealer, where);
-                    callers.emplace_back(dealer, 10 * i + stream);
+                    callers.emplace_back(dealer, how.callers * i + stream);
                 }
                 conversation talk(std::move(callers), seed + i);
                 for (int n = 0; n < rounds * work_factor() && talk.is_well(); ++n)
@@ -553,6 +554,11 @@ TEST(turns, keep_every_message_in_every_rhythm) {
 TEST(turns, keep_every_message_when_the_system_takes_little_at_a_time) {
     converse({"tcp", 10, 1, 4096}, 200, false, false, 5);
     converse({"ipc", 1000, 2, 4096}, 200, false, false, 6);
+}
+
+TEST(turns, keep_every_message_of_many_callers) {
+    converse({.transport = "tcp", .hwm = 10, .callers = 25}, 1500, false, false, 11);
+    converse({.transport = "ipc", .io_threads = 2, .callers = 40}, 1500, true, false, 12);
 }
 
 TEST(turns, keep_every_message_under_signals) {

@@ -73,7 +73,7 @@ TEST(read_lease, is_at_home_at_first) {
     EXPECT_FALSE(lease.is_wanted());
     EXPECT_FALSE(lease.is_used());
     EXPECT_FALSE(lease.is_recalled());
-    EXPECT_FALSE(lease.begin_use(true));
+    EXPECT_FALSE(lease.begin_use());
     EXPECT_TRUE(lease.recall());
     EXPECT_EQ(lease.uses(), 0u);
 }
@@ -86,7 +86,7 @@ TEST(read_lease, is_asked_for_once) {
     EXPECT_TRUE(lease.is_home());
     EXPECT_TRUE(lease.recall());
     EXPECT_TRUE(lease.is_wanted()) << "what is at home need not be called back";
-    EXPECT_FALSE(lease.begin_use(true));
+    EXPECT_FALSE(lease.begin_use());
 }
 
 TEST(read_lease, can_be_asked_for_again_after_a_refusal) {
@@ -95,7 +95,7 @@ TEST(read_lease, can_be_asked_for_again_after_a_refusal) {
     lease.refuse();
     EXPECT_FALSE(lease.is_wanted());
     EXPECT_TRUE(lease.is_home());
-    EXPECT_FALSE(lease.begin_use(true));
+    EXPECT_FALSE(lease.begin_use());
     EXPECT_TRUE(lease.ask());
 }
 
@@ -115,11 +115,12 @@ TEST(read_lease, is_used_and_kept) {
     EXPECT_FALSE(lease.is_used());
     EXPECT_FALSE(lease.ask()) << "it is lent already";
     for (std::uint32_t i = 1; i < 4; ++i) {
-        ASSERT_TRUE(lease.begin_use(true));
+        ASSERT_TRUE(lease.begin_use());
         EXPECT_TRUE(lease.is_used());
         EXPECT_FALSE(lease.is_home());
-        EXPECT_FALSE(lease.begin_use(true)) << "it is in use already";
+        EXPECT_FALSE(lease.begin_use()) << "it is in use already";
         EXPECT_FALSE(lease.ask());
+        lease.note_use();
         EXPECT_EQ(lease.uses(), i);
         EXPECT_FALSE(lease.end_use(true)) << "nobody need be told";
         EXPECT_FALSE(lease.is_used());
@@ -127,9 +128,9 @@ TEST(read_lease, is_used_and_kept) {
     }
 }
 
-TEST(read_lease, does_not_count_uses_that_shall_not_keep_it) {
+TEST(read_lease, counts_no_use_that_nobody_notes) {
     granted_lease lease;
-    ASSERT_TRUE(lease.begin_use(false));
+    ASSERT_TRUE(lease.begin_use());
     EXPECT_TRUE(lease.is_used());
     EXPECT_EQ(lease.uses(), 0u);
     EXPECT_FALSE(lease.end_use(true));
@@ -137,11 +138,11 @@ TEST(read_lease, does_not_count_uses_that_shall_not_keep_it) {
 
 TEST(read_lease, ends_when_its_user_says_so) {
     granted_lease lease;
-    ASSERT_TRUE(lease.begin_use(true));
+    ASSERT_TRUE(lease.begin_use());
     EXPECT_TRUE(lease.end_use(false)) << "the I/O thread is to be told";
     EXPECT_TRUE(lease.is_home());
     EXPECT_FALSE(lease.is_used());
-    EXPECT_FALSE(lease.begin_use(true));
+    EXPECT_FALSE(lease.begin_use());
     EXPECT_TRUE(lease.ask());
 }
 
@@ -150,19 +151,19 @@ TEST(read_lease, comes_home_at_once_when_it_is_not_in_use) {
     EXPECT_TRUE(lease.recall());
     EXPECT_TRUE(lease.is_home());
     EXPECT_FALSE(lease.is_recalled());
-    EXPECT_FALSE(lease.begin_use(true));
+    EXPECT_FALSE(lease.begin_use());
     EXPECT_TRUE(lease.recall()) << "again";
 }
 
 TEST(read_lease, comes_home_after_the_use_when_it_is_called_back_in_use) {
     granted_lease lease;
-    ASSERT_TRUE(lease.begin_use(true));
+    ASSERT_TRUE(lease.begin_use());
     EXPECT_FALSE(lease.recall());
     EXPECT_FALSE(lease.recall()) << "still in use";
     EXPECT_TRUE(lease.is_recalled());
     EXPECT_TRUE(lease.is_used()) << "to its user";
     EXPECT_FALSE(lease.is_home());
-    EXPECT_FALSE(lease.begin_use(true));
+    EXPECT_FALSE(lease.begin_use());
     EXPECT_FALSE(lease.ask());
     EXPECT_TRUE(lease.end_use(true)) << "who wants to keep it cannot";
     EXPECT_TRUE(lease.is_home());
@@ -172,18 +173,18 @@ TEST(read_lease, comes_home_after_the_use_when_it_is_called_back_in_use) {
 
 TEST(read_lease, its_user_says_when_it_leaves_what_is_not_watched) {
     granted_lease lease;
-    ASSERT_TRUE(lease.begin_use(true));
+    ASSERT_TRUE(lease.begin_use());
     EXPECT_TRUE(lease.stop_watching());
     EXPECT_TRUE(lease.end_use(true)) << "nobody looks after it";
     EXPECT_FALSE(lease.is_home()) << "and it is kept";
     lease.watch();
-    ASSERT_TRUE(lease.begin_use(true));
+    ASSERT_TRUE(lease.begin_use());
     EXPECT_FALSE(lease.end_use(true));
 }
 
 TEST(read_lease, must_be_watched_on_when_its_user_has_left) {
     granted_lease lease;
-    ASSERT_TRUE(lease.begin_use(true));
+    ASSERT_TRUE(lease.begin_use());
     EXPECT_FALSE(lease.end_use(true));
     EXPECT_FALSE(lease.stop_watching());
 }
@@ -220,7 +221,7 @@ TEST(read_lease, belongs_to_one_thread_at_a_time) {
         }
     });
     while (uses.load(std::memory_order_relaxed) < 2000) {
-        if (lease.begin_use(true)) {
+        if (lease.begin_use()) {
             ++guarded;
             const int use = uses.fetch_add(1, std::memory_order_relaxed) + 1;
             (void)lease.end_use(use % 4 != 0);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <poll.h>
 
@@ -56,6 +57,8 @@ public:
             end_->ring();
     }
     void close() { end_->close(); }
+    std::uint32_t noted_uses() const { return end_->lease().uses(); }
+    pipe_end_ptr end() const { return end_; }
     bool is_home() const { return end_->lease().is_home(); }
     void publish(const test::frames &message) { test::write_message(*end_, message); }
 
@@ -185,8 +188,14 @@ protected:
         wait.has_time = true;
     }
 
+    void attach_others(std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i)
+            others.push_back(std::make_unique<lender>(attach()));
+    }
+
     std::uint64_t mark = 0;
     std::unique_ptr<lender> peer;
+    std::vector<std::unique_ptr<lender>> others;
     std::size_t uses = 0;
 };
 
@@ -429,12 +438,111 @@ TEST_F(borrower_test, does_not_touch_a_pipe_that_went_while_it_was_in_use) {
     EXPECT_EQ(receive(), "from the other");
 }
 
-TEST_F(borrower_test, a_socket_with_very_many_pipes_does_not_ask) {
+TEST_F(borrower_test, forgets_a_pipe_that_goes_while_it_is_lent) {
     make(socket_type::dealer);
-    std::vector<std::unique_ptr<lender>> others;
-    for (std::size_t i = 0; i < borrower::most_pipes; ++i)
-        others.push_back(std::make_unique<lender>(attach()));
+    borrow();
+    std::weak_ptr<pipe_end> gone = peer->end();
+    peer->close();
+    const auto other = std::make_unique<lender>(attach());
+    peer.reset();
+    auto third = std::make_unique<lender>(attach());
+    EXPECT_EQ(self->send(as_bytes("takes the pipe out"), 0), error::none);
+    third->close();
+    EXPECT_EQ(self->send(as_bytes("ends its life"), 0), error::none);
+    ASSERT_TRUE(gone.expired());
+    gone.reset();  // and with it the memory
+    wait.on_wait = [&](std::span<wait_item>) {
+        other->publish({"from the other"});
+        return error::none;
+    };
+    for (int i = 0; i < 10; ++i)
+        EXPECT_EQ(receive(), "from the other");
+}
+
+TEST_F(borrower_test, a_lease_is_kept_by_who_waits_for_it_or_reads_it_in_a_wait) {
+    make(socket_type::dealer);
+    borrow();
+    std::uint32_t before = peer->noted_uses();
+    EXPECT_EQ(receive(ZMQ_DONTWAIT), "Resource temporarily unavailable");
+    EXPECT_EQ(peer->reads, 1);
+    EXPECT_EQ(peer->noted_uses(), before) << "who does not wait may not come back";
+    wait_in_vain();
+    EXPECT_GT(peer->noted_uses(), before);
+
+    // What is there before the wait begins keeps nothing: the connection was neither read nor waited for.
+    before = peer->noted_uses();
+    peer->on_next_look = [this] { peer->publish({"at the last moment"}); };
+    EXPECT_EQ(receive(), "at the last moment");
+    EXPECT_EQ(peer->noted_uses(), before);
+}
+
+TEST_F(borrower_test, of_many_pipes_only_those_are_asked_for_that_take_and_bring) {
+    make(socket_type::dealer);
+    attach_others(borrower::few_pipes);
+    borrow({"x"}, "for each in turn");
+    for (const auto &other : others)
+        EXPECT_TRUE(other->is_home());
+}
+
+TEST_F(borrower_test, of_many_pipes_none_is_asked_for_that_only_brings) {
+    make(socket_type::dealer);
+    attach_others(borrower::few_pipes);
     expect_waits_without_borrowing();
+}
+
+TEST_F(borrower_test, one_of_many_that_brings_nothing_any_more_goes_home) {
+    make(socket_type::dealer);
+    attach_others(borrower::few_pipes);
+    borrow({"x"}, "for each in turn");
+    wait.on_wait = [this](std::span<wait_item>) {
+        others[0]->publish({"from another"});
+        return error::none;
+    };
+    others[0]->grants = false;
+    for (int i = 0; i < 62; ++i)  // and the last wait of borrow()
+        EXPECT_EQ(receive(), "from another");
+    EXPECT_FALSE(peer->is_home());
+    EXPECT_EQ(receive(), "from another");
+    EXPECT_TRUE(peer->is_home());
+}
+
+TEST_F(borrower_test, a_receive_that_does_not_wait_asks_first_which_of_many_have_something) {
+    make(socket_type::dealer);
+    attach_others(borrower::few_pipes);
+    // All take and bring something, so that all are lent.
+    wait.on_wait = [this](std::span<wait_item> items) {
+        uses = items.size() - 1;
+        peer->publish({"x"});
+        for (const auto &other : others)
+            other->publish({"x"});
+        return error::none;
+    };
+    for (std::size_t i = 0; i < 400 && uses <= borrower::few_pipes; ++i) {
+        EXPECT_EQ(self->send(as_bytes("for each in turn"), 0), error::none);
+        EXPECT_EQ(receive(), "x");
+    }
+    ASSERT_EQ(uses, borrower::few_pipes + 1);
+    while (receive(ZMQ_DONTWAIT) == "x") {
+    }
+    peer->reads = wait.asks = 0;
+    lender &ready = *others[2];
+    ready.on_read = [&] { return ready.publish({"came"}), true; };
+    for (const auto &other : others)
+        other->reads = 0;
+    wait.on_ask = [&](std::span<wait_item> items) {
+        EXPECT_EQ(items.size(), uses);
+        for (wait_item &item : items)
+            item.revents = 0;
+        const auto at = std::find_if(items.begin(), items.end(),
+                                     [&](const wait_item &item) { return item.opening == ready.opening(); });
+        EXPECT_NE(at, items.end());
+        at->revents = POLLIN;
+        return error::none;
+    };
+    EXPECT_EQ(receive(ZMQ_DONTWAIT), "came");
+    EXPECT_EQ(wait.asks, 1);
+    EXPECT_EQ(ready.reads, 1);
+    EXPECT_EQ(peer->reads, 0);
 }
 
 TEST_F(borrower_test, a_sender_tries_a_full_stream_again_before_it_sleeps) {
