@@ -36,6 +36,7 @@ PINGS = ["PING_ONE_THREAD", "PING_TWO_THREADS", "PING_TWO_PROCESSES", "PING_TWO_
 # cell, transport, size, measure
 CELLS = (
     [("FAN_OUT:100", "tcp", 64, "throughput")]
+    + [("FAN_IN:100", transport, 64, "throughput") for transport in ("tcp", "ipc")]
     + [("LOCK_STEP:%d" % peers, "tcp", 64, "throughput") for peers in (100, 1000)]
     + [("TOPICS:10000", transport, 64, "throughput") for transport in ("tcp", "inproc")]
     + [("%s:%d" % (cell, topics), transport, 64, "throughput")

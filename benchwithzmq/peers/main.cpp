@@ -24,6 +24,7 @@ struct cell {
 // name, measure, count, messages, can_be_raw
 constexpr cell cells[] = {
     {"FAN_OUT", measure_fan_out, 100, 1'000'000, false},
+    {"FAN_IN", measure_fan_in, 100, 1'000'000, false},
     {"LOCK_STEP", measure_lock_step, 100, 100'000, true},
     {"TOPICS", measure_filtering, 10'000, 500'000, false},
     {"MATCH", measure_publisher, 10'000, 500'000, false},

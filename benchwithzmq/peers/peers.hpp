@@ -44,6 +44,7 @@ struct finding {
 using findings = std::vector<finding>;
 
 findings measure_fan_out(peer_settings &wanted);
+findings measure_fan_in(peer_settings &wanted);
 findings measure_lock_step(peer_settings &wanted);
 findings measure_filtering(peer_settings &wanted);
 findings measure_publisher(peer_settings &wanted);
