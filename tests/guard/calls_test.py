@@ -22,7 +22,7 @@ MOST_EAGAIN = 19
 
 LONG_ROUND_TRIPS = 10000
 MOST_LIBRARY_SLEEPS = 0.02  # of the messages
-# An I/O thread looks every 2 ms whether what it has lent is in use, and is told when nobody looked: where messages are slow
+# An I/O thread looks every 2 to 8 ms whether what it has lent is in use, and is told when nobody looked: where messages are slow
 # that is more than there are messages to compare it with.
 MOST_LIBRARY_SLEEPS_PER_MS = 1
 MOST_APPLICATION_SLEEPS = 1.05  # of the messages received; less when the answer is there before the wait
