@@ -16,8 +16,8 @@ constexpr std::size_t most_at_once = 64 * 1024;
 constexpr std::size_t handshake_read = 4 * 1024;
 constexpr int reads_per_turn = 4;
 constexpr std::chrono::milliseconds longest_unused{2};  // a lease
-constexpr std::uint8_t most_lease_doublings = 2;        // of that, where it is used again and again:
-constexpr std::uint32_t uses_for_doubling = 8;          // so often in that time
+constexpr std::uint8_t most_lease_doublings = 2;        // of that, where it is used once a millisecond
+constexpr std::uint32_t uses_for_doubling = 2;
 
 bool is_subscription(const peer::action &action) noexcept {
     return action.kind == peer::action_kind::subscribe || action.kind == peer::action_kind::cancel;
@@ -278,8 +278,9 @@ void connection::come_home() noexcept {
 void connection::on_lease_time() noexcept {
     read_lease &lease = pipe_->lease();
     if (const std::uint32_t uses = lease.uses() - uses_seen_) {
-        lease_doublings_ =
-            uses < uses_for_doubling ? 0 : std::min<std::uint8_t>(lease_doublings_ + 1, most_lease_doublings);
+        lease_doublings_ = uses < uses_for_doubling << lease_doublings_
+                               ? 0
+                               : std::min<std::uint8_t>(lease_doublings_ + 1, most_lease_doublings);
         watch_lease();
     } else if (!lease.is_used()) {
         (void)is_home();

@@ -106,7 +106,7 @@ private:
     static constexpr int eager_after = 4;
     static constexpr int asks_again_after = 16;
     static constexpr std::size_t most_looked_at = 256;  // pipes, whether to ask for them
-    static constexpr std::size_t most_uses = 1024;
+    static constexpr std::size_t most_uses = 256;
     static constexpr std::uint32_t most_waits_in_vain = 64;  // for one of many
 
     struct use {
