@@ -54,13 +54,7 @@ private:
 findings measure_fan_in(peer_settings &wanted) {
     context zmq(wanted, static_cast<int>(wanted.count) + 8);
     void *pull = zmq.open(ZMQ_PULL);
-    set_int(pull, ZMQ_BACKLOG, static_cast<int>(wanted.count));
-    const std::string endpoint = bind_and_name(pull, wildcard(wanted.transport, 0));
-    std::vector<void *> sockets;
-    for (std::size_t i = 0; i < wanted.count; ++i) {
-        sockets.push_back(zmq.open(ZMQ_PUSH));
-        require(zmq_connect(sockets.back(), endpoint.c_str()) == 0, "zmq_connect");
-    }
+    const std::vector<void *> sockets = connect_many(zmq, ZMQ_PUSH, wanted, bind_for_many(pull, wanted));
     collector all(pull, wanted.count, wanted.size);
     std::vector<outgoing> bodies(wanted.count, outgoing(wanted.size));
     std::uint64_t sequence = 0;

@@ -135,8 +135,7 @@ double run_round(void *publisher, crowd &readers, std::uint64_t messages, std::s
 findings measure_fan_out(peer_settings &wanted) {
     context zmq(wanted, static_cast<int>(wanted.count) + 8);
     void *publisher = zmq.open(ZMQ_PUB);
-    set_int(publisher, ZMQ_BACKLOG, static_cast<int>(wanted.count));
-    const std::string endpoint = bind_and_name(publisher, wildcard(wanted.transport, 0));
+    const std::string endpoint = bind_for_many(publisher, wanted);
     std::vector<void *> sockets;
     for (std::size_t i = 0; i < wanted.count; ++i) {
         sockets.push_back(zmq.open(ZMQ_SUB));

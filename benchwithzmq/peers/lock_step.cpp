@@ -151,13 +151,7 @@ findings measure_lock_step(peer_settings &wanted) {
         return {{"throughput", run_raw(wanted)}};
     context zmq(wanted, static_cast<int>(wanted.count) + 8);
     void *router = zmq.open(ZMQ_ROUTER);
-    set_int(router, ZMQ_BACKLOG, static_cast<int>(wanted.count));
-    const std::string endpoint = bind_and_name(router, wildcard(wanted.transport, 0));
-    std::vector<void *> sockets;
-    for (std::size_t i = 0; i < wanted.count; ++i) {
-        sockets.push_back(zmq.open(ZMQ_DEALER));
-        require(zmq_connect(sockets.back(), endpoint.c_str()) == 0, "zmq_connect");
-    }
+    const std::vector<void *> sockets = connect_many(zmq, ZMQ_DEALER, wanted, bind_for_many(router, wanted));
     const std::uint64_t warmup = wanted.warmup / wanted.count + 1;
     const std::uint64_t measured = wanted.messages / wanted.count + 1;
     std::thread server([&] { answer(router, (warmup + measured) * wanted.count, wanted.size); });

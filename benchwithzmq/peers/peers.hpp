@@ -72,6 +72,11 @@ private:
     std::vector<void *> sockets_;
 };
 
+// Binds a socket that so many will connect to at once; its endpoint. And so many of a type that do.
+std::string bind_for_many(void *socket, const peer_settings &wanted);
+std::vector<void *> connect_many(context &zmq, int type, const peer_settings &wanted,
+                                 const std::string &endpoint);
+
 double seconds_between(steady::time_point from, steady::time_point to);
 double one_way_us(steady::duration elapsed, std::uint64_t round_trips);
 

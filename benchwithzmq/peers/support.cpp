@@ -68,6 +68,21 @@ void *context::open(int type) {
     return socket;
 }
 
+std::string bind_for_many(void *socket, const peer_settings &wanted) {
+    set_int(socket, ZMQ_BACKLOG, static_cast<int>(wanted.count));
+    return bind_and_name(socket, wildcard(wanted.transport, 0));
+}
+
+std::vector<void *> connect_many(context &zmq, int type, const peer_settings &wanted,
+                                 const std::string &endpoint) {
+    std::vector<void *> sockets;
+    for (std::size_t i = 0; i < wanted.count; ++i) {
+        sockets.push_back(zmq.open(type));
+        require(zmq_connect(sockets.back(), endpoint.c_str()) == 0, "zmq_connect");
+    }
+    return sockets;
+}
+
 double seconds_between(steady::time_point from, steady::time_point to) {
     return std::chrono::duration<double>(to - from).count();
 }

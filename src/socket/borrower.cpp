@@ -26,14 +26,10 @@ void borrower::begin(std::span<const pipe_end_ptr> pipes, bool is_wait) noexcept
 }
 
 void borrower::forget(const pipe_end &pipe) noexcept {
-    for (std::size_t i = 0; i < uses_.size();) {
-        const bool is_it = uses_[i].pipe == &pipe;
-        has_lost_ |= is_it && i < size_;
-        if (is_it && i >= size_)
-            take_out(i);
-        else
-            ++i;
-    }
+    const auto is_it = [&](const use &u) { return u.pipe == &pipe; };
+    const auto unused = uses_.begin() + static_cast<std::ptrdiff_t>(size_);
+    has_lost_ |= std::any_of(uses_.begin(), unused, is_it);
+    uses_.erase(std::remove_if(unused, uses_.end(), is_it), uses_.end());
 }
 
 void borrower::give_all_back(std::span<const pipe_end_ptr> pipes) noexcept {

@@ -160,9 +160,8 @@ private:
     bool counts_ = false;       // as use of what is borrowed
     bool has_lost_ = false;     // a pipe that was in use
     std::size_t next_ = 0;      // pipe to be looked at
-    std::vector<use>
-        uses_;  // of what is asked for or lent (twice, where it was refused first); in use are the first
-    std::size_t size_ = 0;  // of them
+    std::vector<use> uses_;     // asked for (twice, where it was refused first) or lent
+    std::size_t size_ = 0;      // of the first of them, which are in use
     const wait_item *listed_ = nullptr;
     block_ref scratch_;
 };
