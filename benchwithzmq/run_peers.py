@@ -49,6 +49,8 @@ CELLS = (
        if transport != "inproc" or "PROCESSES" not in cell]
     + [("POLL_AMONG:%d" % sockets, transport, 64, "latency") for sockets in (100, 450)
        for transport in ("tcp", "ipc")]
+    + [("WORK:%d" % ns, transport, 64, "throughput") for ns in (400, 1000, 2000, 10_000) for transport in ("tcp", "ipc")]
+    + [("PACED:%d" % ns, transport, 64, "latency") for ns in (1000, 2000, 5000, 20_000) for transport in ("tcp", "ipc")]
     + [("STREAM", transport, size, "throughput") for transport in ("tcp", "ipc") for size in SMALL]
     + [(cell, transport, size, "throughput") for transport in runner.TRANSPORTS for size in LARGE
        for cell in ("STREAM", "STREAM_MSG", "STREAM_DATA")]
@@ -144,6 +146,9 @@ class Cell:
     def calibrate(self):
         """Finds the count; only the contestant that was fastest in the first trial is asked again."""
         if self.count is None:
+            return
+        if self.where[0].startswith("PACED"):
+            self.count = int(self.args.seconds * 1e9 / int(self.where[0].split(":")[1]))
             return
         if self.where[0].startswith("STREAM"):
             self.count = max(1000, min(self.count, (1 << 30) // self.where[2]))

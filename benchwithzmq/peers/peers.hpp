@@ -24,7 +24,7 @@ using steady = std::chrono::steady_clock;
 struct peer_settings {
     std::string library;
     std::string cell;       // without the count
-    std::size_t count = 0;  // of peers, topics or connections
+    std::size_t count = 0;  // of peers, topics or connections; or nanoseconds
     std::string transport;
     std::size_t size = 64;
     bool raw = false;            // the system's sockets instead of the library's
@@ -54,6 +54,8 @@ findings measure_idle(peer_settings &wanted);
 findings measure_ping(peer_settings &wanted);
 findings measure_wake(peer_settings &wanted);
 findings measure_stream(peer_settings &wanted);
+findings measure_work(peer_settings &wanted);
+findings measure_paced(peer_settings &wanted);
 
 // A context that closes what was opened in it. Its sockets do not linger and have the run's high-water mark.
 class context {

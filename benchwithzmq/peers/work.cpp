@@ -1,0 +1,132 @@
+// WORK: PUSH to PULL with so many nanoseconds of work for each message at both ends; messages a second. PACED: PAIR to PAIR, one
+// message due in so many nanoseconds; microseconds from then to the return of zmq_recv, the median.
+//
+// Flow:     the ends are two processes. Work is a count of multiplications, each of which waits for the one before, measured
+//           beforehand: time in which another thread has the processor is not work done. The sender of PACED looks at the
+//           clock all the time; where it is late, the message is.
+#include "peers/peers.hpp"
+
+#include <zmq.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace bench {
+
+namespace {
+
+class worker {
+public:
+    explicit worker(std::size_t nanoseconds) {
+        constexpr std::uint64_t sample = 1'000'000;
+        double best = 1;  // seconds
+        for (int i = 0; i < 10; ++i) {
+            const auto start = steady::now();
+            multiply(sample);
+            best = std::min(best, seconds_between(start, steady::now()));
+        }
+        steps_ = static_cast<std::uint64_t>(static_cast<double>(nanoseconds) * 1e-9 / best * sample);
+    }
+    void work() { multiply(steps_); }
+
+private:
+    void multiply(std::uint64_t steps) {
+        for (; steps > 0; --steps) {
+            value_ = value_ * 1664525 + 1013904223;
+            asm volatile("" : "+r"(value_));
+        }
+    }
+
+    std::uint64_t steps_ = 0;
+    std::uint32_t value_ = 1;
+};
+
+// The sender is a process of its own: `before` each message, given its number, once it has said when it begins.
+class far_sender {
+public:
+    far_sender(const peer_settings &wanted, int type, const std::function<void(std::uint64_t)> &before)
+        : process_([&](int channel) {
+              context zmq(wanted);
+              void *socket = zmq.open(type);
+              require(zmq_connect(socket, read_text(channel).c_str()) == 0, "zmq_connect");
+              outgoing body(wanted.size);
+              for (std::uint64_t i = 0; i < wanted.warmup + wanted.messages; ++i) {
+                  before(i);
+                  require(zmq_send(socket, body.make(i), wanted.size, 0) >= 0, "send");
+              }
+              read_text(channel);  // the last messages may still be on their way
+          }) {}
+    void begin(void *to, const peer_settings &wanted) {
+        write_text(process_.channel(), bind_and_name(to, wildcard(wanted.transport, 0)));
+    }
+    void end() {
+        write_text(process_.channel(), "end");
+        process_.wait_for_end();
+    }
+
+private:
+    child_process process_;
+};
+
+class receiver {
+public:
+    receiver(void *socket, std::size_t size) : socket_(socket), message_(size) {}
+    void receive(std::uint64_t sequence) {
+        require(zmq_recv(socket_, message_.data(), message_.size(), 0) == static_cast<int>(message_.size()),
+                "receive of a message of the right size");
+        require(message_.is_message(sequence), "order and content of a message");
+    }
+
+private:
+    void *const socket_;
+    incoming message_;
+};
+
+}  // namespace
+
+findings measure_work(peer_settings &wanted) {
+    require(wanted.transport != "inproc", "a transport between processes");
+    worker self(wanted.count);
+    far_sender sender(wanted, ZMQ_PUSH, [&](std::uint64_t) { self.work(); });
+    context zmq(wanted);
+    void *pull = zmq.open(ZMQ_PULL);
+    receiver all(pull, wanted.size);
+    sender.begin(pull, wanted);
+    steady::time_point start;
+    for (std::uint64_t i = 0; i < wanted.warmup + wanted.messages; ++i) {
+        if (i == wanted.warmup)
+            start = steady::now();
+        all.receive(i);
+        self.work();
+    }
+    const double elapsed = seconds_between(start, steady::now());
+    sender.end();
+    return {{"throughput", static_cast<double>(wanted.messages) / elapsed}};
+}
+
+findings measure_paced(peer_settings &wanted) {
+    require(wanted.transport != "inproc", "a transport between processes");
+    const auto interval = std::chrono::nanoseconds(wanted.count);
+    const auto start = steady::now() + std::chrono::milliseconds(200);  // the same clock in both processes
+    const auto due = [&](std::uint64_t i) { return start + interval * static_cast<std::int64_t>(i); };
+    far_sender sender(wanted, ZMQ_PAIR, [&](std::uint64_t i) {
+        while (steady::now() < due(i)) {
+        }
+    });
+    context zmq(wanted);
+    void *pair = zmq.open(ZMQ_PAIR);
+    receiver all(pair, wanted.size);
+    sender.begin(pair, wanted);
+    std::vector<double> ways(wanted.messages);
+    for (std::uint64_t i = 0; i < wanted.warmup + wanted.messages; ++i) {
+        all.receive(i);
+        if (i >= wanted.warmup)
+            ways[i - wanted.warmup] = seconds_between(due(i), steady::now()) * 1e6;
+    }
+    sender.end();
+    const auto median = ways.begin() + static_cast<std::ptrdiff_t>(ways.size() / 2);
+    std::nth_element(ways.begin(), median, ways.end());
+    return {{"latency", *median}};
+}
+
+}  // namespace bench
