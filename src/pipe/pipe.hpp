@@ -184,6 +184,10 @@ public:
     bool peek_at_once(short_frame &out) const noexcept { return in_->queue.peek_at_once(out); }
     bool read_at_once(short_frame &out, std::size_t capacity) noexcept;
     bool has_input() noexcept;
+    /// How many have been taken: with what was released, all that ended in it once everything gathered is.
+    std::uint64_t messages_taken() const noexcept { return taken_; }
+    /// The mark of what this end reads; 0 without one.
+    std::uint64_t read_mark() const noexcept { return in_->hwm.load(std::memory_order_relaxed); }
     /// The other end is a socket of another thread: reading may leave it alone for a moment when little is there.
     void stand_off() noexcept { in_->queue.stand_off(); }
     /// Says that this end wants on_readable; after arming all pipes, run heavy_fence() and look at has_input() again.

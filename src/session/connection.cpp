@@ -15,9 +15,7 @@ constexpr std::size_t read_beside_large = 8 * 1024;
 constexpr std::size_t most_at_once = 64 * 1024;
 constexpr std::size_t handshake_read = 4 * 1024;
 constexpr int reads_per_turn = 4;
-constexpr std::chrono::milliseconds longest_unused{2};  // a lease
-constexpr std::uint8_t most_lease_doublings = 2;        // of that, where it is used once a millisecond
-constexpr std::uint32_t uses_for_doubling = 2;
+constexpr duration lease_look = std::chrono::milliseconds(4);  // a lease is looked at 4 to 8 ms after a use
 
 bool is_subscription(const peer::action &action) noexcept {
     return action.kind == peer::action_kind::subscribe || action.kind == peer::action_kind::cancel;
@@ -142,7 +140,7 @@ void connection::on_time() noexcept {
 void connection::write() noexcept {
     if (state_ != state::live)
         return;
-    switch (out_.write(octets_of_stream())) {
+    switch (out_.write(environment_.io.now(), octets_of_stream())) {
     case outbound::outcome::drained:
         flush_delay_ = first_flush_delay;
         deferred_at_ = environment_.io.now();
@@ -156,7 +154,11 @@ void connection::write() noexcept {
         break;
     case outbound::outcome::deferred:
         deferred_at_ = environment_.io.now();
-        write_later();
+        if (write_later(flush_delay_))
+            flush_delay_ = std::min<duration>(2 * flush_delay_, longest_flush_delay);
+        break;
+    case outbound::outcome::collecting:
+        (void)write_later(collector::interval);
         break;
     case outbound::outcome::lent_full:
         pipe_->ring();  // a borrower that sleeps already waits for other things
@@ -174,18 +176,21 @@ std::uint64_t connection::octets_of_stream() const noexcept {
     return delays < 2 ? 1 : static_cast<std::uint64_t>(delays) * octets_of_delay;
 }
 
-void connection::write_later() noexcept {
+/// False when that is to happen anyhow.
+bool connection::write_later(duration delay) noexcept {
     if (!flush_timer_)
         flush_timer_ = environment_.io.make_timer([this] {
             write();
             report();
         });
-    if (!flush_timer_)
+    if (!flush_timer_) {
         host_.want_turn();
-    else if (!flush_timer_->is_pending()) {
-        flush_timer_->expires_at(environment_.io.now() + flush_delay_);
-        flush_delay_ = std::min<duration>(2 * flush_delay_, longest_flush_delay);
+        return false;
     }
+    if (flush_timer_->is_pending())
+        return false;
+    flush_timer_->expires_at(environment_.io.now() + delay);
+    return true;
 }
 
 // ---- lending ----
@@ -227,16 +232,17 @@ bool connection::may_lend() noexcept {
 void connection::lend() noexcept {
     is_lent_ = true;
     has_filled_block_ = stream_->holds_input();
-    lease_doublings_ = 0;
     watch_lease();
     pipe_->lease().grant();
     pipe_->ring();
 }
 
+/// All leases are looked at in the same moments, so that a thousand of them wake the thread once.
 void connection::watch_lease() noexcept {
     uses_seen_ = pipe_->lease().uses();
     pipe_->lease().watch();
-    lease_timer_->expires_at(environment_.io.now() + longest_unused * (1 << lease_doublings_));
+    const duration now = environment_.io.now().time_since_epoch();
+    lease_timer_->expires_at(time_point(now - now % lease_look + 2 * lease_look));
 }
 
 /// Whether the reading half is here. Calls it back if not; then work() follows.
@@ -277,10 +283,7 @@ void connection::come_home() noexcept {
 /// Ends a lease that was not used for a while. A borrower that waits is left alone: it says so when it leaves.
 void connection::on_lease_time() noexcept {
     read_lease &lease = pipe_->lease();
-    if (const std::uint32_t uses = lease.uses() - uses_seen_) {
-        lease_doublings_ = uses < uses_for_doubling << lease_doublings_
-                               ? 0
-                               : std::min<std::uint8_t>(lease_doublings_ + 1, most_lease_doublings);
+    if (lease.uses() != uses_seen_) {
         watch_lease();
     } else if (!lease.is_used()) {
         (void)is_home();

@@ -130,7 +130,7 @@ private:
     bool read_now(block_ref &scratch) noexcept override;
 
     std::uint64_t octets_of_stream() const noexcept;
-    void write_later() noexcept;
+    bool write_later(duration delay) noexcept;
     void tend_lease() noexcept;
     bool may_lend() noexcept;
     void lend() noexcept;
@@ -189,7 +189,6 @@ private:
     bool is_lent_ = false;  // the loop keeps its hands off the stream
     std::unique_ptr<timer> lease_timer_;
     std::uint32_t uses_seen_ = 0;
-    std::uint8_t lease_doublings_ = 0;  // of the time between two looks at it
 
     // In; the borrower's while it uses the lease
     bool is_abroad_ = false;       // read_now() is under way

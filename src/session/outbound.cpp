@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t part_of_a_stream = 8 * 1024;  // octets of a write that show that the sender is in one
 constexpr std::size_t worth_a_write = 128 * 1024;
 constexpr std::size_t max_ranges = 64;
+constexpr std::uint64_t least_mark_to_collect = 256;
 constexpr int writes_per_turn = 4;
 constexpr int senders_writes_per_turn = 8;
 constexpr std::size_t translate_batch = 64 * 1024;
@@ -46,17 +47,17 @@ void outbound::close() noexcept {
     pipe->give_turn();
 }
 
-outbound::outcome outbound::write(std::uint64_t octets_to_defer) noexcept {
+outbound::outcome outbound::write(time_point now, std::uint64_t octets_to_defer) noexcept {
     if (!pipe_)
-        return write_in_turn(octets_to_defer);
+        return write_in_turn(now, octets_to_defer);
     if (!pipe_->take_turn())
         return outcome::stopped;
-    const outcome result = write_in_turn(octets_to_defer);
+    const outcome result = write_in_turn(now, octets_to_defer);
     pipe_->give_turn();
     return result;
 }
 
-outbound::outcome outbound::write_in_turn(std::uint64_t octets_to_defer) noexcept {
+outbound::outcome outbound::write_in_turn(time_point now, std::uint64_t octets_to_defer) noexcept {
     will_come_back_ = false;
     if (std::exchange(is_writable_again_, false))
         is_full_ = false;
@@ -70,12 +71,21 @@ outbound::outcome outbound::write_in_turn(std::uint64_t octets_to_defer) noexcep
     }
     if (is_left_to_others)
         return outcome::stopped;
+    const bool may_leave_more = may_collect();
     for (int turn = 0; turn < writes_per_turn; ++turn) {
+        const std::uint64_t taken = pipe_ ? pipe_->messages_taken() : 0;
         switch (write_once(true, leaves::nothing)) {
         case step::wrote:
+            if (may_leave_more && collector_.note_write(now, last_octets_, pipe_->messages_taken() - taken)) {
+                pipe_->return_due_credit();
+                will_come_back_ = true;
+                return outcome::collecting;
+            }
             break;
         case step::nothing:
             if (pipe_) {
+                if (turn == 0)
+                    collector_.stop();
                 pipe_->arm_reader();
                 if (server_)
                     pipe_->serve(*std::exchange(server_, nullptr));
@@ -126,6 +136,15 @@ io_turn::written outbound::write_now(io_turn::occasion when) noexcept {
     return io_turn::written::some;
 }
 
+/// Whether messages that come after a write may wait. At the end of a connection, or of its handshake, they go out at once; so do
+/// those whose sender would soon be at its mark.
+bool outbound::may_collect() const noexcept {
+    if (!pipe_ || server_ || translates_ || pipe_->is_peer_closed())
+        return false;
+    const std::uint64_t mark = pipe_->read_mark();
+    return mark == 0 || mark >= least_mark_to_collect;
+}
+
 /// Whether what is left can wait: the sender writes for itself, and this is about what it writes at once, or less.
 bool outbound::has_little() noexcept {
     if (!peer_.output().empty() || translates_ || pipe_->is_peer_closed())
@@ -153,6 +172,7 @@ outbound::step outbound::write_once(bool with_control, leaves left) noexcept {
     if (sizes_.tcp_max_transfer)
         what.cut(ranges, sizes_.tcp_max_transfer);
     const io_result result = stream_.try_write({ranges.data(), what.ranges});
+    last_octets_ = result.octets;
     if (!with_control && result.octets >= part_of_a_stream)
         senders_octets_ += result.octets;
     if (result.octets > 0) {

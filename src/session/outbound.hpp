@@ -17,6 +17,7 @@
 #include "core/subscription_set.hpp"
 #include "core/tuning.hpp"
 #include "pipe/pipe.hpp"
+#include "session/collector.hpp"
 #include "transport/transport.hpp"
 #include "zmtp/peer.hpp"
 
@@ -40,10 +41,11 @@ public:
         stopped,  // the stream is full or broken, or another thread is writing: somebody will say when to go on
         more,     // there is more to write, but it is the turn of others
         deferred,  // the sender writes for itself, as it did just now: come back in a moment for what it may leave
-        lent_full,  // the stream is full, and lent: who has it is to wait for it
+        collecting,  // small messages follow each other: come back when some have come together
+        lent_full,   // the stream is full, and lent: who has it is to wait for it
     };
     /// Defers when the sender itself has written so many octets, in large writes, since the last time. I/O thread.
-    outcome write(std::uint64_t octets_to_defer) noexcept;
+    outcome write(time_point now, std::uint64_t octets_to_defer) noexcept;
     /// The stream takes more again. I/O thread; call write() next.
     void note_writable() noexcept { is_writable_again_ = true; }
     /// Whether write() has something to do. I/O thread.
@@ -79,8 +81,9 @@ private:
     /// What is left for the next write.
     enum class leaves { nothing, tail, less_than_a_piece };
 
-    outcome write_in_turn(std::uint64_t octets_to_defer) noexcept;
+    outcome write_in_turn(time_point now, std::uint64_t octets_to_defer) noexcept;
     bool has_little() noexcept;
+    bool may_collect() const noexcept;
     step write_once(bool with_control, leaves left) noexcept;
     bool may_write() const noexcept { return !is_full_ && !is_finished_ && !failed(failure()); }
     listed list(std::span<iovec> ranges, bool with_control) noexcept;
@@ -100,6 +103,7 @@ private:
     bool owes_wait_ = false;            // another thread found it full
     bool at_boundary_ = true;           // control octets may go out now
     std::size_t control_written_ = 0;   // of the peer machine's output; only while it is 0 may others write
+    std::size_t last_octets_ = 0;       // of the last write
     std::uint64_t senders_octets_ = 0;  // written by the thread that sends, in large writes
     std::uint64_t octets_seen_ = 0;     // of these, when the I/O thread deferred last
     bool will_come_back_ = false;       // the I/O thread deferred: it is due by itself, or left a mark
@@ -111,6 +115,7 @@ private:
     std::atomic<error> failure_{error::none};
 
     // I/O thread only.
+    collector collector_;
     io_turn *server_ = nullptr;  // until the pipe is served
     bool is_lent_ = false;
     bool is_writable_again_ = false;
