@@ -4,10 +4,11 @@
   run_peers.py [--cells LIST] [--transports LIST] [--pairs N] [--seconds S] [--hwm N] [--io-threads N]
                [--build-dir PATH] [--output FILE] [--list]
 
-Method: not pinned. The count of messages grows until the fastest contestant needs about the seconds asked for. Rounds of
-runs alternate, and so does who goes first. A ratio is the median over the rounds, and above 1 where zlink is the better
-one: a quotient of rates, or the inverse one of times and octets. `raw` is a socket without a library (for inproc
-the wake of one thread by another through an eventfd), and its column zlink/raw is made the same way.
+Method: not pinned. The count of messages grows until the fastest contestant needs about the seconds asked for (PACED:
+as many as are due in them). Rounds of runs alternate, and so does who goes first. A ratio is the median over the
+rounds, and above 1 where zlink is the better one: a quotient of rates, or the inverse one of times and octets. `raw`
+is a socket without a library (for inproc the wake of one thread by another through an eventfd), and its column
+zlink/raw is made the same way.
 Prints a markdown table; --output writes every run as JSON.
 It lies if something else keeps the processors busy: look at the spread.
 """
@@ -199,7 +200,7 @@ def shown(measure, value):
         return ""
     if measure == "throughput":
         return "%.4g M/s" % (value / 1e6) if value >= 1e6 else "%.4g k/s" % (value / 1e3)
-    return "%.3g µs" % value if measure == "latency" else "%.0f octets" % value
+    return "%.3g µs" % value if measure.startswith("latency") else "%.0f octets" % value
 
 
 def line_of(row):

@@ -35,8 +35,8 @@ struct peer_settings {
     bool debug = false;
 };
 
-// What a cell found. The measure is throughput (a second), latency (microseconds one way), or memory, memory_peak or
-// memory_used (octets each).
+// What a cell found. The measure is throughput (a second), latency or latency_99 (microseconds one way), or memory,
+// memory_peak or memory_used (octets each).
 struct finding {
     const char *measure;
     double value;

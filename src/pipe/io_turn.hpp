@@ -27,7 +27,11 @@ public:
     }
     /// As try_take(); leaves a mark when it is refused.
     bool take_or_mark() noexcept {
-        return state_.fetch_or(is_taken | is_marked, std::memory_order_acq_rel) == is_free;
+        std::uint32_t now = is_free;
+        while (!state_.compare_exchange_weak(now, now == is_free ? is_taken : is_taken | is_marked,
+                                             std::memory_order_acq_rel, std::memory_order_relaxed)) {
+        }
+        return now == is_free;
     }
     /// For the end of a connection only: the holder writes a few times, without blocking.
     void wait_and_take() noexcept {

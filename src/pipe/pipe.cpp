@@ -328,9 +328,10 @@ bool pipe_end::wakes_by_writing() noexcept {
     return is_done;
 }
 
+/// `arms`: for a sender that goes to wait, and tells the I/O thread that it wants everything out if that is writing just now.
 /// `looks`: for a large message with nothing else under way, whose end should not wait for the I/O thread.
 bool pipe_end::write_on_this_thread(io_turn::occasion when, bool arms, bool looks) noexcept {
-    if (!out_->turn.try_take()) {
+    if (!(arms ? out_->turn.take_or_mark() : out_->turn.try_take())) {
         plan_write();
         return false;
     }

@@ -184,7 +184,7 @@ public:
     bool peek_at_once(short_frame &out) const noexcept { return in_->queue.peek_at_once(out); }
     bool read_at_once(short_frame &out, std::size_t capacity) noexcept;
     bool has_input() noexcept;
-    /// How many have been taken: with what was released, all that ended in it once everything gathered is.
+    /// Of those released, all that ended in them once everything gathered is released.
     std::uint64_t messages_taken() const noexcept { return taken_; }
     /// The mark of what this end reads; 0 without one.
     std::uint64_t read_mark() const noexcept { return in_->hwm.load(std::memory_order_relaxed); }
@@ -201,7 +201,8 @@ public:
     /// For a connection: the functions above need the write turn from serve() on. False when the other end is writing: it
     /// calls on_readable when it has done.
     bool take_turn() noexcept { return in_->turn.take_or_mark(); }
-    void give_turn() noexcept { (void)in_->turn.give(); }
+    /// Whether the other end was refused meanwhile and wants out what it has published.
+    [[nodiscard]] bool give_turn() noexcept { return in_->turn.give(); }
     read_lease &lease() noexcept { return in_->lease; }
     /// Makes the other end's socket look, also out of a wait.
     void ring() noexcept;

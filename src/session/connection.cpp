@@ -15,7 +15,7 @@ constexpr std::size_t read_beside_large = 8 * 1024;
 constexpr std::size_t most_at_once = 64 * 1024;
 constexpr std::size_t handshake_read = 4 * 1024;
 constexpr int reads_per_turn = 4;
-constexpr duration lease_look = std::chrono::milliseconds(4);  // a lease is looked at 4 to 8 ms after a use
+constexpr duration lease_look = std::chrono::milliseconds(4);
 
 bool is_subscription(const peer::action &action) noexcept {
     return action.kind == peer::action_kind::subscribe || action.kind == peer::action_kind::cancel;
@@ -154,11 +154,13 @@ void connection::write() noexcept {
         break;
     case outbound::outcome::deferred:
         deferred_at_ = environment_.io.now();
-        if (write_later(flush_delay_))
+        if (!flush_timer_ || !flush_timer_->is_pending()) {
+            write_at(deferred_at_ + flush_delay_);
             flush_delay_ = std::min<duration>(2 * flush_delay_, longest_flush_delay);
+        }
         break;
     case outbound::outcome::collecting:
-        (void)write_later(collector::interval);
+        write_at(out_.collected_at());
         break;
     case outbound::outcome::lent_full:
         pipe_->ring();  // a borrower that sleeps already waits for other things
@@ -176,21 +178,16 @@ std::uint64_t connection::octets_of_stream() const noexcept {
     return delays < 2 ? 1 : static_cast<std::uint64_t>(delays) * octets_of_delay;
 }
 
-/// False when that is to happen anyhow.
-bool connection::write_later(duration delay) noexcept {
+void connection::write_at(time_point when) noexcept {
     if (!flush_timer_)
         flush_timer_ = environment_.io.make_timer([this] {
             write();
             report();
         });
-    if (!flush_timer_) {
+    if (flush_timer_)
+        flush_timer_->expires_at(when);
+    else
         host_.want_turn();
-        return false;
-    }
-    if (flush_timer_->is_pending())
-        return false;
-    flush_timer_->expires_at(environment_.io.now() + delay);
-    return true;
 }
 
 // ---- lending ----
@@ -237,12 +234,12 @@ void connection::lend() noexcept {
     pipe_->ring();
 }
 
-/// All leases are looked at in the same moments, so that a thousand of them wake the thread once.
+/// All leases are looked at in the same moments, every lease_look, so that a thousand of them wake the thread once.
 void connection::watch_lease() noexcept {
     uses_seen_ = pipe_->lease().uses();
     pipe_->lease().watch();
-    const duration now = environment_.io.now().time_since_epoch();
-    lease_timer_->expires_at(time_point(now - now % lease_look + 2 * lease_look));
+    const duration soonest = environment_.io.now().time_since_epoch() + lease_look / 2;
+    lease_timer_->expires_at(time_point(soonest - soonest % lease_look + lease_look));
 }
 
 /// Whether the reading half is here. Calls it back if not; then work() follows.

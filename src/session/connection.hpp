@@ -130,7 +130,7 @@ private:
     bool read_now(block_ref &scratch) noexcept override;
 
     std::uint64_t octets_of_stream() const noexcept;
-    bool write_later(duration delay) noexcept;
+    void write_at(time_point when) noexcept;
     void tend_lease() noexcept;
     bool may_lend() noexcept;
     void lend() noexcept;

@@ -10,7 +10,7 @@ namespace zlink {
 namespace {
 constexpr std::size_t part_of_a_stream = 8 * 1024;  // octets of a write that show that the sender is in one
 constexpr std::size_t worth_a_write = 128 * 1024;
-constexpr std::size_t max_ranges = 64;
+constexpr std::size_t max_ranges = 256;  // two for each body that is not copied
 constexpr std::uint64_t least_mark_to_collect = 256;
 constexpr int writes_per_turn = 4;
 constexpr int senders_writes_per_turn = 8;
@@ -44,7 +44,7 @@ void outbound::close() noexcept {
         drop_translated_message(*pipe);
     else
         pipe->drop_cut_message();
-    pipe->give_turn();
+    (void)pipe->give_turn();
 }
 
 outbound::outcome outbound::write(time_point now, std::uint64_t octets_to_defer) noexcept {
@@ -53,8 +53,10 @@ outbound::outcome outbound::write(time_point now, std::uint64_t octets_to_defer)
     if (!pipe_->take_turn())
         return outcome::stopped;
     const outcome result = write_in_turn(now, octets_to_defer);
-    pipe_->give_turn();
-    return result;
+    // Who was refused goes to wait, and leaves what it has sent since.
+    const bool is_asked = pipe_->give_turn();
+    return is_asked && (result == outcome::deferred || result == outcome::collecting) ? outcome::more
+                                                                                      : result;
 }
 
 outbound::outcome outbound::write_in_turn(time_point now, std::uint64_t octets_to_defer) noexcept {
@@ -67,25 +69,26 @@ outbound::outcome outbound::write_in_turn(time_point now, std::uint64_t octets_t
     if (senders_octets_ - octets_seen_ >= octets_to_defer && (is_left_to_others || has_little())) {
         octets_seen_ = senders_octets_;
         will_come_back_ = true;
+        collector_.stop();
         return outcome::deferred;
     }
     if (is_left_to_others)
         return outcome::stopped;
-    const bool may_leave_more = may_collect();
+    const bool collects = may_collect();
+    progress done;
     for (int turn = 0; turn < writes_per_turn; ++turn) {
-        const std::uint64_t taken = pipe_ ? pipe_->messages_taken() : 0;
-        switch (write_once(true, leaves::nothing)) {
+        switch (write_once(true, leaves::nothing, done)) {
         case step::wrote:
-            if (may_leave_more && collector_.note_write(now, last_octets_, pipe_->messages_taken() - taken)) {
-                pipe_->return_due_credit();
-                will_come_back_ = true;
-                return outcome::collecting;
+            if (collects && done.is_all) {
+                const progress all = std::exchange(done, {});
+                if (collector_.note_written(now, all.octets, all.messages))
+                    return leave_alone();
             }
             break;
         case step::nothing:
             if (pipe_) {
-                if (turn == 0)
-                    collector_.stop();
+                if (collects && turn == 0 && collector_.note_nothing(now))
+                    return leave_alone();
                 pipe_->arm_reader();
                 if (server_)
                     pipe_->serve(*std::exchange(server_, nullptr));
@@ -113,8 +116,9 @@ io_turn::written outbound::write_now(io_turn::occasion when) noexcept {
     if (!may_write() || control_written_ > 0)
         return io_turn::written::refused;
     leaves left = when == io_turn::occasion::stream ? leaves::tail : leaves::nothing;
+    progress done;
     for (int turn = 0; turn < senders_writes_per_turn; ++turn) {
-        switch (write_once(false, left)) {
+        switch (write_once(false, left, done)) {
         case step::wrote:
             if (left == leaves::tail)
                 left = leaves::less_than_a_piece;
@@ -136,13 +140,19 @@ io_turn::written outbound::write_now(io_turn::occasion when) noexcept {
     return io_turn::written::some;
 }
 
-/// Whether messages that come after a write may wait. At the end of a connection, or of its handshake, they go out at once; so do
-/// those whose sender would soon be at its mark.
-bool outbound::may_collect() const noexcept {
-    if (!pipe_ || server_ || translates_ || pipe_->is_peer_closed())
+/// Whether messages may wait for others. Not at the end of a connection, or of its handshake, nor where their sender would soon be at
+/// its mark, or commands are to go.
+bool outbound::may_collect() noexcept {
+    if (!pipe_ || server_ || translates_ || pipe_->is_peer_closed() || !peer_.output().empty())
         return false;
     const std::uint64_t mark = pipe_->read_mark();
     return mark == 0 || mark >= least_mark_to_collect;
+}
+
+outbound::outcome outbound::leave_alone() noexcept {
+    pipe_->return_due_credit();
+    will_come_back_ = true;
+    return outcome::collecting;
 }
 
 /// Whether what is left can wait: the sender writes for itself, and this is about what it writes at once, or less.
@@ -153,7 +163,7 @@ bool outbound::has_little() noexcept {
     return pipe_->gather(ranges.data(), ranges.size(), worth_a_write).octets < worth_a_write;
 }
 
-outbound::step outbound::write_once(bool with_control, leaves left) noexcept {
+outbound::step outbound::write_once(bool with_control, leaves left, progress &done) noexcept {
     if (!may_write())
         return step::broken;
     std::array<iovec, max_ranges> ranges;
@@ -172,13 +182,16 @@ outbound::step outbound::write_once(bool with_control, leaves left) noexcept {
     if (sizes_.tcp_max_transfer)
         what.cut(ranges, sizes_.tcp_max_transfer);
     const io_result result = stream_.try_write({ranges.data(), what.ranges});
-    last_octets_ = result.octets;
     if (!with_control && result.octets >= part_of_a_stream)
         senders_octets_ += result.octets;
     if (result.octets > 0) {
         at_boundary_ = result.octets == what.octets && what.ends_message;
         count_write(what.ranges, result.octets < what.octets, what.uncopied);
+        const std::uint64_t taken = pipe_ ? pipe_->messages_taken() : 0;
         take_written(result.octets, what);
+        done.octets += result.octets;
+        done.messages += pipe_ ? pipe_->messages_taken() - taken : 0;
+        done.is_all = what.is_all;
     }
     if (failed(result.status) && result.status != error::again) {
         failure_.store(result.status, std::memory_order_release);
@@ -219,6 +232,7 @@ outbound::listed outbound::list(std::span<iovec> ranges, bool with_control) noex
     what.ranges += found.ranges;
     what.octets += found.octets;
     what.ends_message = found.ends_message;
+    what.is_all = found.ends_message && what.ranges < ranges.size() && found.octets < sizes_.out_batch_size;
     what.uncopied = found.uncopied;
     return what;
 }
@@ -227,7 +241,7 @@ void outbound::listed::cut(std::span<iovec> list, std::size_t limit) noexcept {
     if (limit >= octets)
         return;
     octets = limit;
-    ends_message = false;
+    ends_message = is_all = false;
     for (ranges = 0; limit > 0; ++ranges) {
         list[ranges].iov_len = std::min(list[ranges].iov_len, limit);
         limit -= list[ranges].iov_len;
@@ -263,8 +277,7 @@ bool outbound::has_work() noexcept {
     if (!pipe_ || !pipe_->take_turn())
         return false;  // who has the turn says when it is done
     const bool result = owes_wait_ || (may_write() && pipe_->has_input());
-    pipe_->give_turn();
-    return result;
+    return pipe_->give_turn() || result;
 }
 
 bool outbound::is_drained() noexcept {
@@ -275,7 +288,7 @@ bool outbound::is_drained() noexcept {
     if (!pipe_->take_turn())
         return false;
     const bool result = translated_.empty() && at_boundary_ && !pipe_->has_input();
-    pipe_->give_turn();
+    (void)pipe_->give_turn();
     return result;
 }
 
@@ -286,7 +299,7 @@ bool outbound::lend() noexcept {
     if (std::exchange(is_writable_again_, false))
         is_full_ = false;
     owes_wait_ = is_full_;
-    pipe_->give_turn();
+    (void)pipe_->give_turn();
     return true;
 }
 

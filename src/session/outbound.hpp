@@ -41,11 +41,12 @@ public:
         stopped,  // the stream is full or broken, or another thread is writing: somebody will say when to go on
         more,     // there is more to write, but it is the turn of others
         deferred,  // the sender writes for itself, as it did just now: come back in a moment for what it may leave
-        collecting,  // small messages follow each other: come back when some have come together
+        collecting,  // small messages follow each other: come back when collected_at() says
         lent_full,   // the stream is full, and lent: who has it is to wait for it
     };
     /// Defers when the sender itself has written so many octets, in large writes, since the last time. I/O thread.
     outcome write(time_point now, std::uint64_t octets_to_defer) noexcept;
+    time_point collected_at() const noexcept { return collector_.due(); }
     /// The stream takes more again. I/O thread; call write() next.
     void note_writable() noexcept { is_writable_again_ = true; }
     /// Whether write() has something to do. I/O thread.
@@ -72,19 +73,26 @@ private:
         std::size_t octets = 0;
         std::size_t control = 0;  // of these, from the peer machine
         bool ends_message = true;
+        bool is_all = true;                                    // that there is
         [[no_unique_address]] debug_counters::tally uncopied;  // ranges in a message's own memory
 
         /// Leaves out all beyond the first `limit` octets.
         void cut(std::span<iovec> list, std::size_t limit) noexcept;
     };
     enum class step { nothing, wrote, full, broken, held };
+    struct progress {
+        std::size_t octets = 0;
+        std::uint64_t messages = 0;
+        bool is_all = true;  // that there was, with the last write
+    };
     /// What is left for the next write.
     enum class leaves { nothing, tail, less_than_a_piece };
 
     outcome write_in_turn(time_point now, std::uint64_t octets_to_defer) noexcept;
     bool has_little() noexcept;
-    bool may_collect() const noexcept;
-    step write_once(bool with_control, leaves left) noexcept;
+    bool may_collect() noexcept;
+    outcome leave_alone() noexcept;
+    step write_once(bool with_control, leaves left, progress &done) noexcept;
     bool may_write() const noexcept { return !is_full_ && !is_finished_ && !failed(failure()); }
     listed list(std::span<iovec> ranges, bool with_control) noexcept;
     void take_written(std::size_t octets, const listed &what) noexcept;
@@ -103,10 +111,10 @@ private:
     bool owes_wait_ = false;            // another thread found it full
     bool at_boundary_ = true;           // control octets may go out now
     std::size_t control_written_ = 0;   // of the peer machine's output; only while it is 0 may others write
-    std::size_t last_octets_ = 0;       // of the last write
     std::uint64_t senders_octets_ = 0;  // written by the thread that sends, in large writes
     std::uint64_t octets_seen_ = 0;     // of these, when the I/O thread deferred last
-    bool will_come_back_ = false;       // the I/O thread deferred: it is due by itself, or left a mark
+    bool will_come_back_ =
+        false;  // the I/O thread deferred, or collects: it is due by itself, or left a mark
     bool translates_ = false;
     bool replays_ = false;
     bool in_translated_message_ = false;  // the last frame translated was one with MORE

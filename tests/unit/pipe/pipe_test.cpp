@@ -353,7 +353,7 @@ struct taker final : io_turn {
     explicit taker(pipe_end &from) : end(from) {
         EXPECT_TRUE(end.take_turn());
         end.serve(*this);
-        end.give_turn();
+        (void)end.give_turn();
     }
     ~taker() override { end.take_turn_for_good(); }
 
