@@ -1,7 +1,7 @@
 // The I/O of a connection on the thread of a socket: the contract between the two ends of a pipe.
 //
 // Writing:  whoever holds the write turn may take what was published and write it: the I/O thread, or the thread that
-//           published it. The turn is a try-lock. Who is refused leaves a mark, and the holder sees it when it gives back.
+//           published it. The turn is a try-lock. Who is refused may leave a mark, and the holder sees it when it gives back.
 // Reading:  a read lease is for longer. A caller that is about to sleep asks for it; the I/O thread then takes its hands off
 //           the stream until the lease ends. The caller waits for the descriptor itself and reads. It uses the lease from
 //           looking at the descriptor until it leaves; in between the I/O thread may call the lease back at any time, and

@@ -184,7 +184,7 @@ public:
     bool peek_at_once(short_frame &out) const noexcept { return in_->queue.peek_at_once(out); }
     bool read_at_once(short_frame &out, std::size_t capacity) noexcept;
     bool has_input() noexcept;
-    /// Of those released, all that ended in them once everything gathered is released.
+    /// Exact once all that was gathered is released.
     std::uint64_t messages_taken() const noexcept { return taken_; }
     /// The mark of what this end reads; 0 without one.
     std::uint64_t read_mark() const noexcept { return in_->hwm.load(std::memory_order_relaxed); }

@@ -75,6 +75,8 @@ outbound::outcome outbound::write_in_turn(time_point now, std::uint64_t octets_t
     if (is_left_to_others)
         return outcome::stopped;
     const bool collects = may_collect();
+    if (!collects)
+        collector_.stop();
     progress done;
     for (int turn = 0; turn < writes_per_turn; ++turn) {
         switch (write_once(true, leaves::nothing, done)) {

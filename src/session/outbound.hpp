@@ -113,8 +113,7 @@ private:
     std::size_t control_written_ = 0;   // of the peer machine's output; only while it is 0 may others write
     std::uint64_t senders_octets_ = 0;  // written by the thread that sends, in large writes
     std::uint64_t octets_seen_ = 0;     // of these, when the I/O thread deferred last
-    bool will_come_back_ =
-        false;  // the I/O thread deferred, or collects: it is due by itself, or left a mark
+    bool will_come_back_ = false;       // the I/O thread is due by itself, or left a mark
     bool translates_ = false;
     bool replays_ = false;
     bool in_translated_message_ = false;  // the last frame translated was one with MORE

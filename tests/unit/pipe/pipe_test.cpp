@@ -384,6 +384,20 @@ struct taker final : io_turn {
     std::size_t last_taken = 0;  // octets
 };
 
+TEST_F(pipe_pair, tells_a_connection_that_is_just_writing_when_its_sender_goes_to_wait) {
+    open(0);
+    taker connection(*reader);
+    ASSERT_TRUE(reader->take_turn());
+    ASSERT_TRUE(send("x"));
+    EXPECT_FALSE(reader->give_turn());
+    ASSERT_TRUE(reader->take_turn());
+    writer->write_left();
+    EXPECT_EQ(connection.writes, 0);
+    EXPECT_TRUE(reader->give_turn());
+    writer->write_left();
+    EXPECT_EQ(connection.writes, 1);
+}
+
 TEST_F(pipe_pair, writes_for_itself_whenever_a_batch_has_come_together) {
     constexpr std::size_t batch = 64'000;
     pipe_options options;
