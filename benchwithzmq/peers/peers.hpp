@@ -15,6 +15,7 @@
 #include <string>
 #include <sys/types.h>
 #include <vector>
+#include <zmq.h>
 
 namespace bench {
 
@@ -78,6 +79,22 @@ private:
 std::string bind_for_many(void *socket, const peer_settings &wanted);
 std::vector<void *> connect_many(context &zmq, int type, const peer_settings &wanted,
                                  const std::string &endpoint);
+
+// Receives with zmq_recv, and checks each message.
+class copying_receiver {
+public:
+    copying_receiver(void *socket, std::size_t size) : socket_(socket), message_(size) {}
+
+    void receive(std::uint64_t sequence) {
+        require(zmq_recv(socket_, message_.data(), message_.size(), 0) == static_cast<int>(message_.size()),
+                "receive of a message of the right size");
+        require(message_.is_message(sequence), "order and content of a message");
+    }
+
+private:
+    void *const socket_;
+    incoming message_;
+};
 
 double seconds_between(steady::time_point from, steady::time_point to);
 double one_way_us(steady::duration elapsed, std::uint64_t round_trips);

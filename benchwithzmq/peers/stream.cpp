@@ -114,21 +114,6 @@ private:
     outgoing message_;
 };
 
-class copying_receiver {
-public:
-    copying_receiver(void *socket, std::size_t size) : socket_(socket), message_(size) {}
-
-    void receive(std::uint64_t sequence) {
-        require(zmq_recv(socket_, message_.data(), message_.size(), 0) == static_cast<int>(message_.size()),
-                "receive of a message of the right size");
-        require(message_.is_message(sequence), "order and content of a message");
-    }
-
-private:
-    void *const socket_;
-    incoming message_;
-};
-
 class moving_receiver {
 public:
     moving_receiver(void *socket, std::size_t size) : socket_(socket), size_(size), sample_(size) {

@@ -78,20 +78,6 @@ private:
     child_process process_;
 };
 
-class receiver {
-public:
-    receiver(void *socket, std::size_t size) : socket_(socket), message_(size) {}
-    void receive(std::uint64_t sequence) {
-        require(zmq_recv(socket_, message_.data(), message_.size(), 0) == static_cast<int>(message_.size()),
-                "receive of a message of the right size");
-        require(message_.is_message(sequence), "order and content of a message");
-    }
-
-private:
-    void *const socket_;
-    incoming message_;
-};
-
 }  // namespace
 
 findings measure_work(peer_settings &wanted) {
@@ -100,7 +86,7 @@ findings measure_work(peer_settings &wanted) {
     far_sender sender(wanted, ZMQ_PUSH, [&](std::uint64_t, steady::time_point) { self.work(); });
     context zmq(wanted);
     void *pull = zmq.open(ZMQ_PULL);
-    receiver all(pull, wanted.size);
+    copying_receiver all(pull, wanted.size);
     (void)sender.begin(pull, wanted);
     steady::time_point start;
     for (std::uint64_t i = 0; i < wanted.warmup + wanted.messages; ++i) {
@@ -126,7 +112,7 @@ findings measure_paced(peer_settings &wanted) {
     });
     context zmq(wanted);
     void *pair = zmq.open(ZMQ_PAIR);
-    receiver all(pair, wanted.size);
+    copying_receiver all(pair, wanted.size);
     const steady::time_point start = sender.begin(pair, wanted);
     std::vector<double> ways(wanted.messages);
     for (std::uint64_t i = 0; i < wanted.warmup + wanted.messages; ++i) {
