@@ -63,6 +63,7 @@ error inproc_names::connect(const std::string &name, const inproc_side &self, pi
     options.first_to_second_hwm = self.send_hwm;
     options.second_to_first_hwm = self.receive_hwm;
     options.conflate = self.conflate;
+    options.joins_sockets = true;
     options.sizes = sizes_;
     const pipe_ends ends = make_pipe(pool_, options);
     ends.first->set_events(self.inbox);

@@ -6,6 +6,8 @@
 #include <new>
 #include <type_traits>
 
+#include "core/lent_records.hpp"
+
 namespace zlink {
 
 static_assert(std::is_standard_layout_v<message> && std::is_trivially_copyable_v<message>,
@@ -30,7 +32,8 @@ private:
     static void destroy(block *self) noexcept {
         auto *mine = static_cast<external_block *>(self);
         const external_block last = *mine;
-        delete mine;
+        mine->~external_block();
+        lent_records::release(mine);
         last.free_(last.data_, last.hint_);
     }
     external_block(const external_block &other) noexcept
@@ -40,6 +43,7 @@ private:
     zmq_free_fn *free_;
     void *hint_;
 };
+static_assert(sizeof(external_block) <= lent_records::record_size);
 
 }  // namespace
 
@@ -85,9 +89,10 @@ error message::init_external(void *data, std::size_t size, zmq_free_fn *free, vo
         init_constant(data, size);
         return error::none;
     }
-    auto *owner = new (std::nothrow) external_block(data, free, hint);
-    if (!owner)
+    void *record = lent_records::allocate();
+    if (!record)
         return error::no_memory;
+    auto *owner = new (record) external_block(data, free, hint);
     reset_record(kind::referenced);
     flags_ |= lent_flag;
     body_.far = {owner, static_cast<std::uint8_t *>(data), size};

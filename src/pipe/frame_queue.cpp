@@ -1,6 +1,7 @@
 #include "pipe/frame_queue.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <new>
 
 #include "core/invariant.hpp"
@@ -32,21 +33,74 @@ constexpr bool is_one_of_few(std::size_t octets) noexcept {
 }
 }  // namespace
 
+/// Drops the memory that was kept for what ends at `octet` or before.
+void frame_queue::segment::drop_kept_before(std::uint64_t octet) noexcept {
+    const std::uint8_t *const last = last_kept.load(std::memory_order_acquire);
+    while (next_kept >= last) {
+        // The producer may be writing to the owner of one that it takes back.
+        decltype(kept::end) end;
+        std::memcpy(&end, next_kept + offsetof(kept, end), sizeof end);
+        if (end > octet)
+            return;
+        decltype(kept::owner) owner;
+        std::memcpy(&owner, next_kept + offsetof(kept, owner), sizeof owner);
+        next_kept -= sizeof(kept);
+        if (owner)
+            owner->release();
+    }
+}
+
+/// For the producer: drops the memory that was kept for what ends behind `octet`, which the consumer has not seen. The records stay,
+/// without owners. False when there was none.
+bool frame_queue::segment::forget_kept_behind(std::uint64_t octet) noexcept {
+    bool has_forgotten = false;
+    kept record;
+    for (std::uint8_t *at = last_kept.load(std::memory_order_relaxed); at; at += sizeof record) {
+        std::memcpy(&record, at, sizeof record);
+        if (record.end <= octet)
+            break;
+        block *const owner = std::exchange(record.owner, nullptr);
+        std::memcpy(at + offsetof(kept, owner), &record.owner, sizeof record.owner);
+        if (owner)
+            owner->release();
+        has_forgotten = true;
+    }
+    return has_forgotten;
+}
+
+/// Drops what the frames in a range refer to.
+void frame_queue::segment::drop_references(std::uint64_t from, std::uint64_t to) const noexcept {
+    for (frame_header header; get_frame_header(base + from, to - from, header);
+         from += header.header_size + header.body_size) {
+        if (reference to_drop; header.flags & reference_flag) {
+            std::memcpy(&to_drop, base + from + short_header_size, sizeof to_drop);
+            if (to_drop.owner)
+                to_drop.owner->release();
+        }
+    }
+}
+
 void frame_queue::segment::let_go() noexcept {
+    drop_kept(UINT64_MAX);
     if (block *mine = std::exchange(owner, nullptr))
         mine->release();
     if (peer_info *from = std::exchange(info, nullptr))
         from->release();
 }
 
-frame_queue::frame_queue(std::shared_ptr<chunk_pool> pool, std::size_t first_chunk)
-    : pool_(std::move(pool)), next_chunk_size_(std::min(first_chunk, largest_chunk_size)) {
+frame_queue::frame_queue(std::shared_ptr<chunk_pool> pool, std::size_t first_chunk, consumer how)
+    : how_(how), pool_(std::move(pool)), next_chunk_size_(std::min(first_chunk, largest_chunk_size)) {
     // The first segment is empty and has no memory; it stands for "before the first frame".
     tail_ = open_ = head_ = boundary_.in = oldest_ = new segment;
 }
 
 frame_queue::~frame_queue() {
     roll_back();
+    if (referred_)
+        referred_->release();
+    for (segment *s = has_references_ ? head_ : nullptr; s; s = s == tail_ ? nullptr : s->next)
+        s->drop_references(s == head_ ? head_octet_ : 0,
+                           octets_of(s->committed.load(std::memory_order_relaxed)));
     for (segment *s = oldest_; s;) {
         segment *next = s == tail_ ? nullptr : s->next;
         s->let_go();
@@ -121,6 +175,8 @@ void frame_queue::fill_segment(segment *s, block *owner, std::size_t owner_size,
     s->owner = owner;
     s->owner_size = owner_size;
     s->comes_back = false;
+    s->next_kept = nullptr;
+    s->last_kept.store(nullptr, std::memory_order_relaxed);
     if (info_)
         info_->retain();
     if (peer_info *before = std::exchange(s->info, info_))
@@ -206,6 +262,45 @@ error frame_queue::write_wire(byte_span frames, std::uint32_t messages) noexcept
 error frame_queue::write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept {
     if (body.empty())
         return write(flags, body);
+    if (how_ == consumer::reads)
+        return write_reference(flags, std::move(owner), body);
+    if (copies_external(body.size()))
+        return owner ? write_kept(flags, std::move(owner), body) : write(flags, body);
+    return write_apart(flags, std::move(owner), body);
+}
+
+error frame_queue::write_reference(std::uint8_t flags, block_ref owner, byte_span body) noexcept {
+    if (!reserve_copy(short_header_size + sizeof(reference)))
+        return error::no_memory;
+    const reference to{body.data(), body.size(), owner.detach()};
+    std::memcpy(put_frame_header(copy_cursor_, sizeof to, flags | reference_flag), &to, sizeof to);
+    copy_cursor_ += short_header_size + sizeof to;
+    written_ += short_header_size + sizeof to;
+    has_references_ = true;
+    note_frame(flags);
+    return error::none;
+}
+
+void frame_queue::keep(const kept &record) noexcept {
+    copy_end_ -= sizeof record;
+    std::memcpy(copy_end_, &record, sizeof record);
+}
+
+error frame_queue::write_kept(std::uint8_t flags, block_ref owner, byte_span body) noexcept {
+    if (!reserve_copy(frame_header_size(body.size()) + body.size() + 2 * sizeof(kept)))
+        return error::no_memory;
+    (void)write(flags, body);
+    if (!open_->last_kept.load(std::memory_order_relaxed)) {
+        keep({});
+        open_->next_kept = copy_end_;
+    }
+    keep({octets_of(written_), owner.detach()});
+    open_->last_kept.store(copy_end_, std::memory_order_release);
+    return error::none;
+}
+
+/// The body becomes a segment.
+error frame_queue::write_apart(std::uint8_t flags, block_ref owner, byte_span body) noexcept {
     const std::size_t header = frame_header_size(body.size());
     segment *for_body = make_segment();
     segment *behind = make_segment();
@@ -259,6 +354,12 @@ void frame_queue::publish_chain() noexcept {
 
 void frame_queue::roll_back() noexcept {
     const std::uint64_t published = tail_->committed.load(std::memory_order_relaxed);
+    for (segment *s = has_references_ ? tail_ : nullptr; s; s = s == open_ ? nullptr : s->next) {
+        const std::uint64_t end = s == open_   ? written_
+                                  : s == tail_ ? written_in_tail_
+                                               : s->committed.load(std::memory_order_relaxed);
+        s->drop_references(s == tail_ ? octets_of(published) : 0, octets_of(end));
+    }
     if (open_ != tail_) {
         for (segment *s = tail_->next; s;) {
             segment *next = s->next;
@@ -268,19 +369,24 @@ void frame_queue::roll_back() noexcept {
         tail_->next = nullptr;
         open_ = tail_;
     }
+    const bool has_forgotten = tail_->forget_kept_behind(octets_of(published));
     written_ = published;
     in_message_ = false;
     if (written_ == 0) {
         // Filled since the last publish: blank again.
         tail_->base = nullptr;
+        tail_->last_kept.store(nullptr, std::memory_order_relaxed);
         if (block *owner = std::exchange(tail_->owner, nullptr))
             owner->release();
     }
-    // Behind the published octets of a segment in the current chunk there is nothing but what goes.
+    // Behind the published octets of a segment in the current chunk, and its records, there is nothing but what goes.
     is_copying_ = false;
     if (copy_chunk_ && tail_->owner == copy_chunk_) {
         copy_cursor_ = copy_chunk_->data() + (tail_->base + octets_of(published) - copy_chunk_->data());
-        is_copying_ = tail_->info == info_;  // set_info() may have come between
+        if (std::uint8_t *const last = tail_->last_kept.load(std::memory_order_relaxed))
+            copy_end_ = last;
+        // set_info() may have come between. Records whose octets are gone must not hold up those behind them.
+        is_copying_ = tail_->info == info_ && !has_forgotten;
     }
 }
 
@@ -302,8 +408,10 @@ void frame_queue::set_info(peer_info *info) noexcept {
             seen_ = head_->committed.load(std::memory_order_acquire);
             if (head_octet_ != octets_of(seen_))
                 return true;
-            if (!(seen_ & final_bit))
+            if (!(seen_ & final_bit)) {
+                drop_taken();
                 return false;
+            }
         }
         step_to_next();
         if (head_octet_ != octets_of(seen_))
@@ -331,7 +439,10 @@ bool frame_queue::look_from_afar() noexcept {
     std::uint32_t gained = 0;
     const bool is_found = look_for(gained);
     const bool is_in_vain = gained < messages_of_stand_off && is_little(gained);
-    stand_offs_in_vain_ = is_in_vain ? std::min(stand_offs_in_vain_ + 1, most_stand_offs_in_vain) : 0;
+    if (!is_in_vain)
+        stand_offs_in_vain_ = 0;
+    else if (stand_offs_in_vain_ < most_stand_offs_in_vain)
+        ++stand_offs_in_vain_;
     looks_until_stand_off_ = std::uint64_t{1} << stand_offs_in_vain_;
     return is_found;
 }
@@ -353,6 +464,7 @@ inline bool frame_queue::is_little(std::uint32_t gained) const noexcept {
 void frame_queue::step_to_next() noexcept {
     if (head_ == gather_end_)
         gather_end_ = nullptr;
+    head_->drop_kept(UINT64_MAX);
     head_ = head_->next;
     head_octet_ = 0;
     reported_in_head_ = 0;
@@ -390,6 +502,30 @@ void frame_queue::give_back(segment *s) noexcept {
         last_given_back_->next = s->next;
         delete s;
     }
+}
+
+/// Drops what belonged to frames that have been taken.
+void frame_queue::drop_taken() noexcept {
+    if (head_octet_ > 0)
+        head_->drop_kept(head_octet_);
+    if (block *owner = std::exchange(referred_, nullptr))
+        owner->release();
+}
+
+bool frame_queue::read_reference(frame_view &out) noexcept {
+    const std::uint8_t *p = head_->base + head_octet_;
+    reference to;
+    std::memcpy(&to, p + short_header_size, sizeof to);
+    take_over(p, short_header_size + sizeof to);
+    head_octet_ += short_header_size + sizeof to;
+    if (block *before = std::exchange(referred_, to.owner))
+        before->release();
+    out = {to.data,  to.size, static_cast<std::uint8_t>(p[0] & (frame_flag::more | frame_flag::command)),
+           to.owner, to.size, head_->info,
+           nullptr};
+    if (to.owner)
+        out.lone_owner = &referred_;
+    return true;
 }
 
 bool frame_queue::read_lone_body(frame_view &out, std::uint8_t flags, std::uint64_t size) noexcept {

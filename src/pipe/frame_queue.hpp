@@ -4,6 +4,9 @@
 //           of a message. It either parses frames (a socket) or gathers ranges for a gathered write (a connection).
 // Layout:   a list of segments, each a range of octets in one block. Whole frames only, with one exception: a body kept in
 //           memory of its own is the whole of the segment behind the one that ends with its header.
+// Lent:     where that is more work than a copy, a small body is copied behind its header, and its memory kept until those octets
+//           have been taken. Records of that grow down from the end of the chunk whose frames grow up.
+// Refers:   where the consumer only reads, a body kept in memory of its own is a frame with a reference instead.
 // Publish:  one store to `committed` of the segment that was open. Segments written since are linked behind it before, and
 //           the store also says that the segment is final, so the consumer follows the link only when it is complete.
 // Threads:  producer functions on one thread, consumer functions on another. Nothing else is safe.
@@ -56,8 +59,11 @@ struct short_frame {
 
 class frame_queue {
 public:
+    enum class consumer : std::uint8_t { may_gather, reads };
+
     /// `first_chunk`: octets of the memory that a quiet queue keeps; a busy one takes more. Throws bad_alloc.
-    explicit frame_queue(std::shared_ptr<chunk_pool> pool, std::size_t first_chunk = 128);
+    explicit frame_queue(std::shared_ptr<chunk_pool> pool, std::size_t first_chunk = 128,
+                         consumer how = consumer::may_gather);
     ~frame_queue();
     frame_queue(const frame_queue &) = delete;
     frame_queue &operator=(const frame_queue &) = delete;
@@ -68,6 +74,12 @@ public:
     error write(std::uint8_t flags, byte_span body) noexcept;
     /// Writes one frame whose body stays in `owner`'s memory (a null owner: memory that lives for ever).
     error write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept;
+    /// To copy one of so many octets costs the least.
+    static constexpr std::size_t largest_copied_external = 2048;
+    /// Whether write_external() copies a body of so many octets, and keeps its owner until the copy has been taken.
+    bool copies_external(std::size_t octets) const noexcept {
+        return how_ == consumer::may_gather && octets <= largest_copied_external;
+    }
     /// Appends whole frames that already are in wire form inside `owner`: `messages` of them end in this range, and when
     /// it is not 0 the last frame is the end of one. The range merges with the one before when it continues it.
     /// `starts_message` is false inside a message. `owner_size`: octets of `owner`, when it is more than the range.
@@ -148,19 +160,43 @@ private:
     struct segment {
         std::atomic<std::uint64_t> committed{0};
         // The consumer looks at the rest for each frame, while the producer writes the word above for each message.
-        std::uint8_t distance[56];
+        std::uint8_t distance[48];
+        // The last record of kept memory, for the consumer to see before the octets.
+        std::atomic<std::uint8_t *> last_kept{nullptr};
         const std::uint8_t *base = nullptr;
         block *owner = nullptr;
         std::size_t owner_size = 0;
         peer_info *info = nullptr;
         segment *next = nullptr;  // written before the committed store that says final
+        // The first record not dropped; written before last_kept, then the consumer's.
+        const std::uint8_t *next_kept = nullptr;
         bool starts_message = true;
         bool is_lone_body = false;
         // The memory goes back to the producer, who copied the frames: nobody else looks at one before it is taken.
         bool comes_back = false;
 
+        void drop_kept(std::uint64_t up_to) noexcept {
+            if (__builtin_expect(last_kept.load(std::memory_order_acquire) != nullptr, 0))
+                drop_kept_before(up_to);
+        }
+        void drop_kept_before(std::uint64_t octet) noexcept;
+        bool forget_kept_behind(std::uint64_t octet) noexcept;
+        void drop_references(std::uint64_t from, std::uint64_t to) const noexcept;
         void let_go() noexcept;
     };
+    /// Memory to be dropped once the octets before `end` have been taken. The first of a segment has none.
+    struct kept {
+        std::uint64_t end = 0;
+        block *owner = nullptr;
+    };
+    /// What a frame that refers to a body holds instead; the frame has this flag and a short header.
+    struct reference {
+        const std::uint8_t *data;
+        std::size_t size;
+        block *owner;
+    };
+    static constexpr std::uint8_t reference_flag = 0x80;
+    static_assert(reference_flag & frame_flag::reserved);
     struct place {
         segment *in = nullptr;
         std::uint64_t octet = 0;
@@ -177,6 +213,10 @@ private:
     void fill_segment(segment *s, block *owner, std::size_t owner_size, const std::uint8_t *base) noexcept;
     void link_segment(segment *s, block *owner, std::size_t owner_size, const std::uint8_t *base) noexcept;
     bool reserve_copy(std::size_t need) noexcept;
+    error write_reference(std::uint8_t flags, block_ref owner, byte_span body) noexcept;
+    void keep(const kept &record) noexcept;
+    error write_kept(std::uint8_t flags, block_ref owner, byte_span body) noexcept;
+    error write_apart(std::uint8_t flags, block_ref owner, byte_span body) noexcept;
     void publish_chain() noexcept;
     void prepare_for_little() noexcept;
     bool may_reuse() noexcept;
@@ -205,6 +245,8 @@ private:
     void give_back(segment *s) noexcept;
     void take_over(const std::uint8_t *frame, std::size_t octets) noexcept;
     bool read_lone_body(frame_view &out, std::uint8_t flags, std::uint64_t size) noexcept;
+    bool read_reference(frame_view &out) noexcept;
+    void drop_taken() noexcept;
 
     // Producer only: two cache lines.
     alignas(64) segment *tail_;  // the last segment the consumer knows
@@ -212,7 +254,9 @@ private:
     std::uint32_t spare_count_ = 0;
     bool is_copying_ = false;  // open_ ends at copy_cursor_ and can grow
     bool in_message_ = false;
-    segment *oldest_;  // the first one that is not used again: all from here to tail_ are linked
+    const consumer how_;
+    bool has_references_ = false;  // one was written once
+    segment *oldest_;              // the first one that is not used again: all from here to tail_ are linked
     std::uint64_t given_back_seen_ = 0;  // the count below as last looked at
     std::uint64_t taken_back_ = 0;       // of these, used again or freed
     segment *open_;              // where frames go; tail_, or the end of the unpublished chain behind it
@@ -228,9 +272,12 @@ private:
     // Consumer only: two cache lines, with what is shared.
     alignas(64) segment *head_;
     std::uint64_t head_octet_ = 0;
-    std::uint64_t seen_ = 0;              // committed of head_ as last loaded
-    std::uint32_t reported_in_head_ = 0;  // messages that end in head_ and were reported by release()
-    unsigned stand_offs_in_vain_ = 0;     // in a row
+    std::uint64_t seen_ = 0;               // committed of head_ as last loaded
+    std::uint32_t reported_in_head_ = 0;   // messages that end in head_ and were reported by release()
+    std::uint8_t stand_offs_in_vain_ = 0;  // in a row
+    bool gather_ends_message_ = true;
+    bool is_gathering_ = false;  // the last call was not read(): the counts of what gather() listed are kept
+    block *referred_ = nullptr;  // of the reference read last, unless the receiver took it
     // A place at or before head_octet_ known to be between messages: memory is kept from here on, and drop_cut_message() walks
     // from here.
     place boundary_;
@@ -239,9 +286,7 @@ private:
     // What gather() listed last.
     segment *gather_end_ = nullptr;  // the segment it stopped in
     std::uint64_t gather_end_committed_ = 0;
-    std::size_t gather_left_ = 0;  // octets not released
-    bool gather_ends_message_ = true;
-    bool is_gathering_ = false;  // the last call was not read(): the counts above are kept
+    std::size_t gather_left_ = 0;                       // octets not released
     std::uint64_t looks_until_stand_off_ = UINT64_MAX;  // that find little; never without stand_off()
     segment *last_given_back_ = nullptr;  // before boundary_; never used again before another one
 
@@ -293,7 +338,9 @@ inline bool frame_queue::read(frame_view &out) noexcept {
     const std::uint8_t *p = head_->base + head_octet_;
     std::size_t header = short_header_size;
     std::uint64_t size = p[1];
-    if (__builtin_expect(p[0] & frame_flag::large, 0)) {
+    if (__builtin_expect(p[0] & (frame_flag::large | reference_flag), 0)) {
+        if (p[0] & reference_flag)
+            return read_reference(out);
         header = long_header_size;
         size = get_u64(p + 1);
     }

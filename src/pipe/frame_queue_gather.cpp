@@ -6,6 +6,7 @@ namespace zlink {
 
 /// Catches up with the frames that were read one by one, so that release() does not report their messages again.
 void frame_queue::begin_gathering() noexcept {
+    ZLINK_INVARIANT(how_ == consumer::may_gather);
     has_input();  // leaves a segment that is used up: it may be a lone body, which cannot be walked
     reported_in_head_ = 0;
     for (std::uint64_t at = 0; at < head_octet_;) {
@@ -75,6 +76,7 @@ std::uint32_t frame_queue::release(std::size_t octets) noexcept {
     }
     if (gather_left_ == 0 && gather_ends_message_)
         mark_boundary();
+    drop_taken();
     return ended;
 }
 
@@ -137,6 +139,7 @@ std::uint32_t frame_queue::drop_cut_message() noexcept {
     gather_end_ = nullptr;
     gather_left_ = 0;
     mark_boundary();
+    drop_taken();
     has_input();  // leaves a segment that is used up
     return fresh;
 }

@@ -349,6 +349,7 @@ struct pipe_options {
     std::uint64_t second_to_first_hwm = 0;
     bool conflate = false;  // keep the newest message only, in both directions
     batching sizes = {};
+    bool joins_sockets = false;  // no connection at either end: nothing is gathered
 };
 
 struct pipe_ends {

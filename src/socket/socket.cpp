@@ -53,13 +53,13 @@ void release_lone(const frame_view &frame) noexcept {
 
 /// Makes `out`, which is not initialised, hold the body of a frame.
 error fill(message &out, const frame_view &frame) noexcept {
-    if (frame.size <= message::max_inline) {
-        (void)out.init_copy(frame.body());
-        release_lone(frame);
-        return error::none;
-    }
+    // A small one, too: who lends a body over inproc may mean that very memory to arrive.
     if (frame.lone_owner && *frame.lone_owner) {
         out.init_shared(block_ref::adopt(std::exchange(*frame.lone_owner, nullptr)), frame.body());
+        return error::none;
+    }
+    if (frame.size <= message::max_inline) {
+        (void)out.init_copy(frame.body());
         return error::none;
     }
     const bool is_worth_it =

@@ -97,9 +97,10 @@ TEST_P(asio_zerocopy, gathers_headers_and_bodies) {
             message("small", true) + long_header(1, large.size()) + large + message("small and lent");
         EXPECT_TRUE(peer.receive(expected.size()) == expected);
         EXPECT_TRUE(reaches(write_counters::gathered, i)) << write_counters::gathered();
-        EXPECT_TRUE(reaches(write_counters::zerocopy, 2 * i)) << write_counters::zerocopy();
+        EXPECT_TRUE(reaches(write_counters::zerocopy, i)) << write_counters::zerocopy();
     }
-    EXPECT_EQ(write_counters::copied(), write_counters::are_built ? 50u : 0);
+    // To copy a small body is less work than to gather it, whoever owns it.
+    EXPECT_EQ(write_counters::copied(), write_counters::are_built ? 10 * (5u + 14u) : 0);
     EXPECT_LT(write_counters::fallback(), 10u);
 }
 

@@ -133,28 +133,55 @@ TEST(inproc, passes_bodies_of_every_size_between_threads) {
     sender.join();
 }
 
-TEST(inproc, a_message_given_with_its_memory_is_freed_once_by_the_receiver) {
+TEST(inproc, a_body_given_with_its_memory_arrives_where_it_lies_and_is_freed_once_by_the_receiver) {
     context zmq;
     test_socket pull = zmq.socket(ZMQ_PULL);
     test_socket push = zmq.socket(ZMQ_PUSH);
     connected(zmq, pull, push, "inproc");
     static int freed;
-    freed = 0;
     static char body[10'000];
-    zmq_msg_t sent;
-    ASSERT_EQ(
-        zmq_msg_init_data(
-            &sent, body, sizeof body, [](void *, void *count) { ++*static_cast<int *>(count); }, &freed),
-        0);
-    ASSERT_EQ(zmq_msg_send(&sent, push.handle(), 0), static_cast<int>(sizeof body));
-    zmq_msg_t received;
-    zmq_msg_init(&received);
-    ASSERT_EQ(zmq_msg_recv(&received, pull.handle(), 0), static_cast<int>(sizeof body));
-    zmq_msg_close(&received);
-    pull.close();
-    push.close();
-    zmq.term();
-    EXPECT_EQ(freed, 1);
+    for (const std::size_t size : {std::size_t{1}, std::size_t{40}, std::size_t{64}, sizeof body}) {
+        SCOPED_TRACE(size);
+        freed = 0;
+        zmq_msg_t sent;
+        ASSERT_EQ(zmq_msg_init_data(
+                      &sent, body, size, [](void *, void *count) { ++*static_cast<int *>(count); }, &freed),
+                  0);
+        ASSERT_EQ(zmq_msg_send(&sent, push.handle(), 0), static_cast<int>(size));
+        zmq_msg_t received;
+        zmq_msg_init(&received);
+        ASSERT_EQ(zmq_msg_recv(&received, pull.handle(), 0), static_cast<int>(size));
+        EXPECT_EQ(zmq_msg_data(&received), body);
+        EXPECT_EQ(freed, 0);
+        zmq_msg_close(&received);
+        EXPECT_EQ(freed, 1);
+    }
+}
+
+TEST(inproc, a_body_given_with_its_memory_is_freed_once_when_nobody_receives_it) {
+    static int freed;
+    freed = 0;
+    {
+        context zmq;
+        test_socket pull = zmq.socket(ZMQ_PULL);
+        test_socket push = zmq.socket(ZMQ_PUSH);
+        connected(zmq, pull, push, "inproc");
+        static char body[64];
+        for (int i = 0; i < 10; ++i) {
+            zmq_msg_t sent;
+            ASSERT_EQ(zmq_msg_init_data(
+                          &sent, body, sizeof body, [](void *, void *count) { ++*static_cast<int *>(count); },
+                          &freed),
+                      0);
+            ASSERT_EQ(zmq_msg_send(&sent, push.handle(), i % 2 ? 0 : ZMQ_SNDMORE),
+                      static_cast<int>(sizeof body));
+        }
+        EXPECT_EQ(pull.receive(), std::string(sizeof body, 0));
+        pull.close();
+        push.close();
+        zmq.term();
+    }
+    EXPECT_EQ(freed, 10);
 }
 
 }  // namespace

@@ -173,9 +173,11 @@ void fill_once(two_ends &way) {
         way.receiver.receive();
 }
 
-long count_streaming(const pattern &kind, const std::string &transport) {
+long count_streaming(const pattern &kind, const std::string &transport, bool lends = false) {
     const context zmq;
     two_ends way(zmq, kind, transport);
+    if (lends)
+        way.sender.lend();
     fill_once(way);
     std::atomic<bool> is_over{false};
     std::atomic<bool> has_stopped{false};
@@ -233,6 +235,14 @@ class allocation : public ::testing::TestWithParam<std::tuple<const char *, cons
 TEST_P(allocation, is_not_needed_for_a_stream_of_small_messages) {
     const auto &[name, transport] = GetParam();
     const long count = count_streaming(find_pattern(name), transport);
+    EXPECT_EQ(count, 0) << "calls of the heap's functions for " << streaming.messages << " messages";
+    if (HasFailure())
+        print_places();
+}
+
+TEST_P(allocation, is_not_needed_for_a_stream_of_small_bodies_that_are_lent) {
+    const auto &[name, transport] = GetParam();
+    const long count = count_streaming(find_pattern(name), transport, true);
     EXPECT_EQ(count, 0) << "calls of the heap's functions for " << streaming.messages << " messages";
     if (HasFailure())
         print_places();

@@ -5,6 +5,7 @@
 
 #include <zmq.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
@@ -85,7 +86,8 @@ public:
         std::memset(body_, 'g', sizeof body_);
     }
     end(end &&other) noexcept
-        : handle_(std::exchange(other.handle_, nullptr)), type_(other.type_), to_(std::move(other.to_)) {
+        : handle_(std::exchange(other.handle_, nullptr)), type_(other.type_), to_(std::move(other.to_)),
+          lends_(other.lends_) {
         std::memcpy(body_, other.body_, sizeof body_);
     }
     ~end() {
@@ -121,13 +123,15 @@ public:
         require(zmq_connect(handle_, endpoint.c_str()) == 0, "zmq_connect");
     }
 
+    /// Has send() lend its memory from now on.
+    void lend() { lends_ = true; }
     /// False when there is no room and `flags` say not to wait.
     bool send(int flags = 0) {
         if (type_ == ZMQ_ROUTER && zmq_send(handle_, to_.data(), to_.size(), flags | ZMQ_SNDMORE) < 0) {
             require(zmq_errno() == EAGAIN && (flags & ZMQ_DONTWAIT), "send of a routing id");
             return false;
         }
-        if (zmq_send(handle_, body_, sizeof body_, flags) == message_size)
+        if ((lends_ ? send_lent(flags) : zmq_send(handle_, body_, sizeof body_, flags)) == message_size)
             return true;
         require(zmq_errno() == EAGAIN && (flags & ZMQ_DONTWAIT), "send");
         return false;
@@ -146,9 +150,24 @@ public:
     }
 
 private:
+    int send_lent(int flags) {
+        zmq_msg_t message;
+        require(zmq_msg_init_data(
+                    &message, body_, sizeof body_, [](void *, void *) {}, nullptr) == 0,
+                "zmq_msg_init_data");
+        const int sent = zmq_msg_send(&message, handle_, flags);
+        if (sent < 0) {
+            const int number = zmq_errno();
+            zmq_msg_close(&message);
+            errno = number;
+        }
+        return sent;
+    }
+
     void *handle_;
     int type_;
     std::string to_;
+    bool lends_ = false;
     char body_[message_size];
 };
 

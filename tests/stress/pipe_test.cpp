@@ -77,10 +77,13 @@ bool is_part(byte_span body, std::uint64_t n, std::size_t part) {
            (body.size() == 8 || (body[8] == static_cast<std::uint8_t>(n + part) && body.back() == body[8]));
 }
 
-class two_threads : public testing::TestWithParam<std::tuple<std::uint64_t, bool>> {
+enum class taking { gathers, reads, reads_only };
+
+class two_threads : public testing::TestWithParam<std::tuple<std::uint64_t, taking>> {
 protected:
-    void open(std::uint64_t hwm, bool conflate = false) {
-        auto ends = make_pipe(pool, {hwm, hwm, conflate});
+    /// `joins_sockets`: nothing is gathered.
+    void open(std::uint64_t hwm, bool conflate = false, bool joins_sockets = false) {
+        auto ends = make_pipe(pool, {hwm, hwm, conflate, {}, joins_sockets});
         writer = std::move(ends.first);
         reader = std::move(ends.second);
         writer->set_events(writer_bell);
@@ -217,9 +220,9 @@ private:
 };
 
 TEST_P(two_threads, lose_no_message_and_no_wake_up) {
-    const auto [hwm, gathers] = GetParam();
+    const auto [hwm, how] = GetParam();
     const std::uint64_t count = hwm == 0 || hwm > 100 ? 200000 : 30000;
-    open(hwm);
+    open(hwm, false, how == taking::reads_only);
     if (hwm > 10)
         reader->stand_off();
     std::thread thread([&, count = count] { write_all(count); });
@@ -227,7 +230,7 @@ TEST_P(two_threads, lose_no_message_and_no_wake_up) {
     bool is_lost = false;
     std::uint64_t wrong = 0;
     std::uint64_t next = 0;
-    if (gathers) {
+    if (how == taking::gathers) {
         std::mt19937 random(2);
         stream_check stream;
         std::array<iovec, 16> ranges;
@@ -273,12 +276,17 @@ TEST_P(two_threads, lose_no_message_and_no_wake_up) {
     }
 }
 
+std::string name_of(const testing::TestParamInfo<std::tuple<std::uint64_t, taking>> &info) {
+    const char *const names[] = {"gathering", "reading", "only_reading"};
+    return "hwm_" + std::to_string(std::get<0>(info.param)) + "_" +
+           names[static_cast<int>(std::get<1>(info.param))];
+}
+
 INSTANTIATE_TEST_SUITE_P(marks, two_threads,
-                         testing::Combine(testing::Values<std::uint64_t>(1, 2, 10, 1000, 0), testing::Bool()),
-                         [](const auto &info) {
-                             return "hwm_" + std::to_string(std::get<0>(info.param)) +
-                                    (std::get<1>(info.param) ? "_gathering" : "_reading");
-                         });
+                         testing::Combine(testing::Values<std::uint64_t>(1, 2, 10, 1000, 0),
+                                          testing::Values(taking::gathers, taking::reads,
+                                                          taking::reads_only)),
+                         name_of);
 
 class pipe_stress : public two_threads {};
 
@@ -421,7 +429,7 @@ TEST_P(pipe_stress, a_publication_is_seen_at_the_last_look_or_rings) {
     EXPECT_EQ(missed, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(once, pipe_stress, testing::Values(std::tuple<std::uint64_t, bool>(0, false)));
+INSTANTIATE_TEST_SUITE_P(once, pipe_stress, testing::Values(std::tuple(std::uint64_t{0}, taking::reads)));
 
 }  // namespace
 }  // namespace zlink

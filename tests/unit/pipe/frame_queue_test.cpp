@@ -53,7 +53,8 @@ struct model_frame {
     std::uint8_t flags;
     byte_span body;  // part of noise()
     const peer_info *info;
-    bool is_lone;
+    bool has_owner = false;
+    bool is_lone = false;
 
     bool is_command() const { return flags & frame_flag::command; }
     bool ends_message() const { return !(flags & (frame_flag::more | frame_flag::command)); }
@@ -77,8 +78,9 @@ std::vector<std::uint8_t> encoded(const std::vector<model_frame> &frames) {
 /// A queue, what should be in it, and random steps on both.
 class checked_queue {
 public:
-    checked_queue(unsigned seed, bool fails_allocations)
-        : random_(seed), fails_allocations_(fails_allocations), queue_(std::make_unique<frame_queue>(pool_)) {
+    checked_queue(unsigned seed, bool fails_allocations, frame_queue::consumer how)
+        : random_(seed), fails_allocations_(fails_allocations),
+          queue_(std::make_unique<frame_queue>(pool_, 128, how)) {
         infos_[0] = nullptr;
         for (int i = 1; i < 3; ++i)
             infos_[i] = new peer_info;
@@ -196,7 +198,7 @@ private:
         std::uint8_t flags = chance(3) ? frame_flag::more : 0;
         if (chance(12))
             flags = frame_flag::command;
-        return {flags, byte_span(noise()).subspan(from, body_sizes[size]), info_, false};
+        return {flags, byte_span(noise()).subspan(from, body_sizes[size]), info_};
     }
     void note(const model_frame &frame) {
         pending_.push_back(frame);
@@ -235,10 +237,11 @@ private:
             body = made->body();
             owner = made;
         }
-        frame.is_lone = owner && !body.empty();
+        frame.has_owner = owner && !body.empty();
+        frame.is_lone = frame.has_owner && !queue_->copies_external(body.size());
         if (was_done(queue_->write_external(frame.flags, block_ref::adopt(owner), body))) {
             note(frame);
-            pending_external_ += frame.is_lone;
+            pending_external_ += frame.has_owner;
         }
     }
     /// Frames in wire form: up to the end of the last message among them, and the rest by itself.
@@ -283,14 +286,12 @@ private:
         return true;
     }
     void roll_back() {
+        const int published = live_external_ - pending_external_;
         queue_->roll_back();
+        EXPECT_EQ(live_external_, published);
         pending_.clear();
-        in_message_ = false;
-        live_external_check();
-    }
-    void live_external_check() {
-        EXPECT_LE(live_external_, static_cast<int>(lone_published_) + 2);
         pending_external_ = 0;
+        in_message_ = false;
     }
     void change_info() {
         info_ = infos_[pick(3)];
@@ -298,10 +299,7 @@ private:
     }
     void publish() {
         queue_->publish();
-        for (const auto &frame : pending_) {
-            published_.push_back(frame);
-            lone_published_ += frame.is_lone;
-        }
+        published_.insert(published_.end(), pending_.begin(), pending_.end());
         pending_.clear();
         pending_external_ = 0;
     }
@@ -359,7 +357,6 @@ private:
     }
     void pop_front() {
         ended_messages_ += published_.front().ends_message();
-        lone_published_ -= published_.front().is_lone;
         front_more_ = published_.front().is_command() ? front_more_ : !published_.front().ends_message();
         published_.pop_front();
         front_octet_ = 0;
@@ -431,7 +428,6 @@ private:
     std::vector<model_frame> pending_;
     bool in_message_ = false;
     int pending_external_ = 0;
-    std::size_t lone_published_ = 0;
 
     std::deque<model_frame> published_;
     std::size_t front_octet_ = 0;  // of published_.front() already released
@@ -441,7 +437,7 @@ private:
     std::uint64_t told_messages_ = 0;   // by release() and drop_cut_message()
 };
 
-enum class consumer { reads, gathers, both };
+enum class consumer { reads, only_reads, gathers, both };
 
 void run_model(consumer how, bool fails_allocations) {
     int shortcuts = 0;
@@ -449,8 +445,10 @@ void run_model(consumer how, bool fails_allocations) {
     for (unsigned seed = 1; seed <= 30 && !testing::Test::HasFatalFailure(); ++seed) {
         SCOPED_TRACE(seed);
         std::mt19937 random(seed);
-        checked_queue both(seed, fails_allocations);
-        bool reads = how == consumer::reads;
+        const bool only_reads = how == consumer::only_reads;
+        checked_queue both(seed, fails_allocations,
+                           only_reads ? frame_queue::consumer::reads : frame_queue::consumer::may_gather);
+        bool reads = how == consumer::reads || only_reads;
         for (int step = 0; step < 400 && !testing::Test::HasFailure(); ++step) {
             if (random() % 5 < 3) {
                 both.produce();
@@ -485,17 +483,31 @@ void run_model(consumer how, bool fails_allocations) {
 }
 
 TEST(frame_queue, gives_a_reader_the_frames_that_were_published) { run_model(consumer::reads, false); }
+TEST(frame_queue, gives_one_that_only_reads_the_frames_that_were_published) {
+    run_model(consumer::only_reads, false);
+}
 TEST(frame_queue, gives_a_gatherer_the_octets_that_were_published) { run_model(consumer::gathers, false); }
 TEST(frame_queue, lets_a_consumer_change_between_reading_and_gathering) { run_model(consumer::both, false); }
 TEST(frame_queue, leaves_the_message_as_it_was_when_memory_is_short) { run_model(consumer::both, true); }
+TEST(frame_queue, leaves_one_that_only_reads_what_it_was_given_when_memory_is_short) {
+    run_model(consumer::only_reads, true);
+}
 
 class one_queue : public testing::Test {
 protected:
+    static constexpr std::size_t small = frame_queue::largest_copied_external;
+    static constexpr std::size_t uncopied = small + 1;
+
     frame_queue queue{chunk_pool::make()};
+    frame_queue for_reader{chunk_pool::make(), 128, frame_queue::consumer::reads};
     int live = 0;
     std::array<iovec, 16> ranges;
 
     counted_block *make(std::size_t size) { return new counted_block(size, live); }
+    void write_external(frame_queue &to, std::uint8_t flags, std::size_t size) {
+        auto *body = make(size);
+        ASSERT_EQ(to.write_external(flags, block_ref::adopt(body), body->body()), error::none);
+    }
 };
 
 TEST_F(one_queue, hides_what_is_not_published) {
@@ -524,7 +536,7 @@ TEST_F(one_queue, frees_an_external_body_as_soon_as_it_is_released) {
 }
 
 TEST_F(one_queue, gives_the_reader_the_only_reference_to_an_external_body) {
-    auto *body = make(300);
+    auto *body = make(uncopied);
     ASSERT_EQ(queue.write_external(0, block_ref::adopt(body), body->body()), error::none);
     queue.publish();
     frame_view frame;
@@ -536,13 +548,114 @@ TEST_F(one_queue, gives_the_reader_the_only_reference_to_an_external_body) {
 }
 
 TEST_F(one_queue, drops_an_external_body_that_was_only_copied_at_the_next_look) {
-    auto *body = make(300);
-    ASSERT_EQ(queue.write_external(0, block_ref::adopt(body), body->body()), error::none);
-    queue.publish();
-    frame_view frame;
-    ASSERT_TRUE(queue.read(frame));
+    for (frame_queue *each : {&queue, &for_reader}) {
+        for (const std::size_t size : {small, uncopied}) {
+            write_external(*each, 0, size);
+            each->publish();
+            frame_view frame;
+            ASSERT_TRUE(each->read(frame));
+            EXPECT_EQ(live, 1);
+            EXPECT_FALSE(each->has_input());
+            EXPECT_EQ(live, 0);
+        }
+    }
+}
+
+TEST_F(one_queue, keeps_the_memory_of_a_small_external_body_until_its_octets_are_released) {
+    constexpr std::size_t size = long_header_size + 300;
+    frame_queue busy(chunk_pool::make(), 4096);
+    for (int i = 0; i < 3; ++i)
+        write_external(busy, 0, 300);
+    busy.publish();
+    const auto found = busy.gather(ranges.data(), ranges.size(), 1'000'000);
+    EXPECT_EQ(found.ranges, 1u);
+    EXPECT_EQ(found.octets, 3 * size);
+    (void)busy.release(size - 1);
+    EXPECT_EQ(live, 3);
+    (void)busy.release(1);
+    EXPECT_EQ(live, 2);
+    (void)busy.release(2 * size - 1);
     EXPECT_EQ(live, 1);
-    EXPECT_FALSE(queue.has_input());
+    (void)busy.release(1);
+    EXPECT_EQ(live, 0);
+}
+
+TEST_F(one_queue, drops_the_memory_of_a_small_external_body_with_the_rest_of_a_broken_message) {
+    write_external(queue, frame_flag::more, 300);
+    write_external(queue, 0, 300);
+    write_external(queue, 0, 300);
+    queue.publish();
+    (void)queue.gather(ranges.data(), ranges.size(), 1'000'000);
+    (void)queue.release(1);
+    EXPECT_EQ(queue.drop_cut_message(), 1u);
+    EXPECT_EQ(live, 1);
+}
+
+TEST_F(one_queue, drops_the_memory_of_bodies_that_are_rolled_back_and_does_not_wait_for_their_octets) {
+    for (const std::string_view before : {"", "something published"}) {
+        for (const std::size_t size : {small, uncopied}) {
+            for (frame_queue *each : {&queue, &for_reader}) {
+                ASSERT_EQ(each->write(0, as_bytes(before)), error::none);
+                each->publish();
+                for (int i = 0; i < 3; ++i)
+                    write_external(*each, frame_flag::more, size);
+                EXPECT_EQ(live, 3);
+                each->roll_back();
+                each->roll_back();
+                EXPECT_EQ(live, 0);
+                write_external(*each, 0, 10);
+                each->publish();
+                frame_view frame;
+                while (each->read(frame)) {
+                }
+                EXPECT_EQ(live, 0);
+            }
+            write_external(queue, frame_flag::more, size);
+            queue.roll_back();
+            write_external(queue, 0, 10);
+            queue.publish();
+            const auto found = queue.gather(ranges.data(), ranges.size(), 1'000'000);
+            (void)queue.release(found.octets);
+            EXPECT_EQ(live, 0);
+        }
+    }
+}
+
+TEST_F(one_queue, gives_one_that_only_reads_each_external_body_where_it_lies) {
+    for (const std::size_t size : {std::size_t{1}, small, uncopied}) {
+        auto *body = make(size);
+        ASSERT_EQ(for_reader.write_external(frame_flag::more, block_ref::adopt(body), body->body()),
+                  error::none);
+        ASSERT_EQ(for_reader.write_external(0, {}, as_bytes("constant")), error::none);
+        for_reader.publish();
+        frame_view frame;
+        ASSERT_TRUE(for_reader.read(frame));
+        EXPECT_EQ(frame.data, body->memory.data());
+        EXPECT_EQ(frame.size, size);
+        EXPECT_EQ(frame.flags, frame_flag::more);
+        ASSERT_NE(frame.lone_owner, nullptr);
+        EXPECT_EQ(*frame.lone_owner, frame.owner);
+        ASSERT_TRUE(for_reader.read(frame));
+        EXPECT_EQ(live, 0);
+        EXPECT_EQ(as_text(frame.body()), "constant");
+        EXPECT_EQ(frame.lone_owner, nullptr);
+    }
+}
+
+TEST_F(one_queue, drops_what_nobody_read_in_the_end) {
+    for (const auto how : {frame_queue::consumer::reads, frame_queue::consumer::may_gather}) {
+        frame_queue ending(chunk_pool::make(), 128, how);
+        for (int i = 0; i < 100; ++i) {
+            write_external(ending, frame_flag::more, small);
+            ASSERT_EQ(ending.write(frame_flag::more, as_bytes("between")), error::none);
+            write_external(ending, 0, uncopied);
+            if (i < 50)
+                ending.publish();
+        }
+        frame_view frame;
+        for (int i = 0; i < 10; ++i)
+            ASSERT_TRUE(ending.read(frame));
+    }
     EXPECT_EQ(live, 0);
 }
 
@@ -668,7 +781,7 @@ TEST_F(one_queue, lets_go_of_memory_while_messages_in_wire_form_follow_a_started
     auto pool = chunk_pool::make();
     frame_queue wire_queue(pool);
     ASSERT_EQ(wire_queue.write(frame_flag::more, as_bytes("part")), error::none);
-    const std::vector<std::uint8_t> message = encoded({{0, byte_span(noise()).first(60000), nullptr, false}});
+    const std::vector<std::uint8_t> message = encoded({{0, byte_span(noise()).first(60000), nullptr}});
     for (int i = 0; i < 50; ++i) {
         ASSERT_EQ(wire_queue.write_wire(message, 1), error::none);
         wire_queue.publish();
@@ -722,20 +835,22 @@ TEST_F(one_queue, lets_go_of_a_shared_owner_when_it_is_rolled_back) {
         EXPECT_TRUE(owner->is_shared());
         queue.roll_back();
         EXPECT_FALSE(owner->is_shared());
-        ASSERT_EQ(queue.write_external(0, {}, as_bytes("x")), error::none);  // leaves a blank end
+        ASSERT_EQ(queue.write_external(0, {}, byte_span(noise()).first(uncopied)),
+                  error::none);  // leaves a blank end
         queue.publish();
     }
     owner->release();
 }
 
 TEST_F(one_queue, uses_again_the_places_of_bodies_that_were_taken_and_not_more_of_them_than_a_mark_takes) {
+    const byte_span body = byte_span(noise()).first(uncopied);
     // How many bodies can be written and taken by turns of `in_flight`, without an allocation.
     const auto taken_without_memory = [&](int in_flight) {
         int count = 0;
         failing_allocation = 1;
         for (bool is_written = true; is_written && count < 3000;) {
             for (int i = 0; i < in_flight && is_written; ++i, count += is_written)
-                is_written = queue.write_external(0, {}, as_bytes("x")) == error::none;
+                is_written = queue.write_external(0, {}, body) == error::none;
             queue.publish();
             frame_view frame;
             while (queue.read(frame)) {
@@ -746,7 +861,7 @@ TEST_F(one_queue, uses_again_the_places_of_bodies_that_were_taken_and_not_more_o
     };
     const auto write_and_take = [&](int count) {
         for (int i = 0; i < count; ++i)
-            ASSERT_EQ(queue.write_external(0, {}, as_bytes("x")), error::none);
+            ASSERT_EQ(queue.write_external(0, {}, body), error::none);
         queue.publish();
         frame_view frame;
         while (queue.read(frame)) {
@@ -791,15 +906,14 @@ private:
 
 /// The queue writes to what it has read, but only where it had copied that itself.
 TEST_F(one_queue, writes_to_no_memory_that_was_only_lent_to_it) {
-    const byte_span small = byte_span(noise()).first(100), large = byte_span(noise()).first(10'000);
-    const read_only_memory wire(
-        encoded({{0, small, nullptr, false}, {0, small, nullptr, false}, {0, large, nullptr, false}}));
+    const byte_span brief = byte_span(noise()).first(100), large = byte_span(noise()).first(10'000);
+    const read_only_memory wire(encoded({{0, brief, nullptr}, {0, brief, nullptr}, {0, large, nullptr}}));
     const auto give = [&] {
         // Rolled back, the segment is left blank, and used for what comes next.
-        ASSERT_EQ(queue.write(0, small), error::none);
+        ASSERT_EQ(queue.write(0, brief), error::none);
         queue.roll_back();
         ASSERT_EQ(queue.append(nullptr, wire.octets(), 3, true), error::none);
-        ASSERT_EQ(queue.write(0, small), error::none);
+        ASSERT_EQ(queue.write(0, brief), error::none);
         ASSERT_EQ(queue.write_external(0, {}, wire.octets()), error::none);
         queue.publish();
     };
@@ -808,17 +922,17 @@ TEST_F(one_queue, writes_to_no_memory_that_was_only_lent_to_it) {
     };
     frame_view frame;
     give();
-    for (const byte_span body : {small, small, large, small, wire.octets()}) {
+    for (const byte_span body : {brief, brief, large, brief, wire.octets()}) {
         ASSERT_TRUE(queue.read(frame));
         expect(body, frame.body());
     }
     short_frame short_one;
     give();
     ASSERT_TRUE(queue.read_short(short_one));
-    expect(small, {short_one.data, short_one.size});
-    ASSERT_TRUE(queue.read_at_once(short_one, small.size()));
-    expect(small, {short_one.data, short_one.size});
-    for (const byte_span body : {large, small}) {
+    expect(brief, {short_one.data, short_one.size});
+    ASSERT_TRUE(queue.read_at_once(short_one, brief.size()));
+    expect(brief, {short_one.data, short_one.size});
+    for (const byte_span body : {large, brief}) {
         ASSERT_TRUE(queue.read_short(short_one));
         expect(body, {short_one.data, short_one.size});
     }

@@ -1,0 +1,144 @@
+// Magazines of records, after Bonwick's vmem paper; see lent_records.hpp.
+#include "core/lent_records.hpp"
+
+#include <array>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "core/patience.hpp"
+
+namespace zlink::lent_records {
+
+namespace {
+
+constexpr std::size_t records_of_magazine = 62;  // 512 octets with the rest
+constexpr std::size_t most_magazines = 64;       // of full ones that no thread holds: 190 KiB of records
+constexpr int most_looks = 1000;                 // for the lock, some 0.1 ms
+constexpr unsigned pauses_before_look = 4;
+
+struct magazine {
+    std::size_t count = 0;
+    magazine *next = nullptr;
+    std::array<void *, records_of_magazine> records;
+
+    bool is_full() const noexcept { return count == records_of_magazine; }
+};
+
+void destroy(magazine *m) noexcept {
+    if (!m)
+        return;
+    while (m->count > 0)
+        std::free(m->records[--m->count]);
+    delete m;
+}
+
+/// The magazines that no thread holds. Nobody waits for long: a child of fork may find it locked for ever.
+class depot {
+public:
+    /// Takes `given`, which is empty, and may be null, for a full one. Null, and nothing taken, when there is none.
+    magazine *full_for(magazine *given) noexcept {
+        const std::unique_lock lock = try_to_lock();
+        if (!lock || !full_)
+            return nullptr;
+        --full_count_;
+        magazine *result = std::exchange(full_, full_->next);
+        if (given)
+            given->next = std::exchange(empty_, given);
+        return result;
+    }
+    /// Takes `given`, which is full, and may be null, for an empty one. Null, and nothing taken, when memory is short, or there are
+    /// enough full ones.
+    magazine *empty_for(magazine *given) noexcept {
+        const std::unique_lock lock = try_to_lock();
+        if (!lock || (given && full_count_ == most_magazines))
+            return nullptr;
+        magazine *result = empty_ ? std::exchange(empty_, empty_->next) : new (std::nothrow) magazine;
+        if (result && given) {
+            given->next = std::exchange(full_, given);
+            ++full_count_;
+        }
+        return result;
+    }
+
+private:
+    std::unique_lock<std::mutex> try_to_lock() noexcept {
+        std::unique_lock lock(mutex_, std::try_to_lock);
+        for (int looks = 0; !lock && looks < most_looks; ++looks) {
+            patience::pause(pauses_before_look);
+            (void)lock.try_lock();
+        }
+        return lock;
+    }
+
+    std::mutex mutex_;
+    magazine *full_ = nullptr;
+    magazine *empty_ = nullptr;
+    std::size_t full_count_ = 0;
+};
+
+constinit depot shared;
+
+/// What one thread holds: two magazines, so that one who makes and drops in turn does not go to the depot each time. Used until the
+/// very end of the thread, when the destructors of others may still drop bodies.
+struct holder {
+    magazine *current = nullptr;
+    magazine *other = nullptr;
+    bool is_over = false;
+
+    void *take() noexcept {
+        if (current && current->count > 0)
+            return current->records[--current->count];
+        if (other && other->count > 0)
+            std::swap(current, other);
+        else if (magazine *full = is_over ? nullptr : shared.full_for(current))
+            hold(full);
+        else
+            return nullptr;
+        return current->records[--current->count];
+    }
+    bool put(void *record) noexcept {
+        if (!current || current->is_full()) {
+            if (other && !other->is_full())
+                std::swap(current, other);
+            else if (magazine *empty = is_over ? nullptr : shared.empty_for(other)) {
+                other = current;
+                hold(empty);
+            } else
+                return false;
+        }
+        current->records[current->count++] = record;
+        return true;
+    }
+    void hold(magazine *m) noexcept;
+    void end() noexcept {
+        is_over = true;
+        destroy(std::exchange(current, nullptr));
+        destroy(std::exchange(other, nullptr));
+    }
+};
+
+constinit thread_local holder mine;
+
+void holder::hold(magazine *m) noexcept {
+    struct ending {
+        ~ending() { mine.end(); }
+    };
+    static thread_local ending at_the_end;
+    current = m;
+}
+
+}  // namespace
+
+void *allocate() noexcept {
+    void *record = mine.take();
+    return record ? record : std::malloc(record_size);
+}
+
+void release(void *record) noexcept {
+    if (!mine.put(record))
+        std::free(record);
+}
+
+}  // namespace zlink::lent_records
