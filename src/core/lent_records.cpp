@@ -2,12 +2,11 @@
 #include "core/lent_records.hpp"
 
 #include <array>
-#include <cstdlib>
 #include <mutex>
 #include <new>
 #include <utility>
 
-#include "core/patience.hpp"
+#include "core/platform.hpp"
 
 namespace zlink::lent_records {
 
@@ -15,8 +14,6 @@ namespace {
 
 constexpr std::size_t records_of_magazine = 62;  // 512 octets with the rest
 constexpr std::size_t most_magazines = 64;       // of full ones that no thread holds: 190 KiB of records
-constexpr int most_looks = 1000;                 // for the lock, some 0.1 ms
-constexpr unsigned pauses_before_look = 4;
 
 struct magazine {
     std::size_t count = 0;
@@ -30,17 +27,17 @@ void destroy(magazine *m) noexcept {
     if (!m)
         return;
     while (m->count > 0)
-        std::free(m->records[--m->count]);
+        ::operator delete(m->records[--m->count], record_size);
     delete m;
 }
 
-/// The magazines that no thread holds. Nobody waits for long: a child of fork may find it locked for ever.
+/// The magazines that no thread holds.
 class depot {
 public:
     /// Takes `given`, which is empty, and may be null, for a full one. Null, and nothing taken, when there is none.
     magazine *full_for(magazine *given) noexcept {
-        const std::unique_lock lock = try_to_lock();
-        if (!lock || !full_)
+        const std::lock_guard guard(mutex_);
+        if (!full_)
             return nullptr;
         --full_count_;
         magazine *result = std::exchange(full_, full_->next);
@@ -51,8 +48,8 @@ public:
     /// Takes `given`, which is full, and may be null, for an empty one. Null, and nothing taken, when memory is short, or there are
     /// enough full ones.
     magazine *empty_for(magazine *given) noexcept {
-        const std::unique_lock lock = try_to_lock();
-        if (!lock || (given && full_count_ == most_magazines))
+        const std::lock_guard guard(mutex_);
+        if (given && full_count_ == most_magazines)
             return nullptr;
         magazine *result = empty_ ? std::exchange(empty_, empty_->next) : new (std::nothrow) magazine;
         if (result && given) {
@@ -62,23 +59,18 @@ public:
         return result;
     }
 
-private:
-    std::unique_lock<std::mutex> try_to_lock() noexcept {
-        std::unique_lock lock(mutex_, std::try_to_lock);
-        for (int looks = 0; !lock && looks < most_looks; ++looks) {
-            patience::pause(pauses_before_look);
-            (void)lock.try_lock();
-        }
-        return lock;
-    }
+    void lock() noexcept { mutex_.lock(); }
+    void unlock() noexcept { mutex_.unlock(); }
 
-    std::mutex mutex_;
+private:
+    std::mutex mutex_;  // guards the rest
     magazine *full_ = nullptr;
     magazine *empty_ = nullptr;
     std::size_t full_count_ = 0;
 };
 
 constinit depot shared;
+const bool survives_fork = platform::around_fork([] { shared.lock(); }, [] { shared.unlock(); });
 
 /// What one thread holds: two magazines, so that one who makes and drops in turn does not go to the depot each time. Used until the
 /// very end of the thread, when the destructors of others may still drop bodies.
@@ -133,12 +125,12 @@ void holder::hold(magazine *m) noexcept {
 
 void *allocate() noexcept {
     void *record = mine.take();
-    return record ? record : std::malloc(record_size);
+    return record ? record : ::operator new(record_size, std::nothrow);
 }
 
 void release(void *record) noexcept {
     if (!mine.put(record))
-        std::free(record);
+        ::operator delete(record, record_size);
 }
 
 }  // namespace zlink::lent_records

@@ -51,6 +51,8 @@ bool is_in_group(unsigned uid, unsigned primary_gid, unsigned gid) noexcept;
 
 /// Grows by one in a child of fork. Objects remember it to learn that they were inherited.
 unsigned fork_generation() noexcept;
+/// Has fork() call `before`, and `after` in both processes: what a lock guards is whole in the child, too. False when memory is short.
+bool around_fork(void (*before)(), void (*after)()) noexcept;
 
 /// The monotonic clock. Lives for ever.
 const clock_source &steady_clock() noexcept;

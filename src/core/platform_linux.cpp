@@ -336,6 +336,10 @@ unsigned fork_generation() noexcept {
     return generation.load();
 }
 
+bool around_fork(void (*before)(), void (*after)()) noexcept {
+    return ::pthread_atfork(before, after, after) == 0;
+}
+
 const clock_source &steady_clock() noexcept {
     static const auto &clock = *new monotonic_clock;  // never destroyed: I/O threads may outlive main()
     return clock;

@@ -88,8 +88,10 @@ void frame_queue::segment::let_go() noexcept {
         from->release();
 }
 
-frame_queue::frame_queue(std::shared_ptr<chunk_pool> pool, std::size_t first_chunk, consumer how)
-    : how_(how), pool_(std::move(pool)), next_chunk_size_(std::min(first_chunk, largest_chunk_size)) {
+frame_queue::frame_queue(std::shared_ptr<chunk_pool> pool, std::size_t first_chunk, consumer how,
+                         std::uint16_t copied_external)
+    : how_(how), copied_external_(copied_external), pool_(std::move(pool)),
+      next_chunk_size_(std::min(first_chunk, largest_chunk_size)) {
     // The first segment is empty and has no memory; it stands for "before the first frame".
     tail_ = open_ = head_ = boundary_.in = oldest_ = new segment;
 }

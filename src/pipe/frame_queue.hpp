@@ -61,9 +61,14 @@ class frame_queue {
 public:
     enum class consumer : std::uint8_t { may_gather, reads };
 
-    /// `first_chunk`: octets of the memory that a quiet queue keeps; a busy one takes more. Throws bad_alloc.
+    /// To copy a body of so many octets is less work than to gather it.
+    static constexpr std::uint16_t most_copied_external = 2048;
+
+    /// `first_chunk`: octets of the memory that a quiet queue keeps; a busy one takes more. `copied_external`: the largest body that
+    /// write_external() copies for one that may gather. Throws bad_alloc.
     explicit frame_queue(std::shared_ptr<chunk_pool> pool, std::size_t first_chunk = 128,
-                         consumer how = consumer::may_gather);
+                         consumer how = consumer::may_gather,
+                         std::uint16_t copied_external = most_copied_external);
     ~frame_queue();
     frame_queue(const frame_queue &) = delete;
     frame_queue &operator=(const frame_queue &) = delete;
@@ -74,11 +79,9 @@ public:
     error write(std::uint8_t flags, byte_span body) noexcept;
     /// Writes one frame whose body stays in `owner`'s memory (a null owner: memory that lives for ever).
     error write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept;
-    /// To copy one of so many octets costs the least.
-    static constexpr std::size_t largest_copied_external = 2048;
     /// Whether write_external() copies a body of so many octets, and keeps its owner until the copy has been taken.
     bool copies_external(std::size_t octets) const noexcept {
-        return how_ == consumer::may_gather && octets <= largest_copied_external;
+        return how_ == consumer::may_gather && octets <= copied_external_;
     }
     /// Appends whole frames that already are in wire form inside `owner`: `messages` of them end in this range, and when
     /// it is not 0 the last frame is the end of one. The range merges with the one before when it continues it.
@@ -251,12 +254,13 @@ private:
     // Producer only: two cache lines.
     alignas(64) segment *tail_;  // the last segment the consumer knows
     segment *spare_ = nullptr;   // a few that were taken back before the consumer saw them
-    std::uint32_t spare_count_ = 0;
+    std::uint8_t spare_count_ = 0;
     bool is_copying_ = false;  // open_ ends at copy_cursor_ and can grow
     bool in_message_ = false;
-    const consumer how_;
     bool has_references_ = false;  // one was written once
-    segment *oldest_;              // the first one that is not used again: all from here to tail_ are linked
+    const consumer how_;
+    const std::uint16_t copied_external_;
+    segment *oldest_;  // the first one that is not used again: all from here to tail_ are linked
     std::uint64_t given_back_seen_ = 0;  // the count below as last looked at
     std::uint64_t taken_back_ = 0;       // of these, used again or freed
     segment *open_;              // where frames go; tail_, or the end of the unpublished chain behind it

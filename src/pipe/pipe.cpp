@@ -60,7 +60,10 @@ static std::uint64_t joint_mark(std::uint64_t writers, std::uint64_t readers) no
 pipe_direction::pipe_direction(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options,
                                std::uint64_t writers_mark, std::uint64_t readers_mark)
     : queue(pool, options.sizes.out_batch_size_small,
-            options.joins_sockets ? frame_queue::consumer::reads : frame_queue::consumer::may_gather),
+            options.joins_sockets ? frame_queue::consumer::reads : frame_queue::consumer::may_gather,
+            // What is to go by reference whoever owns it is not copied because the application lends it.
+            static_cast<std::uint16_t>(std::min<std::size_t>(frame_queue::most_copied_external,
+                                                             options.sizes.out_writev_threshold - 1))),
       hwm(options.conflate ? 0 : joint_mark(writers_mark, readers_mark)), writers_share(writers_mark),
       readers_share(readers_mark), reference_threshold(options.sizes.out_writev_threshold),
       senders_batch_size(short_size(options.sizes.senders_batch_size)),
@@ -127,7 +130,7 @@ error pipe_end::write_external(std::uint8_t flags, block_ref owner, byte_span bo
     if (const error e = out_->queue.write_external(flags, std::move(owner), body); failed(e))
         return e;
     octets_written_ += frame_header_size(body.size()) + body.size();
-    if (!out_->queue.copies_external(body.size()))
+    if (!copies_external(body.size()))
         octets_by_reference_ += body.size();
     else
         debug_counters::add(debug_counters::count::copied_octets, body.size());

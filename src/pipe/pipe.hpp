@@ -90,6 +90,8 @@ public:
     /// Writes one frame. The caller has checked has_credit() before the first frame of a message.
     error write(std::uint8_t flags, byte_span body) noexcept;
     error write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept;
+    /// Whether that copies a body of so many octets.
+    bool copies_external(std::size_t octets) const noexcept { return out_->queue.copies_external(octets); }
     error append(block *owner, byte_span range, std::uint32_t messages, bool starts_message,
                  std::size_t owner_size = 0) noexcept;
     error write_wire(byte_span frames, std::uint32_t messages) noexcept;

@@ -18,7 +18,8 @@
 
 namespace zlink {
 
-/// One frame to send. When `owner` is set (or `is_constant`), a large body is referenced instead of copied.
+/// One frame to send. When `owner` is set (or `is_constant`), a large body is referenced instead of copied; one that is lent is kept
+/// until it has gone out, copied or not.
 struct outgoing {
     byte_span body;
     bool more = false;
@@ -27,7 +28,7 @@ struct outgoing {
     bool is_lent = false;  // the application's own memory: it waits to hear when the body has gone out
 };
 
-/// Whether a frame's body is referenced instead of copied; `threshold`: of the pipe, or of a fan-out.
+/// Whether a frame's body goes with its owner; `threshold`: of the pipe, or of a fan-out.
 inline bool travels_by_reference(const outgoing &frame, std::size_t threshold) noexcept {
     return __builtin_expect(frame.is_lent, 0) ||
            (__builtin_expect(frame.body.size() >= threshold, 0) && (frame.owner || frame.is_constant));

@@ -335,8 +335,10 @@ error socket::keep_step(const outgoing &frame) noexcept {
                              : peer.slot.is_inproc ? most_ahead_in_memory
                                                    : most_ahead;
     const std::uint64_t before = ahead();
-    if (before <= most || travels_by_reference(frame, peer.reference_threshold()) || is_exported_ ||
-        peer.is_conflating() || !environment_.blocking.may_look_again() || pattern_->drops())
+    const bool is_copied =
+        !travels_by_reference(frame, peer.reference_threshold()) || peer.copies_external(size);
+    if (before <= most || !is_copied || is_exported_ || peer.is_conflating() ||
+        !environment_.blocking.may_look_again() || pattern_->drops())
         return error::none;
     // From far ahead it comes nearer step by step.
     const std::uint64_t near =

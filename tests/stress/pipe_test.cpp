@@ -132,8 +132,13 @@ protected:
                 ADD_FAILURE() << "nobody woke the writer at message " << n;
                 break;
             }
-            if (random() % 50 == 0) {
-                EXPECT_EQ(writer->write(frame_flag::more, as_bytes("abandoned")), error::none);
+            if (random() % 16 == 0) {
+                if (random() % 2) {
+                    EXPECT_EQ(writer->write(frame_flag::more, as_bytes("abandoned")), error::none);
+                }
+                if (random() % 2) {
+                    EXPECT_EQ(write_to(*writer, frame_flag::more), error::none);
+                }
                 writer->roll_back();
             }
             for (std::size_t part = 0; part < parts_of(n); ++part) {
@@ -145,10 +150,10 @@ protected:
         }
         writer->close();
     }
-    error write_to(pipe_end &end) {
+    error write_to(pipe_end &end, std::uint8_t flags = 0) {
         auto *owner = new counted_block(live);
         owner->memory.assign(100, 1);
-        return end.write_external(0, block_ref::adopt(owner), owner->memory);
+        return end.write_external(flags, block_ref::adopt(owner), owner->memory);
     }
     error write_part(std::uint8_t flags, const std::vector<std::uint8_t> &body, bool starts_message,
                      unsigned way) {

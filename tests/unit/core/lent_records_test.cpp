@@ -2,7 +2,10 @@
 #include "core/lent_records.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <set>
 #include <thread>
@@ -49,6 +52,29 @@ TEST(lent_records, takes_records_from_a_thread_that_ends) {
         std::vector<void *> more = make(1);
         drop(more);
     }).join();
+}
+
+TEST(lent_records, are_there_for_a_child_of_fork_whatever_other_threads_do) {
+    std::atomic<bool> is_over{false};
+    std::thread other([&] {
+        while (!is_over)
+            drop(make(many));
+    });
+    for (int i = 0; i < 50; ++i) {
+        const pid_t child = ::fork();
+        ASSERT_GE(child, 0);
+        if (child == 0) {
+            ::alarm(20);
+            for (int round = 0; round < 2; ++round)
+                drop(make(many));
+            ::_exit(0);
+        }
+        int status = -1;
+        EXPECT_EQ(::waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0);
+    }
+    is_over = true;
+    other.join();
 }
 
 }  // namespace
