@@ -28,6 +28,8 @@ public:
         if (begun_ - self.last >= cost_)
             self.writes_without_pause = 0;
         const bool is_slow = begun_ - ended_ >= cost_ * messages;
+        if (!is_slow)  // so that it is found out when writes come to cost less, as those do that wake nobody
+            cost_ -= (cost_ - least_cost) / 16;
         self.last = ended_ = begun_;
         return is_awaited || ((is_slow || has_waited_) && self.writes_without_pause < most_without_pause);
     }

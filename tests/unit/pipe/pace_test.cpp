@@ -60,10 +60,24 @@ TEST_F(pace_test, the_time_counts_for_all_messages_since_the_last_sleeper) {
 
 TEST_F(pace_test, a_message_that_was_left_begins_the_time_anew) {
     learn(microseconds(10));
-    for (int i = 0; i < 10; ++i) {
+    for (int i = 0; i < 5; ++i) {
         pass(microseconds(6));
         EXPECT_FALSE(subject.allows(1)) << i;
     }
+}
+
+TEST_F(pace_test, a_sender_that_is_left_out_tries_again_after_a_while) {
+    learn(microseconds(10));
+    int left = 0;
+    for (; left < 100 && !subject.allows(1); ++left)
+        pass(microseconds(6));
+    EXPECT_LT(left, 20);
+    subject.note_written();  // it cost next to nothing
+    for (int i = 0; i < 3; ++i) {
+        pass(microseconds(6));
+        write(microseconds(1));
+    }
+    EXPECT_FALSE(subject.allows(1));  // within 1 µs
 }
 
 TEST_F(pace_test, the_time_begins_with_the_end_of_the_write) {
