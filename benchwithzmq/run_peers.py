@@ -55,6 +55,7 @@ CELLS = (
     + [("STREAM", transport, size, "throughput") for transport in ("tcp", "ipc") for size in SMALL]
     + [(cell, transport, size, "throughput") for transport in runner.TRANSPORTS for size in LARGE
        for cell in ("STREAM", "STREAM_MSG", "STREAM_DATA")]
+    + [("STREAM_DATA", transport, size, "throughput") for transport in runner.TRANSPORTS for size in (16, 64, 512)]
 )
 
 
@@ -232,6 +233,11 @@ def main(argv):
         libzmq, zlink = runner.libraries(args.build_dir)
     except runner.Failure as failure:
         print(failure, file=sys.stderr)
+        return 2
+    program = command_of(args, "", *cells[0][:3])[0]
+    if not os.access(program, os.X_OK):
+        print("there is no %s: cmake --preset release -DBUILD_BENCHMARKS=ON && "
+              "cmake --build build/release --target bench_peers libzmq" % program, file=sys.stderr)
         return 2
     print("libzmq is %s\nzlink  is %s\n" % (os.path.realpath(libzmq.file), os.path.realpath(zlink.file)))
     print("| cell | transport | octets | measure | libzmq | zlink | raw | ratio | zlink/raw |")

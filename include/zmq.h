@@ -251,7 +251,9 @@ ZMQ_EXPORT int zmq_msg_init_size(zmq_msg_t *msg, size_t size);
  *
  * data, size  size in bytes; owned by the message once the call succeeds, and untouched by the caller
  *             until ffn has run.
- * ffn, hint   called as ffn(data, hint) when the last user of the memory is done, perhaps on an I/O thread.
+ * ffn, hint   called as ffn(data, hint) when the last user of the memory is done: on an I/O thread, or inside any call of
+ *             any thread that uses the sockets the body passes, the zmq_msg_send itself included. A lock that is held
+ *             around such calls must not be waited for in it.
  *             NULL: the memory is constant and outlives every message that refers to it.
  * errors      ENOMEM; data stays the caller's and ffn is not called. */
 ZMQ_EXPORT int zmq_msg_init_data(zmq_msg_t *msg, void *data, size_t size, zmq_free_fn *ffn, void *hint);

@@ -36,7 +36,7 @@ class depot {
 public:
     /// Takes `given`, which is empty, and may be null, for a full one. Null, and nothing taken, when there is none.
     magazine *full_for(magazine *given) noexcept {
-        const std::lock_guard guard(mutex_);
+        const std::lock_guard guard(*this);
         if (!full_)
             return nullptr;
         --full_count_;
@@ -48,7 +48,7 @@ public:
     /// Takes `given`, which is full, and may be null, for an empty one. Null, and nothing taken, when memory is short, or there are
     /// enough full ones.
     magazine *empty_for(magazine *given) noexcept {
-        const std::lock_guard guard(mutex_);
+        const std::lock_guard guard(*this);
         if (given && full_count_ == most_magazines)
             return nullptr;
         magazine *result = empty_ ? std::exchange(empty_, empty_->next) : new (std::nothrow) magazine;
@@ -59,7 +59,11 @@ public:
         return result;
     }
 
-    void lock() noexcept { mutex_.lock(); }
+    /// Where threads are simulated, they change places when a mutex is locked, and would share what the thread holds.
+    void lock() noexcept {
+        if (!mutex_.try_lock())
+            mutex_.lock();
+    }
     void unlock() noexcept { mutex_.unlock(); }
 
 private:

@@ -262,8 +262,6 @@ error frame_queue::write_wire(byte_span frames, std::uint32_t messages) noexcept
 }
 
 error frame_queue::write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept {
-    if (body.empty())
-        return write(flags, body);
     if (how_ == consumer::reads)
         return write_reference(flags, std::move(owner), body);
     if (copies_external(body.size()))

@@ -237,7 +237,7 @@ private:
             body = made->body();
             owner = made;
         }
-        frame.has_owner = owner && !body.empty();
+        frame.has_owner = owner;
         frame.is_lone = frame.has_owner && !queue_->copies_external(body.size());
         if (was_done(queue_->write_external(frame.flags, block_ref::adopt(owner), body))) {
             note(frame);
@@ -664,13 +664,18 @@ TEST_F(one_queue, drops_what_nobody_read_in_the_end) {
     EXPECT_EQ(live, 0);
 }
 
-TEST_F(one_queue, frees_an_empty_external_body_at_once) {
-    ASSERT_EQ(queue.write_external(0, block_ref::adopt(make(0)), {}), error::none);
-    EXPECT_EQ(live, 0);
-    queue.publish();
-    frame_view frame;
-    ASSERT_TRUE(queue.read(frame));
-    EXPECT_EQ(frame.size, 0u);
+TEST_F(one_queue, keeps_the_owner_of_an_empty_body_until_its_frame_has_been_taken) {
+    for (frame_queue *each : {&queue, &for_reader}) {
+        write_external(*each, 0, 0);
+        each->publish();
+        EXPECT_EQ(live, 1);
+        frame_view frame;
+        ASSERT_TRUE(each->read(frame));
+        EXPECT_EQ(frame.size, 0u);
+        EXPECT_EQ(live, 1);
+        EXPECT_FALSE(each->read(frame));
+        EXPECT_EQ(live, 0);
+    }
     EXPECT_EQ(queue.gather(ranges.data(), 16, 1000).octets, 0u);
     EXPECT_EQ(queue.release(0), 0u);
 }
