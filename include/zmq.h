@@ -252,8 +252,8 @@ ZMQ_EXPORT int zmq_msg_init_size(zmq_msg_t *msg, size_t size);
  * data, size  size in bytes; owned by the message once the call succeeds, and untouched by the caller
  *             until ffn has run.
  * ffn, hint   called as ffn(data, hint) when the last user of the memory is done: on an I/O thread, or inside any call of
- *             any thread that uses the sockets the body passes, the zmq_msg_send itself included. A lock that is held
- *             around such calls must not be waited for in it.
+ *             any thread on a message that holds the body (zmq_msg_close) or on a socket that it passes, the
+ *             zmq_msg_send itself included. A lock that is held around such calls must not be waited for in it.
  *             NULL: the memory is constant and outlives every message that refers to it.
  * errors      ENOMEM; data stays the caller's and ffn is not called. */
 ZMQ_EXPORT int zmq_msg_init_data(zmq_msg_t *msg, void *data, size_t size, zmq_free_fn *ffn, void *hint);
@@ -888,7 +888,7 @@ ZMQ_EXPORT void zmq_threadclose(void *thread);
 #ifdef ZMQ_DEBUG_COUNTERS
 
 /* Bodies that the kernel has taken, each as a whole, from the message's own memory: those of 8 KiB and more that came
- * as a zmq_msg_t, and above 2 KiB all that zmq_msg_init_data lent. A body sent to several peers counts for each. */
+ * as a zmq_msg_t, and above 2 KiB all that zmq_msg_init_data lent with an ffn. A body sent to several peers counts for each. */
 ZMQ_EXPORT size_t zmq_debug_get_zerocopy_count(void);
 
 /* Writes of which the kernel took copied octets only: small messages, however many in one write, and handshakes. */

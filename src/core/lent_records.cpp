@@ -31,7 +31,7 @@ void destroy(magazine *m) noexcept {
     delete m;
 }
 
-/// The magazines that no thread holds.
+/// The magazines that no thread holds. The heap is called without the lock: fork() takes it, too.
 class depot {
 public:
     /// Takes `given`, which is empty, and may be null, for a full one. Null, and nothing taken, when there is none.
@@ -48,15 +48,13 @@ public:
     /// Takes `given`, which is full, and may be null, for an empty one. Null, and nothing taken, when memory is short, or there are
     /// enough full ones.
     magazine *empty_for(magazine *given) noexcept {
-        const std::lock_guard guard(*this);
-        if (given && full_count_ == most_magazines)
-            return nullptr;
-        magazine *result = empty_ ? std::exchange(empty_, empty_->next) : new (std::nothrow) magazine;
-        if (result && given) {
-            given->next = std::exchange(full_, given);
-            ++full_count_;
-        }
-        return result;
+        if (magazine *found = take_empty(given, nullptr))
+            return found;
+        auto *made = new (std::nothrow) magazine;
+        magazine *found = made ? take_empty(given, made) : nullptr;
+        if (!found)
+            delete made;
+        return found;
     }
 
     /// Where threads are simulated, they change places when a mutex is locked, and would share what the thread holds.
@@ -67,6 +65,19 @@ public:
     void unlock() noexcept { mutex_.unlock(); }
 
 private:
+    /// The same, with `made` where there is no empty one.
+    magazine *take_empty(magazine *given, magazine *made) noexcept {
+        const std::lock_guard guard(*this);
+        if ((given && full_count_ == most_magazines) || (!empty_ && !made))
+            return nullptr;
+        magazine *result = made ? made : std::exchange(empty_, empty_->next);
+        if (given) {
+            given->next = std::exchange(full_, given);
+            ++full_count_;
+        }
+        return result;
+    }
+
     std::mutex mutex_;  // guards the rest
     magazine *full_ = nullptr;
     magazine *empty_ = nullptr;
@@ -74,6 +85,7 @@ private:
 };
 
 constinit depot shared;
+/// Else each thread keeps to the heap: a child might find the lock taken for ever.
 const bool survives_fork = platform::around_fork([] { shared.lock(); }, [] { shared.unlock(); });
 
 /// What one thread holds: two magazines, so that one who makes and drops in turn does not go to the depot each time. Used until the
@@ -88,7 +100,7 @@ struct holder {
             return current->records[--current->count];
         if (other && other->count > 0)
             std::swap(current, other);
-        else if (magazine *full = is_over ? nullptr : shared.full_for(current))
+        else if (magazine *full = is_over || !survives_fork ? nullptr : shared.full_for(current))
             hold(full);
         else
             return nullptr;
@@ -98,7 +110,7 @@ struct holder {
         if (!current || current->is_full()) {
             if (other && !other->is_full())
                 std::swap(current, other);
-            else if (magazine *empty = is_over ? nullptr : shared.empty_for(other)) {
+            else if (magazine *empty = is_over || !survives_fork ? nullptr : shared.empty_for(other)) {
                 other = current;
                 hold(empty);
             } else

@@ -27,8 +27,10 @@ public:
         sending_thread &self = how_.this_thread();
         if (begun_ - self.last >= cost_)
             self.writes_without_pause = 0;
-        const bool is_slow = begun_ - ended_ >= cost_ * messages;
-        if (!is_slow)  // so that it is found out when writes come to cost less, as those do that wake nobody
+        const duration since = begun_ - ended_;
+        const bool is_slow = since >= cost_ * messages;
+        // So that it is found out when writes come to cost less, as those do that wake nobody.
+        if (!is_slow && since >= least_cost * messages)
             cost_ -= (cost_ - least_cost) / 16;
         self.last = ended_ = begun_;
         return is_awaited || ((is_slow || has_waited_) && self.writes_without_pause < most_without_pause);

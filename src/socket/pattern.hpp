@@ -19,7 +19,7 @@
 namespace zlink {
 
 /// One frame to send. When `owner` is set (or `is_constant`), a large body is referenced instead of copied; one that is lent is kept
-/// until it has gone out, copied or not.
+/// until it has gone out, copied or not, except by a conflating pipe.
 struct outgoing {
     byte_span body;
     bool more = false;

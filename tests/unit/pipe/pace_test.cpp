@@ -80,6 +80,16 @@ TEST_F(pace_test, a_sender_that_is_left_out_tries_again_after_a_while) {
     EXPECT_FALSE(subject.allows(1));  // within 1 µs
 }
 
+TEST_F(pace_test, a_sender_in_a_hurry_learns_nothing_by_being_left_out) {
+    learn(microseconds(10));
+    for (int i = 0; i < 1000; ++i) {
+        pass(std::chrono::nanoseconds(500));
+        EXPECT_FALSE(subject.allows(1)) << i;
+    }
+    pass(microseconds(9));
+    EXPECT_FALSE(subject.allows(1));
+}
+
 TEST_F(pace_test, the_time_begins_with_the_end_of_the_write) {
     learn(microseconds(10));
     pass(std::chrono::milliseconds(1));
