@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstring>
 #include <set>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -27,7 +28,12 @@ std::vector<void *> make(std::size_t count) {
     return made;
 }
 
-void drop(const std::vector<void *> &records) {
+void make_again(std::span<void *> records) {
+    for (void *&record : records)
+        record = allocate();
+}
+
+void drop(std::span<void *const> records) {
     for (void *record : records)
         release(record);
 }
@@ -63,8 +69,7 @@ TEST(lent_records, are_there_for_a_child_of_fork_whatever_other_threads_do) {
         std::vector<void *> records = make(many);
         for (int round = 0; !is_over; ++round) {
             drop(records);
-            for (void *&record : records)
-                record = allocate();
+            make_again(records);
             has_settled = round > 10;
         }
         drop(records);
@@ -78,10 +83,8 @@ TEST(lent_records, are_there_for_a_child_of_fork_whatever_other_threads_do) {
             ::alarm(20);
             std::array<void *, many> records;
             for (int round = 0; round < 2; ++round) {
-                for (void *&record : records)
-                    record = allocate();
-                for (void *record : records)
-                    release(record);
+                make_again(records);
+                drop(records);
             }
             ::_exit(0);
         }
