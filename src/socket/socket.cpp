@@ -323,7 +323,8 @@ error socket::retry_send(const outgoing &frame, int flags) {
 
 /// Bodies that one processor copies into memory, and another one out of it, are several times slower to move once more of them
 /// are under way than caches hold, and slower still in memory that nobody has used before. A sender that is far ahead loses
-/// nothing by waiting a moment for who takes them. It goes on then: the mark is what holds it up.
+/// nothing by waiting a moment for who takes them. It goes on then: the mark is what holds it up. Only a body that moves from one socket
+/// to another of the process is not copied.
 error socket::keep_step(const outgoing &frame) noexcept {
     if (live_pipes_ != 1)
         return error::none;
@@ -335,8 +336,7 @@ error socket::keep_step(const outgoing &frame) noexcept {
                              : peer.slot.is_inproc ? most_ahead_in_memory
                                                    : most_ahead;
     const std::uint64_t before = ahead();
-    const bool is_copied =
-        !travels_by_reference(frame, peer.reference_threshold()) || peer.copies_external(size);
+    const bool is_copied = !peer.slot.is_inproc || !travels_by_reference(frame, peer.reference_threshold());
     if (before <= most || !is_copied || is_exported_ || peer.is_conflating() ||
         !environment_.blocking.may_look_again() || pattern_->drops())
         return error::none;

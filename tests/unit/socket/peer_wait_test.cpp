@@ -17,7 +17,7 @@ protected:
     pipe_end_ptr attach() {
         const pipe_ends ends = make_pipe(pool, {.first_to_second_hwm = mark});
         ends.first->set_events(self->inbox());
-        self->attach(ends.first, false, true);
+        self->attach(ends.first, false, is_inproc);
         return ends.second;
     }
     void expect_receive_sleeps_once() {
@@ -32,20 +32,35 @@ protected:
 
     /// Sends messages until the sender looks whether its peer keeps step, or there are 64 MiB. Returns octets.
     std::size_t send_until_it_looks(std::size_t size, int flags = 0, int parts = 1) {
-        constexpr std::size_t most = 64 << 20;
         const std::string body(size, 'x');
+        return send_until_it_looks(size, parts, [&](bool more) {
+            return self->send(as_bytes(body), flags | (more ? ZMQ_SNDMORE : 0));
+        });
+    }
+    /// The same with bodies of the sender's own.
+    std::size_t move_until_it_looks(std::size_t size) {
+        return send_until_it_looks(size, 1, [&](bool) {
+            message moved;
+            EXPECT_EQ(moved.init_size(size), error::none);
+            return self->send(moved, 0);
+        });
+    }
+    template <typename Send>
+    std::size_t send_until_it_looks(std::size_t size, int parts, const Send &send) {
+        constexpr std::size_t most = 64 << 20;
         bool has_looked = false;
         wait.on_look = [&] { has_looked = true; };
         std::size_t sent = 0;
         while (sent < most && !has_looked) {
             for (int part = 1; part <= parts; ++part, sent += size)
-                EXPECT_EQ(self->send(as_bytes(body), flags | (part < parts ? ZMQ_SNDMORE : 0)), error::none);
+                EXPECT_EQ(send(part < parts), error::none);
         }
         wait.on_look = nullptr;
         return sent;
     }
 
     std::uint64_t mark = 2;
+    bool is_inproc = true;
     pipe_end_ptr peer;
 };
 
@@ -112,6 +127,21 @@ TEST_F(peer_wait_test, a_sender_of_several_frames_looks_between_messages) {
     EXPECT_GE(ahead, std::size_t{16} << 20);
     EXPECT_LE(ahead, std::size_t{18} << 20);
     EXPECT_EQ(ahead % 8192, 0u);
+}
+
+TEST_F(peer_wait_test, a_sender_of_moved_bodies_looks_where_they_are_copied_in_the_end) {
+    mark = 0;
+    for (const std::size_t size : {16 << 10, 256 << 10}) {
+        SCOPED_TRACE(size);
+        is_inproc = false;
+        make(socket_type::push);
+        const std::size_t ahead = move_until_it_looks(size);
+        EXPECT_GT(ahead, std::size_t{1} << 20);
+        EXPECT_LE(ahead, (std::size_t{1} << 20) + 2 * size);
+        is_inproc = true;
+        make(socket_type::push);
+        EXPECT_EQ(move_until_it_looks(size), std::size_t{64} << 20);
+    }
 }
 
 TEST_F(peer_wait_test, a_sender_that_must_not_wait_does_not_look_how_far_ahead_it_is) {
