@@ -97,7 +97,7 @@ frame_queue::frame_queue(std::shared_ptr<chunk_pool> pool, std::size_t first_chu
 }
 
 frame_queue::~frame_queue() {
-    roll_back();
+    (void)roll_back();
     if (referred_)
         referred_->release();
     for (segment *s = has_references_ ? head_ : nullptr; s; s = s == tail_ ? nullptr : s->next)
@@ -352,13 +352,17 @@ void frame_queue::publish_chain() noexcept {
     old_tail->committed.store(written_in_tail_ | final_bit, std::memory_order_release);
 }
 
-void frame_queue::roll_back() noexcept {
+std::uint64_t frame_queue::roll_back() noexcept {
     const std::uint64_t published = tail_->committed.load(std::memory_order_relaxed);
-    for (segment *s = has_references_ ? tail_ : nullptr; s; s = s == open_ ? nullptr : s->next) {
-        const std::uint64_t end = s == open_   ? written_
-                                  : s == tail_ ? written_in_tail_
-                                               : s->committed.load(std::memory_order_relaxed);
-        s->drop_references(s == tail_ ? octets_of(published) : 0, octets_of(end));
+    std::uint64_t gone = 0;
+    for (segment *s = tail_; s; s = s == open_ ? nullptr : s->next) {
+        const std::uint64_t begin = s == tail_ ? octets_of(published) : 0;
+        const std::uint64_t end = octets_of(s == open_   ? written_
+                                            : s == tail_ ? written_in_tail_
+                                                         : s->committed.load(std::memory_order_relaxed));
+        if (has_references_)
+            s->drop_references(begin, end);
+        gone += end - begin;
     }
     if (open_ != tail_) {
         for (segment *s = tail_->next; s;) {
@@ -388,6 +392,7 @@ void frame_queue::roll_back() noexcept {
         // set_info() may have come between. Records whose octets are gone must not hold up those behind them.
         is_copying_ = tail_->info == info_ && !has_forgotten;
     }
+    return gone;
 }
 
 void frame_queue::set_info(peer_info *info) noexcept {

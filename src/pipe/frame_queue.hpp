@@ -97,8 +97,8 @@ public:
     bool write_short(byte_span body) noexcept;
     /// Makes everything written visible to the consumer. Call between messages only.
     void publish() noexcept;
-    /// Forgets everything written since the last publish.
-    void roll_back() noexcept;
+    /// Forgets everything written since the last publish. Returns its octets, as in memory.
+    std::uint64_t roll_back() noexcept;
     bool has_unpublished() const noexcept;
     /// The consumer has taken all there was, and not much: the next chunk need not be large.
     void expect_little() noexcept {
@@ -142,9 +142,13 @@ public:
     /// Gives back the first `octets` of what is published, after they were written out. Returns the messages known to have
     /// ended since the last call: exact once everything gathered is released, never too many.
     std::uint32_t release(std::size_t octets) noexcept;
-    /// After a broken write: drops the rest of a message of which some octets were released. Returns the messages that
-    /// ended and were not reported by release(), the cut one included. Does nothing when read() was called last.
-    std::uint32_t drop_cut_message() noexcept;
+    struct dropped {
+        std::uint32_t messages = 0;  // that ended and were not reported by release(), the cut one included
+        std::uint64_t octets = 0;
+    };
+    /// After a broken write: drops the rest of a message of which some octets were released. Does nothing when read() was
+    /// called last.
+    dropped drop_cut_message() noexcept;
 
 private:
     // `committed` holds what the consumer may see of a segment: is it final, how many messages end in it, how many octets.

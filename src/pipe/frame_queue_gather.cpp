@@ -113,9 +113,9 @@ void frame_queue::find_boundary() noexcept {
     move_boundary_to(found);
 }
 
-std::uint32_t frame_queue::drop_cut_message() noexcept {
+frame_queue::dropped frame_queue::drop_cut_message() noexcept {
     if (!is_gathering_)
-        return 0;
+        return {};
     // Walks whole messages from the boundary to the first end at or behind head_octet_.
     place at = boundary_;
     bool reached_head = false;
@@ -131,7 +131,9 @@ std::uint32_t frame_queue::drop_cut_message() noexcept {
             ended += !in_message;
         }
     }
-    const std::uint32_t fresh = ended - reported_since_boundary_;
+    dropped what = {ended - reported_since_boundary_, at.octet - head_octet_};
+    for (const segment *s = head_; s != at.in; s = s->next)
+        what.octets += octets_of(s->committed.load(std::memory_order_relaxed));
     head_ = at.in;
     head_octet_ = at.octet;
     seen_ = head_->committed.load(std::memory_order_acquire);
@@ -141,7 +143,7 @@ std::uint32_t frame_queue::drop_cut_message() noexcept {
     mark_boundary();
     drop_taken();
     has_input();  // leaves a segment that is used up
-    return fresh;
+    return what;
 }
 
 }  // namespace zlink

@@ -58,7 +58,7 @@ static std::uint64_t joint_mark(std::uint64_t writers, std::uint64_t readers) no
 }
 
 pipe_direction::pipe_direction(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options,
-                               std::uint64_t writers_mark, std::uint64_t readers_mark)
+                               std::uint64_t writers_mark, std::uint64_t readers_mark, bool to_connection)
     : queue(pool, options.sizes.out_batch_size_small,
             options.joins_sockets ? frame_queue::consumer::reads : frame_queue::consumer::may_gather,
             // What is to go by reference whoever owns it is not copied because the application lends it.
@@ -68,7 +68,7 @@ pipe_direction::pipe_direction(const std::shared_ptr<chunk_pool> &pool, const pi
       readers_share(readers_mark), reference_threshold(options.sizes.out_writev_threshold),
       senders_batch_size(short_size(options.sizes.senders_batch_size)),
       large_batch_size(short_size(options.sizes.large_batch_size)), piece(short_size(options.sizes.piece)),
-      newest(options.conflate ? std::make_unique<conflated_slot>() : nullptr) {}
+      is_gathered(to_connection), newest(options.conflate ? std::make_unique<conflated_slot>() : nullptr) {}
 
 pipe_direction::~pipe_direction() = default;
 
@@ -90,8 +90,9 @@ void pipe_direction::join_shares() noexcept {
 class pipe {
 public:
     pipe(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options)
-        : forth_(pool, options, options.first_to_second_hwm, pipe_direction::no_share),
-          back_(pool, options, pipe_direction::no_share, options.second_to_first_hwm) {
+        : forth_(pool, options, options.first_to_second_hwm, pipe_direction::no_share,
+                 !options.joins_sockets),
+          back_(pool, options, pipe_direction::no_share, options.second_to_first_hwm, false) {
         first_.out_ = second_.in_ = &forth_;
         first_.in_ = second_.out_ = &back_;
         first_.other_ = &second_;
@@ -130,10 +131,10 @@ error pipe_end::write_external(std::uint8_t flags, block_ref owner, byte_span bo
     if (const error e = out_->queue.write_external(flags, std::move(owner), body); failed(e))
         return e;
     octets_written_ += frame_header_size(body.size()) + body.size();
-    if (!copies_external(body.size()))
-        octets_by_reference_ += body.size();
-    else
+    if (out_->queue.copies_external(body.size()))
         debug_counters::add(debug_counters::count::copied_octets, body.size());
+    else if (!out_->is_gathered)
+        octets_by_reference_ += body.size();
     if (body.size() >= large_body)
         large_unpublished_ += body.size();
     if (!(flags & (frame_flag::more | frame_flag::command)))
@@ -196,7 +197,11 @@ void pipe_end::publish_conflated() noexcept {
 bool pipe_end::has_conflated_unpublished() const noexcept { return conflated_out_->has_pending(); }
 
 void pipe_end::roll_back() noexcept {
-    out_->queue.roll_back();
+    const std::uint64_t gone = out_->queue.roll_back();
+    if (out_->is_gathered) {
+        octets_written_ -= gone;
+        octets_at_step_ = std::min(octets_at_step_, octets_written_);
+    }
     written_ = published_;
     large_unpublished_ = 0;
     if (conflated_out_)
@@ -285,7 +290,7 @@ void pipe_end::plan_write() noexcept {
 void pipe_end::publish_in_stream(bool may_write) noexcept {
     const std::size_t large = std::exchange(large_unpublished_, 0);
     const bool is_alone = large > 0 && large_under_way() == 0;
-    large_published_ += large;
+    large_published_ = out_->is_gathered ? octets_written_ : large_published_ + large;
     if (written_ < write_due_ && large < out_->large_batch_size)
         return;
     // What does not fill a piece has to be brought by an I/O thread that is awake, and is not worth that for bodies of many. At
@@ -459,7 +464,18 @@ void pipe_end::release(std::size_t octets) noexcept {
     note_taken(in_->queue.release(octets));
 }
 
-void pipe_end::drop_cut_message() noexcept { note_taken(in_->queue.drop_cut_message()); }
+bool pipe_end::read_for_wire(frame_view &out) noexcept {
+    if (!read(out))
+        return false;
+    note_large_taken(frame_header_size(out.size) + (out.size < large_body ? out.size : 0));
+    return true;
+}
+
+void pipe_end::drop_cut_message() noexcept {
+    const frame_queue::dropped what = in_->queue.drop_cut_message();
+    note_large_taken(what.octets);
+    note_taken(what.messages);
+}
 
 // ---- life ----
 

@@ -46,7 +46,7 @@ struct pipe_direction {
     static constexpr std::uint64_t no_share = UINT64_MAX;
 
     pipe_direction(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options,
-                   std::uint64_t writers_mark, std::uint64_t readers_mark);
+                   std::uint64_t writers_mark, std::uint64_t readers_mark, bool to_connection);
     ~pipe_direction();
 
     /// To be called by whoever has changed its share of the mark.
@@ -69,11 +69,13 @@ struct pipe_direction {
     const std::uint32_t senders_batch_size;
     const std::uint32_t large_batch_size;
     const std::uint32_t piece;
+    const bool is_gathered;  // a connection reads it
     // Where a connection reads the queue:
-    alignas(64) write_turn turn;                // guards that half of the queue
-    read_lease lease;                           // of the other direction of the connection
-    std::atomic<io_turn *> io{nullptr};         // written with the turn held, and the lease at home
-    std::atomic<std::uint64_t> large_taken{0};  // octets of large bodies taken; written by the reader
+    alignas(64) write_turn turn;         // guards that half of the queue
+    read_lease lease;                    // of the other direction of the connection
+    std::atomic<io_turn *> io{nullptr};  // written with the turn held, and the lease at home
+    std::atomic<std::uint64_t> large_taken{
+        0};  // octets of large bodies taken, or, by a connection, of all; written by the reader
     std::atomic<std::uint64_t> about_taken{0};  // messages taken, up to a step ago; written by the reader
     std::unique_ptr<conflated_slot> newest;     // instead of messages in the queue, or null
 };
@@ -90,8 +92,6 @@ public:
     /// Writes one frame. The caller has checked has_credit() before the first frame of a message.
     error write(std::uint8_t flags, byte_span body) noexcept;
     error write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept;
-    /// Whether that copies a body of so many octets.
-    bool copies_external(std::size_t octets) const noexcept { return out_->queue.copies_external(octets); }
     error append(block *owner, byte_span range, std::uint32_t messages, bool starts_message,
                  std::size_t owner_size = 0) noexcept;
     error write_wire(byte_span frames, std::uint32_t messages) noexcept;
@@ -153,8 +153,8 @@ public:
     void arm_writer() noexcept;
     /// Peer record for messages written from here on (sessions).
     void set_info(peer_info *info) noexcept;
-    /// About how many octets of large bodies were published and not taken by the other end: a connection counts all that it
-    /// writes.
+    /// How many octets of large bodies were published and not taken by the other end. Where that is a connection, of all that was
+    /// published up to the last large body.
     std::uint64_t large_under_way() noexcept {
         const std::uint64_t taken = out_->large_taken.load(std::memory_order_relaxed);
         if (taken > large_published_)
@@ -178,7 +178,9 @@ public:
 
     /// Takes the next frame, returning credit to the writer as messages are used up.
     bool read(frame_view &out) noexcept;
-    /// The same for a message of one small frame. False, and nothing taken, when something else comes next, or nothing.
+    /// The same for a connection that encodes the frame anew.
+    bool read_for_wire(frame_view &out) noexcept;
+    /// As read() for a message of one small frame. False, and nothing taken, when something else comes next, or nothing.
     bool read_short(short_frame &out) noexcept;
     /// What read_short() would take.
     bool peek_short(short_frame &out) noexcept { return in_->queue.peek_short(out); }
@@ -318,17 +320,18 @@ private:
     std::atomic<pipe_events *> events_{nullptr};  // called by the other end
     std::shared_ptr<pipe_events> events_owner_;
 
-    std::uint64_t written_ = 0;              // messages, published or not
-    std::uint64_t short_until_ = 0;          // write_short() as long as written_ is less
-    std::uint64_t octets_written_ = 0;       // as on the wire, with commands, and with what was rolled back
-    std::uint64_t octets_by_reference_ = 0;  // of these, bodies that are not copied
+    std::uint64_t written_ = 0;      // messages, published or not
+    std::uint64_t short_until_ = 0;  // write_short() as long as written_ is less
+    std::uint64_t octets_written_ =
+        0;  // as on the wire, with commands; between sockets also what was rolled back
+    std::uint64_t octets_by_reference_ = 0;  // of these, bodies that nobody copies
     std::uint64_t write_due_ = 1;            // the sender writes for itself when written_ gets here
     std::uint64_t write_planned_ = 0;        // written_ when that was set
     std::uint64_t octets_planned_ = 0;       // octets_written_ at that time
     std::uint64_t octets_each_ = 0;          // of a message, before that
     std::uint64_t next_step_ = 0;            // is_step_due() from here on
     std::uint64_t step_began_ = 0;           // written_ at that time
-    std::uint64_t octets_at_step_ = 0;       // octets written, without bodies by reference, at that time
+    std::uint64_t octets_at_step_ = 0;       // octets written, without those by reference, at that time
     std::uint64_t octets_per_message_ = 0;   // in the last step
     std::uint64_t published_ = 0;            // of these
     std::uint64_t seen_returned_ = 0;        // out_->returned as last looked at
@@ -338,11 +341,11 @@ private:
     bool is_closed_ = false;
     pace *pace_ = nullptr;
     std::size_t large_unpublished_ = 0;  // octets of large bodies
-    std::uint64_t large_published_ = 0;
-    std::uint64_t taken_ = 0;       // messages read from in_
-    std::uint64_t told_ = 0;        // taken_ when the writer was told last
-    std::uint64_t return_at_ = 1;   // tell the writer when taken_ gets here
-    std::size_t octets_taken_ = 0;  // since the writer was told: of large frames, or released
+    std::uint64_t large_published_ = 0;  // as out_->large_taken
+    std::uint64_t taken_ = 0;            // messages read from in_
+    std::uint64_t told_ = 0;             // taken_ when the writer was told last
+    std::uint64_t return_at_ = 1;        // tell the writer when taken_ gets here
+    std::size_t octets_taken_ = 0;       // since the writer was told: of large frames, or released
 };
 
 /// The marks are the first end's shares; the second may add its own.

@@ -315,7 +315,7 @@ void outbound::translate() noexcept {
             send_subscription_set();
         }
         frame_view frame;
-        while (translated_.size() < translate_batch && pipe_->read(frame))
+        while (translated_.size() < translate_batch && pipe_->read_for_wire(frame))
             translate_frame(frame);
     } catch (...) {
         failure_.store(error::no_memory, std::memory_order_release);
@@ -344,7 +344,7 @@ void outbound::translate_frame(const frame_view &frame) {
 /// The frames of a message went to a connection that is gone: the rest must not begin the next one.
 void outbound::drop_translated_message(pipe_end &pipe) noexcept {
     frame_view frame;
-    while (in_translated_message_ && pipe.read(frame))
+    while (in_translated_message_ && pipe.read_for_wire(frame))
         in_translated_message_ = frame.is_command() || frame.has_more();
 }
 
@@ -354,7 +354,7 @@ void outbound::send_subscription_set() {
     std::vector<std::uint8_t> messages;
     subscriptions_->with_lock([&](const subscription_set::topics &topics) {
         frame_view frame;
-        while (pipe_->read(frame)) {
+        while (pipe_->read_for_wire(frame)) {
             if (!frame.is_command())
                 translate_frame(frame);
         }

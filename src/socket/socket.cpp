@@ -25,8 +25,8 @@ constexpr int most_tries_to_arm = 8;
 /// Octets that a sender may be ahead of who takes them, and how long it waits for that one.
 constexpr std::size_t most_ahead = 4 * 1024 * 1024;
 constexpr std::size_t most_ahead_in_memory = 4 * most_ahead;  // of a socket of the same process
-constexpr std::size_t most_ahead_of_large = 1024 * 1024;      // in large bodies
-constexpr std::size_t most_nearer = 1024 * 1024;              // at a time
+constexpr std::size_t most_ahead_of_large = 1024 * 1024 + 1024;  // in large bodies, with headers
+constexpr std::size_t most_nearer = 1024 * 1024;  // at a time
 constexpr std::size_t octets_per_look = 32;
 constexpr std::chrono::milliseconds longest_step{1};
 constexpr int least_timeout_to_step_ms = 20;  // a shorter one would be overrun
@@ -323,8 +323,8 @@ error socket::retry_send(const outgoing &frame, int flags) {
 
 /// Bodies that one processor copies into memory, and another one out of it, are several times slower to move once more of them
 /// are under way than caches hold, and slower still in memory that nobody has used before. A sender that is far ahead loses
-/// nothing by waiting a moment for who takes them. It goes on then: the mark is what holds it up. Only a body that moves from one socket
-/// to another of the process is not copied.
+/// nothing by waiting a moment for who takes them. It goes on then: the mark is what holds it up. Only a body that moves from one
+/// socket to another of the process is not copied.
 error socket::keep_step(const outgoing &frame) noexcept {
     if (live_pipes_ != 1)
         return error::none;

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "core/platform.hpp"
+#include "lone_socket.hpp"
 #include "no_endpoints.hpp"
 #include "socket/options.hpp"
 
@@ -128,6 +129,38 @@ TEST_F(running_proxy_test, holds_messages_back_while_it_is_paused) {
     EXPECT_EQ(receive(*controller), frames{""});
     EXPECT_EQ(receive(*worker), frames{"held"});
     finish();
+}
+
+class lone_proxy_test : public test::lone_socket {};
+
+TEST_F(lone_proxy_test, leaves_a_slow_side_behind_as_long_as_that_has_room) {
+    constexpr int count = 64;
+    const std::string body(256 * 1024, 'x');
+    const auto front = make_socket(socket_type::pull);
+    const auto back = make_socket(socket_type::push);
+    const pipe_ends in = make_pipe(pool, {});
+    const pipe_ends out = make_pipe(pool, {});
+    in.first->set_events(front->inbox());
+    out.first->set_events(back->inbox());
+    front->attach(in.first, false, false);
+    back->attach(out.first, false, false);
+    for (int i = 0; i < count; ++i) {
+        ASSERT_EQ(in.second->write(0, as_bytes(body)), error::none);
+        in.second->publish();
+    }
+    wait.has_time = true;
+    wait.on_look = [] { FAIL() << "looks how far the slow side is"; };
+    int passed = 0;
+    wait.on_wait = [&](std::span<wait_item>) {
+        for (frame_view frame; out.second->read(frame); ++passed) {
+            if (frame.lone_owner)
+                block_ref::adopt(std::exchange(*frame.lone_owner, nullptr));
+        }
+        front->stop();
+        return error::none;
+    };
+    EXPECT_EQ(run_proxy({*front, *back}), error::terminated);
+    EXPECT_EQ(passed, count);
 }
 
 TEST_F(proxy_test, takes_no_more_than_the_other_side_has_room_for) {

@@ -158,7 +158,7 @@ public:
     }
     void drop_cut() {
         drop_rest_of_unit();
-        told_messages_ += queue_->drop_cut_message();
+        told_messages_ += queue_->drop_cut_message().messages;
         ASSERT_EQ(told_messages_, ended_messages_);
     }
     /// Takes all there is; the queue must then hold nothing but the memory of the frames it may still grow.
@@ -587,7 +587,7 @@ TEST_F(one_queue, drops_the_memory_of_a_small_external_body_with_the_rest_of_a_b
     queue.publish();
     (void)queue.gather(ranges.data(), ranges.size(), 1'000'000);
     (void)queue.release(1);
-    EXPECT_EQ(queue.drop_cut_message(), 1u);
+    EXPECT_EQ(queue.drop_cut_message().messages, 1u);
     EXPECT_EQ(live, 1);
 }
 
@@ -740,7 +740,7 @@ TEST_F(one_queue, drops_the_whole_message_that_was_cut_inside_its_second_part) {
     const std::size_t one = short_header_size + 5 + long_header_size + 500;
     (void)queue.gather(ranges.data(), 16, 100000);
     EXPECT_EQ(queue.release(one + short_header_size + 6 + long_header_size + 3), 1u);
-    EXPECT_EQ(queue.drop_cut_message(), 1u);
+    EXPECT_EQ(queue.drop_cut_message().messages, 1u);
     EXPECT_EQ(live, 1);
     frame_view frame;
     ASSERT_TRUE(queue.read(frame));
@@ -753,7 +753,7 @@ TEST_F(one_queue, keeps_a_message_of_which_nothing_was_written) {
     queue.publish();
     (void)queue.gather(ranges.data(), 16, 1000);
     EXPECT_EQ(queue.release(short_header_size + 5), 0u);  // known only with the whole range
-    EXPECT_EQ(queue.drop_cut_message(), 1u);
+    EXPECT_EQ(queue.drop_cut_message().messages, 1u);
     (void)queue.gather(ranges.data(), 16, 1000);
     EXPECT_EQ(queue.release(short_header_size + 6), 1u);
     EXPECT_FALSE(queue.has_input());
@@ -829,7 +829,7 @@ TEST_F(one_queue, lets_go_of_memory_while_no_write_ends_with_a_message) {
     }
     EXPECT_LE(pool.use_count(), 40);
     EXPECT_GE(ended, released / one - 2);
-    EXPECT_EQ(ended + slow_queue.drop_cut_message(), released / one + 1);
+    EXPECT_EQ(ended + slow_queue.drop_cut_message().messages, released / one + 1);
     frame_view frame;
     int frames = 0;
     for (; slow_queue.read(frame); ++frames)

@@ -15,7 +15,7 @@ protected:
         wait.has_time = true;
     }
     pipe_end_ptr attach() {
-        const pipe_ends ends = make_pipe(pool, {.first_to_second_hwm = mark});
+        const pipe_ends ends = make_pipe(pool, {.first_to_second_hwm = mark, .joins_sockets = is_inproc});
         ends.first->set_events(self->inbox());
         self->attach(ends.first, false, is_inproc);
         return ends.second;
@@ -131,16 +131,17 @@ TEST_F(peer_wait_test, a_sender_of_several_frames_looks_between_messages) {
 
 TEST_F(peer_wait_test, a_sender_of_moved_bodies_looks_where_they_are_copied_in_the_end) {
     mark = 0;
-    for (const std::size_t size : {16 << 10, 256 << 10}) {
+    for (const std::size_t size : {12 << 10, 16 << 10, 256 << 10}) {
         SCOPED_TRACE(size);
+        const std::size_t most = size < pipe_end::large_body ? 4 << 20 : 1 << 20;
         is_inproc = false;
         make(socket_type::push);
         const std::size_t ahead = move_until_it_looks(size);
-        EXPECT_GT(ahead, std::size_t{1} << 20);
-        EXPECT_LE(ahead, (std::size_t{1} << 20) + 2 * size);
+        EXPECT_GT(ahead, most);
+        EXPECT_LE(ahead, most + std::max<std::size_t>(2 * size, 1 << 20));
         is_inproc = true;
         make(socket_type::push);
-        EXPECT_EQ(move_until_it_looks(size), std::size_t{64} << 20);
+        EXPECT_GE(move_until_it_looks(size), std::size_t{64} << 20);
     }
 }
 
