@@ -27,6 +27,7 @@ struct side {
     bool has_input = false;  // as last looked at
 };
 
+/// Does not wait for a side that is far behind, as long as that has room: there is another one to serve.
 class proxy {
 public:
     explicit proxy(const proxy_sockets &sockets) noexcept
@@ -135,10 +136,10 @@ private:
         onward.owner = frame.owner;
         onward.more = has_more;
         if (capture_) {
-            if (const error e = send_on(*capture_, onward, 0); failed(e))
+            if (const error e = capture_->send(onward, socket::keeps_no_step); failed(e))
                 return e;
         }
-        return is_unwanted ? error::none : checked(send_on(to, onward, 0), is_unwanted);
+        return is_unwanted ? error::none : checked(to.send(onward, socket::keeps_no_step), is_unwanted);
     }
 
     /// As pass_frame(), between a socket and itself: the frame does not stay while the socket sends.
@@ -148,21 +149,14 @@ private:
             return e;
         octets += part.held_message.size();
         has_more = part.held_message.has_more();
-        const int flags = has_more ? ZMQ_SNDMORE : 0;
+        const int flags = socket::keeps_no_step | (has_more ? ZMQ_SNDMORE : 0);
         if (capture_) {
             held copy;
             (void)copy.held_message.copy_from(part.held_message);
-            if (const error e = send_on(*capture_, copy.held_message, flags); failed(e))
+            if (const error e = capture_->send(copy.held_message, flags); failed(e))
                 return e;
         }
-        return is_unwanted ? error::none : checked(send_on(self, part.held_message, flags), is_unwanted);
-    }
-
-    /// Waits for room alone, and not to keep step with a slow peer: the proxy has another direction to serve.
-    template <typename What>
-    static error send_on(socket &to, What &what, int flags) noexcept {
-        const error e = to.send(what, flags | ZMQ_DONTWAIT);
-        return e == error::again ? to.send(what, flags) : e;
+        return is_unwanted ? error::none : checked(self.send(part.held_message, flags), is_unwanted);
     }
 
     static error checked(error e, bool &is_unwanted) noexcept {

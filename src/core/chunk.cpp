@@ -1,4 +1,4 @@
-// The chunk pool: one bounded free list per size class, everything else straight from the heap.
+// The chunk pool: one bounded free list per size class; larger chunks are large blocks.
 #include "core/chunk.hpp"
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <new>
 
 #include "core/huge_blocks.hpp"
+#include "core/large_blocks.hpp"
 
 namespace zlink {
 
@@ -22,8 +23,9 @@ constexpr std::uint32_t first_cut_class = 10;  // 64 KiB
 
 void destroy(chunk *c, std::uint32_t class_count) noexcept {
     const std::size_t size = memory_size(c->capacity);
+    const std::uint32_t c_class = c->size_class & ~huge_bit;
     const bool is_huge = c->size_class & huge_bit;
-    const bool is_cut = c->size_class >= first_cut_class && c->size_class < class_count;
+    const bool is_cut = !is_huge && c_class >= first_cut_class && c_class < class_count;
     c->~chunk();
     if (is_huge) {
         huge_blocks::release(c);
@@ -31,7 +33,10 @@ void destroy(chunk *c, std::uint32_t class_count) noexcept {
     }
     if (is_cut)
         huge_blocks::note_heap_block(size, false);
-    std::free(c);
+    if (c_class >= class_count)
+        large_blocks::release(c, size);
+    else
+        std::free(c);
 }
 
 }  // namespace
@@ -71,7 +76,8 @@ chunk *chunk_pool::allocate(std::size_t size) noexcept {
         if (memory) {
             size_class |= huge_bit;
         } else {
-            memory = std::malloc(memory_size(capacity));
+            memory = index < class_count ? std::malloc(memory_size(capacity))
+                                         : large_blocks::allocate(memory_size(capacity));
             if (!memory)
                 return nullptr;
             if (is_cut)

@@ -6,6 +6,7 @@
 #include <new>
 #include <type_traits>
 
+#include "core/large_blocks.hpp"
 #include "core/lent_records.hpp"
 
 namespace zlink {
@@ -22,6 +23,20 @@ struct alignas(std::max_align_t) heap_block : block {
 
     static void destroy(block *self) noexcept { std::free(static_cast<heap_block *>(self)); }
 };
+
+/// The same for a large one.
+struct alignas(std::max_align_t) large_block : block {
+    explicit large_block(std::size_t octets) noexcept : block(&destroy), size(octets) {}
+    std::uint8_t *data() noexcept { return reinterpret_cast<std::uint8_t *>(this + 1); }
+
+    const std::size_t size;  // of all its memory
+
+    static void destroy(block *self) noexcept {
+        auto *const mine = static_cast<large_block *>(self);
+        large_blocks::release(mine, mine->size);
+    }
+};
+constexpr std::size_t large_body = 64 * 1024;
 
 /// A body that the application lends, with what it wants called in the end.
 struct external_block : block {
@@ -57,6 +72,12 @@ void message::reset_record(kind k) noexcept {
     padding_ = 0;
 }
 
+template <class Owner>
+void message::refer_to(Owner *owner, std::size_t size) noexcept {
+    reset_record(kind::referenced);
+    body_.far = {owner, owner->data(), size};
+}
+
 void message::init() noexcept { reset_record(kind::inlined); }
 
 error message::init_size(std::size_t size) noexcept {
@@ -65,14 +86,20 @@ error message::init_size(std::size_t size) noexcept {
         near_size_ = static_cast<std::uint8_t>(size);
         return error::none;
     }
-    if (size > static_cast<std::size_t>(PTRDIFF_MAX) - sizeof(heap_block))
+    if (size > static_cast<std::size_t>(PTRDIFF_MAX) - sizeof(large_block))
         return error::no_memory;
-    void *memory = std::malloc(sizeof(heap_block) + size);
-    if (!memory)
-        return error::no_memory;
-    auto *owner = new (memory) heap_block;
-    reset_record(kind::referenced);
-    body_.far = {owner, owner->data(), size};
+    if (size >= large_body) {
+        const std::size_t octets = sizeof(large_block) + size;
+        void *memory = large_blocks::allocate(octets);
+        if (!memory)
+            return error::no_memory;
+        refer_to(new (memory) large_block(octets), size);
+    } else {
+        void *memory = std::malloc(sizeof(heap_block) + size);
+        if (!memory)
+            return error::no_memory;
+        refer_to(new (memory) heap_block, size);
+    }
     return error::none;
 }
 

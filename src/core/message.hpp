@@ -84,6 +84,8 @@ private:
     std::uint64_t padding_;
 
     void reset_record(kind k) noexcept;
+    template <class Owner>
+    void refer_to(Owner *owner, std::size_t size) noexcept;
 };
 
 static_assert(sizeof(message) == 64 && alignof(message) <= alignof(void *));

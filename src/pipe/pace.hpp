@@ -49,7 +49,7 @@ public:
     /// done. To wake the I/O thread for the rest takes about as long.
     template <class Look>
     void look_for_room(Look &&look) noexcept {
-        if (!how_.may_look_again() || room_patience_.is_left_out())
+        if (!may_wait_ || !how_.may_look_again() || room_patience_.is_left_out())
             return;
         const time_point until = clock_.now() + longest_look;
         bool is_done = look();
@@ -61,6 +61,8 @@ public:
     }
     /// The sender had to wait for something, most likely an answer.
     void note_wait() noexcept { has_waited_ = true; }
+    /// Whether the sender of a large body may be kept a moment for want of room.
+    void set_may_wait(bool on) noexcept { may_wait_ = on; }
 
 private:
     static constexpr duration least_cost = std::chrono::microseconds(1);
@@ -76,6 +78,7 @@ private:
     time_point ended_{};
     duration cost_ = std::chrono::microseconds(5);
     bool has_waited_ = false;
+    bool may_wait_ = true;
 };
 
 }  // namespace zlink

@@ -201,6 +201,7 @@ void pipe_end::roll_back() noexcept {
     if (out_->is_gathered) {
         octets_written_ -= gone;
         octets_at_step_ = std::min(octets_at_step_, octets_written_);
+        octets_planned_ = std::min(octets_planned_, octets_written_);
     }
     written_ = published_;
     large_unpublished_ = 0;

@@ -75,7 +75,7 @@ struct pipe_direction {
     read_lease lease;                    // of the other direction of the connection
     std::atomic<io_turn *> io{nullptr};  // written with the turn held, and the lease at home
     std::atomic<std::uint64_t> large_taken{
-        0};  // octets of large bodies taken, or, by a connection, of all; written by the reader
+        0};  // octets of large bodies taken, by a connection: of all; the reader's
     std::atomic<std::uint64_t> about_taken{0};  // messages taken, up to a step ago; written by the reader
     std::unique_ptr<conflated_slot> newest;     // instead of messages in the queue, or null
 };
@@ -154,7 +154,7 @@ public:
     /// Peer record for messages written from here on (sessions).
     void set_info(peer_info *info) noexcept;
     /// How many octets of large bodies were published and not taken by the other end. Where that is a connection, of all that was
-    /// published up to the last large body.
+    /// published, at least up to the last large body.
     std::uint64_t large_under_way() noexcept {
         const std::uint64_t taken = out_->large_taken.load(std::memory_order_relaxed);
         if (taken > large_published_)
@@ -323,7 +323,7 @@ private:
     std::uint64_t written_ = 0;      // messages, published or not
     std::uint64_t short_until_ = 0;  // write_short() as long as written_ is less
     std::uint64_t octets_written_ =
-        0;  // as on the wire, with commands; between sockets also what was rolled back
+        0;  // as on the wire, with commands; between sockets also those rolled back
     std::uint64_t octets_by_reference_ = 0;  // of these, bodies that nobody copies
     std::uint64_t write_due_ = 1;            // the sender writes for itself when written_ gets here
     std::uint64_t write_planned_ = 0;        // written_ when that was set

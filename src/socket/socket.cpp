@@ -24,9 +24,9 @@ constexpr int most_tries_to_arm = 8;
 
 /// Octets that a sender may be ahead of who takes them, and how long it waits for that one.
 constexpr std::size_t most_ahead = 4 * 1024 * 1024;
-constexpr std::size_t most_ahead_in_memory = 4 * most_ahead;  // of a socket of the same process
+constexpr std::size_t most_ahead_in_memory = 4 * most_ahead;     // of a socket of the same process
 constexpr std::size_t most_ahead_of_large = 1024 * 1024 + 1024;  // in large bodies, with headers
-constexpr std::size_t most_nearer = 1024 * 1024;  // at a time
+constexpr std::size_t most_nearer = 1024 * 1024;                 // at a time
 constexpr std::size_t octets_per_look = 32;
 constexpr std::chrono::milliseconds longest_step{1};
 constexpr int least_timeout_to_step_ms = 20;  // a shorter one would be overrun
@@ -183,10 +183,14 @@ inline error socket::take_commands() noexcept {
     const bool is_step_due = live_pipes_ == 1 && pipes_[0]->is_step_due();
     if (__builtin_expect(is_step_due, 0))
         pipes_[0]->begin_step();
-    if (__builtin_expect(is_step_due || frame.body.size() >= pipe_end::large_body, 0) &&
-        !(flags & ZMQ_DONTWAIT) &&
-        (options_.send_timeout_ms < 0 || options_.send_timeout_ms >= least_timeout_to_step_ms))
-        stepped = keep_step(frame);
+    if (__builtin_expect(is_step_due || frame.body.size() >= pipe_end::large_body, 0)) {
+        const bool may_wait =
+            !(flags & ZMQ_DONTWAIT) &&
+            (options_.send_timeout_ms < 0 || options_.send_timeout_ms >= least_timeout_to_step_ms);
+        pace_.set_may_wait(may_wait);
+        if (may_wait && !(flags & keeps_no_step))
+            stepped = keep_step(frame);
+    }
     try {
         error e = pattern_->send(frame);
         if (__builtin_expect(e == error::again, 0))

@@ -43,6 +43,9 @@ public:
 
     // ---- messages; `flags` as in zmq.h (ZMQ_DONTWAIT, ZMQ_SNDMORE) ----
 
+    /// Another flag: who sends has other things to do than to wait for a peer that is far behind, as long as there is room.
+    static constexpr int keeps_no_step = 1 << 16;
+
     /// Sends a small message if there is nothing to decide and nobody to call; otherwise refused, and send() has to be called, or
     /// done for a sleeper, and wake_receiver().
     [[gnu::always_inline]] pipe_end::at_once send_at_once(byte_span body, int flags) noexcept {

@@ -1,0 +1,113 @@
+// Memory for large bodies: what comes back is given out again, and no more than 8 MiB of it is kept.
+#include "core/large_blocks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace zlink {
+namespace {
+
+constexpr std::size_t most_kept = 8u << 20;
+
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool keeps = false;  // the sanitizer watches the heap's own blocks
+#else
+constexpr bool keeps = true;
+#endif
+
+class large_blocks_test : public testing::Test {
+protected:
+    /// What is kept is of none of the sizes that a test looks at.
+    void SetUp() override { (void)fill(300'000); }
+
+    static std::vector<void *> make(std::size_t size, std::size_t count) {
+        std::vector<void *> blocks;
+        for (std::size_t i = 0; i < count; ++i) {
+            blocks.push_back(large_blocks::allocate(size));
+            std::memset(blocks.back(), 'x', size);
+        }
+        return blocks;
+    }
+    /// Gives back more than is kept. Returns what.
+    static std::set<void *> fill(std::size_t size) {
+        std::set<void *> given;
+        for (void *block : make(size, 2 * most_kept / size)) {
+            large_blocks::release(block, size);
+            given.insert(block);
+        }
+        return given;
+    }
+};
+
+TEST_F(large_blocks_test, gives_out_again_what_came_last) {
+    for (const std::size_t size : {65'536, 65'537, 100'000, 131'073, 1'000'000, 4 << 20}) {
+        SCOPED_TRACE(size);
+        void *const first = large_blocks::allocate(size);
+        std::memset(first, 'x', size);
+        large_blocks::release(first, size);
+        void *const again = large_blocks::allocate(size);
+        EXPECT_EQ(again == first, keeps);
+        large_blocks::release(again, size);
+    }
+}
+
+TEST_F(large_blocks_test, gives_out_no_block_twice) {
+    std::set<void *> out;
+    for (void *block : make(100'000, 200))
+        EXPECT_TRUE(out.insert(block).second);
+    for (void *block : out)
+        large_blocks::release(block, 100'000);
+    out.clear();
+    for (void *block : make(100'000, 200))
+        EXPECT_TRUE(out.insert(block).second);
+    for (void *block : out)
+        large_blocks::release(block, 100'000);
+}
+
+TEST_F(large_blocks_test, gives_up_one_size_for_another) {
+    const std::size_t small = 128 * 1024, large = 2u << 20;
+    for (const std::size_t size : {small, large, small}) {
+        SCOPED_TRACE(size);
+        std::set<void *> given = fill(size);
+        std::size_t again = 0;
+        for (void *block : make(size, most_kept / size)) {
+            again += given.count(block);
+            large_blocks::release(block, size);
+        }
+        EXPECT_EQ(again, keeps ? most_kept / size : 0);
+    }
+}
+
+TEST_F(large_blocks_test, serves_many_threads) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+        threads.emplace_back([t] {
+            std::vector<std::pair<std::uint8_t *, std::size_t>> mine;
+            for (int i = 0; i < 2000; ++i) {
+                const std::size_t size = 60'000 + static_cast<std::size_t>(i * 7919 + t * 104'729) % 300'000;
+                auto *block = static_cast<std::uint8_t *>(large_blocks::allocate(size));
+                block[0] = block[size - 1] = static_cast<std::uint8_t>(t);
+                mine.emplace_back(block, size);
+                if (mine.size() < 8)
+                    continue;
+                for (const auto &[memory, octets] : mine) {
+                    ASSERT_EQ(memory[0], t);
+                    ASSERT_EQ(memory[octets - 1], t);
+                    large_blocks::release(memory, octets);
+                }
+                mine.clear();
+            }
+            for (const auto &[memory, octets] : mine)
+                large_blocks::release(memory, octets);
+        });
+    for (std::thread &each : threads)
+        each.join();
+}
+
+}  // namespace
+}  // namespace zlink
