@@ -32,7 +32,12 @@ class proxy {
 public:
     explicit proxy(const proxy_sockets &sockets) noexcept
         : front_{sockets.frontend, {}}, back_{sockets.backend, {}}, capture_(sockets.capture),
-          control_(sockets.control), is_one_socket_(&sockets.frontend == &sockets.backend) {}
+          control_(sockets.control), is_one_socket_(&sockets.frontend == &sockets.backend) {
+        keep_step(false);
+    }
+    ~proxy() { keep_step(true); }
+    proxy(const proxy &) = delete;
+    proxy &operator=(const proxy &) = delete;
 
     error run() noexcept {
         while (!is_over_) {
@@ -48,6 +53,13 @@ public:
     }
 
 private:
+    void keep_step(bool on) noexcept {
+        for (socket *each : {&front_.self, &back_.self, capture_}) {
+            if (each)
+                each->set_keeps_step(on);
+        }
+    }
+
     error turn(bool &has_moved) noexcept {
         if (control_) {
             if (const error e = obey(has_moved); failed(e))
@@ -136,10 +148,10 @@ private:
         onward.owner = frame.owner;
         onward.more = has_more;
         if (capture_) {
-            if (const error e = capture_->send(onward, socket::keeps_no_step); failed(e))
+            if (const error e = capture_->send(onward, 0); failed(e))
                 return e;
         }
-        return is_unwanted ? error::none : checked(to.send(onward, socket::keeps_no_step), is_unwanted);
+        return is_unwanted ? error::none : checked(to.send(onward, 0), is_unwanted);
     }
 
     /// As pass_frame(), between a socket and itself: the frame does not stay while the socket sends.
@@ -149,7 +161,7 @@ private:
             return e;
         octets += part.held_message.size();
         has_more = part.held_message.has_more();
-        const int flags = socket::keeps_no_step | (has_more ? ZMQ_SNDMORE : 0);
+        const int flags = has_more ? ZMQ_SNDMORE : 0;
         if (capture_) {
             held copy;
             (void)copy.held_message.copy_from(part.held_message);

@@ -1,6 +1,7 @@
 // Lists of blocks by size; see large_blocks.hpp.
 #include "core/large_blocks.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -14,9 +15,11 @@ namespace {
 
 constexpr std::size_t smallest = 64u << 10;
 constexpr std::size_t largest = 4u << 20;
-constexpr std::size_t most_kept = 8u << 20;  // octets
-constexpr std::size_t steps = 4;             // from one power of two to the next
+constexpr std::size_t most_kept = (8u << 20) + smallest;  // octets: two of the largest fit
+constexpr std::size_t steps = 4;                          // from one power of two to the next
 constexpr std::size_t classes = steps * std::bit_width(largest / smallest - 1) + 1;
+/// What goes before a body: one of exactly a class's size still fits.
+constexpr std::size_t extra = 64;
 
 struct kept_block {
     kept_block *next;
@@ -24,29 +27,35 @@ struct kept_block {
 
 /// The class of the smallest blocks that hold `size` octets.
 constexpr std::size_t class_of(std::size_t size) noexcept {
-    const std::size_t octave = std::bit_width((size - 1) / smallest);
+    const std::size_t body = std::max(size, smallest + extra) - extra;
+    const std::size_t octave = std::bit_width((body - 1) / smallest);
     if (octave == 0)
         return 0;
     const std::size_t begin = smallest << (octave - 1);
     const std::size_t step = begin / steps;
-    return (octave - 1) * steps + (size - begin + step - 1) / step;
+    return (octave - 1) * steps + (body - begin + step - 1) / step;
 }
 
 constexpr std::size_t size_of(std::size_t index) noexcept {
     const std::size_t begin = smallest << index / steps;
-    return begin + index % steps * (begin / steps);
+    return begin + index % steps * (begin / steps) + extra;
 }
 
-static_assert(class_of(smallest) == 0 && class_of(largest) == classes - 1 && size_of(classes - 1) == largest);
-static_assert(class_of(smallest + 1) == 1 && size_of(1) == smallest + smallest / steps);
-static_assert(class_of(2 * smallest) == steps && class_of(2 * smallest + 1) == steps + 1);
+constexpr bool each_class_begins_behind_the_one_before() {
+    for (std::size_t index = 0; index < classes; ++index) {
+        if (class_of(size_of(index)) != index || class_of(size_of(index) + 1) != index + 1)
+            return false;
+    }
+    return class_of(smallest) == 0 && size_of(classes - 1) == largest + extra;
+}
+static_assert(each_class_begins_behind_the_one_before());
 
 constexpr bool is_kept_size(std::size_t size) noexcept {
 #ifdef __SANITIZE_ADDRESS__
     (void)size;  // the sanitizer watches the heap's blocks better
     return false;
 #else
-    return size >= smallest && size <= largest;
+    return size >= smallest && size <= largest + extra;
 #endif
 }
 
@@ -68,57 +77,84 @@ private:
 };
 
 // With the turn:
-std::array<kept_block *, classes> lists;
-std::size_t kept = 0;  // octets
+struct block_list {
+    kept_block *first = nullptr;
+    std::size_t octets = 0;
+};
+std::array<block_list, classes> lists;
+std::size_t kept = 0;  // octets in all lists
 
 void *take(std::size_t index) noexcept {
-    kept_block *const found = lists[index];
+    block_list &list = lists[index];
+    kept_block *const found = list.first;
     if (found) {
-        lists[index] = found->next;
+        list.first = found->next;
+        list.octets -= size_of(index);
         kept -= size_of(index);
     }
     return found;
 }
 
-/// Makes room for a block of that class by giving up others. Returns them, linked.
-kept_block *give_up_for(std::size_t index) noexcept {
+void keep(void *memory, std::size_t index) noexcept {
+    block_list &list = lists[index];
+    list.first = new (memory) kept_block{list.first};
+    list.octets += size_of(index);
+    kept += size_of(index);
+}
+
+/// Gives up blocks of all classes but one until `most` octets are left. Returns them, linked.
+kept_block *give_up(std::size_t most, std::size_t but_of) noexcept {
     kept_block *gone = nullptr;
-    for (std::size_t other = classes; other-- > 0 && kept + size_of(index) > most_kept;) {
-        while (other != index && lists[other] && kept + size_of(index) > most_kept)
-            gone = new (take(other)) kept_block{gone};
+    for (std::size_t index = classes; index-- > 0;) {
+        while (kept > most && index != but_of && lists[index].first)
+            gone = new (take(index)) kept_block{gone};
     }
     return gone;
+}
+
+/// Without the turn: the heap may have locks of its own.
+void free_all(kept_block *gone) noexcept {
+    while (gone)
+        std::free(std::exchange(gone, gone->next));
 }
 
 }  // namespace
 
 void *allocate(std::size_t size) noexcept {
-    if (!is_kept_size(size))
-        return std::malloc(size);
-    const std::size_t index = class_of(size);
-    if (const turn mine; mine) {
-        if (void *found = take(index))
-            return found;
+    const bool may_be_kept = is_kept_size(size);
+    if (may_be_kept) {
+        if (const turn mine; mine) {
+            if (void *found = take(class_of(size)))
+                return found;
+        }
     }
-    return std::malloc(size_of(index));
+    const std::size_t octets = may_be_kept ? size_of(class_of(size)) : size;
+    if (void *memory = std::malloc(octets))
+        return memory;
+    kept_block *gone = nullptr;
+    if (const turn mine; mine)
+        gone = give_up(0, classes);
+    free_all(gone);
+    return std::malloc(octets);
 }
 
 void release(void *memory, std::size_t size) noexcept {
     kept_block *gone = nullptr;
     if (is_kept_size(size)) {
         const std::size_t index = class_of(size);
-        if (const turn mine; mine) {
-            gone = give_up_for(index);
-            if (kept + size_of(index) <= most_kept) {
-                lists[index] = new (std::exchange(memory, nullptr)) kept_block{lists[index]};
-                kept += size_of(index);
-            }
+        const turn mine;
+        if (mine && lists[index].octets + size_of(index) <= most_kept) {
+            gone = give_up(most_kept - size_of(index), index);
+            keep(std::exchange(memory, nullptr), index);
         }
     }
-    // The heap may have its own locks: not with the turn.
     std::free(memory);
-    while (gone)
-        std::free(std::exchange(gone, gone->next));
+    free_all(gone);
+}
+
+std::size_t kept_octets() noexcept {
+    const turn mine;
+    return mine ? kept : 0;
 }
 
 }  // namespace zlink::large_blocks

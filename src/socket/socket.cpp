@@ -188,7 +188,7 @@ inline error socket::take_commands() noexcept {
             !(flags & ZMQ_DONTWAIT) &&
             (options_.send_timeout_ms < 0 || options_.send_timeout_ms >= least_timeout_to_step_ms);
         pace_.set_may_wait(may_wait);
-        if (may_wait && !(flags & keeps_no_step))
+        if (may_wait && keeps_step_)
             stepped = keep_step(frame);
     }
     try {

@@ -43,8 +43,8 @@ public:
 
     // ---- messages; `flags` as in zmq.h (ZMQ_DONTWAIT, ZMQ_SNDMORE) ----
 
-    /// Another flag: who sends has other things to do than to wait for a peer that is far behind, as long as there is room.
-    static constexpr int keeps_no_step = 1 << 16;
+    /// Off: who sends has other things to do than to wait for a peer that is far behind, as long as there is room.
+    void set_keeps_step(bool on) noexcept { keeps_step_ = on; }
 
     /// Sends a small message if there is nothing to decide and nobody to call; otherwise refused, and send() has to be called, or
     /// done for a sleeper, and wake_receiver().
@@ -246,8 +246,9 @@ private:
     std::string last_endpoint_;
     bool received_more_ = false;  // ZMQ_RCVMORE
     bool is_exported_ = false;    // ZMQ_FD was asked for
-    bool looks_again_ = false;    // at all pipes, with the next commands
-    bool has_untaken_ = false;    // pipes are left to be attached
+    bool keeps_step_ = true;
+    bool looks_again_ = false;  // at all pipes, with the next commands
+    bool has_untaken_ = false;  // pipes are left to be attached
     bool is_stopped_ = false;
     bool is_closed_ = false;
     std::atomic<bool> stop_requested_{false};

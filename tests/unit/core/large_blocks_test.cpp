@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <set>
@@ -12,7 +13,7 @@
 namespace zlink {
 namespace {
 
-constexpr std::size_t most_kept = 8u << 20;
+constexpr std::size_t most_kept = (8u << 20) + (64u << 10);
 
 #ifdef __SANITIZE_ADDRESS__
 constexpr bool keeps = false;  // the sanitizer watches the heap's own blocks
@@ -45,7 +46,7 @@ protected:
 };
 
 TEST_F(large_blocks_test, gives_out_again_what_came_last) {
-    for (const std::size_t size : {65'536, 65'537, 100'000, 131'073, 1'000'000, 4 << 20}) {
+    for (const std::size_t size : {65'536, 65'601, 100'000, 131'073, 1'000'000, 4 << 20}) {
         SCOPED_TRACE(size);
         void *const first = large_blocks::allocate(size);
         std::memset(first, 'x', size);
@@ -69,18 +70,31 @@ TEST_F(large_blocks_test, gives_out_no_block_twice) {
         large_blocks::release(block, 100'000);
 }
 
-TEST_F(large_blocks_test, gives_up_one_size_for_another) {
-    const std::size_t small = 128 * 1024, large = 2u << 20;
-    for (const std::size_t size : {small, large, small}) {
+TEST_F(large_blocks_test, keeps_no_more_than_its_limit_and_a_size_that_comes_back_instead_of_others) {
+    for (const std::size_t size : {128 << 10, 2 << 20, 64 << 10, 4 << 20, 256 << 10}) {
         SCOPED_TRACE(size);
-        std::set<void *> given = fill(size);
-        std::size_t again = 0;
-        for (void *block : make(size, most_kept / size)) {
-            again += given.count(block);
+        std::vector<void *> given = make(size, 2 * most_kept / size);
+        for (void *block : given) {
             large_blocks::release(block, size);
+            EXPECT_LE(large_blocks::kept_octets(), most_kept);
         }
-        EXPECT_EQ(again, keeps ? most_kept / size : 0);
+        const std::size_t each = size + 64;
+        const std::size_t most = most_kept / each;
+        EXPECT_GE(large_blocks::kept_octets(), keeps ? most * each : 0u);
+        std::size_t again = 0;
+        std::vector<void *> taken = make(size, most);
+        for (void *block : taken)
+            again += std::count(given.begin(), given.end(), block) > 0;
+        EXPECT_EQ(again, keeps ? most : 0u);
+        for (void *block : taken)
+            large_blocks::release(block, size);
     }
+}
+
+TEST_F(large_blocks_test, gives_up_what_it_keeps_where_memory_is_short) {
+    EXPECT_EQ(large_blocks::kept_octets() > 0, keeps);
+    EXPECT_EQ(large_blocks::allocate(PTRDIFF_MAX), nullptr);
+    EXPECT_EQ(large_blocks::kept_octets(), 0u);
 }
 
 TEST_F(large_blocks_test, serves_many_threads) {

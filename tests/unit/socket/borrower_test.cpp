@@ -585,6 +585,31 @@ TEST_F(borrower_test, a_sender_of_large_bodies_waits_a_moment_for_a_full_stream_
     EXPECT_LT(wait.waits, 10) << "each in vain makes the next less likely";
 }
 
+TEST_F(borrower_test, looks_for_room_for_a_large_body_only_where_the_sender_may_wait) {
+    const std::string body(100 * 1024, 'x');
+    for (const auto &[flags, timeout_ms, looks] : {std::tuple{0, -1, true},
+                                                   {ZMQ_DONTWAIT, -1, false},
+                                                   {0, 0, false},
+                                                   {0, 10, false},
+                                                   {0, 1000, true}}) {
+        SCOPED_TRACE(testing::Message() << flags << ' ' << timeout_ms);
+        make(socket_type::dealer);
+        EXPECT_EQ(self->set_option(ZMQ_SNDTIMEO, &timeout_ms, sizeof timeout_ms), error::none);
+        bool has_looked = false;
+        wait.has_time = true;
+        wait.on_look = [&] { has_looked = true; };
+        peer->on_write = [this] {
+            peer->is_stream_full = true;
+            clock.at += std::chrono::milliseconds(1);  // the look ends
+            return io_turn::written::full;
+        };
+        EXPECT_EQ(self->send(as_bytes(body), flags), error::none);
+        EXPECT_GT(peer->writes, 0);
+        EXPECT_EQ(has_looked, looks);
+        wait.on_look = nullptr;
+    }
+}
+
 TEST_F(borrower_test, a_receiver_looks_for_the_rest_of_a_large_frame_before_it_sleeps) {
     make(socket_type::dealer);
     borrow();
