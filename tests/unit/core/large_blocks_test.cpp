@@ -10,6 +10,10 @@
 #include <thread>
 #include <vector>
 
+// The sanitizers would end the process where memory is short.
+extern "C" const char *__asan_default_options() { return "allocator_may_return_null=1"; }
+extern "C" const char *__tsan_default_options() { return "allocator_may_return_null=1"; }
+
 namespace zlink {
 namespace {
 
