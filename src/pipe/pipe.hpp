@@ -74,8 +74,8 @@ struct pipe_direction {
     alignas(64) write_turn turn;         // guards that half of the queue
     read_lease lease;                    // of the other direction of the connection
     std::atomic<io_turn *> io{nullptr};  // written with the turn held, and the lease at home
-    std::atomic<std::uint64_t> large_taken{
-        0};  // octets of large bodies taken, by a connection: of all; the reader's
+    // Octets of large bodies taken; of all, where a connection takes them. Written by the reader.
+    std::atomic<std::uint64_t> large_taken{0};
     std::atomic<std::uint64_t> about_taken{0};  // messages taken, up to a step ago; written by the reader
     std::unique_ptr<conflated_slot> newest;     // instead of messages in the queue, or null
 };
@@ -322,8 +322,8 @@ private:
 
     std::uint64_t written_ = 0;      // messages, published or not
     std::uint64_t short_until_ = 0;  // write_short() as long as written_ is less
-    std::uint64_t octets_written_ =
-        0;  // as on the wire, with commands; between sockets also those rolled back
+    // As on the wire, with commands; between sockets also those that were rolled back.
+    std::uint64_t octets_written_ = 0;
     std::uint64_t octets_by_reference_ = 0;  // of these, bodies that nobody copies
     std::uint64_t write_due_ = 1;            // the sender writes for itself when written_ gets here
     std::uint64_t write_planned_ = 0;        // written_ when that was set
