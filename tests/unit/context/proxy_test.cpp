@@ -152,10 +152,8 @@ TEST_F(lone_proxy_test, leaves_a_slow_side_behind_as_long_as_that_has_room) {
     wait.on_look = [] { FAIL() << "looks how far the slow side is"; };
     int passed = 0;
     wait.on_wait = [&](std::span<wait_item>) {
-        for (frame_view frame; out.second->read(frame); ++passed) {
-            if (frame.lone_owner)
-                block_ref::adopt(std::exchange(*frame.lone_owner, nullptr));
-        }
+        for (frame_view frame; out.second->read(frame);)
+            ++passed;
         front->stop();
         return error::none;
     };
