@@ -81,7 +81,7 @@ tuning read_tuning(environment_lookup lookup) {
 }
 
 tuning read_tuning() {
-    return read_tuning([](const char *name) -> const char * { return std::getenv(name); });
+    return read_tuning([](const char *name) -> const char * { return ::secure_getenv(name); });
 }
 
 }  // namespace zlink

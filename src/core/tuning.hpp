@@ -48,7 +48,8 @@ struct tuning {
         "/tmp";  // for ipc://*: TMPDIR, TEMPDIR or TMP, the first that names a directory
 };
 
-/// Looks a variable up; null when it is not set. std::getenv in life.
+/// Looks a variable up; null when it is not set. secure_getenv in life: what the caller of a program with more rights than his own
+/// has in his environment counts for nothing.
 using environment_lookup = const char *(*)(const char *name);
 
 /// Defaults overridden by the environment. A bad value is ignored with one warning on stderr.
