@@ -249,7 +249,31 @@ static bool ends_inside_message(byte_span frames, std::uint32_t messages, bool b
     return before;
 }
 
+/// The front of some frames, with which as many messages end.
+static byte_span first_messages(byte_span frames, std::uint32_t messages) noexcept {
+    const std::uint8_t *at = frames.data();
+    while (messages > 0) {
+        frame_header header;
+        ZLINK_INVARIANT(
+            get_frame_header(at, static_cast<std::size_t>(frames.data() + frames.size() - at), header));
+        at += header.header_size + header.body_size;
+        messages -= !header.is_command() && !header.has_more();
+    }
+    return {frames.data(), at};
+}
+
 error frame_queue::write_wire(byte_span frames, std::uint32_t messages) noexcept {
+    for (; messages > most_messages; messages -= most_messages) {
+        const byte_span first = first_messages(frames, most_messages);
+        if (const error e = write_countable(first, most_messages); failed(e))
+            return e;
+        frames = frames.subspan(first.size());
+    }
+    return write_countable(frames, messages);
+}
+
+/// A chunk is larger than what is usual only where it is as large as what it is for: a segment in it counts no more messages.
+error frame_queue::write_countable(byte_span frames, std::uint32_t messages) noexcept {
     if (frames.empty())
         return error::none;
     if (!reserve_copy(frames.size()))
@@ -301,6 +325,8 @@ error frame_queue::write_kept(std::uint8_t flags, block_ref owner, byte_span bod
 
 /// The body becomes a segment.
 error frame_queue::write_apart(std::uint8_t flags, block_ref owner, byte_span body) noexcept {
+    if (body.size() > octet_mask)
+        return error::no_memory;
     const std::size_t header = frame_header_size(body.size());
     segment *for_body = make_segment();
     segment *behind = make_segment();
@@ -327,11 +353,25 @@ error frame_queue::write_apart(std::uint8_t flags, block_ref owner, byte_span bo
 
 error frame_queue::append(block *owner, byte_span range, std::uint32_t messages, bool starts_message,
                           std::size_t owner_size) noexcept {
+    for (; messages > most_messages; messages -= most_messages) {
+        const byte_span first = first_messages(range, most_messages);
+        if (const error e = append_countable(owner, first, most_messages, starts_message, owner_size);
+            failed(e))
+            return e;
+        range = range.subspan(first.size());
+        starts_message = true;
+    }
+    return append_countable(owner, range, messages, starts_message, owner_size);
+}
+
+/// The same for what one segment can count.
+error frame_queue::append_countable(block *owner, byte_span range, std::uint32_t messages,
+                                    bool starts_message, std::size_t owner_size) noexcept {
     if (range.empty())
         return error::none;
     const bool continues = owner && open_->owner == owner && !open_->is_lone_body && !open_->comes_back &&
                            open_->info == info_ && open_->base + octets_of(written_) == range.data() &&
-                           messages <= message_mask - messages_of(written_);
+                           messages <= most_messages - messages_of(written_);
     if (!continues) {
         const bool was_in_message = std::exchange(in_message_, !starts_message);
         if (!begin_segment(owner, std::max(owner_size, range.size()), range.data())) {

@@ -86,6 +86,7 @@ public:
     /// Appends whole frames that already are in wire form inside `owner`: `messages` of them end in this range, and when
     /// it is not 0 the last frame is the end of one. The range merges with the one before when it continues it.
     /// `starts_message` is false inside a message. `owner_size`: octets of `owner`, when it is more than the range.
+    /// After a failure a part of very many messages may be in, to be rolled back.
     error append(block *owner, byte_span range, std::uint32_t messages, bool starts_message,
                  std::size_t owner_size = 0) noexcept;
     /// Copies whole frames that already are in wire form: `messages` as for append().
@@ -155,12 +156,12 @@ private:
     static constexpr std::uint64_t final_bit = std::uint64_t{1} << 63;
     static constexpr unsigned message_shift = 40;
     static constexpr std::uint64_t octet_mask = (std::uint64_t{1} << message_shift) - 1;
-    static constexpr std::uint32_t message_mask = (1u << 23) - 1;
+    static constexpr std::uint32_t most_messages = (1u << 23) - 1;
     static constexpr std::uint64_t octets_of(std::uint64_t committed) noexcept {
         return committed & octet_mask;
     }
     static constexpr std::uint32_t messages_of(std::uint64_t committed) noexcept {
-        return static_cast<std::uint32_t>(committed >> message_shift & message_mask);
+        return static_cast<std::uint32_t>(committed >> message_shift & most_messages);
     }
     static constexpr std::uint64_t one_message = std::uint64_t{1} << message_shift;
 
@@ -224,6 +225,9 @@ private:
     void keep(const kept &record) noexcept;
     error write_kept(std::uint8_t flags, block_ref owner, byte_span body) noexcept;
     error write_apart(std::uint8_t flags, block_ref owner, byte_span body) noexcept;
+    error write_countable(byte_span frames, std::uint32_t messages) noexcept;
+    error append_countable(block *owner, byte_span range, std::uint32_t messages, bool starts_message,
+                           std::size_t owner_size) noexcept;
     void publish_chain() noexcept;
     void prepare_for_little() noexcept;
     bool may_reuse() noexcept;
@@ -289,7 +293,7 @@ private:
     // A place at or before head_octet_ known to be between messages: memory is kept from here on, and drop_cut_message() walks
     // from here.
     place boundary_;
-    std::uint32_t reported_since_boundary_ = 0;  // by release()
+    std::uint32_t reported_since_boundary_ = 0;            // by release()
     unsigned segments_since_boundary_ = 0;       // stepped into, each inside a message
     // What gather() listed last.
     segment *gather_end_ = nullptr;  // the segment it stopped in

@@ -695,6 +695,64 @@ TEST_F(one_queue, merges_ranges_that_continue_each_other) {
     owner->release();
 }
 
+/// Two octets of zero are an empty message: more of them than one segment counts, behind the rest of a message, before a part of one.
+class very_many_messages : public one_queue {
+protected:
+    static constexpr std::uint32_t count = (1u << 23) + 5;
+
+    very_many_messages() {
+        owner->memory[2 * count] = frame_flag::more;
+        EXPECT_EQ(queue.write(frame_flag::more, {}), error::none);
+    }
+    ~very_many_messages() override { owner->release(); }
+    byte_span messages() const { return owner->body().first(2 * count); }
+    byte_span part() const { return owner->body().subspan(2 * count, 2); }
+    void expect_all() {
+        ASSERT_EQ(queue.write(0, {}), error::none);
+        queue.publish();
+        std::uint32_t ended = 0;
+        std::size_t octets = 0;
+        for (frame_queue::gathered found;
+             (found = queue.gather(ranges.data(), 1, SIZE_MAX)).octets > 0 && octets <= 2 * owner->memory.size();
+             octets += found.octets)
+            ended += queue.release(found.octets);
+        EXPECT_EQ(ended, count + 1);
+        EXPECT_EQ(octets, 2 + 2 * std::size_t{count} + 2 + 2);
+    }
+
+    counted_block *const owner = make(2 * std::size_t{count} + 2);
+};
+
+TEST_F(very_many_messages, are_appended_in_segments_that_can_count_them) {
+    ASSERT_EQ(queue.append(owner, messages(), count, false), error::none);
+    ASSERT_EQ(queue.append(owner, part(), 0, true), error::none);
+    expect_all();
+}
+
+TEST_F(very_many_messages, are_copied_to_segments_that_can_count_them) {
+    ASSERT_EQ(queue.write_wire(messages(), count), error::none);
+    ASSERT_EQ(queue.write_wire(part(), 0), error::none);
+    expect_all();
+}
+
+TEST_F(very_many_messages, are_read_one_by_one) {
+    ASSERT_EQ(queue.append(owner, messages(), count, false), error::none);
+    queue.publish();
+    frame_view frame;
+    std::uint32_t read = 0;
+    while (read <= count + 1 && queue.read(frame))
+        ++read;
+    EXPECT_EQ(read, count + 1);
+}
+
+TEST_F(very_many_messages, are_not_taken_when_memory_is_short_for_the_second_segment) {
+    failing_allocation = 2;
+    EXPECT_EQ(queue.append(owner, messages(), count, false), error::no_memory);
+    (void)queue.roll_back();
+    EXPECT_FALSE(queue.has_unpublished());
+    EXPECT_EQ(owner->references.load(), 1u);
+}
+
 TEST_F(one_queue, says_what_a_reference_to_a_shared_owner_pins) {
     auto *owner = make(64000);
     owner->memory[1] = 100;
@@ -720,6 +778,8 @@ TEST_F(one_queue, refuses_a_body_that_no_memory_can_hold) {
     ASSERT_EQ(queue.write(frame_flag::more, as_bytes("part")), error::none);
     const byte_span absurd(noise().data(), std::numeric_limits<std::size_t>::max() - 64);
     EXPECT_EQ(queue.write(0, absurd), error::no_memory);
+    EXPECT_EQ(queue.write_external(0, {}, absurd), error::no_memory);
+    EXPECT_EQ(queue.write_external(0, {}, byte_span(noise().data(), std::size_t{1} << 40)), error::no_memory);
     ASSERT_EQ(queue.write(0, as_bytes("end")), error::none);
     queue.publish();
     frame_view frame;
