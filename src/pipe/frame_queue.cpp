@@ -15,9 +15,6 @@ constexpr std::size_t largest_chunk_size = 65536;  // a busy one fills these
 constexpr std::size_t few_frames = 16;
 constexpr std::size_t chunk_size_for_few = 4 * largest_chunk_size;
 
-// Where each of so many segments in a row starts inside a message, a consumer that gathers looks for the end of one.
-constexpr unsigned most_segments_inside = 8;
-
 // How many segments wait to be used again: as many as a mark of 1000 large bodies takes.
 constexpr std::uint64_t most_given_back = 2048;
 
@@ -516,7 +513,7 @@ void frame_queue::step_to_next() noexcept {
     seen_ = head_->committed.load(std::memory_order_acquire);
     if (head_->starts_message || !is_gathering_)
         mark_boundary();
-    else if (++segments_since_boundary_ >= most_segments_inside)
+    else if (--segments_until_walk_ == 0)
         find_boundary();
 }
 
@@ -532,7 +529,7 @@ void frame_queue::move_boundary_to(const place &to) noexcept {
         boundary_.in = next;
     }
     boundary_ = to;
-    segments_since_boundary_ = 0;
+    segments_until_walk_ = most_segments_inside;
 }
 
 /// Leaves a segment that is used up to the producer.

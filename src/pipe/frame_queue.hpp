@@ -213,6 +213,8 @@ private:
 
     static constexpr std::size_t chunk_size_for_little = 1024;
     static constexpr std::uint64_t segments_for_little = 8;
+    /// Where each of so many segments in a row starts inside a message, a consumer that gathers looks for the end of one.
+    static constexpr unsigned most_segments_inside = 8;
 
     // producer
     error write_slow(std::uint8_t flags, byte_span body) noexcept;
@@ -294,7 +296,7 @@ private:
     // from here.
     place boundary_;
     std::uint32_t reported_since_boundary_ = 0;            // by release()
-    unsigned segments_since_boundary_ = 0;       // stepped into, each inside a message
+    unsigned segments_until_walk_ = most_segments_inside;  // that start inside a message, to be stepped into
     // What gather() listed last.
     segment *gather_end_ = nullptr;  // the segment it stopped in
     std::uint64_t gather_end_committed_ = 0;

@@ -1,4 +1,6 @@
 // The consumer that writes out ranges of the queue: what is listed, what is released, and what a broken write leaves.
+#include <algorithm>
+
 #include "core/invariant.hpp"
 #include "pipe/frame_queue.hpp"
 
@@ -98,19 +100,26 @@ bool frame_queue::pass_frame(place &at, frame_header &header) noexcept {
     return true;
 }
 
-/// Moves the boundary to the last end of a message in front of head_: all that ends there was reported by release().
+/// Moves the boundary to the last end of a message in front of head_: all that ends there was reported by release(). The next walk
+/// waits for as many segments as this one has left behind the boundary: a message of many is walked in all as if it were two.
 void frame_queue::find_boundary() noexcept {
     place found = boundary_;
     std::uint32_t ended = 0;
+    unsigned segments_behind = 0;
     for (place at = boundary_; at.in != head_;) {
+        const segment *const before = at.in;
         frame_header header;
-        if (!pass_frame(at, header) || at.in == head_ || header.is_command() || header.has_more())
+        const bool has_passed = pass_frame(at, header);
+        segments_behind += at.in != before;
+        if (!has_passed || at.in == head_ || header.is_command() || header.has_more())
             continue;
         found = at;
         ++ended;
+        segments_behind = 0;
     }
     reported_since_boundary_ -= ended;
     move_boundary_to(found);
+    segments_until_walk_ = std::max(segments_behind, most_segments_inside);
 }
 
 frame_queue::dropped frame_queue::drop_cut_message() noexcept {
