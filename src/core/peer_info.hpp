@@ -1,11 +1,13 @@
 // What is known about one peer once its handshake is over; messages from it share this record.
 //
+// Layout:   the properties lie one behind the other: a peer may send thousands of short ones, each of which would be an object.
 // Threads:  immutable after construction, so any thread may read it.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/block.hpp"
@@ -15,15 +17,19 @@ namespace zlink {
 struct peer_info : block {
     peer_info() noexcept : block(&destroy) {}
 
-    /// Properties as zmq_msg_gets returns them: the peer's metadata, "Peer-Address", "User-Id", "__fd".
-    std::vector<std::pair<std::string, std::string>> properties;
-    std::string routing_id;  // as announced; empty when the peer announced none
-
+    /// Adds a property as zmq_msg_gets returns it: of the peer's metadata, "Peer-Address", "User-Id", "__fd". Throws bad_alloc.
+    void add(std::string_view name, std::string_view value);
+    /// Makes room for so many properties more, of so many octets in all: what is added then takes no more than it needs.
+    void reserve(std::size_t properties, std::size_t octets);
     /// Value of a property, null when absent. Names compare without case (RFC 23, "metadata").
     const char *find(std::string_view name) const noexcept;
 
+    std::string routing_id;  // as announced; empty when the peer announced none
+
 private:
     static void destroy(block *self) noexcept { delete static_cast<peer_info *>(self); }
+
+    std::vector<std::uint8_t> properties_;
 };
 
 }  // namespace zlink

@@ -173,9 +173,11 @@ pipe_end_ptr session::on_established(connection &which) noexcept {
     emit(event_kind::handshake_succeeded, 0);
     try {
         peer_info &info = which.info();
-        info.properties.reserve(info.properties.size() + 2);
-        info.properties.emplace_back("Peer-Address", which.bytes().peer_address());
-        info.properties.emplace_back("__fd", std::to_string(which.bytes().descriptor()));
+        const std::string address = which.bytes().peer_address();
+        const std::string descriptor = std::to_string(which.bytes().descriptor());
+        info.reserve(2, address.size() + descriptor.size() + 32);
+        info.add("Peer-Address", address);
+        info.add("__fd", descriptor);
     } catch (...) {
         return nullptr;
     }

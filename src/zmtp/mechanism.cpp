@@ -60,6 +60,8 @@ mechanism::outcome accept_properties(byte_span data, const settings &options, pe
     if (!parse_properties(data, properties))
         return fail(protocol_errors::invalid_metadata);
 
+    // The routing id goes by two names, of which this is the longer one.
+    info.reserve(properties.size() + 1, data.size() + max_routing_id + routing_id_name.size());
     std::string_view type;
     const byte_span *identity = nullptr;
     for (const auto &[name, value] : properties) {
@@ -69,17 +71,17 @@ mechanism::outcome accept_properties(byte_span data, const settings &options, pe
                 append_error(out, "Incompatible-Socket-Type");
                 return fail(protocol_errors::invalid_metadata, false);
             }
-            info.properties.emplace_back(property_name::socket_type, type);
+            info.add(property_name::socket_type, type);
         } else if (is_same_name(name, property_name::identity)) {
             if (value.size() > max_routing_id)
                 return fail(protocol_errors::invalid_metadata);
             identity = &value;
             // Both names are in use for asking.
-            info.properties.emplace_back(property_name::identity, as_text(value));
-            info.properties.emplace_back(routing_id_name, as_text(value));
+            info.add(property_name::identity, as_text(value));
+            info.add(routing_id_name, as_text(value));
         } else if (std::none_of(own_names.begin(), own_names.end(),
                                 [&](std::string_view own) { return is_same_name(own, name); })) {
-            info.properties.emplace_back(name, as_text(value));
+            info.add(name, as_text(value));
         }
     }
     // Ids that begin with zero are the receiver's own to give: a peer that claims one gets a generated one.

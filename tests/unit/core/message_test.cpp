@@ -194,7 +194,7 @@ TEST(message, keeps_the_chunk_it_refers_to) {
 
 TEST(message, counts_its_references_to_the_peer_record) {
     auto *info = new peer_info;
-    info->properties = {{"Socket-Type", "DEALER"}};
+    info->add("Socket-Type", "DEALER");
     raw_message a, b;
     a->init();
     b->init();

@@ -1,5 +1,6 @@
 // The NULL handshake: what is announced, what is accepted and what is taken over.
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include "script.hpp"
 #include "zmq.h"
@@ -126,6 +127,21 @@ TEST_F(null_handshake, keeps_the_peers_other_properties_but_none_in_our_own_name
     EXPECT_STREQ(info().find("Resource"), "r");
     for (const char *name : {"User-Id", "Peer-Address", "__fd", "Routing-Id"})
         EXPECT_EQ(info().find(name), nullptr) << name;
+}
+
+TEST_F(null_handshake, finds_each_of_many_properties_and_keeps_little_more_than_their_octets) {
+    octets list;
+    for (int i = 0; i < 5000; ++i)
+        list += property("X" + std::to_string(i), i % 2 ? "" : "value");
+    const settings options = socket_of(socket_type::pull);
+    EXPECT_EQ(receive(options, "READY", list).status, mechanism::progress::complete);
+    info_.reset();
+    const std::size_t before = ::mallinfo2().uordblks;
+    EXPECT_EQ(receive(options, "READY", list).status, mechanism::progress::complete);
+    EXPECT_LT(::mallinfo2().uordblks - before, 2 * list.size());
+    for (int i = 0; i < 5000; ++i)
+        ASSERT_STREQ(info().find("x" + std::to_string(i)), i % 2 ? "" : "value");
+    EXPECT_EQ(info().find("X5000"), nullptr);
 }
 
 TEST_F(null_handshake, tells_refusals_from_other_errors) {
