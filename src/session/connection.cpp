@@ -17,6 +17,22 @@ constexpr std::size_t handshake_read = 4 * 1024;
 constexpr int reads_per_turn = 4;
 constexpr duration lease_look = std::chrono::milliseconds(4);
 
+/// As many octets as whole messages could be, by the mark and by the size of one; some more where these are very small.
+std::uint64_t most_octets_of_message(const settings &options) noexcept {
+    constexpr std::uint64_t least_octets = 1024 * 1024;
+    constexpr std::uint64_t least_messages = 64;
+    constexpr std::uint64_t usual_messages = 1000;
+    if (options.max_message_size < 0)
+        return UINT64_MAX;
+    const std::uint64_t messages = options.receive_hwm == 0
+                                       ? usual_messages
+                                       : std::max<std::uint64_t>(options.receive_hwm, least_messages);
+    const auto size = static_cast<std::uint64_t>(options.max_message_size);
+    return size > UINT64_MAX / messages - long_header_size
+               ? UINT64_MAX
+               : std::max(least_octets, messages * (size + long_header_size));
+}
+
 bool is_subscription(const peer::action &action) noexcept {
     return action.kind == peer::action_kind::subscribe || action.kind == peer::action_kind::cancel;
 }
@@ -29,6 +45,7 @@ connection::connection(const connection_environment &environment, std::unique_pt
       out_(*stream_, peer_, environment.subscriptions.get(), environment.sizes) {
     if (environment.options.max_message_size >= 0)
         limits_.max_body = static_cast<std::uint64_t>(environment.options.max_message_size);
+    most_unfinished_ = most_octets_of_message(environment.options);
     // A subscription may be as long as a message.
     if (environment.options.type == socket_type::pub || environment.options.type == socket_type::xpub)
         limits_.max_command = std::max(limits_.max_command, limits_.max_body);
@@ -82,11 +99,20 @@ void connection::look() noexcept {
 void connection::discard_input() noexcept {
     if (discards_ || !pipe_ || !is_home())
         return;
-    discards_ = true;
-    pipe_->roll_back();
+    discard_from_here();
     if (state_ == state::live && is_paused_)
         resume_reading();
     report();
+}
+
+void connection::discard_from_here() noexcept {
+    discards_ = true;
+    pipe_->roll_back();
+    if (frame_header header; large_.memory && get_frame_header(large_.memory->data(), large_.have, header) &&
+                             !header.is_command()) {
+        (void)skip_rest(header, large_.have);
+        std::exchange(large_, {}).memory->release();
+    }
 }
 
 bool connection::is_drained() noexcept {
@@ -105,9 +131,10 @@ bool connection::finish_writing() noexcept {
 void connection::drop_unread() noexcept {
     if (pipe_ && !is_home())
         return;
-    discards_ = pipe_ != nullptr;
-    if (discards_)
-        read_to_the_end();
+    if (!pipe_)
+        return;
+    discard_from_here();
+    read_to_the_end();
 }
 
 void connection::on_stream_readable() noexcept {
@@ -267,8 +294,8 @@ void connection::come_home() noexcept {
         fail(*found_abroad_);
         return;
     }
-    if (pipe_->is_peer_closed() && !std::exchange(discards_, true))
-        pipe_->roll_back();
+    if (pipe_->is_peer_closed() && !discards_)
+        discard_from_here();
     if (is_paused_)
         resume_reading();
     else
@@ -392,10 +419,13 @@ connection::found connection::read_once(block_ref &scratch) noexcept {
         tail_.clear();
         const std::uint8_t *begin = block->data();
         const std::uint8_t *end = begin + kept + rest;
+        const std::uint64_t skipped = std::min<std::uint64_t>(to_skip_, kept + rest);
+        to_skip_ -= skipped;
+        begin += skipped;
         if (!peer_.is_established())
             feed_handshake({begin, end});
         else
-            feed(block, kept + rest >= block->capacity / 2, begin, end);
+            feed(block, static_cast<std::size_t>(end - begin) >= block->capacity / 2, begin, end);
     }
     return {result.octets, has_filled_room};
 }
@@ -481,7 +511,7 @@ void connection::feed(block *owner, bool may_share, const std::uint8_t *begin,
 const std::uint8_t *connection::take_traffic(block *owner, bool may_share, const std::uint8_t *p,
                                              const std::uint8_t *end) noexcept {
     while (p != end) {
-        limits_.max_messages = discards_ || exceeds_mark_ ? UINT64_MAX : pipe_->credit();
+        limits_.max_messages = !has_receiver() || exceeds_mark_ ? UINT64_MAX : pipe_->credit();
         const bool continues = in_message_;
         const walk_result walked = walk_frames({p, end}, in_message_, limits_);
         if (walked.octets > 0) {
@@ -535,7 +565,7 @@ const std::uint8_t *connection::take_traffic(block *owner, bool may_share, const
 /// `continues`: the first of them is not the first frame of its message.
 bool connection::deliver(block *owner, bool may_share, const std::uint8_t *p, const walk_result &walked,
                          bool continues) noexcept {
-    if (discards_)
+    if (!has_receiver())
         return true;
     const auto put = [&](byte_span range, std::uint32_t messages) {
         return may_share
@@ -555,7 +585,19 @@ bool connection::deliver(block *owner, bool may_share, const std::uint8_t *p, co
         e = put({p + walked.message_octets, rest}, 0);
     if (failed(e))
         fail(e);
-    return !failed(e);
+    if (walked.messages > 0)
+        unfinished_ = 0;
+    return !failed(e) && may_go_on(rest);
+}
+
+/// Counts what was kept of a message under way. It may be as much as whole messages could be: their number is limited by the mark, and
+/// their size by ZMQ_MAXMSGSIZE.
+bool connection::may_go_on(std::uint64_t octets) noexcept {
+    unfinished_ += octets;
+    if (unfinished_ <= most_unfinished_)
+        return true;
+    fail({.was_established = true, .system = error::message_too_big});
+    return false;
 }
 
 /// Does what the peer machine says. False when the connection is over.
@@ -589,8 +631,9 @@ bool connection::pass_subscription(bool is_subscribe, byte_span topic) noexcept 
         body.push_back(is_subscribe ? in_band::subscribe : in_band::cancel);
         body.insert(body.end(), topic.begin(), topic.end());
         if (!failed(pipe_->write(in_message_ ? frame_flag::command : 0, body))) {
-            if (!in_message_)
-                pipe_->publish();
+            if (in_message_)
+                return may_go_on(body.size());
+            pipe_->publish();
             return true;
         }
     } catch (...) {
@@ -604,6 +647,8 @@ bool connection::keep_tail(const std::uint8_t *p, const std::uint8_t *end,
                            const frame_header &next) noexcept {
     const std::size_t have = static_cast<std::size_t>(end - p);
     const std::uint64_t whole = next.header_size + next.body_size;
+    if (next.header_size > 0 && !next.is_command() && !has_receiver())
+        return skip_rest(next, have);
     if (next.header_size == 0 || whole < large_frame_size) {
         try {
             tail_.assign(p, end);
@@ -621,6 +666,13 @@ bool connection::keep_tail(const std::uint8_t *p, const std::uint8_t *end,
     large_.have = have;
     large_.total = whole;
     std::memcpy(large_.memory->data(), p, have);
+    return true;
+}
+
+/// The rest of a message frame that nobody takes is not kept.
+bool connection::skip_rest(const frame_header &frame, std::size_t have) noexcept {
+    to_skip_ = frame.header_size + frame.body_size - have;
+    in_message_ = frame.has_more();
     return true;
 }
 

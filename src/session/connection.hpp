@@ -3,7 +3,8 @@
 // Out:      `outbound`, from the loop's thread or from that of the sender.
 // In:       one read per readiness into the loop's scratch block. Frames are walked, not copied: a well filled block is
 //           handed to the pipe as it is, a small read is copied. A frame known to be large is read into memory of its own.
-// Pressure: what exceeds the receiver's mark stays here unpublished, and nothing more is read until credit returns.
+// Pressure: what exceeds the receiver's mark stays here unpublished, and nothing more is read until credit returns. A message that does
+//           not end is bounded where one part is.
 // Breaks:   when writing fails, what the peer sent before it went is still read and delivered, once also beyond the mark.
 // Lending:  the reading half goes to the thread of the socket while that thread waits often: see io_turn.hpp. There it handles
 //           message frames only; a command, the end of the stream and every failure bring it home first.
@@ -161,10 +162,17 @@ private:
     void pause() noexcept;
     void resume_reading() noexcept;
     bool deliver_held() noexcept;
+    void discard_from_here() noexcept;
+    bool skip_rest(const frame_header &frame, std::size_t have) noexcept;
+    bool may_go_on(std::uint64_t octets) noexcept;
     void read_what_is_left() noexcept;
     /// False also when it failed abroad, which nobody was told of yet.
     bool is_going_on() const noexcept { return state_ == state::live && !found_abroad_; }
-    bool may_deliver() noexcept { return discards_ || exceeds_mark_ || pipe_->has_credit(); }
+    /// Messages go to somebody who may take them.
+    bool has_receiver() const noexcept {
+        return !discards_ && environment_.options.type != socket_type::push;
+    }
+    bool may_deliver() noexcept { return !has_receiver() || exceeds_mark_ || pipe_->has_credit(); }
 
     void update_timer() noexcept;
     void fail(break_reason why) noexcept;
@@ -200,10 +208,13 @@ private:
     bool discards_ = false;
     bool has_delivered_ = false;  // messages, not only subscriptions
     bool in_message_ = false;
+    std::uint64_t unfinished_ = 0;  // octets of the message under way, with what stands between its parts
+    std::uint64_t most_unfinished_ = UINT64_MAX;
     bool expects_large_ = false;  // the last frame was a large one: read little beside the next
     walk_limits limits_;
     std::vector<std::uint8_t> tail_;  // a partial frame
     large_frame large_;
+    std::uint64_t to_skip_ = 0;     // octets that are still to come of a frame that nobody takes
     std::vector<held_range> held_;  // a few
 
     enum class state { live, broken, reported } state_ = state::live;

@@ -299,6 +299,107 @@ TEST(large_frame, of_many_octets_arrives_whole) {
     }
 }
 
+TEST(unending_message, closes_the_connection_once_it_holds_what_whole_messages_could) {
+    zmq_context context;
+    zmq_socket_of pull(context, ZMQ_PULL);
+    pull.set(ZMQ_RCVHWM, 10);
+    const std::int64_t limit = 1000;
+    zmq_setsockopt(pull, ZMQ_MAXMSGSIZE, &limit, sizeof limit);
+    const std::string endpoint = pull.bind("tcp://127.0.0.1:*");
+    raw_peer honest(endpoint);
+    ASSERT_TRUE(honest.shake_hands("PUSH"));
+    std::string parts;
+    for (int i = 0; i < 900; ++i)
+        parts += message(std::string(1000, 'x'), true);
+    ASSERT_TRUE(honest.send(parts + message("end")));
+    for (int i = 0; i < 900; ++i)
+        ASSERT_EQ(pull.receive().size(), 1000u);
+    EXPECT_EQ(pull.receive(), "end");
+    for (const std::string &part : {message("", true), message(std::string(1000, 'x'), true)}) {
+        raw_peer endless(endpoint);
+        ASSERT_TRUE(endless.shake_hands("PUSH"));
+        std::string many;
+        while (many.size() < 1 << 20)
+            many += part;
+        const long before = resident();
+        for (int i = 0; i < 1000 && endless.send(many); ++i) {
+        }
+        EXPECT_TRUE(endless.is_closed_by_other_side());
+        EXPECT_LT(resident() - before, 16 << 20);
+    }
+    ASSERT_TRUE(honest.send(message("still there")));
+    EXPECT_EQ(pull.receive(), "still there");
+}
+
+TEST(unending_message, closes_the_connection_also_when_subscriptions_make_it_long) {
+    zmq_context context;
+    zmq_socket_of xpub(context, ZMQ_XPUB);
+    const std::int64_t limit = 1000;
+    zmq_setsockopt(xpub, ZMQ_MAXMSGSIZE, &limit, sizeof limit);
+    xpub.set(ZMQ_RCVHWM, 10);
+    raw_peer peer(xpub.bind("tcp://127.0.0.1:*"));
+    ASSERT_TRUE(peer.shake_hands("SUB"));
+    ASSERT_TRUE(peer.send(message("begin", true)));
+    std::string many;
+    while (many.size() < 1 << 20)
+        many += command("SUBSCRIBE", std::string(900, 'x')) + command("CANCEL", std::string(900, 'x'));
+    for (int i = 0; i < 100 && peer.send(many); ++i) {
+    }
+    EXPECT_TRUE(peer.is_closed_by_other_side());
+}
+
+class sender_that_never_receives : public testing::TestWithParam<const char *> {};
+
+TEST_P(sender_that_never_receives, keeps_nothing_of_what_its_peer_sends) {
+    zmq_context context;
+    zmq_socket_of push(context, ZMQ_PUSH);
+    push.set(ZMQ_RCVHWM, 1);
+    raw_peer peer(push.bind(GetParam()));
+    ASSERT_TRUE(peer.shake_hands("PULL"));
+    const long before = resident();
+    const std::string part(1 << 20, 'x');
+    // All of it is read: a receiver's mark would hold it back.
+    for (int i = 0; i < 64; ++i)
+        ASSERT_TRUE(peer.send(message(part, i % 2)));
+    ASSERT_TRUE(peer.send(long_header(1, std::uint64_t{64} << 20)));
+    for (int i = 0; i < 64; ++i)
+        ASSERT_TRUE(peer.send(part));
+    std::string small;
+    for (int i = 0; i < 10000; ++i)
+        small += message("y", i % 2);
+    for (int i = 0; i < 100; ++i)
+        ASSERT_TRUE(peer.send(small));
+    // And commands among it are heard.
+    ASSERT_TRUE(peer.send(command("PING", ping + "still there")));
+    EXPECT_EQ(peer.receive_frame().second, "\4PONGstill there");
+    EXPECT_LT(resident() - before, 16 << 20);
+    ASSERT_TRUE(push.send("work"));
+    EXPECT_EQ(peer.receive_frame().second, "work");
+}
+
+TEST_P(sender_that_never_receives, keeps_nothing_while_its_thread_reads_for_it) {
+    zmq_context context;
+    zmq_socket_of push(context, ZMQ_PUSH);
+    push.set(ZMQ_RCVHWM, 1);
+    push.set(ZMQ_SNDHWM, 1);
+    raw_peer peer(push.bind(GetParam()));
+    ASSERT_TRUE(peer.shake_hands("PULL"));
+    const std::string large(1 << 20, 'x');
+    std::thread sending([&] {
+        for (int i = 0; i < 64; ++i)
+            EXPECT_TRUE(peer.send(message(large)));
+        for (int i = 0; i < 64; ++i)
+            EXPECT_EQ(peer.receive_frame().second.size(), large.size());
+    });
+    for (int i = 0; i < 64; ++i)
+        EXPECT_TRUE(push.send(large));
+    sending.join();
+}
+
+INSTANTIATE_TEST_SUITE_P(transports, sender_that_never_receives,
+                         testing::Values("tcp://127.0.0.1:*", "ipc://*"),
+                         [](const auto &info) { return std::string(info.param, 3); });
+
 TEST(receiver, with_a_mark_of_one_gets_everything_in_order) {
     zmq_context context;
     zmq_socket_of pull(context, ZMQ_PULL);
