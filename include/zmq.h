@@ -9,8 +9,9 @@
  *   threads   a context may be used by every thread; a socket, a message, a timer set and a poller by one
  *             thread at a time, with a full memory fence when it moves to another. */
 
-#ifndef ZLINK_ZMQ_H
-#define ZLINK_ZMQ_H
+/* The name that libzmq's header has for this: where both are installed, one is enough (czmq.h asks for each). */
+#ifndef __ZMQ_H_INCLUDED__
+#define __ZMQ_H_INCLUDED__
 
 #include <errno.h>
 #include <stddef.h>

@@ -45,10 +45,10 @@ bool handle_slab::grow() noexcept {
     return true;
 }
 
-/// A slot that is free for good; null when there is none.
+/// A slot that is free for good; null when there is none. The last one stays unused, for those who read on behind a handle.
 handle_slab::slot *handle_slab::free_slot() noexcept {
     const auto all = [this] { return accessible_.load(std::memory_order_relaxed) / slot_size; };
-    if (free_count_ < quarantine && (used_ < all() || grow()))
+    if (free_count_ < quarantine && (used_ + 1 < all() || grow()))
         return reinterpret_cast<slot *>(begin_.load(std::memory_order_relaxed)) + used_++;
     if (!oldest_free_)
         return nullptr;

@@ -3,6 +3,9 @@
 // Layout:   a range of addresses reserved once and made accessible from its front as handles are needed. It is never given
 //           back to the system, so that a pointer which was closed, or was never ours, is recognised without touching
 //           memory that is gone: it must lie in the range, at the start of a slot, and the slot must hold that kind.
+// Probes:   bindings look behind a pointer before they know what it is: they take the first int for a descriptor and ask the system
+//           about it, and compare words further on with tags of their own. So a slot begins with a number that no descriptor
+//           has, and what follows the last slot in use can be read.
 // Reuse:    first in, first out, and only when a thousand slots are free: a pointer just closed names nothing for long.
 // Fork:     a child's copies of contexts and sockets become `inherited`: nothing but closing them works, and that leaves
 //           the parent's descriptors and threads alone; their memory is lost. Pollers remain as they are.
@@ -20,7 +23,15 @@
 
 namespace zlink::capi {
 
-enum class handle_kind : std::uint32_t { none, context, socket, poller, inherited_context, inherited_socket };
+/// Negative: the open descriptor of nothing.
+enum class handle_kind : std::int32_t {
+    none = -0x1000,
+    context,
+    socket,
+    poller,
+    inherited_context,
+    inherited_socket
+};
 
 class handle_slab {
 public:

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <set>
 #include <sys/wait.h>
 #include <thread>
@@ -129,6 +130,37 @@ TEST(handles, of_the_parent_can_only_be_closed_in_a_child_of_fork) {
     closed(s, handle_kind::socket);
     closed(c, handle_kind::context);
     closed(p, handle_kind::poller);
+}
+
+/// What a binding takes for a descriptor before it knows what a pointer is.
+int first_number_behind(const void *handle) {
+    int number = 0;
+    std::memcpy(&number, handle, sizeof number);
+    return number;
+}
+
+TEST(handles, begin_with_a_number_that_no_descriptor_has) {
+    using enum handle_kind;
+    for (const handle_kind kind : {context, socket, poller, inherited_context, inherited_socket}) {
+        void *handle = opened(kind, &object_a);
+        EXPECT_LT(first_number_behind(handle), 0);
+        closed(handle, kind);
+        EXPECT_LT(first_number_behind(handle), 0) << "once closed";
+    }
+}
+
+TEST(handles, can_be_read_beyond_their_end) {
+    std::vector<void *> opened_handles;
+    unsigned sum = 0;
+    for (std::size_t i = 0; i < 8 * handle_slab::step; ++i) {
+        opened_handles.push_back(opened(handle_kind::socket, &object_a));
+        const auto *words = static_cast<const volatile unsigned *>(opened_handles.back());
+        for (std::size_t word = 0; word < 2 * handle_slab::slot_size / sizeof *words; ++word)
+            sum += words[word];
+    }
+    EXPECT_NE(sum, 0u);
+    for (void *handle : opened_handles)
+        closed(handle, handle_kind::socket);
 }
 
 TEST(handles, may_be_opened_and_closed_by_many_threads) {
