@@ -15,6 +15,7 @@
 #include "core/platform.hpp"
 #include "reactor/deferred_call.hpp"
 #include "transport/ipc_stream.hpp"
+#include "transport/passed_descriptors.hpp"
 #include "transport/socket_listener.hpp"
 
 namespace zlink {
@@ -103,8 +104,11 @@ public:
                      [&io, options, ring_size = ring_size_for(options, sizes)](owned_descriptor accepted,
                                                                                const sockaddr *, socklen_t,
                                                                                std::unique_ptr<stream> &out) {
-                         if (!is_ipc_peer_admitted(accepted.get(), options))
+                         if (!is_ipc_peer_admitted(accepted.get(), options)) {
+                             if (!passed_descriptors::are_refused(accepted.get()))
+                                 socket_calls::drop_unread(accepted.get());
                              return error::connection_refused;
+                         }
                          return ipc_stream::make(io, std::move(accepted), ring_size, out);
                      }),
           file_(std::move(file)) {}
@@ -213,6 +217,7 @@ public:
             if (options.use_fd >= 0) {
                 if (error e = adopt_socket(options.use_fd, socket); failed(e))
                     return e;
+                passed_descriptors::refuse(socket.get());
             } else {
                 if (address == "*")
                     if (error e = file->make_path(knobs.temporary_directory, path); failed(e))

@@ -1,6 +1,7 @@
 // A stream over a local socket, which goes through shared memory where much is sent from one zlink to another.
 #pragma once
 
+#include "core/platform.hpp"
 #include "reactor/deferred_call.hpp"
 #include "transport/ring_io.hpp"
 #include "transport/socket_stream.hpp"
@@ -15,6 +16,8 @@ public:
     static error make(loop &io, owned_descriptor socket, std::size_t ring_size,
                       std::unique_ptr<stream> &out) noexcept;
 
+    ~ipc_stream() override;
+
     io_result try_read(std::span<const iovec> ranges) noexcept override {
         return input_.read(descriptor(), ranges);
     }
@@ -26,13 +29,14 @@ public:
     bool lend() noexcept override;
 
 private:
-    ipc_stream(loop &io, std::size_t ring_size)
-        : socket_stream({}), output_(ring_size), input_(ring_size > 0),
+    ipc_stream(loop &io, std::size_t ring_size, bool brings_descriptors)
+        : socket_stream({}), output_(ring_size), input_(ring_size > 0, brings_descriptors),
           again_(io, [this] { report_readable(); }) {}
 
     ring_output output_;
     ring_input input_;
     deferred_call again_;  // for input that the socket does not show
+    const unsigned generation_ = platform::fork_generation();
 };
 
 }  // namespace zlink

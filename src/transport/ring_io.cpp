@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "transport/passed_descriptors.hpp"
 #include "transport/socket_calls.hpp"
 
 namespace zlink {
@@ -23,12 +24,6 @@ io_result send_bell(int socket) noexcept {
 }
 
 constexpr std::size_t all_bells = 512;  // more than a socket with the smallest buffer holds
-
-io_result take_bells(int socket, std::size_t most) noexcept {
-    std::array<char, all_bells> octets;
-    const iovec range{octets.data(), most};
-    return socket_calls::read(socket, {&range, 1});
-}
 
 }  // namespace
 
@@ -132,13 +127,7 @@ error ring_output::wait_for_room(int socket) noexcept {
 io_result ring_input::read(int socket, std::span<const iovec> ranges) noexcept {
     if (is_shared_)
         return read_ring(socket, range_cursor(ranges));
-    owned_descriptor offered;
-    const io_result result = may_accept_ ? socket_calls::read_with_descriptor(socket, ranges, offered)
-                                         : socket_calls::read(socket, ranges);
-    if (offered) {
-        may_accept_ = false;
-        (void)ring_.accept(offered);  // or all goes on as it was
-    }
+    const io_result result = read_socket(socket, ranges);
     octets_ += result.octets;
     if (!ring_ || octets_ < ring_.beginning())
         return result;
@@ -151,6 +140,28 @@ io_result ring_input::read(int socket, std::span<const iovec> ranges) noexcept {
     to.pass(plain);
     const io_result more = read_ring(socket, to);
     return plain > 0 ? io_result{plain + more.octets} : more;
+}
+
+/// Also takes a ring that is offered.
+io_result ring_input::read_socket(int socket, std::span<const iovec> ranges) noexcept {
+    if (!brings_descriptors_)
+        return socket_calls::read(socket, ranges);
+    if (!may_accept_)
+        return socket_calls::read_without_descriptors(socket, ranges);
+    owned_descriptor offered;
+    const io_result result = socket_calls::read_with_descriptor(socket, ranges, offered);
+    if (offered) {
+        may_accept_ = false;
+        if (failed(ring_.accept(offered)))  // all goes on as it was
+            passed_descriptors::close_elsewhere(offered.release());
+    }
+    return result;
+}
+
+io_result ring_input::take_bells(int socket, std::size_t most) noexcept {
+    std::array<char, all_bells> octets;
+    const iovec range{octets.data(), most};
+    return read_socket(socket, {&range, 1});
 }
 
 io_result ring_input::read_ring(int socket, range_cursor to) noexcept {

@@ -6,6 +6,7 @@
 // Waiting:  for the socket, as ever. Its octets mean nothing any more: a bell is one of them, for a reader that has said that it waits. A
 //           writer that finds the ring full fills the socket with them, and the reader takes them out when there is room again. So who
 //           waits for the socket hears of input, of room and of the end of the stream.
+// Strange:  descriptors that are no ring are closed elsewhere (passed_descriptors.hpp).
 // Threads:  each half is used by one thread at a time.
 #pragma once
 
@@ -44,20 +45,25 @@ private:
 
 class ring_input {
 public:
-    /// `may_accept`: a ring, should the other side offer one.
-    explicit ring_input(bool may_accept) noexcept : may_accept_(may_accept) {}
+    /// `may_accept`: a ring, should the other side offer one. `brings_descriptors`: the socket does not refuse them.
+    explicit ring_input(bool may_accept, bool brings_descriptors = true) noexcept
+        : may_accept_(may_accept), brings_descriptors_(brings_descriptors) {}
 
     /// As stream::try_read().
     io_result read(int socket, std::span<const iovec> ranges) noexcept;
     /// Whether there may be octets that the socket does not show: after a read that filled its ranges.
     bool may_hold_octets() const noexcept { return is_shared_ && !is_armed_; }
+    bool brings_descriptors() const noexcept { return brings_descriptors_; }
 
 private:
+    io_result read_socket(int socket, std::span<const iovec> ranges) noexcept;
+    io_result take_bells(int socket, std::size_t most) noexcept;
     io_result read_ring(int socket, range_cursor to) noexcept;
     void give_back(int socket) noexcept;
 
     std::uint64_t octets_ = 0;  // read from the socket before the ring was used
     bool may_accept_;           // and was not offered one yet
+    const bool brings_descriptors_;
     bool is_shared_ = false;
     bool is_armed_ = false;  // the ring was empty, and the other side rings when it is not
     shared_ring ring_;

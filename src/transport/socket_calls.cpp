@@ -1,14 +1,17 @@
 #include "transport/socket_calls.hpp"
 
+#include <array>
 #include <cstring>
 #include <sys/socket.h>
+
+#include "transport/passed_descriptors.hpp"
 
 namespace zlink::socket_calls {
 
 namespace {
 
 constexpr std::size_t most_descriptors =
-    4;  // that a peer may send at once without the system closing some for us
+    253;  // that a peer can send at once (unix(7)): the system closes none for us
 using control_octets = char[CMSG_SPACE(most_descriptors * sizeof(int))];
 
 msghdr header_of(std::span<const iovec> ranges) noexcept {
@@ -75,7 +78,11 @@ io_result write_with_descriptor(int socket, std::span<const iovec> ranges, int d
     return result_of_call(repeat_interrupted([&] { return ::sendmsg(socket, &header, MSG_NOSIGNAL); }));
 }
 
-io_result read_with_descriptor(int socket, std::span<const iovec> ranges, owned_descriptor &out) noexcept {
+namespace {
+
+/// Calls `take` with each descriptor.
+template <class Take>
+io_result read_all(int socket, std::span<const iovec> ranges, Take &&take) noexcept {
     alignas(cmsghdr) control_octets control;
     msghdr header = header_of(ranges);
     header.msg_control = control;
@@ -90,12 +97,37 @@ io_result read_with_descriptor(int socket, std::span<const iovec> ranges, owned_
         for (std::size_t at = CMSG_LEN(0); at + sizeof(int) <= beside->cmsg_len; at += sizeof(int)) {
             int descriptor;
             std::memcpy(&descriptor, reinterpret_cast<const char *>(beside) + at, sizeof descriptor);
-            owned_descriptor taken(descriptor);
-            if (!out)
-                out = std::move(taken);
+            take(descriptor);
         }
     }
     return result;
+}
+
+}  // namespace
+
+io_result read_with_descriptor(int socket, std::span<const iovec> ranges, owned_descriptor &out) noexcept {
+    return read_all(socket, ranges, [&out](int descriptor) {
+        if (!out)
+            out = owned_descriptor(descriptor);
+        else
+            passed_descriptors::close_elsewhere(descriptor);
+    });
+}
+
+io_result read_without_descriptors(int socket, std::span<const iovec> ranges) noexcept {
+    return read_all(socket, ranges, passed_descriptors::close_elsewhere);
+}
+
+void drop_unread(int socket) noexcept {
+    constexpr int most_reads = 4096;  // of what a socket may hold
+    if (::shutdown(socket, SHUT_RD) != 0)
+        return;
+    std::array<char, 16 * 1024> octets;
+    const iovec range{octets.data(), octets.size()};
+    for (int i = 0; i < most_reads; ++i) {
+        if (read_without_descriptors(socket, {&range, 1}).octets == 0)
+            return;
+    }
 }
 
 }  // namespace zlink::socket_calls

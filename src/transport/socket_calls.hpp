@@ -15,7 +15,12 @@ io_result write(int socket, std::span<const iovec> ranges) noexcept;
 error check_peer(int socket) noexcept;
 /// Of a local socket: sends a copy of `descriptor` beside the octets. Nothing is sent when no octet is.
 io_result write_with_descriptor(int socket, std::span<const iovec> ranges, int descriptor) noexcept;
-/// Takes a descriptor that was sent beside the octets. Further ones are closed.
+/// Takes a descriptor that was sent beside the octets. Further ones are closed elsewhere.
 io_result read_with_descriptor(int socket, std::span<const iovec> ranges, owned_descriptor &out) noexcept;
+/// Has all descriptors closed elsewhere.
+io_result read_without_descriptors(int socket, std::span<const iovec> ranges) noexcept;
+/// To be called before a socket is closed that descriptors may have come to: the peer can send nothing more, and what it has sent is
+/// received. The system would close them with the socket.
+void drop_unread(int socket) noexcept;
 
 }  // namespace zlink::socket_calls

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/platform.hpp"
+#include "transport/passed_descriptors.hpp"
 
 namespace zlink {
 
@@ -77,6 +78,7 @@ error set_up_tcp_socket(int descriptor, int family, const settings &options) noe
 
 void set_up_ipc_socket(int descriptor, const settings &options) noexcept {
     set_up_buffers(descriptor, options);
+    passed_descriptors::refuse(descriptor);
 }
 
 bool set_smallest_send_buffer(int descriptor) noexcept {

@@ -94,8 +94,8 @@ public:
         }
         return true;
     }
-    /// Over ipc: with standard error's descriptor beside them (SCM_RIGHTS), at which a read of the other side ends.
-    bool send_with_descriptor(std::string_view octets) {
+    /// Over ipc: with a descriptor beside them (SCM_RIGHTS), at which a read of the other side ends.
+    bool send_with_descriptor(std::string_view octets, int given = STDERR_FILENO) {
         alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
         iovec range{const_cast<char *>(octets.data()), octets.size()};
         msghdr message{};
@@ -107,7 +107,6 @@ public:
         beside->cmsg_level = SOL_SOCKET;
         beside->cmsg_type = SCM_RIGHTS;
         beside->cmsg_len = CMSG_LEN(sizeof(int));
-        const int given = STDERR_FILENO;
         std::memcpy(CMSG_DATA(beside), &given, sizeof given);
         return ::sendmsg(descriptor_, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(octets.size());
     }
