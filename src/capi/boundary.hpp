@@ -5,6 +5,7 @@
 #include <system_error>
 #include <type_traits>
 
+#include "core/chunk.hpp"
 #include "core/error.hpp"
 
 namespace zlink::capi {
@@ -12,6 +13,8 @@ namespace zlink::capi {
 /// Sets errno and gives what a C function of this result type returns on failure: -1, or a null pointer.
 template <typename Result = int>
 Result fail(error e) noexcept {
+    if (e == error::no_memory)
+        chunk_pool::give_up_idle();  // the next call may find some
     errno = to_errno(e);
     if constexpr (std::is_pointer_v<Result>)
         return nullptr;

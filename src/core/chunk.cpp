@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 #include "core/huge_blocks.hpp"
 #include "core/large_blocks.hpp"
@@ -39,14 +40,67 @@ void destroy(chunk *c, std::uint32_t class_count) noexcept {
         std::free(c);
 }
 
+/// Without a lock: the heap may have locks of its own.
+void destroy_all(chunk *gone, std::uint32_t class_count) noexcept {
+    while (gone)
+        destroy(std::exchange(gone, gone->next_free), class_count);
+}
+
+std::mutex pools_mutex;  // taken before that of a pool; guards the list
+chunk_pool *pools = nullptr;
+
 }  // namespace
 
+chunk_pool::chunk_pool() noexcept {
+    const std::lock_guard lock(pools_mutex);
+    next_pool_ = std::exchange(pools, this);
+}
+
+/// What other contexts leave idle goes, too; they ask for it again.
 chunk_pool::~chunk_pool() {
-    for (free_list &list : free_)
+    {
+        const std::lock_guard lock(pools_mutex);
+        chunk_pool **at = &pools;
+        while (*at != this)
+            at = &(*at)->next_pool_;
+        *at = next_pool_;
+    }
+    destroy_all(take_idle(nullptr), class_count);
+    huge_blocks::give_up_idle();
+    large_blocks::give_up_kept();
+}
+
+/// Puts what is idle in front of `gone`, and returns all of it.
+chunk *chunk_pool::take_idle(chunk *gone) noexcept {
+    const std::lock_guard lock(mutex_);
+    for (free_list &list : free_) {
         while (chunk *c = list.head) {
             list.head = c->next_free;
-            destroy(c, class_count);
+            c->next_free = std::exchange(gone, c);
         }
+        list.count = 0;
+    }
+    return gone;
+}
+
+void chunk_pool::give_up_idle() noexcept {
+    chunk *gone = nullptr;
+    {
+        const std::lock_guard lock(pools_mutex);
+        for (chunk_pool *each = pools; each; each = each->next_pool_)
+            gone = each->take_idle(gone);
+    }
+    destroy_all(gone, class_count);
+    huge_blocks::give_up_idle();
+    large_blocks::give_up_kept();
+}
+
+std::size_t chunk_pool::idle_octets() noexcept {
+    const std::lock_guard lock(mutex_);
+    std::size_t octets = 0;
+    for (std::size_t index = 0; index < class_count; ++index)
+        octets += free_[index].count * class_size(index);
+    return octets;
 }
 
 chunk *chunk_pool::allocate(std::size_t size) noexcept {
@@ -76,8 +130,15 @@ chunk *chunk_pool::allocate(std::size_t size) noexcept {
         if (memory) {
             size_class |= huge_bit;
         } else {
-            memory = index < class_count ? std::malloc(memory_size(capacity))
-                                         : large_blocks::allocate(memory_size(capacity));
+            const auto ask_heap = [&] {
+                return index < class_count ? std::malloc(memory_size(capacity))
+                                           : large_blocks::allocate(memory_size(capacity));
+            };
+            memory = ask_heap();
+            if (!memory) {
+                give_up_idle();
+                memory = ask_heap();
+            }
             if (!memory)
                 return nullptr;
             if (is_cut)

@@ -1,5 +1,6 @@
 // Chunks: the memory that frames live in on their way, and the pool they come from and go back to.
 //
+// Idle:     a pool keeps up to 4 MiB of each size, until memory is short anywhere in the process, or the pool ends.
 // Threads:  a pool is shared by all threads of a context. A chunk's octets belong to whoever fills it until published.
 #pragma once
 
@@ -27,19 +28,24 @@ struct chunk : block {
 class chunk_pool : public std::enable_shared_from_this<chunk_pool> {
 public:
     static std::shared_ptr<chunk_pool> make() { return std::make_shared<chunk_pool>(); }
-    chunk_pool() = default;
+    chunk_pool() noexcept;
     ~chunk_pool();
     chunk_pool(const chunk_pool &) = delete;
     chunk_pool &operator=(const chunk_pool &) = delete;
 
     /// A chunk of at least `size` octets with one reference; null when memory is short.
     chunk *allocate(std::size_t size) noexcept;
+    /// Gives up what no pool, and none of the lists of larger blocks, has in use: for whoever is short of memory.
+    static void give_up_idle() noexcept;
+    /// Octets that this pool keeps to be used again.
+    std::size_t idle_octets() noexcept;
     /// Whether a chunk is of a size that is kept to be used again.
     static bool keeps(const chunk &c) noexcept { return c.capacity <= class_capacity(class_count - 1); }
 
 private:
     static void dispose(block *self) noexcept;
     void give_back(chunk *c) noexcept;
+    chunk *take_idle(chunk *gone) noexcept;
 
     static constexpr std::size_t class_count = 13;  // 64 octets to 256 KiB, doubling
     static constexpr std::size_t class_size(std::size_t index) noexcept { return std::size_t{64} << index; }
@@ -52,6 +58,7 @@ private:
     };
     std::mutex mutex_;
     std::array<free_list, class_count> free_;
+    chunk_pool *next_pool_;  // in the list of all pools
 };
 
 }  // namespace zlink

@@ -160,4 +160,28 @@ void release(void *block) noexcept {
     drop_page(home);
 }
 
+void give_up_idle() noexcept {
+    std::lock_guard lock(mutex);
+    while (idle_count > 0)
+        ::munmap(idle[--idle_count], page_size);
+    for (size_list &list : lists) {
+        for (page *next, *p = list.first; p; p = next) {
+            next = p->next;
+            if (p->used > 0)
+                continue;
+            list.unlink(*p);
+            ::munmap(p, page_size);
+        }
+        list.empty_pages = 0;
+    }
+}
+
+std::size_t idle_octets() noexcept {
+    std::lock_guard lock(mutex);
+    std::size_t pages = idle_count;
+    for (const size_list &list : lists)
+        pages += list.empty_pages;
+    return pages * page_size;
+}
+
 }  // namespace zlink::huge_blocks

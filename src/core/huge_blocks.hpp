@@ -14,5 +14,9 @@ void *allocate(std::size_t size) noexcept;
 void note_heap_block(std::size_t size, bool is_new) noexcept;
 /// Takes back a block that allocate() gave.
 void release(void *block) noexcept;
+/// Gives the pages in which no block is in use back to the system.
+void give_up_idle() noexcept;
+/// Octets of such pages.
+std::size_t idle_octets() noexcept;
 
 }  // namespace zlink::huge_blocks

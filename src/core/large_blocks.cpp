@@ -131,10 +131,7 @@ void *allocate(std::size_t size) noexcept {
     const std::size_t octets = may_be_kept ? size_of(class_of(size)) : size;
     if (void *memory = std::malloc(octets))
         return memory;
-    kept_block *gone = nullptr;
-    if (const turn mine; mine)
-        gone = give_up(0, classes);
-    free_all(gone);
+    give_up_kept();
     return std::malloc(octets);
 }
 
@@ -149,6 +146,13 @@ void release(void *memory, std::size_t size) noexcept {
         }
     }
     std::free(memory);
+    free_all(gone);
+}
+
+void give_up_kept() noexcept {
+    kept_block *gone = nullptr;
+    if (const turn mine; mine)
+        gone = give_up(0, classes);
     free_all(gone);
 }
 

@@ -14,6 +14,8 @@ namespace zlink::large_blocks {
 void *allocate(std::size_t size) noexcept;
 /// Takes back what allocate() gave for the same `size`.
 void release(void *memory, std::size_t size) noexcept;
+/// Frees what is kept; nothing while another thread is at the lists.
+void give_up_kept() noexcept;
 /// What is kept; 0 while another thread is at the lists.
 std::size_t kept_octets() noexcept;
 

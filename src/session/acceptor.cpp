@@ -1,5 +1,7 @@
 #include "session/acceptor.hpp"
 
+#include "core/chunk.hpp"
+
 namespace zlink {
 
 acceptor::acceptor(session_environment_ptr environment, std::unique_ptr<listener> what,
@@ -35,6 +37,8 @@ void acceptor::close() noexcept {
 
 void acceptor::on_accept(std::unique_ptr<stream> bytes, error failure) noexcept {
     if (failed(failure)) {
+        if (failure == error::no_memory)
+            chunk_pool::give_up_idle();  // the next peer may find some
         emit(event_kind::accept_failed, static_cast<std::uint32_t>(to_errno(failure)));
         return;
     }
@@ -44,6 +48,7 @@ void acceptor::on_accept(std::unique_ptr<stream> bytes, error failure) noexcept 
         if (on_session_(made))
             (void)made->start();
     } catch (...) {
+        chunk_pool::give_up_idle();
         emit(event_kind::accept_failed, static_cast<std::uint32_t>(to_errno(error::no_memory)));
     }
 }

@@ -115,6 +115,8 @@ void session::dial() noexcept {
 void session::on_dialed(std::unique_ptr<stream> bytes, error failure) noexcept {
     const std::shared_ptr<session> self = shared_from_this();
     if (failed(failure)) {
+        if (failure == error::no_memory)
+            chunk_pool::give_up_idle();
         if (const int descriptor = dialer_->descriptor(); descriptor >= 0)
             emit(event_kind::closed, static_cast<std::uint32_t>(descriptor));
         if (failure == error::connection_refused &&
@@ -206,6 +208,8 @@ void session::after_break() noexcept {
         end_pipe();
         return;
     }
+    if (reason_.system == error::no_memory)
+        chunk_pool::give_up_idle();  // the next connection may find some
     emit_break();
     const break_reason why = reason_;
     drop_connection();

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <functional>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <string>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -251,6 +252,113 @@ TEST(shortage_of_threads, is_not_felt_without_io_threads) {
         CHECK(zmq_close(s) == 0 && zmq_close(t) == 0 && zmq_ctx_term(context) == 0);
     });
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their own memory is more
+
+/// Octets that this process has mapped, or holds.
+struct memory {
+    long mapped = 0;
+    long resident = 0;
+};
+memory own_memory() {
+    memory found;
+    std::FILE *file = std::fopen("/proc/self/statm", "r");
+    CHECK(file && std::fscanf(file, "%ld %ld", &found.mapped, &found.resident) == 2);
+    std::fclose(file);
+    found.mapped *= ::sysconf(_SC_PAGESIZE);
+    found.resident *= ::sysconf(_SC_PAGESIZE);
+    return found;
+}
+
+/// A PULL that is bound, and a PUSH that is connected to it, without marks.
+struct two_sockets {
+    void *context = zmq_ctx_new();
+    void *pull = zmq_socket(context, ZMQ_PULL);
+    void *push = zmq_socket(context, ZMQ_PUSH);
+    std::string where;
+
+    two_sockets() {
+        CHECK(pull && push);
+        set(pull, ZMQ_RCVHWM, 0);
+        set(push, ZMQ_SNDHWM, 0);
+        set(push, ZMQ_LINGER, 0);
+        set(pull, ZMQ_RCVTIMEO, patience_ms);
+        CHECK(zmq_bind(pull, "tcp://127.0.0.1:*") == 0);
+        where = last_endpoint(pull);
+        CHECK(zmq_connect(push, where.c_str()) == 0);
+    }
+    void end() { CHECK(zmq_close(push) == 0 && zmq_close(pull) == 0 && zmq_ctx_term(context) == 0); }
+    /// Has much under way, in messages of many sizes, and takes it.
+    void pass_much() {
+        for (const std::size_t size : {100u, 1000u, 5000u, 30000u, 60000u}) {
+            const std::string body(size, 'x');
+            std::string into(size, '\0');
+            const int count = static_cast<int>((std::size_t{64} << 20) / size);
+            for (int i = 0; i < count; ++i)
+                CHECK(zmq_send(push, body.data(), size, 0) == static_cast<int>(size));
+            for (int i = 0; i < count; ++i)
+                CHECK(zmq_recv(pull, into.data(), size, 0) == static_cast<int>(size));
+        }
+    }
+};
+
+/// Takes all memory that is left, and keeps it.
+void take_all_memory() {
+    const rlimit tight{static_cast<rlim_t>(own_memory().mapped), RLIM_INFINITY};
+    CHECK(::setrlimit(RLIMIT_AS, &tight) == 0);
+    for (std::size_t size = 1 << 20; size >= 16; size /= 2)
+        while (std::malloc(size)) {
+        }
+}
+
+TEST(shortage_of_memory, does_not_keep_peers_out_while_much_is_idle) {
+    in_another_process([] {
+        (void)::mallopt(M_ARENA_MAX, 1);  // others would have room that they do not use
+        two_sockets sockets;
+        sockets.pass_much();
+        int go[2];
+        CHECK(::pipe(go) == 0);
+        const pid_t peers = ::fork();
+        CHECK(peers >= 0);
+        if (peers == 0) {
+            char octet = 0;
+            ::close(go[1]);
+            CHECK(::read(go[0], &octet, 1) == 1);
+            // More than find room in what lies about.
+            std::vector<raw_peer> came;
+            for (int i = 0; i < 1000 && came.size() < 300; ++i) {
+                raw_peer peer(sockets.where);
+                if (peer.shake_hands("PUSH"))
+                    came.push_back(std::move(peer));
+            }
+            CHECK(came.size() == 300 && came.back().send(message("y")));
+            (void)::read(go[0], &octet, 1);  // until the other process has got it
+            std::_Exit(0);
+        }
+        char octet = 'g';
+        take_all_memory();
+        CHECK(::write(go[1], &octet, 1) == 1);
+        int got = -1;
+        for (int i = 0; i < 100 && got < 0; ++i) {
+            got = zmq_recv(sockets.pull, &octet, 1, 0);
+            CHECK(got == 1 || errno == ENOMEM);
+        }
+        CHECK(got == 1 && octet == 'y');
+    });
+}
+
+TEST(end_of_a_context, gives_its_memory_back) {
+    in_another_process([] {
+        two_sockets().end();
+        const long before = own_memory().resident;
+        two_sockets sockets;
+        sockets.pass_much();
+        sockets.end();
+        CHECK(own_memory().resident - before < 32 << 20);
+    });
+}
+
+#endif
 
 TEST(limit_of_sockets, is_an_error_and_room_comes_back) {
     zmq_context context;

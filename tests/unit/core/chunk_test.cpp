@@ -2,9 +2,15 @@
 #include "core/chunk.hpp"
 
 #include <cstring>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <limits>
+#include <sys/resource.h>
+#include <unistd.h>
 #include <vector>
+
+#include "core/huge_blocks.hpp"
+#include "core/large_blocks.hpp"
 
 namespace zlink {
 namespace {
@@ -78,6 +84,63 @@ TEST(chunk, at_rest_does_not_keep_its_pool) {
     pool.reset();
     EXPECT_TRUE(watched.expired());
 }
+
+/// Uses very much, and leaves it idle.
+void use_much(chunk_pool &pool) {
+    std::vector<chunk *> used;
+    for (const std::size_t size : {100u, 5000u, 64u * 1024, 128u * 1024, 256u * 1024}) {
+        for (std::size_t octets = 0; octets < (64u << 20); octets += size)
+            used.push_back(pool.allocate(size));
+        large_blocks::release(large_blocks::allocate(2 * size), 2 * size);
+    }
+    for (chunk *c : used)
+        c->release();
+}
+
+TEST(chunk_pools, give_up_what_is_idle) {
+    auto pool = chunk_pool::make();
+    auto other = chunk_pool::make();
+    use_much(*pool);
+    use_much(*other);
+    EXPECT_GE(other->idle_octets(), 16u << 20);
+    chunk *kept = pool->allocate(64 * 1024);
+    chunk_pool::give_up_idle();
+    EXPECT_EQ(pool->idle_octets(), 0u);
+    EXPECT_EQ(other->idle_octets(), 0u);
+    EXPECT_EQ(huge_blocks::idle_octets(), 0u);
+    EXPECT_EQ(large_blocks::kept_octets(), 0u);
+    kept->release();
+    EXPECT_EQ(pool->allocate(64 * 1024), kept);
+    kept->release();
+}
+
+TEST(chunk_pools, that_end_leave_no_idle_pages) {
+    auto pool = chunk_pool::make();
+    use_much(*pool);
+    pool.reset();
+    EXPECT_EQ(huge_blocks::idle_octets(), 0u);
+    EXPECT_EQ(large_blocks::kept_octets(), 0u);
+}
+
+#ifndef __SANITIZE_ADDRESS__  // its own memory does not fit
+
+TEST(chunk_pools, give_up_what_is_idle_before_memory_counts_as_short) {
+    auto pool = chunk_pool::make();
+    use_much(*pool);
+    rlimit before;
+    ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
+    long pages = 0;
+    ASSERT_TRUE(std::ifstream("/proc/self/statm") >> pages);
+    const rlimit tight{static_cast<rlim_t>(pages * ::sysconf(_SC_PAGESIZE)) + (1u << 20), before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_AS, &tight), 0);
+    chunk *c = pool->allocate(192u << 20);  // more than the heap has kept
+    EXPECT_EQ(::setrlimit(RLIMIT_AS, &before), 0);
+    ASSERT_NE(c, nullptr);
+    EXPECT_EQ(pool->idle_octets(), 0u);
+    c->release();
+}
+
+#endif
 
 TEST(chunk, returns_only_with_its_last_reference) {
     auto pool = chunk_pool::make();
