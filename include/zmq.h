@@ -493,8 +493,9 @@ ZMQ_EXPORT int zmq_setsockopt(void *s, int option, const void *optval, size_t op
 /* Reads a socket option.
  *
  * optval     buffer of the caller's.
- * optvallen  in: its size in bytes; out: how many were written.
- * errors     EINVAL (unknown option, or the buffer is too small), ETERM, ENOTSOCK, EINTR.
+ * optvallen  in: its size in bytes; out: how many the value takes, the rest of the buffer is zero. An int option wants
+ *            exactly sizeof (int), other than ZMQ_RCVMORE, ZMQ_FD, ZMQ_EVENTS and ZMQ_THREAD_SAFE.
+ * errors     EINVAL (unknown option, or the buffer has the wrong size), ETERM, ENOTSOCK, EINTR.
  * note       ZMQ_FD is edge-triggered: after it has become readable, read ZMQ_EVENTS until there are none. */
 ZMQ_EXPORT int zmq_getsockopt(void *s, int option, void *optval, size_t *optvallen);
 

@@ -124,12 +124,7 @@ error write_as(Integer result, void *out, std::size_t *size) noexcept {
 }
 
 error write_octets(std::string_view octets, void *out, std::size_t *size) noexcept {
-    if (*size < octets.size())
-        return error::invalid;
-    if (!octets.empty())
-        std::memcpy(out, octets.data(), octets.size());
-    *size = octets.size();
-    return error::none;
+    return store_option(as_bytes(octets), out, size);
 }
 
 error write_text(const std::string &text, void *out, std::size_t *size) noexcept {
@@ -581,6 +576,15 @@ error get_option(const settings &source, int number, void *value, std::size_t *s
         return error::invalid;
     const option_row *row = find_row(number);
     return row ? std::visit(getter{source, value, size}, row->how) : error::invalid;
+}
+
+error store_option(byte_span octets, void *value, std::size_t *size) noexcept {
+    if (*size < octets.size())
+        return error::invalid;
+    auto *out = static_cast<std::uint8_t *>(value);
+    std::fill(std::copy(octets.begin(), octets.end(), out), out + *size, std::uint8_t{0});
+    *size = octets.size();
+    return error::none;
 }
 
 bool is_live_option(int number) noexcept {

@@ -77,19 +77,11 @@ error fill(message &out, const frame_view &frame) noexcept {
 }
 
 error store_int(int number, void *value, std::size_t *size) noexcept {
-    if (*size < sizeof number)
-        return error::invalid;
-    std::memcpy(value, &number, sizeof number);
-    *size = sizeof number;
-    return error::none;
+    return store_option({reinterpret_cast<const std::uint8_t *>(&number), sizeof number}, value, size);
 }
 
 error store_text(const std::string &text, void *value, std::size_t *size) noexcept {
-    if (*size < text.size() + 1)
-        return error::invalid;
-    std::memcpy(value, text.c_str(), text.size() + 1);
-    *size = text.size() + 1;
-    return error::none;
+    return store_option({reinterpret_cast<const std::uint8_t *>(text.c_str()), text.size() + 1}, value, size);
 }
 
 bool is_inproc(const std::string &endpoint) noexcept { return endpoint.starts_with("inproc://"); }

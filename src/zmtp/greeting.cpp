@@ -19,9 +19,11 @@ void put_mechanism(std::uint8_t *out, std::string_view name) noexcept {
 
 }  // namespace
 
-greeting_octets make_greeting(std::string_view mechanism, bool as_server) noexcept {
+greeting_octets make_greeting(std::string_view mechanism, bool as_server,
+                              std::size_t routing_id_size) noexcept {
     greeting_octets octets{};
     octets[0] = 0xff;
+    put_u64(octets.data() + 1, 1 + routing_id_size);  // a frame's flags, and the id behind them
     octets[signature_end] = 0x7f;
     octets[major_offset] = 3;
     octets[major_offset + 1] = 1;

@@ -17,8 +17,10 @@ constexpr std::size_t partial_greeting_size = 11;
 
 using greeting_octets = std::array<std::uint8_t, greeting_size>;
 
-/// Our greeting: version 3.1. `mechanism` is at most 20 octets.
-greeting_octets make_greeting(std::string_view mechanism, bool as_server) noexcept;
+/// Our greeting: version 3.1. `mechanism` is at most 20 octets. The signature is libzmq's, which a ZMTP 1.0 peer takes for the
+/// header of the frame with our routing id.
+greeting_octets make_greeting(std::string_view mechanism, bool as_server,
+                              std::size_t routing_id_size = 0) noexcept;
 
 enum class greeting_version {
     undecided,  // needs more octets

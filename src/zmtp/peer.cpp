@@ -128,7 +128,8 @@ action peer::state::start() {
 }
 
 void peer::state::send_greeting(std::size_t up_to) {
-    const greeting_octets whole = make_greeting(mechanism_->name(), mechanism_->as_server());
+    const greeting_octets whole =
+        make_greeting(mechanism_->name(), mechanism_->as_server(), options_.routing_id.size());
     if (up_to > greeting_sent_)
         output_.insert(output_.end(), whole.begin() + static_cast<std::ptrdiff_t>(greeting_sent_),
                        whole.begin() + static_cast<std::ptrdiff_t>(up_to));

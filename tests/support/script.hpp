@@ -32,7 +32,7 @@ using milliseconds = std::chrono::milliseconds;
 inline octets text(const std::vector<std::uint8_t> &bytes) { return {bytes.begin(), bytes.end()}; }
 
 inline octets greeting(std::string_view mechanism = "NULL", int major = 3, int minor = 1) {
-    octets out("\xff\0\0\0\0\0\0\0\0\x7f", 10);
+    octets out("\xff\0\0\0\0\0\0\0\1\x7f", 10);
     out += static_cast<char>(major);
     out += static_cast<char>(minor);
     out += mechanism;

@@ -1,6 +1,8 @@
 // The greeting's layout, and what each of its octets decides.
 #include "zmtp/greeting.hpp"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include <random>
@@ -22,6 +24,15 @@ TEST(greeting, has_the_layout_of_the_specification) {
     const greeting_octets ours = make_greeting("NULL", false);
     EXPECT_EQ(octets(as_text(ours)), testing::greeting());
     EXPECT_EQ(make_greeting("PLAIN", true)[32], 1);
+}
+
+TEST(greeting, opens_like_the_header_of_a_frame_with_the_routing_id) {
+    for (std::uint8_t size : {0, 3, 254}) {
+        const greeting_octets ours = make_greeting("NULL", false, size);
+        const greeting_octets plain = make_greeting("NULL", false);
+        EXPECT_EQ(ours[8], size + 1);
+        EXPECT_TRUE(std::equal(plain.begin() + 9, plain.end(), ours.begin() + 9));
+    }
 }
 
 TEST(greeting, decides_on_the_version_with_the_eleventh_octet_and_not_before) {
