@@ -1,7 +1,8 @@
 // The scheme tcp: addresses, dialing and listening.
 //
 // Dialing:  one attempt resolves anew, then tries the addresses in turn until one connects or
-//           connect_timeout_ms is over.
+//           connect_timeout_ms is over. With a SOCKS proxy these are the proxy's addresses; it resolves the
+//           name of the far side, so that nobody here asks for it.
 #include "transport/transport.hpp"
 
 #include <cstring>
@@ -12,8 +13,10 @@
 #include "reactor/deferred_call.hpp"
 #include "reactor/resolver.hpp"
 #include "transport/endpoint.hpp"
+#include "transport/socket_calls.hpp"
 #include "transport/socket_listener.hpp"
 #include "transport/socket_stream.hpp"
+#include "transport/socks5.hpp"
 
 namespace zlink {
 
@@ -72,22 +75,37 @@ error make_tcp_stream(loop &io, owned_descriptor socket, const sockaddr *peer, s
     return socket_stream::make(io, std::move(socket), print_host(peer, length), out);
 }
 
+/// Where to connect to: `out`, or the proxy in front of it.
+error parse_route(const std::string &address, const settings &options, tcp_remote_address &out,
+                  tcp_remote_address &proxy) {
+    if (error e = parse_tcp_connect(address, out); failed(e) || options.socks_proxy.empty())
+        return e;
+    if (error e = parse_tcp_connect(options.socks_proxy, proxy); failed(e))
+        return e;
+    return proxy.has_source || proxy.host.empty() || proxy.port == 0 ||
+                   out.host.size() > socks5_conversation::longest_text
+               ? error::invalid
+               : error::none;
+}
+
 class tcp_dialer final : public dialer, private readiness_events {
 public:
-    tcp_dialer(tcp_remote_address to, const settings &options, loop &io, std::unique_ptr<resolver> names)
-        : to_(std::move(to)), options_(options), loop_(io), resolver_(std::move(names)),
-          report_(io, [this] { report(); }) {}
+    /// `proxy` counts where the options name one.
+    tcp_dialer(tcp_remote_address to, tcp_remote_address proxy, const settings &options, loop &io,
+               std::unique_ptr<resolver> names)
+        : to_(std::move(to)), proxy_(std::move(proxy)), options_(options), loop_(io),
+          resolver_(std::move(names)), report_(io, [this] { report(); }) {
+        if (!options.socks_proxy.empty())
+            talk_.emplace(to_.host, to_.port, options.socks_username, options.socks_password);
+    }
 
     void dial(dial_handler handler) noexcept override {
         handler_ = std::move(handler);
         failure_ = error::host_unreachable;
-        if (options_.connect_timeout_ms > 0) {
-            if (!timeout_)
-                timeout_ = loop_.make_timer([this] { give_up(error::timed_out); });
-            if (timeout_)
-                timeout_->expires_at(loop_.now() + std::chrono::milliseconds(options_.connect_timeout_ms));
-        }
-        resolver_->resolve(to_.host, std::to_string(to_.port), options_.ipv6,
+        if (options_.connect_timeout_ms > 0)
+            give_up_after(options_.connect_timeout_ms);
+        const tcp_remote_address &first = talk_ ? proxy_ : to_;
+        resolver_->resolve(first.host, std::to_string(first.port), options_.ipv6,
                            [this](std::vector<resolved_address> found, error failure) {
                                addresses_ = std::move(found);
                                next_ = 0;
@@ -136,16 +154,89 @@ private:
         return error::none;
     }
 
-    void on_readable() noexcept override {}
+    void on_readable() noexcept override { converse(); }
     void on_writable() noexcept override {
+        if (!talk_)
+            settle();
+        else if (is_talking_)
+            converse();
+        else
+            begin_to_talk();
+    }
+
+    void settle() noexcept {
         owned_descriptor socket(ready_.release());
         failure_ = finish(std::move(socket));
+        failed(failure_) ? try_another() : report();
+    }
+
+    void try_another() noexcept {
+        ready_.close();
+        ++next_;
+        try_next();
+    }
+
+    // ---- with a proxy ----
+
+    void begin_to_talk() noexcept {
+        failure_ = connect_result(ready_.descriptor());
         if (failed(failure_)) {
-            ++next_;
-            try_next();
+            try_another();
             return;
         }
-        report();
+        is_talking_ = true;
+        if (options_.connect_timeout_ms <= 0 && options_.handshake_interval_ms > 0)
+            give_up_after(options_.handshake_interval_ms);
+        converse();
+    }
+
+    void converse() noexcept {
+        for (;;) {
+            const bool writes = !talk_->output().empty();
+            const io_result moved = writes ? write_to_proxy() : read_from_proxy();
+            if (moved.status == error::again) {
+                writes ? ready_.wait_writable() : ready_.wait_readable();
+                return;
+            }
+            if (failed(moved.status)) {
+                give_up(moved.status);
+                return;
+            }
+            if (writes)
+                continue;
+            switch (talk_->receive({from_proxy_, moved.octets})) {
+            case socks5_conversation::progress::unfinished:
+                break;
+            case socks5_conversation::progress::opened:
+                settle();
+                return;
+            case socks5_conversation::progress::failed:
+                give_up(talk_->failure());
+                return;
+            }
+        }
+    }
+
+    io_result write_to_proxy() noexcept {
+        const byte_span out = talk_->output();
+        const iovec range{const_cast<std::uint8_t *>(out.data()), out.size()};
+        const io_result written = socket_calls::write(ready_.descriptor(), {&range, 1});
+        talk_->note_written(written.octets);
+        return written;
+    }
+
+    io_result read_from_proxy() noexcept {
+        const iovec range{from_proxy_, talk_->wanted()};
+        return socket_calls::read(ready_.descriptor(), {&range, 1});
+    }
+
+    // ---- the end of an attempt ----
+
+    void give_up_after(int ms) noexcept {
+        if (!timeout_)
+            timeout_ = loop_.make_timer([this] { give_up(error::timed_out); });
+        if (timeout_)
+            timeout_->expires_at(loop_.now() + std::chrono::milliseconds(ms));
     }
 
     error finish(owned_descriptor socket) noexcept {
@@ -185,6 +276,7 @@ private:
 
     // Constant after construction
     const tcp_remote_address to_;
+    const tcp_remote_address proxy_;
     const settings options_;
     loop &loop_;
 
@@ -197,6 +289,9 @@ private:
     std::vector<resolved_address> addresses_;
     std::size_t next_ = 0;
     readiness ready_;
+    std::optional<socks5_conversation> talk_;  // with a proxy only
+    bool is_talking_ = false;
+    std::uint8_t from_proxy_[socks5_conversation::most_wanted];
     std::unique_ptr<stream> connected_;
     error failure_ = error::none;
 };
@@ -223,10 +318,10 @@ class tcp_transport final : public transport {
 public:
     const char *scheme() const noexcept override { return "tcp"; }
 
-    error check_connect(const std::string &address, const settings &) const noexcept override {
+    error check_connect(const std::string &address, const settings &options) const noexcept override {
         try {
-            tcp_remote_address parsed;
-            return parse_tcp_connect(address, parsed);
+            tcp_remote_address to, proxy;
+            return parse_route(address, options, to, proxy);
         } catch (const std::bad_alloc &) {
             return error::no_memory;
         }
@@ -235,13 +330,14 @@ public:
     error make_dialer(const std::string &address, const settings &options, const batching &, loop &io,
                       std::unique_ptr<dialer> &out) const noexcept override {
         try {
-            tcp_remote_address to;
-            if (error e = parse_tcp_connect(address, to); failed(e))
+            tcp_remote_address to, proxy;
+            if (error e = parse_route(address, options, to, proxy); failed(e))
                 return e;
             auto names = make_resolver(io);
             if (!names)
                 return error::no_memory;
-            out = std::make_unique<tcp_dialer>(std::move(to), options, io, std::move(names));
+            out =
+                std::make_unique<tcp_dialer>(std::move(to), std::move(proxy), options, io, std::move(names));
             return error::none;
         } catch (const std::bad_alloc &) {
             return error::no_memory;
