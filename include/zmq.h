@@ -192,8 +192,8 @@ ZMQ_EXPORT int zmq_ctx_shutdown(void *ctx);
 
 /* Sets a context option.
  *
- * option     ZMQ_IO_THREADS (before the first socket), ZMQ_MAX_SOCKETS, ZMQ_MAX_MSGSZ (bytes),
- *            ZMQ_THREAD_*, ZMQ_IPV6, ZMQ_BLOCKY.
+ * option     ZMQ_IO_THREADS (before the first socket), ZMQ_MAX_SOCKETS, ZMQ_MAX_MSGSZ (bytes of a part that sockets
+ *            made from now on may send: more is EMSGSIZE), ZMQ_THREAD_*, ZMQ_IPV6, ZMQ_BLOCKY.
  * optval     the value.
  * errors     EINVAL (unknown option or bad value), EFAULT.
  * threads    any. */
@@ -487,7 +487,9 @@ ZMQ_EXPORT int zmq_close(void *s);
  *
  * optval     copied; int options take an int, byte and string options any bytes.
  * optvallen  bytes.
- * errors     EINVAL (unknown option, wrong size or value), ETERM, ENOTSOCK, EINTR. */
+ * errors     EINVAL (unknown option, wrong size or value, or what is not built), ETERM, ENOTSOCK, EINTR.
+ * note       ZMQ_SOCKS_PROXY, "host:port", holds for tcp; zmq_connect fails with EINVAL where that is no such
+ *            address. ZMQ_ZAP_DOMAIN is not built. */
 ZMQ_EXPORT int zmq_setsockopt(void *s, int option, const void *optval, size_t optvallen);
 
 /* Reads a socket option.
@@ -534,8 +536,8 @@ ZMQ_EXPORT int zmq_disconnect(void *s, const char *addr);
  * flags      ZMQ_DONTWAIT: fail instead of waiting. ZMQ_SNDMORE: more parts follow.
  * returns    len on success, -1 with errno on failure; on failure nothing is queued.
  * errors     EAGAIN (would wait, or ZMQ_SNDTIMEO ms passed), ENOTSUP (this type cannot send), EINVAL,
- *            EFSM (not its turn to send), EHOSTUNREACH (ZMQ_ROUTER_MANDATORY and no such peer), ETERM,
- *            EINTR, ENOTSOCK.
+ *            EFSM (not its turn to send), EMSGSIZE (beyond ZMQ_MAX_MSGSZ), EHOSTUNREACH
+ *            (ZMQ_ROUTER_MANDATORY and no such peer), ETERM, EINTR, ENOTSOCK.
  * blocks     until a peer has room below its high-water mark, unless ZMQ_DONTWAIT; types that drop
  *            never wait.
  * threads    one thread at a time per socket; a full fence is needed to migrate.
@@ -971,8 +973,8 @@ ZMQ_EXPORT int zmq_recviov(void *s, struct iovec *iov, size_t *count, int flags)
 #define ZMQ_XPUB_MANUAL_LAST_VALUE   98
 #define ZMQ_SOCKS_USERNAME           99
 #define ZMQ_SOCKS_PASSWORD           100
-#define ZMQ_IN_BATCH_SIZE            101
-#define ZMQ_OUT_BATCH_SIZE           102
+#define ZMQ_IN_BATCH_SIZE            101 /* octets of a read, at least 8 KiB are asked for */
+#define ZMQ_OUT_BATCH_SIZE           102 /* octets of a write, at most */
 #define ZMQ_WSS_KEY_PEM              103
 #define ZMQ_WSS_CERT_PEM             104
 #define ZMQ_WSS_TRUST_PEM            105
@@ -980,11 +982,11 @@ ZMQ_EXPORT int zmq_recviov(void *s, struct iovec *iov, size_t *count, int flags)
 #define ZMQ_WSS_TRUST_SYSTEM         107
 #define ZMQ_ONLY_FIRST_SUBSCRIBE     108
 #define ZMQ_RECONNECT_STOP           109
-#define ZMQ_HELLO_MSG                110
-#define ZMQ_DISCONNECT_MSG           111
+#define ZMQ_HELLO_MSG                110 /* PAIR, DEALER, ROUTER: sent first to each new peer */
+#define ZMQ_DISCONNECT_MSG           111 /* the same: received when a peer is gone for good, not over inproc */
 #define ZMQ_PRIORITY                 112
 #define ZMQ_BUSY_POLL                113
-#define ZMQ_HICCUP_MSG               114
+#define ZMQ_HICCUP_MSG               114 /* the same: received when one has gone that is connected to again */
 #define ZMQ_XSUB_VERBOSE_UNSUBSCRIBE 115
 #define ZMQ_TOPICS_COUNT             116
 #define ZMQ_NORM_MODE                117

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <mutex>
 
@@ -24,7 +25,6 @@ struct context_options {
     int max_message_size = 0x7fffffff;
     bool blocks_at_term = true;
     bool ipv6 = false;
-    bool zero_copy_receive = true;
     thread_options threads;
 };
 
@@ -179,10 +179,7 @@ error context_impl::set_number(int number, int value) {
         options_.blocks_at_term = value;
         return error::none;
     case context_option::zero_copy_recv:
-        if (value != 0 && value != 1)
-            return error::invalid;
-        options_.zero_copy_receive = value;
-        return error::none;
+        return value == 1 ? error::none : error::invalid;  // copying everything is not built
     default:
         return error::invalid;
     }
@@ -232,7 +229,7 @@ error context_impl::get_number(int number, int &value) {
         value = std::atoi(options_.threads.name_prefix.c_str());
         return error::none;
     case context_option::zero_copy_recv:
-        value = options_.zero_copy_receive;
+        value = 1;
         return error::none;
     default:
         return error::invalid;
@@ -287,6 +284,8 @@ error context_impl::prepare_socket(settings &defaults) {
     if (const error e = check_room(); failed(e))
         return e;
     defaults.ipv6 = options_.ipv6;
+    if (options_.max_message_size < std::numeric_limits<int>::max())  // else it is none, and costs nothing
+        defaults.max_sent_size = static_cast<std::size_t>(options_.max_message_size);
     if (!options_.blocks_at_term)
         defaults.linger_ms = 0;
     return start_threads();
@@ -351,6 +350,7 @@ inproc_side context_impl::side_of(socket &self) {
     const settings &options = self.options();
     return {self.inbox(),
             options.routing_id,
+            options.hello_message,
             static_cast<std::uint64_t>(options.send_hwm),
             static_cast<std::uint64_t>(options.receive_hwm),
             options.conflate,

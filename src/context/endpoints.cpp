@@ -37,6 +37,7 @@ session_environment_ptr endpoints::environment_for(socket &self, const std::stri
     made->io = &io;
     made->options = self.options();
     made->sizes = scheme == "ipc" ? environment_.knobs.ipc : environment_.knobs.tcp;
+    override_batch_sizes(made->sizes, made->options.in_batch_size, made->options.out_batch_size);
     made->pool = environment_.pool;
     if (self.type() == socket_type::sub || self.type() == socket_type::xsub)
         made->subscriptions = self.subscriptions();
@@ -150,7 +151,7 @@ bool endpoints::stop_sessions(const std::string &endpoint) {
         for (const auto &which : sessions_) {
             if (which->environment()->endpoint != endpoint)
                 continue;
-            const bool is_first = which->stop();
+            const bool is_first = which->stop(session::why_stopped::disconnected);
             was_connected |= is_first && which->is_connecting();
             if (std::find(loops.begin(), loops.end(), which->environment()->io) == loops.end())
                 loops.push_back(which->environment()->io);

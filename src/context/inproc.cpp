@@ -17,6 +17,15 @@ void say_hello(pipe_end &from, const std::string &routing_id) {
     from.publish();
 }
 
+/// The first message to the other application.
+void greet_application(pipe_end &from, const std::string &hello) {
+    if (hello.empty())
+        return;
+    if (failed(from.write(0, as_bytes(hello))))
+        throw std::bad_alloc();
+    from.publish();
+}
+
 }  // namespace
 
 error inproc_names::bind(const std::string &name, const inproc_side &self) {
@@ -44,6 +53,7 @@ bool inproc_names::join(const inproc_side &bound, const waiting &who, const std:
     who.far->set_events(bound.inbox);
     who.far->slot.endpoint = std::make_shared<const std::string>("inproc://" + name);
     say_hello(*who.far, bound.routing_id);
+    greet_application(*who.far, bound.hello_message);
     return bound.inbox->post({mailbox::command_kind::attach, who.far, false, true});
 }
 
@@ -69,6 +79,7 @@ error inproc_names::connect(const std::string &name, const inproc_side &self, pi
     ends.first->set_events(self.inbox);
     ends.first->slot.endpoint = std::make_shared<const std::string>("inproc://" + name);
     say_hello(*ends.first, self.routing_id);
+    greet_application(*ends.first, self.hello_message);
     const waiting who{self, ends.first, ends.second};
     if (it == bound_.end())
         waiting_.emplace(name, who);

@@ -17,6 +17,7 @@ namespace zlink {
 struct inproc_side {
     std::shared_ptr<mailbox> inbox;
     std::string routing_id;
+    std::string hello_message;
     std::uint64_t send_hwm = 0;
     std::uint64_t receive_hwm = 0;
     bool conflate = false;

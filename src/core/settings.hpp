@@ -48,15 +48,15 @@ struct settings {
     int receive_timeout_ms = -1;
     bool conflate = false;
     bool immediate = false;
-    std::int64_t max_message_size = -1;  // octets, -1 = no limit
-    std::uint64_t affinity = 0;          // bitmap of I/O threads, 0 = any
+    std::int64_t max_message_size = -1;    // octets, -1 = no limit
+    std::size_t max_sent_size = SIZE_MAX;  // octets of a frame: the context's limit
+    std::uint64_t affinity = 0;            // bitmap of I/O threads, 0 = any
 
     // Identity and patterns
     std::string routing_id;
     std::string connect_routing_id;  // one-shot: taken by the next connect
     bool router_mandatory = false;
     bool router_handover = false;
-    bool router_raw = false;
     int router_notify = 0;
     bool probe_router = false;
     bool req_correlate = false;
@@ -71,9 +71,9 @@ struct settings {
     bool only_first_subscribe = false;
     bool xsub_verbose_unsubscribe = false;
     bool stream_notify = true;
-    std::string hello_message;
-    std::string disconnect_message;
-    std::string hiccup_message;
+    std::string hello_message;       // sent to each new peer
+    std::string disconnect_message;  // received when a peer is gone for good
+    std::string hiccup_message;      // received when one is gone that is connected to again
 
     // Connections
     int reconnect_interval_ms = 100;  // -1 = never
@@ -102,8 +102,8 @@ struct settings {
     std::set<unsigned> ipc_uid_filters;
     std::set<unsigned> ipc_gid_filters;
     std::set<int> ipc_pid_filters;
-    int in_batch_size = 8192;
-    int out_batch_size = 8192;
+    int in_batch_size = 0;  // octets; 0 = as the environment says
+    int out_batch_size = 0;
     std::string socks_proxy;
     std::string socks_username;
     std::string socks_password;
@@ -117,17 +117,14 @@ struct settings {
     std::string curve_public_key;  // 32 octets or empty
     std::string curve_secret_key;
     std::string curve_server_key;
-    std::string zap_domain;
-    bool zap_enforce_domain = false;
     std::vector<std::pair<std::string, std::string>> metadata;  // the application's own "X-" properties
 
-    // Accepted and returned, with no effect on the transports built here
+    // For transports that are not built
     int rate = 100;
     int recovery_interval_ms = 10000;
     int multicast_hops = 1;
     int multicast_max_tpdu = 1500;
     bool multicast_loop = true;
-    bool loopback_fastpath = false;
 
     bool operator==(const settings &) const = default;
 

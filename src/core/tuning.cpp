@@ -1,6 +1,7 @@
 // Reading the environment; see tuning.hpp.
 #include "core/tuning.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstdio>
@@ -78,6 +79,20 @@ tuning read_tuning(environment_lookup lookup) {
             break;
         }
     return result;
+}
+
+void override_batch_sizes(batching &sizes, int in_batch_size, int out_batch_size) noexcept {
+    const auto within_limits = [](int octets) {
+        return std::clamp(static_cast<std::size_t>(octets), batch_limits.least, batch_limits.most);
+    };
+    if (in_batch_size > 0)
+        sizes.in_batch_size = within_limits(in_batch_size);
+    if (out_batch_size > 0) {
+        // What is gathered comes in whole blocks: the limit of a write makes it exact.
+        const std::size_t most = within_limits(out_batch_size);
+        sizes.out_batch_size = most;
+        sizes.tcp_max_transfer = sizes.tcp_max_transfer ? std::min(sizes.tcp_max_transfer, most) : most;
+    }
 }
 
 tuning read_tuning() {

@@ -40,6 +40,9 @@ struct batching {
     std::size_t tcp_max_transfer = 0;  // ZMQ_ASIO_TCP_MAX_TRANSFER: most octets in one write, 0 = no limit
 };
 
+/// The sizes of a socket that has set its own (0: has not), as near to it as the limits allow.
+void override_batch_sizes(batching &sizes, int in_batch_size, int out_batch_size) noexcept;
+
 struct tuning {
     batching tcp;
     batching ipc;

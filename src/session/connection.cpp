@@ -364,7 +364,8 @@ chunk *connection::make_room(block_ref &scratch, std::size_t size) noexcept {
 /// One read. Nothing is found in a stream that is drained, or dead.
 connection::found connection::read_once(block_ref &scratch) noexcept {
     const std::size_t size = environment_.sizes.in_batch_size;
-    chunk *block = make_room(scratch, std::max(size, tail_.size() + read_beside_large));
+    const std::size_t wanted = std::max(size, tail_.size() + read_beside_large);
+    chunk *block = make_room(scratch, wanted);
     if (!block) {
         fail(error::no_memory);
         return {};
@@ -372,7 +373,8 @@ connection::found connection::read_once(block_ref &scratch) noexcept {
     const std::size_t kept = tail_.size();
     if (kept)
         std::memcpy(block->data(), tail_.data(), kept);
-    std::size_t room = block->capacity - kept;
+    std::size_t room =
+        std::min(block->capacity, wanted) - kept;  // the block may be another socket's, with larger reads
     if (!peer_.is_established())
         room = std::min(room, handshake_read);
     else if (large_.memory || expects_large_)
@@ -467,6 +469,12 @@ void connection::enter_traffic(byte_span rest) noexcept {
         return;
     }
     pipe_->publish();
+    try {
+        greet_application();
+    } catch (...) {
+        fail(error::no_memory);
+        return;
+    }
     update_timer();
     if (!rest.empty()) {
         const chunk *block = static_cast<chunk *>(environment_.io.scratch.get());
@@ -475,6 +483,19 @@ void connection::enter_traffic(byte_span rest) noexcept {
     }
     if (state_ == state::live)
         write();
+}
+
+/// The first message to the other application, if ours has chosen one: in front of all that the pipe holds.
+void connection::greet_application() {
+    const byte_span hello = as_bytes(environment_.options.hello_message);
+    if (hello.empty())
+        return;
+    std::uint8_t header[long_header_size];
+    const std::uint8_t *const end = put_frame_header(header, hello.size(), 0);
+    std::vector<std::uint8_t> &out = peer_.output();
+    out.reserve(out.size() + long_header_size + hello.size());
+    out.insert(out.end(), header, const_cast<std::uint8_t *>(end));
+    out.insert(out.end(), hello.begin(), hello.end());
 }
 
 error connection::say_hello() noexcept {

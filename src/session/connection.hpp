@@ -148,6 +148,7 @@ private:
     chunk *make_room(block_ref &scratch, std::size_t size) noexcept;
     void feed_handshake(byte_span in) noexcept;
     void enter_traffic(byte_span rest) noexcept;
+    void greet_application();
     error say_hello() noexcept;
     void feed(block *owner, bool may_share, const std::uint8_t *begin, const std::uint8_t *end) noexcept;
     const std::uint8_t *take_traffic(block *owner, bool may_share, const std::uint8_t *p,

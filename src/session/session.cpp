@@ -41,7 +41,9 @@ error session::start() noexcept {
     return error::none;
 }
 
-bool session::stop() noexcept {
+bool session::stop(why_stopped why) noexcept {
+    if (why == why_stopped::disconnected)
+        is_disconnected_.store(true, std::memory_order_relaxed);
     const bool is_first = !is_stopping_.exchange(true, std::memory_order_relaxed);
     ask(wish_stop);
     return is_first;
@@ -213,13 +215,16 @@ void session::after_break() noexcept {
     emit_break();
     const break_reason why = reason_;
     drop_connection();
+    const int stops = environment_->options.reconnect_stop;
+    const bool stops_now = (!why.may_retry) || dials_no_more() ||
+                           (!why.was_established && (stops & reconnect_stop_on::handshake_failed)) ||
+                           environment_->options.reconnect_interval_ms <= 0;
+    if (pipe_ && why.was_established)
+        say_gone(is_connecting() && !stops_now && !environment_->options.immediate);
     if (!is_connecting()) {
         end();
         return;
     }
-    const int stops = environment_->options.reconnect_stop;
-    const bool stops_now =
-        (!why.may_retry) || (!why.was_established && (stops & reconnect_stop_on::handshake_failed));
     if (environment_->options.immediate && pipe_) {
         close_pipe();
         pipe_is_used_ = false;
@@ -228,20 +233,35 @@ void session::after_break() noexcept {
             return;
         }
     }
-    if (pipe_ && why.was_established)
-        say_gone();
-    if (stops_now || environment_->options.reconnect_interval_ms <= 0) {
+    if (stops_now) {
         end();
         return;
     }
     retry_later();
 }
 
-/// Tells the socket that its peer is away, until the next hello.
-void session::say_gone() noexcept {
+/// Tells the socket that its peer is away; until the next hello, where it comes again.
+void session::say_gone(bool comes_again) noexcept {
+    const settings &options = environment_->options;
+    leave_message(comes_again ? options.hiccup_message : options.disconnect_message);
+    if (!is_connecting() || options.immediate)
+        return;  // the pipe goes, too
     const std::uint8_t gone[] = {in_band::gone};
     if (!failed(pipe_->write(frame_flag::command, gone)))
         pipe_->publish();
+}
+
+/// A message for the application that no peer has sent.
+void session::leave_message(const std::string &body) noexcept {
+    if (body.empty() || failed(pipe_->write(0, as_bytes(body))))
+        return;
+    pipe_->publish();
+    has_delivered_ = true;
+}
+
+bool session::dials_no_more() const noexcept {
+    return is_disconnected_.load(std::memory_order_relaxed) &&
+           (environment_->options.reconnect_stop & reconnect_stop_on::disconnect);
 }
 
 void session::drop_connection() noexcept {
@@ -273,7 +293,8 @@ void session::begin_linger() noexcept {
         return;
     is_lingering_ = true;
     const int linger_ms = pipe_->peer_linger_ms();
-    if (linger_ms == 0 || has_given_up()) {
+    const bool has_peer = connection_ && connection_->is_established();
+    if (linger_ms == 0 || has_given_up() || (!has_peer && dials_no_more())) {
         end_pipe();
         return;
     }

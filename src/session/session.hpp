@@ -63,8 +63,10 @@ public:
     error start() noexcept;
     /// Ends a session that has no pipe (yet); one that has hears of the end through it. Once the loop has run what was
     /// posted before, no further pipe comes of it. Any thread.
+    /// A session that was disconnected dials no more, where reconnect_stop says so.
     /// True the first time.
-    bool stop() noexcept;
+    enum class why_stopped { closed, disconnected };
+    bool stop(why_stopped why = why_stopped::closed) noexcept;
     bool is_stopping() const noexcept { return is_stopping_.load(std::memory_order_relaxed); }
 
     const session_environment_ptr &environment() const noexcept { return environment_; }
@@ -106,7 +108,9 @@ private:
     void after_break() noexcept;
     void retry_later() noexcept;
     bool has_given_up() const noexcept;
-    void say_gone() noexcept;
+    void say_gone(bool comes_again) noexcept;
+    void leave_message(const std::string &body) noexcept;
+    bool dials_no_more() const noexcept;
     void drop_connection() noexcept;
     void close_pipe() noexcept;
     void begin_linger() noexcept;
@@ -143,6 +147,7 @@ private:
 
     std::atomic<unsigned> wishes_{0};  // any thread
     std::atomic<bool> is_stopping_{false};
+    std::atomic<bool> is_disconnected_{false};
     std::shared_ptr<session> keep_;  // set by whoever makes wishes_ non-zero, taken by run()
     look_task look_;
 };

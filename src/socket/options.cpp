@@ -44,9 +44,12 @@ constexpr unsigned every_type = ~0u;
 // In libzmq a PUB is an XPUB, a REP is a ROUTER and a REQ is a DEALER; their options come along.
 constexpr unsigned publishers = only(pub, xpub);
 constexpr unsigned routers = only(rep, router);
+constexpr unsigned both_ways = only(pair, dealer, router);  // any message, at any time
 constexpr unsigned probers = only(req, rep, dealer, router);
 
 enum class access { read_write, write_only };
+constexpr int all_reconnect_stops = reconnect_stop_on::connection_refused |
+                                    reconnect_stop_on::handshake_failed | reconnect_stop_on::disconnect;
 constexpr int most_int = std::numeric_limits<int>::max();
 
 /// An int within limits.
@@ -61,6 +64,11 @@ enum class truth { zero_or_one, not_negative, any_int };
 struct flag_rule {
     bool settings::*field;
     truth accepted;
+    access direction = access::read_write;
+};
+
+/// What is not built: off is accepted, and read where it can be.
+struct off_rule {
     access direction = access::read_write;
 };
 
@@ -94,7 +102,7 @@ struct special_rule {
     error (*get)(const settings &, void *, std::size_t *);
 };
 
-using rule = std::variant<number_rule, flag_rule, wide_rule<std::uint64_t>, wide_rule<std::int64_t>,
+using rule = std::variant<number_rule, flag_rule, off_rule, wide_rule<std::uint64_t>, wide_rule<std::int64_t>,
                           text_rule, octets_rule, special_rule>;
 
 struct option_row {
@@ -304,6 +312,21 @@ error set_ipc_filter(settings &s, option_value value) {
 
 // ---- The other specials ------------------------------------------------------------------------------------
 
+/// Until it is set the environment decides, and libzmq's default is what is read.
+template <int settings::*field>
+error set_batch_size(settings &s, option_value value) {
+    const auto octets = read_as<int>(value);
+    if (!octets || *octets < 1)
+        return error::invalid;
+    s.*field = *octets;
+    return error::none;
+}
+template <int settings::*field>
+error get_batch_size(const settings &s, void *out, std::size_t *size) {
+    constexpr int default_of_libzmq = 8192;
+    return write_as(s.*field > 0 ? s.*field : default_of_libzmq, out, size);
+}
+
 error set_ipv4only(settings &s, option_value value) {
     const auto on = read_as<int>(value);
     if (!on || !accepts(truth::zero_or_one, *on))
@@ -380,8 +403,10 @@ constexpr option_row table[] = {
     {ZMQ_CONFLATE, every_type, flag_rule{&s::conflate, truth::zero_or_one}},
     {ZMQ_IMMEDIATE, every_type, flag_rule{&s::immediate, truth::zero_or_one}},
     {ZMQ_MAXMSGSIZE, every_type, wide_rule<std::int64_t>{&s::max_message_size}},
-    {ZMQ_IN_BATCH_SIZE, every_type, number_rule{&s::in_batch_size, 1}},
-    {ZMQ_OUT_BATCH_SIZE, every_type, number_rule{&s::out_batch_size, 1}},
+    {ZMQ_IN_BATCH_SIZE, every_type,
+     special_rule{set_batch_size<&s::in_batch_size>, get_batch_size<&s::in_batch_size>}},
+    {ZMQ_OUT_BATCH_SIZE, every_type,
+     special_rule{set_batch_size<&s::out_batch_size>, get_batch_size<&s::out_batch_size>}},
     {ZMQ_TYPE, every_type, special_rule{nullptr, get_type}},
 
     // Patterns
@@ -390,7 +415,7 @@ constexpr option_row table[] = {
      live},
     {ZMQ_ROUTER_MANDATORY, routers, flag_rule{&s::router_mandatory, truth::not_negative, wo}, live},
     {ZMQ_ROUTER_HANDOVER, routers, flag_rule{&s::router_handover, truth::not_negative, wo}, live},
-    {ZMQ_ROUTER_RAW, routers, flag_rule{&s::router_raw, truth::not_negative, wo}, live},
+    {ZMQ_ROUTER_RAW, routers, off_rule{wo}},
     {ZMQ_ROUTER_NOTIFY, routers,
      number_rule{&s::router_notify, 0, ZMQ_NOTIFY_CONNECT | ZMQ_NOTIFY_DISCONNECT}, live},
     {ZMQ_PROBE_ROUTER, probers, flag_rule{&s::probe_router, truth::not_negative, wo}, live},
@@ -411,14 +436,14 @@ constexpr option_row table[] = {
      flag_rule{&s::xsub_verbose_unsubscribe, truth::not_negative, wo}, live},
     {ZMQ_INVERT_MATCHING, every_type, flag_rule{&s::invert_matching, truth::any_int}, live},
     {ZMQ_STREAM_NOTIFY, only(stream), flag_rule{&s::stream_notify, truth::zero_or_one, wo}, live},
-    {ZMQ_HELLO_MSG, every_type, octets_rule{&s::hello_message, 0, no_limit, wo}},
-    {ZMQ_DISCONNECT_MSG, every_type, octets_rule{&s::disconnect_message, 0, no_limit, wo}},
-    {ZMQ_HICCUP_MSG, every_type, octets_rule{&s::hiccup_message, 0, no_limit, wo}},
+    {ZMQ_HELLO_MSG, both_ways, octets_rule{&s::hello_message, 0, no_limit, wo}},
+    {ZMQ_DISCONNECT_MSG, both_ways, octets_rule{&s::disconnect_message, 0, no_limit, wo}},
+    {ZMQ_HICCUP_MSG, both_ways, octets_rule{&s::hiccup_message, 0, no_limit, wo}},
 
     // Connections
     {ZMQ_RECONNECT_IVL, every_type, number_rule{&s::reconnect_interval_ms, -1}},
     {ZMQ_RECONNECT_IVL_MAX, every_type, number_rule{&s::reconnect_interval_max_ms, 0}},
-    {ZMQ_RECONNECT_STOP, every_type, number_rule{&s::reconnect_stop, std::numeric_limits<int>::min()}},
+    {ZMQ_RECONNECT_STOP, every_type, number_rule{&s::reconnect_stop, 0, all_reconnect_stops}},
     {ZMQ_CONNECT_TIMEOUT, every_type, number_rule{&s::connect_timeout_ms, 0}},
     {ZMQ_HANDSHAKE_IVL, every_type, number_rule{&s::handshake_interval_ms, 0}},
     {ZMQ_HEARTBEAT_IVL, every_type, number_rule{&s::heartbeat_interval_ms, 0}},
@@ -462,16 +487,16 @@ constexpr option_row table[] = {
      special_rule{set_curve_key<&s::curve_secret_key, false>, get_curve_key<&s::curve_secret_key>}},
     {ZMQ_CURVE_SERVERKEY, every_type,
      special_rule{set_curve_key<&s::curve_server_key, true>, get_curve_key<&s::curve_server_key>}},
-    {ZMQ_ZAP_DOMAIN, every_type, text_rule{&s::zap_domain, 255, when_empty::refuse}},
-    {ZMQ_ZAP_ENFORCE_DOMAIN, every_type, flag_rule{&s::zap_enforce_domain, truth::any_int}},
+    {ZMQ_ZAP_ENFORCE_DOMAIN, every_type,
+     off_rule{}},  // nor is there a domain: nobody would be asked about a peer
 
-    // Without effect here
+    // Of pgm, epgm and norm, whose endpoints are refused
     {ZMQ_RATE, every_type, number_rule{&s::rate, 1}},
     {ZMQ_RECOVERY_IVL, every_type, number_rule{&s::recovery_interval_ms, 0}},
     {ZMQ_MULTICAST_HOPS, every_type, number_rule{&s::multicast_hops, 1}},
     {ZMQ_MULTICAST_MAXTPDU, every_type, number_rule{&s::multicast_max_tpdu, 1}},
     {ZMQ_MULTICAST_LOOP, every_type, flag_rule{&s::multicast_loop, truth::any_int}},
-    {ZMQ_LOOPBACK_FASTPATH, every_type, flag_rule{&s::loopback_fastpath, truth::any_int}},
+    {ZMQ_LOOPBACK_FASTPATH, every_type, off_rule{}},  // of Windows
 };
 
 const option_row *find_row(int number) noexcept {
@@ -498,6 +523,9 @@ struct setter {
             return error::invalid;
         target.*r.field = *number != 0;
         return error::none;
+    }
+    error operator()(const off_rule &) const {
+        return read_as<int>(value) == 0 ? error::none : error::invalid;
     }
     template <typename Integer>
     error operator()(const wide_rule<Integer> &r) const {
@@ -531,6 +559,9 @@ struct getter {
     error operator()(const number_rule &r) const { return write_as(source.*r.field, out, size); }
     error operator()(const flag_rule &r) const {
         return r.direction == access::write_only ? error::invalid : write_as(int{source.*r.field}, out, size);
+    }
+    error operator()(const off_rule &r) const {
+        return r.direction == access::write_only ? error::invalid : write_as(0, out, size);
     }
     template <typename Integer>
     error operator()(const wide_rule<Integer> &r) const {

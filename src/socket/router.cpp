@@ -89,7 +89,6 @@ private:
     pipe_end *find(std::string_view routing_id) noexcept;
     error send_address(const outgoing &frame);
     error send_body(const outgoing &frame);
-    error send_raw(const outgoing &frame);
     bool receive_special(frame_view &out);
     bool has_room() noexcept;
     void arm_output() noexcept;
@@ -128,11 +127,7 @@ private:
 // ---- peers ----
 
 void router::attach(const pipe_end_ptr &pipe, bool, bool) {
-    if (options_.router_raw) {
-        enlist(*pipe, generate_id());
-        incoming_.attach(*pipe);
-        notify(*pipe, notify_connect);
-    } else if (is_anonymous(*pipe)) {
+    if (is_anonymous(*pipe)) {
         try {
             (void)await_hello(*pipe);
         } catch (...) {
@@ -377,7 +372,7 @@ error router::send_address(const outgoing &frame) {
 }
 
 direct_way router::direct_output() noexcept {
-    if (is_sending_ || options_.router_raw || peers_.size() != 1)
+    if (is_sending_ || peers_.size() != 1)
         return {};
     const auto &[id, pipe] = *peers_.begin();
     return {pipe, as_bytes(id)};
@@ -389,8 +384,6 @@ void router::resume_output() noexcept {
 }
 
 error router::send_body(const outgoing &frame) {
-    if (__builtin_expect(options_.router_raw, 0))
-        return send_raw(frame);
     if (target_) {
         if (const error e = write_frame(*target_, frame); failed(e))
             return e;
@@ -398,30 +391,6 @@ error router::send_body(const outgoing &frame) {
             std::exchange(target_, nullptr)->publish();
     }
     is_sending_ = frame.more;
-    return error::none;
-}
-
-/// ZMQ_ROUTER_RAW: every frame stands for itself, and an empty one ends the connection.
-error router::send_raw(const outgoing &frame) {
-    if (pipe_end *pipe = target_) {
-        if (frame.body.empty()) {
-            unlist(*pipe);
-            if (is_receiving_from(*pipe)) {
-                evicted_ = pipe;
-            } else {
-                incoming_.detach(*pipe);
-                finish(*pipe);
-            }
-        } else {
-            outgoing alone = frame;
-            alone.more = false;
-            if (const error e = write_frame(*pipe, alone); failed(e))
-                return e;
-            pipe->publish();
-        }
-    }
-    target_ = nullptr;
-    is_sending_ = false;
     return error::none;
 }
 
@@ -450,7 +419,7 @@ error router::receive(frame_view &out) {
 
 direct_way router::direct_input() noexcept {
     pipe_end *only = incoming_.only();
-    if (!only || is_holding_ || evicted_ || !notices_.empty() || !early_.empty() || options_.router_raw)
+    if (!only || is_holding_ || evicted_ || !notices_.empty() || !early_.empty())
         return {};
     return {only, as_bytes(only->slot.routing_id)};
 }

@@ -187,7 +187,7 @@ inline error socket::take_commands() noexcept {
         error e = pattern_->send(frame);
         if (__builtin_expect(e == error::again, 0))
             e = failed(stepped) ? stepped : retry_send(frame, flags);
-        if (live_pipes_ == 1 && !failed(e))
+        if (live_pipes_ == 1 && !failed(e) && options_.max_sent_size == SIZE_MAX)
             direct_output_.set(pattern_->direct_output());
         return e;
     } catch (...) {
@@ -218,6 +218,8 @@ inline error socket::take_commands() noexcept {
 }
 
 error socket::send_copy(byte_span body, int flags) noexcept {
+    if (__builtin_expect(body.size() > options_.max_sent_size, 0))
+        return error::message_too_big;
     outgoing frame;
     frame.body = body;
     frame.more = flags & ZMQ_SNDMORE;
@@ -225,6 +227,8 @@ error socket::send_copy(byte_span body, int flags) noexcept {
 }
 
 error socket::send_constant(byte_span body, int flags) noexcept {
+    if (body.size() > options_.max_sent_size)
+        return error::message_too_big;
     outgoing frame;
     frame.body = body;
     frame.more = flags & ZMQ_SNDMORE;
@@ -242,6 +246,8 @@ error socket::send(message &what, int flags) noexcept {
         what.init();
         return error::none;
     }
+    if (__builtin_expect(what.size() > options_.max_sent_size, 0))
+        return error::message_too_big;
     outgoing frame;
     frame.body = what.body();
     frame.more = flags & ZMQ_SNDMORE;

@@ -1,4 +1,5 @@
 // zmq_getsockopt, zmq_setsockopt and zmq_ctx_set: sizes, and what is refused.
+#define ZMQ_BUILD_DRAFT_API
 #include "raw_peer.hpp"
 
 #include <array>
@@ -86,6 +87,70 @@ TEST(getsockopt, of_text_and_octets_fills_what_is_left_with_zeros) {
         EXPECT_EQ(got.size, option == ZMQ_ROUTING_ID ? 0u : 1u) << option;
         EXPECT_TRUE(got.is_zero(0, room_size)) << option;
         EXPECT_TRUE(got.is_untouched(room_size)) << option;
+    }
+}
+
+// ---- What is not built ----
+
+TEST(refused_option, takes_its_neutral_value_only) {
+    const zmq_context context;
+    const struct {
+        int option, type;
+        bool is_read;
+    } options[] = {{ZMQ_ROUTER_RAW, ZMQ_ROUTER, false},
+                   {ZMQ_ZAP_ENFORCE_DOMAIN, ZMQ_REP, true},
+                   {ZMQ_LOOPBACK_FASTPATH, ZMQ_PUSH, true}};
+    for (const auto &each : options) {
+        zmq_socket_of socket(context, each.type);
+        EXPECT_EQ(socket.set(each.option, 0), 0) << each.option;
+        for (const int value : {1, 2, -1}) {
+            EXPECT_EQ(socket.set(each.option, value), -1) << each.option;
+            EXPECT_EQ(zmq_errno(), EINVAL) << each.option;
+        }
+        const answer got = ask(socket, each.option, sizeof(int));
+        EXPECT_EQ(got.result, each.is_read ? 0 : -1) << each.option;
+        if (each.is_read) {
+            EXPECT_TRUE(got.is_zero(0, sizeof(int))) << each.option;
+        }
+    }
+    EXPECT_EQ(zmq_ctx_set(context, ZMQ_ZERO_COPY_RECV, 1), 0);
+    EXPECT_EQ(zmq_ctx_get(context, ZMQ_ZERO_COPY_RECV), 1);
+    EXPECT_EQ(zmq_ctx_set(context, ZMQ_ZERO_COPY_RECV, 0), -1);
+    EXPECT_EQ(zmq_errno(), EINVAL);
+}
+
+TEST(refused_option, zap_domain_lets_nobody_believe_that_peers_are_asked_about) {
+    const zmq_context context;
+    zmq_socket_of socket(context, ZMQ_REP);
+    for (const char *domain : {"", "global"}) {
+        EXPECT_EQ(socket.set(ZMQ_ZAP_DOMAIN, domain), -1);
+        EXPECT_EQ(zmq_errno(), EINVAL);
+    }
+    EXPECT_EQ(ask(socket, ZMQ_ZAP_DOMAIN, room_size).result, -1);
+}
+
+TEST(ctx, sends_no_message_beyond_its_limit) {
+    const zmq_context context;
+    ASSERT_EQ(zmq_ctx_set(context, ZMQ_MAX_MSGSZ, 10), 0);
+    EXPECT_EQ(zmq_ctx_get(context, ZMQ_MAX_MSGSZ), 10);
+    zmq_socket_of a(context, ZMQ_PAIR), b(context, ZMQ_PAIR);
+    ASSERT_FALSE(a.bind("inproc://limit").empty());
+    ASSERT_TRUE(b.connect("inproc://limit"));
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_TRUE(a.send("ten octets"));
+        EXPECT_FALSE(a.send("ten octets."));
+        EXPECT_EQ(zmq_errno(), EMSGSIZE);
+        EXPECT_EQ(zmq_send_const(a, "eleven octe", 11, 0), -1);
+        EXPECT_EQ(zmq_errno(), EMSGSIZE);
+        for (const std::size_t size : {11, 100'000}) {
+            zmq_msg_t large;
+            ASSERT_EQ(zmq_msg_init_size(&large, size), 0);
+            EXPECT_EQ(zmq_msg_send(&large, a, 0), -1);
+            EXPECT_EQ(zmq_errno(), EMSGSIZE);
+            EXPECT_EQ(zmq_msg_size(&large), size) << "stays the caller's";
+            zmq_msg_close(&large);
+        }
+        EXPECT_EQ(b.receive(), "ten octets");
     }
 }
 

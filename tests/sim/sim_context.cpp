@@ -66,6 +66,7 @@ inproc_side sim_context::side_of(socket &self) {
     const settings &options = self.options();
     return {self.inbox(),
             options.routing_id,
+            options.hello_message,
             static_cast<std::uint64_t>(options.send_hwm),
             static_cast<std::uint64_t>(options.receive_hwm),
             options.conflate,

@@ -1,6 +1,7 @@
 // The environment knobs: defaults, overrides by transport, and bad values.
 #include "core/tuning.hpp"
 
+#include <climits>
 #include <gtest/gtest.h>
 #include <map>
 #include <string>
@@ -98,6 +99,24 @@ TEST(tuning, takes_the_first_variable_that_names_a_directory) {
     EXPECT_EQ(read_with({{"TMPDIR", "/usr"}, {"TMP", "/var"}}).temporary_directory, "/usr");
     EXPECT_EQ(read_with({{"TMPDIR", "/no such place"}, {"TEMPDIR", "/var"}}).temporary_directory, "/var");
     EXPECT_EQ(read_with({{"TMP", "/dev/null"}}).temporary_directory, "/tmp");
+}
+
+TEST(batch_sizes_of_a_socket, go_before_the_environments_within_limits) {
+    batching sizes;
+    const batching before = sizes;
+    override_batch_sizes(sizes, 0, 0);
+    EXPECT_EQ(sizes.in_batch_size, before.in_batch_size);
+    EXPECT_EQ(sizes.out_batch_size, before.out_batch_size);
+    EXPECT_EQ(sizes.tcp_max_transfer, 0u);
+    override_batch_sizes(sizes, 1, INT_MAX);
+    EXPECT_EQ(sizes.in_batch_size, 512u);
+    EXPECT_EQ(sizes.out_batch_size, 16u << 20);
+    override_batch_sizes(sizes, 0, 5000);
+    EXPECT_EQ(sizes.in_batch_size, 512u);
+    EXPECT_EQ(sizes.out_batch_size, 5000u);
+    EXPECT_EQ(sizes.tcp_max_transfer, 5000u);
+    override_batch_sizes(sizes, 0, 6000);
+    EXPECT_EQ(sizes.tcp_max_transfer, 5000u) << "the stricter of both";
 }
 
 }  // namespace

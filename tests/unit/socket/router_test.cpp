@@ -287,17 +287,4 @@ TEST(router, wakes_for_input_after_arming) {
     EXPECT_EQ(bench.receive(), (frames{"a", "1"}));
 }
 
-TEST(router, treats_each_frame_as_a_message_when_raw) {
-    pattern_bench bench(socket_type::router);
-    bench.options.router_raw = true;
-    fake_peer a = bench.attach();
-    write_message(*a.far, {"1"});
-    const auto got = bench.receive();
-    ASSERT_TRUE(got);
-    EXPECT_EQ(bench.send({(*got)[0], "2"}), error::none);
-    EXPECT_EQ(read_messages(*a.far), (std::vector<frames>{{"2"}}));
-    EXPECT_EQ(bench.send({(*got)[0], ""}), error::none);
-    EXPECT_TRUE(bench.is_done(a));
-}
-
 }  // namespace zlink::test
