@@ -712,8 +712,8 @@ protected:
         queue.publish();
         std::uint32_t ended = 0;
         std::size_t octets = 0;
-        for (frame_queue::gathered found;
-             (found = queue.gather(ranges.data(), 1, SIZE_MAX)).octets > 0 && octets <= 2 * owner->memory.size();
+        for (frame_queue::gathered found; (found = queue.gather(ranges.data(), 1, SIZE_MAX)).octets > 0 &&
+                                          octets <= 2 * owner->memory.size();
              octets += found.octets)
             ended += queue.release(found.octets);
         EXPECT_EQ(ended, count + 1);
