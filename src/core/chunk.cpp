@@ -1,13 +1,17 @@
 // The chunk pool: one bounded free list per size class; larger chunks are large blocks.
 #include "core/chunk.hpp"
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <mutex>
 #include <new>
 #include <utility>
 
 #include "core/huge_blocks.hpp"
 #include "core/large_blocks.hpp"
+#include "core/platform.hpp"
 
 namespace zlink {
 
@@ -15,6 +19,38 @@ namespace {
 
 constexpr std::size_t cached_per_class = 4u << 20;  // octets
 constexpr std::uint32_t huge_bit = 0x80000000;      // in a chunk's size class: its memory is of a huge page
+
+std::mutex pools_mutex;  // taken before that of a pool; guards the list
+chunk_pool *pools = nullptr;
+
+/// The locks of all pools: as many as contexts are likely to be in use at once, and few enough for fork() to take them all, so that a
+/// child finds none taken for ever. Neither the heap nor another lock is waited for with one of them.
+class pool_locks {
+public:
+    std::mutex &next() noexcept {
+        return locks_[next_.fetch_add(1, std::memory_order_relaxed) % locks_.size()].mutex;
+    }
+    void take_all() noexcept {
+        pools_mutex.lock();
+        for (lock_of_pools &each : locks_)
+            each.mutex.lock();
+    }
+    void give_all() noexcept {
+        for (lock_of_pools &each : locks_)
+            each.mutex.unlock();
+        pools_mutex.unlock();
+    }
+
+private:
+    struct alignas(64) lock_of_pools {
+        std::mutex mutex;
+    };
+    std::array<lock_of_pools, 16> locks_;
+    std::atomic<std::uint32_t> next_{0};
+};
+constinit pool_locks all_locks;
+[[maybe_unused]] const bool survive_fork =
+    platform::around_fork([] { all_locks.take_all(); }, [] { all_locks.give_all(); });
 
 constexpr std::size_t memory_size(std::size_t capacity) noexcept {
     return (sizeof(chunk) + capacity + 63) / 64 * 64;
@@ -46,12 +82,9 @@ void destroy_all(chunk *gone, std::uint32_t class_count) noexcept {
         destroy(std::exchange(gone, gone->next_free), class_count);
 }
 
-std::mutex pools_mutex;  // taken before that of a pool; guards the list
-chunk_pool *pools = nullptr;
-
 }  // namespace
 
-chunk_pool::chunk_pool() noexcept {
+chunk_pool::chunk_pool() noexcept : mutex_(all_locks.next()) {
     const std::lock_guard lock(pools_mutex);
     next_pool_ = std::exchange(pools, this);
 }

@@ -2,6 +2,7 @@
 //
 // Idle:     a pool keeps up to 4 MiB of each size, until memory is short anywhere in the process, or the pool ends.
 // Threads:  a pool is shared by all threads of a context. A chunk's octets belong to whoever fills it until published.
+// Fork:     a child goes on with the pools, and the chunks, that it inherits: messages of its parent's live in them.
 #pragma once
 
 #include <array>
@@ -56,9 +57,9 @@ private:
         chunk *head = nullptr;
         std::size_t count = 0;
     };
-    std::mutex mutex_;
-    std::array<free_list, class_count> free_;
     chunk_pool *next_pool_;  // in the list of all pools
+    std::mutex &mutex_;      // guards the rest
+    std::array<free_list, class_count> free_;
 };
 
 }  // namespace zlink

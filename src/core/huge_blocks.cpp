@@ -7,6 +7,8 @@
 #include <new>
 #include <sys/mman.h>
 
+#include "core/platform.hpp"
+
 namespace zlink::huge_blocks {
 
 namespace {
@@ -54,7 +56,9 @@ struct size_list {
     }
 };
 
-std::mutex mutex;  // guards the rest
+std::mutex mutex;  // guards the rest; neither the heap nor another lock is waited for with it
+[[maybe_unused]] const bool survives_fork =
+    platform::around_fork([] { mutex.lock(); }, [] { mutex.unlock(); });
 std::array<size_list, most_sizes> lists;
 std::array<void *, most_idle_pages> idle;
 std::size_t idle_count = 0;

@@ -1,6 +1,6 @@
 // Memory for large chunks, cut from huge pages: a queue that grows by gigabytes then costs few page faults.
 //
-// Threads:  any; one lock inside. The memory belongs to the process, like the heap's.
+// Threads:  any, also after a fork; one lock inside. The memory belongs to the process, like the heap's.
 #pragma once
 
 #include <cstddef>

@@ -39,6 +39,7 @@ const bool fork_is_watched = ::pthread_atfork(nullptr, nullptr, &after_fork_in_c
 
 class monotonic_clock final : public clock_source {
 public:
+    constexpr ~monotonic_clock() override {}
     time_point now() const noexcept override { return std::chrono::steady_clock::now(); }
 };
 
@@ -341,7 +342,7 @@ bool around_fork(void (*before)(), void (*after)()) noexcept {
 }
 
 const clock_source &steady_clock() noexcept {
-    static const auto &clock = *new monotonic_clock;  // never destroyed: I/O threads may outlive main()
+    static constexpr monotonic_clock clock;  // never destroyed: I/O threads may outlive main()
     return clock;
 }
 

@@ -188,6 +188,7 @@ error bind_and_listen(const std::string &path, const settings &options, socket_f
 
 class ipc_transport final : public transport {
 public:
+    constexpr ~ipc_transport() override {}
     const char *scheme() const noexcept override { return "ipc"; }
 
     error check_connect(const std::string &address, const settings &) const noexcept override {
@@ -237,7 +238,7 @@ public:
 }  // namespace
 
 const transport &ipc() noexcept {
-    static const auto &instance = *new ipc_transport;  // never destroyed: I/O threads may outlive main()
+    static constexpr ipc_transport instance;  // never destroyed: I/O threads may outlive main()
     return instance;
 }
 

@@ -316,6 +316,7 @@ error bind_and_listen(const tcp_local_address &where, bool is_v6, const settings
 
 class tcp_transport final : public transport {
 public:
+    constexpr ~tcp_transport() override {}
     const char *scheme() const noexcept override { return "tcp"; }
 
     error check_connect(const std::string &address, const settings &options) const noexcept override {
@@ -379,7 +380,7 @@ public:
 }  // namespace
 
 const transport &tcp() noexcept {
-    static const auto &instance = *new tcp_transport;  // never destroyed: I/O threads may outlive main()
+    static constexpr tcp_transport instance;  // never destroyed: I/O threads may outlive main()
     return instance;
 }
 

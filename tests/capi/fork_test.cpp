@@ -1,0 +1,153 @@
+// Children of fork() while other threads are inside the library: they close what they inherit, and work with contexts of their own.
+//
+// Method:   forks at any moment of the other threads' work. A child that hangs is ended by its alarm, which its status tells.
+// Limits:   a heap watched by a sanitizer does not survive a fork while other threads are in it: there they stand still meanwhile. And
+//           ThreadSanitizer lets no child of several threads start threads of its own.
+#include "sockets.hpp"
+
+#include <atomic>
+#include <sys/wait.h>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace zlink_test;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool may_fork_in_the_middle = false;
+#else
+constexpr bool may_fork_in_the_middle = true;
+#endif
+
+constexpr std::size_t size_of_body = 100'000;  // of a chunk that is cut from larger memory
+constexpr int forks = may_fork_in_the_middle ? 300 : 20;
+
+[[noreturn]] void end(bool is_well) { ::_exit(is_well ? 0 : 1); }
+void must(bool holds) {
+    if (!holds)
+        end(false);
+}
+
+/// Messages from a PUSH to a PULL of a new context, in a child.
+[[maybe_unused]] void exchange_messages(const char *where) {
+    void *context = zmq_ctx_new();
+    void *pull = zmq_socket(context, ZMQ_PULL);
+    void *push = zmq_socket(context, ZMQ_PUSH);
+    must(pull && push && zmq_bind(pull, where) == 0);
+    char actual[256];
+    std::size_t size = sizeof actual;
+    must(zmq_getsockopt(pull, ZMQ_LAST_ENDPOINT, actual, &size) == 0 && zmq_connect(push, actual) == 0);
+    std::vector<char> body(size_of_body, 'x');
+    for (int i = 0; i < 3; ++i) {
+        must(zmq_send(push, body.data(), body.size(), 0) == static_cast<int>(body.size()));
+        must(zmq_recv(pull, body.data(), body.size(), 0) == static_cast<int>(body.size()));
+    }
+    must(zmq_close(push) == 0 && zmq_close(pull) == 0 && zmq_ctx_term(context) == 0);
+}
+
+/// Has messages sent and received by threads of its own for as long as it lives, and keeps one that was received. They come together in
+/// greater numbers than any free list keeps.
+class busy_traffic {
+public:
+    explicit busy_traffic(const std::string &endpoint)
+        : pull_(zmq_.socket(ZMQ_PULL)), push_(zmq_.socket(ZMQ_PUSH)), go_(zmq_.socket(ZMQ_PAIR)),
+          done_(zmq_.socket(ZMQ_PAIR)) {
+        push_.connect(pull_.bind(endpoint));
+        done_.connect(go_.bind(scratch_endpoint("inproc")));
+        const std::string body(size_of_body, 'x');
+        EXPECT_EQ(push_.send(body), static_cast<int>(body.size()));
+        EXPECT_EQ(zmq_msg_init(&kept), 0);
+        EXPECT_EQ(zmq_msg_recv(&kept, pull_.handle(), 0), static_cast<int>(body.size()));
+        if (!may_fork_in_the_middle)
+            return;
+        receiver_ = std::thread([this] { receive(); });
+        sender_ = std::thread([this] { send(); });
+        EXPECT_TRUE(eventually([this] { return bursts_ > 2; }));
+    }
+    ~busy_traffic() {
+        is_over_ = true;
+        if (sender_.joinable())
+            sender_.join();
+        if (receiver_.joinable())
+            receiver_.join();
+        EXPECT_EQ(zmq_msg_close(&kept), 0);
+    }
+
+    zmq_msg_t kept;
+
+private:
+    static constexpr int messages_of_burst = 150;
+
+    void send() {
+        const std::string body(size_of_body, 'x');
+        for (; !is_over_; ++bursts_) {
+            for (int i = 0; i < messages_of_burst; ++i)
+                EXPECT_EQ(push_.send(body), static_cast<int>(body.size()));
+            EXPECT_EQ(go_.send("go"), 2);
+            ASSERT_EQ(go_.receive(), "done");
+        }
+        EXPECT_EQ(go_.send("end"), 3);
+    }
+    void receive() {
+        std::vector<char> body(size_of_body);
+        while (done_.receive() == "go") {
+            for (int i = 0; i < messages_of_burst; ++i)
+                EXPECT_EQ(zmq_recv(pull_.handle(), body.data(), body.size(), 0),
+                          static_cast<int>(body.size()));
+            EXPECT_EQ(done_.send("done"), 4);
+        }
+    }
+
+    context zmq_;
+    test_socket pull_;
+    test_socket push_;
+    test_socket go_;
+    test_socket done_;
+    std::atomic<int> bursts_{0};
+    std::atomic<bool> is_over_{false};
+    std::thread receiver_;
+    std::thread sender_;
+};
+
+/// What `body` does in so many children, one after the other; it ends the child.
+template <class Body>
+void in_children(Body &&body) {
+    for (int i = 0; i < forks; ++i) {
+        const pid_t child = ::fork();
+        ASSERT_GE(child, 0);
+        if (child == 0) {
+            ::alarm(20);
+            body();
+            end(true);
+        }
+        int status = -1;
+        ASSERT_EQ(::waitpid(child, &status, 0), child);
+        ASSERT_EQ(status, 0) << "child " << i << (WIFSIGNALED(status) ? " hung, or broke" : " failed");
+    }
+}
+
+class busy_parent : public testing::TestWithParam<const char *> {};
+
+TEST_P(busy_parent, has_children_that_close_its_messages) {
+    busy_traffic traffic(GetParam());
+    in_children([&] { must(zmq_msg_close(&traffic.kept) == 0); });
+}
+
+#ifndef __SANITIZE_THREAD__
+TEST_P(busy_parent, has_children_with_contexts_of_their_own) {
+    busy_traffic traffic(GetParam());
+    in_children([] {
+        exchange_messages("inproc://name");
+        exchange_messages("tcp://127.0.0.1:*");
+        exchange_messages("ipc://*");
+    });
+}
+#endif
+
+INSTANTIATE_TEST_SUITE_P(transports, busy_parent, testing::Values("tcp://127.0.0.1:*", "inproc://busy"),
+                         [](const auto &info) {
+                             return std::string(info.param).substr(0, std::string(info.param).find(':'));
+                         });
+
+}  // namespace
