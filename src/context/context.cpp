@@ -101,7 +101,7 @@ private:
 };
 
 context_impl::context_impl()
-    : knobs_(read_tuning()), waiter_(platform::make_waiter(platform::steady_clock())),
+    : knobs_(read_tuning()), waiter_(platform::make_waiter(platform::steady_clock(), knobs_.spins)),
       random_(platform::make_random_source()) {
     if (!waiter_ || !random_)
         throw std::bad_alloc();

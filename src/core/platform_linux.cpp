@@ -157,7 +157,8 @@ const sets_of_threads sets_kept;
 
 class poll_waiter final : public waiter {
 public:
-    explicit poll_waiter(const clock_source &clock) noexcept : clock_(clock) {}
+    poll_waiter(const clock_source &clock, bool may_spin) noexcept
+        : clock_(clock), may_look_again_(may_spin && processors_allowed() > 1) {}
 
     error make_wakeup(std::unique_ptr<wakeup> &out) noexcept override {
         const int descriptor = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -174,7 +175,7 @@ public:
         thread_local sending_thread mine;
         return mine;
     }
-    bool may_look_again() const noexcept override { return has_several_processors_; }
+    bool may_look_again() const noexcept override { return may_look_again_; }
 
     error wait(std::span<wait_item> items, time_point deadline) noexcept override {
         pollfd few[most_to_poll];
@@ -228,7 +229,7 @@ private:
     }
 
     const clock_source &clock_;
-    const bool has_several_processors_ = processors_allowed() > 1;
+    const bool may_look_again_;
 };
 
 error apply_priority(const thread_scheduling &how) noexcept {
@@ -350,8 +351,8 @@ std::unique_ptr<random_source> make_random_source() noexcept {
     return std::unique_ptr<random_source>(new (std::nothrow) system_random);
 }
 
-std::unique_ptr<waiter> make_waiter(const clock_source &clock) noexcept {
-    return std::unique_ptr<waiter>(new (std::nothrow) poll_waiter(clock));
+std::unique_ptr<waiter> make_waiter(const clock_source &clock, bool may_spin) noexcept {
+    return std::unique_ptr<waiter>(new (std::nothrow) poll_waiter(clock, may_spin));
 }
 
 }  // namespace zlink::platform

@@ -23,6 +23,7 @@ constexpr limits first_block_limits = {64, 16u << 20};
 constexpr limits threshold_limits = {64, 1u << 30};
 constexpr limits transfer_limits = {512, 1u << 30};
 constexpr limits shared_memory_limits = {0, most_shared_memory};
+constexpr limits switch_limits = {0, 1};
 
 /// Sets `field` when the variable holds a decimal number within limits; warns when it holds something else.
 void override_size(environment_lookup lookup, const std::string &name, limits allowed, std::size_t &field) {
@@ -33,11 +34,17 @@ void override_size(environment_lookup lookup, const std::string &name, limits al
     const char *end = text + std::strlen(text);
     const auto [stop, status] = std::from_chars(text, end, value);
     if (status != std::errc() || stop != end || value < allowed.least || value > allowed.most) {
-        std::fprintf(stderr, "zlink: %s=%s is ignored: a number of octets from %zu to %zu is expected\n",
-                     name.c_str(), text, allowed.least, allowed.most);
+        std::fprintf(stderr, "zlink: %s=%s is ignored: a number%s from %zu to %zu is expected\n",
+                     name.c_str(), text, allowed.most > 1 ? " of octets" : "", allowed.least, allowed.most);
         return;
     }
     field = value;
+}
+
+bool read_switch(environment_lookup lookup, const std::string &name, bool otherwise) {
+    std::size_t value = otherwise;
+    override_size(lookup, name, switch_limits, value);
+    return value != 0;
 }
 
 void override_all(environment_lookup lookup, const std::string &suffix, batching &sizes) {
@@ -72,6 +79,8 @@ tuning read_tuning(environment_lookup lookup) {
     override_all(lookup, "_IPC", result.ipc);
     override_all(lookup, "_INPROC", result.inproc);
     override_size(lookup, "ZMQ_ASIO_TCP_MAX_TRANSFER", transfer_limits, result.tcp.tcp_max_transfer);
+
+    result.spins = read_switch(lookup, "ZMQ_ASIO_SPIN", result.spins);
 
     for (const char *name : {"TMPDIR", "TEMPDIR", "TMP"})
         if (const char *path = lookup(name); path && is_directory(path)) {

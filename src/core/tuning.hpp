@@ -1,4 +1,4 @@
-// Sizes that steer batching, and the environment variables that override them for experiments.
+// Sizes that steer batching, and the environment variables that override them for experiments; whether threads look before they sleep.
 //
 // Read once, when a context is made. Each ZMQ_ASIO_ variable with a suffix _TCP, _IPC or _INPROC overrides the plain one for
 // that transport; tls, ws and wss go by the values of tcp.
@@ -47,6 +47,8 @@ struct tuning {
     batching tcp;
     batching ipc;
     batching inproc;
+    bool spins =
+        true;  // ZMQ_ASIO_SPIN, 0 or 1: looks for a moment, where it is likely to pay, before it sleeps
     std::string temporary_directory =
         "/tmp";  // for ipc://*: TMPDIR, TEMPDIR or TMP, the first that names a directory
 };

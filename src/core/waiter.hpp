@@ -73,7 +73,7 @@ public:
     virtual error wait(std::span<wait_item> items, time_point deadline) noexcept = 0;
     /// The calling thread's, for it alone.
     virtual sending_thread &this_thread() noexcept = 0;
-    /// Whether another thread can go on while this one looks again and again instead of waiting.
+    /// Whether this thread may look again and again instead of waiting, and another one can go on meanwhile.
     virtual bool may_look_again() const noexcept { return false; }
 };
 

@@ -790,7 +790,7 @@ void socket::take_in(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
     pipe->slot.socket_index = static_cast<std::uint32_t>(live_pipes_++);
     pipe->slot.is_attached = true;
     pipe->slot.is_inproc = is_inproc;
-    if (is_inproc)
+    if (is_inproc && environment_.blocking.may_look_again())
         pipe->stand_off();
     pipe->set_pace(&pace_);
     pipe->slot.attach_number = ++attach_count_;

@@ -29,6 +29,9 @@ MOST_APPLICATION_SLEEPS = 1.05  # of the messages received; less when the answer
 
 POLLED_MESSAGES = 1000
 
+# A look that is repeated: a question that does not wait, or a yield between two of another kind.
+LOOK = re.compile(r"\d+ +(poll\(.*\], \d+, 0\b|sched_yield\()")
+
 CALL = re.compile(r"(\d+) +(\w+)\((?:\d+<(\w+))?")
 RESUMED = re.compile(r"(\d+) +<\.\.\. \w+ resumed>")
 
@@ -43,11 +46,13 @@ def require_strace():
                          "/proc/sys/kernel/yama/ptrace_scope." % done.stderr.strip())
 
 
-def traced(program, words, calls=None):
+def traced(program, words, calls=None, variables=()):
     """The lines of strace -f -yy, each begun by the number of the thread."""
     with tempfile.TemporaryDirectory() as scratch:
         path = os.path.join(scratch, "trace")
         chosen = ["-e", "trace=" + calls] if calls else []
+        for variable in variables:
+            chosen += ["-E", variable]
         tools.run(["strace", "-f", "-yy", *chosen, "-o", path, program, *words])
         with open(path, encoding="ascii", errors="replace") as file:
             return file.read().splitlines()
@@ -95,6 +100,18 @@ def check_sleeps(guard, program, transport):
         guard.at_most(what + "its thread", int(application), MOST_APPLICATION_SLEEPS * LONG_ROUND_TRIPS)
 
 
+def check_spinning(guard, program, words):
+    """Switched off there is none; by default there is some where there are processors for it, or nothing would be seen here."""
+    def looks(value):
+        lines = traced(program, words, "poll,sched_yield", ["ZMQ_ASIO_SPIN=" + value])
+        return sum(bool(LOOK.match(line)) for line in lines)
+
+    what = " ".join(words) + ", ZMQ_ASIO_SPIN=%s: looks"
+    guard.at_most(what % 0, looks("0"), 0)
+    if len(os.sched_getaffinity(0)) > 1:
+        guard.at_least(what % 1, looks("1"), 1)
+
+
 def check_poll(guard, program, transport):
     lines = traced(program, ["poll", transport, str(POLLED_MESSAGES)])
     marks = [i for i, line in enumerate(lines) if re.match(r"\d+ +getppid\(", line)]
@@ -116,6 +133,8 @@ def main():
         check_lockstep(guard, program, threads)
     for transport in ("tcp", "ipc"):
         check_sleeps(guard, program, transport)
+    check_spinning(guard, program, ["lockstep", "two", str(ROUND_TRIPS)])
+    check_spinning(guard, program, ["between", "tcp", str(ROUND_TRIPS)])
     for transport in ("tcp", "inproc"):
         check_poll(guard, program, transport)
     return guard.status()

@@ -37,6 +37,17 @@ TEST(tuning, has_the_documented_defaults) {
     EXPECT_EQ(t.tcp.shared_memory, 0u);
     EXPECT_EQ(t.inproc.shared_memory, 0u);
     EXPECT_EQ(t.temporary_directory, "/tmp");
+    EXPECT_TRUE(t.spins);
+}
+
+TEST(tuning, turns_spinning_off_and_on_and_ignores_anything_else_with_a_warning) {
+    EXPECT_FALSE(read_with({{"ZMQ_ASIO_SPIN", "0"}}).spins);
+    EXPECT_TRUE(read_with({{"ZMQ_ASIO_SPIN", "1"}}).spins);
+    for (const char *value : {"", "2", "-1", "no", "0 "}) {
+        ::testing::internal::CaptureStderr();
+        EXPECT_TRUE(read_with({{"ZMQ_ASIO_SPIN", value}}).spins) << value;
+        EXPECT_NE(::testing::internal::GetCapturedStderr().find("ZMQ_ASIO_SPIN"), std::string::npos) << value;
+    }
 }
 
 TEST(tuning, takes_a_plain_variable_for_every_transport) {

@@ -363,6 +363,10 @@ TEST(platform, knows_the_peer_of_a_local_socket) {
     EXPECT_FALSE(platform::peer_credentials(-1, who));
 }
 
+TEST(platform, has_nobody_look_again_who_is_not_to_spin) {
+    EXPECT_FALSE(platform::make_waiter(platform::steady_clock(), false)->may_look_again());
+}
+
 TEST(platform, counts_a_generation_in_the_child_of_fork) {
     const unsigned here = platform::fork_generation();
     const pid_t child = ::fork();
