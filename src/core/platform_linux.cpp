@@ -69,8 +69,8 @@ private:
         generation_ = fork_generation();
     }
 
-    // A system without getrandom: numbers that differ between processes and runs, though not secret. Keys are
-    // never made from this source.
+    // A system without getrandom: numbers that differ between processes and runs, though not secret. Keys of ciphers
+    // are never made from this source.
     void improvise() noexcept {
         std::uint64_t state = static_cast<std::uint64_t>(
             std::chrono::steady_clock::now().time_since_epoch().count() ^ (std::int64_t{::getpid()} << 40));

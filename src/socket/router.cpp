@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "core/bytes.hpp"
+#include "core/keyed_hash.hpp"
 #include "pipe/fair_queue.hpp"
 #include "pipe/in_band.hpp"
 #include "socket/exchange.hpp"
@@ -22,7 +23,8 @@ class router final : public pattern {
 public:
     explicit router(const pattern_environment &environment)
         : options_(environment.options), host_(environment.host),
-          next_id_(static_cast<std::uint32_t>(environment.random.next())) {}
+          next_id_(static_cast<std::uint32_t>(environment.random.next())),
+          peers_(0, keyed_hash(environment.random)) {}
 
     void attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) override;
     void detach(pipe_end &pipe) noexcept override;
@@ -104,7 +106,7 @@ private:
     settings &options_;
     pattern_host &host_;
     std::uint32_t next_id_;
-    std::unordered_map<std::string_view, pipe_end *> peers_;  // keys lie in slot.routing_id
+    std::unordered_map<std::string_view, pipe_end *, keyed_hash> peers_;  // keys lie in slot.routing_id
 
     // Sending. Between the address and the last frame `is_sending_`; with no target the frames are dropped.
     bool is_sending_ = false;
