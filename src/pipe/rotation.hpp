@@ -111,6 +111,8 @@ public:
         return in_turn_ > 0;
     }
 
+    /// Whether some look empty that are not armed.
+    bool has_unarmed() const noexcept { return unarmed_ > in_turn_; }
     /// Arms all that look empty; then run heavy_fence() and settle().
     void arm() noexcept {
         for (std::size_t at = in_turn_; at < unarmed_; ++at)

@@ -52,6 +52,9 @@ public:
     /// Memory is short, and the pattern has left something undone: the socket is to call on_readable() for every pipe at the
     /// beginning of its next call.
     virtual void look_again() noexcept = 0;
+    /// There is work left that no call should do all at once: the socket is to call go_on() once it has taken in its commands, at
+    /// the latest at the beginning of its next call. Until then it does not sleep, and its descriptor says that there is something.
+    virtual void go_on_later() noexcept = 0;
 };
 
 struct pattern_environment {
@@ -78,6 +81,9 @@ public:
     virtual void on_writable(pipe_end &pipe) = 0;
     /// The other end was closed. No more writing; the pattern reads what is left and then calls host.finished().
     virtual void on_closed(pipe_end &pipe) = 0;
+    /// Does a bounded amount of what the pattern has left to be done with host.go_on_later(), and asks for it again when that was not
+    /// all. May throw bad_alloc, and is called again, then.
+    virtual void go_on() {}
 
     /// none, again (would wait), or the type's own failures. On failure nothing of this frame is queued.
     virtual error send(const outgoing &frame) = 0;

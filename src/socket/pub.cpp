@@ -1,15 +1,17 @@
 // PUB and XPUB: a message goes to each peer that subscribes to a topic it begins with (RFC 29).
 //
 // Upstream: subscriptions come as in-band commands, or as messages whose frames begin with 1 or 0 (older peers, and XSUB
-//           applications). Every pipe is armed for them at all times, so that a publisher that only sends hears of them.
+//           applications). Pipes are read in turn, a bounded amount in each call. One that is read to its end is armed, so that a
+//           publisher that only sends hears of more.
 // Notices:  XPUB tells its application of the first subscription to a topic and of the end of the last; of each with
 //           ZMQ_XPUB_VERBOSE(R). Subscriptions of a pipe that goes are taken back.
 #include <algorithm>
 #include <limits>
-#include <vector>
+#include <map>
 
 #include "pipe/fan_out.hpp"
 #include "pipe/in_band.hpp"
+#include "pipe/rotation.hpp"
 #include "socket/pattern.hpp"
 #include "socket/subscriptions.hpp"
 #include "socket/upstream_news.hpp"
@@ -21,22 +23,29 @@ namespace {
 /// Beyond so many unread notices, a subscription and its end that are both unread cancel each other out.
 constexpr std::size_t most_unread_pairs = 1000;
 
+/// What one call reads from upstream: so many frames, and one more for each peer, or so many octets. A peer has its turn for what the
+/// default mark lets wait.
+constexpr std::size_t most_frames_at_once = 8192;
+constexpr std::size_t most_octets_at_once = 1024 * 1024;
+constexpr std::size_t most_frames_in_a_turn = 1024;
+
 class publisher final : public pattern, private message_filter {
 public:
     explicit publisher(const pattern_environment &environment)
         : options_(environment.options), host_(environment.host), peers_(environment.pool),
-          has_news_(environment.options.type == socket_type::xpub) {}
+          has_news_(environment.options.type == socket_type::xpub), news_(environment.random) {}
 
     void attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) override;
     void detach(pipe_end &pipe) noexcept override;
     void on_readable(pipe_end &pipe) override {
-        if (pipe.slot.is_ending)
-            read_to_the_end(pipe);
-        else if (peers_.has(pipe))
-            read_upstream(pipe);
+        if (!turns_.has(pipe))
+            return;
+        turns_.activate(pipe);
+        host_.go_on_later();
     }
     void on_writable(pipe_end &) override {}
     void on_closed(pipe_end &pipe) override;
+    void go_on() override;
 
     error send(const outgoing &frame) override;
     direct_way direct_output() noexcept override;
@@ -71,10 +80,12 @@ private:
     void choose_receivers(byte_span first_frame);
     void send_welcome(pipe_end &pipe) noexcept;
 
-    void read_upstream(pipe_end &pipe);
+    void read_upstream();
+    bool arm_upstream() noexcept;
+    bool read_in_turn(pipe_end &pipe);
     bool read_frame(pipe_end &pipe);
-    bool has_unread(pipe_end &pipe) const noexcept { return kept_.pipe == &pipe || pipe.has_input(); }
-    void read_to_the_end(pipe_end &pipe);
+    void drop_cut_message() noexcept;
+    bool has_unread(pipe_end &pipe) const noexcept { return reading_ == &pipe || pipe.has_input(); }
     bool may_read() const noexcept;
     void take_frame(pipe_end &pipe, const frame_view &frame);
     void change(pipe_end &pipe, bool is_subscribe, byte_span topic, peer_info *info);
@@ -83,7 +94,7 @@ private:
     void tell_of_end(pipe_end &pipe, byte_span topic, peer_info *info) noexcept;
     void forget(pipe_end &pipe) noexcept;
     void take_back_subscriptions(pipe_end &pipe) noexcept;
-    void resume_reading() noexcept;
+    void end(pipe_end &pipe) noexcept;
 
     settings &options_;
     pattern_host &host_;
@@ -92,36 +103,35 @@ private:
     subscriptions requested_;      // manual: what the peers asked for
     const bool has_news_;
     upstream_news news_;
-    /// A frame that was read and not yet acted on: memory was short.
-    struct {
-        pipe_end *pipe = nullptr;
-        frame_view frame;
-    } kept_;
-    std::vector<pipe_end *>
-        waiting_;  // not read further until the application has read some of what they sent
     pipe_end *last_requester_ = nullptr;  // manual: whom ZMQ_SUBSCRIBE and ZMQ_UNSUBSCRIBE are for
-    std::vector<pipe_end *> by_number_;   // in the order of their numbers
+    std::map<peer_number, pipe_end *> by_number_;
+
+    // Reading from upstream.
+    rotation<reading_side>
+        turns_;  // those in turn may have something, those that are not armed are looked at
+    std::size_t frames_left_ = most_frames_at_once;
+    std::size_t octets_left_ = most_octets_at_once;
+    pipe_end *reading_ = nullptr;  // in the middle of a message of this pipe, or of a frame
+    frame_view frame_;             // read and not yet acted on, when has_frame_: memory was short
+    bool has_frame_ = false;
     peer_number next_number_ = 1;
     bool is_sending_ = false;
-    bool is_blocked_ = false;      // the last send found a receiver without room (ZMQ_XPUB_NODROP)
-    bool is_in_upstream_ = false;  // between the frames of a message from upstream
-    bool may_subscribe_ = true;    // whether the next frame of that message may be a subscription
+    bool is_blocked_ = false;        // the last send found a receiver without room (ZMQ_XPUB_NODROP)
+    bool is_in_upstream_ = false;    // between the frames of a message from upstream
+    bool may_subscribe_ = true;      // whether the next frame of that message may be a subscription
+    bool is_behind_frames_ = false;  // what is told of is a frame of that message, and not the first
 };
 
 // ---- pipes ----
 
 void publisher::attach(const pipe_end_ptr &pipe, bool, bool) {
     pipe->slot.mark = next_number_++;
-    by_number_.push_back(pipe.get());
-    if (waiting_.capacity() < by_number_.size())
-        waiting_.reserve(by_number_.capacity());
+    if (has_news_)
+        by_number_.emplace(number_of(*pipe), pipe.get());
+    turns_.add(*pipe);
     peers_.attach(*pipe);
     send_welcome(*pipe);
-    try {
-        read_upstream(*pipe);
-    } catch (...) {
-        host_.look_again();
-    }
+    host_.go_on_later();
 }
 
 void publisher::send_welcome(pipe_end &pipe) noexcept {
@@ -135,34 +145,41 @@ void publisher::detach(pipe_end &pipe) noexcept {
     forget(pipe);
 }
 
+/// A pipe whose peer has gone is forgotten once the application has had room for all its messages. What can be read of them now comes
+/// before the end of its subscriptions.
 void publisher::on_closed(pipe_end &pipe) {
     if (!peers_.has(pipe))
         return;
     pipe.slot.is_ending = true;
     peers_.detach(pipe);
-    read_to_the_end(pipe);
+    turns_.activate(pipe);
+    bool is_read = false;
+    try {
+        is_read = !has_unread(pipe) || ((!reading_ || reading_ == &pipe) && read_in_turn(pipe));
+    } catch (...) {
+    }
+    if (is_read) {
+        end(pipe);
+    } else {
+        take_back_subscriptions(pipe);
+        host_.go_on_later();
+    }
 }
 
-/// A pipe whose peer has gone is forgotten once the application has had room for all its messages.
-void publisher::read_to_the_end(pipe_end &pipe) {
-    read_upstream(pipe);
-    if (has_unread(pipe)) {
-        take_back_subscriptions(pipe);
-        return;
-    }
+void publisher::end(pipe_end &pipe) noexcept {
     forget(pipe);
     host_.finished(pipe);
 }
 
 void publisher::forget(pipe_end &pipe) noexcept {
-    if (kept_.pipe == &pipe) {
-        kept_.pipe = nullptr;
-        is_in_upstream_ = false;
-        news_.drop_cut_message();
+    if (reading_ == &pipe) {
+        drop_cut_message();
+        host_.go_on_later();
     }
     take_back_subscriptions(pipe);
-    std::erase(waiting_, &pipe);
-    std::erase(by_number_, &pipe);
+    if (turns_.has(pipe))
+        turns_.remove(pipe);
+    by_number_.erase(number_of(pipe));
 }
 
 /// Ends all subscriptions of a pipe that goes, and tells of those whose beginning was read. When memory is short the
@@ -188,36 +205,80 @@ void publisher::take_back_subscriptions(pipe_end &pipe) noexcept {
 
 // ---- upstream ----
 
-/// Reads all there is; a pipe that is read to its end for now is armed for more.
-void publisher::read_upstream(pipe_end &pipe) {
-    if (kept_.pipe && kept_.pipe != &pipe)
-        on_readable(*kept_.pipe);  // its message first
-    for (;;) {
-        while (may_read() && read_frame(pipe)) {
+void publisher::go_on() {
+    read_upstream();
+    frames_left_ = most_frames_at_once + turns_.size();
+    octets_left_ = most_octets_at_once;
+}
+
+/// Reads from the pipes in turn, until all are read to their end for now and armed, or the application must read first, or it is enough
+/// for one call.
+void publisher::read_upstream() {
+    while (may_read() && frames_left_ > 0 && octets_left_ > 0) {
+        pipe_end *pipe = reading_ ? reading_ : turns_.current();
+        if (!pipe) {
+            if (!arm_upstream())
+                return;
+            continue;
         }
-        if (!may_read()) {
-            if (std::find(waiting_.begin(), waiting_.end(), &pipe) == waiting_.end())
-                waiting_.push_back(&pipe);
-            return;
+        turns_.make_current(*pipe);
+        if (!read_in_turn(*pipe)) {
+            if (!reading_)
+                turns_.pass();
+        } else if (pipe->slot.is_ending) {
+            end(*pipe);
+        } else {
+            turns_.park_current();
         }
-        if (pipe.slot.is_ending)
-            return;
-        pipe.arm_reader();
-        heavy_fence();
-        if (!pipe.has_input())
-            return;
     }
+    (void)arm_upstream();
+    if (may_read() && turns_.current())
+        host_.go_on_later();
+}
+
+/// Arms what looks empty. True when something came meanwhile.
+bool publisher::arm_upstream() noexcept {
+    if (!turns_.has_unarmed())
+        return false;
+    turns_.arm();
+    heavy_fence();
+    return turns_.settle();
+}
+
+/// Acts on what a pipe has, for a turn at most. True when it is read to its end.
+bool publisher::read_in_turn(pipe_end &pipe) {
+    for (std::size_t left = most_frames_in_a_turn;
+         left > 0 && may_read() && frames_left_ > 0 && octets_left_ > 0; --left) {
+        if (!read_frame(pipe))
+            return true;
+    }
+    return false;
+}
+
+/// The rest of the message that is being read never comes.
+void publisher::drop_cut_message() noexcept {
+    reading_ = nullptr;
+    has_frame_ = is_in_upstream_ = false;
+    news_.drop_cut_message();
 }
 
 /// Acts on the next frame, which stays for the next time when memory is short. False when there is none.
 bool publisher::read_frame(pipe_end &pipe) {
-    if (!kept_.pipe) {
-        if (!pipe.read(kept_.frame))
+    if (!has_frame_) {
+        if (!pipe.read(frame_)) {
+            if (reading_)
+                drop_cut_message();
             return false;
-        kept_.pipe = &pipe;
+        }
+        has_frame_ = true;
+        reading_ = &pipe;
+        --frames_left_;
+        octets_left_ -= std::min(octets_left_, frame_.size);
     }
-    take_frame(pipe, kept_.frame);
-    kept_.pipe = nullptr;
+    take_frame(pipe, frame_);
+    has_frame_ = false;
+    if (!is_in_upstream_)
+        reading_ = nullptr;
     return true;
 }
 
@@ -235,6 +296,7 @@ void publisher::take_frame(pipe_end &pipe, const frame_view &frame) {
         return;
     }
     const bool is_first = !is_in_upstream_;
+    is_behind_frames_ = !is_first;
     const bool is_change =
         (is_first || may_subscribe_) && frame.size > 0 && frame.data[0] <= in_band::subscribe;
     if (is_change)
@@ -242,6 +304,9 @@ void publisher::take_frame(pipe_end &pipe, const frame_view &frame) {
     else if (has_news_)
         news_.add_frame(frame);
     is_in_upstream_ = frame.has_more();
+    is_behind_frames_ = false;
+    if (!is_in_upstream_)
+        news_.end_message();
     if (is_first)
         may_subscribe_ = !options_.only_first_subscribe || is_change;
 }
@@ -285,7 +350,8 @@ void publisher::tell(pipe_end &pipe, bool is_subscribe, byte_span topic, bool is
         return;
     if (news_.size() > most_unread_pairs && !is_per_peer() && news_.withdraw(!is_subscribe, topic, 0) != none)
         return;
-    news_.add_notice(is_subscribe, topic, is_repeated, number_of(pipe), info);
+    news_.add_notice(is_subscribe, topic, is_repeated, is_per_peer() ? number_of(pipe) : 0, info,
+                     is_behind_frames_);
 }
 
 /// A pipe goes and its subscription with it. `ends_topic`: the application is to be told, if it knows of the beginning.
@@ -359,26 +425,13 @@ error publisher::receive(frame_view &out) {
     const upstream_news::news next = news_.take();
     out = next.frame;
     if (is_manual() && next.is_notice) {
-        const auto at = std::lower_bound(by_number_.begin(), by_number_.end(), next.peer,
-                                         [](pipe_end *pipe, peer_number n) { return number_of(*pipe) < n; });
-        const bool is_there = at != by_number_.end() && number_of(**at) == next.peer && peers_.has(**at);
-        last_requester_ = is_there ? *at : nullptr;
+        const auto at = by_number_.find(next.peer);
+        last_requester_ = at != by_number_.end() && peers_.has(*at->second) ? at->second : nullptr;
     }
-    if (__builtin_expect(!waiting_.empty(), 0) && !next.is_notice && !out.has_more())
-        resume_reading();
+    // Half a mark at a time.
+    if (turns_.current() && news_.frames() <= static_cast<std::size_t>(options_.receive_hwm) / 2)
+        host_.go_on_later();
     return error::none;
-}
-
-void publisher::resume_reading() noexcept {
-    for (std::size_t left = waiting_.size(); left > 0 && !waiting_.empty(); --left) {
-        pipe_end *pipe = waiting_.front();
-        waiting_.erase(waiting_.begin());
-        try {
-            on_readable(*pipe);
-        } catch (...) {
-            host_.look_again();
-        }
-    }
 }
 
 bool publisher::arm(bool for_input, bool for_output) {

@@ -666,6 +666,7 @@ error socket::process_commands() noexcept {
     if (borrower_.size() == 0)
         pipes_.resize(live_pipes_);  // no call of the application's still looks at a frame
     taken_.clear();
+    is_taking_in_ = true;
     const bool is_all = mailbox_->take(taken_);
     const bool looks = std::exchange(looks_again_, false) || !is_all;
     if (__builtin_expect(!untaken_.empty(), 0))
@@ -681,6 +682,9 @@ error socket::process_commands() noexcept {
         look_at_all();
     keep_untaken();
     taken_.clear();
+    is_taking_in_ = false;
+    if (std::exchange(goes_on_, false))
+        go_on();
     if (stop_requested_.load(std::memory_order_relaxed))
         is_stopped_ = true;
     return is_stopped_ ? error::terminated : error::none;
@@ -717,6 +721,20 @@ void socket::perform(mailbox::command &what) {
 void socket::look_again() noexcept {
     looks_again_ = true;
     (void)mailbox_->post({mailbox::command_kind::readable, nullptr});
+}
+
+/// Lets the pattern go on when all commands are taken in. An empty one brings the next call here.
+void socket::go_on_later() noexcept {
+    if (!std::exchange(goes_on_, true) && !is_taking_in_)
+        (void)mailbox_->post({mailbox::command_kind::readable, nullptr});
+}
+
+void socket::go_on() noexcept {
+    try {
+        pattern_->go_on();
+    } catch (...) {
+        go_on_later();
+    }
 }
 
 /// Where memory was short nobody knows what has become of the pipes.
@@ -901,8 +919,9 @@ error socket::get_live_option(int number, void *value, std::size_t *size) {
         if (const error e = events(both, ready, !is_exported_); failed(e))
             return e;
         // Whoever waits on the descriptor is told of all that is not there yet: what came meanwhile may have kept the rest
-        // from being armed.
-        for (int tries = 0; is_exported_ && ready != both && arm(static_cast<short>(both & ~ready));) {
+        // from being armed. Where there is more to take in, the descriptor says so already.
+        for (int tries = 0; is_exported_ && ready != both && !mailbox_->has_commands() &&
+                            arm(static_cast<short>(both & ~ready));) {
             if (const error e = events(both, ready, false); failed(e))
                 return e;
             if (++tries == most_tries_to_arm) {

@@ -183,6 +183,7 @@ private:
 
     void finished(pipe_end &pipe) noexcept override;
     void look_again() noexcept override;
+    void go_on_later() noexcept override;
 
     error send_copy(byte_span body, int flags) noexcept;
     error receive_copy(void *buffer, std::size_t capacity, std::size_t &size, int flags) noexcept;
@@ -212,6 +213,7 @@ private:
     void take_in(const pipe_end_ptr &pipe, bool is_local, bool is_inproc);
     bool try_take_in(const mailbox::command &what) noexcept;
     void keep_untaken() noexcept;
+    void go_on() noexcept;
     void look_at_all() noexcept;
     void drop(pipe_end &pipe) noexcept;
     void apply_marks() noexcept;
@@ -248,6 +250,8 @@ private:
     bool is_exported_ = false;    // ZMQ_FD was asked for
     bool keeps_step_ = true;
     bool looks_again_ = false;  // at all pipes, with the next commands
+    bool goes_on_ = false;      // the pattern, with the next commands
+    bool is_taking_in_ = false;
     bool has_untaken_ = false;  // pipes are left to be attached
     bool is_stopped_ = false;
     bool is_closed_ = false;

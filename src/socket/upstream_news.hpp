@@ -1,17 +1,23 @@
 // What the application of an XPUB has not read yet: notices of subscriptions, and messages that subscribers sent upstream.
 //
-// A notice can be withdrawn while it is unread, so that peers that come and go leave nothing behind.
+// A notice can be withdrawn while it is unread, so that peers that come and go leave nothing behind. A message is there once all
+// of it is.
+// Layout:   a list of all in order; for each topic the notices of either kind in order, and the same for each peer's. So what
+//           happens to a notice does not depend on how many there are.
 // Threads:  the socket's application thread only.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <list>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 
 #include "core/block.hpp"
+#include "core/keyed_hash.hpp"
 #include "pipe/frame_queue.hpp"
 
 namespace zlink {
@@ -21,16 +27,25 @@ public:
     /// Peers are told apart by numbers, which are never used again; 0 stands for any.
     using peer_number = std::uint64_t;
 
-    bool is_empty() const noexcept { return items_.empty(); }
-    std::size_t size() const noexcept { return items_.size(); }
+    explicit upstream_news(random_source &random);
+    ~upstream_news();
+    upstream_news(const upstream_news &) = delete;
+    upstream_news &operator=(const upstream_news &) = delete;
+
+    bool is_empty() const noexcept { return all_.is_empty(); }
+    std::size_t size() const noexcept { return size_; }
     /// How many frames of messages are among them.
     std::size_t frames() const noexcept { return frames_; }
 
-    /// Adds a notice: a frame of one octet, 1 for a subscription and 0 for its end, and the topic.
-    /// `is_repeated`: the peer subscribed to the topic before.
-    void add_notice(bool is_subscribe, byte_span topic, bool is_repeated, peer_number peer, peer_info *info);
+    /// Adds a notice: a frame of one octet, 1 for a subscription and 0 for its end, and the topic. Throws bad_alloc.
+    /// `is_repeated`: the peer subscribed to the topic before. `peer`: 0 where nobody will ask for this peer's notices.
+    /// `is_in_message`: it came as a frame of the message that is being added.
+    void add_notice(bool is_subscribe, byte_span topic, bool is_repeated, peer_number peer, peer_info *info,
+                    bool is_in_message = false);
+    /// Adds the next frame of a message, which can be read after end_message(). Throws bad_alloc.
     void add_frame(const frame_view &frame);
-    /// The rest of the message that was added last never comes: takes it back, as far as it was not read.
+    void end_message() noexcept;
+    /// The rest of the message that is being added never comes: takes back what there is of it.
     void drop_cut_message() noexcept;
     enum class withdrawal { none, repeated, original };
     /// Takes back the newest such notice that was not read yet; says whether it was a repeated one. Not one that is older than
@@ -49,30 +64,66 @@ public:
     news take() noexcept;
 
 private:
+    struct item;
+    struct links {
+        item *older = nullptr;
+        item *newer = nullptr;
+    };
+    /// Items in the order they came. `Links` says by which of their links.
+    template <links item::*Links>
+    class chain {
+    public:
+        bool is_empty() const noexcept { return !oldest_; }
+        item *oldest() const noexcept { return oldest_; }
+        item *newest() const noexcept { return newest_; }
+        void append(item &what) noexcept;
+        void remove(item &what) noexcept;
+        /// Those of another one, behind.
+        void append_all(chain &others) noexcept;
+
+    private:
+        item *oldest_ = nullptr;
+        item *newest_ = nullptr;
+    };
+    /// A topic with unread notices.
+    struct subject;
     struct item {
-        std::string body;
-        std::uint8_t flags = 0;
-        bool is_notice = false;
-        bool is_repeated = false;
+        std::unique_ptr<std::string> body;  // of a frame of a message
+        subject *about = nullptr;           // of a notice
         peer_number peer = 0;
         std::uint64_t serial = 0;
         block_ref info;
+        links in_order, alike, by_peer;
+        std::uint8_t flags = 0;
+        bool is_subscribe = false;
+        bool is_repeated = false;
+        std::uint64_t message = 0;  // which of those from upstream it came in; 0: none
     };
-    using place = std::list<item>::iterator;
-    using index = std::unordered_multimap<std::string_view, place>;  // notices by body
+    struct subject {
+        std::string body;              // the octet of a notice, and the topic
+        chain<&item::alike> kinds[2];  // by is_subscribe
+        std::size_t notices = 0;       // of either kind, with the one given out last
+        byte_span topic() const noexcept { return as_bytes(std::string_view(body).substr(1)); }
+    };
+    using peers_key = std::tuple<const subject *, bool, peer_number>;
 
-    index::iterator find_newest(std::string_view body, peer_number peer) noexcept;
-    /// 0: there is none.
-    std::uint64_t newest_serial(std::string_view body, peer_number peer) noexcept {
-        const auto at = find_newest(body, peer);
-        return at == notices_.end() ? 0 : at->second->serial;
-    }
+    subject *find(byte_span topic) const noexcept;
+    subject &find_or_add(byte_span topic);
+    item *newest(const subject &topic, bool is_subscribe, peer_number peer) const noexcept;
+    void append(std::unique_ptr<item> what, bool is_in_message) noexcept;
+    void take_out(item &notice) noexcept;
+    void leave(item &notice) noexcept;
+    void drop(item *what) noexcept;
 
-    std::list<item> items_;
-    std::list<item> taken_;  // the one given out last
-    index notices_;
+    chain<&item::in_order> all_;
+    chain<&item::in_order> message_;  // that is not all there
+    item *taken_ = nullptr;           // the one given out last
+    std::unordered_map<std::string_view, std::unique_ptr<subject>, keyed_hash> subjects_;  // keys lie there
+    std::map<peers_key, chain<&item::by_peer>> by_peer_;
+    std::size_t size_ = 0;
     std::size_t frames_ = 0;
     std::uint64_t next_serial_ = 1;
+    std::uint64_t this_message_ = 1;
 };
 
 }  // namespace zlink

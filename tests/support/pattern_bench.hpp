@@ -28,6 +28,7 @@ public:
         pipe.close();
     }
     void look_again() noexcept override { looks_again = true; }
+    void go_on_later() noexcept override { goes_on = true; }
 
     /// Attaches a new peer. `prepare` acts on the pipe before: what the peer wrote already.
     template <class Prepare>
@@ -35,6 +36,7 @@ public:
         fake_peer peer = network.connect(outgoing_hwm);
         prepare(peer);
         subject->attach(peer.near, false, is_inproc);
+        go_on();
         return peer;
     }
     fake_peer attach(std::uint64_t outgoing_hwm = 0) {
@@ -46,7 +48,18 @@ public:
                                outgoing_hwm);
     }
 
-    /// Hands the pattern what its pipes called out since the last time.
+    /// As the socket does at the end of what it takes in, and with its next call when that was not all. Throws what the pattern does.
+    void go_on() {
+        if (!std::exchange(goes_on, false))
+            return;
+        try {
+            subject->go_on();
+        } catch (...) {
+            goes_on = true;
+            throw;
+        }
+    }
+    /// Hands the pattern what its pipes called out since the last time, and lets it go on once.
     void deliver() {
         recorded_events now;
         std::swap(now.readable, network.events->readable);
@@ -67,6 +80,7 @@ public:
             if (is_live(p))
                 subject->on_closed(*p);
         }
+        go_on();
     }
     void close_far(fake_peer &peer) {
         peer.far->close();
@@ -91,6 +105,7 @@ public:
     std::optional<frames> receive() {
         frames message;
         frame_view view;
+        go_on();
         do {
             last_error = subject->receive(view);
             if (failed(last_error))
@@ -109,6 +124,7 @@ public:
     std::shared_ptr<subscription_set> subscriptions = std::make_shared<subscription_set>();
     std::vector<pipe_end *> done;
     bool looks_again = false;
+    bool goes_on = false;
     error last_error = error::none;
     std::unique_ptr<pattern> subject;
 };

@@ -341,6 +341,92 @@ TEST(xpub, looks_for_subscriptions_in_first_frames_only_when_asked_to) {
     EXPECT_EQ(bench.subject->topics_count(), 1);
 }
 
+TEST(pub, takes_in_a_bounded_number_of_subscriptions_at_once_and_the_rest_later) {
+    constexpr int topics = 50'000;
+    pattern_bench bench(socket_type::pub);
+    fake_peer a = bench.attach(), b = bench.attach();
+    for (int i = 0; i < topics; ++i)
+        write_command(*a.far, in_band::subscribe, std::to_string(i));
+    write_command(*b.far, in_band::subscribe, "of another peer");
+    int before = 0;
+    bench.deliver();
+    for (int calls = 1; bench.subject->topics_count() < topics + 1; ++calls) {
+        ASSERT_LT(calls, 10);
+        ASSERT_TRUE(bench.goes_on);
+        EXPECT_LE(bench.subject->topics_count() - before, 10'000);
+        before = bench.subject->topics_count();
+        EXPECT_EQ(bench.send({"of another peer"}), error::none);  // it has had its turn
+        bench.go_on();
+    }
+    EXPECT_GT(before, 0);
+    EXPECT_FALSE(bench.goes_on);
+    EXPECT_FALSE(read_messages(*b.far).empty());
+    subscribe(bench, a, "still armed");
+    EXPECT_EQ(bench.subject->topics_count(), topics + 2);
+}
+
+TEST(pub, takes_in_a_bounded_number_of_octets_at_once) {
+    pattern_bench bench(socket_type::pub);
+    fake_peer a = bench.attach();
+    for (int i = 0; i < 20; ++i)
+        write_command(*a.far, in_band::subscribe, std::to_string(i).append(400'000, 'x'));
+    bench.deliver();
+    EXPECT_LE(bench.subject->topics_count(), 5);
+    for (int calls = 0; calls < 20 && bench.goes_on; ++calls)
+        bench.go_on();
+    EXPECT_EQ(bench.subject->topics_count(), 20);
+}
+
+TEST(xpub, shows_a_message_of_many_frames_once_it_is_all_there) {
+    constexpr std::size_t count = 30'000;
+    pattern_bench bench(socket_type::xpub);
+    fake_peer a = bench.attach(), b = bench.attach();
+    subscribe(bench, b, "t");
+    news(bench);
+    write_message(*a.far, frames(count, "u"));
+    bench.deliver();
+    EXPECT_TRUE(bench.goes_on);
+    EXPECT_FALSE(bench.subject->has_input());
+    bench.close_far(b);  // what is told of it does not come between the frames
+    EXPECT_EQ(bench.receive(), frames{off + "t"});
+    while (bench.goes_on)
+        bench.go_on();
+    EXPECT_EQ(bench.receive(), frames(count, "u"));
+}
+
+TEST(xpub, forgets_a_message_that_is_cut_off) {
+    pattern_bench bench(socket_type::xpub);
+    fake_peer a = bench.attach(), b = bench.attach();
+    frames message(30'000, "u");
+    message[10] = on + "t";  // a subscription
+    write_message(*a.far, message);
+    bench.deliver();
+    bench.subject->detach(*a.near);
+    write_message(*b.far, {"v"});
+    bench.deliver();
+    EXPECT_EQ(news(bench), (std::vector<frames>{{"v"}}));
+    EXPECT_EQ(bench.subject->topics_count(), 0);
+}
+
+TEST(xpub, reads_from_all_that_wait_in_turn) {
+    constexpr int peers = 50;
+    pattern_bench bench(socket_type::xpub);
+    bench.options.receive_hwm = 10;
+    std::vector<fake_peer> all;
+    for (int i = 0; i < peers; ++i) {
+        all.push_back(bench.attach());
+        for (int n = 0; n < 3; ++n)
+            write_message(*all.back().far, {"from " + std::to_string(i)});
+    }
+    bench.deliver();
+    std::vector<frames> got = news(bench);
+    EXPECT_EQ(got.size(), std::size_t{3 * peers});
+    for (const fake_peer &peer : all)
+        write_message(*peer.far, {"again"});
+    bench.deliver();
+    EXPECT_EQ(news(bench).size(), std::size_t{peers});
+}
+
 TEST(xpub, leaves_messages_in_their_pipe_when_the_application_reads_none) {
     pattern_bench bench(socket_type::xpub);
     bench.options.receive_hwm = 10;

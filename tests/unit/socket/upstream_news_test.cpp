@@ -1,0 +1,121 @@
+// What an XPUB's application has not read yet.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "pattern_bench.hpp"
+#include "socket/upstream_news.hpp"
+
+namespace zlink::test {
+
+namespace {
+
+using enum upstream_news::withdrawal;
+
+struct shelf {
+    void tell(bool is_subscribe, std::string_view topic, upstream_news::peer_number peer = 0,
+              bool is_repeated = false) {
+        news.add_notice(is_subscribe, as_bytes(topic), is_repeated, peer, nullptr);
+    }
+    void add(std::string_view body, bool more) {
+        frame_view frame;
+        frame.data = as_bytes(body).data();
+        frame.size = body.size();
+        frame.flags = more ? frame_flag::more : 0;
+        news.add_frame(frame);
+    }
+    /// The next; + and - stand for the octet of a notice.
+    std::string take() {
+        if (news.is_empty())
+            return "nothing";
+        const upstream_news::news next = news.take();
+        std::string text = text_of(next.frame);
+        if (next.is_notice)
+            text[0] = text[0] ? '+' : '-';
+        return next.frame.has_more() ? text + ".." : text;
+    }
+
+    counting_random random;
+    upstream_news news{random};
+};
+
+}  // namespace
+
+TEST(upstream_news, gives_all_in_the_order_they_came) {
+    shelf s;
+    s.tell(true, "a");
+    s.tell(false, "a");
+    s.tell(true, "");
+    s.add("m", false);
+    s.news.end_message();
+    s.tell(true, "a");
+    for (const char *expected : {"+a", "-a", "+", "m", "+a", "nothing"})
+        EXPECT_EQ(s.take(), expected);
+}
+
+TEST(upstream_news, withdraws_the_newest_of_equal_notices) {
+    shelf s;
+    s.tell(true, "a", 1);
+    s.tell(true, "b", 1);
+    s.tell(true, "a", 2);
+    s.tell(true, "a", 1, true);
+    EXPECT_EQ(s.news.withdraw(true, as_bytes("a"), 1), repeated);
+    EXPECT_EQ(s.news.withdraw(true, as_bytes("a"), 0), original);
+    EXPECT_EQ(s.news.withdraw(true, as_bytes("a"), 2), none);
+    EXPECT_EQ(s.news.withdraw(true, as_bytes("c"), 0), none);
+    EXPECT_EQ(s.news.size(), 2u);
+    EXPECT_EQ(s.take(), "+a");
+    EXPECT_EQ(s.news.withdraw(true, as_bytes("a"), 1), none);  // it was read
+    EXPECT_EQ(s.take(), "+b");
+    EXPECT_EQ(s.take(), "nothing");
+}
+
+TEST(upstream_news, leaves_what_an_opposite_notice_follows) {
+    shelf s;
+    s.tell(true, "a", 1);
+    s.tell(false, "a", 2);
+    EXPECT_EQ(s.news.withdraw(true, as_bytes("a"), 1, 0), none);
+    EXPECT_TRUE(s.news.has_ended(as_bytes("a")));
+    EXPECT_EQ(s.news.withdraw(true, as_bytes("a"), 1, 1), original);
+    s.tell(true, "a", 1);
+    EXPECT_FALSE(s.news.has_ended(as_bytes("a")));
+    EXPECT_FALSE(s.news.has_ended(as_bytes("b")));
+}
+
+TEST(upstream_news, shows_a_message_when_it_ends_with_what_was_told_in_it) {
+    shelf s;
+    s.add("1", true);
+    s.news.add_notice(true, as_bytes("in it"), false, 0, nullptr, true);
+    s.tell(true, "beside it");
+    EXPECT_EQ(s.take(), "+beside it");
+    EXPECT_TRUE(s.news.is_empty());
+    EXPECT_EQ(s.news.frames(), 1u);
+    s.add("2", false);
+    s.news.end_message();
+    for (const char *expected : {"1..", "+in it", "2", "nothing"})
+        EXPECT_EQ(s.take(), expected);
+    EXPECT_EQ(s.news.size(), 0u);
+    EXPECT_EQ(s.news.frames(), 0u);
+}
+
+TEST(upstream_news, withdraws_what_was_told_in_a_message_that_is_not_all_there) {
+    shelf s;
+    s.add("1", true);
+    s.news.add_notice(true, as_bytes("a"), false, 0, nullptr, true);
+    EXPECT_EQ(s.news.withdraw(true, as_bytes("a"), 0), original);
+    s.news.end_message();
+    EXPECT_EQ(s.take(), "1..");
+    EXPECT_EQ(s.take(), "nothing");
+}
+
+TEST(upstream_news, keeps_of_a_cut_message_what_was_told_in_it) {
+    shelf s;
+    s.add("1", true);
+    s.news.add_notice(true, as_bytes("a"), false, 0, nullptr, true);
+    s.news.drop_cut_message();
+    EXPECT_EQ(s.news.frames(), 0u);
+    EXPECT_EQ(s.news.withdraw(true, as_bytes("a"), 0), original);
+    EXPECT_TRUE(s.news.is_empty());
+}
+
+}  // namespace zlink::test
