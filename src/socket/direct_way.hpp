@@ -24,6 +24,9 @@ protected:
     ~message_filter() = default;
 };
 
+/// How many frames that the application does not get a call passes over; where there are more the next call goes on.
+constexpr std::size_t most_passed_over = 8192;
+
 /// The pipe that all messages take, and the address in front of each for patterns that have one, or else which are wanted.
 /// Null: the pattern decides.
 struct direct_way {
@@ -114,8 +117,9 @@ public:
     }
 
 private:
+    /// Passes over a bounded number that are not wanted; the pattern, which is asked then, does the same.
     [[gnu::noinline]] bool take_wanted(short_frame &out) noexcept {
-        while (way_.pipe->read_short(out)) {
+        for (std::size_t left = most_passed_over; left > 0 && way_.pipe->read_short(out); --left) {
             if (way_.filter->wants({out.data, out.size}))
                 return true;
         }

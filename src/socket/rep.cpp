@@ -1,6 +1,7 @@
 // REP: takes a request, keeps its envelope, returns the envelope with the reply (RFC 28).
 //
 // Wire:     frames of the envelope | empty delimiter | body. A request without a delimiter is dropped.
+#include <algorithm>
 #include <vector>
 
 #include "core/frame.hpp"
@@ -10,6 +11,8 @@
 namespace zlink {
 
 namespace {
+
+constexpr std::size_t octets_like_a_frame = 128;  // to copy so many costs as much as to look at a frame
 
 class rep final : public pattern {
 public:
@@ -44,7 +47,7 @@ public:
 private:
     enum class stage {
         ready,     // between requests
-        opening,   // some frames of an envelope are kept: memory was short
+        opening,   // some frames of an envelope are kept: memory was short, or it was enough for one call
         reading,   // the envelope is kept, frames of the body follow
         replying,  // the request is read, nothing of the reply is written
         writing,   // some frames of the reply are written, or dropped
@@ -52,7 +55,8 @@ private:
 
     bool is_replying() const noexcept { return stage_ == stage::replying || stage_ == stage::writing; }
     bool reach_body();
-    bool keep_envelope(frame_view &frame);
+    void begin_envelope() noexcept;
+    void keep(const frame_view &frame);
     error begin_reply() noexcept;
     void stop_replying_to(pipe_end &pipe) noexcept {
         if (origin_ != &pipe)
@@ -79,44 +83,52 @@ error rep::receive(frame_view &out) {
     return error::none;
 }
 
-/// Stands before the next frame of a request's body when there is one. Drops requests without a delimiter.
+/// Stands before the next frame of a request's body when there is one. Drops requests without a delimiter, a bounded number of
+/// frames in one call.
 bool rep::reach_body() {
     // A request that was cut off by a disconnect is no request.
     if (stage_ == stage::reading && requests_.is_in_message())
         return true;
     if (stage_ != stage::opening || !requests_.has_front())
-        envelope_.clear();
-    stage_ = stage::ready;
-    for (frame_view frame; requests_.read(frame, *this); envelope_.clear()) {
-        if (!keep_envelope(frame))
+        begin_envelope();
+    frame_view frame;
+    for (std::size_t left = most_passed_over; left > 0;
+         left -= std::min(left, 1 + frame.size / octets_like_a_frame)) {
+        if (!requests_.read(frame, *this))
+            return false;
+        if (!frame.has_more()) {  // before there was a delimiter
+            begin_envelope();
+            continue;
+        }
+        keep(frame);
+        if (frame.size > 0)
             continue;
         pipe_end *from = requests_.last();
         origin_ = from->slot.is_ending ? nullptr : from;
         stage_ = stage::reading;
         return true;
     }
+    host_.go_on_later();
     return false;
 }
 
-/// Copies the frames up to the delimiter, of a message that goes on with `frame`. False when it ends before. When memory is
-/// short it throws, and goes on from there the next time.
-bool rep::keep_envelope(frame_view &frame) {
-    while (frame.has_more()) {
-        const std::size_t at = envelope_.size();
-        try {
-            envelope_.resize(at + frame_header_size(frame.size) + frame.size);
-        } catch (...) {
-            requests_.put_back(frame);
-            stage_ = stage::opening;
-            throw;
-        }
-        std::uint8_t *body = put_frame_header(envelope_.data() + at, frame.size, frame_flag::more);
-        std::copy_n(frame.data, frame.size, body);
-        if (frame.size == 0)
-            return true;
-        requests_.read(frame, *this);
+void rep::begin_envelope() noexcept {
+    envelope_.clear();
+    stage_ = stage::ready;
+}
+
+/// Copies a frame of the envelope. When memory is short it throws, and the frame comes again.
+void rep::keep(const frame_view &frame) {
+    stage_ = stage::opening;
+    const std::size_t at = envelope_.size();
+    try {
+        envelope_.resize(at + frame_header_size(frame.size) + frame.size);
+    } catch (...) {
+        requests_.put_back(frame);
+        throw;
     }
-    return false;
+    std::uint8_t *body = put_frame_header(envelope_.data() + at, frame.size, frame_flag::more);
+    std::copy_n(frame.data, frame.size, body);
 }
 
 error rep::send(const outgoing &frame) {

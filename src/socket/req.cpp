@@ -55,7 +55,7 @@ private:
 
     error begin_request(const outgoing &frame);
     error write_envelope(pipe_end &pipe) noexcept;
-    void drop_stale_replies();
+    bool drop_stale_replies();
     bool reach_reply();
     bool read_envelope(frame_view &frame);
 
@@ -69,6 +69,7 @@ private:
     pipe_end *asked_ = nullptr;  // who may reply; null: anybody
     std::uint32_t request_id_;
     bool is_correlated_ = false;  // the request under way carries its id
+    bool passes_over_ = false;    // the frames behind the one read last, if there are more of its message
 };
 
 error req::send(const outgoing &frame) {
@@ -87,7 +88,8 @@ error req::begin_request(const outgoing &frame) {
     pipe_end *pipe = outgoing_.select();
     if (!pipe)
         return error::again;
-    drop_stale_replies();
+    if (!drop_stale_replies())
+        return error::again;
     is_correlated_ = options_.req_correlate;
     error e = write_envelope(*pipe);
     if (!failed(e))
@@ -112,11 +114,18 @@ error req::write_envelope(pipe_end &pipe) noexcept {
     return pipe.write(frame_flag::more, {});
 }
 
-/// What came before the request was sent cannot be its reply.
-void req::drop_stale_replies() {
+/// What came before the request was sent cannot be its reply. False when there is more of it than one call should drop.
+bool req::drop_stale_replies() {
     frame_view stale;
-    while (incoming_.read(stale, *this)) {
+    for (std::size_t left = most_passed_over; left > 0; --left) {
+        if (!incoming_.read(stale, *this))
+            return true;
     }
+    passes_over_ = incoming_.is_in_message();
+    if (stage_ == stage::reading)
+        stage_ = stage::awaiting;
+    host_.go_on_later();
+    return false;
 }
 
 error req::receive(frame_view &out) {
@@ -130,21 +139,25 @@ error req::receive(frame_view &out) {
     return error::none;
 }
 
-/// Stands before the next frame of the reply's body when there is one. Passes over everything that is no such reply.
+/// Stands before the next frame of the reply's body when there is one. Passes over everything that is no such reply, a bounded
+/// number of frames in one call.
 bool req::reach_reply() {
     // A reply that was cut off by a disconnect is no reply.
     if (stage_ == stage::reading && incoming_.is_in_message())
         return true;
     stage_ = stage::awaiting;
     frame_view frame;
-    while (incoming_.read(frame, *this)) {
-        if ((!asked_ || incoming_.last() == asked_) && read_envelope(frame)) {
+    for (std::size_t left = most_passed_over; left > 0; --left) {
+        const bool is_rest = passes_over_ && incoming_.is_in_message();
+        if (!incoming_.read(frame, *this))
+            return false;
+        if (!is_rest && (!asked_ || incoming_.last() == asked_) && read_envelope(frame)) {
             stage_ = stage::reading;
             return true;
         }
-        while (frame.has_more())
-            incoming_.read(frame, *this);
+        passes_over_ = frame.has_more();
     }
+    host_.go_on_later();
     return false;
 }
 

@@ -59,6 +59,8 @@ public:
 
 private:
     bool next_frame(frame_view &out);
+    /// Whether the next frame belongs to a message that is not wanted.
+    bool is_passing_over() const noexcept { return passes_over_ && incoming_.is_in_message(); }
     bool wants(byte_span body) const noexcept override {
         return !is_sub_ || set_->matches(body) != options_.invert_matching;
     }
@@ -74,6 +76,7 @@ private:
     const bool is_sub_;
     bool is_sending_ = false;     // between the frames of a message upstream
     bool may_subscribe_ = false;  // whether the next frame of that message may be a subscription
+    bool passes_over_ = false;    // the frames behind the one read last, if there are more of its message
 };
 
 bool is_change(byte_span body) noexcept { return !body.empty() && body[0] <= in_band::subscribe; }
@@ -173,24 +176,30 @@ error subscriber::apply_option(int number, byte_span value) {
 
 // ---- downstream ----
 
-/// Whole messages that are not wanted are passed over.
+/// Whole messages that are not wanted are passed over, a bounded number of frames in one call.
 inline bool subscriber::next_frame(frame_view &out) {
-    if (incoming_.is_in_message() && incoming_.read(out, *this))
+    if (incoming_.is_in_message() && !passes_over_ && incoming_.read(out, *this))
         return true;
-    while (incoming_.read(out, *this)) {
-        if (__builtin_expect(wants(out.body()), 1))
+    for (std::size_t left = most_passed_over; left > 0; --left) {
+        const bool is_rest = is_passing_over();
+        if (!incoming_.read(out, *this))
+            return false;
+        passes_over_ = is_rest || !wants(out.body());
+        if (__builtin_expect(!passes_over_, 1))
             return true;
-        while (out.has_more() && incoming_.read(out, *this)) {
-        }
     }
+    host_.go_on_later();
     return false;
 }
 
 bool subscriber::has_input() {
+    if (incoming_.is_in_message() && !passes_over_)
+        return true;
     frame_view frame;
-    if (!incoming_.is_in_message() && next_frame(frame))
-        incoming_.put_back(frame);
-    return incoming_.has_front();
+    if (!next_frame(frame))
+        return false;
+    incoming_.put_back(frame);
+    return true;
 }
 
 bool subscriber::arm(bool for_input, bool for_output) {

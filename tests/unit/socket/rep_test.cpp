@@ -104,4 +104,50 @@ TEST(rep, forgets_a_request_that_a_disconnect_cut) {
     EXPECT_EQ(read_messages(*b.far), (std::vector<frames>{{"", "r"}}));
 }
 
+TEST(rep, drops_a_bounded_number_of_requests_at_once_and_the_rest_later) {
+    pattern_bench bench(socket_type::rep);
+    fake_peer a = bench.attach();
+    for (int i = 0; i < 50'000; ++i)
+        write_message(*a.far, {"no delimiter"});
+    write_message(*a.far, {"", "q"});
+    int calls = 0;
+    for (; !bench.subject->has_input(); ++calls) {
+        ASSERT_LT(calls, 10);
+        EXPECT_TRUE(bench.goes_on);
+        EXPECT_TRUE(bench.subject->arm(true, false));  // nobody sleeps
+    }
+    EXPECT_GE(calls, 3);
+    EXPECT_EQ(bench.receive(), frames{"q"});
+}
+
+TEST(rep, reads_a_long_envelope_in_several_calls) {
+    pattern_bench bench(socket_type::rep);
+    fake_peer a = bench.attach();
+    frames envelope(20'000, "e");
+    write_message(*a.far, envelope);  // without a delimiter
+    envelope.insert(envelope.end(), {"", "q"});
+    write_message(*a.far, envelope);
+    int calls = 0;
+    while (!bench.subject->has_input())
+        ASSERT_LT(++calls, 10);
+    EXPECT_GE(calls, 4);
+    EXPECT_EQ(bench.receive(), frames{"q"});
+    EXPECT_EQ(bench.send({"r"}), error::none);
+    envelope.back() = "r";
+    EXPECT_EQ(read_messages(*a.far), std::vector<frames>{envelope});
+}
+
+TEST(rep, copies_a_bounded_number_of_octets_at_once) {
+    pattern_bench bench(socket_type::rep);
+    fake_peer a = bench.attach();
+    frames message(40, std::string(400'000, 'e'));
+    message.insert(message.end(), {"", "q"});
+    write_message(*a.far, message);
+    int calls = 0;
+    while (!bench.subject->has_input())
+        ASSERT_LT(++calls, 50);
+    EXPECT_GE(calls, 8);
+    EXPECT_EQ(bench.receive(), frames{"q"});
+}
+
 }  // namespace zlink::test

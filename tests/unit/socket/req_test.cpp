@@ -150,4 +150,59 @@ TEST(req, probes_each_new_peer_when_asked_to) {
     EXPECT_EQ(read_messages(*a.far), (std::vector<frames>{{""}}));
 }
 
+TEST(req, drops_a_bounded_number_of_stale_replies_at_once_and_the_rest_later) {
+    pattern_bench bench(socket_type::req);
+    fake_peer a = bench.attach();
+    for (int i = 0; i < 20'000; ++i)
+        write_message(*a.far, {"", "stale"});
+    int calls = 0;
+    while (bench.send({"q"}) == error::again) {
+        ASSERT_LT(++calls, 10);
+        EXPECT_TRUE(bench.goes_on);
+        EXPECT_TRUE(bench.subject->arm(false, true));  // nobody sleeps
+    }
+    EXPECT_GE(calls, 2);
+    EXPECT_EQ(bench.receive(), std::nullopt);
+    write_message(*a.far, {"", "r"});
+    bench.deliver();
+    EXPECT_EQ(bench.receive(), frames{"r"});
+}
+
+TEST(req, passes_over_a_bounded_number_of_frames_at_once_and_the_rest_later) {
+    pattern_bench bench(socket_type::req);
+    fake_peer a = bench.attach();
+    EXPECT_EQ(bench.send({"q"}), error::none);
+    write_message(*a.far, frames(20'000, "no delimiter"));
+    for (int i = 0; i < 20'000; ++i)
+        write_message(*a.far, {"no delimiter"});
+    write_message(*a.far, {"", "r", "more"});
+    int calls = 0;
+    for (; !bench.subject->has_input(); ++calls) {
+        ASSERT_LT(calls, 10);
+        EXPECT_TRUE(bench.goes_on);
+        EXPECT_TRUE(bench.subject->arm(true, false));
+    }
+    EXPECT_GE(calls, 2);
+    EXPECT_EQ(bench.receive(), (frames{"r", "more"}));
+}
+
+TEST(req, goes_on_dropping_the_rest_of_a_reply_when_it_asks_again) {
+    pattern_bench bench(socket_type::req);
+    bench.options.req_relaxed = true;
+    fake_peer a = bench.attach();
+    EXPECT_EQ(bench.send({"q1"}), error::none);
+    frames reply(20'000, "r1");
+    reply[0] = "";
+    write_message(*a.far, reply);
+    frame_view view;
+    ASSERT_EQ(bench.subject->receive(view), error::none);
+    EXPECT_EQ(bench.send({"q2"}), error::again);
+    EXPECT_EQ(bench.receive(), std::nullopt);  // what is left of it is no reply
+    while (bench.send({"q2"}) == error::again) {
+    }
+    write_message(*a.far, {"", "r2"});
+    bench.deliver();
+    EXPECT_EQ(bench.receive(), frames{"r2"});
+}
+
 }  // namespace zlink::test

@@ -143,4 +143,61 @@ TEST(xsub, receives_everything) {
     EXPECT_EQ(bench.receive(), (frames{"whatever", "x"}));
 }
 
+TEST(sub, passes_over_a_bounded_number_of_unwanted_messages_at_once_and_the_rest_later) {
+    pattern_bench bench(socket_type::sub);
+    ASSERT_EQ(subscribe(bench, "wanted"), error::none);
+    fake_peer a = bench.attach();
+    for (int i = 0; i < 50'000; ++i)
+        write_message(*a.far, {"other"});
+    write_message(*a.far, {"wanted", "part"});
+    int calls = 0;
+    for (; !bench.subject->has_input(); ++calls) {
+        ASSERT_LT(calls, 10);
+        EXPECT_TRUE(bench.goes_on);
+        EXPECT_TRUE(bench.subject->arm(true, false));  // nobody sleeps
+        EXPECT_TRUE(a.near->has_input());
+    }
+    EXPECT_GE(calls, 3);
+    EXPECT_EQ(bench.receive(), (frames{"wanted", "part"}));
+    EXPECT_FALSE(bench.goes_on);
+    EXPECT_FALSE(bench.subject->arm(true, false));
+}
+
+TEST(sub, passes_over_a_message_of_many_frames_in_several_calls) {
+    pattern_bench bench(socket_type::sub);
+    ASSERT_EQ(subscribe(bench, "wanted"), error::none);
+    fake_peer a = bench.attach();
+    write_message(*a.far, frames(20'000, "other"));
+    write_message(*a.far, {"wanted", "part"});
+    EXPECT_FALSE(bench.subject->has_input());
+    EXPECT_EQ(bench.receive(), std::nullopt);
+    EXPECT_TRUE(bench.goes_on);
+    EXPECT_EQ(bench.receive(), (frames{"wanted", "part"}));
+}
+
+TEST(sub, forgets_an_unwanted_message_with_its_peer) {
+    pattern_bench bench(socket_type::sub);
+    ASSERT_EQ(subscribe(bench, "wanted"), error::none);
+    fake_peer a = bench.attach(), b = bench.attach();
+    write_message(*a.far, frames(20'000, "other"));
+    EXPECT_EQ(bench.receive(), std::nullopt);
+    bench.subject->detach(*a.near);
+    write_message(*b.far, {"wanted", "part"});
+    EXPECT_EQ(bench.receive(), (frames{"wanted", "part"}));
+}
+
+TEST(sub, looks_at_a_bounded_number_of_messages_where_the_pattern_is_left_out) {
+    pattern_bench bench(socket_type::sub);
+    ASSERT_EQ(subscribe(bench, "wanted"), error::none);
+    fake_peer a = bench.attach();
+    for (int i = 0; i < 50'000; ++i)
+        write_message(*a.far, {"other"});
+    direct_input direct;
+    direct.set(bench.subject->direct_input());
+    short_frame frame;
+    bool more = false;
+    EXPECT_FALSE(direct.take(frame, more));
+    EXPECT_TRUE(a.near->has_input());
+}
+
 }  // namespace zlink::test
