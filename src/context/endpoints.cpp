@@ -107,6 +107,7 @@ error endpoints::connect(socket &self, const std::string &scheme, const std::str
     if (ends.first) {
         // Session and pipe keep each other from here on, until the session ends.
         ends.second->set_events(fresh);
+        ends.second->follow(false);
         try {
             ends.first->set_events(inbox_);
             ends.first->slot.endpoint = name_of(environment);

@@ -69,7 +69,8 @@ struct pipe_direction {
     const std::uint32_t senders_batch_size;
     const std::uint32_t large_batch_size;
     const std::uint32_t piece;
-    const bool is_gathered;  // a connection reads it
+    const bool is_gathered;               // a connection reads it
+    std::atomic<bool> is_followed{true};  // see pipe_end::is_followed()
     // Where a connection reads the queue:
     alignas(64) write_turn turn;         // guards that half of the queue
     read_lease lease;                    // of the other direction of the connection
@@ -151,6 +152,9 @@ public:
     bool has_unpublished() const noexcept;
     /// Says that this end wants on_writable; after arming all pipes, run heavy_fence() and look at has_credit() again.
     void arm_writer() noexcept;
+    /// Whether commands that change a state (subscriptions) are to be written. Where the other end is a connection that is still to
+    /// come, they would only pile up: it asks for the state as a whole.
+    bool is_followed() const noexcept { return out_->is_followed.load(std::memory_order_relaxed); }
     /// Peer record for messages written from here on (sessions).
     void set_info(peer_info *info) noexcept;
     /// How many octets of large bodies were published and not taken by the other end. Where that is a connection, of all that was
@@ -188,6 +192,8 @@ public:
     bool peek_at_once(short_frame &out) const noexcept { return in_->queue.peek_at_once(out); }
     bool read_at_once(short_frame &out, std::size_t capacity) noexcept;
     bool has_input() noexcept;
+    /// Says whether the commands of the other end are wanted. From off to on with what guards the state locked, after it was read.
+    void follow(bool on) noexcept { in_->is_followed.store(on, std::memory_order_relaxed); }
     /// Exact once all that was gathered is released.
     std::uint64_t messages_taken() const noexcept { return taken_; }
     /// The mark of what this end reads; 0 without one.

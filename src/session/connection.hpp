@@ -70,7 +70,7 @@ public:
     ~connection() override;
 
     void start() noexcept;
-    /// The pipe was used by an earlier connection: subscriptions are sent from the set, not from the pipe.
+    /// The pipe was there before the connection: subscriptions are sent from the set, not from the pipe.
     void replay_subscriptions() noexcept { replays_ = true; }
     /// Goes on with whatever can be done: after the pipe became readable or writable, or want_turn().
     void work() noexcept;

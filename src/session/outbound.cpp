@@ -348,8 +348,8 @@ void outbound::drop_translated_message(pipe_end &pipe) noexcept {
         in_translated_message_ = frame.is_command() || frame.has_more();
 }
 
-/// A new connection on a pipe that had one before: the whole set goes out, and subscriptions still in the pipe are part
-/// of it. The socket changes set and pipe under the same lock.
+/// A new connection on a pipe that was there before: the whole set goes out, and subscriptions still in the pipe are part
+/// of it. The socket changes set and pipe under the same lock; it has written no changes while nobody followed them.
 void outbound::send_subscription_set() {
     std::vector<std::uint8_t> messages;
     subscriptions_->with_lock([&](const subscription_set::topics &topics) {
@@ -360,6 +360,7 @@ void outbound::send_subscription_set() {
         }
         messages.swap(translated_);
         topics.for_each([&](byte_span topic) { peer_.encode_subscription(true, topic, translated_); });
+        pipe_->follow(true);
     });
     translated_.insert(translated_.end(), messages.begin(), messages.end());
 }

@@ -31,7 +31,7 @@ public:
     ~outbound() { close(); }
 
     /// Messages come from this pipe from now on; once the handshake is written out, it is served through `server`. `replays`:
-    /// an earlier connection used it, so that subscriptions are sent from the set and not from the pipe.
+    /// it was there before the connection, so that subscriptions are sent from the set and not from the pipe.
     void open(pipe_end_ptr pipe, bool replays, io_turn &server) noexcept;
     /// Nothing is taken from the pipe any more; a message of which some went out is dropped whole. I/O thread.
     void close() noexcept;

@@ -166,7 +166,7 @@ void session::begin_connection(std::unique_ptr<stream> bytes, bool is_server) no
         ask(wish_broken);
         return;
     }
-    if (pipe_ && pipe_is_used_)
+    if (pipe_)
         connection_->replay_subscriptions();
     connection_->start();
 }
@@ -191,7 +191,6 @@ pipe_end_ptr session::on_established(connection &which) noexcept {
         if (!pipe_)
             return nullptr;
     }
-    pipe_is_used_ = true;
     return pipe_;
 }
 
@@ -227,7 +226,6 @@ void session::after_break() noexcept {
     }
     if (environment_->options.immediate && pipe_) {
         close_pipe();
-        pipe_is_used_ = false;
         if (is_lingering_) {
             end();
             return;
@@ -272,6 +270,8 @@ void session::drop_connection() noexcept {
         has_delivered_ |= connection_->has_delivered();
     }
     connection_.reset();
+    if (pipe_ && is_connecting())
+        pipe_->follow(false);
 }
 
 /// Peers that come and go while the application does not look leave nothing behind.
@@ -363,7 +363,6 @@ void session::end_pipe() noexcept {
     drop_connection();
     is_lingering_ = is_parting_ = false;
     close_pipe();
-    pipe_is_used_ = false;
     retry_later();
 }
 

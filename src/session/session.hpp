@@ -140,7 +140,6 @@ private:
     break_reason reason_;
     int descriptor_ = -1;
     bool has_delivered_ = false;  // a connection of the pipe's passed a message on
-    bool pipe_is_used_ = false;   // an earlier connection took frames from it
     bool is_lingering_ = false;
     bool is_parting_ = false;  // everything is written: the peer is to read it and close
     bool has_ended_ = false;

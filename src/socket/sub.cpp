@@ -1,6 +1,6 @@
 // SUB and XSUB: subscribe at every publisher, receive from all in turn (RFC 29).
 //
-// Wire:     a subscription goes out as an in-band command. XSUB's other messages, and messages of several frames, go to all
+// Wire:     a subscription goes out as an in-band command; to a publisher that is away it goes with the whole set, once it is there. XSUB's other messages, and messages of several frames, go to all
 //           publishers as they are.
 // Filter:   publishers filter. SUB looks again, as what it no longer wants may be under way; XSUB does not.
 #include <algorithm>
@@ -88,6 +88,8 @@ void subscriber::attach(const pipe_end_ptr &pipe, bool, bool) {
     incoming_.attach(*pipe);
     set_->with_lock([&](const subscription_set::topics &topics) {
         publishers_.attach(*pipe);
+        if (!pipe->is_followed())
+            return;
         topics.for_each([&](byte_span topic) {
             command.assign(1, in_band::subscribe);
             command.insert(command.end(), topic.begin(), topic.end());
@@ -112,6 +114,8 @@ error subscriber::change(bool is_subscribe, byte_span topic) {
             return;
         // A subscription is made with all or with none; its end need not reach those that memory is too short for.
         publishers_.for_each([&](pipe_end &pipe) {
+            if (!pipe.is_followed())
+                return;
             if (const error e = pipe.write(frame_flag::command, command); failed(e) && is_subscribe)
                 result = e;
         });

@@ -234,6 +234,24 @@ TEST(xsub, subscribes_again_to_a_publisher_that_comes_later) {
     }));
 }
 
+TEST(sub, gives_a_publisher_that_was_away_what_it_wants_now_and_once) {
+    context zmq;
+    test_socket sub = zmq.socket(ZMQ_SUB);
+    const std::string endpoint = deserted_endpoint();
+    sub.connect(endpoint);
+    for (int i = 0; i < 1000; ++i) {
+        sub.set(ZMQ_SUBSCRIBE, "a");
+        sub.set(ZMQ_UNSUBSCRIBE, "a");
+    }
+    sub.set(ZMQ_SUBSCRIBE, "b");
+    test_socket pub = zmq.socket(ZMQ_XPUB);
+    pub.set(ZMQ_XPUB_VERBOSE, 1);
+    pub.bind(endpoint);
+    EXPECT_EQ(pub.receive(), subscription("b"));
+    sub.set(ZMQ_SUBSCRIBE, "c");
+    EXPECT_EQ(pub.receive(), subscription("c"));
+}
+
 TEST(pub, sends_one_message_to_many_subscribers) {
     context zmq;
     test_socket pub = zmq.socket(ZMQ_XPUB);

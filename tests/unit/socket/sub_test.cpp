@@ -200,4 +200,19 @@ TEST(sub, looks_at_a_bounded_number_of_messages_where_the_pattern_is_left_out) {
     EXPECT_TRUE(a.near->has_input());
 }
 
+TEST(sub, writes_no_subscriptions_for_a_publisher_that_is_away) {
+    pattern_bench bench(socket_type::sub);
+    ASSERT_EQ(subscribe(bench, "before"), error::none);
+    fake_peer a = bench.attach_prepared([](fake_peer &p) { p.far->follow(false); }), b = bench.attach();
+    for (int i = 0; i < 1000; ++i) {
+        ASSERT_EQ(subscribe(bench, "topic"), error::none);
+        ASSERT_EQ(unsubscribe(bench, "topic"), error::none);
+    }
+    EXPECT_FALSE(a.far->has_input());
+    EXPECT_EQ(read_messages(*b.far).size(), 2001u);
+    a.far->follow(true);
+    ASSERT_EQ(unsubscribe(bench, "before"), error::none);
+    EXPECT_EQ(read_messages(*a.far), (std::vector<frames>{{"!0before"}}));
+}
+
 }  // namespace zlink::test
