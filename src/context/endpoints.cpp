@@ -178,6 +178,7 @@ bool endpoints::add(const std::shared_ptr<session> &what) {
     if (is_closed_)
         return false;
     sessions_.push_back(what);
+    what->held_at = sessions_.size() - 1;
     environment_.count.session_began();
     environment_.io.add_load(*what->environment()->io);
     return true;
@@ -202,7 +203,11 @@ void endpoints::on_session_end(session &which) noexcept {
     environment_.io.remove_load(*which.environment()->io);
     {
         std::lock_guard guard(mutex_);
-        std::erase_if(sessions_, [&](const auto &held) { return held.get() == &which; });
+        if (which.held_at < sessions_.size() && sessions_[which.held_at].get() == &which) {
+            std::swap(sessions_[which.held_at], sessions_.back());
+            sessions_[which.held_at]->held_at = which.held_at;
+            sessions_.pop_back();
+        }
     }
     environment_.count.session_ended();
 }

@@ -257,6 +257,7 @@ public:
         std::uint32_t balance_index = 0;
         std::uint32_t fan_index = 0;
         std::uint32_t attach_number = 0;  // counts the pipes its socket took
+        std::uint32_t mail_at = 0;        // where its mailbox has the command to attach it; guarded by that
         bool is_attached = false;
         bool is_ending = false;  // the other end was closed: read what is left, write nothing more
         bool is_inproc = false;  // the other end is a socket

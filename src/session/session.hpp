@@ -76,6 +76,9 @@ public:
     void on_writable(pipe_end &end) noexcept override;
     void on_closed(pipe_end &end) noexcept override;
 
+    /// Bookkeeping of who holds the session, which never looks at it.
+    std::size_t held_at = 0;
+
 private:
     enum wish : unsigned {
         wish_start = 1,

@@ -15,8 +15,11 @@ bool mailbox::post(command what) noexcept {
         std::lock_guard guard(mutex_);
         if (is_closed_)
             return false;
+        if (!is_attach && what.pipe && is_to_attach(*what.pipe))
+            return true;  // whoever attaches it looks for all of that
         try {
             commands_.push_back(std::move(what));
+            note_place(commands_.size() - 1);
         } catch (...) {
             // A stop is remembered by the socket.
             if (is_attach)
@@ -43,22 +46,37 @@ bool mailbox::post(command what) noexcept {
     return true;
 }
 
+/// Whether a pipe is still to be attached by a command that is here.
+bool mailbox::is_to_attach(const pipe_end &pipe) const noexcept {
+    const std::size_t at = pipe.slot.mail_at;
+    return at < commands_.size() && commands_[at].pipe.get() == &pipe &&
+           commands_[at].kind == command_kind::attach;
+}
+
 void mailbox::withdraw(const pipe_end &pipe) noexcept {
-    std::vector<command> dropped;  // pipes go after the lock
-    {
-        std::lock_guard guard(mutex_);
-        const auto is_about = [&](const command &what) { return what.pipe.get() == &pipe; };
-        const auto first = std::find_if(commands_.begin(), commands_.end(), is_about);
-        if (first == commands_.end() || first->kind != command_kind::attach)
-            return;
-        const auto rest = std::stable_partition(first, commands_.end(), std::not_fn(is_about));
-        try {
-            dropped.assign(std::make_move_iterator(rest), std::make_move_iterator(commands_.end()));
-        } catch (...) {
-            return;
-        }
-        commands_.erase(rest, commands_.end());
-    }
+    pipe_end_ptr dropped;  // goes after the lock
+    std::lock_guard guard(mutex_);
+    if (!is_to_attach(pipe))
+        return;
+    command &what = commands_[pipe.slot.mail_at];
+    dropped.swap(what.pipe);
+    what.kind = command_kind::readable;
+    if (++empty_ * 2 > commands_.size())
+        drop_empty();
+}
+
+/// Commands without a pipe only bring a call here, which comes anyway.
+void mailbox::drop_empty() noexcept {
+    std::erase_if(commands_,
+                  [](const command &what) { return !what.pipe && what.kind != command_kind::stop; });
+    for (std::size_t i = 0; i < commands_.size(); ++i)
+        note_place(i);
+    empty_ = 0;
+}
+
+void mailbox::note_place(std::size_t at) noexcept {
+    if (commands_[at].kind == command_kind::attach)
+        commands_[at].pipe->slot.mail_at = static_cast<std::uint32_t>(at);
 }
 
 void mailbox::call_on_attach(std::function<void()> call) {
@@ -74,6 +92,7 @@ void mailbox::call_on_attach(std::function<void()> call) {
 bool mailbox::take(std::vector<command> &out) noexcept {
     std::lock_guard guard(mutex_);
     out.swap(commands_);
+    empty_ = 0;
     has_commands_.store(false, std::memory_order_release);
     lower();
     return !std::exchange(has_lost_, false);

@@ -38,7 +38,8 @@ public:
     /// for a pipe to be attached.
     bool post(command what) noexcept;
 
-    /// Takes back all about a pipe that is still waiting to be attached. Does nothing once the attach was taken.
+    /// Takes back all about a pipe that is still waiting to be attached. Does nothing once the attach was taken. Does not go through what
+    /// is here.
     void withdraw(const pipe_end &pipe) noexcept;
 
     bool has_commands() const noexcept { return has_commands_.load(std::memory_order_acquire); }
@@ -65,11 +66,15 @@ public:
 
 private:
     void lower() noexcept;
+    bool is_to_attach(const pipe_end &pipe) const noexcept;
+    void drop_empty() noexcept;
+    void note_place(std::size_t at) noexcept;
 
     std::atomic<bool> has_commands_{false};
     std::mutex mutex_;  // guards the rest
     std::shared_ptr<const std::function<void()>> on_attach_;
     std::vector<command> commands_;
+    std::size_t empty_ = 0;  // of these, that were withdrawn
     std::unique_ptr<wakeup> wakeup_;
     bool has_lost_ = false;  // commands, for want of memory
     bool is_waiting_ = false;

@@ -1,7 +1,7 @@
 // SUB and XSUB: subscribe at every publisher, receive from all in turn (RFC 29).
 //
-// Wire:     a subscription goes out as an in-band command; to a publisher that is away it goes with the whole set, once it is there. XSUB's other messages, and messages of several frames, go to all
-//           publishers as they are.
+// Wire:     a subscription goes out as an in-band command; to a publisher that is away with the whole set, once it is there.
+//           XSUB's other messages, and messages of several frames, go to all publishers as they are.
 // Filter:   publishers filter. SUB looks again, as what it no longer wants may be under way; XSUB does not.
 #include <algorithm>
 #include <limits>

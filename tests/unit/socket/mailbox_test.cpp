@@ -53,6 +53,60 @@ TEST_F(mailbox_test, hands_over_everything_in_order_and_is_empty_afterwards) {
     EXPECT_TRUE(take().empty());
 }
 
+TEST_F(mailbox_test, takes_back_all_about_a_pipe_that_is_still_to_be_attached) {
+    std::vector<pipe_ends> pipes;
+    for (int i = 0; i < 100; ++i) {
+        pipes.push_back(connected_pipe());
+        ASSERT_TRUE(box->post({kind::attach, pipes.back().first}));
+    }
+    for (int i = 0; i < 100; ++i) {
+        if (i % 10 == 0)
+            continue;
+        box->on_closed(*pipes[i].first);
+        box->withdraw(*pipes[i].first);
+        box->withdraw(*pipes[i].first);
+    }
+    const pipe_ends last = connected_pipe();
+    ASSERT_TRUE(box->post({kind::attach, last.first}));
+    ASSERT_TRUE(box->post({kind::stop, nullptr}));
+    box->withdraw(*pipes[50].first);
+    std::vector<pipe_end *> attached;
+    bool stops = false;
+    for (const mailbox::command &what : take()) {
+        EXPECT_NE(what.kind, kind::closed);
+        stops |= what.kind == kind::stop;
+        if (what.kind == kind::attach)
+            attached.push_back(what.pipe.get());
+    }
+    EXPECT_TRUE(stops);
+    std::vector<pipe_end *> expected;
+    for (int i = 0; i < 100; i += 10) {
+        if (i != 50)
+            expected.push_back(pipes[i].first.get());
+    }
+    expected.push_back(last.first.get());
+    EXPECT_EQ(attached, expected);
+}
+
+TEST_F(mailbox_test, keeps_little_of_pipes_that_come_and_go) {
+    for (int i = 0; i < 1000; ++i) {
+        const pipe_ends ends = connected_pipe();
+        ASSERT_TRUE(box->post({kind::attach, ends.first}));
+        box->on_closed(*ends.first);
+        box->withdraw(*ends.first);
+    }
+    EXPECT_LE(take().size(), 1u);
+}
+
+TEST_F(mailbox_test, leaves_a_pipe_that_was_taken_and_tells_of_its_end) {
+    const pipe_ends ends = connected_pipe();
+    ASSERT_TRUE(box->post({kind::attach, ends.first}));
+    ASSERT_EQ(take().size(), 1u);
+    box->on_closed(*ends.first);
+    box->withdraw(*ends.first);
+    EXPECT_EQ(take().size(), 1u);
+}
+
 TEST_F(mailbox_test, raises_the_level_for_a_sleeper_only) {
     ASSERT_EQ(box->make_wakeup(*waiter_), error::none);
     EXPECT_TRUE(box->post({kind::stop, nullptr}));
