@@ -1,4 +1,6 @@
 // PUB, XPUB, SUB and XSUB: what passes, what the publisher learns of its subscribers, and the options of both.
+#include <poll.h>
+
 #include "sockets.hpp"
 
 namespace {
@@ -232,6 +234,24 @@ TEST(xsub, subscribes_again_to_a_publisher_that_comes_later) {
         sub.get(ZMQ_EVENTS);
         return pub.receive(ZMQ_DONTWAIT) == subscription("a");
     }));
+}
+
+TEST(xpub, shows_at_its_descriptor_that_it_has_more_to_take_in) {
+    context zmq;
+    test_socket pub = zmq.socket(ZMQ_XPUB);
+    test_socket sub = zmq.socket(ZMQ_XSUB);
+    connected(zmq, pub, sub, "inproc");
+    pollfd descriptor{pub.get(ZMQ_FD), POLLIN, 0};
+    for (int i = 0; i < 100'000; ++i)
+        sub.send(subscription("a"));
+    sub.send("the end");
+    std::vector<std::string> got;
+    while (got.size() < 2) {
+        ASSERT_EQ(::poll(&descriptor, 1, patience_ms), 1);
+        while (pub.get(ZMQ_EVENTS) & ZMQ_POLLIN)
+            got.push_back(*pub.receive(ZMQ_DONTWAIT));
+    }
+    EXPECT_EQ(got, (std::vector<std::string>{subscription("a"), "the end"}));
 }
 
 TEST(sub, gives_a_publisher_that_was_away_what_it_wants_now_and_once) {
