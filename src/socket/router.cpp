@@ -6,6 +6,7 @@
 //           A closed pipe leaves the table at once, so its id is free, and is read to its end under its old id.
 #include <algorithm>
 #include <deque>
+#include <list>
 #include <string>
 #include <unordered_map>
 
@@ -24,7 +25,7 @@ public:
     explicit router(const pattern_environment &environment)
         : options_(environment.options), host_(environment.host),
           next_id_(static_cast<std::uint32_t>(environment.random.next())),
-          peers_(0, keyed_hash(environment.random)) {}
+          peers_(0, keyed_hash(environment.random)), arrivals_(0, keyed_hash(environment.random)) {}
 
     void attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) override;
     void detach(pipe_end &pipe) noexcept override;
@@ -86,6 +87,7 @@ private:
         std::erase_if(early_, [&](const early_message &e) { return e.pipe == &pipe; });
     }
     void notify(pipe_end &pipe, int what) noexcept;
+    void take_notice() noexcept;
     std::string generate_id();
 
     pipe_end *find(std::string_view routing_id) noexcept;
@@ -122,7 +124,9 @@ private:
     pipe_end *evicted_ = nullptr;  // lost its id in the middle of a message; ends with the message
     std::deque<early_message> early_;
     early_message first_{};  // of an anonymous pipe, read and not yet acted on: memory was short
-    std::deque<notice> notices_;
+    std::list<notice> notices_;
+    // Those of peers that came, by id; keys lie in the notices.
+    std::unordered_map<std::string_view, std::list<notice>::iterator, keyed_hash> arrivals_;
     std::string notified_id_;  // of the notice being received, or of an evicted pipe
 };
 
@@ -312,19 +316,30 @@ void router::notify(pipe_end &pipe, int what) noexcept {
         return;
     const std::string &id = pipe.slot.routing_id;
     if (what == notify_disconnect) {
-        const auto came = std::find_if(notices_.begin(), notices_.end(), [&](const notice &n) {
-            return n.what == notify_connect && n.routing_id == id;
-        });
-        if (came != notices_.end()) {
-            notices_.erase(came);
+        if (const auto came = arrivals_.find(id); came != arrivals_.end()) {
+            const auto at = came->second;
+            arrivals_.erase(came);
+            notices_.erase(at);
             return;
         }
     }
     try {
-        if (options_.router_notify & what)
-            notices_.push_back({id, what});
+        if (!(options_.router_notify & what))
+            return;
+        notices_.push_back({id, what});
+        if (what == notify_connect)
+            arrivals_.emplace(notices_.back().routing_id, std::prev(notices_.end()));
     } catch (...) {
     }
+}
+
+/// Leaves the id of the oldest notice in notified_id_.
+void router::take_notice() noexcept {
+    const auto first = notices_.begin();
+    if (const auto at = arrivals_.find(first->routing_id); at != arrivals_.end() && at->second == first)
+        arrivals_.erase(at);
+    notified_id_ = std::move(first->routing_id);
+    notices_.pop_front();
 }
 
 /// With ZMQ_ROUTER_NOTIFY a pipe that outlives its connections tells of each of them.
@@ -441,8 +456,7 @@ bool router::receive_special(frame_view &out) {
         return true;
     }
     if (!notices_.empty()) {
-        notified_id_ = std::move(notices_.front().routing_id);
-        notices_.pop_front();
+        take_notice();
         held_ = frame_view{};
         hold(out, notified_id_, nullptr);
         return true;

@@ -247,6 +247,23 @@ TEST(router, says_nothing_of_a_peer_that_came_and_went_unseen) {
     EXPECT_FALSE(bench.subject->has_input());
 }
 
+TEST(router, tells_of_the_others_when_one_came_and_went_unseen) {
+    pattern_bench bench(socket_type::router);
+    bench.options.router_notify = 3;
+    fake_peer a = bench.attach_named("a"), b = bench.attach_named("b"), c = bench.attach_named("c");
+    bench.close_far(b);
+    EXPECT_EQ(bench.receive(), (frames{"a", ""}));
+    bench.close_far(a);
+    fake_peer again = bench.attach_named("a");
+    bench.close_far(again);
+    EXPECT_EQ(bench.receive(), (frames{"c", ""}));
+    EXPECT_EQ(bench.receive(), (frames{"a", ""}));  // went
+    EXPECT_EQ(bench.receive(), std::nullopt);
+    fake_peer last = bench.attach_named("a");
+    EXPECT_EQ(bench.receive(), (frames{"a", ""}));
+    EXPECT_EQ(bench.receive(), std::nullopt);
+}
+
 TEST(router, tells_of_each_connection_of_a_pipe_that_outlives_them) {
     pattern_bench bench(socket_type::router);
     bench.options.router_notify = 3;
