@@ -1,6 +1,16 @@
 #include "socket/subscriptions.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace zlink {
+
+namespace {
+// A list is kept of a pipe that has at most a sixteenth of all topics, or few.
+constexpr std::size_t least_part = 16;
+constexpr std::size_t few_topics = 64;
+constexpr std::size_t most_outdated = 16;  // beyond as many as there are topics
+}  // namespace
 
 subscriptions::addition subscriptions::add(byte_span topic, pipe_end &pipe) {
     const std::uint32_t number = number_of(pipe);
@@ -10,6 +20,7 @@ subscriptions::addition subscriptions::add(byte_span topic, pipe_end &pipe) {
         return addition::repeated;
     ++pipes_[number].topics;
     topics_ += is_new;
+    list(number, topic);
     return is_new ? addition::first : addition::another;
 }
 
@@ -33,7 +44,9 @@ std::uint32_t subscriptions::number_of(pipe_end &pipe) {
     const auto known = numbers_.find(&pipe);
     if (known != numbers_.end())
         return known->second;
-    const std::uint32_t number = pipes_.add({&pipe});
+    member fresh;
+    fresh.pipe = &pipe;
+    const std::uint32_t number = pipes_.add(std::move(fresh));
     try {
         numbers_.emplace(&pipe, number);
     } catch (...) {
@@ -41,6 +54,46 @@ std::uint32_t subscriptions::number_of(pipe_end &pipe) {
         throw;
     }
     return number;
+}
+
+/// Notes a new topic of a pipe, unless it has too many, or memory is short: then the tree is swept.
+void subscriptions::list(std::uint32_t number, byte_span topic) noexcept {
+    member &m = pipes_[number];
+    if (!m.is_listed)
+        return;
+    try {
+        m.is_listed = m.topics <= std::max(few_topics, topics_ / least_part);
+        if (m.is_listed && m.own.size() >= 2 * m.topics + most_outdated)
+            shorten_list(number);
+        if (m.is_listed)
+            m.own.add(topic);
+    } catch (...) {
+        m.is_listed = false;
+    }
+    if (!m.is_listed)
+        m.own = {};
+}
+
+/// Leaves only topics that the pipe has, each once. Throws bad_alloc.
+void subscriptions::shorten_list(std::uint32_t number) {
+    std::vector<std::string_view> topics;
+    pipes_[number].own.for_each([&](byte_span topic) { topics.push_back(as_text(topic)); });
+    std::sort(topics.begin(), topics.end());
+    topics.erase(std::unique(topics.begin(), topics.end()), topics.end());
+    topic_list shorter;
+    for (const std::string_view topic : topics) {
+        const receivers *those = tree_.find(as_bytes(topic));
+        if (those && has(*those, number))
+            shorter.add(as_bytes(topic));
+    }
+    pipes_[number].own = std::move(shorter);
+}
+
+bool subscriptions::has(const receivers &those, std::uint32_t pipe) const noexcept {
+    if (those.is_empty() || those.is_one())
+        return !those.is_empty() && those.number() == pipe;
+    const pipe_set &set = sets_[those.number()];
+    return std::binary_search(set.begin(), set.end(), pipe);
 }
 
 /// False when it was there. A topic that has nobody yet takes no memory for its first.

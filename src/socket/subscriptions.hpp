@@ -1,7 +1,9 @@
 // Which pipes subscribe to which topics: what a publisher matches each message against.
 //
 // A pipe is there once for a topic however often it subscribes. Matching walks the first octets of a message once.
-// Layout:   a topic has 4 octets in the tree: the number of its pipe, or of a set of pipes when it has several.
+// Layout:   a topic has 4 octets in the tree: the number of its pipe, or of a set of pipes when it has several. A pipe with a small
+//           part of all topics has a list of its own, so that what it costs to remove it depends on these; for others the tree is
+//           swept.
 // Failure:  a pipe that goes is never matched again. Topics it could not be removed from, because memory was short, are left
 //           to the next removal.
 // Threads:  the socket's application thread only.
@@ -10,6 +12,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -69,6 +74,21 @@ public:
     template <class F>
     void remove_all(pipe_end &pipe, F &&f) {
         const std::uint32_t number = leave(pipe);
+        if (number != no_pipe) {
+            const topic_list own = std::move(pipes_[number].own);
+            own.for_each([&](byte_span topic) {
+                receivers *those = tree_.find(topic);
+                if (left_behind_ == 0 || !those || those->is_empty())
+                    return;
+                const bool was_there = remove_gone(*those, number);
+                const bool was_last = those->is_empty();
+                topics_ -= was_last;
+                if (was_last)
+                    tree_.prune(topic);
+                if (was_there)
+                    f(topic, was_last);
+            });
+        }
         if (left_behind_ == 0)
             return;
         tree_.sweep([&](byte_span topic, receivers &those) {
@@ -114,9 +134,34 @@ private:
     using pipe_set = std::vector<std::uint32_t>;  // in ascending order
     static constexpr std::uint32_t no_pipe = 0xffffffff;
 
+    /// The topics that a pipe has, among others perhaps that it had.
+    class topic_list {
+    public:
+        std::size_t size() const noexcept { return size_; }
+        /// Throws bad_alloc; then the list is of no use any more.
+        void add(byte_span topic) {
+            const std::size_t length = topic.size();
+            octets_.append(reinterpret_cast<const char *>(&length), sizeof length).append(as_text(topic));
+            ++size_;
+        }
+        template <class F>
+        void for_each(F &&f) const {
+            for (std::size_t at = 0, length = 0; at < octets_.size(); at += length) {
+                std::memcpy(&length, octets_.data() + at, sizeof length);
+                at += sizeof length;
+                f(as_bytes(std::string_view(octets_).substr(at, length)));
+            }
+        }
+
+    private:
+        std::string octets_;  // of each its length, and the topic
+        std::size_t size_ = 0;
+    };
     struct member {
         pipe_end *pipe = nullptr;  // null when it is gone
         std::size_t topics = 0;
+        topic_list own;
+        bool is_listed = true;
     };
 
     /// Nobody, or the number of a pipe or of a set of pipes.
@@ -137,6 +182,9 @@ private:
     };
 
     std::uint32_t number_of(pipe_end &pipe);
+    void list(std::uint32_t number, byte_span topic) noexcept;
+    void shorten_list(std::uint32_t number);
+    bool has(const receivers &those, std::uint32_t pipe) const noexcept;
     bool add(receivers &those, std::uint32_t pipe);
     bool remove(receivers &those, std::uint32_t pipe) noexcept;
     void shrink(receivers &those) noexcept;

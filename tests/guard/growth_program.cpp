@@ -158,6 +158,18 @@ void leave_a_message_each(int count) {
     m.host.receive_all();
 }
 
+void subscribe_and_go(int count) {
+    meeting m(ZMQ_XPUB, ZMQ_XSUB, count);
+    for (std::size_t i = 0; i < m.guests.size(); ++i)
+        m.guests[i]->subscribe("topic" + std::to_string(i));
+    m.host.receive_all();
+    for (auto &guest : m.guests) {
+        guest.reset();
+        m.host.look();
+    }
+    m.host.receive_all();
+}
+
 void choose_routing_ids_that_collide(int count) {
     meeting m(ZMQ_ROUTER, ZMQ_DEALER, count);
     colliding_texts texts;
@@ -206,6 +218,7 @@ constexpr named_case cases[] = {
     {"never_make_up_ones_mind", never_make_up_ones_mind},
     {"choose_topics_that_collide", choose_topics_that_collide},
     {"leave_a_message_each", leave_a_message_each},
+    {"subscribe_and_go", subscribe_and_go},
     {"choose_routing_ids_that_collide", choose_routing_ids_that_collide},
     {"go_from_a_router", go_from_a_router},
     {"go_from_a_pull", go_from_a_pull},

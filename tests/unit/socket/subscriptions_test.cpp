@@ -68,6 +68,28 @@ TEST(subscriptions, never_match_a_pipe_whose_removal_was_cut_short) {
     EXPECT_EQ(s.remove(as_bytes("shared"), *b.near), subscriptions::removal::last);
 }
 
+TEST(subscriptions, know_what_a_pipe_has_that_changes_its_mind) {
+    fake_network network;
+    fake_peer a = network.connect(), b = network.connect();
+    subscriptions s;
+    for (int i = 0; i < 2000; ++i)
+        (void)s.add(as_bytes(std::to_string(i)), *b.near);
+    for (int round = 0; round < 3; ++round) {
+        (void)s.add(as_bytes("kept"), *a.near);
+        (void)s.add(as_bytes("7"), *a.near);
+        for (int i = 0; i < 1000; ++i) {
+            (void)s.add(as_bytes(std::to_string(i % 10)), *a.near);
+            if (i % 10 != 7)
+                (void)s.remove(as_bytes(std::to_string(i % 10)), *a.near);
+        }
+        std::map<std::string, bool> ended;
+        s.remove_all(*a.near,
+                     [&](byte_span topic, bool was_last) { ended.emplace(as_text(topic), was_last); });
+        EXPECT_EQ(ended, (std::map<std::string, bool>{{"kept", true}, {"7", false}}));
+        EXPECT_EQ(s.topics(), 2000u);
+    }
+}
+
 TEST(subscriptions, match_like_a_naive_model) {
     fake_network network;
     std::vector<fake_peer> peers;
