@@ -4,7 +4,7 @@ Usage: layering.py ROOT          exit status 1 and one line per fault
        layering.py --self-test   plants each kind of fault and looks whether it is found
 
 Rules:  who includes whom (the table below); no cycle of modules, a module being header and source of one stem;
-        getenv, errno, Boost.Asio and platform switches only in the files that own them; tests, tools and
+        getenv, errno, Boost.Asio, platform switches and yields only in the files that own them; tests, tools and
         benchmarks that use the library from outside include nothing of src/.
 """
 
@@ -37,6 +37,8 @@ OWNED_FACTS = [
     (r"\berrno\s*=(?!=)", r"capi/boundary\.hpp", "errno is written in capi/boundary.hpp"),
     (r"boost/asio|\bboost::asio\b", rf"({'|'.join(sorted(ASIO_ROOMS))})/.*", "Boost.Asio stays in " + ", ".join(sorted(ASIO_ROOMS))),
     (r"\b_WIN32\b", r"core/platform_.*", "platform switches stand in core/platform_*"),
+    (r"\b(sched_|this_thread::)yield\b", r"core/patience\.hpp|pipe/pace\.hpp",
+     "who waits for another thread sleeps, or leaves it a mark: one of a higher priority would yield for ever"),
 ]
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
@@ -198,6 +200,7 @@ PLANTED = {
     "errno is written in": {"src/capi/a.cpp": "errno = 3;\n"},
     "Boost.Asio stays in": {"src/session/s.cpp": "#include <boost/asio.hpp>\n"},
     "platform switches stand in": {"src/pipe/a.cpp": "#ifdef _WIN32\n#endif\n"},
+    "leaves it a mark": {"src/pipe/a.cpp": "while (is_taken) std::this_thread::yield();\n"},
     "may include include/ only": {"tests/capi/two_test.cpp": '#include "core/error.hpp"\n'},
     "a unit test of pipe may not": {"tests/unit/pipe/a_test.cpp": '#include "capi/boundary.hpp"\n'},
 }

@@ -1,7 +1,8 @@
 // The I/O of a connection on the thread of a socket: the contract between the two ends of a pipe.
 //
 // Writing:  whoever holds the write turn may take what was published and write it: the I/O thread, or the thread that
-//           published it. The turn is a try-lock. Who is refused may leave a mark, and the holder sees it when it gives back.
+//           published it. The turn is a try-lock. Who is refused may leave a mark, and the holder sees it when it gives back. Nobody
+//           waits for it: the end of a connection claims it, and the holder leaves it to that end.
 // Reading:  a read lease is for longer. A caller that is about to sleep asks for it; the I/O thread then takes its hands off
 //           the stream until the lease ends. The caller waits for the descriptor itself and reads. It uses the lease from
 //           looking at the descriptor until it leaves; in between the I/O thread may call the lease back at any time, and
@@ -11,7 +12,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <thread>
 
 #include "core/block.hpp"
 #include "core/waiter.hpp"
@@ -28,23 +28,38 @@ public:
     /// As try_take(); leaves a mark when it is refused.
     bool take_or_mark() noexcept {
         std::uint32_t now = is_free;
-        while (!state_.compare_exchange_weak(now, now == is_free ? is_taken : is_taken | is_marked,
+        while (!state_.compare_exchange_weak(now, now == is_free ? is_taken : now | is_marked,
                                              std::memory_order_acq_rel, std::memory_order_relaxed)) {
         }
         return now == is_free;
     }
-    /// For the end of a connection only: the holder writes a few times, without blocking.
-    void wait_and_take() noexcept {
-        while (!try_take())
-            std::this_thread::yield();
+    /// For the end of a connection only. False while there is a holder, whose give() then says so, and leaves the turn to who claims
+    /// it again: all others are refused.
+    bool claim() noexcept {
+        std::uint32_t now = is_free;
+        while (!state_.compare_exchange_weak(now, is_left_to_end(now) ? is_taken : now | is_claimed,
+                                             std::memory_order_acq_rel, std::memory_order_relaxed)) {
+        }
+        return is_left_to_end(now);
     }
-    /// Returns whether somebody was refused meanwhile. What a holder does is seen by the next, and by who left the mark.
-    bool give() noexcept { return state_.exchange(is_free, std::memory_order_acq_rel) & is_marked; }
+    /// Returns whether somebody was refused meanwhile. What a holder does is seen by the next, and by who was refused.
+    bool give() noexcept {
+        std::uint32_t now = is_taken;
+        while (!state_.compare_exchange_weak(now, now & is_claimed ? is_left : is_free,
+                                             std::memory_order_acq_rel, std::memory_order_relaxed)) {
+        }
+        return now != is_taken;
+    }
 
 private:
     static constexpr std::uint32_t is_free = 0;
     static constexpr std::uint32_t is_taken = 1;
     static constexpr std::uint32_t is_marked = 2;
+    static constexpr std::uint32_t is_claimed = 4;  // beside is_taken
+    static constexpr std::uint32_t is_left = 8;     // instead of is_taken: to who claimed it
+    static constexpr bool is_left_to_end(std::uint32_t now) noexcept {
+        return now == is_free || now & is_left;
+    }
     std::atomic<std::uint32_t> state_{is_free};
 };
 

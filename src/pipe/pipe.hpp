@@ -218,10 +218,13 @@ public:
     void ring() noexcept;
     /// Lets the other end write, and borrow, through `io`. The turn must be held.
     void serve(io_turn &io) noexcept { in_->io.store(&io, std::memory_order_relaxed); }
-    /// Ends that, and takes the turn: waits for a write that is under way.
-    void take_turn_for_good() noexcept {
-        in_->turn.wait_and_take();
+    /// Ends that, and takes the turn. False while the other end is writing: it calls on_readable when it has done, and writes no more;
+    /// to be called again then.
+    [[nodiscard]] bool take_turn_for_good() noexcept {
+        if (!in_->turn.claim())
+            return false;
         in_->io.store(nullptr, std::memory_order_relaxed);
+        return true;
     }
 
     // ---- life ----

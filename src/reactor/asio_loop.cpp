@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <exception>
 #include <mutex>
-#include <thread>
 
 #include "core/fence.hpp"
 #include "core/invariant.hpp"
@@ -109,10 +108,11 @@ struct asio_loop::alarm_handler {
 
 asio_loop::asio_loop() : context_(1), work_(context_.get_executor()), alarm_(context_.get_executor()) {}
 
-// Whoever posted the last task may still be on its way out of post().
+// Whoever posted the last task may still be on its way out of post(), and may need this processor to get there.
 asio_loop::~asio_loop() {
-    while (posting_.load(std::memory_order_acquire) != 0)
-        std::this_thread::yield();
+    std::uint32_t now = posting_.fetch_or(end_awaits, std::memory_order_acquire) | end_awaits;
+    for (; now != end_awaits; now = posting_.load(std::memory_order_acquire))
+        posting_.wait(now, std::memory_order_relaxed);
 }
 
 void asio_loop::post(loop_task &task) noexcept {
@@ -126,7 +126,8 @@ void asio_loop::post(loop_task &task) noexcept {
     full_fence();
     if (asleep_.load(std::memory_order_relaxed) && asleep_.exchange(false, std::memory_order_acq_rel))
         context_.stop();
-    posting_.fetch_sub(1, std::memory_order_release);
+    if (posting_.fetch_sub(1, std::memory_order_release) == (end_awaits | 1))
+        posting_.notify_one();  // an address, no more: the loop may be gone
 }
 
 error asio_loop::post(std::function<void()> work) noexcept {

@@ -121,7 +121,9 @@ private:
 
     // Shared, atomic
     std::atomic<bool> asleep_{false};
-    std::atomic<std::uint32_t> posting_{0};  // threads inside post()
+    static constexpr std::uint32_t end_awaits = 1u << 31;
+    std::atomic<std::uint32_t> posting_{
+        0};  // threads inside post(), and whether the destructor waits for them
     std::atomic<std::uint32_t> load_{0};
     task_list posted_;
 

@@ -1,8 +1,8 @@
 #include "session/connection.hpp"
 
 #include <algorithm>
-#include <thread>
 
+#include "core/invariant.hpp"
 #include "pipe/in_band.hpp"
 
 namespace zlink {
@@ -53,19 +53,22 @@ connection::connection(const connection_environment &environment, std::unique_pt
 }
 
 connection::~connection() {
-    end_lease();
-    out_.close();
+    const bool is_free = (!is_lent_ || pipe_->lease().recall()) && out_.close();
+    ZLINK_INVARIANT(is_free);
     stream_.reset();  // no callback comes from here on
     if (large_.memory)
         large_.memory->release();
 }
 
-void connection::end_lease() noexcept {
-    if (!std::exchange(is_lent_, false) || pipe_->lease().recall())
-        return;
-    pipe_->ring();
-    while (!pipe_->lease().recall())
-        std::this_thread::yield();
+bool connection::let_go(bool drops_unread) noexcept {
+    if (!is_home())
+        return false;
+    if (drops_unread && state_ == state::live)
+        drop_unread();
+    state_ = state::over;
+    timer_.reset();
+    flush_timer_.reset();
+    return out_.close();
 }
 
 void connection::start() noexcept {
@@ -79,8 +82,10 @@ void connection::start() noexcept {
 }
 
 void connection::work() noexcept {
-    if (state_ != state::live)
+    if (state_ != state::live) {
+        report();
         return;
+    }
     tend_lease();
     if (state_ == state::live && !is_lent_ && is_paused_)
         resume_reading();
@@ -129,8 +134,6 @@ bool connection::finish_writing() noexcept {
 }
 
 void connection::drop_unread() noexcept {
-    if (pipe_ && !is_home())
-        return;
     if (!pipe_)
         return;
     discard_from_here();
@@ -817,18 +820,16 @@ void connection::fail(break_reason why) noexcept {
     reason_ = why;
     timer_.reset();
     flush_timer_.reset();
-    if (pipe_) {
+    if (pipe_)
         pipe_->roll_back();
-        out_.close();
-    }
 }
 
 void connection::report() noexcept {
     if (state_ == state::live && failed(out_.failure()))
         read_what_is_left();
-    if (state_ != state::broken)
+    if (state_ != state::broken || !out_.close())
         return;
-    state_ = state::reported;
+    state_ = state::over;
     host_.on_broken(*this, reason_);
 }
 

@@ -83,11 +83,10 @@ public:
     bool finish_writing() noexcept;
     /// Octets written that may be lost if the stream is closed now.
     std::size_t unconfirmed() noexcept { return stream_->unconfirmed(); }
-    /// Reads what lies there, before a close: a stream closed with unread input may lose what was written last.
-    void drop_unread() noexcept;
-
-    /// No other thread reads from here on: waits for one that does. Only destruction may follow.
-    void end_lease() noexcept;
+    /// Ends: no other thread reads or writes from here on. False while one does: it has work asked for when it leaves, then this is
+    /// to be called again. Once it is true only destruction may follow, and nothing else may come before it.
+    /// `drops_unread`: reads what lies there, because a stream closed with unread input may lose what was written last.
+    [[nodiscard]] bool let_go(bool drops_unread) noexcept;
     /// Whether the pipe got a message of the peer's application.
     bool has_delivered() const noexcept { return has_delivered_; }
     bool is_established() const noexcept { return peer_.is_established(); }
@@ -144,6 +143,7 @@ private:
 
     void read() noexcept;
     found read_once(block_ref &scratch) noexcept;
+    void drop_unread() noexcept;
     void read_to_the_end() noexcept;
     chunk *make_room(block_ref &scratch, std::size_t size) noexcept;
     void feed_handshake(byte_span in) noexcept;
@@ -218,7 +218,11 @@ private:
     std::uint64_t to_skip_ = 0;     // octets that are still to come of a frame that nobody takes
     std::vector<held_range> held_;  // a few
 
-    enum class state { live, broken, reported } state_ = state::live;
+    enum class state {
+        live,
+        broken,  // to be reported, once nobody writes any more
+        over     // reported, or let go
+    } state_ = state::live;
     break_reason reason_;
 };
 

@@ -35,16 +35,18 @@ void outbound::open(pipe_end_ptr pipe, bool replays, io_turn &server) noexcept {
     replays_ = replays && subscriptions_ != nullptr;
 }
 
-void outbound::close() noexcept {
+bool outbound::close() noexcept {
     if (!pipe_)
-        return;
-    pipe_->take_turn_for_good();
+        return true;
+    if (!pipe_->take_turn_for_good())
+        return false;
     const pipe_end_ptr pipe = std::move(pipe_);  // nobody is in write_now() any more
     if (translates_)
         drop_translated_message(*pipe);
     else
         pipe->drop_cut_message();
     (void)pipe->give_turn();
+    return true;
 }
 
 outbound::outcome outbound::write(time_point now, std::uint64_t octets_to_defer) noexcept {

@@ -28,13 +28,13 @@ public:
     /// All outlive it; `subscriptions` may be null.
     outbound(stream &bytes, peer &machine, subscription_set *subscriptions, const batching &sizes) noexcept
         : stream_(bytes), peer_(machine), subscriptions_(subscriptions), sizes_(sizes) {}
-    ~outbound() { close(); }
 
     /// Messages come from this pipe from now on; once the handshake is written out, it is served through `server`. `replays`:
     /// it was there before the connection, so that subscriptions are sent from the set and not from the pipe.
     void open(pipe_end_ptr pipe, bool replays, io_turn &server) noexcept;
-    /// Nothing is taken from the pipe any more; a message of which some went out is dropped whole. I/O thread.
-    void close() noexcept;
+    /// Nothing is taken from the pipe any more; a message of which some went out is dropped whole. False while the sender writes: it
+    /// has the I/O thread come back. True before the end. I/O thread.
+    [[nodiscard]] bool close() noexcept;
 
     enum class outcome {
         drained,  // nothing is left; the pipe is armed

@@ -68,15 +68,18 @@ void session::run() noexcept {
         return;
     if (wishes & wish_start)
         begin();
-    if (!has_ended_ && (wishes & wish_broken))
+    if (rest_)
+        (this->*rest_)();
+    const auto goes_on = [this] { return !has_ended_ && !rest_; };
+    if (goes_on() && is_broken_)
         after_break();
-    if (!has_ended_ && (wishes & wish_closed))
+    if (goes_on() && (wishes & wish_closed))
         begin_linger();
-    if (!has_ended_ && is_stopping() && !pipe_)
+    if (goes_on() && is_stopping() && !pipe_)
         end();
-    if (!has_ended_ && connection_ && (wishes & wish_work))
+    if (goes_on() && connection_ && (wishes & wish_work))
         connection_->work();
-    if (!has_ended_ && is_lingering_)
+    if (goes_on() && is_lingering_)
         end_if_lingered();
 }
 
@@ -163,6 +166,7 @@ void session::begin_connection(std::unique_ptr<stream> bytes, bool is_server) no
             std::move(bytes), is_server, static_cast<connection_host &>(*this));
     } catch (...) {
         reason_ = {.system = error::no_memory};
+        is_broken_ = true;
         ask(wish_broken);
         return;
     }
@@ -196,6 +200,7 @@ pipe_end_ptr session::on_established(connection &which) noexcept {
 
 void session::on_broken(connection &, const break_reason &why) noexcept {
     reason_ = why;
+    is_broken_ = true;
     ask(wish_broken);
 }
 
@@ -205,6 +210,9 @@ void session::on_drained(connection &) noexcept {
 }
 
 void session::after_break() noexcept {
+    if (!has_let_go(&session::after_break))
+        return;
+    is_broken_ = false;
     if (is_parting_) {
         end_pipe();
         return;
@@ -262,16 +270,20 @@ bool session::dials_no_more() const noexcept {
            (environment_->options.reconnect_stop & reconnect_stop_on::disconnect);
 }
 
+/// Nobody waits for a thread that is reading or writing on the connection: whoever leaves it has this session go on with `rest`.
+bool session::has_let_go(step rest) noexcept {
+    rest_ = connection_ && !connection_->let_go(is_lingering_) ? rest : nullptr;
+    return !rest_;
+}
+
+/// To be called once it has let go.
 void session::drop_connection() noexcept {
-    if (connection_) {
-        if (is_lingering_)
-            connection_->drop_unread();
-        connection_->end_lease();
+    if (connection_)
         has_delivered_ |= connection_->has_delivered();
-    }
     connection_.reset();
     if (pipe_ && is_connecting())
         pipe_->follow(false);
+    is_broken_ = false;
 }
 
 /// Peers that come and go while the application does not look leave nothing behind.
@@ -356,6 +368,8 @@ void session::end_pipe() noexcept {
         end();
         return;
     }
+    if (!has_let_go(&session::end_pipe))
+        return;
     if (connection_)
         emit(event_kind::disconnected, static_cast<std::uint32_t>(descriptor_));
     linger_timer_.reset();
@@ -367,7 +381,7 @@ void session::end_pipe() noexcept {
 }
 
 void session::end() noexcept {
-    if (has_ended_)
+    if (has_ended_ || !has_let_go(&session::end))
         return;
     has_ended_ = true;
     const std::shared_ptr<session> self = shared_from_this();

@@ -2,7 +2,7 @@
 #include "socket/mailbox.hpp"
 
 #include <algorithm>
-#include <thread>
+#include <poll.h>
 #include <utility>
 
 namespace zlink {
@@ -109,11 +109,14 @@ error mailbox::make_wakeup(waiter &how) noexcept {
     return wakeup_ ? error::none : how.make_wakeup(wakeup_);
 }
 
-void mailbox::keep_signalling() noexcept {
+void mailbox::keep_signalling(waiter &how) noexcept {
     std::lock_guard guard(mutex_);
     always_signals_ = true;
-    for (lower(); is_signalled_; lower())
-        std::this_thread::yield();  // whoever posted last is about to raise the level
+    for (lower(); is_signalled_; lower()) {
+        // Whoever posted last is about to raise the level, without the lock, and may need this processor for it.
+        wait_item raised{wakeup_->descriptor(), POLLIN, 0, wakeup_.get()};
+        (void)how.wait({&raised, 1}, time_point::max());
+    }
     if (has_commands_.load(std::memory_order_relaxed) && !is_signalled_) {
         is_signalled_ = true;
         wakeup_->signal();

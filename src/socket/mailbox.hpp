@@ -51,7 +51,7 @@ public:
     error make_wakeup(waiter &how) noexcept;
     const wakeup *level() const noexcept { return wakeup_.get(); }
     /// ZMQ_FD was asked for: from now on every first command raises the level, sleeper or not.
-    void keep_signalling() noexcept;
+    void keep_signalling(waiter &how) noexcept;
 
     /// Says that the thread is about to wait; false when there is a command already.
     bool begin_wait() noexcept;

@@ -957,7 +957,7 @@ error socket::export_descriptor(int &descriptor) {
         return error::none;
     is_exported_ = true;
     borrower::give_all_back(live_pipes());
-    mailbox_->keep_signalling();
+    mailbox_->keep_signalling(environment_.blocking);
     // What is there already gets no call from a pipe: an empty command raises the level.
     (void)arm(ZMQ_POLLOUT);
     if (arm(ZMQ_POLLIN))

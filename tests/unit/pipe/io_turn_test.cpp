@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 namespace zlink {
 namespace {
 
@@ -40,13 +42,28 @@ TEST(write_turn, is_not_marked_by_a_try_or_by_who_gets_it) {
     EXPECT_TRUE(turn.give());
 }
 
-TEST(write_turn, can_be_waited_for) {
+TEST(write_turn, is_claimed_at_once_where_nobody_has_it) {
+    write_turn turn;
+    EXPECT_TRUE(turn.claim());
+    EXPECT_FALSE(turn.try_take());
+    EXPECT_FALSE(turn.give());
+    EXPECT_TRUE(turn.try_take());
+}
+
+TEST(write_turn, is_left_by_its_holder_to_who_claimed_it_and_to_nobody_else) {
     write_turn turn;
     ASSERT_TRUE(turn.try_take());
-    std::thread holder([&] { (void)turn.give(); });
-    turn.wait_and_take();
+    EXPECT_FALSE(turn.claim());
+    EXPECT_FALSE(turn.claim());
+    EXPECT_FALSE(turn.take_or_mark());
+    EXPECT_TRUE(turn.give()) << "who claimed it is to be told";
     EXPECT_FALSE(turn.try_take());
-    holder.join();
+    EXPECT_FALSE(turn.take_or_mark());
+    EXPECT_TRUE(turn.claim());
+    EXPECT_FALSE(turn.try_take());
+    (void)turn.give();
+    ASSERT_TRUE(turn.try_take()) << "the next connection of the pipe begins anew";
+    EXPECT_FALSE(turn.give());
 }
 
 TEST(write_turn, shows_what_the_holder_did_to_the_next_holder_and_to_who_left_the_mark) {

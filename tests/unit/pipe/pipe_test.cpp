@@ -441,7 +441,7 @@ struct taker final : io_turn {
         end.serve(*this);
         (void)end.give_turn();
     }
-    ~taker() override { end.take_turn_for_good(); }
+    ~taker() override { EXPECT_TRUE(end.take_turn_for_good()); }
 
     written write_now(occasion) noexcept override {
         std::array<iovec, 4> ranges;

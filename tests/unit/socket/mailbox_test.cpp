@@ -135,7 +135,7 @@ TEST_F(mailbox_test, does_not_let_a_thread_sleep_on_unread_commands) {
 TEST_F(mailbox_test, raises_the_level_for_every_first_command_once_asked_to) {
     ASSERT_EQ(box->make_wakeup(*waiter_), error::none);
     EXPECT_TRUE(box->post({kind::stop, nullptr}));
-    box->keep_signalling();
+    box->keep_signalling(*waiter_);
     EXPECT_TRUE(is_raised()) << "what was there before counts";
     (void)take();
     EXPECT_FALSE(is_raised());
