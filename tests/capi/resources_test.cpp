@@ -306,8 +306,9 @@ struct two_sockets {
 void take_all_memory() {
     const rlimit tight{static_cast<rlim_t>(own_memory().mapped), RLIM_INFINITY};
     CHECK(::setrlimit(RLIMIT_AS, &tight) == 0);
+    static void *volatile taken;  // else the compiler may leave it out
     for (std::size_t size = 1 << 20; size >= 16; size /= 2)
-        while (std::malloc(size)) {
+        while ((taken = std::malloc(size))) {
         }
 }
 
