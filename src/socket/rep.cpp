@@ -65,6 +65,8 @@ private:
         origin_ = nullptr;
     }
 
+    void forget_envelope() noexcept;
+
     pattern_host &host_;
     fair_queue requests_;
     stage stage_ = stage::ready;
@@ -113,8 +115,16 @@ bool rep::reach_body() {
 }
 
 void rep::begin_envelope() noexcept {
-    envelope_.clear();
+    forget_envelope();
     stage_ = stage::ready;
+}
+
+/// A peer may have sent a very long one: its memory is not kept for the next.
+void rep::forget_envelope() noexcept {
+    constexpr std::size_t most_kept = 4096;
+    if (envelope_.capacity() > most_kept)
+        std::vector<std::uint8_t>().swap(envelope_);
+    envelope_.clear();
 }
 
 /// Copies a frame of the envelope. When memory is short it throws, and the frame comes again.
@@ -152,6 +162,7 @@ error rep::send(const outgoing &frame) {
             origin_->publish();
         origin_ = nullptr;
         stage_ = stage::ready;
+        forget_envelope();
     }
     return error::none;
 }

@@ -425,6 +425,30 @@ TEST(receiver, with_a_mark_of_one_gets_everything_in_order) {
     }
 }
 
+TEST(replier, does_not_keep_a_very_long_envelope) {
+    zmq_context context;
+    zmq_socket_of rep(context, ZMQ_REP);
+    raw_peer peer(rep.bind("tcp://127.0.0.1:*"));
+    ASSERT_TRUE(peer.shake_hands("DEALER"));
+    const auto ask = [&](int addresses) {
+        const std::string address = message(std::string(1 << 20, 'a'), true);
+        for (int i = 0; i < addresses; ++i)
+            ASSERT_TRUE(peer.send(address));
+        ASSERT_TRUE(peer.send(message("", true) + message("question")));
+        EXPECT_EQ(rep.receive(), "question");
+        ASSERT_TRUE(rep.send("answer"));
+        for (int i = 0; i < addresses; ++i)
+            ASSERT_EQ(peer.receive_frame().second.size(), 1u << 20);
+        EXPECT_EQ(peer.receive_frame().second, "");
+        EXPECT_EQ(peer.receive_frame().second, "answer");
+    };
+    ask(1);
+    const long before = resident();
+    ask(200);
+    ask(1);
+    EXPECT_LT(resident() - before, 6 * much);
+}
+
 TEST(publisher, takes_subscriptions_of_any_size) {
     zmq_context context;
     zmq_socket_of xpub(context, ZMQ_XPUB);
