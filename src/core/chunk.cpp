@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -55,6 +56,8 @@ constinit pool_locks all_locks;
 constexpr std::size_t memory_size(std::size_t capacity) noexcept {
     return (sizeof(chunk) + capacity + 63) / 64 * 64;
 }
+
+constexpr std::size_t most_of_chunk = static_cast<std::size_t>(PTRDIFF_MAX) - 2 * sizeof(chunk);
 
 constexpr std::uint32_t first_cut_class = 10;  // 64 KiB
 
@@ -155,7 +158,7 @@ chunk *chunk_pool::allocate(std::size_t size) noexcept {
         c->next_free = nullptr;
     } else {
         const std::size_t capacity = index < class_count ? class_capacity(index) : size;
-        if (capacity > static_cast<std::size_t>(PTRDIFF_MAX) - sizeof(chunk))
+        if (capacity > most_of_chunk)
             return nullptr;
         auto size_class = static_cast<std::uint32_t>(index);
         const bool is_cut = index >= first_cut_class && index < class_count;
@@ -181,6 +184,43 @@ chunk *chunk_pool::allocate(std::size_t size) noexcept {
     }
     c->home = shared_from_this();
     return c;
+}
+
+/// A chunk in a large block.
+chunk *chunk_pool::adopt(void *memory, std::size_t capacity) noexcept {
+    if (!memory)
+        return nullptr;
+    auto *const c = new (memory) chunk(&dispose, capacity, class_count);
+    c->home = shared_from_this();
+    return c;
+}
+
+chunk *chunk_pool::allocate_held(std::size_t size) noexcept {
+    if (size <= class_capacity(class_count - 1) || size > most_of_chunk)
+        return nullptr;
+    return adopt(large_blocks::take_kept(memory_size(size)), size);
+}
+
+chunk *chunk_pool::grow(chunk *small, std::size_t size, std::size_t used) noexcept {
+    if (size > most_of_chunk)
+        return nullptr;
+    const std::size_t before = small->capacity;
+    if (small->size_class != class_count || size <= before) {
+        chunk *const larger = allocate(size);
+        if (larger) {
+            std::memcpy(larger->data(), small->data(), used);
+            small->release();
+        }
+        return larger;
+    }
+    void *const memory =
+        large_blocks::grow(small, memory_size(before), memory_size(size), sizeof(chunk) + used);
+    if (!memory)
+        return nullptr;
+    auto *const larger =
+        std::launder(reinterpret_cast<chunk *>(memory));  // moved as it is, with the other octets
+    larger->capacity = size;
+    return larger;
 }
 
 void chunk_pool::dispose(block *self) noexcept {

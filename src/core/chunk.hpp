@@ -40,6 +40,11 @@ public:
     static void give_up_idle() noexcept;
     /// Octets that this pool keeps to be used again.
     std::size_t idle_octets() noexcept;
+    /// The same as far as its memory is held already, and idle: null where it would have to be asked for.
+    chunk *allocate_held(std::size_t size) noexcept;
+    /// A chunk of at least `size` octets with the first `used` ones of `small`, which nobody else refers to, and which is released; null,
+    /// and nothing done, when memory is short. Memory of some MiB moves without a copy.
+    chunk *grow(chunk *small, std::size_t size, std::size_t used) noexcept;
     /// Whether a chunk is of a size that is kept to be used again.
     static bool keeps(const chunk &c) noexcept { return c.capacity <= class_capacity(class_count - 1); }
 
@@ -47,6 +52,7 @@ private:
     static void dispose(block *self) noexcept;
     void give_back(chunk *c) noexcept;
     chunk *take_idle(chunk *gone) noexcept;
+    chunk *adopt(void *memory, std::size_t capacity) noexcept;
 
     static constexpr std::size_t class_count = 13;  // 64 octets to 256 KiB, doubling
     static constexpr std::size_t class_size(std::size_t index) noexcept { return std::size_t{64} << index; }

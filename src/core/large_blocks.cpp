@@ -6,7 +6,9 @@
 #include <atomic>
 #include <bit>
 #include <cstdlib>
+#include <cstring>
 #include <new>
+#include <sys/mman.h>
 #include <utility>
 
 namespace zlink::large_blocks {
@@ -14,15 +16,16 @@ namespace zlink::large_blocks {
 namespace {
 
 constexpr std::size_t smallest = 64u << 10;
-constexpr std::size_t largest = 4u << 20;
-constexpr std::size_t most_kept = (8u << 20) + smallest;  // octets: two of the largest fit
-constexpr std::size_t steps = 4;                          // from one power of two to the next
+constexpr std::size_t largest = 64u << 20;
+constexpr std::size_t most_kept = largest + smallest;  // octets
+constexpr std::size_t steps = 4;                       // from one power of two to the next
 constexpr std::size_t classes = steps * std::bit_width(largest / smallest - 1) + 1;
 /// What goes before a body: one of exactly a class's size still fits.
 constexpr std::size_t extra = 64;
 
 struct kept_block {
     kept_block *next;
+    std::size_t octets;
 };
 
 /// The class of the smallest blocks that hold `size` octets.
@@ -50,14 +53,59 @@ constexpr bool each_class_begins_behind_the_one_before() {
 }
 static_assert(each_class_begins_behind_the_one_before());
 
-constexpr bool is_kept_size(std::size_t size) noexcept {
 #ifdef __SANITIZE_ADDRESS__
-    (void)size;  // the sanitizer watches the heap's blocks better
-    return false;
+constexpr bool watches_heap = true;  // the sanitizer does, and better what is not kept
 #else
-    return size >= smallest && size <= largest + extra;
+constexpr bool watches_heap = false;
 #endif
+
+constexpr bool is_kept_size(std::size_t size) noexcept {
+    return !watches_heap && size >= smallest && size <= largest + extra;
 }
+
+/// What a block for so many octets has.
+constexpr std::size_t octets_for(std::size_t size) noexcept {
+    return is_kept_size(size) ? size_of(class_of(size)) : size;
+}
+
+// ---- memory of the system's, from two huge pages on: those cost a five-hundredth of the page faults ----
+
+constexpr std::size_t huge_page = 2u << 20;
+constexpr std::size_t page = 4096;
+
+constexpr bool is_mapped(std::size_t octets) noexcept { return !watches_heap && octets >= huge_page; }
+
+constexpr std::size_t whole_pages(std::size_t octets) noexcept { return (octets + page - 1) / page * page; }
+
+/// At a multiple of a huge page; null when memory is short.
+void *map(std::size_t octets) noexcept {
+    if (octets > static_cast<std::size_t>(PTRDIFF_MAX) - 2 * huge_page)
+        return nullptr;
+    const std::size_t size = whole_pages(octets);
+    void *const raw =
+        ::mmap(nullptr, size + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (raw == MAP_FAILED)
+        return nullptr;
+    const auto begin = reinterpret_cast<std::uintptr_t>(raw);
+    const std::uintptr_t at = (begin + huge_page - 1) / huge_page * huge_page;
+    if (at > begin)
+        ::munmap(raw, at - begin);
+    if (const std::size_t behind = begin + huge_page - at)
+        ::munmap(reinterpret_cast<void *>(at + size), behind);
+    ::madvise(reinterpret_cast<void *>(at), size, MADV_HUGEPAGE);
+    return reinterpret_cast<void *>(at);
+}
+
+void *obtain(std::size_t octets) noexcept { return is_mapped(octets) ? map(octets) : std::malloc(octets); }
+
+void dispose(void *memory, std::size_t octets) noexcept {
+    if (is_mapped(octets))
+        ::munmap(memory, whole_pages(octets));
+    else
+        std::free(memory);
+}
+
+// ---- what is kept ----
 
 /// Whoever does not get it does without: so it may stay taken in a child of fork().
 class turn {
@@ -97,7 +145,7 @@ void *take(std::size_t index) noexcept {
 
 void keep(void *memory, std::size_t index) noexcept {
     block_list &list = lists[index];
-    list.first = new (memory) kept_block{list.first};
+    list.first = new (memory) kept_block{list.first, size_of(index)};
     list.octets += size_of(index);
     kept += size_of(index);
 }
@@ -107,32 +155,51 @@ kept_block *give_up(std::size_t most, std::size_t but_of) noexcept {
     kept_block *gone = nullptr;
     for (std::size_t index = classes; index-- > 0;) {
         while (kept > most && index != but_of && lists[index].first)
-            gone = new (take(index)) kept_block{gone};
+            gone = new (take(index)) kept_block{gone, size_of(index)};
     }
     return gone;
 }
 
 /// Without the turn: the heap may have locks of its own.
 void free_all(kept_block *gone) noexcept {
-    while (gone)
-        std::free(std::exchange(gone, gone->next));
+    while (gone) {
+        kept_block *const next = gone->next;
+        dispose(gone, gone->octets);
+        gone = next;
+    }
 }
 
 }  // namespace
 
+void *take_kept(std::size_t size) noexcept {
+    if (!is_kept_size(size))
+        return nullptr;
+    const turn mine;
+    return mine ? take(class_of(size)) : nullptr;
+}
+
 void *allocate(std::size_t size) noexcept {
-    const bool may_be_kept = is_kept_size(size);
-    if (may_be_kept) {
-        if (const turn mine; mine) {
-            if (void *found = take(class_of(size)))
-                return found;
-        }
-    }
-    const std::size_t octets = may_be_kept ? size_of(class_of(size)) : size;
-    if (void *memory = std::malloc(octets))
+    if (void *const found = take_kept(size))
+        return found;
+    if (void *const memory = obtain(octets_for(size)))
         return memory;
     give_up_kept();
-    return std::malloc(octets);
+    return obtain(octets_for(size));
+}
+
+void *grow(void *memory, std::size_t old_size, std::size_t new_size, std::size_t used) noexcept {
+    void *const larger = allocate(new_size);
+    if (!larger)
+        return nullptr;
+    const std::size_t old_octets = octets_for(old_size);
+    // What is touched already moves with its pages, which leaves nothing of the old block.
+    if (is_mapped(old_octets) && is_mapped(octets_for(new_size)) &&
+        ::mremap(memory, whole_pages(old_octets), whole_pages(old_octets), MREMAP_MAYMOVE | MREMAP_FIXED,
+                 larger) != MAP_FAILED)
+        return larger;
+    std::memcpy(larger, memory, used);
+    release(memory, old_size);
+    return larger;
 }
 
 void release(void *memory, std::size_t size) noexcept {
@@ -145,7 +212,8 @@ void release(void *memory, std::size_t size) noexcept {
             keep(std::exchange(memory, nullptr), index);
         }
     }
-    std::free(memory);
+    if (memory)
+        dispose(memory, octets_for(size));
     free_all(gone);
 }
 

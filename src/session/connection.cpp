@@ -8,8 +8,6 @@
 namespace zlink {
 
 namespace {
-constexpr std::size_t large_frame_size = 32 * 1024;  // from here on a frame is read into memory of its own
-constexpr std::size_t exact_allocation_limit = 1024 * 1024;  // beyond, memory follows what has arrived
 constexpr std::size_t read_beside_large = 8 * 1024;
 // A longer read holds the stream against the side that writes to it: on loopback 3.3 GB/s instead of 4.7.
 constexpr std::size_t most_at_once = 64 * 1024;
@@ -56,8 +54,6 @@ connection::~connection() {
     const bool is_free = (!is_lent_ || pipe_->lease().recall()) && out_.close();
     ZLINK_INVARIANT(is_free);
     stream_.reset();  // no callback comes from here on
-    if (large_.memory)
-        large_.memory->release();
 }
 
 bool connection::let_go(bool drops_unread) noexcept {
@@ -113,10 +109,9 @@ void connection::discard_input() noexcept {
 void connection::discard_from_here() noexcept {
     discards_ = true;
     pipe_->roll_back();
-    if (frame_header header; large_.memory && get_frame_header(large_.memory->data(), large_.have, header) &&
-                             !header.is_command()) {
-        (void)skip_rest(header, large_.have);
-        std::exchange(large_, {}).memory->release();
+    if (large_.is_under_way() && !large_.header().is_command()) {
+        (void)skip_rest(large_.header(), large_.arrived());
+        large_.forget();
     }
 }
 
@@ -380,25 +375,30 @@ connection::found connection::read_once(block_ref &scratch) noexcept {
         std::min(block->capacity, wanted) - kept;  // the block may be another socket's, with larger reads
     if (!peer_.is_established())
         room = std::min(room, handshake_read);
-    else if (large_.memory || expects_large_)
+    else if (large_.is_under_way() || expects_large_)
         room = std::min(room, read_beside_large);
 
     std::array<iovec, 2> ranges;
     std::size_t count = 0;
     std::size_t large_room = 0;
-    if (large_.memory) {
-        if (!grow_large()) {
+    const bool has_large = large_.is_under_way();
+    if (has_large) {
+        const large_frame::place next = large_.room(*environment_.pool);
+        if (next.octets == 0) {
             fail(error::no_memory);
             return {};
         }
-        large_room = std::min(std::min(large_.total, large_.memory->capacity) - large_.have, most_at_once);
-        ranges[count++] = {large_.memory->data() + large_.have, large_room};
+        large_room = std::min(next.octets, most_at_once);
+        ranges[count++] = {next.begin, large_room};
     }
-    if (!large_.memory || large_.have + large_room == large_.total)
+    if (!has_large || large_room == large_.missing())
         ranges[count++] = {block->data() + kept, room};
     else
         room = 0;
     const io_result result = stream_->try_read({ranges.data(), count});
+    const std::size_t taken = std::min(result.octets, large_room);
+    if (has_large)
+        large_.note_read(taken);
     if (result.octets == 0) {
         if (failed(result.status) && result.status != error::again)
             fail(result.status);
@@ -407,18 +407,13 @@ connection::found connection::read_once(block_ref &scratch) noexcept {
     if (!is_abroad_)  // no heartbeats there
         peer_.note_traffic(environment_.io.now());
     const bool has_filled_room = result.octets == large_room + room;
-    std::size_t rest = result.octets;
+    const std::size_t rest = result.octets - taken;
     expects_large_ = false;
-    if (large_.memory) {
-        const std::size_t taken = std::min(rest, large_room);
-        large_.have += taken;
-        rest -= taken;
-        if (large_.have == large_.total) {
-            const large_frame whole = std::exchange(large_, {});
-            expects_large_ = true;
-            feed(whole.memory, true, whole.memory->data(), whole.memory->data() + whole.total);
-            whole.memory->release();
-        }
+    if (has_large && large_.is_whole()) {
+        block_ref owner;
+        const byte_span whole = large_.take(owner);
+        expects_large_ = true;
+        feed(owner.get(), true, whole.data(), whole.data() + whole.size());
     }
     if (rest > 0 && is_going_on()) {
         tail_.clear();
@@ -669,27 +664,15 @@ bool connection::pass_subscription(bool is_subscribe, byte_span topic) noexcept 
 /// Keeps a partial frame for the next read: in memory of its own when it is known to be large.
 bool connection::keep_tail(const std::uint8_t *p, const std::uint8_t *end,
                            const frame_header &next) noexcept {
-    const std::size_t have = static_cast<std::size_t>(end - p);
-    const std::uint64_t whole = next.header_size + next.body_size;
     if (next.header_size > 0 && !next.is_command() && !has_receiver())
-        return skip_rest(next, have);
-    if (next.header_size == 0 || whole < large_frame_size) {
-        try {
-            tail_.assign(p, end);
-        } catch (...) {
-            return false;
-        }
-        return true;
-    }
-    const std::size_t first = whole <= exact_allocation_limit
-                                  ? whole
-                                  : std::min<std::size_t>(whole, std::max(2 * have, exact_allocation_limit));
-    large_.memory = environment_.pool->allocate(first);
-    if (!large_.memory)
+        return skip_rest(next, static_cast<std::size_t>(end - p));
+    if (next.header_size > 0 && next.header_size + next.body_size >= large_frame::least)
+        return large_.begin(*environment_.pool, {p, end}, next);
+    try {
+        tail_.assign(p, end);
+    } catch (...) {
         return false;
-    large_.have = have;
-    large_.total = whole;
-    std::memcpy(large_.memory->data(), p, have);
+    }
     return true;
 }
 
@@ -697,19 +680,6 @@ bool connection::keep_tail(const std::uint8_t *p, const std::uint8_t *end,
 bool connection::skip_rest(const frame_header &frame, std::size_t have) noexcept {
     to_skip_ = frame.header_size + frame.body_size - have;
     in_message_ = frame.has_more();
-    return true;
-}
-
-/// Doubles the memory of a large frame once what has arrived fills it: memory follows octets received, not announced.
-bool connection::grow_large() noexcept {
-    if (large_.have < large_.memory->capacity)
-        return true;
-    chunk *larger = environment_.pool->allocate(std::min(large_.total, 2 * large_.memory->capacity));
-    if (!larger)
-        return false;
-    std::memcpy(larger->data(), large_.memory->data(), large_.have);
-    large_.memory->release();
-    large_.memory = larger;
     return true;
 }
 

@@ -22,6 +22,7 @@
 #include "core/tuning.hpp"
 #include "pipe/pipe.hpp"
 #include "reactor/loop.hpp"
+#include "session/large_frame.hpp"
 #include "session/outbound.hpp"
 #include "transport/transport.hpp"
 #include "zmtp/frame_walk.hpp"
@@ -112,11 +113,6 @@ private:
         const std::uint8_t *begin;
         const std::uint8_t *end;
     };
-    struct large_frame {
-        chunk *memory = nullptr;
-        std::size_t have = 0;
-        std::size_t total = 0;
-    };
 
     void on_stream_readable() noexcept override;
     void on_stream_writable() noexcept override;
@@ -126,7 +122,7 @@ private:
     bool is_full() const noexcept override { return out_.is_full(); }
     int descriptor() const noexcept override { return stream_->descriptor(); }
     bool expects_more() const noexcept override { return is_paused_ || has_filled_block_; }
-    bool expects_large() const noexcept override { return large_.memory || expects_large_; }
+    bool expects_large() const noexcept override { return large_.is_under_way() || expects_large_; }
     bool read_now(block_ref &scratch) noexcept override;
 
     std::uint64_t octets_of_stream() const noexcept;
@@ -158,7 +154,6 @@ private:
     bool obey(const peer::action &action) noexcept;
     bool pass_subscription(bool is_subscribe, byte_span topic) noexcept;
     bool keep_tail(const std::uint8_t *p, const std::uint8_t *end, const frame_header &next) noexcept;
-    bool grow_large() noexcept;
     void hold(block *owner, bool may_share, const std::uint8_t *begin, const std::uint8_t *end) noexcept;
     void pause() noexcept;
     void resume_reading() noexcept;

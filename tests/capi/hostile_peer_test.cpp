@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <random>
 #include <string>
 #include <thread>
@@ -14,6 +15,12 @@
 using namespace zlink::test;
 
 namespace {
+
+/// Octets that this process has asked the heap for, and not given back.
+std::size_t allocated() {
+    const struct mallinfo2 now = ::mallinfo2();
+    return now.uordblks + now.hblkhd;
+}
 
 /// Octets of memory that this process holds.
 long resident() {
@@ -157,6 +164,27 @@ TEST_P(hostile_peer, that_claims_much_and_sends_little_costs_little) {
     EXPECT_LT(resident() - before, 16 << 20);
     peers.clear();
     expect_honest_peer_is_served();
+}
+
+TEST_P(hostile_peer, that_sends_ten_octets_of_a_large_frame_costs_no_more_than_32_kib) {
+    constexpr std::size_t most = 32 * 1024;
+    for (const std::uint64_t claim :
+         {std::uint64_t{256} << 10, std::uint64_t{1} << 20, std::uint64_t{1} << 30}) {
+        SCOPED_TRACE(claim);
+        std::vector<raw_peer> peers;
+        const std::size_t before = allocated();
+        const long resident_before = resident();
+        for (int i = 0; i < 50; ++i) {
+            peers.emplace_back(endpoint);
+            ASSERT_TRUE(peers.back().shake_hands("PUSH"));
+            ASSERT_TRUE(peers.back().send(long_header(0, claim) + "0123456789"));
+        }
+        for (raw_peer &each : peers)  // a second read
+            ASSERT_TRUE(each.send("x"));
+        expect_honest_peer_is_served();
+        EXPECT_LE(allocated(), before + peers.size() * most);
+        EXPECT_LE(resident(), resident_before + static_cast<long>(peers.size() * most));
+    }
 }
 
 TEST_P(hostile_peer, is_understood_however_its_octets_are_cut) {

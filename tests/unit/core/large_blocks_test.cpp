@@ -1,4 +1,4 @@
-// Memory for large bodies: what comes back is given out again, and no more than 8 MiB of it is kept.
+// Memory for large bodies: what comes back is given out again, and no more than 64 MiB of it is kept.
 #include "core/large_blocks.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ extern "C" const char *__tsan_default_options() { return "allocator_may_return_n
 namespace zlink {
 namespace {
 
-constexpr std::size_t most_kept = (8u << 20) + (64u << 10);
+constexpr std::size_t most_kept = (64u << 20) + (64u << 10);
 
 #ifdef __SANITIZE_ADDRESS__
 constexpr bool keeps = false;  // the sanitizer watches the heap's own blocks
@@ -44,7 +44,7 @@ protected:
 };
 
 TEST_F(large_blocks_test, gives_out_again_what_came_last) {
-    for (const std::size_t size : {65'536, 65'601, 100'000, 131'073, 1'000'000, 4 << 20}) {
+    for (const std::size_t size : {65'536, 65'601, 100'000, 131'073, 1'000'000, 4 << 20, 64 << 20}) {
         SCOPED_TRACE(size);
         void *const first = large_blocks::allocate(size);
         std::memset(first, 'x', size);
@@ -69,7 +69,7 @@ TEST_F(large_blocks_test, gives_out_no_block_twice) {
 }
 
 TEST_F(large_blocks_test, keeps_no_more_than_its_limit_and_a_size_that_comes_back_instead_of_others) {
-    for (const std::size_t size : {128 << 10, 2 << 20, 64 << 10, 4 << 20, 256 << 10}) {
+    for (const std::size_t size : {128 << 10, 2 << 20, 64 << 10, 4 << 20, 16 << 20, 256 << 10}) {
         SCOPED_TRACE(size);
         std::vector<void *> given = make(size, 2 * most_kept / size);
         for (void *block : given) {
@@ -93,6 +93,36 @@ TEST_F(large_blocks_test, gives_up_what_it_keeps_where_memory_is_short) {
     EXPECT_EQ(large_blocks::kept_octets() > 0, keeps);
     EXPECT_EQ(large_blocks::allocate(PTRDIFF_MAX), nullptr);
     EXPECT_EQ(large_blocks::kept_octets(), 0u);
+}
+
+TEST_F(large_blocks_test, gives_what_it_keeps_and_asks_for_nothing_else) {
+    large_blocks::release(large_blocks::allocate(3'000'000), 3'000'000);
+    void *const kept = large_blocks::take_kept(3'000'000);
+    EXPECT_EQ(kept != nullptr, keeps);
+    EXPECT_EQ(large_blocks::take_kept(3'000'000), nullptr);
+    if (kept)
+        large_blocks::release(kept, 3'000'000);
+}
+
+TEST_F(large_blocks_test, grows_a_block_with_what_is_in_it) {
+    for (const auto &[from, to] :
+         {std::pair{100'000u, 200'000u}, std::pair{300'000u, 3'000'000u}, std::pair{3'000'000u, 9'000'000u},
+          std::pair{60'000'000u, 80'000'000u}, std::pair{80'000'000u, 90'000'000u}}) {
+        SCOPED_TRACE(from);
+        auto *const small = static_cast<std::uint8_t *>(large_blocks::allocate(from));
+        for (std::size_t i = 0; i < from; ++i)
+            small[i] = static_cast<std::uint8_t>(i * 7);
+        auto *const large = static_cast<std::uint8_t *>(large_blocks::grow(small, from, to, from));
+        ASSERT_NE(large, nullptr);
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < from; ++i)
+            wrong += large[i] != static_cast<std::uint8_t>(i * 7);
+        EXPECT_EQ(wrong, 0u);
+        large[to - 1] = 1;
+        EXPECT_EQ(large_blocks::grow(large, to, PTRDIFF_MAX, to), nullptr);
+        EXPECT_EQ(large[to - 1], 1);
+        large_blocks::release(large, to);
+    }
 }
 
 TEST_F(large_blocks_test, serves_many_threads) {

@@ -1,0 +1,70 @@
+// A large frame on its way in: read straight into memory of its own, which grows with what has arrived.
+//
+// Memory:   a peer that announces much and sends little gets nothing: before 16 KiB have arrived there is memory only while something
+//           is being read. Then it is all of the frame, where such memory is held idle anyway or the frame is a small one, or else
+//           eight times what has arrived.
+// Layout:   the body is aligned as malloc() does, from 2 MiB on to a cache line.
+// Threads:  those of the connection's reading half.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/block.hpp"
+#include "core/bytes.hpp"
+#include "core/chunk.hpp"
+#include "core/frame.hpp"
+
+namespace zlink {
+
+class large_frame {
+public:
+    /// From here on a frame is one.
+    static constexpr std::size_t least = 32 * 1024;
+
+    large_frame() noexcept = default;
+    ~large_frame() { forget(); }
+    large_frame(const large_frame &) = delete;
+    large_frame &operator=(const large_frame &) = delete;
+
+    bool is_under_way() const noexcept { return total_ > 0; }
+    const frame_header &header() const noexcept { return header_; }
+    /// Octets, with the header.
+    std::size_t arrived() const noexcept { return have_; }
+    /// Starts with what has arrived, whose header is whole. False when memory is short.
+    bool begin(chunk_pool &pool, byte_span arrived, const frame_header &header) noexcept;
+
+    struct place {
+        std::uint8_t *begin = nullptr;
+        std::size_t octets = 0;
+    };
+    /// Where the next octets go, as many as there is memory for; no place when memory is short.
+    place room(chunk_pool &pool) noexcept;
+    std::size_t missing() const noexcept { return total_ - have_; }
+    /// So many octets were read there; none when there were none.
+    void note_read(std::size_t octets) noexcept;
+    bool is_whole() const noexcept { return have_ == total_; }
+    /// Where all of it stands, in wire form, and whose memory that is. It is no more under way.
+    byte_span take(block_ref &owner) noexcept;
+    void forget() noexcept;
+
+private:
+    static constexpr std::size_t least_to_hold = 16 * 1024;  // octets arrived
+    static constexpr std::size_t small_frame = 256 * 1024;
+    static constexpr std::size_t growth = 8;
+    static constexpr std::size_t alignment = 64;
+
+    std::uint8_t *frame() const noexcept { return memory_->data() + lead_; }
+    bool obtain(chunk_pool &pool) noexcept;
+    bool grow(chunk_pool &pool) noexcept;
+    void put_aside() noexcept;
+
+    frame_header header_;
+    chunk *memory_ = nullptr;  // or what has arrived stands aside
+    std::size_t lead_ = 0;     // octets before the frame
+    std::size_t have_ = 0;     // of the frame
+    std::size_t total_ = 0;
+    chunk *aside_ = nullptr;
+};
+
+}  // namespace zlink
