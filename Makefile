@@ -23,7 +23,7 @@ help:
 	@echo 'make test          formatting, and all tests: plain, ASan+UBSan, TSan'
 	@echo 'make test-release  one of those three; also test-asan, test-tsan'
 	@echo 'make demo          a program written for libzmq, on libzmq and on zlink'
-	@echo 'make bench         zlink and libzmq side by side: a table of ratios, and pictures in build/bench; some 45 minutes'
+	@echo 'make bench         zlink and libzmq side by side: a table of ratios, and pictures in build/bench; some 90 minutes'
 	@echo 'make bench PAIRS=1 the same with one pair of runs a cell instead of three, in half the time'
 	@echo 'make format        format the sources; check-format only looks'
 	@echo 'make clean         remove build/'

@@ -8,6 +8,7 @@
 // It lies if: the machine is busy with something else, or the two libraries are not run in turn.
 #pragma once
 
+#include "bodies.hpp"
 #include "common.hpp"
 
 #include <cstddef>
@@ -28,6 +29,8 @@ struct settings {
     std::uint64_t messages = 0;
     std::uint64_t warmup = 1000;
     std::uint64_t round_trips = 1000;
+    int contexts = 1;  // 2: the receiver has one of its own
+    body_way bodies = body_way::copied;
     int io_threads = 1;
     int high_water_mark = -1;  // -1: the library's own default
     bool debug = false;
@@ -66,10 +69,11 @@ public:
     void close(link &pair);
 
 private:
-    void *make_socket(int type);
+    void *make_socket(void *handle, int type);
 
     const settings &wanted_;
-    void *handle_;
+    void *senders_;
+    void *receivers_;  // the same, unless two are wanted
     int links_ = 0;
 };
 

@@ -52,6 +52,8 @@ private:
     std::size_t at_ = 8;
 };
 
+inline constexpr std::size_t smallest_body = 16;  // the first and the last word of the check
+
 inline std::uint64_t scrambled(std::uint64_t sequence) { return sequence * 0x9E3779B97F4A7C15u; }
 
 inline std::uint64_t load_word(const char *from) {
@@ -91,12 +93,16 @@ public:
     explicit outgoing(std::size_t size) : body_(size), sample_(size) {}
 
     const char *make(std::uint64_t sequence) {
-        store_word(body_.data(), sequence);
-        if (sample_.is_inside(body_.size()))
-            store_word(body_.data() + sample_.position(), scrambled(sequence));
-        store_word(body_.data() + body_.size() - 8, ~sequence);
-        sample_.step();
+        make_in(body_.data(), sequence);
         return body_.data();
+    }
+    // The same in memory of as many octets.
+    void make_in(char *body, std::uint64_t sequence) {
+        store_word(body, sequence);
+        if (sample_.is_inside(size()))
+            store_word(body + sample_.position(), scrambled(sequence));
+        store_word(body + size() - 8, ~sequence);
+        sample_.step();
     }
     std::size_t size() const { return body_.size(); }
 
@@ -105,7 +111,15 @@ private:
     moving_sample sample_;
 };
 
-// The receiver's buffer and its check of the three words.
+// The check of the three words.
+inline bool is_message(const char *body, std::size_t size, moving_sample &sample, std::uint64_t sequence) {
+    const bool good = load_word(body) == sequence && load_word(body + size - 8) == ~sequence &&
+                      (!sample.is_inside(size) || load_word(body + sample.position()) == scrambled(sequence));
+    sample.step();
+    return good;
+}
+
+// The receiver's buffer and its check.
 class alignas(apart) incoming {
 public:
     explicit incoming(std::size_t size) : body_(size), sample_(size) {}
@@ -114,12 +128,7 @@ public:
     std::size_t size() const { return body_.size(); }
 
     bool is_message(std::uint64_t sequence) {
-        const bool good = load_word(body_.data()) == sequence &&
-                          load_word(body_.data() + body_.size() - 8) == ~sequence &&
-                          (!sample_.is_inside(body_.size()) ||
-                           load_word(body_.data() + sample_.position()) == scrambled(sequence));
-        sample_.step();
-        return good;
+        return bench::is_message(body_.data(), body_.size(), sample_, sequence);
     }
 
 private:

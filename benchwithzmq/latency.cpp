@@ -24,14 +24,15 @@ public:
         bool sees_id = false;  // found before every message received
     };
 
-    talker(void *out, void *in, routing frames, bool polls, std::size_t size)
-        : out_(out), in_(in), frames_(frames), polls_(polls), sent_(size), received_(size) {}
+    talker(void *out, void *in, routing frames, const settings &wanted, bool polls)
+        : out_(out), in_(in), frames_(frames), polls_(polls), sent_(wanted.bodies, wanted.size),
+          received_(wanted.bodies, wanted.size) {}
 
     void send(std::uint64_t sequence) {
         if (frames_.address)
             require(zmq_send(out_, frames_.address, frames_.address_size, ZMQ_SNDMORE) >= 0,
                     "send of a routing id");
-        require(zmq_send(out_, sent_.make(sequence), sent_.size(), 0) >= 0, "send");
+        sent_.send(out_, sequence);
     }
 
     void receive(std::uint64_t sequence) {
@@ -43,9 +44,7 @@ public:
             char id[32];
             require(zmq_recv(in_, id, sizeof id, 0) > 0, "receive of a routing id");
         }
-        require(zmq_recv(in_, received_.data(), received_.size(), 0) == static_cast<int>(received_.size()),
-                "receive of a message of the right size");
-        require(received_.is_message(sequence), "order and content of a message");
+        received_.receive(in_, sequence);
     }
 
 private:
@@ -53,8 +52,8 @@ private:
     void *const in_;
     const routing frames_;
     const bool polls_;
-    outgoing sent_;
-    incoming received_;
+    body_sender sent_;
+    body_receiver received_;
 };
 
 double one_way_us(steady::duration elapsed, std::uint64_t round_trips) {
@@ -110,8 +109,8 @@ double measure_latency(const settings &wanted) {
     if (kind.receiver_sees_id)
         at_b = {sender_id, sender_id_size, true};
 
-    talker a(forth.sender, kind.one_way ? back.receiver : forth.sender, at_a, kind.polls, wanted.size);
-    talker b(kind.one_way ? back.sender : forth.receiver, forth.receiver, at_b, kind.polls, wanted.size);
+    talker a(forth.sender, kind.one_way ? back.receiver : forth.sender, at_a, wanted, kind.polls);
+    talker b(kind.one_way ? back.sender : forth.receiver, forth.receiver, at_b, wanted, kind.polls);
     const double result =
         wanted.latency_in_one_thread ? ping_in_one_thread(wanted, a, b) : ping_between_threads(wanted, a, b);
     zmq.close(forth);

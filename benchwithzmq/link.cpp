@@ -70,6 +70,13 @@ void prove_connected(const pattern &kind, const link &pair) {
     }
 }
 
+void *make_handle(const settings &wanted) {
+    void *const handle = zmq_ctx_new();
+    require(handle != nullptr, "zmq_ctx_new");
+    require(zmq_ctx_set(handle, ZMQ_IO_THREADS, wanted.io_threads) == 0, "ZMQ_IO_THREADS");
+    return handle;
+}
+
 }  // namespace
 
 const pattern &find_pattern(const std::string &name) {
@@ -80,15 +87,18 @@ const pattern &find_pattern(const std::string &name) {
     std::exit(2);
 }
 
-context::context(const settings &wanted) : wanted_(wanted), handle_(zmq_ctx_new()) {
-    require(handle_ != nullptr, "zmq_ctx_new");
-    require(zmq_ctx_set(handle_, ZMQ_IO_THREADS, wanted.io_threads) == 0, "ZMQ_IO_THREADS");
+context::context(const settings &wanted)
+    : wanted_(wanted), senders_(make_handle(wanted)),
+      receivers_(wanted.contexts == 2 ? make_handle(wanted) : senders_) {}
+
+context::~context() {
+    zmq_ctx_term(senders_);
+    if (receivers_ != senders_)
+        zmq_ctx_term(receivers_);
 }
 
-context::~context() { zmq_ctx_term(handle_); }
-
-void *context::make_socket(int type) {
-    void *socket = zmq_socket(handle_, type);
+void *context::make_socket(void *handle, int type) {
+    void *socket = zmq_socket(handle, type);
     require(socket != nullptr, "zmq_socket");
     set_int(socket, ZMQ_LINGER, 0);
     if (wanted_.high_water_mark >= 0) {
@@ -105,7 +115,7 @@ void *context::make_socket(int type) {
 }
 
 link context::open_link(const pattern &kind) {
-    link pair{make_socket(kind.sender_type), make_socket(kind.receiver_type)};
+    link pair{make_socket(senders_, kind.sender_type), make_socket(receivers_, kind.receiver_type)};
     if (kind.receiver_sees_id) {
         set_bytes(pair.receiver, ZMQ_ROUTING_ID, receiver_id, receiver_id_size);
         set_bytes(pair.sender, ZMQ_ROUTING_ID, sender_id, sender_id_size);

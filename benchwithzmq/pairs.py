@@ -1,6 +1,6 @@
 """Measures cells of the matrix on both libraries in alternating pairs of runs, and keeps the results as JSON.
 
-Method: one process, a sender thread and a receiver thread, one context with one I/O thread. Counts grow until the
+Method: one process, a sender thread and a receiver thread, one context with one I/O thread, or one for each of the two. Counts grow until the
 faster library needs the time asked for, or the slower one LONGEST_RUN_S, unless BENCH_MSG_COUNT or BENCH_LAT_COUNT
 gives them. Pairs of runs alternate, and so does who goes first. The ratio of a cell is the median of the ratios of its
 pairs; its spread is the smallest and the largest of them.
@@ -23,6 +23,13 @@ FIRST_BYTES = 64 << 20
 # Twice the usual high-water mark: fewer messages would all fit into the queues.
 FEWEST_MESSAGES = 2_000
 FIRST_ROUND_TRIPS = 1_000
+# From here on a message is a matter of milliseconds, and what one that a queue holds costs is no more to be neglected.
+LARGE = runner.LARGE_SIZES[0]
+FEWEST_OF_LARGE = 8
+# What is sent before the watch starts, where the size is large.
+WARMUP_BYTES = 64 << 20
+# Unless --sizes names them, large messages are measured for these.
+LARGE_PATTERNS = ["PAIR", "PUSH_PULL"]
 GREATEST_GROWTH = 50
 CLOSE_ENOUGH = 0.7
 # What the slower library may need for one run, about.
@@ -39,6 +46,10 @@ def add_options(group, pairs, seconds):
     group.add_argument("--sizes", type=runner.numbers, default=None)
     group.add_argument("--measures", type=runner.list_of(runner.MEASURES), default=runner.MEASURES)
     group.add_argument("--hwm", type=runner.numbers, default=None, help="high-water marks to try (or BENCH_HWM)")
+    group.add_argument("--contexts", type=runner.numbers, default=None,
+                       help="1: one for both ends, 2: one for each, or both; not over inproc (1)")
+    group.add_argument("--bodies", type=runner.list_of(runner.BODIES), default=["copied"],
+                       help="zmq_send, or messages: allocated by the library and filled, or lent (copied)")
     group.add_argument("--pairs", type=int, default=pairs, help="pairs of runs of each cell (%(default)s)")
     group.add_argument("--seconds", type=float, default=seconds,
                        help="time the faster library shall need for one run (%(default)s)")
@@ -46,23 +57,38 @@ def add_options(group, pairs, seconds):
     group.add_argument("--pinned", action="store_true", help="all threads of a run on one processor")
 
 
-def fill_in(args, hwm):
+def fill_in(args, hwm, large_sizes=(), contexts=(1,)):
     """What the options leave open is taken from the BENCH_* variables, or is the whole matrix."""
+    args.large_patterns = args.patterns or (runner.PATTERNS if args.sizes else LARGE_PATTERNS)
+    args.contexts = args.contexts or list(contexts)
     args.patterns = args.patterns or runner.PATTERNS
     args.transports = args.transports or runner.list_from("BENCH_TRANSPORTS", runner.TRANSPORTS)
-    args.sizes = args.sizes or runner.list_from("BENCH_MSG_SIZES", runner.SIZES)
+    args.sizes = args.sizes or runner.list_from("BENCH_MSG_SIZES", runner.SIZES + list(large_sizes))
     args.hwm = args.hwm or runner.list_from("BENCH_HWM", hwm)
 
 
 def cells(args):
-    """(hwm, pattern, transport, size, measure) of each cell asked for."""
-    return list(itertools.product(args.hwm, args.patterns, args.transports, args.sizes, args.measures))
+    """(hwm, pattern, transport, size, measure, contexts, bodies) of each cell asked for."""
+    def is_there(cell):
+        _, pattern, transport, size, _, contexts, _ = cell
+        return not (transport == "inproc" and contexts == 2) and (size < LARGE or pattern in args.large_patterns)
+    return list(filter(is_there, itertools.product(args.hwm, args.patterns, args.transports, args.sizes, args.measures,
+                                                   args.contexts, args.bodies)))
 
 
 def first_count(measure, size):
+    if size >= LARGE:
+        return max(FEWEST_OF_LARGE, 4 * FIRST_BYTES // size)
     if measure == "latency":
         return FIRST_ROUND_TRIPS
     return max(FEWEST_MESSAGES, min(FIRST_MESSAGES, FIRST_BYTES // size))
+
+
+def warmup_of(size):
+    """BENCH_WARMUP_COUNT of a size; None is the program's own."""
+    if size < LARGE or "BENCH_WARMUP_COUNT" in os.environ:
+        return None
+    return max(2, WARMUP_BYTES // size)
 
 
 def seconds_of(measure, value, count):
@@ -72,18 +98,23 @@ def seconds_of(measure, value, count):
 class Cell:
     """One cell of the matrix under one high-water mark."""
 
-    def __init__(self, args, hwm, pattern, transport, size, measure):
+    def __init__(self, args, hwm, pattern, transport, size, measure, contexts=1, bodies="copied"):
         self.args = args
         self.where = (pattern, transport, size)
         self.measure = measure
         self.hwm = hwm
         self.count = first_count(measure, size)
+        self.contexts = contexts
+        self.bodies = bodies
         self.extra = ["--one-thread"] if args.one_thread and measure == "latency" else []
+        self.extra += ["--contexts=%d" % contexts] if contexts != 1 else []
+        self.extra += ["--bodies=" + bodies] if bodies != "copied" else []
         self.prefix = runner.pinned() if args.pinned else ()
 
     def run(self, library, **more):
         """One run's value; `more` are further environment variables."""
-        variables = {"BENCH_HWM": self.hwm, "BENCH_IO_THREADS": 1, **more, COUNT_VARIABLE[self.measure]: self.count}
+        variables = {"BENCH_HWM": self.hwm, "BENCH_IO_THREADS": 1,
+                     "BENCH_WARMUP_COUNT": warmup_of(self.where[2]), **more, COUNT_VARIABLE[self.measure]: self.count}
         values, _ = runner.run_cell(self.args.build_dir, library, *self.where, self.measure, prefix=self.prefix,
                                     extra=self.extra, **variables)
         return values[self.measure]
@@ -118,7 +149,7 @@ class Cell:
             values = {library: self.run(library) for library in order}
             runs.append((values[libzmq], values[zlink]))
         return dict(zip(("pattern", "transport", "size"), self.where), measure=self.measure, hwm=self.hwm,
-                    count=self.count, **summary(self.measure, runs), runs=runs)
+                    contexts=self.contexts, bodies=self.bodies, count=self.count, **summary(self.measure, runs), runs=runs)
 
 
 def summary(measure, runs):

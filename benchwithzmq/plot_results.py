@@ -122,10 +122,16 @@ def scaled(value, _):
     return "%g" % value
 
 
+def in_pictures(cell):
+    """One context, and bodies that are copied; the tables have the others."""
+    return tables.head_of(cell)[4:] == (1, "copied")
+
+
 def plot_matrix(results, measure, stem):
     """A panel for each pattern and transport; all share the axes, so that heights can be compared."""
     mark = usual_mark(results["cells"])
-    found = [each for each in results["cells"] if each["measure"] == measure and each["hwm"] == mark]
+    found = [each for each in results["cells"]
+             if each["measure"] == measure and each["hwm"] == mark and in_pictures(each)]
     if not found:
         return []
     patterns = tables.in_order(runner.PATTERNS, [each["pattern"] for each in found])
@@ -158,7 +164,7 @@ def plot_matrix(results, measure, stem):
 def headline_cells(results):
     mark = usual_mark(results["cells"])
     return mark, {(each["pattern"], each["transport"]): each for each in results["cells"]
-                  if (each["size"], each["measure"], each["hwm"]) == (HEADLINE_SIZE, "throughput", mark)}
+                  if (each["size"], each["measure"], each["hwm"]) == (HEADLINE_SIZE, "throughput", mark) and in_pictures(each)}
 
 
 def plot_headline(results, stem):

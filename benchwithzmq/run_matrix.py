@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 """Measures the whole matrix on libzmq and zlink side by side and ends with a table of ratios and pictures: `make bench`.
 
-  run_matrix.py [--patterns LIST] [--transports LIST] [--sizes LIST] [--measures LIST] [--hwm LIST] [--pairs N]
-                [--seconds S] [--one-thread] [--pinned] [--build-dir PATH] [--reuse-build] [--output-dir PATH]
+  run_matrix.py [--patterns LIST] [--transports LIST] [--sizes LIST] [--measures LIST] [--hwm LIST]
+                [--contexts LIST] [--bodies LIST] [--pairs N] [--seconds S] [--one-thread] [--pinned] [--build-dir PATH] [--reuse-build] [--output-dir PATH]
                 [--no-plots]
 
 Each cell is a line as soon as it is measured (how: pairs.py). The output folder, build/bench unless said otherwise, gets
 results.json, results.md, and throughput, latency and headline as PNG and SVG (plot_results.py draws them again).
+Sizes go to 64 MiB, the large ones of PAIR and PUSH_PULL alone unless others are named, each over tcp and ipc also between two contexts.
 Cells where zlink is below 0.97 of libzmq are marked LOSS. An interrupted run shows what it has.
 
 Variables: BENCH_TRANSPORTS BENCH_MSG_SIZES BENCH_HWM BENCH_MSG_COUNT BENCH_LAT_COUNT (fixed counts instead of --seconds)
@@ -35,7 +36,7 @@ def parse(argv):
     args = parser.parse_args(argv)
     if args.pairs < 1:
         parser.error("--pairs: at least 1")
-    pairs.fill_in(args, hwm=[1000])
+    pairs.fill_in(args, hwm=[1000], large_sizes=runner.LARGE_SIZES, contexts=(1, 2))
     args.patterns = sorted(args.patterns, key=runner.PATTERNS.index)
     return args
 

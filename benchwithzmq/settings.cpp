@@ -8,7 +8,6 @@ namespace bench {
 
 namespace {
 
-constexpr std::size_t smallest_size = 16;  // the first and the last word of the check
 constexpr std::size_t small_message = 1024;
 constexpr std::uint64_t messages_when_small = 200'000;
 constexpr std::uint64_t messages_when_large = 20'000;
@@ -20,6 +19,9 @@ constexpr std::uint64_t messages_when_large = 20'000;
         "  PATTERN       PAIR PUBSUB DEALER_DEALER DEALER_ROUTER ROUTER_ROUTER ROUTER_ROUTER_POLL PUSH_PULL\n"
         "  TRANSPORT     tcp ipc inproc ws wss tls\n"
         "  --one-thread  both ends of a round trip in one thread\n"
+        "  --contexts=2  the receiver has a context of its own\n"
+        "  --bodies=WAY  copied (zmq_send, zmq_recv), or messages: allocated by the library and filled, or "
+        "lent to it\n"
         "variables: BENCH_MSG_COUNT BENCH_WARMUP_COUNT BENCH_LAT_COUNT BENCH_IO_THREADS BENCH_HWM "
         "BENCH_DEBUG\n"
         "           BENCH_TLS_CERT BENCH_TLS_KEY BENCH_TLS_CA (paths, for tls and wss)\n",
@@ -37,12 +39,20 @@ settings parse_settings(int argc, char **argv) {
     wanted.pattern = argv[2];
     wanted.transport = argv[3];
     wanted.size = std::strtoull(argv[4], nullptr, 10);
-    if (wanted.size < smallest_size)
+    if (wanted.size < smallest_body)
         usage();
     for (int i = 5; i < argc; ++i) {
         const std::string word = argv[i];
         if (word == "--one-thread")
             wanted.latency_in_one_thread = true;
+        else if (word == "--contexts=1" || word == "--contexts=2")
+            wanted.contexts = word.back() - '0';
+        else if (word == "--bodies=copied")
+            wanted.bodies = body_way::copied;
+        else if (word == "--bodies=allocated")
+            wanted.bodies = body_way::allocated;
+        else if (word == "--bodies=lent")
+            wanted.bodies = body_way::lent;
         else if (word == "throughput")
             wanted.latency = false;
         else if (word == "latency")

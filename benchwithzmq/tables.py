@@ -1,5 +1,7 @@
 """Tables of measured cells: a grid of ratios for the terminal, and rows for docs/performance.md."""
 
+import itertools
+
 import pairs
 import runner
 
@@ -7,7 +9,9 @@ KIBI = 1024
 
 
 def short_size(octets):
-    """64, 1K, 256K: octets as the heads of tables and axes have them."""
+    """64, 1K, 256K, 4M: octets as the heads of tables and axes have them."""
+    if octets >= KIBI * KIBI and octets % (KIBI * KIBI) == 0:
+        return "%dM" % (octets // (KIBI * KIBI))
     return "%dK" % (octets // KIBI) if octets >= KIBI and octets % KIBI == 0 else "%d" % octets
 
 
@@ -17,29 +21,40 @@ def in_order(known, names):
     return [name for name in known if name in names] + sorted(names - set(known))
 
 
+def head_of(cell):
+    """What the row of a cell has in front. Results of before there was a choice have one context, and copied bodies."""
+    return (cell["hwm"], cell["pattern"], cell["transport"], cell["measure"], cell.get("contexts", 1),
+            cell.get("bodies", "copied"))
+
+
 def rows(found):
     """The rows of the grid in order, and {(row, size): cell}."""
-    kept = {((each["hwm"], each["pattern"], each["transport"], each["measure"]), each["size"]): each for each in found}
-    marks, patterns, transports, measures = ([row[i] for row, _ in kept] for i in range(4))
-    heads = [(hwm, pattern, transport, measure)
-             for hwm in sorted(set(marks))
-             for pattern in in_order(runner.PATTERNS, patterns)
-             for transport in in_order(runner.TRANSPORTS, transports)
-             for measure in in_order(runner.MEASURES, measures)]
+    kept = {(head_of(each), each["size"]): each for each in found}
+    marks, patterns, transports, measures, contexts, bodies = ([row[i] for row, _ in kept] for i in range(6))
+    heads = itertools.product(sorted(set(marks)), in_order(runner.PATTERNS, patterns),
+                              in_order(runner.TRANSPORTS, transports), in_order(runner.MEASURES, measures),
+                              sorted(set(contexts)), in_order(runner.BODIES, bodies))
     with_cells = {row for row, _ in kept}
     return [head for head in heads if head in with_cells], kept
 
 
+def contexts_of(head):
+    """1 or 2, and the way of bodies where it is not the usual one."""
+    contexts, bodies = head[4:]
+    return str(contexts) if bodies == "copied" else "%d,%s" % (contexts, bodies)
+
+
 def grid(found):
-    """One row for each mark, pattern, transport and measure, one column for each size."""
+    """One row for each mark, pattern, transport, measure and number of contexts, one column for each size."""
     heads, kept = rows(found)
     sizes = sorted({size for _, size in kept})
-    layout = "%-18s %-9s %-10s %5s" + " %11s" * len(sizes)
-    lines = [layout % ("pattern", "transport", "measure", "mark", *("%s     " % short_size(size) for size in sizes))]
+    layout = "%-18s %-9s %-10s %8s %5s" + " %11s" * len(sizes)
+    lines = [layout % ("pattern", "transport", "measure", "contexts", "mark",
+                       *("%s     " % short_size(size) for size in sizes))]
     for head in heads:
-        hwm, pattern, transport, measure = head
+        hwm, pattern, transport, measure = head[:4]
         cells = [kept.get((head, size)) for size in sizes]
-        lines.append(layout % (pattern, transport, measure, hwm, *map(ratio_text, cells)))
+        lines.append(layout % (pattern, transport, measure, contexts_of(head), hwm, *map(ratio_text, cells)))
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -61,8 +76,8 @@ def closing(found, failures):
 
 def line_of(found):
     """One cell on a line, with the values."""
-    return "%-18s %-6s %7d %-10s libzmq %s zlink %s ratio %6.2f (%.2f to %.2f)%s" % (
-        found["pattern"], found["transport"], found["size"], found["measure"],
+    return "%-18s %-6s %8d %-10s contexts %-2s libzmq %s zlink %s ratio %6.2f (%.2f to %.2f)%s" % (
+        found["pattern"], found["transport"], found["size"], found["measure"], contexts_of(head_of(found)),
         runner.shown(found["measure"], found["libzmq"]), runner.shown(found["measure"], found["zlink"]),
         found["ratio"], found["ratio_min"], found["ratio_max"], " LOSS" if pairs.is_lost(found) else "")
 
@@ -87,10 +102,10 @@ def markdown_of(found, measure):
         for size in sorted(size for row, size in kept if row == head):
             each = kept[head, size]
             ratio = "**%.2f**" % each["ratio"] if pairs.is_lost(each) else "%.2f" % each["ratio"]
-            lines.append([each["pattern"], each["transport"], str(size), str(each["hwm"]),
+            lines.append([each["pattern"], each["transport"], str(size), str(each["hwm"]), contexts_of(head),
                           plain(each["libzmq"] / scale), plain(each["zlink"] / scale),
                           "%s (%.2f to %.2f)" % (ratio, each["ratio_min"], each["ratio_max"])])
-    return markdown(["pattern", "transport", "octets", "mark", "libzmq", "zlink", "ratio"], lines)
+    return markdown(["pattern", "transport", "octets", "mark", "contexts", "libzmq", "zlink", "ratio"], lines)
 
 
 def machine_line(machine):

@@ -9,26 +9,26 @@ namespace {
 
 class sending_end {
 public:
-    sending_end(const pattern &kind, void *socket, std::size_t size)
-        : addresses_(kind.sender_addresses), socket_(socket), message_(size) {}
+    sending_end(const pattern &kind, void *socket, body_way way, std::size_t size)
+        : addresses_(kind.sender_addresses), socket_(socket), body_(way, size) {}
 
     void send(std::uint64_t sequence) {
         if (addresses_)
             require(zmq_send(socket_, receiver_id, receiver_id_size, ZMQ_SNDMORE) >= 0,
                     "send of a routing id");
-        require(zmq_send(socket_, message_.make(sequence), message_.size(), 0) >= 0, "send");
+        body_.send(socket_, sequence);
     }
 
 private:
     const bool addresses_;
     void *const socket_;
-    outgoing message_;
+    body_sender body_;
 };
 
 class receiving_end {
 public:
-    receiving_end(const pattern &kind, void *socket, std::size_t size)
-        : sees_id_(kind.receiver_sees_id), polls_(kind.polls), socket_(socket), message_(size) {}
+    receiving_end(const pattern &kind, void *socket, body_way way, std::size_t size)
+        : sees_id_(kind.receiver_sees_id), polls_(kind.polls), socket_(socket), body_(way, size) {}
 
     void receive(std::uint64_t sequence) {
         if (polls_) {
@@ -41,16 +41,14 @@ public:
                         std::memcmp(id, sender_id, sender_id_size) == 0,
                     "receive of a routing id");
         }
-        require(zmq_recv(socket_, message_.data(), message_.size(), 0) == static_cast<int>(message_.size()),
-                "receive of a message of the right size");
-        require(message_.is_message(sequence), "order and content of a message");
+        body_.receive(socket_, sequence);
     }
 
 private:
     const bool sees_id_;
     const bool polls_;
     void *const socket_;
-    incoming message_;
+    body_receiver body_;
 };
 
 }  // namespace
@@ -59,8 +57,8 @@ double measure_throughput(const settings &wanted) {
     const pattern &kind = find_pattern(wanted.pattern);
     context zmq(wanted);
     link pair = zmq.open_link(kind);
-    sending_end to(kind, pair.sender, wanted.size);
-    receiving_end from(kind, pair.receiver, wanted.size);
+    sending_end to(kind, pair.sender, wanted.bodies, wanted.size);
+    receiving_end from(kind, pair.receiver, wanted.bodies, wanted.size);
     const double rate = time_stream(wanted.warmup, wanted.messages, to, from);
     zmq.close(pair);
     return rate;

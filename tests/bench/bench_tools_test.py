@@ -173,11 +173,11 @@ def test_the_grid_has_a_row_a_measure_and_a_column_a_size_and_marks_losses():
     cells = [cell(), cell(size=65536, runs=[(100, 50)]), cell("PUSH_PULL", measure="latency", runs=[(10, 5)]),
              cell("DEALER_DEALER")]
     head, *rows = tables.grid(cells).splitlines()
-    assert head.split() == ["pattern", "transport", "measure", "mark", "64", "64K"]
+    assert head.split() == ["pattern", "transport", "measure", "contexts", "mark", "64", "64K"]
     assert [row.split() for row in rows] == [
-        ["PAIR", "tcp", "throughput", "1000", "5.00", "0.50", "LOSS"],
-        ["DEALER_DEALER", "tcp", "throughput", "1000", "5.00", "-"],
-        ["PUSH_PULL", "tcp", "latency", "1000", "2.00", "-"],
+        ["PAIR", "tcp", "throughput", "1", "1000", "5.00", "0.50", "LOSS"],
+        ["DEALER_DEALER", "tcp", "throughput", "1", "1000", "5.00", "-"],
+        ["PUSH_PULL", "tcp", "latency", "1", "1000", "2.00", "-"],
     ]
 
 
@@ -190,10 +190,10 @@ def test_the_closing_lists_losses_worst_first_and_failures():
 def test_markdown_rows_have_the_columns_of_the_documentation():
     cells = [cell(runs=[(4.1e6, 2e7)]), cell(size=262144, runs=[(10700, 9700)]), cell(measure="latency")]
     assert tables.markdown_of(cells, "throughput").splitlines() == [
-        "| pattern | transport | octets | mark | libzmq | zlink | ratio |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-        "| PAIR | tcp | 64 | 1000 | 4.1 | 20 | 4.88 (4.88 to 4.88) |",
-        "| PAIR | tcp | 262144 | 1000 | 0.0107 | 0.0097 | **0.91** (0.91 to 0.91) |",
+        "| pattern | transport | octets | mark | contexts | libzmq | zlink | ratio |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| PAIR | tcp | 64 | 1000 | 1 | 4.1 | 20 | 4.88 (4.88 to 4.88) |",
+        "| PAIR | tcp | 262144 | 1000 | 1 | 0.0107 | 0.0097 | **0.91** (0.91 to 0.91) |",
     ]
 
 
@@ -213,13 +213,13 @@ def test_the_matrix_ends_with_a_table_results_and_pictures(build_dir, tmp_path, 
     monkeypatch.setenv("BENCH_MSG_COUNT", "100")
     monkeypatch.setenv("BENCH_LAT_COUNT", "100")
     out = str(tmp_path / "out")
-    status = run_matrix.main(["--patterns", "PAIR,PUBSUB", "--transports", "tcp,inproc", "--sizes", "64,65536", "--pairs", "3",
+    status = run_matrix.main(["--contexts", "1", "--patterns", "PAIR,PUBSUB", "--transports", "tcp,inproc", "--sizes", "64,65536", "--pairs", "3",
                               "--build-dir", build_dir, "--reuse-build", "--output-dir", out])
     text = capsys.readouterr().out
     assert status == 0
     assert "[ 16/16," in text
     assert "16 cells: 8 lost" in text
-    assert ["PUBSUB", "inproc", "latency", "1000", "4.00", "0.50", "LOSS"] in [line.split() for line in text.splitlines()]
+    assert ["PUBSUB", "inproc", "latency", "1", "1000", "4.00", "0.50", "LOSS"] in [line.split() for line in text.splitlines()]
     results = pairs.read(os.path.join(out, "results.json"))
     assert len(results["cells"]) == 16 and results["failures"] == []
     assert results["machine"]["libzmq"] == "4.3.4"
@@ -233,14 +233,14 @@ def test_the_matrix_ends_with_a_table_results_and_pictures(build_dir, tmp_path, 
 
 def test_pairs_alternate_and_so_does_who_goes_first(build_dir, tmp_path, monkeypatch):
     monkeypatch.setenv("BENCH_MSG_COUNT", "77")
-    run_matrix.main(["--patterns", "PAIR", "--transports", "tcp", "--sizes", "64", "--measures", "throughput", "--pairs", "3",
+    run_matrix.main(["--contexts", "1", "--patterns", "PAIR", "--transports", "tcp", "--sizes", "64", "--measures", "throughput", "--pairs", "3",
                      "--build-dir", build_dir, "--no-plots", "--output-dir", str(tmp_path)])
     assert calls(build_dir) == ["%s PAIR tcp 64 throughput 77" % name
                                 for name in ("libzmq", "zlink", "zlink", "libzmq", "libzmq", "zlink")]
 
 
 def test_counts_grow_until_the_faster_library_needs_the_time_asked_for(build_dir, tmp_path):
-    run_matrix.main(["--patterns", "PAIR", "--transports", "tcp", "--sizes", "64", "--measures", "throughput", "--pairs", "1",
+    run_matrix.main(["--contexts", "1", "--patterns", "PAIR", "--transports", "tcp", "--sizes", "64", "--measures", "throughput", "--pairs", "1",
                      "--seconds", "0.05", "--build-dir", build_dir, "--no-plots", "--output-dir", str(tmp_path)])
     # 20,000 messages take zlink 5 ms at 4 M a second; ten times as many take 50 ms.
     assert [line.split()[0::5] for line in calls(build_dir)] == [
@@ -248,7 +248,7 @@ def test_counts_grow_until_the_faster_library_needs_the_time_asked_for(build_dir
 
 
 def test_a_cell_without_a_result_is_told_and_the_others_are_shown(build_dir, tmp_path, capsys):
-    status = run_matrix.main(["--patterns", "ROUTER_ROUTER,PAIR", "--transports", "tcp", "--sizes", "64", "--pairs", "1",
+    status = run_matrix.main(["--contexts", "1", "--patterns", "ROUTER_ROUTER,PAIR", "--transports", "tcp", "--sizes", "64", "--pairs", "1",
                               "--measures", "latency", "--build-dir", build_dir, "--no-plots", "--output-dir", str(tmp_path)])
     text = capsys.readouterr().out
     assert status == 1
@@ -260,8 +260,31 @@ def test_variables_choose_transports_and_sizes(build_dir, tmp_path, monkeypatch)
     monkeypatch.setenv("BENCH_TRANSPORTS", "ipc")
     monkeypatch.setenv("BENCH_MSG_SIZES", "256,512")
     monkeypatch.setenv("BENCH_HWM", "5")
-    args = run_matrix.parse(["--measures", "latency", "--patterns", "PAIR"])
-    assert pairs.cells(args) == [(5, "PAIR", "ipc", 256, "latency"), (5, "PAIR", "ipc", 512, "latency")]
+    args = run_matrix.parse(["--measures", "latency", "--patterns", "PAIR", "--contexts", "1"])
+    assert pairs.cells(args) == [(5, "PAIR", "ipc", 256, "latency", 1, "copied"),
+                                 (5, "PAIR", "ipc", 512, "latency", 1, "copied")]
+
+
+def test_two_contexts_and_large_sizes_are_measured_where_they_make_sense():
+    args = run_matrix.parse(["--measures", "throughput"])
+    found = {(pattern, transport, size, contexts) for _, pattern, transport, size, _, contexts, _ in pairs.cells(args)}
+    assert {("PAIR", "tcp", 64 << 20, 2), ("ROUTER_ROUTER", "ipc", 262144, 2), ("PUSH_PULL", "inproc", 1 << 20, 1)} <= found
+    assert not {("PAIR", "inproc", 64, 2), ("ROUTER_ROUTER", "tcp", 1 << 20, 1)} & found
+    named = run_matrix.parse(["--measures", "throughput", "--patterns", "PUBSUB", "--sizes", "4194304"])
+    assert {each[:4] for each in pairs.cells(named)} == {(1000, "PUBSUB", each, 4 << 20) for each in runner.TRANSPORTS}
+
+
+def test_cells_of_two_contexts_and_of_other_bodies_have_rows_of_their_own():
+    cells = [cell(), dict(cell(), contexts=2), dict(cell(size=4 << 20), bodies="lent")]
+    head, *rows = tables.grid(cells).splitlines()
+    assert head.split()[-2:] == ["64", "4M"]
+    assert [row.split()[3:] for row in rows] == [["1", "1000", "5.00", "-"], ["1,lent", "1000", "-", "5.00"],
+                                                 ["2", "1000", "5.00", "-"]]
+
+
+def test_large_sizes_are_sent_few_times():
+    assert [pairs.first_count("throughput", size << 20) for size in (1, 16, 64)] == [256, 16, 8]
+    assert [pairs.warmup_of(size) for size in (262144, 1 << 20, 64 << 20)] == [None, 64, 2]
 
 
 # Building
