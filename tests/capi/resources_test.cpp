@@ -308,8 +308,9 @@ void take_all_memory() {
     CHECK(::setrlimit(RLIMIT_AS, &tight) == 0);
     static void *volatile taken;  // else the compiler may leave it out
     for (std::size_t size = 1 << 20; size >= 16; size /= 2)
-        while ((taken = std::malloc(size))) {
-        }
+        do
+            taken = std::malloc(size);
+        while (taken);
 }
 
 TEST(shortage_of_memory, does_not_keep_peers_out_while_much_is_idle) {
