@@ -147,6 +147,15 @@ inline error socket::enter() noexcept {
     return take_commands();
 }
 
+/// The same for calls that say nothing of what is there: whoever waits on ZMQ_FD must still hear of what they take in.
+error socket::enter_beside() noexcept {
+    const bool has_news = is_exported_ && mailbox_->has_commands();
+    const error e = enter();
+    if (has_news)
+        (void)mailbox_->post({mailbox::command_kind::readable, nullptr});
+    return e;
+}
+
 inline void socket::leave_direct_input() noexcept {
     if (direct_input_.is_in_message())
         pattern_->resume_input();
@@ -848,7 +857,7 @@ void socket::finished(pipe_end &pipe) noexcept {
 }
 
 std::size_t socket::detach_endpoint(const std::string &endpoint) noexcept {
-    (void)process_commands();  // pipes of the endpoint may be waiting to be attached
+    (void)enter_beside();  // pipes of the endpoint may be waiting to be attached
     std::size_t count = 0;
     for (std::size_t i = live_pipes_; i-- > 0;) {
         pipe_end &pipe = *pipes_[i];
@@ -870,7 +879,7 @@ std::size_t socket::detach_endpoint(const std::string &endpoint) noexcept {
 // ---- Options -----------------------------------------------------------------------------------------------
 
 error socket::set_option(int number, const void *value, std::size_t size) {
-    if (const error e = enter(); failed(e))
+    if (const error e = enter_beside(); failed(e))
         return e;
     if (!value && size > 0)
         return error::invalid;
@@ -892,11 +901,9 @@ void socket::apply_marks() noexcept {
 }
 
 error socket::get_option(int number, void *value, std::size_t *size) {
-    // Asked for after each frame: nothing is taken in, and the direct ways stay.
-    if (number == ZMQ_RCVMORE && value && size && !mailbox_->has_commands() && !is_stopped_)
-        return store_int(received_more_, value, size);
-    if (const error e = enter(); failed(e))
-        return e;
+    // Asked for after each frame, some of them. What is not asked for news takes none in, and the direct ways stay.
+    if (stop_requested_.load(std::memory_order_relaxed))
+        return error::terminated;
     if (!value || !size)
         return error::invalid;
     return is_live_option(number) ? get_live_option(number, value, size)
@@ -940,6 +947,8 @@ error socket::get_live_option(int number, void *value, std::size_t *size) {
         return store_int(descriptor, value, size);
     }
     case ZMQ_TOPICS_COUNT: {
+        if (const error e = enter_beside(); failed(e))
+            return e;
         const int count = pattern_->topics_count();
         return count < 0 ? error::invalid : store_int(count, value, size);
     }
@@ -968,7 +977,7 @@ error socket::export_descriptor(int &descriptor) {
 // ---- Endpoints ---------------------------------------------------------------------------------------------
 
 error socket::bind(const char *endpoint) {
-    if (const error e = enter(); failed(e))
+    if (const error e = enter_beside(); failed(e))
         return e;
     if (!endpoint)
         return error::invalid;
@@ -980,7 +989,7 @@ error socket::bind(const char *endpoint) {
 }
 
 error socket::connect(const char *endpoint) {
-    if (const error e = enter(); failed(e))
+    if (const error e = enter_beside(); failed(e))
         return e;
     if (!endpoint)
         return error::invalid;
@@ -994,19 +1003,19 @@ error socket::connect(const char *endpoint) {
 }
 
 error socket::unbind(const char *endpoint) {
-    if (const error e = enter(); failed(e))
+    if (const error e = enter_beside(); failed(e))
         return e;
     return endpoint ? environment_.endpoints.unbind(*this, endpoint) : error::invalid;
 }
 
 error socket::disconnect(const char *endpoint) {
-    if (const error e = enter(); failed(e))
+    if (const error e = enter_beside(); failed(e))
         return e;
     return endpoint ? environment_.endpoints.disconnect(*this, endpoint) : error::invalid;
 }
 
 error socket::start_monitor(const char *endpoint, int events) {
-    if (const error e = enter(); failed(e))
+    if (const error e = enter_beside(); failed(e))
         return e;
     monitor_->publish_on(nullptr, 0);
     if (!endpoint)

@@ -129,7 +129,7 @@ public:
     }
     /// Arms the pipes for the wanted events. True when something is ready after all, or the context has ended.
     bool arm(short wanted) noexcept;
-    /// The level a waiter must look at, made on first use.
+    /// The level a waiter must look at, made on first use: that is when the socket is made, unless nobody ever waits for it.
     error wait_level(const wakeup *&out) noexcept;
     /// Says that the thread is about to wait on the level; false when there is something to look at first.
     bool begin_wait() noexcept {
@@ -205,6 +205,7 @@ private:
     wait_item *room_for_waits(std::size_t count) noexcept;
     error retry_receive(frame_view &out, int flags);
     error enter() noexcept;
+    error enter_beside() noexcept;
     error take_commands() noexcept;
     void leave_direct_input() noexcept;
     void leave_direct_output() noexcept;
