@@ -82,7 +82,8 @@ private:
     error get_number(int number, int &value);
     inproc_side side_of(socket &self);
     endpoints &network_of(socket &self);
-    bool is_over() noexcept;
+    bool is_over() const noexcept;
+    bool begin_wait_for_end() noexcept;
 
     tuning knobs_;
     std::shared_ptr<chunk_pool> pool_ = chunk_pool::make();
@@ -98,6 +99,8 @@ private:
     std::size_t live_sessions_ = 0;
     bool is_terminating_ = false;
     std::unique_ptr<wakeup> end_level_;  // raised when the last socket or session goes
+
+    std::mutex end_mutex_;  // held by the thread that stops the others
 };
 
 context_impl::context_impl()
@@ -295,7 +298,7 @@ void context_impl::close_socket(std::unique_ptr<socket> what) noexcept {
     what->close();
     std::lock_guard guard(mutex_);
     sockets_.erase(what.get());
-    if (sockets_.empty() && end_level_)
+    if (is_over())
         end_level_->signal();
 }
 
@@ -312,22 +315,31 @@ void context_impl::shutdown() noexcept {
         const_cast<socket *>(entry.first)->stop();
 }
 
-bool context_impl::is_over() noexcept {
+/// Under the lock.
+bool context_impl::is_over() const noexcept {
+    return is_terminating_ && sockets_.empty() && live_sessions_ == 0;
+}
+
+/// Once it is over the level stays up, so that every thread that waits for the end sees it.
+bool context_impl::begin_wait_for_end() noexcept {
     std::lock_guard guard(mutex_);
-    return sockets_.empty() && live_sessions_ == 0;
+    if (is_over())
+        return false;
+    end_level_->clear();
+    return true;
 }
 
 error context_impl::terminate() noexcept {
     shutdown();
-    while (!is_over()) {
+    while (begin_wait_for_end()) {
         wait_item item;
         item.descriptor = end_level_->descriptor();
         item.events = 1;  // POLLIN
         item.level = end_level_.get();
         if (const error e = waiter_->wait({&item, 1}, time_point::max()); failed(e) && e != error::timed_out)
             return e;
-        end_level_->clear();
     }
+    std::lock_guard guard(end_mutex_);
     if (threads_)
         threads_->stop();
     return error::none;
@@ -340,7 +352,8 @@ void context_impl::session_began() noexcept {
 
 void context_impl::session_ended() noexcept {
     std::lock_guard guard(mutex_);
-    if (--live_sessions_ == 0)
+    --live_sessions_;
+    if (is_over())
         end_level_->signal();
 }
 

@@ -110,6 +110,35 @@ TEST(ctx, termination_waits_until_every_socket_is_closed) {
     EXPECT_TRUE(ended);
 }
 
+TEST(ctx, ends_for_every_thread_that_waits_for_it) {
+    constexpr int count = 4;
+    struct ending {
+        void *handle = zmq_ctx_new();
+        std::atomic<int> begun{0};
+        std::atomic<int> ended{0};
+        std::atomic<int> refused{0};
+    };
+    for (int round = 0; round < 50; ++round) {
+        const auto each = std::make_shared<ending>();
+        void *pull = zmq_socket(each->handle, ZMQ_PULL);
+        ASSERT_NE(pull, nullptr);
+        for (int i = 0; i < count; ++i) {
+            std::thread([each] {
+                ++each->begun;
+                if (zmq_ctx_term(each->handle) != 0)  // all may have ended before it began
+                    each->refused += errno == EFAULT ? 0 : 1;
+                ++each->ended;
+            }).detach();
+        }
+        ASSERT_TRUE(eventually([&] { return each->begun == count; }));
+        char byte;
+        EXPECT_FAILS(ETERM, zmq_recv(pull, &byte, 1, 0));
+        EXPECT_EQ(zmq_close(pull), 0);
+        ASSERT_TRUE(eventually([&] { return each->ended == count; })) << each->ended << " of " << count;
+        EXPECT_EQ(each->refused, 0);
+    }
+}
+
 TEST(ctx, many_may_exist_and_end_in_any_order) {
     std::vector<void *> contexts;
     for (int i = 0; i < 10; ++i) {
