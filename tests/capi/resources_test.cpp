@@ -215,6 +215,26 @@ TEST(shortage_while_running, leaves_what_is_there_alone_and_ends_when_descriptor
     });
 }
 
+TEST(shortage_while_running, does_not_keep_a_socket_from_waiting) {
+    in_another_process([] {
+        void *context = zmq_ctx_new();
+        void *pull = zmq_socket(context, ZMQ_PULL);
+        void *push = zmq_socket(context, ZMQ_PUSH);
+        set(pull, ZMQ_RCVTIMEO, 1);
+        set(push, ZMQ_SNDTIMEO, 1);
+        limit_descriptors(8);
+        const std::vector<int> taken = take_all_descriptors();
+        char octet = 0;
+        CHECK(zmq_recv(pull, &octet, 1, 0) == -1 && errno == EAGAIN);
+        CHECK(zmq_send(push, &octet, 1, 0) == -1 && errno == EAGAIN);
+        zmq_pollitem_t items[] = {{pull, 0, ZMQ_POLLIN, 0}, {push, 0, ZMQ_POLLOUT, 0}};
+        CHECK(zmq_poll(items, 2, 1) == 0);
+        CHECK(!zmq_socket(context, ZMQ_PULL) && is_shortage());  // one that could not wait is not made
+        give_back(taken);
+        CHECK(zmq_close(pull) == 0 && zmq_close(push) == 0 && zmq_ctx_term(context) == 0);
+    });
+}
+
 TEST(shortage_of_threads, is_an_error_of_the_first_socket) {
     in_another_process([] {
         // The limit counts all threads of the user, and does not hold for root.
