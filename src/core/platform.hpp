@@ -54,6 +54,9 @@ unsigned fork_generation() noexcept;
 /// Has fork() call `before`, and `after` in both processes: what a lock guards is whole in the child, too. False when memory is short.
 bool around_fork(void (*before)(), void (*after)()) noexcept;
 
+/// From now on dlclose leaves the library where it is, whatever this is linked into: a thread of its own may go on.
+void stay_loaded() noexcept;
+
 /// The monotonic clock. Lives for ever.
 const clock_source &steady_clock() noexcept;
 

@@ -137,19 +137,13 @@ public:
             return nullptr;
         if (void *known = ::pthread_getspecific(key_))
             return static_cast<epoll_set *>(known);
-        stay_loaded();
+        stay_loaded();  // end() is called later
         std::unique_ptr<epoll_set> made(new (std::nothrow) epoll_set);
         return made && ::pthread_setspecific(key_, made.get()) == 0 ? made.release() : nullptr;
     }
 
 private:
     static void end(void *set) noexcept { delete static_cast<epoll_set *>(set); }
-    /// dlclose must leave end() where it is, whatever this is linked into.
-    static void stay_loaded() noexcept {
-        Dl_info here;
-        if (::dladdr(reinterpret_cast<void *>(&end), &here) != 0 && here.dli_fname)
-            (void)::dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-    }
     pthread_key_t key_{};
     const bool is_made_;
 };
@@ -336,6 +330,12 @@ bool is_in_group(unsigned uid, unsigned primary_gid, unsigned gid) noexcept {
 unsigned fork_generation() noexcept {
     (void)fork_is_watched;
     return generation.load();
+}
+
+void stay_loaded() noexcept {
+    Dl_info here;
+    if (::dladdr(reinterpret_cast<void *>(&stay_loaded), &here) != 0 && here.dli_fname)
+        (void)::dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 bool around_fork(void (*before)(), void (*after)()) noexcept {

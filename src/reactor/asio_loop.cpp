@@ -110,6 +110,7 @@ asio_loop::asio_loop() : context_(1), work_(context_.get_executor()), alarm_(con
 
 // Whoever posted the last task may still be on its way out of post(), and may need this processor to get there.
 asio_loop::~asio_loop() {
+    names_.close();
     std::uint32_t now = posting_.fetch_or(end_awaits, std::memory_order_acquire) | end_awaits;
     for (; now != end_awaits; now = posting_.load(std::memory_order_acquire))
         posting_.wait(now, std::memory_order_relaxed);
@@ -172,6 +173,7 @@ void asio_loop::run() noexcept {
 }
 
 void asio_loop::run_leftovers() noexcept {
+    names_.close();
     this_threads_loop = this;
     run_until_nothing_is_left();
     this_threads_loop = nullptr;

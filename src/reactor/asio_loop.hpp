@@ -22,6 +22,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "reactor/loop.hpp"
+#include "reactor/name_lookup.hpp"
 #include "reactor/task_list.hpp"
 
 namespace zlink {
@@ -86,6 +87,7 @@ public:
     void run_leftovers() noexcept;
 
     boost::asio::io_context &context() noexcept { return context_; }
+    name_lookup &names() noexcept { return names_; }
     /// Every handler given to Asio calls this first: the loop is awake, nobody needs to wake it.
     void begin_handler() noexcept {
         if (asleep_.load(std::memory_order_relaxed))
@@ -143,6 +145,7 @@ private:
     boost::asio::io_context context_;
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
     alarm_clock alarm_;
+    name_lookup names_{*this};  // goes first: it posts
 };
 
 }  // namespace zlink

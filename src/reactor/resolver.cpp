@@ -6,29 +6,14 @@
 #include "reactor/asio_loop.hpp"
 #include "reactor/deferred_call.hpp"
 
-#include <boost/asio/ip/tcp.hpp>
-
 namespace zlink {
 
 namespace {
 
-error from_resolver(const boost::system::error_code &ec) noexcept {
-    if (ec == boost::asio::error::no_memory)
-        return error::no_memory;
-    if (ec.category() == boost::system::system_category())
-        return from_errno(ec.value());
-    return error::host_unreachable;
-}
-
-// Shared with Asio's handler, which comes even after cancel(), when the resolver may be gone.
-struct question {
-    bool is_cancelled = false;
-};
-
-class asio_resolver final : public resolver {
+class loop_resolver final : public resolver {
 public:
-    explicit asio_resolver(asio_loop &io) : loop_(io), answer_(io, [this] { answer(); }) {}
-    ~asio_resolver() override { cancel(); }
+    explicit loop_resolver(asio_loop &io) : loop_(io), answer_(io, [this] { answer(); }) {}
+    ~loop_resolver() override { cancel(); }
 
     void resolve(const std::string &host, const std::string &service, bool allow_ipv6,
                  handler done) noexcept override {
@@ -50,42 +35,18 @@ public:
     }
 
 private:
-    using names =
-        boost::asio::ip::basic_resolver<boost::asio::ip::tcp, boost::asio::io_context::executor_type>;
-
     void ask(const std::string &host, const std::string &service, bool allow_ipv6) {
-        if (!names_)
-            names_ = std::make_unique<names>(loop_.context());
-        question_ = std::make_shared<question>();
-        auto on_answer = [this, io = &loop_, q = question_](const boost::system::error_code &ec,
-                                                            const names::results_type &results) {
-            io->begin_handler();
-            if (!q->is_cancelled)
-                take(ec, results);
-        };
-        if (allow_ipv6)
-            names_->async_resolve(host, service, names::numeric_service, std::move(on_answer));
-        else
-            names_->async_resolve(boost::asio::ip::tcp::v4(), host, service, names::numeric_service,
-                                  std::move(on_answer));
-    }
-
-    void take(const boost::system::error_code &ec, const names::results_type &results) noexcept {
+        question_ = std::make_shared<name_question>(
+            host, service, allow_ipv6, [this](std::vector<resolved_address> found, error failure) {
+                question_.reset();
+                handler call = std::exchange(done_, nullptr);
+                call(std::move(found), failure);
+            });
         try {
-            std::vector<resolved_address> found;
-            for (const auto &entry : results) {
-                const auto endpoint = entry.endpoint();
-                resolved_address a;
-                a.length = static_cast<socklen_t>(endpoint.size());
-                std::memcpy(&a.address, endpoint.data(), a.length);
-                found.push_back(a);
-            }
-            const error failure = ec              ? from_resolver(ec)
-                                  : found.empty() ? error::host_unreachable
-                                                  : error::none;
-            answer_later(std::move(found), failure);
-        } catch (const std::bad_alloc &) {
-            answer_later({}, error::no_memory);
+            loop_.names().ask(question_);
+        } catch (...) {
+            question_.reset();
+            throw;
         }
     }
 
@@ -103,9 +64,8 @@ private:
 
     void cancel() noexcept {
         if (question_) {
-            question_->is_cancelled = true;
+            question_->cancel();
             question_.reset();
-            names_->cancel();
         }
         answer_.cancel();
         done_ = nullptr;
@@ -113,8 +73,7 @@ private:
 
     asio_loop &loop_;
     deferred_call answer_;
-    std::unique_ptr<names> names_;
-    std::shared_ptr<question> question_;
+    std::shared_ptr<name_question> question_;
     handler done_;
     std::vector<resolved_address> found_;
     error failure_ = error::none;
@@ -139,7 +98,7 @@ bool parse_numeric_address(const std::string &host, const std::string &service, 
 
 std::unique_ptr<resolver> make_resolver(loop &io) noexcept {
     try {
-        return std::make_unique<asio_resolver>(static_cast<asio_loop &>(io));
+        return std::make_unique<loop_resolver>(static_cast<asio_loop &>(io));
     } catch (const std::bad_alloc &) {
         return nullptr;
     }

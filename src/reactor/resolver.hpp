@@ -4,17 +4,12 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <sys/socket.h>
 #include <vector>
 
 #include "core/error.hpp"
+#include "reactor/name_lookup.hpp"
 
 namespace zlink {
-
-struct resolved_address {
-    sockaddr_storage address{};
-    socklen_t length = 0;
-};
 
 /// A numeric address and port to a socket address, without asking anybody. False when `host` is a name, or an
 /// IPv6 address where that is not allowed.
@@ -32,8 +27,7 @@ public:
 };
 
 class loop;
-/// A resolver over Asio's, which has one background thread for each loop that ever resolved a name. Any
-/// thread. Null when memory is short.
+/// A resolver that asks the system on a thread apart. Any thread. Null when memory is short.
 std::unique_ptr<resolver> make_resolver(loop &io) noexcept;
 
 }  // namespace zlink

@@ -421,7 +421,7 @@ TEST(resolver, does_not_answer_once_destroyed) {
                 names->resolve(host, "80", true, [&](std::vector<resolved_address>, error) { ++answers; });
             }),
                       error::none);
-    threads.reset();  // waits for the resolver's thread
+    threads.reset();
     EXPECT_EQ(answers, 0);
 }
 
