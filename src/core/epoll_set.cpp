@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <new>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -45,11 +46,15 @@ error epoll_set::wait(std::span<wait_item> items, int timeout_ms, int &ready) no
             return e;
         }
         epoll_event found[most_events];
-        const int count = ::epoll_wait(epoll_, found, most_events, timeout_ms);
+        int count = ::epoll_wait(epoll_, found, most_events, 0);
+        if (count == 0 && timeout_ms != 0) {
+            if (e = sleep(timeout_ms); failed(e))
+                return e;
+            count = ::epoll_wait(epoll_, found, most_events, 0);
+        }
         if (count < 0) {
             e = from_errno(errno);
-            if (e != error::interrupted)
-                forget();  // somebody has closed it
+            forget();  // somebody has closed it
             return e;
         }
         if (count == 0)
@@ -59,6 +64,13 @@ error epoll_set::wait(std::span<wait_item> items, int timeout_ms, int &ready) no
         // Where only what is not listed was ready, the caller works out what is left of the time.
     } while (ready == 0 && timeout_ms <= 0);
     return error::none;
+}
+
+/// In poll(2): epoll_wait(2) also ends where the process was stopped and went on, or was looked at by a debugger, as if a signal
+/// had been handled.
+error epoll_set::sleep(int timeout_ms) const noexcept {
+    pollfd all{epoll_, POLLIN, 0};
+    return ::poll(&all, 1, timeout_ms) < 0 ? from_errno(errno) : error::none;
 }
 
 /// Fills in the item that an event is about. False where it is about none, which is taken out, or the set closed.
