@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 #include "core/platform.hpp"
 
@@ -41,6 +42,8 @@ public:
 
 private:
     bool start() noexcept {
+        if (!std::exchange(stays_loaded_, true))
+            platform::stay_loaded();
         try {
             const platform::signal_shield shield;
             std::thread([this] { run(); }).detach();
@@ -69,6 +72,7 @@ private:
     std::size_t first_ = 0;
     std::size_t count_ = 0;
     unsigned running_ = 0;
+    bool stays_loaded_ = false;  // dlclose would take the code from under the threads
 };
 
 constinit closer shared;
