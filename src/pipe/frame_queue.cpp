@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <new>
+#include <thread>
 
 #include "core/invariant.hpp"
 #include "core/patience.hpp"
@@ -348,6 +350,22 @@ error frame_queue::write_apart(std::uint8_t flags, block_ref owner, byte_span bo
     return error::none;
 }
 
+error frame_queue::write_borrowed(byte_span body, chunk *memory) noexcept {
+    return write_apart(0, block_ref::share(memory), body);
+}
+
+void frame_queue::end_borrowing() noexcept {
+    for (segment *s = head_; s != open_; s = s->next) {
+        if (s->next != open_ || !s->is_lone_body || !s->owner)
+            continue;
+        std::uint8_t *const own = static_cast<chunk *>(s->owner)->data();
+        const std::uint64_t taken = s == head_ ? head_octet_ : 0;
+        const std::uint64_t octets = octets_of(s->committed.load(std::memory_order_relaxed));
+        std::memcpy(own + taken, s->base + taken, octets - taken);
+        s->base = own;
+    }
+}
+
 error frame_queue::append(block *owner, byte_span range, std::uint32_t messages, bool starts_message,
                           std::size_t owner_size) noexcept {
     for (; messages > most_messages; messages -= most_messages) {
@@ -552,6 +570,23 @@ void frame_queue::drop_taken() noexcept {
         head_->drop_kept(head_octet_);
     if (block *owner = std::exchange(referred_, nullptr))
         owner->release();
+}
+
+void frame_queue::own_body(const std::uint8_t *body) noexcept {
+    for (segment *s = head_;; s = s->next) {
+        const std::uint64_t committed = s->committed.load(std::memory_order_acquire);
+        const std::uint64_t octets = octets_of(committed);
+        if (s->is_lone_body && s->base == body && !s->owner && (s != head_ || head_octet_ < octets)) {
+            chunk *own = nullptr;
+            while (!(own = pool_->allocate(octets)))
+                std::this_thread::yield();
+            std::memcpy(own->data(), body, octets);
+            s->base = own->data();
+            s->owner = own;
+        }
+        if (!(committed & final_bit))
+            return;
+    }
 }
 
 bool frame_queue::read_reference(frame_view &out) noexcept {

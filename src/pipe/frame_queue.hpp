@@ -79,6 +79,14 @@ public:
     error write(std::uint8_t flags, byte_span body) noexcept;
     /// Writes one frame whose body stays in `owner`'s memory (a null owner: memory that lives for ever).
     error write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept;
+    /// Writes one frame, the last of a message, whose body stays where it is until what is left of it is copied into `memory`, of as many octets.
+    /// For one that may gather.
+    error write_borrowed(byte_span body, chunk *memory) noexcept;
+    /// Memory for that; null when it is short.
+    chunk *memory_to_borrow(std::size_t octets) noexcept { return pool_->allocate(octets); }
+    /// Copies what the consumer has left of the body written last, so that its own memory is free. Nothing was written since, all is
+    /// published, and the consumer does nothing meanwhile.
+    void end_borrowing() noexcept;
     /// Whether write_external() copies a body of so many octets, and keeps its owner until the copy has been taken.
     bool copies_external(std::size_t octets) const noexcept {
         return how_ == consumer::may_gather && octets <= copied_external_;
@@ -123,6 +131,8 @@ public:
     bool read_at_once(short_frame &out, std::size_t capacity) noexcept;
     /// Whether a frame is published and not taken.
     bool has_input() noexcept;
+    /// Copies the body of a message that is not taken, and stands at `body` in nobody's memory, if there is one. Waits for memory.
+    void own_body(const std::uint8_t *body) noexcept;
     /// The same as far as a look at one place tells. What was read last stays valid.
     bool shows_more() const noexcept {
         return head_octet_ != octets_of(head_->committed.load(std::memory_order_relaxed));

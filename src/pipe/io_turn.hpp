@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 
 #include "core/block.hpp"
 #include "core/waiter.hpp"
@@ -42,6 +43,8 @@ public:
         }
         return is_left_to_end(now);
     }
+    /// For the holder: whether the end of the connection waits for it.
+    bool is_wanted_for_good() const noexcept { return state_.load(std::memory_order_relaxed) & is_claimed; }
     /// Returns whether somebody was refused meanwhile. What a holder does is seen by the next, and by who was refused.
     bool give() noexcept {
         std::uint32_t now = is_taken;
@@ -177,6 +180,17 @@ public:
     virtual bool expects_large() const noexcept = 0;
     /// Reads once without blocking and publishes what came. False when the I/O thread has to go on: end the lease.
     virtual bool read_now(block_ref &scratch) noexcept = 0;
+
+    /// The body of the next message may be read straight into this memory, if it has one frame that fits, until withdraw_offer().
+    virtual void offer(std::span<std::uint8_t> to) noexcept { (void)to; }
+    /// Whether part of a body stands there.
+    virtual bool fills_offer() const noexcept { return false; }
+    enum class offer_end {
+        unused,  // or part of a body stood there, and is elsewhere now
+        filled,  // the body of a message that was published stands there
+        failed,  // as false of read_now()
+    };
+    virtual offer_end withdraw_offer() noexcept { return offer_end::unused; }
 
 private:
     const std::uint64_t opening_ = new_opening();

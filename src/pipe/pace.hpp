@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <poll.h>
 #include <thread>
 
 #include "core/patience.hpp"
@@ -59,10 +60,39 @@ public:
         }
         room_patience_.note(is_done);
     }
+    /// Whether a wait for a full stream is likely to be worth it.
+    bool may_wait_for_room() noexcept {
+        return may_wait_longer_ && how_.may_look_again() && !large_patience_.is_left_out();
+    }
+    /// Waits for room, for one large message: about as long altogether as it would take to copy it into new memory, and at least once.
+    class wait_for_room {
+    public:
+        wait_for_room(pace &whose, std::size_t octets) noexcept
+            : pace_(whose), left_(longest_wait + std::chrono::nanoseconds(octets)) {}
+        /// False when there was none in a while, or it is not to be waited for.
+        bool wait(int descriptor, std::uint64_t opening) noexcept {
+            if (!pace_.may_wait_longer_ || !pace_.how_.may_look_again() || left_ <= duration::zero())
+                return false;
+            wait_item item{descriptor, POLLOUT, 0, nullptr, opening};
+            const time_point begun = pace_.clock_.now();
+            const bool has_room =
+                !failed(pace_.how_.wait({&item, 1}, begun + std::min<duration>(left_, longest_wait)));
+            left_ -= pace_.clock_.now() - begun;
+            pace_.large_patience_.note(has_room);
+            return has_room;
+        }
+
+    private:
+        static constexpr duration longest_wait = std::chrono::milliseconds(1);
+        pace &pace_;
+        duration left_;
+    };
     /// The sender had to wait for something, most likely an answer.
     void note_wait() noexcept { has_waited_ = true; }
     /// Whether the sender of a large body may be kept a moment for want of room.
     void set_may_wait(bool on) noexcept { may_wait_ = on; }
+    /// Whether it may be kept as long as a copy of it would take.
+    void set_may_wait_longer(bool on) noexcept { may_wait_longer_ = on; }
 
 private:
     static constexpr duration least_cost = std::chrono::microseconds(1);
@@ -74,11 +104,13 @@ private:
     const clock_source &clock_;
     waiter &how_;
     patience room_patience_;
+    patience large_patience_;
     time_point begun_{};
     time_point ended_{};
     duration cost_ = std::chrono::microseconds(5);
     bool has_waited_ = false;
     bool may_wait_ = true;
+    bool may_wait_longer_ = false;
 };
 
 }  // namespace zlink

@@ -142,6 +142,31 @@ error pipe_end::write_external(std::uint8_t flags, block_ref owner, byte_span bo
     return error::none;
 }
 
+error pipe_end::write_last_large(byte_span body) noexcept {
+    io_turn *io = nullptr;
+    chunk *memory = nullptr;
+    if (!conflated_out_ && pace_ && out_->is_gathered && out_->turn.try_take()) {
+        io = out_->io.load(std::memory_order_relaxed);
+        // A stream that is full is waited for by keeping step, unless one body is more than that allows.
+        if (io && (!io->is_full() || (body.size() > largest_to_write && pace_->may_wait_for_room())))
+            memory = out_->queue.memory_to_borrow(body.size());
+        const error e = memory ? out_->queue.write_borrowed(body, memory) : error::no_memory;
+        if (memory)
+            memory->release();
+        if (!failed(e)) {
+            is_borrowing_ = true;
+            octets_written_ += frame_header_size(body.size()) + body.size();
+            large_unpublished_ += body.size();
+            ++written_;
+            return error::none;
+        }
+        if (out_->turn.give())
+            ring();
+    }
+    debug_counters::add(debug_counters::count::copied_octets, slot.is_inproc ? 0 : body.size());
+    return write(0, body);
+}
+
 error pipe_end::append(block *owner, byte_span range, std::uint32_t messages, bool starts_message,
                        std::size_t owner_size) noexcept {
     if (conflated_out_)
@@ -198,6 +223,8 @@ bool pipe_end::has_conflated_unpublished() const noexcept { return conflated_out
 
 void pipe_end::roll_back() noexcept {
     const std::uint64_t gone = out_->queue.roll_back();
+    if (std::exchange(is_borrowing_, false) && out_->turn.give())
+        ring();
     if (out_->is_gathered) {
         octets_written_ -= gone;
         octets_at_step_ = std::min(octets_at_step_, octets_written_);
@@ -290,10 +317,20 @@ void pipe_end::plan_write() noexcept {
 /// this processor's cache; very large ones fill it, and have to be left to the I/O thread anyway.
 void pipe_end::publish_in_stream(bool may_write) noexcept {
     const std::size_t large = std::exchange(large_unpublished_, 0);
+    if (is_borrowing_) {
+        publish_borrowed(may_write, large);
+        return;
+    }
     const bool is_alone = large > 0 && large_under_way() == 0;
     large_published_ = out_->is_gathered ? octets_written_ : large_published_ + large;
     if (written_ < write_due_ && large < out_->large_batch_size)
         return;
+    if (large > largest_to_write && pace_ && may_write && pace_->may_wait_for_room() &&
+        out_->turn.try_take()) {
+        io_turn *const io = out_->io.load(std::memory_order_relaxed);
+        (void)end_write(io ? write_with_waits(*io, large) : io_turn::written::refused, false);
+        return;
+    }
     // What does not fill a piece has to be brought by an I/O thread that is awake, and is not worth that for bodies of many. At
     // the mark nothing comes after it.
     const bool fills_pieces = large < most_pieces_to_fill * out_->piece && has_credit() &&
@@ -356,6 +393,10 @@ bool pipe_end::write_on_this_thread(io_turn::occasion when, bool arms, bool look
             return result != io_turn::written::full;
         });
     }
+    return end_write(result, arms);
+}
+
+bool pipe_end::end_write(io_turn::written result, bool arms) noexcept {
     plan_write();
     if (arms && result == io_turn::written::all)
         out_->reader_armed.store(true, std::memory_order_relaxed);  // this thread publishes the next
@@ -366,6 +407,45 @@ bool pipe_end::write_on_this_thread(io_turn::occasion when, bool arms, bool look
         (result == io_turn::written::full && !out_->lease.is_out()))
         ring();
     return result == io_turn::written::all;
+}
+
+/// Writes a body from where the application has it. What the stream does not take is copied.
+void pipe_end::publish_borrowed(bool may_write, std::size_t octets) noexcept {
+    is_borrowing_ = false;
+    large_published_ = octets_written_;
+    io_turn *const io = out_->io.load(std::memory_order_relaxed);
+    const io_turn::written result = may_write ? write_with_waits(*io, octets) : io_turn::written::some;
+    if (result != io_turn::written::all) {
+        out_->queue.end_borrowing();
+        debug_counters::add(debug_counters::count::copied_octets, octets);
+    }
+    (void)end_write(result, false);
+}
+
+/// Writes all there is, the last of it a body of so many octets, as long as the stream takes it about as fast as it could be copied into
+/// new memory. To hand it to the I/O thread instead would make that a third one on what most often are two processors' caches.
+io_turn::written pipe_end::write_with_waits(io_turn &io, std::size_t octets) noexcept {
+    const auto taken = [this] { return out_->large_taken.load(std::memory_order_relaxed); };
+    pace::wait_for_room patience(*pace_, octets);
+    io_turn::occasion when = io_turn::occasion::any;
+    if (io.is_full()) {
+        if (!patience.wait(io.descriptor(), io.opening()))
+            return io_turn::written::full;
+        when = io_turn::occasion::ready;
+    }
+    for (;;) {
+        const std::uint64_t before = taken();
+        const io_turn::written result = io.write_now(when);
+        if (result == io_turn::written::full) {
+            if (out_->turn.is_wanted_for_good() || !patience.wait(io.descriptor(), io.opening()))
+                return result;
+            when = io_turn::occasion::ready;
+        } else if (result != io_turn::written::some || taken() == before) {
+            return result;
+        } else {
+            when = io_turn::occasion::any;
+        }
+    }
 }
 
 void pipe_end::ring() noexcept {

@@ -93,6 +93,11 @@ public:
     /// Writes one frame. The caller has checked has_credit() before the first frame of a message.
     error write(std::uint8_t flags, byte_span body) noexcept;
     error write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept;
+    /// Writes the last frame of a message, and copies no more of its body than the connection at the other end does not take at once.
+    /// publish() has to follow, with the body still there.
+    error write_last_large(byte_span body) noexcept;
+    /// Bodies from here on are written so: to copy a smaller one is less work than to ask the stream again and again.
+    static constexpr std::size_t least_borrowed = 128 * 1024;
     error append(block *owner, byte_span range, std::uint32_t messages, bool starts_message,
                  std::size_t owner_size = 0) noexcept;
     error write_wire(byte_span frames, std::uint32_t messages) noexcept;
@@ -194,6 +199,8 @@ public:
     bool has_input() noexcept;
     /// Says whether the commands of the other end are wanted. From off to on with what guards the state locked, after it was read.
     void follow(bool on) noexcept { in_->is_followed.store(on, std::memory_order_relaxed); }
+    /// As the queue's.
+    void own_body(const std::uint8_t *body) noexcept { in_->queue.own_body(body); }
     /// Exact once all that was gathered is released.
     std::uint64_t messages_taken() const noexcept { return taken_; }
     /// The mark of what this end reads; 0 without one.
@@ -290,6 +297,9 @@ private:
     static constexpr std::size_t largest_to_write = 1024 * 1024;
     static constexpr std::size_t most_pieces_to_fill = 3;
     void publish_in_stream(bool may_write) noexcept;
+    void publish_borrowed(bool may_write, std::size_t octets) noexcept;
+    io_turn::written write_with_waits(io_turn &io, std::size_t octets) noexcept;
+    bool end_write(io_turn::written result, bool arms) noexcept;
     void plan_write() noexcept;
     bool wakes_by_writing() noexcept;
     bool is_awaited() const noexcept;
@@ -349,6 +359,7 @@ private:
     std::uint32_t taken_at_wake_ = 0;  // the last digits of taken_ when a message found a sleeper last
     bool fences_ = true;  // as out_->writer_fences: few publishes for each wake-up, each with a fence
     bool is_closed_ = false;
+    bool is_borrowing_ = false;  // the body written last; this thread has the write turn
     pace *pace_ = nullptr;
     std::size_t large_unpublished_ = 0;  // octets of large bodies
     std::uint64_t large_published_ = 0;  // as out_->large_taken

@@ -327,6 +327,37 @@ bool connection::read_now(block_ref &scratch) noexcept {
     return !must_come_home_;
 }
 
+io_turn::offer_end connection::withdraw_offer() noexcept {
+    offered_ = {};
+    if (std::exchange(has_filled_offer_, false))
+        return offer_end::filled;
+    if (!large_.is_elsewhere() || large_.bring_home(*environment_.pool))
+        return offer_end::unused;
+    large_.forget();
+    is_abroad_ = true;
+    fail(error::no_memory);
+    is_abroad_ = false;
+    return offer_end::failed;
+}
+
+/// Whether a frame that has begun to arrive is all of the message that the borrower waits for.
+bool connection::suits_offer(const frame_header &frame) const noexcept {
+    return is_abroad_ && !in_message_ && !frame.has_more() && !frame.is_command() &&
+           frame.body_size <= offered_.size();
+}
+
+void connection::deliver_offered() noexcept {
+    const error e = pipe_->write_external(0, {}, large_.take_body());
+    if (failed(e)) {
+        fail(e);
+        return;
+    }
+    has_filled_offer_ = has_delivered_ = true;
+    pipe_->publish();
+    if (!may_deliver())
+        pause();
+}
+
 // ---- in ----
 
 void connection::read() noexcept {
@@ -409,7 +440,10 @@ connection::found connection::read_once(block_ref &scratch) noexcept {
     const bool has_filled_room = result.octets == large_room + room;
     const std::size_t rest = result.octets - taken;
     expects_large_ = false;
-    if (has_large && large_.is_whole()) {
+    if (has_large && large_.is_whole() && large_.is_elsewhere()) {
+        expects_large_ = true;
+        deliver_offered();
+    } else if (has_large && large_.is_whole()) {
         block_ref owner;
         const byte_span whole = large_.take(owner);
         expects_large_ = true;
@@ -586,6 +620,7 @@ bool connection::deliver(block *owner, bool may_share, const std::uint8_t *p, co
                          bool continues) noexcept {
     if (!has_receiver())
         return true;
+    offered_ = {};  // something else is there
     const auto put = [&](byte_span range, std::uint32_t messages) {
         return may_share
                    ? pipe_->append(owner, range, messages, !continues, static_cast<chunk *>(owner)->capacity)
@@ -666,8 +701,12 @@ bool connection::keep_tail(const std::uint8_t *p, const std::uint8_t *end,
                            const frame_header &next) noexcept {
     if (next.header_size > 0 && !next.is_command() && !has_receiver())
         return skip_rest(next, static_cast<std::size_t>(end - p));
-    if (next.header_size > 0 && next.header_size + next.body_size >= large_frame::least)
-        return large_.begin(*environment_.pool, {p, end}, next);
+    if (next.header_size > 0 && next.header_size + next.body_size >= large_frame::least) {
+        if (!suits_offer(next))
+            return large_.begin(*environment_.pool, {p, end}, next);
+        large_.begin_elsewhere(std::exchange(offered_, {}).data(), {p, end}, next);
+        return true;
+    }
     try {
         tail_.assign(p, end);
     } catch (...) {

@@ -124,6 +124,9 @@ private:
     bool expects_more() const noexcept override { return is_paused_ || has_filled_block_; }
     bool expects_large() const noexcept override { return large_.is_under_way() || expects_large_; }
     bool read_now(block_ref &scratch) noexcept override;
+    void offer(std::span<std::uint8_t> to) noexcept override { offered_ = to; }
+    bool fills_offer() const noexcept override { return large_.is_elsewhere(); }
+    offer_end withdraw_offer() noexcept override;
 
     std::uint64_t octets_of_stream() const noexcept;
     void write_at(time_point when) noexcept;
@@ -151,6 +154,8 @@ private:
                                      const std::uint8_t *end) noexcept;
     bool deliver(block *owner, bool may_share, const std::uint8_t *p, const walk_result &walked,
                  bool continues) noexcept;
+    void deliver_offered() noexcept;
+    bool suits_offer(const frame_header &frame) const noexcept;
     bool obey(const peer::action &action) noexcept;
     bool pass_subscription(bool is_subscribe, byte_span topic) noexcept;
     bool keep_tail(const std::uint8_t *p, const std::uint8_t *end, const frame_header &next) noexcept;
@@ -210,6 +215,8 @@ private:
     walk_limits limits_;
     std::vector<std::uint8_t> tail_;  // a partial frame
     large_frame large_;
+    std::span<std::uint8_t> offered_;  // for the next body, by the borrower
+    bool has_filled_offer_ = false;
     std::uint64_t to_skip_ = 0;     // octets that are still to come of a frame that nobody takes
     std::vector<held_range> held_;  // a few
 

@@ -6,11 +6,15 @@
 
 namespace zlink {
 
-bool large_frame::begin(chunk_pool &pool, byte_span arrived, const frame_header &header) noexcept {
+void large_frame::start(std::size_t arrived, const frame_header &header) noexcept {
     header_ = header;
     lead_ = (2 * alignment - sizeof(chunk) - header.header_size) % alignment;
     total_ = header.header_size + static_cast<std::size_t>(header.body_size);
-    have_ = arrived.size();
+    have_ = arrived;
+}
+
+bool large_frame::begin(chunk_pool &pool, byte_span arrived, const frame_header &header) noexcept {
+    start(arrived.size(), header);
     if (have_ < least_to_hold) {
         aside_ = pool.allocate(have_);
         if (!aside_)
@@ -22,6 +26,28 @@ bool large_frame::begin(chunk_pool &pool, byte_span arrived, const frame_header 
         return false;
     std::memcpy(frame(), arrived.data(), have_);
     return true;
+}
+
+void large_frame::begin_elsewhere(std::uint8_t *place, byte_span arrived,
+                                  const frame_header &header) noexcept {
+    start(arrived.size(), header);
+    elsewhere_ = place;
+    std::memcpy(place, arrived.data() + header.header_size, have_ - header.header_size);
+}
+
+bool large_frame::bring_home(chunk_pool &pool) noexcept {
+    if (have_ < least_to_hold)
+        aside_ = pool.allocate(have_);
+    if (!aside_ && !obtain(pool))
+        return false;
+    std::uint8_t *const to = aside_ ? aside_->data() : frame();
+    put_frame_header(to, header_.body_size, header_.flags & ~frame_flag::large);
+    std::memcpy(to + header_.header_size, std::exchange(elsewhere_, nullptr), have_ - header_.header_size);
+    return true;
+}
+
+byte_span large_frame::take_body() noexcept {
+    return {std::exchange(elsewhere_, nullptr), std::exchange(total_, 0) - header_.header_size};
 }
 
 /// The first memory, for more than has arrived.
@@ -51,6 +77,8 @@ bool large_frame::grow(chunk_pool &pool) noexcept {
 }
 
 large_frame::place large_frame::room(chunk_pool &pool) noexcept {
+    if (elsewhere_)
+        return {elsewhere_ + have_ - header_.header_size, missing()};
     if (!memory_) {
         if (!obtain(pool))
             return {};
@@ -64,7 +92,7 @@ large_frame::place large_frame::room(chunk_pool &pool) noexcept {
 
 void large_frame::note_read(std::size_t octets) noexcept {
     have_ += octets;
-    if (have_ < least_to_hold && !is_whole())
+    if (!elsewhere_ && have_ < least_to_hold && !is_whole())
         put_aside();
 }
 
@@ -85,6 +113,7 @@ byte_span large_frame::take(block_ref &owner) noexcept {
 
 void large_frame::forget() noexcept {
     total_ = 0;
+    elsewhere_ = nullptr;
     if (chunk *const mine = std::exchange(memory_, nullptr))
         mine->release();
     if (chunk *const mine = std::exchange(aside_, nullptr))

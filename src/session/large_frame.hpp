@@ -34,6 +34,14 @@ public:
     /// Starts with what has arrived, whose header is whole. False when memory is short.
     bool begin(chunk_pool &pool, byte_span arrived, const frame_header &header) noexcept;
 
+    /// The same with a place for its body, of which no more than that is there. Until bring_home() or the end of it.
+    void begin_elsewhere(std::uint8_t *place, byte_span arrived, const frame_header &header) noexcept;
+    bool is_elsewhere() const noexcept { return elsewhere_ != nullptr; }
+    /// Goes on in memory of its own. False when that is short: forget().
+    bool bring_home(chunk_pool &pool) noexcept;
+    /// Of one that is whole there: it is no more under way.
+    byte_span take_body() noexcept;
+
     struct place {
         std::uint8_t *begin = nullptr;
         std::size_t octets = 0;
@@ -55,6 +63,7 @@ private:
     static constexpr std::size_t alignment = 64;
 
     std::uint8_t *frame() const noexcept { return memory_->data() + lead_; }
+    void start(std::size_t arrived, const frame_header &header) noexcept;
     bool obtain(chunk_pool &pool) noexcept;
     bool grow(chunk_pool &pool) noexcept;
     void put_aside() noexcept;
@@ -65,6 +74,7 @@ private:
     std::size_t have_ = 0;     // of the frame
     std::size_t total_ = 0;
     chunk *aside_ = nullptr;
+    std::uint8_t *elsewhere_ = nullptr;  // where the body stands
 };
 
 }  // namespace zlink

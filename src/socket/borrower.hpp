@@ -82,6 +82,8 @@ public:
     void end(LooksAgain &&looks_again) noexcept {
         for (std::size_t i = 0; i < size_; ++i) {
             pipe_end &pipe = *uses_[i].pipe;
+            if (__builtin_expect(has_offer_, 0))
+                withdraw_offer(uses_[i]);
             pipe.end_use(uses_[i].is_kept);
             looks_again(pipe);
         }
@@ -89,7 +91,23 @@ public:
             std::erase_if(uses_, [](const use &u) { return !u.pipe->slot.is_attached; });
         size_ = 0;
         listed_ = nullptr;
+        has_offer_ = false;
     }
+    /// While one connection is in use: its next body may go there until end().
+    void offer(std::span<std::uint8_t> to) noexcept {
+        if (size_ != 1 || uses_[0].pipe->has_untaken())
+            return;
+        has_offer_ = true;
+        uses_[0].io->offer(to);
+    }
+    /// Whether part of a body stands there, and more may be read.
+    bool fills_offer() const noexcept {
+        return has_offer_ && size_ == 1 && uses_[0].io->fills_offer() && !is_recalled();
+    }
+    /// Whether all of one was published since the last call.
+    bool take_filled() noexcept { return std::exchange(has_filled_offer_, false); }
+    /// After a wait, for a further one before end().
+    void list_again() noexcept { listed_ = nullptr; }
     /// The wait that begin() told of is over, and what it brought is read.
     void note_left(time_point now) noexcept { left_ = now; }
 
@@ -132,6 +150,11 @@ private:
         uses_[at] = uses_.back();
         uses_.pop_back();
     }
+    void withdraw_offer(use &u) noexcept {
+        const io_turn::offer_end how = u.io->withdraw_offer();
+        has_filled_offer_ |= how == io_turn::offer_end::filled;
+        u.is_kept = u.is_kept && how != io_turn::offer_end::failed;
+    }
     template <class Wanted>
     bool read(Wanted &&wanted) noexcept {
         bool found = false;
@@ -163,6 +186,8 @@ private:
     std::vector<use> uses_;     // asked for (twice, where it was refused first) or lent
     std::size_t size_ = 0;      // of the first of them, which are in use
     const wait_item *listed_ = nullptr;
+    bool has_offer_ = false;         // until end()
+    bool has_filled_offer_ = false;  // that was withdrawn
     block_ref scratch_;
 };
 

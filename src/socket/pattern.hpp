@@ -39,6 +39,8 @@ inline error write_frame(pipe_end &pipe, const outgoing &frame) noexcept {
     const std::uint8_t flags = frame.more ? frame_flag::more : 0;
     if (travels_by_reference(frame, pipe.reference_threshold()))
         return pipe.write_external(flags, block_ref::share(frame.owner), frame.body);
+    if (__builtin_expect(frame.body.size() >= pipe_end::least_borrowed, 0) && !frame.more)
+        return pipe.write_last_large(frame.body);
     count_copied_body(pipe, frame.body.size());
     return pipe.write(flags, frame.body);
 }

@@ -17,6 +17,16 @@ namespace {
 constexpr std::size_t least_referenced = 4096;
 constexpr std::size_t most_pinned_per_octet = 8;
 
+/// The memory of a zmq_recv is offered to the connection from this size on.
+constexpr std::size_t least_offered = 128 * 1024;
+
+/// Whether a pattern gives the frames of its peer to the application as they come, and keeps none that it has read. Others may have the body at
+/// hand while the caller's memory gets an address.
+bool gives_frames_as_they_come(socket_type type) noexcept {
+    return type == socket_type::pull || type == socket_type::pair || type == socket_type::dealer ||
+           type == socket_type::sub;
+}
+
 /// How many full pipes a blocked sender writes out itself, and of how many a thread that waits writes what is left in them.
 constexpr std::size_t most_written_out = 8;
 constexpr std::size_t most_written_left = 4;
@@ -189,6 +199,9 @@ inline error socket::take_commands() noexcept {
             !(flags & ZMQ_DONTWAIT) &&
             (options_.send_timeout_ms < 0 || options_.send_timeout_ms >= least_timeout_to_step_ms);
         pace_.set_may_wait(may_wait);
+        // Nobody else may be kept from getting something meanwhile. The last frame of a message decides.
+        pace_.set_may_wait_longer(may_wait && !frame.more && keeps_step_ && !is_exported_ &&
+                                  live_pipes_ == 1 && !pattern_->drops());
         if (may_wait && keeps_step_)
             stepped = keep_step(frame);
     }
@@ -272,13 +285,27 @@ error socket::send(message &what, int flags) noexcept {
 
 error socket::receive_copy(void *buffer, std::size_t capacity, std::size_t &size, int flags) noexcept {
     frame_view frame;
-    if (const error e = next_frame(frame, flags); failed(e))
+    const bool is_large = capacity >= least_offered && gives_frames_as_they_come(options_.type);
+    if (__builtin_expect(is_large, 0))
+        offered_ = {static_cast<std::uint8_t *>(buffer), capacity};
+    const error e = next_frame(frame, flags);
+    if (__builtin_expect(is_large, 0))
+        end_offer(failed(e) ? nullptr : frame.data);
+    if (failed(e))
         return e;
     size = frame.size;
-    if (const std::size_t taken = std::min(capacity, frame.size))
+    if (const std::size_t taken = std::min(capacity, frame.size); taken > 0 && frame.data != buffer)
         std::memcpy(buffer, frame.data, taken);
     release_lone(frame);
     return error::none;
+}
+
+/// What has been read into the caller's memory and is not what the caller gets has to stand elsewhere before that returns.
+void socket::end_offer(const std::uint8_t *given) noexcept {
+    const std::uint8_t *const place = std::exchange(offered_, {}).data();
+    if (borrower_.take_filled() && given != place)
+        for (const pipe_end_ptr &pipe : live_pipes())
+            pipe->own_body(place);
 }
 
 error socket::send(const outgoing &frame, int flags) noexcept { return send_frame(frame, flags); }
@@ -425,7 +452,7 @@ time_point socket::deadline_after(int timeout_ms) const noexcept {
 /// Sleeps until there may be something new: none. `again` once the deadline has passed.
 error socket::wait_for(short wanted, time_point deadline) noexcept {
     error e = error::none;
-    if (borrow(wanted, true) || arm(wanted)) {
+    if (borrow(wanted, true, deadline) || arm(wanted)) {
         const time_point now = environment_.clock.now();
         give_borrowed_back();
         note_left(now);
@@ -445,6 +472,27 @@ error socket::sleep(time_point deadline) noexcept {
     const wakeup *level = nullptr;
     error e = wait_level(level);
     bool is_ready = false;
+    do {
+        e = sleep_once(level, deadline, e, is_ready);
+    } while (is_ready && fills_offer(deadline));
+    give_borrowed_back();
+    note_left(environment_.clock.now());
+    return e;
+}
+
+/// Whether the caller's memory holds part of a body after all that could be read was, and there is time for the rest.
+bool socket::fills_offer(time_point deadline) noexcept {
+    while (borrower_.fills_offer() && !mailbox_->has_commands() && !environment_.clock.has_passed(deadline)) {
+        if (!borrower_.read_more() && !looks_again(ZMQ_POLLIN, true)) {
+            borrower_.list_again();
+            return borrower_.fills_offer() && !mailbox_->has_commands();
+        }
+    }
+    return false;
+}
+
+error socket::sleep_once(const wakeup *level, time_point deadline, error e, bool &is_ready) noexcept {
+    is_ready = false;
     wait_item *items = room_for_waits(1 + borrowed());
     if (!failed(e) && items && begin_wait()) {
         items[0] = {level->descriptor(), POLLIN, 0, level, level->opening()};
@@ -457,12 +505,10 @@ error socket::sleep(time_point deadline) noexcept {
     }
     if (is_ready)
         go_on_with_borrowed(environment_.clock.now());
-    give_borrowed_back();
-    note_left(environment_.clock.now());
     return e;
 }
 
-bool socket::borrow(short wanted, bool is_alone) noexcept {
+bool socket::borrow(short wanted, bool is_alone, time_point deadline) noexcept {
     if (wanted & ZMQ_POLLIN)
         write_left();  // a sender that waits for room is in its stream still
     if (!(wanted & (ZMQ_POLLIN | ZMQ_POLLOUT)) || is_exported_)
@@ -470,9 +516,14 @@ bool socket::borrow(short wanted, bool is_alone) noexcept {
     borrower_.begin(live_pipes(), true);
     if (borrower_.size() == 0)
         return is_alone && sees_peer(wanted);
-    // A look reads, too.
-    if (!borrower_.read_more() && !looks_again(wanted, is_alone) && !borrower_.read_more())
-        return false;
+    if (__builtin_expect(!offered_.empty(), 0) && live_pipes_ == 1 && environment_.blocking.may_look_again())
+        borrower_.offer(offered_);
+    do {
+        // A look reads, too.
+        if (!borrower_.read_more() && !looks_again(wanted, is_alone) && !borrower_.read_more())
+            return false;
+    } while (borrower_.fills_offer() && !mailbox_->has_commands() &&
+             !environment_.clock.has_passed(deadline));
     give_borrowed_back();
     return true;
 }

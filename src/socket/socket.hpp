@@ -141,7 +141,7 @@ public:
     /// Takes the connections that are lent to this thread into use, before arm(). They are waited for together with the
     /// level, as list_borrowed() says. True when something could be read at once: look again instead of waiting.
     /// `is_alone`: the thread waits for nothing else, and may look a while for what its peer does.
-    bool borrow(short wanted, bool is_alone) noexcept;
+    bool borrow(short wanted, bool is_alone, time_point deadline = time_point::max()) noexcept;
     std::size_t borrowed() const noexcept { return borrower_.size(); }
     /// Returns the number of items. A second time in one wait it is 0.
     std::size_t list_borrowed(wait_item *items, time_point now) noexcept {
@@ -220,6 +220,9 @@ private:
     void apply_marks() noexcept;
     error wait_for(short wanted, time_point deadline) noexcept;
     error sleep(time_point deadline) noexcept;
+    error sleep_once(const wakeup *level, time_point deadline, error e, bool &is_ready) noexcept;
+    bool fills_offer(time_point deadline) noexcept;
+    void end_offer(const std::uint8_t *given) noexcept;
     time_point deadline_after(int timeout_ms) const noexcept;
     error export_descriptor(int &descriptor);
     error get_live_option(int number, void *value, std::size_t *size);
@@ -233,7 +236,8 @@ private:
     patience input_patience_;
     patience peer_patience_;
     borrower borrower_;
-    std::vector<wait_item> waits_;  // scratch: the level, and what is borrowed
+    std::span<std::uint8_t> offered_;  // what a zmq_recv gave, while it waits
+    std::vector<wait_item> waits_;     // scratch: the level, and what is borrowed
     std::shared_ptr<mailbox> mailbox_;
     std::shared_ptr<monitor> monitor_;
     std::shared_ptr<subscription_set> subscriptions_;

@@ -1,0 +1,212 @@
+// A large body goes out from where the application has it, and only what the stream does not take is copied.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "core/platform.hpp"
+#include "pipe/pipe.hpp"
+
+namespace zlink {
+namespace {
+
+/// A connection whose stream takes so many octets, and is full then.
+struct narrow_connection final : io_turn {
+    explicit narrow_connection(pipe_end &from) : end(from) {
+        EXPECT_TRUE(end.take_turn());
+        end.serve(*this);
+        (void)end.give_turn();
+    }
+    ~narrow_connection() override { EXPECT_TRUE(end.take_turn_for_good()); }
+
+    written write_now(occasion) noexcept override {
+        std::array<iovec, 8> ranges;
+        for (;;) {
+            const auto found = end.gather(ranges.data(), ranges.size(), SIZE_MAX);
+            if (found.octets == 0)
+                return written::all;
+            std::size_t taken = 0;
+            for (std::size_t i = 0; i < found.ranges && room > taken; ++i) {
+                const auto *const at = static_cast<const char *>(ranges[i].iov_base);
+                const std::size_t octets = std::min(ranges[i].iov_len, room - taken);
+                from_application +=
+                    at >= application.data() && at < application.data() + application.size() ? octets : 0;
+                wire.append(at, octets);
+                taken += octets;
+            }
+            room -= taken;
+            end.release(taken);
+            if (taken < found.octets)
+                return written::full;
+        }
+    }
+    bool is_full() const noexcept override { return false; }
+    int descriptor() const noexcept override { return -1; }
+    bool expects_more() const noexcept override { return false; }
+    bool expects_large() const noexcept override { return false; }
+    bool read_now(block_ref &) noexcept override { return false; }
+
+    pipe_end &end;
+    std::size_t room = 0;
+    std::string wire;
+    std::string_view application;
+    std::size_t from_application = 0;
+};
+
+/// Others go on beside this thread: while it waits, the stream gets room, for a number of times.
+struct waiting_thread final : waiter {
+    error make_wakeup(std::unique_ptr<wakeup> &) noexcept override { return error::not_supported; }
+    error wait(std::span<wait_item>, time_point) noexcept override {
+        ++waits;
+        if (waits > most)
+            return error::timed_out;
+        connection->room += 50'000;
+        return error::none;
+    }
+    sending_thread &this_thread() noexcept override { return sends; }
+    bool may_look_again() const noexcept override { return true; }
+
+    sending_thread sends;
+    narrow_connection *connection = nullptr;
+    int waits = 0;
+    int most = 0;
+};
+
+class borrowed_body : public testing::Test {
+protected:
+    borrowed_body() {
+        for (std::size_t i = 0; i < body.size(); ++i)
+            body[i] = static_cast<char>('a' + i * 7 % 23);
+        connection.application = body;
+        thread.connection = &connection;
+        ends.first->set_pace(&own_pace);
+    }
+    static std::string wire_of(std::string_view text, std::uint8_t flags = 0) {
+        std::string out(long_header_size, '\0');
+        const auto *const begin = reinterpret_cast<std::uint8_t *>(out.data());
+        out.resize(static_cast<std::size_t>(
+            put_frame_header(reinterpret_cast<std::uint8_t *>(out.data()), text.size(), flags) - begin));
+        return out.append(text);
+    }
+    /// As a sender that uses its memory again at once.
+    void send() {
+        ASSERT_EQ(writer.write_last_large(as_bytes(body)), error::none);
+        writer.publish();
+        std::fill(body.begin(), body.end(), 'X');
+    }
+    void write_the_rest() {
+        connection.room = SIZE_MAX;
+        ASSERT_TRUE(reader.take_turn());
+        EXPECT_EQ(connection.write_now(io_turn::occasion::any), io_turn::written::all);
+        (void)reader.give_turn();
+    }
+
+    pipe_ends ends = make_pipe(chunk_pool::make(), {});
+    pipe_end &writer = *ends.first;
+    pipe_end &reader = *ends.second;
+    std::string body = std::string(400'000, ' ');
+    narrow_connection connection{reader};
+    waiting_thread thread;
+    pace own_pace{platform::steady_clock(), thread};
+};
+
+TEST_F(borrowed_body, is_not_copied_where_the_stream_takes_it) {
+    connection.room = SIZE_MAX;
+    const std::string sent = body;
+    send();
+    EXPECT_EQ(connection.wire, wire_of(sent));
+    EXPECT_EQ(connection.from_application, sent.size());
+}
+
+TEST_F(borrowed_body, is_copied_from_where_the_stream_was_full) {
+    const std::string sent = body;
+    for (const std::size_t room : {0u, 1u, 9u, 10u, 123'456u, 400'008u}) {
+        SCOPED_TRACE(room);
+        body = sent;
+        connection.application = body;
+        connection.wire.clear();
+        connection.room = room;
+        send();
+        EXPECT_EQ(connection.wire, wire_of(sent).substr(0, room));
+        write_the_rest();
+        EXPECT_EQ(connection.wire, wire_of(sent));
+    }
+}
+
+TEST_F(borrowed_body, goes_out_behind_what_was_written_before) {
+    const std::string sent = body;
+    const std::string before = wire_of("address", frame_flag::more) + wire_of("");
+    ASSERT_EQ(writer.write(frame_flag::more, as_bytes("address")), error::none);
+    ASSERT_EQ(writer.write(0, {}), error::none);
+    ASSERT_EQ(writer.write(frame_flag::more, as_bytes("id")), error::none);
+    connection.room = 1000;
+    send();
+    write_the_rest();
+    ASSERT_EQ(writer.write(0, as_bytes("behind")), error::none);
+    writer.publish();
+    write_the_rest();
+    EXPECT_EQ(connection.wire, before + wire_of("id", frame_flag::more) + wire_of(sent) + wire_of("behind"));
+}
+
+TEST_F(borrowed_body, is_copied_where_another_thread_writes) {
+    const std::string sent = body;
+    ASSERT_TRUE(reader.take_turn());
+    send();
+    (void)reader.give_turn();
+    write_the_rest();
+    EXPECT_EQ(connection.wire, wire_of(sent));
+    EXPECT_EQ(connection.from_application, 0u);
+}
+
+TEST_F(borrowed_body, that_is_rolled_back_leaves_the_turn) {
+    ASSERT_EQ(writer.write_last_large(as_bytes(body)), error::none);
+    writer.roll_back();
+    write_the_rest();
+    EXPECT_EQ(connection.wire, "");
+}
+
+/// As a body that was read into the memory of a caller, who gets something else.
+TEST_F(borrowed_body, that_is_not_taken_yet_is_copied_from_where_it_was_read_to) {
+    const std::string sent = body;
+    ASSERT_EQ(reader.write(0, as_bytes("before")), error::none);
+    ASSERT_EQ(reader.write_external(0, {}, as_bytes(body)), error::none);
+    reader.publish();
+    writer.own_body(as_bytes(body).data());
+    std::fill(body.begin(), body.end(), 'X');
+    frame_view frame;
+    ASSERT_TRUE(writer.read(frame));
+    EXPECT_EQ(as_text(frame.body()), "before");
+    ASSERT_TRUE(writer.read(frame));
+    EXPECT_EQ(as_text(frame.body()), sent);
+    writer.own_body(as_bytes(body).data());
+    EXPECT_FALSE(writer.read(frame));
+}
+
+TEST_F(borrowed_body, is_waited_for_while_the_stream_takes_it_and_no_longer) {
+    const std::string sent = body;
+    own_pace.set_may_wait_longer(true);
+    thread.most = 100;
+    send();
+    EXPECT_EQ(connection.from_application, sent.size());
+    EXPECT_EQ(thread.waits, 9);
+
+    body = sent;
+    thread.waits = 0;
+    thread.most = 3;
+    send();
+    EXPECT_EQ(thread.waits, 4);
+    write_the_rest();
+    EXPECT_EQ(connection.wire, wire_of(sent) + wire_of(sent));
+
+    body = sent;
+    thread.waits = 0;
+    own_pace.set_may_wait_longer(false);
+    connection.room = 10;
+    send();
+    EXPECT_EQ(thread.waits, 0);
+    write_the_rest();
+}
+
+}  // namespace
+}  // namespace zlink
