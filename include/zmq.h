@@ -931,11 +931,12 @@ ZMQ_EXPORT int zmq_sendmsg(void *s, zmq_msg_t *msg, int flags);
 /* Deprecated: zmq_msg_recv with its arguments in another order. */
 ZMQ_EXPORT int zmq_recvmsg(void *s, zmq_msg_t *msg, int flags);
 
-/* Deprecated: sends a message of several parts.
+/* Deprecated: sends several bodies: as the parts of one message with ZMQ_SNDMORE, which ends with the last of them, and as messages
+ * of their own without it.
  *
- * iov, count  the parts, copied; at least one.
- * flags       as zmq_send; ZMQ_SNDMORE applies to the last part.
- * returns     the size of the last part sent, -1 on failure.
+ * iov, count  the bodies, copied; at least one.
+ * flags       as zmq_send, but for ZMQ_SNDMORE.
+ * returns     the size of the last one, -1 on failure: those before the one that failed are sent, then.
  * errors      EINVAL, and those of zmq_send. */
 ZMQ_EXPORT int zmq_sendiov(void *s, struct iovec *iov, size_t count, int flags);
 

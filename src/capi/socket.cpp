@@ -211,8 +211,8 @@ int zmq_sendiov(void *s, struct iovec *iov, size_t count, int flags) {
         return fail(error::invalid);
     int sent = -1;
     for (std::size_t i = 0; i < count; ++i) {
-        const int more = i + 1 < count ? ZMQ_SNDMORE : 0;
-        sent = zmq_send(s, iov[i].iov_base, iov[i].iov_len, flags | more);
+        const int its_flags = i + 1 < count ? flags : flags & ~ZMQ_SNDMORE;
+        sent = zmq_send(s, iov[i].iov_base, iov[i].iov_len, its_flags);
         if (sent < 0)
             return -1;
     }
