@@ -278,12 +278,12 @@ error context_impl::make_socket(int type, std::unique_ptr<socket> &out) {
     return error::none;
 }
 
-/// Whether one more socket may be; under the lock.
+/// Whether one more socket may be; under the lock. A closed one counts as long as messages of its wait for somebody to bind a name.
 error context_impl::check_room() const noexcept {
     if (is_terminating_)
         return error::terminated;
-    return sockets_.size() < static_cast<std::size_t>(options_.max_sockets) ? error::none
-                                                                            : error::too_many_files;
+    const std::size_t count = sockets_.size() + inproc_.left_behind();
+    return count < static_cast<std::size_t>(options_.max_sockets) ? error::none : error::too_many_files;
 }
 
 error context_impl::prepare_socket(settings &defaults) {
@@ -423,14 +423,16 @@ error context_impl::disconnect(socket &self, const std::string &endpoint) {
     return remove(self, scheme, address, endpoint);
 }
 
-/// Unbinding and disconnecting are one thing: whatever the socket has under the endpoint ends.
+/// Unbinding and disconnecting are one thing: whatever the socket has under the endpoint ends. Of an inproc name that is its own the
+/// name goes alone: who connected through it stays connected.
 error context_impl::remove(socket &self, const std::string &scheme, const std::string &address,
                            const std::string &endpoint) {
     if (scheme == "inproc") {
-        const bool was_bound = !failed(inproc_.unbind(address, &self));
+        if (!failed(inproc_.unbind(address, &self)))
+            return error::none;
         const bool was_connected = self.detach_endpoint(endpoint) > 0;
         inproc_.forget_closed(address);
-        return was_bound || was_connected ? error::none : error::no_entry;
+        return was_connected ? error::none : error::no_entry;
     }
     if (!find(scheme))
         return error::protocol_not_supported;

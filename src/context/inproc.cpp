@@ -26,6 +26,9 @@ void greet_application(pipe_end &from, const std::string &hello) {
     from.publish();
 }
 
+/// Of a pipe whose near end is closed, and whose far end nobody has taken: whether messages wait in it.
+bool holds_messages(const pipe_end &far) noexcept { return far.has_untaken() || far.is_conflating(); }
+
 }  // namespace
 
 error inproc_names::bind(const std::string &name, const inproc_side &self) {
@@ -34,8 +37,8 @@ error inproc_names::bind(const std::string &name, const inproc_side &self) {
     if (!is_new)
         return error::address_in_use;
     try {
-        for (auto [at, end] = waiting_.equal_range(name); at != end; at = waiting_.erase(at))
-            if (!join(self, at->second, name))
+        for (auto [at, end] = waiting_.equal_range(name); at != end; at = take_away(at))
+            if (!join(self, at->second))
                 throw std::bad_alloc();
     } catch (...) {
         bound_.erase(place);
@@ -45,13 +48,12 @@ error inproc_names::bind(const std::string &name, const inproc_side &self) {
 }
 
 /// Hands the far end of a waiting pipe to the bound socket. False when there is no memory: who is bound has not closed.
-bool inproc_names::join(const inproc_side &bound, const waiting &who, const std::string &name) {
-    if (who.far->is_peer_closed())
+bool inproc_names::join(const inproc_side &bound, const waiting &who) {
+    if (who.far->is_peer_closed() && !holds_messages(*who.far))
         return true;
     who.far->set_write_hwm(bound.send_hwm);
     who.far->set_read_hwm(bound.receive_hwm);
     who.far->set_events(bound.inbox);
-    who.far->slot.endpoint = std::make_shared<const std::string>("inproc://" + name);
     say_hello(*who.far, bound.routing_id);
     greet_application(*who.far, bound.hello_message);
     return bound.inbox->post({mailbox::command_kind::attach, who.far, false, true});
@@ -83,7 +85,7 @@ error inproc_names::connect(const std::string &name, const inproc_side &self, pi
     const waiting who{self, ends.first, ends.second};
     if (it == bound_.end())
         waiting_.emplace(name, who);
-    else if (!join(it->second, who, name))
+    else if (!join(it->second, who))
         return error::no_memory;
     out = ends.first;
     return error::none;
@@ -93,14 +95,31 @@ void inproc_names::forget_closed(const std::string &name) noexcept {
     std::lock_guard guard(mutex_);
     const auto [first, last] = waiting_.equal_range(name);
     for (auto it = first; it != last;)
-        it = it->second.far->is_peer_closed() ? waiting_.erase(it) : std::next(it);
+        it = it->second.far->is_peer_closed() && !holds_messages(*it->second.far) ? take_away(it)
+                                                                                  : std::next(it);
 }
 
 void inproc_names::forget(const void *owner) noexcept {
     std::lock_guard guard(mutex_);
     std::erase_if(bound_, [&](const auto &entry) { return entry.second.owner == owner; });
-    // A pipe nobody will ever take keeps what was sent on it until here.
-    std::erase_if(waiting_, [&](const auto &entry) { return entry.second.side.owner == owner; });
+    for (auto it = waiting_.begin(); it != waiting_.end();) {
+        waiting &what = it->second;
+        if (what.side.owner != owner) {
+            ++it;
+        } else if (!holds_messages(*what.far)) {
+            it = take_away(it);
+        } else {
+            what.side.owner = nullptr;  // another socket may get the address
+            left_behind_.fetch_add(1, std::memory_order_relaxed);
+            ++it;
+        }
+    }
+}
+
+inproc_names::waiting_list::iterator inproc_names::take_away(waiting_list::iterator what) noexcept {
+    if (!what->second.side.owner)
+        left_behind_.fetch_sub(1, std::memory_order_relaxed);
+    return waiting_.erase(what);
 }
 
 }  // namespace zlink

@@ -1,8 +1,11 @@
 // Names of inproc endpoints, and the rendezvous of those who connect with those who bind, in either order.
 //
+// Lasting:  a name stands for those who come. Taking it back does nothing to those who came. What was sent on a pipe that nobody had
+//           taken yet when its sender disconnected or closed waits for whoever binds the name, until the context ends.
 // Threads:  any; one lock inside.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -35,10 +38,12 @@ public:
     error unbind(const std::string &name, const void *owner) noexcept;
     /// Makes a pipe to whoever is, or will be, bound to the name; `out` is the connecting socket's end, its events set.
     error connect(const std::string &name, const inproc_side &self, pipe_end_ptr &out);
-    /// Drops the connects to a name that were taken back before anybody bound it.
+    /// Drops the connects to a name that were taken back before anybody bound it, and brought no message.
     void forget_closed(const std::string &name) noexcept;
-    /// The socket closes: its names and its unanswered connects go.
+    /// The socket has closed its pipes: its names go, and its unanswered connects that brought no message.
     void forget(const void *owner) noexcept;
+    /// How many unanswered connects of closed sockets there are. Without the lock.
+    std::size_t left_behind() const noexcept { return left_behind_.load(std::memory_order_relaxed); }
 
 private:
     struct waiting {
@@ -46,13 +51,17 @@ private:
         pipe_end_ptr near;
         pipe_end_ptr far;
     };
-    bool join(const inproc_side &bound, const waiting &who, const std::string &name);
+    using waiting_list = std::multimap<std::string, waiting>;
+
+    bool join(const inproc_side &bound, const waiting &who);
+    waiting_list::iterator take_away(waiting_list::iterator what) noexcept;
 
     std::shared_ptr<chunk_pool> pool_;
     const batching sizes_;
     std::mutex mutex_;  // guards the rest
     std::map<std::string, inproc_side> bound_;
-    std::multimap<std::string, waiting> waiting_;
+    waiting_list waiting_;
+    std::atomic<std::size_t> left_behind_{0};
 };
 
 }  // namespace zlink

@@ -1033,10 +1033,17 @@ error socket::bind(const char *endpoint) {
     if (!endpoint)
         return error::invalid;
     std::string actual;
-    const error e = environment_.endpoints.bind(*this, endpoint, actual);
-    if (!failed(e))
-        last_endpoint_ = std::move(actual);
-    return e;
+    if (const error e = environment_.endpoints.bind(*this, endpoint, actual); failed(e))
+        return e;
+    last_endpoint_ = std::move(actual);
+    // Who waited for an inproc name is here now, and is to be told what this socket subscribes to. Whoever waits for the descriptor
+    // has not heard of them.
+    if (mailbox_->has_commands()) {
+        (void)process_commands();
+        if (is_exported_)
+            (void)mailbox_->post({mailbox::command_kind::readable, nullptr});
+    }
+    return error::none;
 }
 
 error socket::connect(const char *endpoint) {

@@ -2,7 +2,9 @@
 #include "lent_bodies.hpp"
 #include "sockets.hpp"
 
+#include <poll.h>
 #include <thread>
+#include <tuple>
 
 namespace {
 
@@ -56,6 +58,157 @@ TEST(inproc, a_connection_never_answered_is_given_up_on_close) {
     lonely.connect(scratch_endpoint("inproc"));
     lonely.send("never received");
     EXPECT_EQ(lonely.close(), 0);
+}
+
+// ---- What was sent before anybody bound the name ----
+
+enum class leaves { by_closing, by_disconnecting };
+
+class inproc_leaving : public testing::TestWithParam<std::tuple<leaves, int>> {
+protected:
+    void leave(test_socket &early, const std::string &name) {
+        early.set(ZMQ_LINGER, std::get<1>(GetParam()));
+        if (std::get<0>(GetParam()) == leaves::by_closing)
+            EXPECT_EQ(early.close(), 0);
+        else
+            EXPECT_EQ(early.disconnect(name), 0);
+    }
+};
+
+// As libzmq does, whatever ZMQ_LINGER says.
+TEST_P(inproc_leaving, messages_sent_before_binding_outlive_their_sender) {
+    context zmq;
+    const std::string name = scratch_endpoint("inproc");
+    std::vector<test_socket> early;
+    for (int i = 0; i < 3; ++i) {
+        early.push_back(zmq.socket(ZMQ_PUSH));
+        early.back().connect(name);
+        ASSERT_TRUE(early.back().send_all({std::to_string(i), octets(100'000)}));
+        ASSERT_EQ(early.back().send("never finished", ZMQ_SNDMORE), 14);
+        leave(early.back(), name);
+    }
+    test_socket pull = zmq.socket(ZMQ_PULL);
+    pull.bind(name);
+    std::string seen;
+    for (int i = 0; i < 3; ++i) {
+        const frames message = pull.receive_all();
+        ASSERT_EQ(message.size(), 2u);
+        EXPECT_EQ(message[1], octets(100'000));
+        seen += message[0];
+    }
+    std::sort(seen.begin(), seen.end());
+    EXPECT_EQ(seen, "012");
+    EXPECT_FALSE(pull.receive(ZMQ_DONTWAIT));
+}
+
+TEST_P(inproc_leaving, a_body_that_nobody_came_for_is_freed_with_the_context) {
+    lent_bodies bodies;
+    const std::string body = octets(20'000);
+    context zmq;
+    test_socket early = zmq.socket(ZMQ_PUSH);
+    const std::string name = scratch_endpoint("inproc");
+    early.connect(name);
+    ASSERT_TRUE(bodies.send(early, body, 0));
+    leave(early, name);
+    early.close();
+    EXPECT_EQ(zmq.term(), 0);
+    EXPECT_EQ(bodies.given_back(), 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(in_all_ways, inproc_leaving,
+                         testing::Combine(testing::Values(leaves::by_closing, leaves::by_disconnecting),
+                                          testing::Values(-1, 0, 1)));
+
+TEST(inproc, a_router_hears_of_who_has_closed_before_it_bound) {
+    context zmq;
+    const std::string name = scratch_endpoint("inproc");
+    test_socket early = zmq.socket(ZMQ_DEALER);
+    early.set(ZMQ_ROUTING_ID, "early");
+    early.connect(name);
+    early.send("last words");
+    early.close();
+    test_socket router = zmq.socket(ZMQ_ROUTER);
+    router.bind(name);
+    EXPECT_EQ(router.receive_all(), (frames{"early", "last words"}));
+}
+
+// As in libzmq: what a closed socket leaves is bounded by the number of sockets that may be.
+TEST(inproc, a_closed_socket_whose_messages_nobody_came_for_counts_as_a_socket) {
+    context zmq;
+    zmq.set(ZMQ_MAX_SOCKETS, 3);
+    const std::string name = scratch_endpoint("inproc");
+    for (int i = 0; i < 10; ++i) {
+        test_socket silent = zmq.socket(ZMQ_PUSH);
+        ASSERT_TRUE(silent);
+        silent.connect(name);
+    }
+    test_socket pull = zmq.socket(ZMQ_PULL);
+    for (int i = 0; i < 2; ++i) {
+        test_socket early = zmq.socket(ZMQ_PUSH);
+        early.connect(name);
+        early.send("kept");
+    }
+    EXPECT_EQ(zmq_socket(zmq.handle(), ZMQ_PUSH), nullptr);
+    EXPECT_EQ(zmq_errno(), EMFILE);
+    pull.bind(name);
+    EXPECT_EQ(pull.receive(), "kept");
+    EXPECT_EQ(pull.receive(), "kept");
+    EXPECT_TRUE(zmq.socket(ZMQ_PUSH));
+}
+
+TEST(inproc, who_binds_tells_those_who_wait_what_it_subscribes_to) {
+    context zmq;
+    const std::string name = scratch_endpoint("inproc");
+    test_socket pub = zmq.socket(ZMQ_PUB);
+    pub.connect(name);
+    test_socket sub = zmq.socket(ZMQ_SUB);
+    sub.set(ZMQ_SUBSCRIBE, "");
+    ASSERT_EQ(zmq_bind(sub.handle(), name.c_str()), 0);  // and no further call
+    pub.send("first");
+    EXPECT_EQ(sub.receive(), "first");
+}
+
+TEST(inproc, a_descriptor_tells_of_what_came_with_binding) {
+    context zmq;
+    const std::string name = scratch_endpoint("inproc");
+    test_socket push = zmq.socket(ZMQ_PUSH);
+    push.connect(name);
+    push.send("sent before");
+    test_socket pull = zmq.socket(ZMQ_PULL);
+    pollfd level{pull.get(ZMQ_FD), POLLIN, 0};
+    (void)pull.get(ZMQ_EVENTS);
+    ASSERT_EQ(zmq_bind(pull.handle(), name.c_str()), 0);
+    EXPECT_EQ(::poll(&level, 1, patience_ms), 1);
+    EXPECT_EQ(pull.get(ZMQ_EVENTS), ZMQ_POLLIN);
+}
+
+// ---- Names ----
+
+TEST(inproc, taking_a_name_back_ends_no_connection) {
+    context zmq;
+    test_socket bound = zmq.socket(ZMQ_PAIR);
+    test_socket before = zmq.socket(ZMQ_PAIR);
+    const std::string name = connected(zmq, bound, before, "inproc");
+    before.send("not read yet");
+    ASSERT_EQ(bound.unbind(name), 0);
+    EXPECT_FAILS(ENOENT, bound.unbind(name));
+    EXPECT_FAILS(ENOENT, bound.disconnect(name));
+    EXPECT_EQ(bound.receive(), "not read yet");
+    bound.send("still there");
+    EXPECT_EQ(before.receive(), "still there");
+    before.send("as is the other");
+    EXPECT_EQ(bound.receive(), "as is the other");
+
+    // Who comes later belongs to the next owner of the name.
+    test_socket after = zmq.socket(ZMQ_PAIR);
+    after.connect(name);
+    after.send("for the next");
+    test_socket next = zmq.socket(ZMQ_PAIR);
+    next.bind(name);
+    EXPECT_EQ(next.receive(), "for the next");
+    EXPECT_FALSE(bound.receive(ZMQ_DONTWAIT));
+    EXPECT_EQ(before.disconnect(name), 0);
+    EXPECT_FAILS(ENOENT, before.disconnect(name));
 }
 
 TEST(inproc, one_name_has_one_owner) {

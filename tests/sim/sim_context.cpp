@@ -94,8 +94,11 @@ error sim_context::connect(socket &self, const std::string &endpoint, std::strin
 error sim_context::remove(socket &self, const std::string &endpoint) {
     if (!is_inproc(endpoint))
         return sockets_.at(&self)->remove(self, endpoint);
-    const bool was_bound = !failed(inproc_.unbind(name_in(endpoint), &self));
-    return self.detach_endpoint(endpoint) > 0 || was_bound ? error::none : error::no_entry;
+    if (!failed(inproc_.unbind(name_in(endpoint), &self)))
+        return error::none;
+    const bool was_connected = self.detach_endpoint(endpoint) > 0;
+    inproc_.forget_closed(name_in(endpoint));
+    return was_connected ? error::none : error::no_entry;
 }
 
 error sim_context::make_monitor_socket(const std::string &endpoint, std::unique_ptr<socket> &out) {
