@@ -124,7 +124,10 @@ error endpoints::connect(socket &self, const std::string &scheme, const std::str
 error endpoints::remove(socket &self, const std::string &endpoint) {
     const bool was_bound = stop_listening(endpoint);
     const bool was_connected = stop_sessions(endpoint);
-    const bool had_pipes = self.detach_endpoint(endpoint) > 0;
+    // As in libzmq: a worker that unbinds goes on with what has come, one that disconnects wants no more of it.
+    const auto unread =
+        was_bound && !was_connected ? socket::unread_input::kept : socket::unread_input::dropped;
+    const bool had_pipes = self.detach_endpoint(endpoint, unread) > 0;
     return was_bound || was_connected || had_pipes ? error::none : error::no_entry;
 }
 

@@ -907,15 +907,21 @@ void socket::finished(pipe_end &pipe) noexcept {
     pipe.close(options_.linger_ms);
 }
 
-std::size_t socket::detach_endpoint(const std::string &endpoint) noexcept {
+std::size_t socket::detach_endpoint(const std::string &endpoint, unread_input what) noexcept {
     (void)enter_beside();  // pipes of the endpoint may be waiting to be attached
+    direct_input_.set({});
+    direct_output_.set({});
     std::size_t count = 0;
     for (std::size_t i = live_pipes_; i-- > 0;) {
+        if (i >= live_pipes_)
+            continue;  // others went with one
         pipe_end &pipe = *pipes_[i];
-        if (!pipe.slot.endpoint || *pipe.slot.endpoint != endpoint)
+        if (!pipe.slot.endpoint || *pipe.slot.endpoint != endpoint || pipe.is_closed())
             continue;
-        pattern_->detach(pipe);
-        finished(pipe);
+        if (what == unread_input::dropped || !read_to_the_end(pipe)) {
+            pattern_->detach(pipe);
+            finished(pipe);
+        }
         ++count;
     }
     count += std::erase_if(untaken_, [&](const mailbox::command &what) {
@@ -925,6 +931,18 @@ std::size_t socket::detach_endpoint(const std::string &endpoint) noexcept {
         return is_theirs;
     });
     return count;
+}
+
+/// Ends a pipe as if the other side had ended it: nothing is sent on it any more, what it brought is still to be read. False when there
+/// is no memory.
+bool socket::read_to_the_end(pipe_end &pipe) noexcept {
+    try {
+        pattern_->on_closed(pipe);
+    } catch (...) {
+        return false;
+    }
+    pipe.close(options_.linger_ms);
+    return true;
 }
 
 // ---- Options -----------------------------------------------------------------------------------------------

@@ -173,8 +173,11 @@ public:
     /// Takes a pipe into use on the calling (application) thread. Its events must already go to inbox(). Throws bad_alloc, and
     /// has closed it then.
     void attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc);
+    /// What becomes of messages that an ended pipe has brought and nobody has received.
+    enum class unread_input { dropped, kept };
     /// Ends every pipe of an endpoint, with this socket's linger. Returns how many there were.
-    std::size_t detach_endpoint(const std::string &endpoint) noexcept;
+    std::size_t detach_endpoint(const std::string &endpoint,
+                                unread_input what = unread_input::dropped) noexcept;
     /// Takes ZMQ_CONNECT_ROUTING_ID, which is good for one connect.
     std::string take_connect_routing_id();
 
@@ -217,6 +220,7 @@ private:
     void go_on() noexcept;
     void look_at_all() noexcept;
     void drop(pipe_end &pipe) noexcept;
+    bool read_to_the_end(pipe_end &pipe) noexcept;
     void apply_marks() noexcept;
     error wait_for(short wanted, time_point deadline) noexcept;
     error sleep(time_point deadline) noexcept;

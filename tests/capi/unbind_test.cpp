@@ -1,0 +1,102 @@
+// zmq_unbind: the listener and its connections end, what they had brought is still to be received.
+#include "raw_peer.hpp"
+#include "sockets.hpp"
+
+#include <string>
+#include <tuple>
+
+namespace {
+
+using namespace zlink_test;
+using namespace zlink::test;
+
+constexpr int unread = 9;
+
+struct pairing {
+    const char *name;
+    int type;
+    const char *peer_type;
+    bool shows_sender;
+};
+
+class unbind : public ::testing::TestWithParam<std::tuple<pairing, std::string>> {
+protected:
+    const pairing &kind() const { return std::get<0>(GetParam()); }
+    std::string endpoint() const { return scratch_endpoint(std::get<1>(GetParam())); }
+    /// So many messages of a peer, which arrive together.
+    static std::string some_messages() {
+        std::string all;
+        for (int i = 0; i < unread; ++i)
+            all += message("message " + std::to_string(i));
+        return all;
+    }
+    void expect_all(test_socket &receiver) const {
+        for (int i = 0; i < unread; ++i) {
+            if (kind().shows_sender) {
+                EXPECT_EQ(receiver.receive().value_or("").size(), 5u);
+            }
+            ASSERT_EQ(receiver.receive(), "message " + std::to_string(i));
+        }
+    }
+
+    context zmq;
+};
+
+TEST_P(unbind, leaves_what_was_received_to_be_read) {
+    test_socket socket = zmq.socket(kind().type);
+    const std::string where = socket.bind(endpoint());
+    raw_peer peer(where);
+    ASSERT_TRUE(peer.shake_hands(kind().peer_type));
+    ASSERT_TRUE(peer.send(some_messages()));
+    ASSERT_TRUE(socket.has_input());
+    ASSERT_EQ(zmq_unbind(socket.handle(), where.c_str()), 0);
+    EXPECT_EQ(zmq_unbind(socket.handle(), where.c_str()), -1);
+    EXPECT_EQ(zmq_errno(), ENOENT);
+    expect_all(socket);
+    EXPECT_TRUE(peer.is_closed_by_other_side());
+}
+
+TEST_P(unbind, lets_others_come_before_all_is_read) {
+    if (kind().type == ZMQ_PAIR)
+        return;  // has one peer at a time
+    test_socket socket = zmq.socket(kind().type);
+    const std::string where = socket.bind(endpoint());
+    raw_peer first(where);
+    ASSERT_TRUE(first.shake_hands(kind().peer_type));
+    ASSERT_TRUE(first.send(some_messages()));
+    ASSERT_TRUE(socket.has_input());
+    ASSERT_EQ(zmq_unbind(socket.handle(), where.c_str()), 0);
+    EXPECT_TRUE(first.is_closed_by_other_side());
+    raw_peer second(socket.bind(endpoint()));
+    ASSERT_TRUE(second.shake_hands(kind().peer_type));
+    ASSERT_TRUE(second.send(some_messages()));
+    const int parts = kind().shows_sender ? 2 : 1;
+    for (int i = 0; i < 2 * unread * parts; ++i)
+        ASSERT_TRUE(socket.receive());
+    EXPECT_FALSE(socket.has_input(0));
+}
+
+TEST_P(unbind, leaves_nothing_behind_when_nobody_reads) {
+    test_socket socket = zmq.socket(kind().type);
+    const std::string where = socket.bind(endpoint());
+    raw_peer peer(where);
+    ASSERT_TRUE(peer.shake_hands(kind().peer_type));
+    ASSERT_TRUE(peer.send(some_messages()));
+    ASSERT_TRUE(socket.has_input());
+    ASSERT_EQ(zmq_unbind(socket.handle(), where.c_str()), 0);
+    EXPECT_EQ(socket.close(), 0);
+    EXPECT_EQ(zmq.term(), 0);
+    EXPECT_TRUE(peer.is_closed_by_other_side());
+}
+
+INSTANTIATE_TEST_SUITE_P(types, unbind,
+                         ::testing::Combine(::testing::Values(pairing{"pull", ZMQ_PULL, "PUSH", false},
+                                                              pairing{"dealer", ZMQ_DEALER, "DEALER", false},
+                                                              pairing{"pair", ZMQ_PAIR, "PAIR", false},
+                                                              pairing{"router", ZMQ_ROUTER, "DEALER", true}),
+                                            ::testing::Values("tcp", "ipc")),
+                         [](const auto &which) {
+                             return std::get<0>(which.param).name + ("_" + std::get<1>(which.param));
+                         });
+
+}  // namespace
