@@ -71,7 +71,8 @@ error endpoints::bind(socket &self, const std::string &scheme, const std::string
                                        const auto alive = weak.lock();
                                        return alive && alive->add(accepted);
                                    });
-    acceptors_.push_back(made);
+    const bool leaves_a_choice = address.ends_with('*') || address.ends_with(":0");
+    acceptors_.push_back({made, leaves_a_choice ? std::string() : scheme + "://" + address});
     const error e = made->start();
     if (failed(e))
         acceptors_.pop_back();
@@ -121,7 +122,17 @@ error endpoints::connect(socket &self, const std::string &scheme, const std::str
     return fresh->start();
 }
 
+/// A listener goes by its own name, and by the one that it was bound with: with IPv6 the system prints another for an IPv4 address.
 error endpoints::remove(socket &self, const std::string &endpoint) {
+    if (const error e = remove_named(self, endpoint); e != error::no_entry)
+        return e;
+    const auto found = std::find_if(acceptors_.begin(), acceptors_.end(),
+                                    [&](const listening &each) { return each.given == endpoint; });
+    return found == acceptors_.end() ? error::no_entry
+                                     : remove_named(self, std::string(found->by->endpoint()));
+}
+
+error endpoints::remove_named(socket &self, const std::string &endpoint) {
     const bool was_bound = stop_listening(endpoint);
     const bool was_connected = stop_sessions(endpoint);
     // As in libzmq: a worker that unbinds goes on with what has come, one that disconnects wants no more of it.
@@ -135,9 +146,9 @@ error endpoints::remove(socket &self, const std::string &endpoint) {
 bool endpoints::stop_listening(const std::string &endpoint) noexcept {
     bool was_bound = false;
     for (std::size_t i = acceptors_.size(); i-- > 0;) {
-        if (acceptors_[i]->endpoint() != endpoint)
+        if (acceptors_[i].by->endpoint() != endpoint)
             continue;
-        const auto closing = acceptors_[i];
+        const auto closing = acceptors_[i].by;
         acceptors_.erase(acceptors_.begin() + static_cast<std::ptrdiff_t>(i));
         closing->close();
         was_bound = true;
@@ -167,8 +178,8 @@ bool endpoints::stop_sessions(const std::string &endpoint) {
 }
 
 void endpoints::close() noexcept {
-    for (const auto &which : acceptors_)
-        which->close();
+    for (const listening &each : acceptors_)
+        each.by->close();
     acceptors_.clear();
     std::lock_guard guard(mutex_);
     is_closed_ = true;

@@ -63,12 +63,17 @@ private:
                                             std::string endpoint);
     static pipe_options pipe_for(const settings &options, const batching &sizes) noexcept;
     bool add(const std::shared_ptr<session> &what);
+    error remove_named(socket &self, const std::string &endpoint);
     bool stop_listening(const std::string &endpoint) noexcept;
     bool stop_sessions(const std::string &endpoint);
 
     environment environment_;
     std::shared_ptr<mailbox> inbox_;
-    std::vector<std::shared_ptr<acceptor>> acceptors_;    // socket's thread only
+    struct listening {
+        std::shared_ptr<acceptor> by;
+        std::string given;  // to zmq_bind; empty where it leaves a choice
+    };
+    std::vector<listening> acceptors_;                    // socket's thread only
     std::weak_ptr<const session_environment> last_made_;  // socket's thread only
     std::mutex mutex_;                                    // guards the rest
     std::vector<std::shared_ptr<session>> sessions_;

@@ -89,6 +89,31 @@ TEST_P(unbind, leaves_nothing_behind_when_nobody_reads) {
     EXPECT_TRUE(peer.is_closed_by_other_side());
 }
 
+/// With IPv6 the system's name of an IPv4 address is another one.
+TEST(unbind_of_an_address, takes_it_as_it_was_bound) {
+    context zmq;
+    test_socket socket = zmq.socket(ZMQ_PULL);
+    socket.set(ZMQ_IPV6, 1);
+    const std::string chosen = socket.bind("tcp://127.0.0.1:*");
+    ASSERT_EQ(zmq_unbind(socket.handle(), chosen.c_str()), 0);
+    const std::string given = "tcp://127.0.0.1" + chosen.substr(chosen.rfind(':'));
+    ASSERT_EQ(zmq_bind(socket.handle(), given.c_str()), 0);
+    EXPECT_EQ(zmq_unbind(socket.handle(), given.c_str()), 0) << zmq_strerror(zmq_errno());
+    EXPECT_EQ(zmq_unbind(socket.handle(), given.c_str()), -1);
+    EXPECT_EQ(zmq_errno(), ENOENT);
+}
+
+TEST(unbind_of_an_address, tells_a_connection_to_the_same_address_from_it) {
+    context zmq;
+    test_socket socket = zmq.socket(ZMQ_PAIR);
+    socket.set(ZMQ_IPV6, 1);
+    const std::string chosen = socket.bind("tcp://127.0.0.1:*");
+    const std::string given = "tcp://127.0.0.1" + chosen.substr(chosen.rfind(':'));
+    socket.connect(given);
+    EXPECT_EQ(zmq_disconnect(socket.handle(), given.c_str()), 0);
+    EXPECT_EQ(zmq_unbind(socket.handle(), chosen.c_str()), 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(types, unbind,
                          ::testing::Combine(::testing::Values(pairing{"pull", ZMQ_PULL, "PUSH", false},
                                                               pairing{"dealer", ZMQ_DEALER, "DEALER", false},
