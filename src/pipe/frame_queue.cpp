@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstring>
 #include <new>
-#include <thread>
 
 #include "core/invariant.hpp"
 #include "core/patience.hpp"
@@ -572,20 +571,20 @@ void frame_queue::drop_taken() noexcept {
         owner->release();
 }
 
-void frame_queue::own_body(const std::uint8_t *body) noexcept {
+bool frame_queue::own_body(const std::uint8_t *body) noexcept {
     for (segment *s = head_;; s = s->next) {
         const std::uint64_t committed = s->committed.load(std::memory_order_acquire);
         const std::uint64_t octets = octets_of(committed);
         if (s->is_lone_body && s->base == body && !s->owner && (s != head_ || head_octet_ < octets)) {
-            chunk *own = nullptr;
-            while (!(own = pool_->allocate(octets)))
-                std::this_thread::yield();
+            chunk *const own = pool_->allocate(octets);
+            if (!own)
+                return false;
             std::memcpy(own->data(), body, octets);
             s->base = own->data();
             s->owner = own;
         }
         if (!(committed & final_bit))
-            return;
+            return true;
     }
 }
 

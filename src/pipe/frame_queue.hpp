@@ -131,8 +131,9 @@ public:
     bool read_at_once(short_frame &out, std::size_t capacity) noexcept;
     /// Whether a frame is published and not taken.
     bool has_input() noexcept;
-    /// Copies the body of a message that is not taken, and stands at `body` in nobody's memory, if there is one. Waits for memory.
-    void own_body(const std::uint8_t *body) noexcept;
+    /// Copies the body of a message that is not taken, and stands at `body` in nobody's memory, if there is one. False when memory is
+    /// short.
+    [[nodiscard]] bool own_body(const std::uint8_t *body) noexcept;
     /// The same as far as a look at one place tells. What was read last stays valid.
     bool shows_more() const noexcept {
         return head_octet_ != octets_of(head_->committed.load(std::memory_order_relaxed));

@@ -200,7 +200,7 @@ public:
     /// Says whether the commands of the other end are wanted. From off to on with what guards the state locked, after it was read.
     void follow(bool on) noexcept { in_->is_followed.store(on, std::memory_order_relaxed); }
     /// As the queue's.
-    void own_body(const std::uint8_t *body) noexcept { in_->queue.own_body(body); }
+    [[nodiscard]] bool own_body(const std::uint8_t *body) noexcept { return in_->queue.own_body(body); }
     /// Exact once all that was gathered is released.
     std::uint64_t messages_taken() const noexcept { return taken_; }
     /// The mark of what this end reads; 0 without one.

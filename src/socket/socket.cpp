@@ -39,7 +39,8 @@ constexpr std::size_t most_ahead_of_large = 1024 * 1024 + 1024;  // in large bod
 constexpr std::size_t most_nearer = 1024 * 1024;                 // at a time
 constexpr std::size_t octets_per_look = 32;
 constexpr std::chrono::milliseconds longest_step{1};
-constexpr int least_timeout_to_step_ms = 20;  // a shorter one would be overrun
+constexpr std::chrono::milliseconds memory_look{1};  // until memory that there was not is asked for again
+constexpr int least_timeout_to_step_ms = 20;         // a shorter one would be overrun
 // Each is a write or read in vain, of half a microsecond. Together: the time in which a reader takes what an ipc stream holds,
 // and in which the next piece of a large frame arrives.
 constexpr std::size_t looks_for_room = 200;
@@ -305,7 +306,8 @@ void socket::end_offer(const std::uint8_t *given) noexcept {
     const std::uint8_t *const place = std::exchange(offered_, {}).data();
     if (borrower_.take_filled() && given != place)
         for (const pipe_end_ptr &pipe : live_pipes())
-            pipe->own_body(place);
+            while (!pipe->own_body(place))  // it stands nowhere else: without memory this waits
+                (void)environment_.blocking.wait({}, environment_.clock.now() + memory_look);
 }
 
 error socket::send(const outgoing &frame, int flags) noexcept { return send_frame(frame, flags); }
