@@ -892,7 +892,8 @@ ZMQ_EXPORT void zmq_threadclose(void *thread);
 #ifdef ZMQ_DEBUG_COUNTERS
 
 /* Bodies that the kernel has taken, each as a whole, from the message's own memory: those of 8 KiB and more that came
- * as a zmq_msg_t, and above 2 KiB all that zmq_msg_init_data lent with an ffn. A body sent to several peers counts for each. */
+ * as a zmq_msg_t, above 2 KiB all that zmq_msg_init_data lent with an ffn, and from 128 KiB on what zmq_send wrote before it
+ * returned. A body sent to several peers counts for each. */
 ZMQ_EXPORT size_t zmq_debug_get_zerocopy_count(void);
 
 /* Writes of which the kernel took copied octets only: small messages, however many in one write, and handshakes. */

@@ -190,6 +190,7 @@ void frame_queue::link_segment(segment *s, block *owner, std::size_t owner_size,
     s->next = nullptr;
     s->starts_message = !in_message_;
     s->is_lone_body = false;
+    s->is_copied = false;
     s->committed.store(0, std::memory_order_relaxed);
     if (open_ == tail_) {
         // What was written to tail_ since the last publish stays hidden until publish_chain() commits it.
@@ -362,6 +363,7 @@ void frame_queue::end_borrowing() noexcept {
         const std::uint64_t octets = octets_of(s->committed.load(std::memory_order_relaxed));
         std::memcpy(own + taken, s->base + taken, octets - taken);
         s->base = own;
+        s->is_copied = true;
     }
 }
 

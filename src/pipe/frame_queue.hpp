@@ -191,6 +191,7 @@ private:
         const std::uint8_t *next_kept = nullptr;
         bool starts_message = true;
         bool is_lone_body = false;
+        bool is_copied = false;  // a lone body, from the memory that it was borrowed from
         // The memory goes back to the producer, who copied the frames: nobody else looks at one before it is taken.
         bool comes_back = false;
 

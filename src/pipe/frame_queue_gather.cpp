@@ -72,7 +72,7 @@ std::uint32_t frame_queue::release(std::size_t octets) noexcept {
         reported_since_boundary_ += fresh;
         if (!(seen_ & final_bit))
             break;
-        if (head_->is_lone_body)
+        if (head_->is_lone_body && !head_->is_copied)
             debug_counters::add(debug_counters::count::uncopied_bodies);
         step_to_next();
     }

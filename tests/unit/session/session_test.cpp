@@ -172,6 +172,7 @@ protected:
         io.run();
         EXPECT_TRUE(owner->has_ended);
         EXPECT_FALSE(state.is_open);
+        owner->near.reset();  // the pipe keeps its owner
     }
 
     void send(std::string_view body) {
