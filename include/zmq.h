@@ -524,7 +524,7 @@ ZMQ_EXPORT int zmq_connect(void *s, const char *addr);
  * errors     EINVAL, ETERM, ENOTSOCK, ENOENT (not bound there). */
 ZMQ_EXPORT int zmq_unbind(void *s, const char *addr);
 
-/* Ends a connection made by zmq_connect; its queued messages linger, messages not yet received stay readable.
+/* Ends a connection made by zmq_connect; its queued messages linger, messages not yet received are dropped, as in libzmq.
  *
  * addr       as given to zmq_connect.
  * errors     EINVAL, ETERM, ENOTSOCK, ENOENT (not connected there). */
