@@ -5,7 +5,7 @@
                [--build-dir PATH] [--output FILE] [--list]
 
 Method: not pinned. The count of messages grows until the fastest contestant needs about the seconds asked for (PACED:
-as many as are due in them). Rounds of runs alternate, and so does who goes first. A ratio is the median over the
+as many as are due in them, and BURST, too). Rounds of runs alternate, and so does who goes first. A ratio is the median over the
 rounds, and above 1 where zlink is the better one: a quotient of rates, or the inverse one of times and octets. `raw`
 is a socket without a library (for inproc the wake of one thread by another through an eventfd), and its column
 zlink/raw is made the same way.
@@ -28,6 +28,7 @@ GREATEST_GROWTH = 50
 CLOSE_ENOUGH = 0.7
 MOST_MESSAGES = 100_000_000
 MOST_BYTES = 4 << 30
+BURSTS_A_SECOND = 10_000
 
 WITH_RAW = ("LOCK_STEP", "PING", "STREAM")
 SMALL = (64, 256, 1024, 8192)
@@ -52,6 +53,7 @@ CELLS = (
        for transport in ("tcp", "ipc")]
     + [("WORK:%d" % ns, transport, 64, "throughput") for ns in (400, 1000, 2000, 10_000) for transport in ("tcp", "ipc")]
     + [("PACED:%d" % ns, transport, 64, "latency") for ns in (1000, 2000, 5000, 20_000) for transport in ("tcp", "ipc")]
+    + [("BURST:%d" % together, transport, 64, "latency") for together in (1, 5, 10, 20) for transport in ("tcp", "ipc")]
     + [("STREAM", transport, size, "throughput") for transport in ("tcp", "ipc") for size in SMALL]
     + [(cell, transport, size, "throughput") for transport in runner.TRANSPORTS for size in LARGE
        for cell in ("STREAM", "STREAM_MSG", "STREAM_DATA")]
@@ -152,6 +154,9 @@ class Cell:
         if self.where[0].startswith("PACED"):
             self.count = int(self.args.seconds * 1e9 / int(self.where[0].split(":")[1]))
             return
+        if self.where[0].startswith("BURST"):
+            self.count = int(self.args.seconds * BURSTS_A_SECOND * int(self.where[0].split(":")[1]))
+            return
         if self.where[0].startswith("STREAM"):
             self.count = max(1000, min(self.count, (1 << 30) // self.where[2]))
         limit = min(MOST_MESSAGES, MOST_BYTES // self.where[2] if self.args.hwm == 0 else MOST_MESSAGES)
@@ -201,7 +206,7 @@ def shown(measure, value):
         return ""
     if measure == "throughput":
         return "%.4g M/s" % (value / 1e6) if value >= 1e6 else "%.4g k/s" % (value / 1e3)
-    return "%.3g µs" % value if measure.startswith("latency") else "%.0f octets" % value
+    return "%.3g µs" % value if measure.startswith(("latency", "processor")) else "%.0f octets" % value
 
 
 def line_of(row):

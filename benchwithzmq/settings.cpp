@@ -19,7 +19,7 @@ constexpr std::uint64_t messages_when_large = 20'000;
         "  PATTERN       PAIR PUBSUB DEALER_DEALER DEALER_ROUTER ROUTER_ROUTER ROUTER_ROUTER_POLL PUSH_PULL\n"
         "  TRANSPORT     tcp ipc inproc ws wss tls\n"
         "  --one-thread  both ends of a round trip in one thread\n"
-        "  --contexts=2  the receiver has a context of its own\n"
+        "  --contexts=2  the receiver has a context of its own; not over inproc\n"
         "  --bodies=WAY  copied (zmq_send, zmq_recv), or messages: allocated by the library and filled, or "
         "lent to it\n"
         "variables: BENCH_MSG_COUNT BENCH_WARMUP_COUNT BENCH_LAT_COUNT BENCH_IO_THREADS BENCH_HWM "
@@ -60,6 +60,8 @@ settings parse_settings(int argc, char **argv) {
         else if (word != "both")
             usage();
     }
+    if (wanted.contexts == 2 && wanted.transport == "inproc")
+        usage();  // they would never meet
     wanted.messages = number_from("BENCH_MSG_COUNT",
                                   wanted.size <= small_message ? messages_when_small : messages_when_large);
     wanted.warmup = number_from("BENCH_WARMUP_COUNT", wanted.warmup);

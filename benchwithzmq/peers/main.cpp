@@ -45,13 +45,15 @@ constexpr cell cells[] = {
     {"STREAM_DATA", measure_stream, 0, 10'000, false},
     {"WORK", measure_work, 1000, 300'000, false},
     {"PACED", measure_paced, 2000, 50'000, false},
+    {"BURST", measure_burst, 5, 50'000, false},
 };
 
 [[noreturn]] void usage() {
-    std::fputs("usage: bench_peers LIB CELL[:COUNT] TRANSPORT SIZE [--raw]\n"
-               "  LIB        a word for the result line; LD_LIBRARY_PATH selects the library itself\n"
-               "  CELL       one of these, with its usual count of peers, topics, connections or ns:\n",
-               stderr);
+    std::fputs(
+        "usage: bench_peers LIB CELL[:COUNT] TRANSPORT SIZE [--raw]\n"
+        "  LIB        a word for the result line; LD_LIBRARY_PATH selects the library itself\n"
+        "  CELL       one of these, with its usual count of peers, topics, connections, messages or ns:\n",
+        stderr);
     for (const cell &each : cells) {
         std::fprintf(stderr, "             %s", each.name);
         if (each.count)

@@ -25,7 +25,7 @@ using steady = std::chrono::steady_clock;
 struct peer_settings {
     std::string library;
     std::string cell;       // without the count
-    std::size_t count = 0;  // of peers, topics or connections; or nanoseconds
+    std::size_t count = 0;  // of peers, topics, connections or messages together; or nanoseconds
     std::string transport;
     std::size_t size = 64;
     bool raw = false;            // the system's sockets instead of the library's
@@ -36,8 +36,8 @@ struct peer_settings {
     bool debug = false;
 };
 
-// What a cell found. The measure is throughput (a second), latency or latency_99 (microseconds one way), or memory,
-// memory_peak or memory_used (octets each).
+// What a cell found. The measure is throughput (a second), latency or latency_99 (microseconds one way), processor
+// (microseconds of processor time for a message), or memory, memory_peak or memory_used (octets each).
 struct finding {
     const char *measure;
     double value;
@@ -57,6 +57,7 @@ findings measure_wake(peer_settings &wanted);
 findings measure_stream(peer_settings &wanted);
 findings measure_work(peer_settings &wanted);
 findings measure_paced(peer_settings &wanted);
+findings measure_burst(peer_settings &wanted);
 
 // A context that closes what was opened in it. Its sockets do not linger and have the run's high-water mark.
 class context {

@@ -4,12 +4,18 @@
 // Flow:     the ends are two processes, and are connected when the clock starts. Work is a count of multiplications, each of
 //           which waits for the one before, measured beforehand: time in which another thread has the processor is not work
 //           done. The sender of PACED looks at the clock all the time; where it is late, or waits for room, the message is.
+// BURST: PAIR to PAIR, so many messages together, and the next as many 100 µs later; the same times as of PACED, and the
+// processor time of both processes for each message. The sender sleeps between bursts.
 #include "peers/peers.hpp"
 
 #include <zmq.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <functional>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <time.h>
 
 namespace bench {
 
@@ -78,6 +84,46 @@ private:
     child_process process_;
 };
 
+/// Of this process, and of the children that have ended.
+double processor_seconds() {
+    const auto seconds = [](const timeval &time) {
+        return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+    };
+    double sum = 0;
+    for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+        rusage used{};
+        require(::getrusage(who, &used) == 0, "getrusage");
+        sum += seconds(used.ru_utime) + seconds(used.ru_stime);
+    }
+    return sum;
+}
+
+void sleep_until(steady::time_point when) {
+    const auto since_start = when.time_since_epoch();
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since_start);
+    const timespec at{seconds.count(), static_cast<long>((since_start - seconds).count())};
+    while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr) == EINTR) {
+    }
+}
+
+/// Receives all that the sender sends. Times one way of what is not warm-up, from when it was due.
+findings measure_ways(peer_settings &wanted, far_sender &sender,
+                      const std::function<steady::time_point(std::uint64_t, steady::time_point)> &due) {
+    context zmq(wanted);
+    void *pair = zmq.open(ZMQ_PAIR);
+    copying_receiver all(pair, wanted.size);
+    const steady::time_point start = sender.begin(pair, wanted);
+    std::vector<double> ways(wanted.messages);
+    for (std::uint64_t i = 0; i < wanted.warmup + wanted.messages; ++i) {
+        all.receive(i);
+        if (i >= wanted.warmup)
+            ways[i - wanted.warmup] = seconds_between(due(i, start), steady::now()) * 1e6;
+    }
+    sender.end();
+    std::sort(ways.begin(), ways.end());
+    return {{"latency", ways[ways.size() / 2]}, {"latency_99", ways[ways.size() * 99 / 100]}};
+}
+
 }  // namespace
 
 findings measure_work(peer_settings &wanted) {
@@ -110,19 +156,27 @@ findings measure_paced(peer_settings &wanted) {
         while (steady::now() < due(i, start)) {
         }
     });
-    context zmq(wanted);
-    void *pair = zmq.open(ZMQ_PAIR);
-    copying_receiver all(pair, wanted.size);
-    const steady::time_point start = sender.begin(pair, wanted);
-    std::vector<double> ways(wanted.messages);
-    for (std::uint64_t i = 0; i < wanted.warmup + wanted.messages; ++i) {
-        all.receive(i);
-        if (i >= wanted.warmup)
-            ways[i - wanted.warmup] = seconds_between(due(i, start), steady::now()) * 1e6;
-    }
-    sender.end();
-    std::sort(ways.begin(), ways.end());
-    return {{"latency", ways[ways.size() / 2]}, {"latency_99", ways[ways.size() * 99 / 100]}};
+    return measure_ways(wanted, sender, due);
+}
+
+findings measure_burst(peer_settings &wanted) {
+    require(wanted.transport != "inproc", "a transport between processes");
+    constexpr auto interval = std::chrono::microseconds(100);
+    const std::uint64_t together = wanted.count;
+    const auto due = [&](std::uint64_t i, steady::time_point start) {
+        return start + interval * static_cast<std::int64_t>(i / together);
+    };
+    const double before = processor_seconds();
+    far_sender sender(wanted, ZMQ_PAIR, [&](std::uint64_t i, steady::time_point start) {
+        if (i == 0)
+            ::prctl(PR_SET_TIMERSLACK, 1UL);
+        if (i % together == 0)
+            sleep_until(due(i, start));
+    });
+    findings found = measure_ways(wanted, sender, due);
+    const auto messages = static_cast<double>(wanted.warmup + wanted.messages);
+    found.push_back({"processor", (processor_seconds() - before) / messages * 1e6});
+    return found;
 }
 
 }  // namespace bench
