@@ -46,8 +46,8 @@ constexpr int least_timeout_to_step_ms = 20;         // a shorter one would be o
 constexpr std::size_t looks_for_room = 200;
 constexpr std::size_t looks_for_rest = 100;
 constexpr std::size_t calls_per_yield = 8;  // who is waited for may wait for this processor
-// Together some 100 us or more, as long as it takes to be woken where that takes long.
-constexpr int looks_for_answer = 12;
+// Together some 30 us: what it costs to sleep and to be woken. Who looks for longer spends more than who sleeps at once.
+constexpr int looks_for_answer = 6;
 constexpr int looks_of_a_kind = 3;
 constexpr unsigned pauses_before_look = 128;  // some microseconds
 // A look at memory, and as long a pause. Together: the time in which a peer in the same process takes or writes half a mark of
