@@ -269,9 +269,11 @@ public:
         std::uint32_t attach_number = 0;  // counts the pipes its socket took
         std::uint32_t mail_at = 0;        // where its mailbox has the command to attach it; guarded by that
         bool is_attached = false;
-        bool is_ending = false;  // the other end was closed: read what is left, write nothing more
-        bool is_inproc = false;  // the other end is a socket
-        std::string routing_id;  // how a ROUTER, REP or STREAM addresses this peer
+        bool is_ending = false;           // the other end was closed: read what is left, write nothing more
+        bool is_inproc = false;           // the other end is a socket
+        bool is_held_back = false;        // XPUB: until its application has read some of
+        std::uint32_t unread_frames = 0;  // what came from here
+        std::string routing_id;           // how a ROUTER, REP or STREAM addresses this peer
         std::shared_ptr<const std::string>
             endpoint;  // what the application bound or connected to; null is none
         std::uint64_t mark = 0;

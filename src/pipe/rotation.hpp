@@ -1,6 +1,6 @@
 // Pipes that take turns: the order in which a socket reads from, or writes to, its pipes.
 //
-// Layout:   [ in turn | looked empty | armed ]. A pipe in turn is ready until a try shows otherwise. It then waits to be
+// Layout:   [ in turn | looked empty | armed, or laid by ]. A pipe in turn is ready until a try shows otherwise. It then waits to be
 //           looked at again, and is armed only when the socket is about to sleep, or when very many pipes wait: arming
 //           costs a heavy fence for all of them together, looking costs one load each.
 // Fairness: while others are in turn, waiting pipes are looked at once every few messages, at most one look a message.
@@ -100,6 +100,13 @@ public:
             heavy_fence();
             settle();
         }
+    }
+    /// Nobody looks at the current pipe any more, until activate().
+    void lay_current_by() noexcept {
+        swap(current_, --in_turn_);
+        swap(in_turn_, --unarmed_);
+        if (current_ >= in_turn_)
+            current_ = 0;
     }
     /// Looks at the pipes that are neither in turn nor armed. True when some are in turn now.
     bool revive() noexcept {

@@ -4,7 +4,9 @@
 //           applications). Pipes are read in turn, a bounded amount in each call. One that is read to its end is armed, so that a
 //           publisher that only sends hears of more.
 // Notices:  XPUB tells its application of the first subscription to a topic and of the end of the last; of each with
-//           ZMQ_XPUB_VERBOSE(R). Subscriptions of a pipe that goes are taken back.
+//           ZMQ_XPUB_VERBOSE(R). Subscriptions of a pipe that goes are taken back. Subscriptions take effect whether the notices are
+//           read or not; of those that are not, very many are not kept where they say nothing new.
+// Messages: wait in their pipe once as many frames of that pipe are unread as the mark says. Other pipes are read on.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -20,8 +22,9 @@ namespace zlink {
 
 namespace {
 
-/// Beyond so many unread notices, a subscription and its end that are both unread cancel each other out.
-constexpr std::size_t most_unread_pairs = 1000;
+/// Beyond so many unread notices, a subscription and its end that are both unread cancel each other out, and what is unread already is
+/// not told again: then there are no more of them than topics that peers subscribe to, or had when the application read last.
+constexpr std::size_t most_unread_notices = 1000;
 
 /// What one call reads from upstream: so many frames, and one more for each peer, or so many octets. A peer has its turn for what the
 /// default mark lets wait.
@@ -76,22 +79,30 @@ private:
     bool tells_each_cancel() const noexcept { return options_.xpub_verboser; }
     /// Which peer a notice is about matters only when each peer has its own.
     bool is_per_peer() const noexcept { return is_manual() || tells_each_subscription(); }
+    /// Where ends are told of once for all peers, another peer's beginning may have been read, or is still to be.
+    bool has_own_ends() const noexcept { return is_manual() || tells_each_cancel(); }
 
     void choose_receivers(byte_span first_frame);
     void send_welcome(pipe_end &pipe) noexcept;
 
+    enum class turn_end { has_more, is_empty, is_held_back };
+
     void read_upstream();
     bool arm_upstream() noexcept;
-    bool read_in_turn(pipe_end &pipe);
+    turn_end read_in_turn(pipe_end &pipe);
     bool read_frame(pipe_end &pipe);
     void drop_cut_message() noexcept;
     bool has_unread(pipe_end &pipe) const noexcept { return reading_ == &pipe || pipe.has_input(); }
-    bool may_read() const noexcept;
+    bool may_read(const pipe_end &pipe) const noexcept;
+    void note_read(peer_number peer) noexcept;
     void take_frame(pipe_end &pipe, const frame_view &frame);
+    void add_message_frame(pipe_end &pipe, const frame_view &frame);
     void change(pipe_end &pipe, bool is_subscribe, byte_span topic, peer_info *info);
-    void tell(pipe_end &pipe, bool is_subscribe, byte_span topic, bool is_repeated, peer_info *info);
+    void tell(pipe_end &pipe, upstream_news::notice what);
+    bool is_news(pipe_end &pipe, upstream_news::notice &what) noexcept;
+    bool is_end_news(pipe_end &pipe, byte_span topic, bool ends_topic) noexcept;
     void tell_of_leaving(pipe_end &pipe, byte_span topic, bool ends_topic);
-    void tell_of_end(pipe_end &pipe, byte_span topic, peer_info *info) noexcept;
+    void tell_of_end(pipe_end &pipe, const upstream_news::notice &what) noexcept;
     void forget(pipe_end &pipe) noexcept;
     void take_back_subscriptions(pipe_end &pipe) noexcept;
     void end(pipe_end &pipe) noexcept;
@@ -155,7 +166,8 @@ void publisher::on_closed(pipe_end &pipe) {
     turns_.activate(pipe);
     bool is_read = false;
     try {
-        is_read = !has_unread(pipe) || ((!reading_ || reading_ == &pipe) && read_in_turn(pipe));
+        is_read = !has_unread(pipe) ||
+                  ((!reading_ || reading_ == &pipe) && read_in_turn(pipe) == turn_end::is_empty);
     } catch (...) {
     }
     if (is_read) {
@@ -214,7 +226,7 @@ void publisher::go_on() {
 /// Reads from the pipes in turn, until all are read to their end for now and armed, or the application must read first, or it is enough
 /// for one call.
 void publisher::read_upstream() {
-    while (may_read() && frames_left_ > 0 && octets_left_ > 0) {
+    while (frames_left_ > 0 && octets_left_ > 0) {
         pipe_end *pipe = reading_ ? reading_ : turns_.current();
         if (!pipe) {
             if (!arm_upstream())
@@ -222,7 +234,11 @@ void publisher::read_upstream() {
             continue;
         }
         turns_.make_current(*pipe);
-        if (!read_in_turn(*pipe)) {
+        const turn_end result = read_in_turn(*pipe);
+        if (result == turn_end::is_held_back) {
+            pipe->slot.is_held_back = true;
+            turns_.lay_current_by();
+        } else if (result == turn_end::has_more) {
             if (!reading_)
                 turns_.pass();
         } else if (pipe->slot.is_ending) {
@@ -232,7 +248,7 @@ void publisher::read_upstream() {
         }
     }
     (void)arm_upstream();
-    if (may_read() && turns_.current())
+    if (turns_.current())
         host_.go_on_later();
 }
 
@@ -245,21 +261,23 @@ bool publisher::arm_upstream() noexcept {
     return turns_.settle();
 }
 
-/// Acts on what a pipe has, for a turn at most. True when it is read to its end.
-bool publisher::read_in_turn(pipe_end &pipe) {
-    for (std::size_t left = most_frames_in_a_turn;
-         left > 0 && may_read() && frames_left_ > 0 && octets_left_ > 0; --left) {
+/// Acts on what a pipe has, for a turn at most.
+publisher::turn_end publisher::read_in_turn(pipe_end &pipe) {
+    for (std::size_t left = most_frames_in_a_turn; left > 0 && frames_left_ > 0 && octets_left_ > 0; --left) {
+        if (!may_read(pipe))
+            return turn_end::is_held_back;
         if (!read_frame(pipe))
-            return true;
+            return turn_end::is_empty;
     }
-    return false;
+    return turn_end::has_more;
 }
 
 /// The rest of the message that is being read never comes.
 void publisher::drop_cut_message() noexcept {
+    const auto dropped = static_cast<std::uint32_t>(news_.drop_cut_message());
+    reading_->slot.unread_frames -= dropped;
     reading_ = nullptr;
     has_frame_ = is_in_upstream_ = false;
-    news_.drop_cut_message();
 }
 
 /// Acts on the next frame, which stays for the next time when memory is short. False when there is none.
@@ -282,10 +300,25 @@ bool publisher::read_frame(pipe_end &pipe) {
     return true;
 }
 
-/// Messages from upstream wait in their pipes when the application has as many to read as its high-water mark says.
-bool publisher::may_read() const noexcept {
-    const auto most = static_cast<std::size_t>(options_.receive_hwm);
-    return is_in_upstream_ || most == 0 || news_.frames() < most;
+/// Messages from upstream wait in their pipe when the application has as many of it to read as its high-water mark says.
+bool publisher::may_read(const pipe_end &pipe) const noexcept {
+    const auto most = static_cast<std::uint32_t>(options_.receive_hwm);
+    return reading_ == &pipe || most == 0 || pipe.slot.unread_frames < most;
+}
+
+/// The application has read a frame of a peer, which may go on at half its mark.
+void publisher::note_read(peer_number peer) noexcept {
+    const auto at = by_number_.find(peer);
+    if (at == by_number_.end())
+        return;
+    pipe_end &pipe = *at->second;
+    --pipe.slot.unread_frames;
+    if (!pipe.slot.is_held_back ||
+        pipe.slot.unread_frames > static_cast<std::uint32_t>(options_.receive_hwm) / 2)
+        return;
+    pipe.slot.is_held_back = false;
+    turns_.activate(pipe);
+    host_.go_on_later();
 }
 
 void publisher::take_frame(pipe_end &pipe, const frame_view &frame) {
@@ -302,7 +335,7 @@ void publisher::take_frame(pipe_end &pipe, const frame_view &frame) {
     if (is_change)
         change(pipe, frame.data[0] == in_band::subscribe, frame.body().subspan(1), frame.info);
     else if (has_news_)
-        news_.add_frame(frame);
+        add_message_frame(pipe, frame);
     is_in_upstream_ = frame.has_more();
     is_behind_frames_ = false;
     if (!is_in_upstream_)
@@ -311,68 +344,91 @@ void publisher::take_frame(pipe_end &pipe, const frame_view &frame) {
         may_subscribe_ = !options_.only_first_subscribe || is_change;
 }
 
+void publisher::add_message_frame(pipe_end &pipe, const frame_view &frame) {
+    news_.add_frame(frame, number_of(pipe));
+    ++pipe.slot.unread_frames;
+}
+
 /// Where it throws, a subscription has not begun.
 void publisher::change(pipe_end &pipe, bool is_subscribe, byte_span topic, peer_info *info) {
     if (pipe.slot.is_ending)  // all its subscriptions end at once
         return;
     subscriptions &those = is_manual() ? requested_ : subscriptions_;
+    upstream_news::notice what{.is_subscribe = is_subscribe, .topic = topic, .info = info};
     if (!is_subscribe) {
-        const subscriptions::removal what = those.remove(topic, pipe);
-        if (is_manual() || what == subscriptions::removal::last || tells_each_cancel())
-            tell_of_end(pipe, topic, info);
+        const subscriptions::removal result = those.remove(topic, pipe);
+        what.is_repeated = result == subscriptions::removal::unknown;
+        what.was_on = true;
+        if (is_manual() || result == subscriptions::removal::last || tells_each_cancel())
+            tell_of_end(pipe, what);
         return;
     }
-    const subscriptions::addition what = those.add(topic, pipe);
-    const bool is_repeated = what == subscriptions::addition::repeated;
-    if (!is_manual() && what != subscriptions::addition::first && !tells_each_subscription())
+    const subscriptions::addition result = those.add(topic, pipe);
+    what.is_repeated = result == subscriptions::addition::repeated;
+    what.was_on = result != subscriptions::addition::first;
+    if (!is_manual() && what.was_on && !tells_each_subscription())
         return;
     try {
-        tell(pipe, true, topic, is_repeated, info);
+        tell(pipe, what);
     } catch (...) {
-        if (!is_repeated)
+        if (!what.is_repeated)
             (void)those.remove(topic, pipe);
         throw;
     }
 }
 
 /// When memory is short the application misses it, and goes on forwarding what nobody wants any more.
-void publisher::tell_of_end(pipe_end &pipe, byte_span topic, peer_info *info) noexcept {
+void publisher::tell_of_end(pipe_end &pipe, const upstream_news::notice &what) noexcept {
     try {
-        tell(pipe, false, topic, false, info);
+        tell(pipe, what);
     } catch (...) {
     }
 }
 
-/// Leaves a notice for the application. When it has left very many unread, takes the opposite one back instead.
-void publisher::tell(pipe_end &pipe, bool is_subscribe, byte_span topic, bool is_repeated, peer_info *info) {
+/// Leaves a notice for the application, unless it has left very many unread, and would learn nothing new from it in the end.
+void publisher::tell(pipe_end &pipe, upstream_news::notice what) {
+    if (!has_news_ || (news_.notices() > most_unread_notices && !is_news(pipe, what)))
+        return;
+    what.peer = is_per_peer() ? number_of(pipe) : 0;
+    what.is_in_message = is_behind_frames_;
+    news_.add_notice(what);
+}
+
+/// Whether the application is to be told although it has very much to read. Takes back unread notices that are answered by it.
+bool publisher::is_news(pipe_end &pipe, upstream_news::notice &what) noexcept {
     using enum upstream_news::withdrawal;
-    if (!has_news_)
-        return;
-    if (news_.size() > most_unread_pairs && !is_per_peer() && news_.withdraw(!is_subscribe, topic, 0) != none)
-        return;
-    news_.add_notice(is_subscribe, topic, is_repeated, is_per_peer() ? number_of(pipe) : 0, info,
-                     is_behind_frames_);
+    if (!what.is_subscribe)
+        return !what.is_repeated && is_end_news(pipe, what.topic, true);
+    if (!is_per_peer())
+        return news_.withdraw(false, what.topic, 0) == none;
+    const peer_number ended = has_own_ends() ? number_of(pipe) : 0;
+    if (news_.has_newest(true, what.topic, number_of(pipe), ended))
+        return false;
+    // The application does not hear of the end, so this changes nothing for it; but it may want to do something for the peer.
+    if (news_.withdraw(false, what.topic, ended, ended) == original)
+        what.is_repeated = what.was_on = true;
+    return true;
+}
+
+/// A peer's subscription has ended, and with it the last of all where it `ends_topic`. Takes back the notices of it that are unread.
+/// Whether the application knows of it then, and is to be told.
+bool publisher::is_end_news(pipe_end &pipe, byte_span topic, bool ends_topic) noexcept {
+    using enum upstream_news::withdrawal;
+    if (!is_per_peer())
+        return ends_topic && news_.withdraw(true, topic, 0) == none;
+    if (!has_own_ends() && ends_topic)
+        return news_.is_end_news(topic);
+    const peer_number ended = has_own_ends() ? number_of(pipe) : 0;
+    bool was_unknown = false;
+    for (auto what = none; (what = news_.withdraw(true, topic, number_of(pipe), ended)) != none;)
+        was_unknown = was_unknown || what == original;
+    return ends_topic && !was_unknown;
 }
 
 /// A pipe goes and its subscription with it. `ends_topic`: the application is to be told, if it knows of the beginning.
 void publisher::tell_of_leaving(pipe_end &pipe, byte_span topic, bool ends_topic) {
-    using enum upstream_news::withdrawal;
-    if (!has_news_)
-        return;
-    bool was_unknown = false;
-    if (!is_per_peer()) {
-        was_unknown = ends_topic && news_.withdraw(true, topic, 0) != none;
-    } else {
-        // Where ends are told of once for all peers, another peer's beginning may have been read, or is still to be.
-        const bool has_own_ends = is_manual() || tells_each_cancel();
-        const peer_number ended = has_own_ends ? number_of(pipe) : 0;
-        for (auto what = none; (what = news_.withdraw(true, topic, number_of(pipe), ended)) != none;)
-            was_unknown = was_unknown || what == original;
-        if (!has_own_ends)
-            was_unknown = news_.has_ended(topic);
-    }
-    if (ends_topic && !was_unknown)
-        news_.add_notice(false, topic, false, 0, nullptr);
+    if (has_news_ && is_end_news(pipe, topic, ends_topic))
+        news_.add_notice({.topic = topic, .was_on = true});
 }
 
 // ---- downstream ----
@@ -428,9 +484,8 @@ error publisher::receive(frame_view &out) {
         const auto at = by_number_.find(next.peer);
         last_requester_ = at != by_number_.end() && peers_.has(*at->second) ? at->second : nullptr;
     }
-    // Half a mark at a time.
-    if (turns_.current() && news_.frames() <= static_cast<std::size_t>(options_.receive_hwm) / 2)
-        host_.go_on_later();
+    if (!next.is_notice)
+        note_read(next.peer);
     return error::none;
 }
 

@@ -4,6 +4,11 @@
 
 namespace zlink {
 
+namespace {
+/// Octets of small frames in one place: what a string of this size has room for that has grown by doubling.
+constexpr std::size_t most_in_run = 15 * 1024;
+}  // namespace
+
 // ---- chains ----
 
 template <upstream_news::links upstream_news::item::*Links>
@@ -36,7 +41,7 @@ upstream_news::upstream_news(random_source &random) : subjects_(0, keyed_hash(ra
 
 upstream_news::~upstream_news() {
     delete taken_;
-    drop_cut_message();
+    (void)drop_cut_message();
     while (item *first = all_.oldest()) {
         all_.remove(*first);
         delete first;
@@ -97,114 +102,189 @@ void upstream_news::drop(item *what) noexcept {
 
 // ---- what comes ----
 
-void upstream_news::add_notice(bool is_subscribe, byte_span topic, bool is_repeated, peer_number peer,
-                               peer_info *info, bool is_in_message) {
+void upstream_news::add_notice(const notice &what) {
     auto made = std::make_unique<item>();
-    subject &about = find_or_add(topic);
-    ++about.notices;
+    subject &about = find_or_add(what.topic);
+    if (about.notices++ == 0)
+        about.was_on = what.was_on;
     made->about = &about;
-    made->is_subscribe = is_subscribe;
-    made->is_repeated = is_repeated;
-    made->peer = peer;
-    if (peer != 0) {
+    made->is_subscribe = what.is_subscribe;
+    made->is_repeated = what.is_repeated;
+    made->peer = what.peer;
+    if (what.peer != 0) {
         try {
-            by_peer_[{&about, is_subscribe, peer}].append(*made);
+            by_peer_[{&about, what.is_subscribe, what.peer}].append(*made);
         } catch (...) {
             leave(*made);
             throw;
         }
     }
-    made->info = block_ref::share(info);
+    made->info = block_ref::share(what.info);
     made->serial = next_serial_++;
-    about.kinds[is_subscribe].append(*made);
-    append(std::move(made), is_in_message);
+    about.kinds[what.is_subscribe].append(*made);
+    append(std::move(made), what.is_in_message);
+    ++notices_;
 }
 
-void upstream_news::add_frame(const frame_view &frame) {
-    auto made = std::make_unique<item>();
-    made->body = std::make_unique<std::string>(as_text(frame.body()));
-    made->flags = frame.flags;
-    made->info = block_ref::share(frame.info);
-    append(std::move(made), true);
+/// Whether more frames may stand beside those of `last`.
+bool upstream_news::has_room(const item *last, peer_number peer, const peer_info *info,
+                             std::size_t octets) const noexcept {
+    return last && last->frames && last->frames->taken == 0 && last->peer == peer &&
+           last->info.get() == info && last->frames->octets.size() + octets <= most_in_run;
+}
+
+void upstream_news::add_frame(const frame_view &frame, peer_number peer) {
+    std::uint8_t header[long_header_size];
+    const std::uint8_t *const header_end =
+        put_frame_header(header, frame.size, frame.flags & frame_flag::more);
+    const byte_span head{header, header_end};
+    item *last = message_.newest();
+    if (!has_room(last, peer, frame.info, head.size() + frame.size)) {
+        auto made = std::make_unique<item>();
+        made->frames = std::make_unique<run>();
+        made->frames->octets.reserve(head.size() + frame.size);
+        made->peer = peer;
+        made->info = block_ref::share(frame.info);
+        last = made.get();
+        append(std::move(made), true);
+    }
+    std::string &octets = last->frames->octets;
+    const std::size_t before = octets.size();
+    try {
+        octets.append(as_text(head)).append(as_text(frame.body()));
+    } catch (...) {
+        octets.resize(before);
+        throw;
+    }
+    ++last->frames->frames;
     ++frames_;
 }
 
 void upstream_news::append(std::unique_ptr<item> what, bool is_in_message) noexcept {
     what->message = is_in_message ? this_message_ : 0;
     (is_in_message ? message_ : all_).append(*what.release());
-    ++size_;
 }
 
 void upstream_news::end_message() noexcept {
+    join_runs();
     all_.append_all(message_);
     ++this_message_;
 }
 
+/// Puts a small message beside those in front of it, so that many small ones take little more than their octets.
+void upstream_news::join_runs() noexcept {
+    item *const last = all_.newest();
+    item *const next = message_.newest();
+    if (!message_.is_one() || !next->frames ||
+        !has_room(last, next->peer, static_cast<peer_info *>(next->info.get()), next->frames->octets.size()))
+        return;
+    try {
+        last->frames->octets.append(next->frames->octets);
+    } catch (...) {
+        return;
+    }
+    last->frames->frames += next->frames->frames;
+    message_.remove(*next);
+    delete next;
+}
+
 /// What was told of in it has happened.
-void upstream_news::drop_cut_message() noexcept {
+std::size_t upstream_news::drop_cut_message() noexcept {
+    std::size_t dropped = 0;
     while (item *first = message_.oldest()) {
         message_.remove(*first);
         if (first->about) {
             all_.append(*first);
             continue;
         }
+        dropped += first->frames->frames;
         delete first;
-        --size_;
-        --frames_;
     }
+    frames_ -= dropped;
     ++this_message_;
+    return dropped;
 }
 
 // ---- what is taken back ----
 
+/// `other` may be null.
+bool upstream_news::is_after(const item &what, const item *other) const noexcept {
+    return !other || what.serial > other->serial;
+}
+
+bool upstream_news::has_newest(bool is_subscribe, byte_span topic, peer_number peer,
+                               peer_number opposite_peer) const noexcept {
+    const subject *about = find(topic);
+    const item *what = about ? newest(*about, is_subscribe, peer) : nullptr;
+    return what && is_after(*what, newest(*about, !is_subscribe, opposite_peer));
+}
+
 upstream_news::withdrawal upstream_news::withdraw(bool is_subscribe, byte_span topic, peer_number peer,
                                                   peer_number opposite_peer) noexcept {
-    subject *about = find(topic);
-    item *what = about ? newest(*about, is_subscribe, peer) : nullptr;
-    if (!what)
+    if (!has_newest(is_subscribe, topic, peer, opposite_peer))
         return withdrawal::none;
-    const item *opposite = newest(*about, !is_subscribe, opposite_peer);
-    if (opposite && opposite->serial > what->serial)
-        return withdrawal::none;
+    item *what = newest(*find(topic), is_subscribe, peer);
     const withdrawal result = what->is_repeated ? withdrawal::repeated : withdrawal::original;
-    take_out(*what);
-    (what->message == this_message_ ? message_ : all_).remove(*what);
-    --size_;
-    drop(what);
+    remove(*what);
     return result;
 }
 
-bool upstream_news::has_ended(byte_span topic) noexcept {
-    const subject *about = find(topic);
+/// A notice that is unread never will be read.
+void upstream_news::remove(item &notice) noexcept {
+    take_out(notice);
+    (notice.message == this_message_ ? message_ : all_).remove(notice);
+    --notices_;
+    drop(&notice);
+}
+
+bool upstream_news::is_end_news(byte_span topic) noexcept {
+    subject *about = find(topic);
     if (!about)
-        return false;
-    const item *end = newest(*about, false, 0);
-    const item *beginning = newest(*about, true, 0);
-    return end && (!beginning || beginning->serial < end->serial);
+        return true;
+    const item *const end = about->kinds[false].newest();
+    const bool is_on = !end && about->was_on;
+    const std::uint64_t first = end ? end->serial : 0;
+    for (item *what; (what = about->kinds[true].newest()) && what->serial > first;) {
+        const bool is_last = about->notices == 1;
+        remove(*what);
+        if (is_last)
+            break;  // the topic went with it
+    }
+    return is_on;
 }
 
 // ---- what is read ----
 
 upstream_news::news upstream_news::take() noexcept {
-    drop(std::exchange(taken_, all_.oldest()));
-    item &first = *taken_;
-    all_.remove(first);
-    --size_;
+    drop(std::exchange(taken_, nullptr));
+    item &first = *all_.oldest();
     news result;
     result.frame.info = static_cast<peer_info *>(first.info.get());
-    result.frame.flags = first.flags;
-    std::string *body = first.body.get();
+    result.peer = first.peer;
     if (first.about) {
         take_out(first);
-        body = &first.about->body;
-        (*body)[0] = static_cast<char>(first.is_subscribe);
+        first.about->was_on = first.is_subscribe;
+        std::string &body = first.about->body;
+        body[0] = static_cast<char>(first.is_subscribe);
+        result.frame.data = reinterpret_cast<const std::uint8_t *>(body.data());
+        result.frame.size = body.size();
         result.is_notice = true;
-        result.peer = first.peer;
+        --notices_;
     } else {
+        run &from = *first.frames;
+        const byte_span rest = as_bytes(from.octets).subspan(from.taken);
+        frame_header header;
+        (void)get_frame_header(rest.data(), rest.size(), header);
+        result.frame.data = rest.data() + header.header_size;
+        result.frame.size = static_cast<std::size_t>(header.body_size);
+        result.frame.flags = header.flags & frame_flag::more;
+        from.taken += header.header_size + result.frame.size;
         --frames_;
+        if (--from.frames > 0)
+            return result;
     }
-    result.frame.data = reinterpret_cast<const std::uint8_t *>(body->data());
-    result.frame.size = body->size();
+    all_.remove(first);
+    taken_ = &first;
     return result;
 }
 

@@ -3,7 +3,7 @@
 // A notice can be withdrawn while it is unread, so that peers that come and go leave nothing behind. A message is there once all
 // of it is.
 // Layout:   a list of all in order; for each topic the notices of either kind in order, and the same for each peer's. So what
-//           happens to a notice does not depend on how many there are.
+//           happens to a notice does not depend on how many there are. Frames stand in wire form, many in a place.
 // Threads:  the socket's application thread only.
 #pragma once
 
@@ -33,30 +33,42 @@ public:
     upstream_news &operator=(const upstream_news &) = delete;
 
     bool is_empty() const noexcept { return all_.is_empty(); }
-    std::size_t size() const noexcept { return size_; }
+    std::size_t notices() const noexcept { return notices_; }
     /// How many frames of messages are among them.
     std::size_t frames() const noexcept { return frames_; }
 
-    /// Adds a notice: a frame of one octet, 1 for a subscription and 0 for its end, and the topic. Throws bad_alloc.
-    /// `is_repeated`: the peer subscribed to the topic before. `peer`: 0 where nobody will ask for this peer's notices.
-    /// `is_in_message`: it came as a frame of the message that is being added.
-    void add_notice(bool is_subscribe, byte_span topic, bool is_repeated, peer_number peer, peer_info *info,
-                    bool is_in_message = false);
+    /// A frame of one octet, 1 for a subscription and 0 for its end, and the topic.
+    struct notice {
+        bool is_subscribe = false;
+        byte_span topic;
+        bool is_repeated =
+            false;  // it changes nothing: the peer had subscribed to the topic before, or not at all
+        bool was_on = false;   // somebody subscribed to the topic before it
+        peer_number peer = 0;  // where nobody will ask for this peer's notices: 0
+        peer_info *info = nullptr;
+        bool is_in_message = false;  // it came as a frame of the message that is being added
+    };
+    /// Throws bad_alloc.
+    void add_notice(const notice &what);
     /// Adds the next frame of a message, which can be read after end_message(). Throws bad_alloc.
-    void add_frame(const frame_view &frame);
+    void add_frame(const frame_view &frame, peer_number peer);
     void end_message() noexcept;
-    /// The rest of the message that is being added never comes: takes back what there is of it.
-    void drop_cut_message() noexcept;
+    /// The rest of the message that is being added never comes: takes back what there is of it. Returns how many frames that were.
+    std::size_t drop_cut_message() noexcept;
     enum class withdrawal { none, repeated, original };
     /// Takes back the newest such notice that was not read yet; says whether it was a repeated one. Not one that is older than
     /// an opposite one about `opposite_peer`: what comes in pairs stays in pairs.
     withdrawal withdraw(bool is_subscribe, byte_span topic, peer_number peer,
                         peer_number opposite_peer = 0) noexcept;
-    /// Whether what is unread of a topic says in the end that nobody subscribes to it.
-    bool has_ended(byte_span topic) noexcept;
+    /// Whether there is such a notice unread, and no opposite one about `opposite_peer` behind it.
+    bool has_newest(bool is_subscribe, byte_span topic, peer_number peer,
+                    peer_number opposite_peer) const noexcept;
+    /// Nobody subscribes to a topic any more: takes back what is unread of subscriptions to it, back to the last end. Whether the
+    /// application goes on believing that somebody does, so that it is to be told.
+    bool is_end_news(byte_span topic) noexcept;
 
     struct news {
-        frame_view frame;  // valid until the next take()
+        frame_view frame;  // valid until the next call that changes something
         bool is_notice = false;
         peer_number peer = 0;
     };
@@ -74,6 +86,7 @@ private:
     class chain {
     public:
         bool is_empty() const noexcept { return !oldest_; }
+        bool is_one() const noexcept { return oldest_ && oldest_ == newest_; }
         item *oldest() const noexcept { return oldest_; }
         item *newest() const noexcept { return newest_; }
         void append(item &what) noexcept;
@@ -87,14 +100,19 @@ private:
     };
     /// A topic with unread notices.
     struct subject;
+    /// Frames of messages of one peer, in wire form.
+    struct run {
+        std::string octets;
+        std::size_t taken = 0;   // octets
+        std::size_t frames = 0;  // that are not taken
+    };
     struct item {
-        std::unique_ptr<std::string> body;  // of a frame of a message
-        subject *about = nullptr;           // of a notice
+        std::unique_ptr<run> frames;
+        subject *about = nullptr;  // of a notice
         peer_number peer = 0;
         std::uint64_t serial = 0;
         block_ref info;
         links in_order, alike, by_peer;
-        std::uint8_t flags = 0;
         bool is_subscribe = false;
         bool is_repeated = false;
         std::uint64_t message = 0;  // which of those from upstream it came in; 0: none
@@ -103,6 +121,7 @@ private:
         std::string body;              // the octet of a notice, and the topic
         chain<&item::alike> kinds[2];  // by is_subscribe
         std::size_t notices = 0;       // of either kind, with the one given out last
+        bool was_on = false;           // as the application knows it, before what is unread
         byte_span topic() const noexcept { return as_bytes(std::string_view(body).substr(1)); }
     };
     using peers_key = std::tuple<const subject *, bool, peer_number>;
@@ -110,7 +129,12 @@ private:
     subject *find(byte_span topic) const noexcept;
     subject &find_or_add(byte_span topic);
     item *newest(const subject &topic, bool is_subscribe, peer_number peer) const noexcept;
+    bool is_after(const item &what, const item *other) const noexcept;
+    bool has_room(const item *last, peer_number peer, const peer_info *info,
+                  std::size_t octets) const noexcept;
+    void join_runs() noexcept;
     void append(std::unique_ptr<item> what, bool is_in_message) noexcept;
+    void remove(item &notice) noexcept;
     void take_out(item &notice) noexcept;
     void leave(item &notice) noexcept;
     void drop(item *what) noexcept;
@@ -120,7 +144,7 @@ private:
     item *taken_ = nullptr;           // the one given out last
     std::unordered_map<std::string_view, std::unique_ptr<subject>, keyed_hash> subjects_;  // keys lie there
     std::map<peers_key, chain<&item::by_peer>> by_peer_;
-    std::size_t size_ = 0;
+    std::size_t notices_ = 0;
     std::size_t frames_ = 0;
     std::uint64_t next_serial_ = 1;
     std::uint64_t this_message_ = 1;

@@ -1,6 +1,14 @@
 // PUB and XPUB against fake peers.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <climits>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "pattern_bench.hpp"
 
 namespace zlink::test {
@@ -159,14 +167,20 @@ TEST(xpub, takes_back_the_subscriptions_of_a_peer_that_goes) {
 }
 
 TEST(xpub, is_left_with_nothing_by_peers_that_come_and_go_unseen) {
-    for (const bool verbose : {false, true}) {
+    const std::vector<std::vector<bool settings::*>> modes = {
+        {}, {&settings::xpub_verbose}, {&settings::xpub_verboser}, {&settings::xpub_manual}};
+    for (const auto &mode : modes) {
         pattern_bench bench(socket_type::xpub);
-        bench.options.xpub_verboser = verbose;
+        for (bool settings::*const option : mode)
+            bench.options.*option = true;
+        std::vector<fake_peer> all;
         for (int i = 0; i < 100; ++i) {
-            fake_peer a = bench.attach();
+            fake_peer a = all.emplace_back(bench.attach()), b = all.emplace_back(bench.attach());
             subscribe(bench, a, "t");
+            subscribe(bench, b, "t");
             subscribe(bench, a, "u");
             bench.close_far(a);
+            bench.close_far(b);
         }
         EXPECT_TRUE(news(bench).empty());
     }
@@ -220,6 +234,155 @@ TEST(xpub, bounds_what_a_peer_that_never_makes_up_its_mind_leaves_unread) {
     const std::vector<frames> all = news(bench);
     EXPECT_LE(all.size(), 1002u);
     EXPECT_EQ(all.back(), frames{off + "t"});
+}
+
+TEST(xpub, bounds_what_a_verbose_one_is_told_of_one_topic) {
+    for (bool settings::*const told :
+         {&settings::xpub_verbose, &settings::xpub_verboser, &settings::xpub_manual}) {
+        pattern_bench bench(socket_type::xpub);
+        bench.options.*told = true;
+        fake_peer a = bench.attach(), b = bench.attach();
+        for (int i = 0; i < 3000; ++i)
+            write_command(*a.far, in_band::subscribe, "t");
+        for (int i = 0; i < 3000; ++i) {
+            write_command(*a.far, in_band::cancel, "t");
+            write_command(*a.far, in_band::subscribe, "t");
+        }
+        for (int i = 0; i < 3000; ++i)
+            write_command(*a.far, in_band::cancel, "never begun " + std::to_string(i));
+        while (a.near->has_input())
+            bench.deliver(), bench.go_on();
+        subscribe(bench, b, "t");
+        const std::vector<frames> all = news(bench);
+        EXPECT_LE(all.size(), 1010u);
+        EXPECT_EQ(all.back(), frames{on + "t"});
+        if (!bench.options.xpub_manual) {
+            EXPECT_EQ(bench.send({"t"}), error::none);
+            EXPECT_EQ(read_messages(*a.far).size(), 1u);
+            EXPECT_EQ(read_messages(*b.far).size(), 1u);
+        }
+    }
+}
+
+namespace {
+
+/// An XPUB whose application reads now and then, and peers that change their minds.
+struct fickle_world {
+    static constexpr int peers = 4, topics = 6;
+
+    explicit fickle_world(bool settings::*mode) {
+        if (mode)
+            bench.options.*mode = true;
+        for (int i = 0; i < peers; ++i)
+            there.push_back(bench.attach());
+    }
+    /// More than is kept whatever it says.
+    void fill() {
+        for (int i = 0; i < 1100; ++i)
+            subscribe(bench, steady, "filler " + std::to_string(++fillers));
+    }
+    int one_of(unsigned count) { return static_cast<int>(chance() % count); }
+    std::string some_topic() { return "topic " + std::to_string(one_of(topics)); }
+    void step() {
+        const auto who = static_cast<std::size_t>(one_of(peers));
+        const std::string topic = some_topic();
+        if (one_of(20) == 0) {
+            bench.close_far(there[who]);
+            gone.push_back(std::exchange(there[who], bench.attach()));
+            wanted[who].clear();
+        } else if (one_of(2)) {
+            subscribe(bench, there[who], topic);
+            wanted[who].insert(topic);
+        } else {
+            cancel(bench, there[who], topic);
+            wanted[who].erase(topic);
+        }
+    }
+    void read(int count) {
+        for (; count > 0; --count) {
+            const auto message = bench.receive();
+            if (!message)
+                return;
+            const std::string topic = message->front().substr(1);
+            told[topic] = message->front()[0] == 1;
+            if (bench.options.xpub_manual)
+                (void)bench.subject->apply_option(told[topic] ? ZMQ_SUBSCRIBE : ZMQ_UNSUBSCRIBE,
+                                                  as_bytes(topic));
+        }
+    }
+    bool is_wanted(const std::string &topic) const {
+        return std::any_of(wanted.begin(), wanted.end(),
+                           [&](const auto &those) { return those.count(topic); });
+    }
+
+    void expect_is_known(const std::string &topic) {
+        SCOPED_TRACE(topic);
+        if (!bench.options.xpub_verboser && !bench.options.xpub_manual) {  // else told of each peer
+            EXPECT_EQ(told[topic], is_wanted(topic));
+        }
+        EXPECT_EQ(bench.send({topic}), error::none);
+        for (std::size_t who = 0; who < there.size(); ++who)
+            EXPECT_EQ(read_messages(*there[who].far).size(), wanted[who].count(topic)) << who;
+    }
+
+    pattern_bench bench{socket_type::xpub};
+    std::mt19937 chance{7};
+    fake_peer steady = bench.attach();
+    int fillers = 0;
+    std::vector<fake_peer> there, gone;
+    std::vector<std::set<std::string>> wanted{peers};
+    std::map<std::string, bool> told;
+};
+
+}  // namespace
+
+TEST(xpub, tells_in_the_end_what_is_subscribed_to_however_much_of_it_was_unread) {
+    for (bool settings::*const mode : {static_cast<bool settings::*>(nullptr), &settings::xpub_verbose,
+                                       &settings::xpub_verboser, &settings::xpub_manual}) {
+        fickle_world world(mode);
+        for (int episode = 0; episode < 100; ++episode) {
+            for (const int to_read : {world.one_of(1200), INT_MAX}) {
+                if (world.one_of(4) != 0)
+                    world.fill();
+                for (int i = world.one_of(40); i > 0; --i)
+                    world.step();
+                world.read(to_read);
+            }
+            for (fake_peer &peer : world.there)
+                (void)read_messages(*peer.far);
+            for (int i = 0; i < world.topics; ++i)
+                world.expect_is_known("topic " + std::to_string(i));
+        }
+    }
+}
+
+TEST(xpub, hears_of_subscriptions_of_one_peer_while_it_does_not_read_what_another_sends) {
+    pattern_bench bench(socket_type::xpub);
+    bench.options.receive_hwm = 10;
+    fake_peer a = bench.attach(), b = bench.attach();
+    for (int i = 0; i < 100; ++i)
+        write_message(*a.far, {"u"});
+    write_command(*a.far, in_band::subscribe, "a's");
+    bench.deliver();
+    write_message(*b.far, {"v"});
+    subscribe(bench, b, "t");
+    EXPECT_EQ(bench.send({"t"}), error::none);
+    EXPECT_EQ(read_messages(*b.far).size(), 1u);
+    EXPECT_TRUE(a.near->has_input());
+    const std::vector<frames> all = news(bench);
+    EXPECT_EQ(std::count(all.begin(), all.end(), frames{"u"}), 100);
+    EXPECT_EQ(all.back(), frames{on + "a's"});
+}
+
+TEST(xpub, reads_on_from_a_peer_that_was_held_back_by_a_mark_that_was_raised) {
+    pattern_bench bench(socket_type::xpub);
+    bench.options.receive_hwm = 2;
+    fake_peer a = bench.attach();
+    for (int i = 0; i < 100; ++i)
+        write_message(*a.far, {"u"});
+    bench.deliver();
+    bench.options.receive_hwm = 1000;
+    EXPECT_EQ(news(bench).size(), 100u);
 }
 
 TEST(xpub, tells_of_each_subscription_when_verbose_and_of_each_end_when_verboser) {

@@ -15,14 +15,20 @@ using enum upstream_news::withdrawal;
 struct shelf {
     void tell(bool is_subscribe, std::string_view topic, upstream_news::peer_number peer = 0,
               bool is_repeated = false) {
-        news.add_notice(is_subscribe, as_bytes(topic), is_repeated, peer, nullptr);
+        news.add_notice({.is_subscribe = is_subscribe,
+                         .topic = as_bytes(topic),
+                         .is_repeated = is_repeated,
+                         .peer = peer});
     }
-    void add(std::string_view body, bool more) {
+    void tell_in_message(std::string_view topic) {
+        news.add_notice({.is_subscribe = true, .topic = as_bytes(topic), .is_in_message = true});
+    }
+    void add(std::string_view body, bool more, upstream_news::peer_number peer = 1) {
         frame_view frame;
         frame.data = as_bytes(body).data();
         frame.size = body.size();
         frame.flags = more ? frame_flag::more : 0;
-        news.add_frame(frame);
+        news.add_frame(frame, peer);
     }
     /// The next; + and - stand for the octet of a notice.
     std::string take() {
@@ -63,7 +69,7 @@ TEST(upstream_news, withdraws_the_newest_of_equal_notices) {
     EXPECT_EQ(s.news.withdraw(true, as_bytes("a"), 0), original);
     EXPECT_EQ(s.news.withdraw(true, as_bytes("a"), 2), none);
     EXPECT_EQ(s.news.withdraw(true, as_bytes("c"), 0), none);
-    EXPECT_EQ(s.news.size(), 2u);
+    EXPECT_EQ(s.news.notices(), 2u);
     EXPECT_EQ(s.take(), "+a");
     EXPECT_EQ(s.news.withdraw(true, as_bytes("a"), 1), none);  // it was read
     EXPECT_EQ(s.take(), "+b");
@@ -74,18 +80,57 @@ TEST(upstream_news, leaves_what_an_opposite_notice_follows) {
     shelf s;
     s.tell(true, "a", 1);
     s.tell(false, "a", 2);
+    EXPECT_FALSE(s.news.has_newest(true, as_bytes("a"), 1, 0));
     EXPECT_EQ(s.news.withdraw(true, as_bytes("a"), 1, 0), none);
-    EXPECT_TRUE(s.news.has_ended(as_bytes("a")));
+    EXPECT_TRUE(s.news.has_newest(true, as_bytes("a"), 1, 1));
     EXPECT_EQ(s.news.withdraw(true, as_bytes("a"), 1, 1), original);
+    EXPECT_FALSE(s.news.has_newest(true, as_bytes("a"), 1, 1));
+}
+
+TEST(upstream_news, knows_whether_the_end_of_a_topic_is_one_for_its_reader) {
+    shelf s;
+    EXPECT_TRUE(s.news.is_end_news(as_bytes("a")));  // all of it was read
     s.tell(true, "a", 1);
-    EXPECT_FALSE(s.news.has_ended(as_bytes("a")));
-    EXPECT_FALSE(s.news.has_ended(as_bytes("b")));
+    s.tell(true, "a", 2);
+    EXPECT_FALSE(s.news.is_end_news(as_bytes("a")));
+    EXPECT_EQ(s.take(), "nothing");
+    s.tell(true, "a", 1);
+    s.tell(false, "a", 0);
+    s.tell(true, "a", 2);
+    EXPECT_FALSE(s.news.is_end_news(as_bytes("a")));
+    EXPECT_EQ(s.take(), "+a");
+    EXPECT_EQ(s.take(), "-a");
+    s.tell(true, "a", 1);
+    EXPECT_EQ(s.take(), "+a");
+    s.tell(true, "a", 2);
+    EXPECT_TRUE(s.news.is_end_news(as_bytes("a")));
+    EXPECT_EQ(s.take(), "nothing");
+}
+
+TEST(upstream_news, gives_frame_by_frame_what_stands_in_one_place) {
+    shelf s;
+    std::string large(300, 'l'), larger(20'000, 'r');
+    s.add("a", true);
+    s.add("", true);
+    s.add(large, false);
+    s.news.end_message();
+    EXPECT_EQ(s.take(), "a..");
+    s.add("another peer's", false, 2);
+    s.news.end_message();
+    s.add(larger, true, 2);
+    s.add("end", false, 2);
+    s.news.end_message();
+    for (const std::string &expected :
+         {std::string(".."), large, std::string("another peer's"), larger + "..", std::string("end")})
+        EXPECT_EQ(s.take(), expected);
+    EXPECT_EQ(s.take(), "nothing");
+    EXPECT_EQ(s.news.frames(), 0u);
 }
 
 TEST(upstream_news, shows_a_message_when_it_ends_with_what_was_told_in_it) {
     shelf s;
     s.add("1", true);
-    s.news.add_notice(true, as_bytes("in it"), false, 0, nullptr, true);
+    s.tell_in_message("in it");
     s.tell(true, "beside it");
     EXPECT_EQ(s.take(), "+beside it");
     EXPECT_TRUE(s.news.is_empty());
@@ -94,14 +139,14 @@ TEST(upstream_news, shows_a_message_when_it_ends_with_what_was_told_in_it) {
     s.news.end_message();
     for (const char *expected : {"1..", "+in it", "2", "nothing"})
         EXPECT_EQ(s.take(), expected);
-    EXPECT_EQ(s.news.size(), 0u);
+    EXPECT_EQ(s.news.notices(), 0u);
     EXPECT_EQ(s.news.frames(), 0u);
 }
 
 TEST(upstream_news, withdraws_what_was_told_in_a_message_that_is_not_all_there) {
     shelf s;
     s.add("1", true);
-    s.news.add_notice(true, as_bytes("a"), false, 0, nullptr, true);
+    s.tell_in_message("a");
     EXPECT_EQ(s.news.withdraw(true, as_bytes("a"), 0), original);
     s.news.end_message();
     EXPECT_EQ(s.take(), "1..");
@@ -111,8 +156,8 @@ TEST(upstream_news, withdraws_what_was_told_in_a_message_that_is_not_all_there) 
 TEST(upstream_news, keeps_of_a_cut_message_what_was_told_in_it) {
     shelf s;
     s.add("1", true);
-    s.news.add_notice(true, as_bytes("a"), false, 0, nullptr, true);
-    s.news.drop_cut_message();
+    s.tell_in_message("a");
+    EXPECT_EQ(s.news.drop_cut_message(), 1u);
     EXPECT_EQ(s.news.frames(), 0u);
     EXPECT_EQ(s.news.withdraw(true, as_bytes("a"), 0), original);
     EXPECT_TRUE(s.news.is_empty());
