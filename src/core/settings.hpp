@@ -29,6 +29,9 @@ constexpr int disconnect = 4;
 
 enum class mechanism_kind : int { null, plain, curve, gssapi };
 
+/// What a socket can make use of, of the messages that its peers send.
+enum class reception : std::uint8_t { all, subscriptions, none };
+
 struct ipv4_or_6_filter {
     std::uint8_t address[16] = {};
     bool is_v6 = false;
@@ -128,6 +131,13 @@ struct settings {
 
     bool operator==(const settings &) const = default;
 
+    reception receives() const noexcept {
+        if (type == socket_type::push)
+            return reception::none;
+        return type == socket_type::pub ? reception::subscriptions : reception::all;
+    }
+    /// Peers subscribe to what it sends.
+    bool has_subscribers() const noexcept { return type == socket_type::pub || type == socket_type::xpub; }
     bool has_routing_id_exchange() const noexcept {
         return type == socket_type::req || type == socket_type::rep || type == socket_type::dealer ||
                type == socket_type::router;

@@ -40,12 +40,13 @@ connection::connection(const connection_environment &environment, std::unique_pt
                        bool is_server, connection_host &host)
     : environment_(environment), host_(host), stream_(std::move(bytes)),
       peer_(environment.options, is_server),
-      out_(*stream_, peer_, environment.subscriptions.get(), environment.sizes) {
+      out_(*stream_, peer_, environment.subscriptions.get(), environment.sizes),
+      receives_(environment.options.receives()) {
     if (environment.options.max_message_size >= 0)
         limits_.max_body = static_cast<std::uint64_t>(environment.options.max_message_size);
     most_unfinished_ = most_octets_of_message(environment.options);
     // A subscription may be as long as a message.
-    if (environment.options.type == socket_type::pub || environment.options.type == socket_type::xpub)
+    if (environment.options.has_subscribers())
         limits_.max_command = std::max(limits_.max_command, limits_.max_body);
     stream_->set_events(this);
 }
@@ -592,7 +593,7 @@ const std::uint8_t *connection::take_traffic(block *owner, bool may_share, const
             }
             if (const auto action =
                     peer_.resume({peer::event_kind::command, {p + walked.next.header_size, p + whole}});
-                is_subscription(action) && !in_message_ && !may_deliver())
+                is_subscription(action) && !is_inside_message() && !may_deliver())
                 return p;
             else if (!obey(action))
                 return end;
@@ -620,6 +621,8 @@ bool connection::deliver(block *owner, bool may_share, const std::uint8_t *p, co
                          bool continues) noexcept {
     if (!has_receiver())
         return true;
+    if (receives_ == reception::subscriptions)
+        return sift({p, walked.octets});
     offered_ = {};  // something else is there
     const auto put = [&](byte_span range, std::uint32_t messages) {
         return may_share
@@ -642,6 +645,23 @@ bool connection::deliver(block *owner, bool may_share, const std::uint8_t *p, co
     if (walked.messages > 0)
         unfinished_ = 0;
     return !failed(e) && may_go_on(rest);
+}
+
+/// Gives the pipe what may be subscriptions.
+bool connection::sift(byte_span frames) noexcept {
+    for (frame_header header; get_frame_header(frames.data(), frames.size(), header);) {
+        const byte_span body = frames.subspan(header.header_size, static_cast<std::size_t>(header.body_size));
+        frames = frames.subspan(header.header_size + body.size());
+        if (const error e = sieve_.take(*pipe_, header.has_more(), body); failed(e)) {
+            fail(e);
+            return false;
+        }
+        if (!sieve_.is_inside())
+            unfinished_ = 0;
+        else if (subscription_sieve::wants(body) && !may_go_on(header.header_size + body.size()))
+            return false;
+    }
+    return true;
 }
 
 /// Counts what was kept of a message under way. It may be as much as whole messages could be: their number is limited by the mark, and
@@ -684,8 +704,9 @@ bool connection::pass_subscription(bool is_subscribe, byte_span topic) noexcept 
         body.reserve(topic.size() + 1);
         body.push_back(is_subscribe ? in_band::subscribe : in_band::cancel);
         body.insert(body.end(), topic.begin(), topic.end());
-        if (!failed(pipe_->write(in_message_ ? frame_flag::command : 0, body))) {
-            if (in_message_)
+        const bool is_inside = is_inside_message();
+        if (!failed(pipe_->write(is_inside ? frame_flag::command : 0, body))) {
+            if (is_inside)
                 return may_go_on(body.size());
             pipe_->publish();
             return true;
@@ -696,12 +717,19 @@ bool connection::pass_subscription(bool is_subscribe, byte_span topic) noexcept 
     return false;
 }
 
+/// Whether somebody takes, as far as is known, a message frame of which this has arrived.
+bool connection::is_wanted(byte_span body) const noexcept {
+    return has_receiver() && (receives_ == reception::all || body.empty() || subscription_sieve::wants(body));
+}
+
 /// Keeps a partial frame for the next read: in memory of its own when it is known to be large.
 bool connection::keep_tail(const std::uint8_t *p, const std::uint8_t *end,
                            const frame_header &next) noexcept {
-    if (next.header_size > 0 && !next.is_command() && !has_receiver())
+    const byte_span body(std::min(p + next.header_size, end), end);
+    if (next.header_size > 0 && !next.is_command() && !is_wanted(body))
         return skip_rest(next, static_cast<std::size_t>(end - p));
-    if (next.header_size > 0 && next.header_size + next.body_size >= large_frame::least) {
+    // The first octet of a body may have something to say.
+    if (next.header_size > 0 && next.header_size + next.body_size >= large_frame::least && !body.empty()) {
         if (!suits_offer(next))
             return large_.begin(*environment_.pool, {p, end}, next);
         large_.begin_elsewhere(std::exchange(offered_, {}).data(), {p, end}, next);
@@ -719,7 +747,8 @@ bool connection::keep_tail(const std::uint8_t *p, const std::uint8_t *end,
 bool connection::skip_rest(const frame_header &frame, std::size_t have) noexcept {
     to_skip_ = frame.header_size + frame.body_size - have;
     in_message_ = frame.has_more();
-    return true;
+    return discards_ || receives_ != reception::subscriptions ||
+           !failed(sieve_.take(*pipe_, frame.has_more(), {}));
 }
 
 /// Keeps traffic back that the receiver's mark does not let through yet.

@@ -24,6 +24,7 @@
 #include "reactor/loop.hpp"
 #include "session/large_frame.hpp"
 #include "session/outbound.hpp"
+#include "session/subscription_sieve.hpp"
 #include "transport/transport.hpp"
 #include "zmtp/frame_walk.hpp"
 #include "zmtp/peer.hpp"
@@ -154,10 +155,12 @@ private:
                                      const std::uint8_t *end) noexcept;
     bool deliver(block *owner, bool may_share, const std::uint8_t *p, const walk_result &walked,
                  bool continues) noexcept;
+    bool sift(byte_span frames) noexcept;
     void deliver_offered() noexcept;
     bool suits_offer(const frame_header &frame) const noexcept;
     bool obey(const peer::action &action) noexcept;
     bool pass_subscription(bool is_subscribe, byte_span topic) noexcept;
+    bool is_wanted(byte_span body) const noexcept;
     bool keep_tail(const std::uint8_t *p, const std::uint8_t *end, const frame_header &next) noexcept;
     void hold(block *owner, bool may_share, const std::uint8_t *begin, const std::uint8_t *end) noexcept;
     void pause() noexcept;
@@ -169,9 +172,11 @@ private:
     void read_what_is_left() noexcept;
     /// False also when it failed abroad, which nobody was told of yet.
     bool is_going_on() const noexcept { return state_ == state::live && !found_abroad_; }
-    /// Messages go to somebody who may take them.
-    bool has_receiver() const noexcept {
-        return !discards_ && environment_.options.type != socket_type::push;
+    /// Messages, or some of them, go to somebody who may take them.
+    bool has_receiver() const noexcept { return !discards_ && receives_ != reception::none; }
+    /// Whether the pipe has frames of a message that goes on.
+    bool is_inside_message() const noexcept {
+        return receives_ == reception::subscriptions ? sieve_.is_inside() : in_message_;
     }
     bool may_deliver() noexcept { return !has_receiver() || exceeds_mark_ || pipe_->has_credit(); }
 
@@ -209,6 +214,8 @@ private:
     bool discards_ = false;
     bool has_delivered_ = false;  // messages, not only subscriptions
     bool in_message_ = false;
+    const reception receives_;
+    subscription_sieve sieve_;      // of one that receives nothing else
     std::uint64_t unfinished_ = 0;  // octets of the message under way, with what stands between its parts
     std::uint64_t most_unfinished_ = UINT64_MAX;
     bool expects_large_ = false;  // the last frame was a large one: read little beside the next

@@ -308,7 +308,7 @@ action peer::state::on_ping(byte_span data) {
 
 action peer::state::on_subscription(action_kind kind, byte_span topic) const {
     action result;
-    if (options_.type == socket_type::pub || options_.type == socket_type::xpub) {
+    if (options_.has_subscribers()) {
         result.kind = kind;
         result.topic = topic;
     }

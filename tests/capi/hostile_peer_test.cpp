@@ -1,4 +1,5 @@
 // Peers that are none, or break the protocol: each loses its connection, and nothing else happens.
+#define ZMQ_BUILD_DRAFT_API
 #include <zmq.h>
 
 #include <algorithm>
@@ -410,6 +411,62 @@ TEST_P(sender_that_never_receives, keeps_nothing_of_what_its_peer_sends) {
     EXPECT_LT(resident() - before, much);
     ASSERT_TRUE(push.send("work"));
     EXPECT_EQ(peer.receive_frame().second, "work");
+}
+
+TEST_P(sender_that_never_receives, keeps_nothing_of_what_subscribers_send_but_subscriptions) {
+    zmq_context context;
+    zmq_socket_of pub(context, ZMQ_PUB);
+    raw_peer peer(pub.bind(GetParam()));
+    ASSERT_TRUE(peer.shake_hands("SUB"));
+    const long before = resident();
+    const std::string part(1 << 20, 'x');
+    const std::string large_topic = "\1large" + std::string(100'000, 't');
+    ASSERT_TRUE(peer.send(command("SUBSCRIBE", "command")));
+    for (int i = 0; i < 64; ++i) {
+        ASSERT_TRUE(peer.send(message(part, i % 2)));
+        if (i == 1) {
+            ASSERT_TRUE(peer.send(message("\1message") + message("u", true) + message("\1part", true) +
+                                  message("v")));
+            ASSERT_TRUE(peer.send(message("\1gone") + message(std::string("\0gone", 5))));
+        }
+    }
+    ASSERT_TRUE(peer.send(long_header(1, std::uint64_t{64} << 20)));
+    for (int i = 0; i < 64; ++i)
+        ASSERT_TRUE(peer.send(part));
+    ASSERT_TRUE(peer.send(message("end") + message(large_topic)));
+    std::string small;
+    for (int i = 0; i < 10000; ++i)
+        small += message("y", i % 2);
+    for (int i = 0; i < 100; ++i)
+        ASSERT_TRUE(peer.send(small));
+    ASSERT_TRUE(peer.send_slowly(message("z", true) + command("SUBSCRIBE", "between") +
+                                 message(std::string(300, 'z')) + message("\1slow" + std::string(300, 's'))));
+    ASSERT_TRUE(peer.send(command("PING", ping + "still there")));
+    EXPECT_EQ(peer.receive_frame().second, "\4PONGstill there");
+    EXPECT_LT(resident() - before, much);
+    const std::string slow_topic = "slow" + std::string(300, 's');
+    for (const std::string &topic :
+         {std::string("command"), std::string("message"), std::string("part"), std::string("gone"),
+          large_topic.substr(1), std::string("between"), slow_topic})
+        ASSERT_TRUE(pub.send(topic));
+    for (const std::string &topic : {std::string("command"), std::string("message"), std::string("part"),
+                                     large_topic.substr(1), std::string("between"), slow_topic})
+        EXPECT_EQ(peer.receive_frame().second, topic);
+}
+
+TEST(publisher, takes_subscriptions_inside_messages_only_as_it_is_told) {
+    zmq_context context;
+    zmq_socket_of pub(context, ZMQ_PUB);
+    ASSERT_EQ(pub.set(ZMQ_ONLY_FIRST_SUBSCRIBE, 1), 0);
+    raw_peer peer(pub.bind("tcp://127.0.0.1:*"));
+    ASSERT_TRUE(peer.shake_hands("SUB"));
+    ASSERT_TRUE(peer.send(message("u", true) + message("\1no") + message("\1yes", true) +
+                          message("\1too", true) + message("u") + command("PING", ping)));
+    EXPECT_EQ(peer.receive_frame().second, "\4PONG");
+    for (const char *topic : {"no", "yes", "too"})
+        ASSERT_TRUE(pub.send(topic));
+    for (const char *topic : {"yes", "too"})
+        EXPECT_EQ(peer.receive_frame().second, topic);
 }
 
 TEST_P(sender_that_never_receives, keeps_nothing_while_its_thread_reads_for_it) {
