@@ -5,6 +5,8 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -105,6 +107,23 @@ void dispose(void *memory, std::size_t octets) noexcept {
         std::free(memory);
 }
 
+enum class outcome { moved, stayed, place_lost };
+
+/// Moves pages to the front of another mapping, which they replace. Where they stayed, that is as it was, or cleared.
+outcome move_pages(void *from, void *to, std::size_t size) noexcept {
+    if (::mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED)
+        return outcome::moved;
+    // The system unmaps the place first. It is taken again, unless it is still there.
+    void *const again =
+        ::mmap(to, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (again == to || (again == MAP_FAILED && errno == EEXIST))
+        return outcome::stayed;
+    if (again == MAP_FAILED)
+        return outcome::place_lost;
+    ::munmap(again, size);  // a system that takes the place for a wish
+    return outcome::stayed;
+}
+
 // ---- what is kept ----
 
 /// Whoever does not get it does without: so it may stay taken in a child of fork().
@@ -192,11 +211,18 @@ void *grow(void *memory, std::size_t old_size, std::size_t new_size, std::size_t
     if (!larger)
         return nullptr;
     const std::size_t old_octets = octets_for(old_size);
+    const std::size_t new_octets = octets_for(new_size);
     // What is touched already moves with its pages, which leaves nothing of the old block.
-    if (is_mapped(old_octets) && is_mapped(octets_for(new_size)) &&
-        ::mremap(memory, whole_pages(old_octets), whole_pages(old_octets), MREMAP_MAYMOVE | MREMAP_FIXED,
-                 larger) != MAP_FAILED)
-        return larger;
+    if (is_mapped(old_octets) && is_mapped(new_octets)) {
+        const std::size_t size = whole_pages(old_octets);
+        const outcome result = move_pages(memory, larger, size);
+        if (result == outcome::moved)
+            return larger;
+        if (result == outcome::place_lost) {
+            ::munmap(static_cast<std::byte *>(larger) + size, whole_pages(new_octets) - size);
+            return nullptr;
+        }
+    }
     std::memcpy(larger, memory, used);
     release(memory, old_size);
     return larger;

@@ -4,15 +4,50 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdarg>
 #include <cstdint>
 #include <cstring>
 #include <set>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 // The sanitizers would end the process where memory is short.
 extern "C" const char *__asan_default_options() { return "allocator_may_return_null=1"; }
 extern "C" const char *__tsan_default_options() { return "allocator_may_return_null=1"; }
+
+namespace {
+enum class moving {
+    works,
+    fails,
+    fails_once_the_place_is_free,
+    fails_and_no_other_has_room
+} how_moving_goes = moving::works;
+}  // namespace
+
+/// The library's calls come here.
+extern "C" void *mremap(void *from, std::size_t old_size, std::size_t new_size, int flags, ...) noexcept {
+    std::va_list rest;
+    va_start(rest, flags);
+    void *const to = flags & MREMAP_FIXED ? va_arg(rest, void *) : nullptr;
+    va_end(rest);
+    if (how_moving_goes == moving::works)
+        return reinterpret_cast<void *>(::syscall(SYS_mremap, from, old_size, new_size, flags, to));
+    if (how_moving_goes != moving::fails)
+        ::munmap(to, new_size);
+    if (how_moving_goes == moving::fails_and_no_other_has_room) {
+        rlimit limit{};
+        ::getrlimit(RLIMIT_AS, &limit);
+        limit.rlim_cur = 1;
+        ::setrlimit(RLIMIT_AS, &limit);
+    }
+    errno = ENOMEM;
+    return MAP_FAILED;
+}
 
 namespace zlink {
 namespace {
@@ -150,6 +185,42 @@ TEST_F(large_blocks_test, serves_many_threads) {
     for (std::thread &each : threads)
         each.join();
 }
+
+#ifndef __SANITIZE_ADDRESS__
+class large_blocks_that_do_not_move : public large_blocks_test {
+protected:
+    void TearDown() override { how_moving_goes = moving::works; }
+    static constexpr std::size_t small = 4 << 20, large = 32 << 20;
+};
+
+TEST_F(large_blocks_that_do_not_move, grow_by_a_copy) {
+    for (const moving how : {moving::fails, moving::fails_once_the_place_is_free}) {
+        auto *const block = static_cast<std::uint8_t *>(large_blocks::allocate(small));
+        std::memset(block, 'x', small);
+        how_moving_goes = how;
+        auto *const grown = static_cast<std::uint8_t *>(large_blocks::grow(block, small, large, small));
+        how_moving_goes = moving::works;
+        ASSERT_NE(grown, nullptr);
+        EXPECT_EQ(std::count(grown, grown + small, 'x'), small);
+        std::memset(grown, 'y', large);
+        large_blocks::release(grown, large);
+    }
+}
+
+TEST_F(large_blocks_that_do_not_move, stay_as_they_are_where_there_is_no_room_for_a_copy) {
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
+    auto *const block = static_cast<std::uint8_t *>(large_blocks::allocate(small));
+    std::memset(block, 'x', small);
+    how_moving_goes = moving::fails_and_no_other_has_room;
+    void *const grown = large_blocks::grow(block, small, large, small);
+    ASSERT_EQ(::setrlimit(RLIMIT_AS, &before), 0);
+    how_moving_goes = moving::works;
+    EXPECT_EQ(grown, nullptr);
+    EXPECT_EQ(std::count(block, block + small, 'x'), small);
+    large_blocks::release(block, small);
+}
+#endif
 
 }  // namespace
 }  // namespace zlink
