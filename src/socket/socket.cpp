@@ -969,6 +969,9 @@ void socket::apply_marks() noexcept {
         pipes_[i]->set_write_hwm(static_cast<std::uint64_t>(options_.send_hwm));
         pipes_[i]->set_read_hwm(static_cast<std::uint64_t>(options_.receive_hwm));
     }
+    // A pipe that was waited for is looked at when the other end says that there is room. Of room made here nobody tells.
+    if (live_pipes_ > 0)
+        look_again();
 }
 
 error socket::get_option(int number, void *value, std::size_t *size) {

@@ -140,6 +140,25 @@ TEST(hwm, a_mark_lowered_on_the_way_stops_nobody_for_good) {
     }
 }
 
+// Who has waited has asked to be told of room that a reader makes; this is room of its own making.
+TEST(hwm, a_mark_raised_after_a_wait_in_vain_makes_room_at_once) {
+    for (const auto &[sending, receiving] :
+         {std::pair{ZMQ_PUSH, ZMQ_PULL}, std::pair{ZMQ_PAIR, ZMQ_PAIR}, std::pair{ZMQ_DEALER, ZMQ_ROUTER}}) {
+        SCOPED_TRACE(sending);
+        context zmq;
+        test_socket reader = zmq.socket(receiving);
+        test_socket sender = zmq.socket(sending);
+        reader.set(ZMQ_RCVHWM, 1);
+        sender.set(ZMQ_SNDHWM, 1);
+        connected(zmq, reader, sender, "inproc");
+        ASSERT_EQ(sent_until_full(sender), 2);
+        sender.set(ZMQ_SNDTIMEO, 1);
+        EXPECT_FAILS(EAGAIN, sender.send("x"));
+        sender.set(ZMQ_SNDHWM, 4);
+        EXPECT_EQ(sent_until_full(sender), 3);
+    }
+}
+
 TEST(hwm, a_publisher_drops_what_does_not_fit) {
     context zmq;
     test_socket pub = zmq.socket(ZMQ_XPUB);
