@@ -28,7 +28,8 @@ class pipe_end;
 struct pipe_options;
 using pipe_end_ptr = std::shared_ptr<pipe_end>;
 
-/// How the owner of one end hears of the other. Called on the other end's thread; must not block and not call the pipe.
+/// How the owner of one end hears of the other. Called on the other end's thread, from the middle of what it does; must not block, and
+/// not call that end. An end that no thread looks after may be used from there, as from any other thread.
 class pipe_events {
 public:
     virtual ~pipe_events() = default;

@@ -9,6 +9,7 @@ namespace zlink {
 
 bool mailbox::post(command what) noexcept {
     const bool is_attach = what.kind == command_kind::attach;
+    const bool may_bring_room = is_attach || what.kind == command_kind::writable;
     std::shared_ptr<const std::function<void()>> call;
     wakeup *to_signal = nullptr;
     {
@@ -26,8 +27,8 @@ bool mailbox::post(command what) noexcept {
                 return false;
             has_lost_ = true;
         }
-        if (is_attach)
-            call = on_attach_;
+        if (may_bring_room)
+            call = on_room_;
         has_commands_.store(true, std::memory_order_release);
         if ((is_waiting_ || always_signals_) && !is_signalled_ && wakeup_) {
             is_signalled_ = true;
@@ -79,11 +80,11 @@ void mailbox::note_place(std::size_t at) noexcept {
         commands_[at].pipe->slot.mail_at = static_cast<std::uint32_t>(at);
 }
 
-void mailbox::call_on_attach(std::function<void()> call) {
+void mailbox::call_on_room(std::function<void()> call) {
     const auto shared = std::make_shared<const std::function<void()>>(std::move(call));
     {
         std::lock_guard guard(mutex_);
-        on_attach_ = shared;
+        on_room_ = shared;
     }
     if (has_commands())
         (*shared)();

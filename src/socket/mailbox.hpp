@@ -57,9 +57,10 @@ public:
     bool begin_wait() noexcept;
     void end_wait() noexcept;
 
-    /// Has `call` run whenever a pipe was queued, on the thread that queued it and without a lock of the mailbox; at once
-    /// if there is a command already. For sockets that no thread of the application looks after.
-    void call_on_attach(std::function<void()> call);
+    /// Has `call` run whenever there may be room for a message that there was none for: a pipe was queued to be attached, or became
+    /// writable. On the thread that queued the command, which may be inside a read of that very pipe's other end, and without a lock
+    /// of the mailbox; at once if there is a command already. For sockets that no thread of the application looks after.
+    void call_on_room(std::function<void()> call);
 
     /// The socket is gone: drops what is queued and all that comes. Pipes that were to be attached are closed.
     void close() noexcept;
@@ -72,7 +73,7 @@ private:
 
     std::atomic<bool> has_commands_{false};
     std::mutex mutex_;  // guards the rest
-    std::shared_ptr<const std::function<void()>> on_attach_;
+    std::shared_ptr<const std::function<void()>> on_room_;
     std::vector<command> commands_;
     std::size_t empty_ = 0;  // of these, that were withdrawn
     std::unique_ptr<wakeup> wakeup_;

@@ -10,6 +10,8 @@ void monitor::publish_on(std::unique_ptr<event_publisher> publisher, int mask) n
     // The old publisher goes after the lock: it closes a socket.
     std::lock_guard guard(mutex_);
     if (publisher_) {
+        // Nobody is left to send later what has no room now, and a reader waits for the last event.
+        publisher_->lift_mark();
         flush_locked();
         if (mask_ & static_cast<int>(event_kind::monitor_stopped))
             (void)send({event_kind::monitor_stopped, 0, {}});

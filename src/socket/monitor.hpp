@@ -1,8 +1,9 @@
 // Publishes connection events as messages (zmq_socket_monitor).
 //
 // Wire:     frame 1: event:2, value:4 in host order; frame 2: the endpoint.
-// Waiting:  events wait for a reader, and for room in its queue, as far as `most_waiting` goes; what comes then is lost.
-// Threads:  any; one lock inside.
+// Waiting:  events wait for a reader, and for room in its queue, as far as `most_waiting` goes; what comes then is lost. What waits goes
+//           out as soon as there is room: on the reader's thread, inside the call that made some. The last events do not wait.
+// Threads:  any; one lock inside, under which the publisher is used. Nobody who holds it waits for another thread.
 #pragma once
 
 #include <deque>
@@ -18,8 +19,10 @@ namespace zlink {
 class event_publisher {
 public:
     virtual ~event_publisher() = default;
-    /// Sends a message of two frames; false when there is no reader or no room now.
+    /// Sends a message of two frames. False when there is no reader or no room now: whoever brings that has the monitor flush().
     virtual bool publish(byte_span event, byte_span endpoint) noexcept = 0;
+    /// What comes from here on needs no room, but a reader.
+    virtual void lift_mark() noexcept = 0;
 };
 
 class monitor final : public event_sink {

@@ -103,15 +103,23 @@ public:
     explicit socket_publisher(std::unique_ptr<socket> output) noexcept : output_(std::move(output)) {}
     ~socket_publisher() override { output_->close(); }
 
-    /// Where memory fails between the two frames, the next call goes on with the second.
     bool publish(byte_span event, byte_span endpoint) noexcept override {
+        return try_publish(event, endpoint) || (output_->arm(ZMQ_POLLOUT) && try_publish(event, endpoint));
+    }
+    void lift_mark() noexcept override {
+        constexpr int none = 0;
+        (void)output_->set_option(ZMQ_SNDHWM, &none, sizeof none);
+    }
+
+private:
+    /// Where memory fails between the two frames, the next call goes on with the second.
+    bool try_publish(byte_span event, byte_span endpoint) noexcept {
         if (!is_in_event_ && failed(output_->send(event, ZMQ_DONTWAIT | ZMQ_SNDMORE)))
             return false;
         is_in_event_ = failed(output_->send(endpoint, ZMQ_DONTWAIT));
         return !is_in_event_;
     }
 
-private:
     const std::unique_ptr<socket> output_;
     bool is_in_event_ = false;
 };
@@ -1111,8 +1119,8 @@ error socket::start_monitor(const char *endpoint, int events) {
         return e;
     const auto inbox = publisher->inbox();
     monitor_->publish_on(std::make_unique<socket_publisher>(std::move(publisher)), events);
-    // Nobody but the monitor looks after the publisher: a reader that comes late finds what happened before.
-    inbox->call_on_attach([events = std::weak_ptr<monitor>(monitor_)] {
+    // Nobody but the monitor looks after the publisher: a reader that comes late, or is late, finds what happened before.
+    inbox->call_on_room([events = std::weak_ptr<monitor>(monitor_)] {
         if (const auto alive = events.lock())
             alive->flush();
     });

@@ -121,6 +121,65 @@ TEST(monitor, a_peer_that_speaks_something_else_fails_the_handshake) {
     ::close(stranger);
 }
 
+// Each makes one event, at once, whose endpoint tells which it is.
+void fail_to_bind(test_socket &watched, int from, int count) {
+    for (int i = from; i < from + count; ++i) {
+        const std::string endpoint = "ipc:///no/such/place/" + std::to_string(i);
+        EXPECT_FAILS(ENOENT, zmq_bind(watched.handle(), endpoint.c_str()));
+    }
+}
+
+// The numbers of the events that come in order, up to one that does not.
+int failures_in_order(monitor &watch, int count) {
+    for (int i = 0; i < count; ++i) {
+        const monitor_event found = watch.next();
+        if (found.event != ZMQ_EVENT_BIND_FAILED ||
+            found.endpoint != "ipc:///no/such/place/" + std::to_string(i))
+            return i;
+    }
+    return count;
+}
+
+TEST(monitor, a_reader_that_is_far_behind_gets_all_that_is_kept_without_a_new_event) {
+    constexpr int kept = 3000;  // both marks, and what waits behind them
+    context zmq;
+    test_socket watched = zmq.socket(ZMQ_DEALER);
+    monitor watch(zmq, watched);
+    fail_to_bind(watched, 0, kept);
+    EXPECT_EQ(failures_in_order(watch, kept), kept);
+    fail_to_bind(watched, 0, 1);
+    EXPECT_EQ(failures_in_order(watch, 1), 1);
+}
+
+TEST(monitor, what_was_kept_before_there_was_a_reader_comes_beyond_its_mark_without_a_new_event) {
+    constexpr int kept = 1000;
+    context zmq;
+    test_socket watched = zmq.socket(ZMQ_DEALER);
+    const std::string name = scratch_endpoint("inproc");
+    ASSERT_EQ(zmq_socket_monitor(watched.handle(), name.c_str(), ZMQ_EVENT_ALL), 0);
+    fail_to_bind(watched, 0, kept);
+    test_socket reader = zmq.socket(ZMQ_PAIR);
+    reader.set(ZMQ_RCVHWM, 1);
+    reader.connect(name);
+    fail_to_bind(watched, kept, 1001);
+    for (int i = 0; i < kept + 1001; ++i) {
+        const frames message = reader.receive_all();
+        ASSERT_EQ(message.size(), 2u) << i;
+        ASSERT_EQ(message[1], "ipc:///no/such/place/" + std::to_string(i));
+    }
+}
+
+TEST(monitor, a_reader_that_is_far_behind_hears_that_the_monitor_stops) {
+    constexpr int kept = 3000;
+    context zmq;
+    test_socket watched = zmq.socket(ZMQ_DEALER);
+    monitor watch(zmq, watched);
+    fail_to_bind(watched, 0, kept + 10);
+    watch.stop();
+    EXPECT_EQ(failures_in_order(watch, kept), kept);
+    EXPECT_EQ(watch.next().event, ZMQ_EVENT_MONITOR_STOPPED);
+}
+
 TEST(monitor, needs_an_inproc_address) {
     context zmq;
     test_socket bound = zmq.socket(ZMQ_DEALER);

@@ -160,21 +160,24 @@ TEST_F(mailbox_test, closes_the_pipes_that_nobody_will_attach_and_takes_no_more)
     EXPECT_FALSE(box->has_commands());
 }
 
-TEST_F(mailbox_test, calls_when_a_pipe_is_queued_and_for_nothing_else) {
+TEST_F(mailbox_test, calls_when_there_may_be_room_and_for_nothing_else) {
     const pipe_ends ends = connected_pipe();
     int calls = 0;
-    box->call_on_attach([&] { ++calls; });
+    box->call_on_room([&] { ++calls; });
     EXPECT_TRUE(box->post({kind::readable, ends.first}));
+    EXPECT_TRUE(box->post({kind::closed, ends.first}));
     EXPECT_EQ(calls, 0);
-    EXPECT_TRUE(box->post({kind::attach, ends.first}));
+    EXPECT_TRUE(box->post({kind::writable, ends.first}));
     EXPECT_EQ(calls, 1);
+    EXPECT_TRUE(box->post({kind::attach, ends.first}));
+    EXPECT_EQ(calls, 2);
 }
 
 TEST_F(mailbox_test, calls_at_once_when_something_was_queued_before) {
     const pipe_ends ends = connected_pipe();
     EXPECT_TRUE(box->post({kind::attach, ends.first}));
     int calls = 0;
-    box->call_on_attach([&] { ++calls; });
+    box->call_on_room([&] { ++calls; });
     EXPECT_EQ(calls, 1);
 }
 
