@@ -278,6 +278,7 @@ public:
         std::shared_ptr<const std::string>
             endpoint;  // what the application bound or connected to; null is none
         std::uint64_t mark = 0;
+        std::uint64_t beyond_mark = 0;  // octets written although the mark was reached, since it last was not
         std::uint32_t taken_before = 0;  // messages, their last digits, when the borrower looked last
         std::uint32_t written_before = 0;
     } slot;

@@ -154,6 +154,10 @@ void connection::on_stream_writable() noexcept {
 void connection::on_time() noexcept {
     if (state_ != state::live || is_lent_)
         return;  // nothing is due at a connection that may be lent
+    if (failed(out_.failure())) {
+        report();
+        return;
+    }
     if (is_paused_ || out_.is_finished())
         peer_.note_traffic(environment_.io.now());  // it is this side that does not listen, or asks no more
     if (obey(peer_.resume({peer::event_kind::time, {}, environment_.io.now()}))) {
@@ -492,7 +496,8 @@ void connection::enter_traffic(byte_span rest) noexcept {
         return;
     }
     discards_ = pipe_->is_peer_closed();
-    exceeds_mark_ = exceeds_mark_ && !pipe_->is_beyond_mark();
+    if (exceeds_mark_)
+        begin_to_exceed_mark();
     if (pipe_->lease().is_wanted())
         pipe_->lease().refuse();  // an earlier connection was meant
     out_.open(pipe_, replays_, *this);
@@ -565,7 +570,7 @@ void connection::feed(block *owner, bool may_share, const std::uint8_t *begin,
 const std::uint8_t *connection::take_traffic(block *owner, bool may_share, const std::uint8_t *p,
                                              const std::uint8_t *end) noexcept {
     while (p != end) {
-        limits_.max_messages = !has_receiver() || exceeds_mark_ ? UINT64_MAX : pipe_->credit();
+        limits_.max_messages = !has_receiver() || may_exceed_mark() ? UINT64_MAX : pipe_->credit();
         const bool continues = in_message_;
         const walk_result walked = walk_frames({p, end}, in_message_, limits_);
         if (walked.octets > 0) {
@@ -624,6 +629,8 @@ bool connection::deliver(block *owner, bool may_share, const std::uint8_t *p, co
     if (receives_ == reception::subscriptions)
         return sift({p, walked.octets});
     offered_ = {};  // something else is there
+    if (exceeds_mark_)
+        pipe_->slot.beyond_mark += walked.octets;
     const auto put = [&](byte_span range, std::uint32_t messages) {
         return may_share
                    ? pipe_->append(owner, range, messages, !continues, static_cast<chunk *>(owner)->capacity)
@@ -809,15 +816,23 @@ bool connection::deliver_held() noexcept {
 }
 
 /// After a failed write: takes what has arrived, and then ends. A peer that goes on sending does not put that off, nor does
-/// a receiver at its mark: it may be waiting for room here, which only the next connection makes. But a mark that earlier
-/// connections have gone beyond already holds back what comes, which is lost.
+/// a receiver at its mark: it may be waiting for room here, which only the next connection makes. But where earlier connections
+/// have brought much beyond the mark already, the receiver has to take something first: nothing is lost, nor is memory without end.
 void connection::read_what_is_left() noexcept {
     if (!is_home() || state_ != state::live)
         return;
-    exceeds_mark_ = !pipe_ || !pipe_->is_beyond_mark();
+    exceeds_mark_ = true;
+    if (pipe_)
+        begin_to_exceed_mark();
     if (!is_paused_ || deliver_held())
         read_to_the_end();
-    fail(out_.failure());
+    if (!is_paused_)
+        fail(out_.failure());
+}
+
+void connection::begin_to_exceed_mark() noexcept {
+    if (!pipe_->is_beyond_mark())
+        pipe_->slot.beyond_mark = 0;
 }
 
 // ---- life ----

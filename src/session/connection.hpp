@@ -5,7 +5,8 @@
 //           handed to the pipe as it is, a small read is copied. A frame known to be large is read into memory of its own.
 // Pressure: what exceeds the receiver's mark stays here unpublished, and nothing more is read until credit returns. A message that does
 //           not end is bounded where one part is.
-// Breaks:   when writing fails, what the peer sent before it went is still read and delivered, once also beyond the mark.
+// Breaks:   when writing fails, what the peer sent before it went is still read and delivered, also beyond the mark. Where earlier
+//           connections have brought much beyond it already, the rest waits for the receiver, and so does the end of the connection.
 // Lending:  the reading half goes to the thread of the socket while that thread waits often: see io_turn.hpp. There it handles
 //           message frames only; a command, the end of the stream and every failure bring it home first.
 // Threads:  the loop's, but for what is said in `io_turn`.
@@ -101,6 +102,8 @@ private:
     // More than a local socket or a ring holds, and a tcp socket as systems set it up.
     static constexpr std::size_t most_at_the_end = 8 * 1024 * 1024;
     static constexpr int reads_at_the_end = 1024;
+    static constexpr std::size_t most_beyond_mark =
+        most_at_the_end;  // octets, and what was read with the last of them
     // Until what a sender may leave that writes for itself is looked after: later, the longer it has done so.
     static constexpr std::chrono::microseconds first_flush_delay{100};
     static constexpr std::chrono::microseconds longest_flush_delay{800};
@@ -170,6 +173,7 @@ private:
     bool skip_rest(const frame_header &frame, std::size_t have) noexcept;
     bool may_go_on(std::uint64_t octets) noexcept;
     void read_what_is_left() noexcept;
+    void begin_to_exceed_mark() noexcept;
     /// False also when it failed abroad, which nobody was told of yet.
     bool is_going_on() const noexcept { return state_ == state::live && !found_abroad_; }
     /// Messages, or some of them, go to somebody who may take them.
@@ -178,7 +182,10 @@ private:
     bool is_inside_message() const noexcept {
         return receives_ == reception::subscriptions ? sieve_.is_inside() : in_message_;
     }
-    bool may_deliver() noexcept { return !has_receiver() || exceeds_mark_ || pipe_->has_credit(); }
+    bool may_exceed_mark() const noexcept {
+        return exceeds_mark_ && pipe_->slot.beyond_mark < most_beyond_mark;
+    }
+    bool may_deliver() noexcept { return !has_receiver() || may_exceed_mark() || pipe_->has_credit(); }
 
     void update_timer() noexcept;
     void fail(break_reason why) noexcept;
