@@ -28,9 +28,14 @@ std::uint64_t name(int descriptor, std::uint64_t opening) noexcept {
 }
 int descriptor_of(std::uint64_t named) noexcept { return static_cast<int>(named >> 32); }
 
+int look(int epoll, std::span<epoll_event> found) noexcept {
+    const cancellation_shield shield;
+    return ::epoll_wait(epoll, found.data(), static_cast<int>(found.size()), 0);
+}
+
 }  // namespace
 
-error epoll_set::wait(std::span<wait_item> items, int timeout_ms, int &ready) noexcept {
+error epoll_set::wait(std::span<wait_item> items, int timeout_ms, int &ready) {
     ready = 0;
     if (refusals_left_ > 0) {
         --refusals_left_;
@@ -46,11 +51,11 @@ error epoll_set::wait(std::span<wait_item> items, int timeout_ms, int &ready) no
             return e;
         }
         epoll_event found[most_events];
-        int count = ::epoll_wait(epoll_, found, most_events, 0);
+        int count = look(epoll_, found);
         if (count == 0 && timeout_ms != 0) {
             if (e = sleep(timeout_ms); failed(e))
                 return e;
-            count = ::epoll_wait(epoll_, found, most_events, 0);
+            count = look(epoll_, found);
         }
         if (count < 0) {
             e = from_errno(errno);
@@ -68,7 +73,7 @@ error epoll_set::wait(std::span<wait_item> items, int timeout_ms, int &ready) no
 
 /// In poll(2): epoll_wait(2) also ends where the process was stopped and went on, or was looked at by a debugger, as if a signal
 /// had been handled.
-error epoll_set::sleep(int timeout_ms) const noexcept {
+error epoll_set::sleep(int timeout_ms) const {
     pollfd all{epoll_, POLLIN, 0};
     return ::poll(&all, 1, timeout_ms) < 0 ? from_errno(errno) : error::none;
 }
@@ -94,6 +99,7 @@ bool epoll_set::tell(std::span<wait_item> items, std::uint64_t named, short even
 }
 
 void epoll_set::close() noexcept {
+    const cancellation_shield shield;
     // In a child of fork the number may be somebody else's by now.
     if (epoll_ >= 0 && generation_ == fork_generation())
         ::close(epoll_);

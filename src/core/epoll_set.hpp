@@ -23,8 +23,8 @@ public:
 
     /// As poll(2) with the same items and milliseconds; all items say which opening of their descriptor they mean. Of those that say
     /// the same only the last is filled in. `ready` gets how many are, and may be 0 before the time is up. interrupted where a signal
-    /// was handled, or an error of the system: the set is of no use for these items.
-    error wait(std::span<wait_item> items, int timeout_ms, int &ready) noexcept;
+    /// was handled, or an error of the system: the set is of no use for these items. The thread may be cancelled while it sleeps.
+    error wait(std::span<wait_item> items, int timeout_ms, int &ready);
     void close() noexcept;
 
 private:
@@ -35,7 +35,7 @@ private:
     };
 
     error open() noexcept;
-    error sleep(int timeout_ms) const noexcept;
+    error sleep(int timeout_ms) const;
     void forget() noexcept;
     error list(std::span<wait_item> items) noexcept;
     error add(const wait_item &item, entry &known) noexcept;

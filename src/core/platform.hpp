@@ -39,6 +39,24 @@ private:
 /// Blocks all signals in the calling thread for good.
 void block_all_signals() noexcept;
 
+/// Has what cancels the calling thread (pthread_cancel) wait for the object's lifetime. To be used around every call of the system's
+/// that is a cancellation point, on a thread of the application's: what has begun comes to its end. Of asynchronous cancellation
+/// nothing is promised.
+class cancellation_shield {
+public:
+    cancellation_shield() noexcept;
+    ~cancellation_shield();
+    cancellation_shield(const cancellation_shield &) = delete;
+    cancellation_shield &operator=(const cancellation_shield &) = delete;
+
+private:
+    int kept_ = 0;
+};
+
+/// Ends the calling thread if it is to be cancelled: what is on its stack is unwound, as by an exception. (The C library ends the process
+/// where a handler of all exceptions does not pass this one on, or a function must not throw.)
+void end_if_cancelled();
+
 struct credentials {
     int pid = -1;
     unsigned uid = 0;

@@ -54,6 +54,7 @@ public:
 
 private:
     void refill() noexcept {
+        const cancellation_shield shield;
         auto *out = reinterpret_cast<unsigned char *>(numbers_.data());
         std::size_t done = 0;
         while (done < sizeof numbers_) {
@@ -96,11 +97,13 @@ public:
     ~eventfd_wakeup() override { ::close(descriptor_); }
 
     void signal() noexcept override {
+        const cancellation_shield shield;
         const std::uint64_t one = 1;
         // EAGAIN means the counter is full, so the level is up already.
         [[maybe_unused]] const ssize_t written = ::write(descriptor_, &one, sizeof one);
     }
     bool clear() noexcept override {
+        const cancellation_shield shield;
         std::uint64_t count;
         return ::read(descriptor_, &count, sizeof count) == sizeof count;
     }
@@ -172,6 +175,11 @@ public:
     bool may_look_again() const noexcept override { return may_look_again_; }
 
     error wait(std::span<wait_item> items, time_point deadline) noexcept override {
+        const cancellation_shield shield;
+        return wait_as_caller(items, deadline);
+    }
+
+    error wait_as_caller(std::span<wait_item> items, time_point deadline) override {
         pollfd few[most_to_poll];
         if (items.size() > most_to_poll)
             return wait_for_many(items, deadline);
@@ -181,7 +189,7 @@ public:
 private:
     static constexpr std::size_t most_to_poll = 32;
 
-    error wait_for_many(std::span<wait_item> items, time_point deadline) noexcept {
+    error wait_for_many(std::span<wait_item> items, time_point deadline) {
         const auto may_change = [](const wait_item &item) { return item.opening == 0; };
         epoll_set *kept = std::none_of(items.begin(), items.end(), may_change) ? sets_kept.mine() : nullptr;
         if (kept) {
@@ -194,7 +202,7 @@ private:
         return many ? poll(items, many.get(), deadline) : error::no_memory;
     }
 
-    error poll(std::span<wait_item> items, pollfd *set, time_point deadline) noexcept {
+    error poll(std::span<wait_item> items, pollfd *set, time_point deadline) {
         for (std::size_t i = 0; i < items.size(); ++i)
             set[i] = {items[i].descriptor, items[i].events, 0};
         const error result = wait_until(deadline, [&](int timeout, int &ready) {
@@ -208,7 +216,7 @@ private:
 
     /// `look(milliseconds, ready)` counts the items that are ready.
     template <class Look>
-    error wait_until(time_point deadline, Look &&look) noexcept {
+    error wait_until(time_point deadline, Look &&look) {
         for (;;) {
             const bool endless = deadline == time_point::max();
             const int timeout = endless ? -1 : poll_timeout(clock_.now(), deadline);
@@ -283,6 +291,14 @@ signal_shield::signal_shield() noexcept {
 signal_shield::~signal_shield() {
     ::pthread_sigmask(SIG_SETMASK, reinterpret_cast<sigset_t *>(kept_), nullptr);
 }
+
+cancellation_shield::cancellation_shield() noexcept {
+    (void)::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &kept_);
+}
+
+cancellation_shield::~cancellation_shield() { (void)::pthread_setcancelstate(kept_, nullptr); }
+
+void end_if_cancelled() { ::pthread_testcancel(); }
 
 void block_all_signals() noexcept {
     sigset_t all;

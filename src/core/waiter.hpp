@@ -71,6 +71,11 @@ public:
     /// Blocks until an item is ready or `deadline` has passed; time_point::max() waits for ever.
     /// Returns none, timed_out, interrupted (a signal was handled) or an error of poll(2).
     virtual error wait(std::span<wait_item> items, time_point deadline) noexcept = 0;
+    /// The same where a call of the application's waits: whoever cancels the thread ends it here. The stack is unwound then, and what is
+    /// on it must put back what it has taken.
+    virtual error wait_as_caller(std::span<wait_item> items, time_point deadline) {
+        return wait(items, deadline);
+    }
     /// The calling thread's, for it alone.
     virtual sending_thread &this_thread() noexcept = 0;
     /// Whether this thread may look again and again instead of waiting, and another one can go on meanwhile.

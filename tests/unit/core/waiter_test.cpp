@@ -17,6 +17,8 @@
 #include <unistd.h>
 #include <vector>
 
+#include "cancelled_thread.hpp"
+#include "core/finally.hpp"
 #include "core/platform.hpp"
 
 namespace zlink {
@@ -53,6 +55,49 @@ TEST_F(waiting, looks_once_when_the_deadline_has_passed) {
     EXPECT_EQ(w->wait({&item, 1}, time_point{}), error::none);
     EXPECT_EQ(item.revents, POLLIN);
 }
+
+/// Waits for so many levels, the first of which is raised in the end.
+struct waiting_when_cancelled : waiting, testing::WithParamInterface<std::size_t> {
+    waiting_when_cancelled() {
+        for (std::size_t i = 0; i < GetParam(); ++i) {
+            levels.push_back(new_wakeup());
+            items.push_back(readable(*levels.back()));
+            items.back().opening = levels.back()->opening();
+        }
+    }
+    std::vector<std::unique_ptr<wakeup>> levels;
+    std::vector<wait_item> items;
+};
+
+TEST_P(waiting_when_cancelled, comes_to_its_end_unless_it_is_the_callers) {
+    bool has_waited = false;
+    zlink_test::cancelled_thread victim([&] {
+        EXPECT_EQ(w->wait(items, time_point::max()), error::none);
+        EXPECT_EQ(w->wait(items, time_point{}), error::none);
+        EXPECT_TRUE(levels[0]->clear());
+        levels[1]->signal();
+        EXPECT_TRUE(levels[1]->clear());
+        has_waited = true;
+        (void)w->wait_as_caller(items, time_point::max());
+    });
+    victim.await_sleep();
+    victim.cancel();
+    levels[0]->signal();
+    EXPECT_EQ(victim.join(), PTHREAD_CANCELED);
+    EXPECT_TRUE(has_waited);
+}
+
+TEST_P(waiting_when_cancelled, ends_the_thread_where_the_caller_sleeps) {
+    bool is_unwound = false;
+    zlink_test::cancelled_thread victim([&] {
+        const finally over([&] { is_unwound = true; });
+        (void)w->wait_as_caller(items, time_point::max());
+    });
+    victim.cancel_asleep();
+    EXPECT_TRUE(is_unwound);
+}
+
+INSTANTIATE_TEST_SUITE_P(few_and_many, waiting_when_cancelled, testing::Values(2u, 40u));
 
 TEST_F(waiting, returns_until_the_level_is_cleared) {
     auto level = new_wakeup();
