@@ -165,7 +165,7 @@ private:
 
 /// Runs `body(poller &)`, which gives an error, for the poller behind a pointer.
 template <typename Body>
-int with_poller(void *handle, Body &&body) noexcept {
+int with_poller(void *handle, Body &&body) {
     return guarded([&] {
         auto *self = static_cast<poller *>(handles.find(handle, handle_kind::poller));
         return answer(self ? body(*self) : error::fault);

@@ -8,6 +8,7 @@
 #include "capi/boundary.hpp"
 #include "capi/handles.hpp"
 #include "core/message.hpp"
+#include "core/platform.hpp"
 #include "zmq.h"
 
 using namespace zlink;
@@ -26,16 +27,23 @@ byte_span octets(const void *data, std::size_t size) noexcept {
 
 /// Runs `body(socket &)`, which gives an error, for the socket behind a pointer.
 template <typename Body>
-int with_socket(void *s, Body &&body) noexcept {
+int with_socket(void *s, Body &&body) {
     return guarded([&] {
         socket *self = socket_of(s);
         return answer(self ? body(*self) : error::not_socket);
     });
 }
 
+/// The same for what a thread that is to be cancelled does to the end.
+template <typename Body>
+int change_socket(void *s, Body &&body) noexcept {
+    const platform::cancellation_shield shield;
+    return with_socket(s, body);
+}
+
 // What zmq_send and zmq_recv do beyond small messages that go as they are. Functions apart, so that each needs few registers.
 
-[[gnu::noinline]] int send_at_length(socket *self, const void *buf, size_t len, int flags) noexcept {
+[[gnu::noinline]] int send_at_length(socket *self, const void *buf, size_t len, int flags) {
     if (!self)
         return fail(error::not_socket);
     if (!buf && len > 0)
@@ -49,7 +57,7 @@ int with_socket(void *s, Body &&body) noexcept {
     return static_cast<int>(len);
 }
 
-[[gnu::noinline]] int send_addressed(socket &self, const void *buf, size_t len, int flags) noexcept {
+[[gnu::noinline]] int send_addressed(socket &self, const void *buf, size_t len, int flags) {
     const pipe_end::at_once result = self.send_addressed_at_once(octets(buf, len), flags);
     if (__builtin_expect(result == pipe_end::at_once::done, 1))
         return static_cast<int>(len);
@@ -58,7 +66,7 @@ int with_socket(void *s, Body &&body) noexcept {
     return send_at_length(&self, buf, len, flags);
 }
 
-[[gnu::noinline]] int receive_at_length(socket *self, void *buf, size_t len, int flags) noexcept {
+[[gnu::noinline]] int receive_at_length(socket *self, void *buf, size_t len, int flags) {
     if (!self)
         return fail(error::not_socket);
     if (!buf && len > 0)
@@ -73,7 +81,7 @@ int with_socket(void *s, Body &&body) noexcept {
     return static_cast<int>(frame.size);
 }
 
-[[gnu::noinline]] int receive_addressed(socket &self, void *buf, size_t len, int flags) noexcept {
+[[gnu::noinline]] int receive_addressed(socket &self, void *buf, size_t len, int flags) {
     short_frame frame;
     if (__builtin_expect(self.receive_addressed_at_once(frame, len), 1))
         return copy_out(frame, buf);
@@ -85,6 +93,7 @@ int with_socket(void *s, Body &&body) noexcept {
 // ---- Making, closing, options ------------------------------------------------------------------------------
 
 void *zmq_socket(void *ctx, int type) {
+    const platform::cancellation_shield shield;
     return guarded([&]() -> void * {
         std::shared_ptr<context> owner = context_of(ctx);
         if (!owner)
@@ -102,6 +111,7 @@ void *zmq_socket(void *ctx, int type) {
 }
 
 int zmq_close(void *s) {
+    const platform::cancellation_shield shield;
     if (handles.forget(s, handle_kind::inherited_socket))
         return 0;
     const handle_slab::taken closing = handles.take(s, handle_kind::socket);
@@ -112,7 +122,7 @@ int zmq_close(void *s) {
 }
 
 int zmq_setsockopt(void *s, int option, const void *optval, size_t optvallen) {
-    return with_socket(s, [&](socket &self) { return self.set_option(option, optval, optvallen); });
+    return change_socket(s, [&](socket &self) { return self.set_option(option, optval, optvallen); });
 }
 
 int zmq_getsockopt(void *s, int option, void *optval, size_t *optvallen) {
@@ -122,23 +132,23 @@ int zmq_getsockopt(void *s, int option, void *optval, size_t *optvallen) {
 // ---- Endpoints ---------------------------------------------------------------------------------------------
 
 int zmq_bind(void *s, const char *addr) {
-    return with_socket(s, [&](socket &self) { return self.bind(addr); });
+    return change_socket(s, [&](socket &self) { return self.bind(addr); });
 }
 
 int zmq_connect(void *s, const char *addr) {
-    return with_socket(s, [&](socket &self) { return self.connect(addr); });
+    return change_socket(s, [&](socket &self) { return self.connect(addr); });
 }
 
 int zmq_unbind(void *s, const char *addr) {
-    return with_socket(s, [&](socket &self) { return self.unbind(addr); });
+    return change_socket(s, [&](socket &self) { return self.unbind(addr); });
 }
 
 int zmq_disconnect(void *s, const char *addr) {
-    return with_socket(s, [&](socket &self) { return self.disconnect(addr); });
+    return change_socket(s, [&](socket &self) { return self.disconnect(addr); });
 }
 
 int zmq_socket_monitor(void *s, const char *addr, int events) {
-    return with_socket(s, [&](socket &self) { return self.start_monitor(addr, events); });
+    return change_socket(s, [&](socket &self) { return self.start_monitor(addr, events); });
 }
 
 // ---- Messages ----------------------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ public:
     error make_socket(int type, std::unique_ptr<socket> &out) override;
     void close_socket(std::unique_ptr<socket> what) noexcept override;
     void shutdown() noexcept override;
-    error terminate() noexcept override;
+    error terminate() override;
     waiter &blocking() noexcept override { return *waiter_; }
     const clock_source &clock() const noexcept override { return platform::steady_clock(); }
 
@@ -333,16 +333,18 @@ bool context_impl::begin_wait_for_end() noexcept {
     return true;
 }
 
-error context_impl::terminate() noexcept {
+error context_impl::terminate() {
     shutdown();
     while (begin_wait_for_end()) {
         wait_item item;
         item.descriptor = end_level_->descriptor();
         item.events = 1;  // POLLIN
         item.level = end_level_.get();
-        if (const error e = waiter_->wait({&item, 1}, time_point::max()); failed(e) && e != error::timed_out)
+        const error e = waiter_->wait_as_caller({&item, 1}, time_point::max());
+        if (failed(e) && e != error::timed_out)
             return e;
     }
+    const platform::cancellation_shield shield;
     std::lock_guard guard(end_mutex_);
     if (threads_)
         threads_->stop();
@@ -453,6 +455,12 @@ void context_impl::close_all(socket &self) noexcept {
 
 }  // namespace
 
-std::unique_ptr<context> context::make() { return std::make_unique<context_impl>(); }
+std::shared_ptr<context> context::make() {
+    // Any call of any thread may be the last to use it: the end of that waits.
+    return {new context_impl, [](context *last) noexcept {
+                const platform::cancellation_shield shield;
+                delete last;
+            }};
+}
 
 }  // namespace zlink

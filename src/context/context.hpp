@@ -33,7 +33,7 @@ constexpr int blocky = 70;
 class context {
 public:
     /// Throws bad_alloc.
-    static std::unique_ptr<context> make();
+    static std::shared_ptr<context> make();
     virtual ~context() = default;
 
     /// ZMQ_IO_THREADS and so on; invalid for an unknown option or a value out of range.
@@ -49,8 +49,9 @@ public:
     /// Every call on a socket of this context fails with terminated from now on. Does not wait.
     virtual void shutdown() noexcept = 0;
     /// shutdown(), then blocks until all sockets are closed and all sessions have lingered. interrupted when a signal
-    /// was handled: call again. After none the context may be destroyed.
-    virtual error terminate() noexcept = 0;
+    /// was handled: call again. After none the context may be destroyed. A thread that waits here may be cancelled, which is as if it had
+    /// not called.
+    virtual error terminate() = 0;
 
     virtual waiter &blocking() noexcept = 0;
     virtual const clock_source &clock() const noexcept = 0;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/platform.hpp"
 #include "socket/poll_set.hpp"
 
 namespace zlink {
@@ -39,8 +40,9 @@ public:
     proxy(const proxy &) = delete;
     proxy &operator=(const proxy &) = delete;
 
-    error run() noexcept {
+    error run() {
         while (!is_over_) {
+            platform::end_if_cancelled();  // also one that never waits
             bool has_moved = false;
             if (const error e = turn(has_moved); failed(e))
                 return e;
@@ -60,7 +62,7 @@ private:
         }
     }
 
-    error turn(bool &has_moved) noexcept {
+    error turn(bool &has_moved) {
         if (control_) {
             if (const error e = obey(has_moved); failed(e))
                 return e;
@@ -75,7 +77,7 @@ private:
     }
 
     /// Waits for what keeps each way from going on: input, or else room on the other side.
-    error wait() noexcept {
+    error wait() {
         std::array<watched, 3> items;
         std::size_t count = 0;
         if (!is_paused_) {
@@ -96,7 +98,7 @@ private:
 
     // ---- Messages ----
 
-    error pass(side &from, side &to, bool &has_moved) noexcept {
+    error pass(side &from, side &to, bool &has_moved) {
         for (int i = 0; i < most_in_turn; ++i) {
             short ready = 0;
             if (const error e = from.self.events(ZMQ_POLLIN, ready, false); failed(e))
@@ -117,7 +119,7 @@ private:
         return error::none;
     }
 
-    error pass_message(side &from, side &to) noexcept {
+    error pass_message(side &from, side &to) {
         std::uint64_t octets = 0;
         bool is_unwanted = false;
         for (bool has_more = true; has_more;) {
@@ -136,8 +138,7 @@ private:
     }
 
     /// Passes one frame on from where it lies.
-    error pass_frame(socket &from, socket &to, std::uint64_t &octets, bool &has_more,
-                     bool &is_unwanted) noexcept {
+    error pass_frame(socket &from, socket &to, std::uint64_t &octets, bool &has_more, bool &is_unwanted) {
         frame_view frame;
         if (const error e = from.receive(frame, ZMQ_DONTWAIT); failed(e))
             return e;
@@ -155,7 +156,7 @@ private:
     }
 
     /// As pass_frame(), between a socket and itself: the frame does not stay while the socket sends.
-    error pass_copy(socket &self, std::uint64_t &octets, bool &has_more, bool &is_unwanted) noexcept {
+    error pass_copy(socket &self, std::uint64_t &octets, bool &has_more, bool &is_unwanted) {
         held part;
         if (const error e = self.receive(part.held_message, ZMQ_DONTWAIT); failed(e))
             return e;
@@ -187,7 +188,7 @@ private:
     // ---- Control ----
 
     /// Does what the control socket says, if anything.
-    error obey(bool &has_moved) noexcept {
+    error obey(bool &has_moved) {
         short ready = 0;
         if (const error e = control_->events(ZMQ_POLLIN, ready, false); failed(e))
             return e;
@@ -210,7 +211,7 @@ private:
     }
 
     /// The first part counts; others are thrown away.
-    error receive_command(message &out) noexcept {
+    error receive_command(message &out) {
         if (const error e = control_->receive(out, ZMQ_DONTWAIT); failed(e))
             return e;
         frame_view rest;
@@ -221,7 +222,7 @@ private:
         return error::none;
     }
 
-    error report() noexcept {
+    error report() {
         const traffic &f = front_.passed;
         const traffic &b = is_one_socket_ ? front_.passed : back_.passed;
         const std::array<std::uint64_t, 8> numbers = {f.messages_in,  f.octets_in,   f.messages_out,
@@ -249,6 +250,6 @@ private:
 
 }  // namespace
 
-error run_proxy(const proxy_sockets &sockets) noexcept { return proxy(sockets).run(); }
+error run_proxy(const proxy_sockets &sockets) { return proxy(sockets).run(); }
 
 }  // namespace zlink

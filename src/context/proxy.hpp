@@ -20,6 +20,6 @@ struct proxy_sockets {
 
 /// Runs until the end: none after TERMINATE; terminated, interrupted, or what a socket answered otherwise. A message that
 /// nobody can be given (ZMQ_ROUTER_MANDATORY) is dropped.
-error run_proxy(const proxy_sockets &sockets) noexcept;
+error run_proxy(const proxy_sockets &sockets);
 
 }  // namespace zlink

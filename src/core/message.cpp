@@ -8,6 +8,7 @@
 
 #include "core/large_blocks.hpp"
 #include "core/lent_records.hpp"
+#include "core/platform.hpp"
 
 namespace zlink {
 
@@ -49,6 +50,7 @@ private:
         const external_block last = *mine;
         mine->~external_block();
         lent_records::release(mine);
+        const platform::cancellation_shield shield;  // it may call the system
         last.free_(last.data_, last.hint_);
     }
     external_block(const external_block &other) noexcept

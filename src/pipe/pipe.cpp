@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/platform.hpp"
+
 namespace zlink {
 
 class conflated_slot {
@@ -385,6 +387,7 @@ bool pipe_end::write_on_this_thread(io_turn::occasion when, bool arms, bool look
         plan_write();
         return false;
     }
+    const platform::cancellation_shield shield;
     io_turn *io = out_->io.load(std::memory_order_relaxed);
     io_turn::written result = io ? io->write_now(when) : io_turn::written::refused;
     if (looks && result == io_turn::written::full && !out_->lease.is_out()) {
@@ -425,6 +428,7 @@ void pipe_end::publish_borrowed(bool may_write, std::size_t octets) noexcept {
 /// Writes all there is, the last of it a body of so many octets, as long as the stream takes it about as fast as it could be copied into
 /// new memory. To hand it to the I/O thread instead would make that a third one on what most often are two processors' caches.
 io_turn::written pipe_end::write_with_waits(io_turn &io, std::size_t octets) noexcept {
+    const platform::cancellation_shield shield;
     const auto taken = [this] { return out_->large_taken.load(std::memory_order_relaxed); };
     pace::wait_for_room patience(*pace_, octets);
     io_turn::occasion when = io_turn::occasion::any;

@@ -7,6 +7,7 @@
 
 #include "core/fence.hpp"
 #include "core/invariant.hpp"
+#include "core/platform.hpp"
 
 namespace zlink {
 
@@ -43,6 +44,7 @@ struct awaited_task final : loop_task {
         done.notify_one();
     }
     void wait() noexcept {
+        const platform::cancellation_shield shield;  // the task is still looked at
         std::unique_lock lock(mutex);
         done.wait(lock, [this] { return is_done; });
     }
@@ -125,8 +127,10 @@ void asio_loop::post(loop_task &task) noexcept {
     posting_.fetch_add(1, std::memory_order_relaxed);
     posted_.push(task);
     full_fence();
-    if (asleep_.load(std::memory_order_relaxed) && asleep_.exchange(false, std::memory_order_acq_rel))
+    if (asleep_.load(std::memory_order_relaxed) && asleep_.exchange(false, std::memory_order_acq_rel)) {
+        const platform::cancellation_shield shield;
         context_.stop();
+    }
     if (posting_.fetch_sub(1, std::memory_order_release) == (end_awaits | 1))
         posting_.notify_one();  // an address, no more: the loop may be gone
 }

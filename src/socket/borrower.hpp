@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/platform.hpp"
 #include "core/waiter.hpp"
 #include "pipe/pipe.hpp"
 
@@ -164,6 +165,7 @@ private:
                 continue;
             const bool had_input = u.pipe->has_untaken();  // which the pattern does not want now
             note_use(u);
+            const platform::cancellation_shield shield;
             u.is_kept = u.io->read_now(scratch_);
             const bool has_got = !had_input && u.pipe->has_untaken();
             reads_since_wait_ += has_got && reads_since_wait_ <= few_reads;

@@ -6,6 +6,7 @@
 #include <new>
 #include <poll.h>
 
+#include "core/finally.hpp"
 #include "core/platform.hpp"
 #include "socket/socket.hpp"
 #include "zmq.h"
@@ -38,7 +39,8 @@ public:
     }
     ~one_wait() {}
 
-    error run(long timeout_ms, std::size_t &count) noexcept {
+    error run(long timeout_ms, std::size_t &count) {
+        platform::end_if_cancelled();
         time_point deadline = time_point::max();
         bool is_last_look = timeout_ms == 0;
         bool has_deadline = timeout_ms <= 0 || timeout_ms > longest_ms;
@@ -132,8 +134,13 @@ private:
         return now;
     }
 
-    error sleep(time_point deadline, bool &is_ready) noexcept {
-        const error e = wait(deadline, is_ready);
+    error sleep(time_point deadline, bool &is_ready) {
+        const finally over([&] { leave(is_ready); });
+        return wait(deadline, is_ready);
+    }
+
+    /// Ends the wait, and takes in what it has brought.
+    void leave(bool is_ready) noexcept {
         time_point woken{};
         if (is_ready) {
             note_descriptors();
@@ -148,11 +155,10 @@ private:
             item.which->give_borrowed_back();
         }
         (void)note_left();
-        return e;
     }
 
     /// Waits; `is_ready` when one of the items is.
-    error wait(time_point deadline, bool &is_ready) noexcept {
+    error wait(time_point deadline, bool &is_ready) {
         if (const error e = prepare(); failed(e))
             return e;
         if (const error e = make_room(items_.size() + borrowed_); failed(e))
@@ -172,7 +178,7 @@ private:
             if (!item.which->begin_wait())
                 return clock().has_passed(deadline) ? error::timed_out : error::none;
         }
-        const error e = how_->wait({waits_, borrowed_item}, deadline);
+        const error e = how_->wait_as_caller({waits_, borrowed_item}, deadline);
         is_ready = !failed(e);
         return e;
     }
@@ -233,7 +239,7 @@ private:
 
 }  // namespace
 
-error wait_for_any(std::span<watched> items, long timeout_ms, std::size_t &count) noexcept {
+error wait_for_any(std::span<watched> items, long timeout_ms, std::size_t &count) {
     return one_wait(items).run(timeout_ms, count);
 }
 

@@ -24,6 +24,6 @@ struct watched {
 
 /// Waits until something is ready, at most `timeout_ms` (-1: without end), and fills in what is. `count` gets the number of
 /// items with events, 0 when the time is up. terminated, interrupted, no_memory, or errors of poll(2).
-error wait_for_any(std::span<watched> items, long timeout_ms, std::size_t &count) noexcept;
+error wait_for_any(std::span<watched> items, long timeout_ms, std::size_t &count);
 
 }  // namespace zlink

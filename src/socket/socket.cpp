@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <poll.h>
 #include <utility>
 
+#include "core/finally.hpp"
+#include "core/platform.hpp"
 #include "socket/options.hpp"
 #include "zmq.h"
 
@@ -104,10 +107,12 @@ public:
     ~socket_publisher() override { output_->close(); }
 
     bool publish(byte_span event, byte_span endpoint) noexcept override {
+        const platform::cancellation_shield shield;
         return try_publish(event, endpoint) || (output_->arm(ZMQ_POLLOUT) && try_publish(event, endpoint));
     }
     void lift_mark() noexcept override {
         constexpr int none = 0;
+        const platform::cancellation_shield shield;
         (void)output_->set_option(ZMQ_SNDHWM, &none, sizeof none);
     }
 
@@ -193,7 +198,7 @@ inline error socket::take_commands() noexcept {
     return error::none;
 }
 
-[[gnu::always_inline]] inline error socket::send_frame(const outgoing &frame, int flags) noexcept {
+[[gnu::always_inline]] inline error socket::send_frame(const outgoing &frame, int flags) {
     leave_direct_output();
     if (direct_input_.is_in_message())
         leave_direct_input();
@@ -221,12 +226,12 @@ inline error socket::take_commands() noexcept {
         if (live_pipes_ == 1 && !failed(e) && options_.max_sent_size == SIZE_MAX)
             direct_output_.set(pattern_->direct_output());
         return e;
-    } catch (...) {
+    } catch (const std::exception &) {  // the end of a cancelled thread passes here, too
         return error::no_memory;
     }
 }
 
-[[gnu::always_inline]] inline error socket::next_frame(frame_view &out, int flags) noexcept {
+[[gnu::always_inline]] inline error socket::next_frame(frame_view &out, int flags) {
     leave_direct_input();
     // An XPUB that receives may learn that its peer does not want everything any more.
     if (direct_output_.is_in_message() || options_.type == socket_type::xpub)
@@ -243,12 +248,12 @@ inline error socket::take_commands() noexcept {
         if (live_pipes_ == 1 && !received_more_)
             direct_input_.set(pattern_->direct_input());
         return e;
-    } catch (...) {
+    } catch (const std::exception &) {  // as above
         return error::no_memory;
     }
 }
 
-error socket::send_copy(byte_span body, int flags) noexcept {
+error socket::send_copy(byte_span body, int flags) {
     if (__builtin_expect(body.size() > options_.max_sent_size, 0))
         return error::message_too_big;
     outgoing frame;
@@ -257,7 +262,7 @@ error socket::send_copy(byte_span body, int flags) noexcept {
     return send_frame(frame, flags);
 }
 
-error socket::send_constant(byte_span body, int flags) noexcept {
+error socket::send_constant(byte_span body, int flags) {
     if (body.size() > options_.max_sent_size)
         return error::message_too_big;
     outgoing frame;
@@ -267,7 +272,7 @@ error socket::send_constant(byte_span body, int flags) noexcept {
     return send_frame(frame, flags);
 }
 
-error socket::send(message &what, int flags) noexcept {
+error socket::send(message &what, int flags) {
     if (!what.is_valid())
         return error::fault;
     const bool stays = what.owner() && live_pipes_ > 0 && what.size() >= pipes_[0]->reference_threshold();
@@ -292,14 +297,12 @@ error socket::send(message &what, int flags) noexcept {
     return error::none;
 }
 
-error socket::receive_copy(void *buffer, std::size_t capacity, std::size_t &size, int flags) noexcept {
+error socket::receive_copy(void *buffer, std::size_t capacity, std::size_t &size, int flags) {
     frame_view frame;
     const bool is_large = capacity >= least_offered && gives_frames_as_they_come(options_.type);
-    if (__builtin_expect(is_large, 0))
-        offered_ = {static_cast<std::uint8_t *>(buffer), capacity};
-    const error e = next_frame(frame, flags);
-    if (__builtin_expect(is_large, 0))
-        end_offer(failed(e) ? nullptr : frame.data);
+    const error e = __builtin_expect(is_large, 0)
+                        ? next_frame_into({static_cast<std::uint8_t *>(buffer), capacity}, frame, flags)
+                        : next_frame(frame, flags);
     if (failed(e))
         return e;
     size = frame.size;
@@ -307,6 +310,17 @@ error socket::receive_copy(void *buffer, std::size_t capacity, std::size_t &size
         std::memcpy(buffer, frame.data, taken);
     release_lone(frame);
     return error::none;
+}
+
+/// As next_frame(). The frame may be read straight into the caller's memory, which is left alone afterwards.
+error socket::next_frame_into(std::span<std::uint8_t> memory, frame_view &out, int flags) {
+    offered_ = memory;
+    const std::uint8_t *given = nullptr;
+    const finally over([&] { end_offer(given); });
+    const error e = next_frame(out, flags);
+    if (!failed(e))
+        given = out.data;
+    return e;
 }
 
 /// What has been read into the caller's memory and is not what the caller gets has to stand elsewhere before that returns.
@@ -318,11 +332,11 @@ void socket::end_offer(const std::uint8_t *given) noexcept {
                 (void)environment_.blocking.wait({}, environment_.clock.now() + memory_look);
 }
 
-error socket::send(const outgoing &frame, int flags) noexcept { return send_frame(frame, flags); }
+error socket::send(const outgoing &frame, int flags) { return send_frame(frame, flags); }
 
-error socket::receive(frame_view &out, int flags) noexcept { return next_frame(out, flags); }
+error socket::receive(frame_view &out, int flags) { return next_frame(out, flags); }
 
-error socket::receive(message &out, int flags) noexcept {
+error socket::receive(message &out, int flags) {
     if (!out.is_valid())
         return error::fault;
     frame_view frame;
@@ -348,6 +362,7 @@ error socket::receive(message &out, int flags) noexcept {
 }
 
 error socket::retry_send(const outgoing &frame, int flags) {
+    platform::end_if_cancelled();
     const bool may_wait = !(flags & ZMQ_DONTWAIT) && options_.send_timeout_ms != 0;
     if (!may_wait)
         return is_exported_ && pattern_->arm(false, true) ? pattern_->send(frame) : error::again;
@@ -373,7 +388,7 @@ error socket::retry_send(const outgoing &frame, int flags) {
 /// are under way than caches hold, and slower still in memory that nobody has used before. A sender that is far ahead loses
 /// nothing by waiting a moment for who takes them. It goes on then: the mark is what holds it up. Only a body that moves from one
 /// socket to another of the process is not copied.
-error socket::keep_step(const outgoing &frame) noexcept {
+error socket::keep_step(const outgoing &frame) {
     if (live_pipes_ != 1)
         return error::none;
     pipe_end &peer = *pipes_[0];
@@ -434,6 +449,7 @@ void socket::write_left() noexcept {
 }
 
 error socket::retry_receive(frame_view &out, int flags) {
+    platform::end_if_cancelled();
     const bool may_wait = !(flags & ZMQ_DONTWAIT) && options_.receive_timeout_ms != 0;
     if (!may_wait) {
         write_left();
@@ -460,7 +476,7 @@ time_point socket::deadline_after(int timeout_ms) const noexcept {
 }
 
 /// Sleeps until there may be something new: none. `again` once the deadline has passed.
-error socket::wait_for(short wanted, time_point deadline) noexcept {
+error socket::wait_for(short wanted, time_point deadline) {
     error e = error::none;
     if (borrow(wanted, true, deadline) || arm(wanted)) {
         const time_point now = environment_.clock.now();
@@ -478,15 +494,17 @@ error socket::wait_for(short wanted, time_point deadline) noexcept {
 }
 
 /// Waits for the mailbox and what is borrowed, and ends the borrowing.
-error socket::sleep(time_point deadline) noexcept {
+error socket::sleep(time_point deadline) {
+    const finally over([this] {
+        give_borrowed_back();
+        note_left(environment_.clock.now());
+    });
     const wakeup *level = nullptr;
     error e = wait_level(level);
     bool is_ready = false;
     do {
         e = sleep_once(level, deadline, e, is_ready);
     } while (is_ready && fills_offer(deadline));
-    give_borrowed_back();
-    note_left(environment_.clock.now());
     return e;
 }
 
@@ -501,14 +519,16 @@ bool socket::fills_offer(time_point deadline) noexcept {
     return false;
 }
 
-error socket::sleep_once(const wakeup *level, time_point deadline, error e, bool &is_ready) noexcept {
+error socket::sleep_once(const wakeup *level, time_point deadline, error e, bool &is_ready) {
     is_ready = false;
     wait_item *items = room_for_waits(1 + borrowed());
     if (!failed(e) && items && begin_wait()) {
         items[0] = {level->descriptor(), POLLIN, 0, level, level->opening()};
         const std::size_t listed = list_borrowed(&items[1], environment_.clock.now());
-        e = environment_.blocking.wait({items, 1 + listed}, deadline);
-        end_wait();
+        {
+            const finally woken([this] { end_wait(); });
+            e = environment_.blocking.wait_as_caller({items, 1 + listed}, deadline);
+        }
         is_ready = !failed(e);
     } else if (!failed(e) && environment_.clock.has_passed(deadline)) {
         e = error::timed_out;  // something is always there while memory is short

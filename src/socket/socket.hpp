@@ -42,6 +42,8 @@ public:
     ~socket() override;
 
     // ---- messages; `flags` as in zmq.h (ZMQ_DONTWAIT, ZMQ_SNDMORE) ----
+    // What is not at hand, or has no room, ends a thread that is to be cancelled, before it waits or while it does. Nothing was sent or
+    // taken then. Nothing else is thrown.
 
     /// Off: who sends has other things to do than to wait for a peer that is far behind, as long as there is room.
     void set_keeps_step(bool on) noexcept { keeps_step_ = on; }
@@ -62,13 +64,13 @@ public:
                                         : direct_output_.put_addressed_at_once(body, flags & ZMQ_SNDMORE);
     }
     void wake_receiver() noexcept { direct_output_.wake(); }
-    [[gnu::always_inline]] error send(byte_span body, int flags) noexcept {
+    [[gnu::always_inline]] error send(byte_span body, int flags) {
         const bool is_sent = !mailbox_->has_commands() && direct_output_.put(body, flags & ZMQ_SNDMORE);
         return is_sent ? error::none : send_copy(body, flags);
     }
-    error send_constant(byte_span body, int flags) noexcept;
+    error send_constant(byte_span body, int flags);
     /// On success the message is empty afterwards; on failure it is untouched.
-    error send(message &what, int flags) noexcept;
+    error send(message &what, int flags);
     /// Takes a small message of at most `capacity` octets that was seen before; it is valid until the next call on this socket. False
     /// when receive() has to be called.
     [[gnu::always_inline]] bool receive_at_once(short_frame &out, std::size_t capacity) noexcept {
@@ -87,8 +89,7 @@ public:
         return true;
     }
     /// Copies at most `capacity` octets of the next frame; `size` gets its full size.
-    [[gnu::always_inline]] error receive(void *buffer, std::size_t capacity, std::size_t &size,
-                                         int flags) noexcept {
+    [[gnu::always_inline]] error receive(void *buffer, std::size_t capacity, std::size_t &size, int flags) {
         short_frame frame;
         bool more = false;
         if (mailbox_->has_commands() || !direct_input_.take(frame, more))
@@ -99,11 +100,11 @@ public:
         return error::none;
     }
     /// Replaces `out`'s content by the next frame.
-    error receive(message &out, int flags) noexcept;
+    error receive(message &out, int flags);
     /// The next frame where it lies, valid until the next call on this socket; and a frame that lies somewhere, whose `more`
     /// counts and not the flag. For those who pass frames on.
-    error receive(frame_view &out, int flags) noexcept;
-    error send(const outgoing &frame, int flags) noexcept;
+    error receive(frame_view &out, int flags);
+    error send(const outgoing &frame, int flags);
 
     // ---- options and endpoints ----
 
@@ -188,11 +189,12 @@ private:
     void look_again() noexcept override;
     void go_on_later() noexcept override;
 
-    error send_copy(byte_span body, int flags) noexcept;
-    error receive_copy(void *buffer, std::size_t capacity, std::size_t &size, int flags) noexcept;
-    error send_frame(const outgoing &frame, int flags) noexcept;
-    error next_frame(frame_view &out, int flags) noexcept;
-    error keep_step(const outgoing &frame) noexcept;
+    error send_copy(byte_span body, int flags);
+    error receive_copy(void *buffer, std::size_t capacity, std::size_t &size, int flags);
+    error send_frame(const outgoing &frame, int flags);
+    error next_frame(frame_view &out, int flags);
+    error next_frame_into(std::span<std::uint8_t> memory, frame_view &out, int flags);
+    error keep_step(const outgoing &frame);
     bool write_out() noexcept;
     void write_left() noexcept;
     bool looks_again(short wanted, bool is_alone) noexcept;
@@ -222,9 +224,9 @@ private:
     void drop(pipe_end &pipe) noexcept;
     bool read_to_the_end(pipe_end &pipe) noexcept;
     void apply_marks() noexcept;
-    error wait_for(short wanted, time_point deadline) noexcept;
-    error sleep(time_point deadline) noexcept;
-    error sleep_once(const wakeup *level, time_point deadline, error e, bool &is_ready) noexcept;
+    error wait_for(short wanted, time_point deadline);
+    error sleep(time_point deadline);
+    error sleep_once(const wakeup *level, time_point deadline, error e, bool &is_ready);
     bool fills_offer(time_point deadline) noexcept;
     void end_offer(const std::uint8_t *given) noexcept;
     time_point deadline_after(int timeout_ms) const noexcept;
