@@ -1,7 +1,7 @@
 // The edge between errors as values and errno: nothing else writes errno, and no exception of the library passes it.
 #pragma once
 
-#include <cxxabi.h>
+#include <exception>
 #include <new>
 #include <system_error>
 #include <type_traits>
@@ -27,7 +27,7 @@ Result fail(error e) noexcept {
 inline int answer(error e) noexcept { return failed(e) ? fail(e) : 0; }
 
 /// Runs the body of a C function. An exception becomes a failure: ENOMEM when memory is short, the system's number when
-/// it carries one (a thread that cannot be made: EAGAIN), EFAULT otherwise. What passes is the end of a cancelled thread.
+/// it carries one (a thread that cannot be made: EAGAIN), EFAULT otherwise. What passes is not ours: the end of a cancelled thread.
 template <typename Body>
 auto guarded(Body &&body) -> std::invoke_result_t<Body> {
     using result = std::invoke_result_t<Body>;
@@ -39,9 +39,7 @@ auto guarded(Body &&body) -> std::invoke_result_t<Body> {
         const auto &category = e.code().category();
         const bool is_errno = category == std::generic_category() || category == std::system_category();
         return fail<result>(is_errno && e.code() ? from_errno(e.code().value()) : error::fault);
-    } catch (abi::__forced_unwind &) {
-        throw;  // the thread is cancelled
-    } catch (...) {
+    } catch (const std::exception &) {
         return fail<result>(error::fault);
     }
 }

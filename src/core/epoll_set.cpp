@@ -75,7 +75,7 @@ error epoll_set::wait(std::span<wait_item> items, int timeout_ms, int &ready) {
 /// had been handled.
 error epoll_set::sleep(int timeout_ms) const {
     pollfd all{epoll_, POLLIN, 0};
-    return ::poll(&all, 1, timeout_ms) < 0 ? from_errno(errno) : error::none;
+    return poll_as_caller(&all, 1, timeout_ms) < 0 ? from_errno(errno) : error::none;
 }
 
 /// Fills in the item that an event is about. False where it is about none, which is taken out, or the set closed.

@@ -3,12 +3,15 @@
 // Every function is safe from any thread, unless it says otherwise.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <set>
 
 #include "core/error.hpp"
 #include "core/random.hpp"
 #include "core/waiter.hpp"
+
+struct pollfd;
 
 namespace zlink::platform {
 
@@ -56,6 +59,8 @@ private:
 /// Ends the calling thread if it is to be cancelled: what is on its stack is unwound, as by an exception. (The C library ends the process
 /// where a handler of all exceptions does not pass this one on, or a function must not throw.)
 void end_if_cancelled();
+/// poll(2), in which the thread may end so.
+int poll_as_caller(::pollfd *items, std::size_t count, int timeout_ms);
 
 struct credentials {
     int pid = -1;
