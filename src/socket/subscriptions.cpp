@@ -6,7 +6,7 @@
 namespace zlink {
 
 namespace {
-// A list is kept of a pipe that has at most a sixteenth of all topics, or few.
+// A list is kept of a pipe that has at most a sixteenth of all subscriptions, or few.
 constexpr std::size_t least_part = 16;
 constexpr std::size_t few_topics = 64;
 constexpr std::size_t most_outdated = 16;  // beyond as many as there are topics
@@ -19,6 +19,7 @@ subscriptions::addition subscriptions::add(byte_span topic, pipe_end &pipe) {
     if (!add(those, number))
         return addition::repeated;
     ++pipes_[number].topics;
+    ++all_;
     topics_ += is_new;
     list(number, topic);
     return is_new ? addition::first : addition::another;
@@ -29,6 +30,7 @@ subscriptions::removal subscriptions::remove(byte_span topic, pipe_end &pipe) no
     receivers *those = known == numbers_.end() ? nullptr : tree_.find(topic);
     if (!those || !remove(*those, known->second))
         return removal::unknown;
+    --all_;
     if (--pipes_[known->second].topics == 0) {
         pipes_.remove(known->second);
         numbers_.erase(known);
@@ -62,7 +64,7 @@ void subscriptions::list(std::uint32_t number, byte_span topic) noexcept {
     if (!m.is_listed)
         return;
     try {
-        m.is_listed = m.topics <= std::max(few_topics, topics_ / least_part);
+        m.is_listed = m.topics <= std::max(few_topics, all_ / least_part);
         if (m.is_listed && m.own.size() >= 2 * m.topics + most_outdated)
             shorten_list(number);
         if (m.is_listed)
@@ -159,6 +161,7 @@ std::uint32_t subscriptions::leave(pipe_end &pipe) noexcept {
     }
     pipes_[number].pipe = nullptr;
     left_behind_ += pipes_[number].topics;
+    all_ -= pipes_[number].topics;
     return number;
 }
 
@@ -181,6 +184,16 @@ bool subscriptions::remove_gone(receivers &those, std::uint32_t number) noexcept
         those = receivers();
     }
     return was_there;
+}
+
+/// Removes one that is gone from a topic without looking at the others; false when it was not there.
+bool subscriptions::remove_gone_one(receivers &those, std::uint32_t number) noexcept {
+    if (!remove(those, number))
+        return false;
+    --left_behind_;
+    if (--pipes_[number].topics == 0)
+        pipes_.remove(number);
+    return true;
 }
 
 }  // namespace zlink

@@ -2,8 +2,8 @@
 //
 // A pipe is there once for a topic however often it subscribes. Matching walks the first octets of a message once.
 // Layout:   a topic has 4 octets in the tree: the number of its pipe, or of a set of pipes when it has several. A pipe with a small
-//           part of all topics has a list of its own, so that what it costs to remove it depends on these; for others the tree is
-//           swept.
+//           part of all subscriptions has a list of its topics, so that what it costs to remove it depends on these; for others, of which
+//           there are few, the tree is swept.
 // Failure:  a pipe that goes is never matched again. Topics it could not be removed from, because memory was short, are left
 //           to the next removal.
 // Threads:  the socket's application thread only.
@@ -80,13 +80,13 @@ public:
                 receivers *those = tree_.find(topic);
                 if (left_behind_ == 0 || !those || those->is_empty())
                     return;
-                const bool was_there = remove_gone(*those, number);
+                if (!remove_gone_one(*those, number))
+                    return;
                 const bool was_last = those->is_empty();
                 topics_ -= was_last;
                 if (was_last)
                     tree_.prune(topic);
-                if (was_there)
-                    f(topic, was_last);
+                f(topic, was_last);
             });
         }
         if (left_behind_ == 0)
@@ -141,20 +141,28 @@ private:
         /// Throws bad_alloc; then the list is of no use any more.
         void add(byte_span topic) {
             const std::size_t length = topic.size();
-            octets_.append(reinterpret_cast<const char *>(&length), sizeof length).append(as_text(topic));
+            octets_.push_back(static_cast<char>(std::min(length, long_topic)));
+            if (length >= long_topic)
+                octets_.append(reinterpret_cast<const char *>(&length), sizeof length);
+            octets_.append(as_text(topic));
             ++size_;
         }
         template <class F>
         void for_each(F &&f) const {
             for (std::size_t at = 0, length = 0; at < octets_.size(); at += length) {
-                std::memcpy(&length, octets_.data() + at, sizeof length);
-                at += sizeof length;
+                length = static_cast<std::uint8_t>(octets_[at++]);
+                if (length == long_topic) {
+                    std::memcpy(&length, octets_.data() + at, sizeof length);
+                    at += sizeof length;
+                }
                 f(as_bytes(std::string_view(octets_).substr(at, length)));
             }
         }
 
     private:
-        std::string octets_;  // of each its length, and the topic
+        static constexpr std::size_t long_topic = 255;
+
+        std::string octets_;  // of each its length, in an octet or in that and eight more, and the topic
         std::size_t size_ = 0;
     };
     struct member {
@@ -190,9 +198,11 @@ private:
     void shrink(receivers &those) noexcept;
     std::uint32_t leave(pipe_end &pipe) noexcept;
     bool remove_gone(receivers &those, std::uint32_t number) noexcept;
+    bool remove_gone_one(receivers &those, std::uint32_t number) noexcept;
 
     prefix_tree<receivers> tree_;
     std::size_t topics_ = 0;
+    std::size_t all_ = 0;  // subscriptions of pipes that are there
     std::unordered_map<pipe_end *, std::uint32_t> numbers_;
     numbered<member> pipes_;  // those that have topics
     numbered<pipe_set> sets_;

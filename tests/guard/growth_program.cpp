@@ -170,6 +170,35 @@ void subscribe_and_go(int count) {
     m.host.receive_all();
 }
 
+void share_topics_and_go(int count) {
+    meeting m(ZMQ_XPUB, ZMQ_XSUB, count);
+    for (const auto &guest : m.guests)
+        for (int i = 0; i < 20; ++i)
+            guest->subscribe("topic" + std::to_string(i));
+    m.host.receive_all();
+    for (auto &guest : m.guests) {
+        guest.reset();
+        m.host.look();
+    }
+}
+
+/// More than a few topics each, the same ones, when there are no others yet.
+void share_all_topics_and_go(int count) {
+    meeting m(ZMQ_XPUB, ZMQ_XSUB, count);
+    for (const auto &guest : m.guests)
+        for (int i = 0; i < 70; ++i)
+            guest->subscribe("topic" + std::to_string(i));
+    m.host.receive_all();
+    party &last = m.add(ZMQ_XSUB);
+    for (int i = 0; i < 10 * count; ++i)
+        last.subscribe("another" + std::to_string(i));
+    m.host.receive_all();
+    for (int i = 0; i < count; ++i) {
+        m.guests[static_cast<std::size_t>(i)].reset();
+        m.host.look();
+    }
+}
+
 void choose_routing_ids_that_collide(int count) {
     meeting m(ZMQ_ROUTER, ZMQ_DEALER, count);
     colliding_texts texts;
@@ -219,6 +248,8 @@ constexpr named_case cases[] = {
     {"choose_topics_that_collide", choose_topics_that_collide},
     {"leave_a_message_each", leave_a_message_each},
     {"subscribe_and_go", subscribe_and_go},
+    {"share_topics_and_go", share_topics_and_go},
+    {"share_all_topics_and_go", share_all_topics_and_go},
     {"choose_routing_ids_that_collide", choose_routing_ids_that_collide},
     {"go_from_a_router", go_from_a_router},
     {"go_from_a_pull", go_from_a_pull},
