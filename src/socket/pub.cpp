@@ -147,7 +147,7 @@ void publisher::attach(const pipe_end_ptr &pipe, bool, bool) {
 
 void publisher::send_welcome(pipe_end &pipe) noexcept {
     const std::string &text = options_.xpub_welcome_message;
-    if (has_news_ && !text.empty() && pipe.has_credit() && !failed(pipe.write(0, as_bytes(text))))
+    if (!text.empty() && pipe.has_credit() && !failed(pipe.write(0, as_bytes(text))))
         pipe.publish();
 }
 

@@ -156,6 +156,7 @@ void upstream_news::add_frame(const frame_view &frame, peer_number peer) {
         octets.resize(before);
         throw;
     }
+    last->frames->last = before;
     ++last->frames->frames;
     ++frames_;
 }
@@ -166,9 +167,16 @@ void upstream_news::append(std::unique_ptr<item> what, bool is_in_message) noexc
 }
 
 void upstream_news::end_message() noexcept {
+    end_with(message_.newest());
     join_runs();
     all_.append_all(message_);
     ++this_message_;
+}
+
+/// What followed this one in its message is not told, or not any more.
+void upstream_news::end_with(item *last) noexcept {
+    if (last && last->frames)
+        last->frames->octets[last->frames->last] &= static_cast<char>(~frame_flag::more);
 }
 
 /// Puts a small message beside those in front of it, so that many small ones take little more than their octets.
@@ -183,6 +191,7 @@ void upstream_news::join_runs() noexcept {
     } catch (...) {
         return;
     }
+    last->frames->last = last->frames->octets.size() - next->frames->octets.size() + next->frames->last;
     last->frames->frames += next->frames->frames;
     message_.remove(*next);
     delete next;
@@ -231,6 +240,10 @@ upstream_news::withdrawal upstream_news::withdraw(bool is_subscribe, byte_span t
 
 /// A notice that is unread never will be read.
 void upstream_news::remove(item &notice) noexcept {
+    const auto is_beside = [&](const item *other) { return other && other->message == notice.message; };
+    if (notice.message != 0 && notice.message != this_message_ && is_beside(notice.in_order.older) &&
+        !is_beside(notice.in_order.newer))
+        end_with(notice.in_order.older);
     take_out(notice);
     (notice.message == this_message_ ? message_ : all_).remove(notice);
     --notices_;

@@ -104,6 +104,7 @@ private:
     struct run {
         std::string octets;
         std::size_t taken = 0;   // octets
+        std::size_t last = 0;    // where the last frame begins
         std::size_t frames = 0;  // that are not taken
     };
     struct item {
@@ -135,6 +136,7 @@ private:
     void join_runs() noexcept;
     void append(std::unique_ptr<item> what, bool is_in_message) noexcept;
     void remove(item &notice) noexcept;
+    static void end_with(item *last) noexcept;
     void take_out(item &notice) noexcept;
     void leave(item &notice) noexcept;
     void drop(item *what) noexcept;

@@ -169,6 +169,31 @@ TEST(xpub, greets_each_subscriber_with_the_welcome_message) {
     EXPECT_EQ(sub.receive(), "W");
 }
 
+TEST(xpub, a_message_that_ends_with_what_need_not_be_told_ends_before_it) {
+    context zmq;
+    test_socket pub = zmq.socket(ZMQ_XPUB);
+    test_socket sub = zmq.socket(ZMQ_XSUB);
+    connected(zmq, pub, sub, "inproc");
+    ASSERT_TRUE(sub.send_all({"first", "second", std::string("\0nobody", 7)}));
+    ASSERT_EQ(sub.send("next"), 4);
+    EXPECT_EQ(pub.receive_all(), (frames{"first", "second"}));
+    EXPECT_EQ(pub.receive_all(), (frames{"next"}));
+}
+
+TEST(pub, greets_each_subscriber_with_the_welcome_message) {
+    for (const char *transport : {"tcp", "inproc"}) {
+        SCOPED_TRACE(transport);
+        context zmq;
+        test_socket pub = zmq.socket(ZMQ_PUB);
+        ASSERT_EQ(pub.set(ZMQ_XPUB_WELCOME_MSG, "W"), 0);
+        test_socket sub = zmq.socket(ZMQ_SUB);
+        sub.set(ZMQ_SUBSCRIBE, "W");
+        connected(zmq, pub, sub, transport);
+        ASSERT_EQ(pub.send("nothing that is wanted"), 22);  // takes in who is there
+        EXPECT_EQ(sub.receive(), "W");
+    }
+}
+
 TEST(xpub, without_dropping_reports_a_full_subscriber) {
     context zmq;
     test_socket pub = zmq.socket(ZMQ_XPUB);

@@ -149,8 +149,21 @@ TEST(upstream_news, withdraws_what_was_told_in_a_message_that_is_not_all_there) 
     s.tell_in_message("a");
     EXPECT_EQ(s.news.withdraw(true, as_bytes("a"), 0), original);
     s.news.end_message();
-    EXPECT_EQ(s.take(), "1..");
+    EXPECT_EQ(s.take(), "1");
     EXPECT_EQ(s.take(), "nothing");
+}
+
+TEST(upstream_news, ends_a_message_with_the_last_frame_that_is_told) {
+    shelf s;
+    s.add("m", true);
+    s.news.end_message();  // with one that nobody has to know of
+    s.add("n", true);
+    s.add("o", true);
+    s.tell_in_message("a");
+    s.news.end_message();
+    EXPECT_EQ(s.news.withdraw(true, as_bytes(std::string_view("a")), 0), original);
+    for (const char *expected : {"m", "n..", "o", "nothing"})
+        EXPECT_EQ(s.take(), expected);
 }
 
 TEST(upstream_news, keeps_of_a_cut_message_what_was_told_in_it) {
