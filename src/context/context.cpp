@@ -372,7 +372,7 @@ inproc_side context_impl::side_of(socket &self) {
             options.hello_message,
             static_cast<std::uint64_t>(options.send_hwm),
             static_cast<std::uint64_t>(options.receive_hwm),
-            options.conflate,
+            options.keeps_newest(),
             &self};
 }
 

@@ -24,7 +24,7 @@ endpoints::endpoints(socket &self, const environment &environment)
 pipe_options endpoints::pipe_for(const settings &options, const batching &sizes) noexcept {
     // First is the socket's end.
     return {static_cast<std::uint64_t>(options.send_hwm), static_cast<std::uint64_t>(options.receive_hwm),
-            options.conflate, sizes};
+            options.keeps_newest(), sizes};
 }
 
 /// The environment of the sessions of `endpoint`: the one made last while it is in use and still holds.

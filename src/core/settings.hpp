@@ -142,6 +142,12 @@ struct settings {
         return type == socket_type::req || type == socket_type::rep || type == socket_type::dealer ||
                type == socket_type::router;
     }
+    /// Whether queues keep the newest message only. Other types count on every message, or on all its parts.
+    bool keeps_newest() const noexcept {
+        return conflate &&
+               (type == socket_type::pull || type == socket_type::push || type == socket_type::sub ||
+                type == socket_type::pub || type == socket_type::dealer);
+    }
 };
 
 }  // namespace zlink

@@ -32,6 +32,8 @@ public:
         if (__builtin_expect(has_front_, 0)) {
             has_front_ = false;
             out = front_;
+            if (__builtin_expect(last_->is_conflating(), 0))
+                read_newer(out, owner);
             return true;
         }
         do {
@@ -98,6 +100,17 @@ private:
             owner.on_end(pipe);
         } else {
             turns_.park_current();
+        }
+    }
+    /// The frame was read ahead from a pipe that keeps the newest: what has come meanwhile takes its place.
+    template <class Owner>
+    void read_newer(frame_view &out, Owner &owner) {
+        pipe_end &from = *last_;
+        for (frame_view next; from.read(next);) {
+            if (next.is_command())
+                owner.on_command(from, next);
+            else
+                out = next;
         }
     }
     void forget(pipe_end &pipe) noexcept;

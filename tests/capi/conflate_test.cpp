@@ -20,6 +20,50 @@ TEST(conflate, a_receiver_sees_the_last_message_only) {
     EXPECT_EQ(pull.receive(), "next");
 }
 
+TEST(conflate, what_comes_after_a_poll_takes_the_place_of_what_was_there) {
+    for (const auto &[sending, receiving] :
+         {std::pair{ZMQ_PUSH, ZMQ_PULL}, std::pair{ZMQ_PUB, ZMQ_SUB}, std::pair{ZMQ_DEALER, ZMQ_DEALER}}) {
+        SCOPED_TRACE(sending);
+        context zmq;
+        test_socket to = zmq.socket(receiving);
+        test_socket from = zmq.socket(sending);
+        ASSERT_EQ(to.set(ZMQ_CONFLATE, 1), 0);
+        if (receiving == ZMQ_SUB)
+            to.set(ZMQ_SUBSCRIBE, "");
+        connected(zmq, from, to, "inproc");
+        for (int i = 0; i < 20; ++i) {
+            ASSERT_NE(from.send(std::to_string(i)), -1);
+            ASSERT_EQ(to.get(ZMQ_EVENTS) & ZMQ_POLLIN, ZMQ_POLLIN);
+        }
+        EXPECT_EQ(to.receive(), "19");
+        EXPECT_FALSE(to.receive(ZMQ_DONTWAIT));
+        ASSERT_NE(from.send("next"), -1);
+        EXPECT_EQ(to.receive(), "next");
+    }
+}
+
+TEST(conflate, leaves_types_alone_that_count_on_all_of_a_message) {
+    for (const auto &[sending, receiving] :
+         {std::pair{ZMQ_REQ, ZMQ_REP}, std::pair{ZMQ_PAIR, ZMQ_PAIR}, std::pair{ZMQ_XPUB, ZMQ_XSUB}}) {
+        for (const char *transport : {"tcp", "inproc"}) {
+            SCOPED_TRACE(sending);
+            SCOPED_TRACE(transport);
+            context zmq;
+            test_socket to = zmq.socket(receiving);
+            test_socket from = zmq.socket(sending);
+            ASSERT_EQ(to.set(ZMQ_CONFLATE, 1), 0);
+            ASSERT_EQ(from.set(ZMQ_CONFLATE, 1), 0);
+            connected(zmq, to, from, transport);
+            if (sending == ZMQ_XPUB) {
+                ASSERT_EQ(to.send(std::string("\1", 1)), 1);
+                ASSERT_EQ(from.receive(), std::string("\1", 1));
+            }
+            ASSERT_TRUE(from.send_all({"first", "second"}));
+            EXPECT_EQ(to.receive_all(), (frames{"first", "second"}));
+        }
+    }
+}
+
 TEST(conflate, over_tcp_the_last_message_always_arrives) {
     context zmq;
     test_socket pull = zmq.socket(ZMQ_PULL);

@@ -69,7 +69,7 @@ inproc_side sim_context::side_of(socket &self) {
             options.hello_message,
             static_cast<std::uint64_t>(options.send_hwm),
             static_cast<std::uint64_t>(options.receive_hwm),
-            options.conflate,
+            options.keeps_newest(),
             &self};
 }
 
