@@ -438,7 +438,7 @@ error context_impl::remove(socket &self, const std::string &scheme, const std::s
     }
     if (!find(scheme))
         return error::protocol_not_supported;
-    return network_of(self).remove(self, endpoint);
+    return network_of(self).remove(self, scheme, address);
 }
 
 void context_impl::close_all(socket &self) noexcept {

@@ -71,8 +71,7 @@ error endpoints::bind(socket &self, const std::string &scheme, const std::string
                                        const auto alive = weak.lock();
                                        return alive && alive->add(accepted);
                                    });
-    const bool leaves_a_choice = address.ends_with('*') || address.ends_with(":0");
-    acceptors_.push_back({made, leaves_a_choice ? std::string() : scheme + "://" + address});
+    acceptors_.push_back(made);
     const error e = made->start();
     if (failed(e))
         acceptors_.pop_back();
@@ -122,14 +121,16 @@ error endpoints::connect(socket &self, const std::string &scheme, const std::str
     return fresh->start();
 }
 
-/// A listener goes by its own name, and by the one that it was bound with: with IPv6 the system prints another for an IPv4 address.
-error endpoints::remove(socket &self, const std::string &endpoint) {
-    if (const error e = remove_named(self, endpoint); e != error::no_entry)
+/// A listener goes by its own name, which is what the system prints, and by every way to write the address that it is bound to.
+error endpoints::remove(socket &self, const std::string &scheme, const std::string &address) {
+    if (const error e = remove_named(self, scheme + "://" + address); e != error::no_entry)
         return e;
-    const auto found = std::find_if(acceptors_.begin(), acceptors_.end(),
-                                    [&](const listening &each) { return each.given == endpoint; });
+    const transport *const kind = environment_.io.find(scheme);
+    const auto found = std::find_if(acceptors_.begin(), acceptors_.end(), [&](const auto &each) {
+        return kind && kind->may_be_bound_to(address, each->endpoint());
+    });
     return found == acceptors_.end() ? error::no_entry
-                                     : remove_named(self, std::string(found->by->endpoint()));
+                                     : remove_named(self, std::string((*found)->endpoint()));
 }
 
 error endpoints::remove_named(socket &self, const std::string &endpoint) {
@@ -146,9 +147,9 @@ error endpoints::remove_named(socket &self, const std::string &endpoint) {
 bool endpoints::stop_listening(const std::string &endpoint) noexcept {
     bool was_bound = false;
     for (std::size_t i = acceptors_.size(); i-- > 0;) {
-        if (acceptors_[i].by->endpoint() != endpoint)
+        if (acceptors_[i]->endpoint() != endpoint)
             continue;
-        const auto closing = acceptors_[i].by;
+        const auto closing = acceptors_[i];
         acceptors_.erase(acceptors_.begin() + static_cast<std::ptrdiff_t>(i));
         closing->close();
         was_bound = true;
@@ -178,8 +179,8 @@ bool endpoints::stop_sessions(const std::string &endpoint) {
 }
 
 void endpoints::close() noexcept {
-    for (const listening &each : acceptors_)
-        each.by->close();
+    for (const auto &each : acceptors_)
+        each->close();
     acceptors_.clear();
     std::lock_guard guard(mutex_);
     is_closed_ = true;

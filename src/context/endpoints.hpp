@@ -51,7 +51,7 @@ public:
     error bind(socket &self, const std::string &scheme, const std::string &address, std::string &actual);
     error connect(socket &self, const std::string &scheme, const std::string &address, std::string &actual);
     /// Ends what was bound or connected as `endpoint`: the listener, the sessions of both kinds, their pipes.
-    error remove(socket &self, const std::string &endpoint);
+    error remove(socket &self, const std::string &scheme, const std::string &address);
     void close() noexcept;
 
     pipe_end_ptr make_session_pipe(session &which) noexcept override;
@@ -69,11 +69,7 @@ private:
 
     environment environment_;
     std::shared_ptr<mailbox> inbox_;
-    struct listening {
-        std::shared_ptr<acceptor> by;
-        std::string given;  // to zmq_bind; empty where it leaves a choice
-    };
-    std::vector<listening> acceptors_;                    // socket's thread only
+    std::vector<std::shared_ptr<acceptor>> acceptors_;    // socket's thread only
     std::weak_ptr<const session_environment> last_made_;  // socket's thread only
     std::mutex mutex_;                                    // guards the rest
     std::vector<std::shared_ptr<session>> sessions_;

@@ -345,6 +345,21 @@ public:
         }
     }
 
+    /// The system prints an IPv4 address in another way where the socket is for IPv6, too.
+    bool may_be_bound_to(const std::string &address, const std::string &endpoint) const noexcept override {
+        try {
+            tcp_local_address where;
+            if (failed(parse_tcp_bind(address, where)))
+                return false;
+            for (const bool is_v6 : {false, true})
+                if (resolved_address found; !failed(find_local(where, is_v6, found)) &&
+                                            print_endpoint(as_sockaddr(found), found.length) == endpoint)
+                    return true;
+        } catch (const std::bad_alloc &) {
+        }
+        return false;
+    }
+
     error make_listener(const std::string &address, const settings &options, const tuning &, loop &io,
                         std::unique_ptr<listener> &out) const noexcept override {
         try {

@@ -107,6 +107,11 @@ public:
     virtual const char *scheme() const noexcept = 0;
     /// Checks an address (what follows "scheme://") without touching the network: invalid, name_too_long...
     virtual error check_connect(const std::string &address, const settings &options) const noexcept = 0;
+    /// Whether a listener whose endpoint() is `endpoint` may have been bound to this address, however it was written.
+    virtual bool may_be_bound_to(const std::string &address, const std::string &endpoint) const noexcept {
+        (void)address, (void)endpoint;
+        return false;
+    }
     /// Any thread. The dialer lives on `io`'s thread from then on.
     virtual error make_dialer(const std::string &address, const settings &options, const batching &sizes,
                               loop &io, std::unique_ptr<dialer> &out) const noexcept = 0;

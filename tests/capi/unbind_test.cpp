@@ -103,6 +103,29 @@ TEST(unbind_of_an_address, takes_it_as_it_was_bound) {
     EXPECT_EQ(zmq_errno(), ENOENT);
 }
 
+TEST(unbind_of_an_address, takes_it_however_it_is_written) {
+    for (const int v6 : {0, 1}) {
+        for (const char *written : {"127.0.0.1:", "127.1:", "127.0.0.1:0", "lo:"}) {
+            for (const char *bound : {"127.0.0.1:", "127.1:", "127.0.0.1:0"}) {
+                if (v6 && std::string_view(written) == "lo:")
+                    continue;  // which may have an address of IPv6, too
+                SCOPED_TRACE(std::string(bound) + " as " + written);
+                context zmq;
+                test_socket socket = zmq.socket(ZMQ_PULL);
+                socket.set(ZMQ_IPV6, v6);
+                const std::string chosen = socket.bind("tcp://127.0.0.1:*");
+                const std::string port = chosen.substr(chosen.rfind(':') + 1);
+                ASSERT_EQ(zmq_unbind(socket.handle(), chosen.c_str()), 0);
+                ASSERT_EQ(zmq_bind(socket.handle(), ("tcp://" + (bound + port)).c_str()), 0);
+                EXPECT_FAILS(ENOENT, zmq_unbind(socket.handle(), ("tcp://127.0.0.2:" + port).c_str()));
+                const std::string name = "tcp://" + (written + port);
+                EXPECT_EQ(zmq_unbind(socket.handle(), name.c_str()), 0);
+                EXPECT_FAILS(ENOENT, zmq_unbind(socket.handle(), name.c_str()));
+            }
+        }
+    }
+}
+
 TEST(unbind_of_an_address, tells_a_connection_to_the_same_address_from_it) {
     context zmq;
     test_socket socket = zmq.socket(ZMQ_PAIR);

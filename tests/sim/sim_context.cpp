@@ -93,7 +93,7 @@ error sim_context::connect(socket &self, const std::string &endpoint, std::strin
 
 error sim_context::remove(socket &self, const std::string &endpoint) {
     if (!is_inproc(endpoint))
-        return sockets_.at(&self)->remove(self, endpoint);
+        return sockets_.at(&self)->remove(self, "tcp", endpoint.substr(tcp_prefix.size()));
     if (!failed(inproc_.unbind(name_in(endpoint), &self)))
         return error::none;
     const bool was_connected = self.detach_endpoint(endpoint) > 0;
