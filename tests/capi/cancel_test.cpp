@@ -29,6 +29,14 @@ test_socket patient(context &zmq, int type) {
     return made;
 }
 
+/// It ends at the next cancellation point, of which pthread_cancel must not be one.
+void cancel_this_thread() {
+    int before;
+    ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    ::pthread_cancel(::pthread_self());
+    ::pthread_setcancelstate(before, nullptr);
+}
+
 void receive_for_ever(void *s) {
     char buffer[64];
     for (;;)
@@ -308,10 +316,7 @@ TEST_P(cancelled, in_poll_of_more_sockets_than_poll_is_given) {
 TEST_P(cancelled_awake, in_a_call_that_finds_nothing) {
     std::atomic<bool> has_gone_on{false};
     cancelled_thread victim([&] {
-        int before;
-        ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-        ::pthread_cancel(::pthread_self());
-        ::pthread_setcancelstate(before, nullptr);
+        cancel_this_thread();
         EXPECT_EQ(near.send("x"), 1);
         has_gone_on = true;
         (void)near.receive(ZMQ_DONTWAIT);
@@ -340,6 +345,34 @@ TEST_P(cancelled_awake, only_when_it_allows_that) {
     expect_all_is_well();
 }
 
+TEST_P(cancelled_awake, in_a_proxy_that_has_much_to_do) {
+    constexpr int many = 5000;
+    test_socket pull = patient(zmq, ZMQ_PULL);
+    test_socket push = patient(zmq, ZMQ_PUSH);
+    test_socket source = zmq.socket(ZMQ_PUSH);
+    test_socket sink = zmq.socket(ZMQ_PULL);
+    for (test_socket *each : {&pull, &push, &source, &sink}) {
+        each->set(ZMQ_SNDHWM, 0);
+        each->set(ZMQ_RCVHWM, 0);
+    }
+    connected(zmq, pull, source, GetParam());
+    connected(zmq, push, sink, GetParam());
+    for (int i = 0; i < many; ++i)
+        ASSERT_EQ(source.send("x"), 1);
+    ASSERT_TRUE(pull.has_input());
+    cancelled_thread victim([&] {
+        cancel_this_thread();
+        (void)zmq_proxy(pull.handle(), push.handle(), nullptr);
+    });
+    EXPECT_EQ(victim.join(), PTHREAD_CANCELED);
+    pull.set(ZMQ_RCVTIMEO, patience_ms);
+    for (int i = 0; i < many; ++i)
+        ASSERT_EQ(pull.receive(), "x");
+    for (test_socket *each : {&pull, &push, &source, &sink})
+        EXPECT_EQ(each->close(), 0);
+    expect_all_is_well();
+}
+
 INSTANTIATE_TEST_SUITE_P(transports, cancelled, testing::Values("tcp", "ipc", "inproc"),
                          [](const auto &info) { return std::string(info.param); });
 INSTANTIATE_TEST_SUITE_P(transports, cancelled_awake, testing::Values("tcp", "ipc", "inproc"),
@@ -362,6 +395,13 @@ TEST_P(half_a_body_when_cancelled, is_received_whole_by_the_next_thread) {
     test_socket pull = patient(zmq, ZMQ_PULL);
     raw_peer peer(pull.bind(GetParam()));
     ASSERT_TRUE(peer.shake_hands("PUSH"));
+    const auto send_in_pieces = [&](const std::string &body) {
+        const std::string wire = zlink::test::message(body);
+        bool is_sent = true;
+        for (std::size_t at = 0; at < wire.size(); at += 50'000)
+            is_sent &= peer.send(std::string_view(wire).substr(at, 50'000));
+        return is_sent;
+    };
     std::string buffer(size, ' ');
     for (const std::size_t first : {20u, 100'000u, 500'000u, 599'999u}) {
         SCOPED_TRACE(first);
@@ -375,9 +415,7 @@ TEST_P(half_a_body_when_cancelled, is_received_whole_by_the_next_thread) {
             }
         });
         for (int i = 0; i < usual; ++i) {
-            const std::string wire = zlink::test::message(body_of(i));
-            for (std::size_t at = 0; at < wire.size(); at += 50'000)
-                ASSERT_TRUE(peer.send(std::string_view(wire).substr(at, 50'000)));
+            ASSERT_TRUE(send_in_pieces(body_of(i)));
             ASSERT_TRUE(eventually([&] { return received == i + 1; }));
         }
         const std::string wire = zlink::test::message(body_of(usual));
@@ -388,6 +426,13 @@ TEST_P(half_a_body_when_cancelled, is_received_whole_by_the_next_thread) {
         ASSERT_TRUE(peer.send(std::string_view(wire).substr(first)));
         pull.set(ZMQ_RCVTIMEO, patience_ms);
         EXPECT_EQ(pull.receive(), body_of(usual));
+        std::thread next([&] {
+            for (int i = 0; i < usual; ++i)
+                EXPECT_EQ(pull.receive(), body_of(i));
+        });
+        for (int i = 0; i < usual; ++i)
+            EXPECT_TRUE(send_in_pieces(body_of(i)));
+        next.join();
         pull.set(ZMQ_RCVTIMEO, -1);
         EXPECT_EQ(buffer, untouched);
     }
@@ -426,10 +471,7 @@ TEST(a_thread_that_is_to_end, comes_to_the_end_of_every_call_that_does_not_wait)
         int freed = 0;
         bool is_done = false;
         cancelled_thread victim([&] {
-            int before;
-            ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-            ::pthread_cancel(::pthread_self());
-            ::pthread_setcancelstate(before, nullptr);
+            cancel_this_thread();
 
             void *zmq = zmq_ctx_new();
             void *first = zmq_socket(zmq, ZMQ_DEALER);
