@@ -735,8 +735,9 @@ bool connection::keep_tail(const std::uint8_t *p, const std::uint8_t *end,
     const byte_span body(std::min(p + next.header_size, end), end);
     if (next.header_size > 0 && !next.is_command() && !is_wanted(body))
         return skip_rest(next, static_cast<std::size_t>(end - p));
-    // The first octet of a body may have something to say.
-    if (next.header_size > 0 && next.header_size + next.body_size >= large_frame::least && !body.empty()) {
+    // Where only subscriptions are taken, the first octet of the body has something to say.
+    const bool is_known = receives_ != reception::subscriptions || !body.empty();
+    if (is_known && next.header_size > 0 && next.header_size + next.body_size >= large_frame::least) {
         if (!suits_offer(next))
             return large_.begin(*environment_.pool, {p, end}, next);
         large_.begin_elsewhere(std::exchange(offered_, {}).data(), {p, end}, next);
