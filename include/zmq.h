@@ -151,17 +151,19 @@ ZMQ_EXPORT int zmq_has(const char *capability);
 
 /* ---- Contexts ------------------------------------------------------------------------------------------ */
 
-/* Options of zmq_ctx_set and zmq_ctx_get. */
-#define ZMQ_IO_THREADS                 1
-#define ZMQ_MAX_SOCKETS                2
-#define ZMQ_SOCKET_LIMIT               3
-#define ZMQ_THREAD_PRIORITY            3
-#define ZMQ_THREAD_SCHED_POLICY        4
-#define ZMQ_MAX_MSGSZ                  5
-#define ZMQ_MSG_T_SIZE                 6
-#define ZMQ_THREAD_AFFINITY_CPU_ADD    7
-#define ZMQ_THREAD_AFFINITY_CPU_REMOVE 8
-#define ZMQ_THREAD_NAME_PREFIX         9
+/* clang-format off */
+/* Context options, for zmq_ctx_set and zmq_ctx_get; ZMQ_IPV6 and ZMQ_BLOCKY are two more. Rows as those of the socket options. */
+#define ZMQ_IO_THREADS                 1 /* int threads, default 1, first socket: they do the work of connections; 0 for inproc alone */
+#define ZMQ_MAX_SOCKETS                2 /* int sockets, default 1023, next socket: as many at a time, at most ZMQ_SOCKET_LIMIT */
+#define ZMQ_SOCKET_LIMIT               3 /* int sockets, read only: 65535 */
+#define ZMQ_THREAD_PRIORITY            3 /* int, set only, default -1, first socket: of the I/O threads; -1 leaves it to the system */
+#define ZMQ_THREAD_SCHED_POLICY        4 /* int SCHED_..., default -1, first socket: of the I/O threads; -1 leaves it to the system */
+#define ZMQ_MAX_MSGSZ                  5 /* int octets, default 2147483647, next socket: it sends no longer part: EMSGSIZE */
+#define ZMQ_MSG_T_SIZE                 6 /* int octets, read only: sizeof (zmq_msg_t), 64 */
+#define ZMQ_THREAD_AFFINITY_CPU_ADD    7 /* int processor, set only, default none, first socket: the I/O threads run on it; with none, on all */
+#define ZMQ_THREAD_AFFINITY_CPU_REMOVE 8 /* int processor, set only, default none, first socket: takes one of them back, or EINVAL */
+#define ZMQ_THREAD_NAME_PREFIX         9 /* int number, default 0, first socket: begins the I/O threads' names, once it is set */
+/* clang-format on */
 
 /* Their defaults. */
 #define ZMQ_IO_THREADS_DFLT          1
@@ -192,8 +194,7 @@ ZMQ_EXPORT int zmq_ctx_shutdown(void *ctx);
 
 /* Sets a context option.
  *
- * option     ZMQ_IO_THREADS (before the first socket), ZMQ_MAX_SOCKETS, ZMQ_MAX_MSGSZ (bytes of a part that sockets
- *            made from now on may send: more is EMSGSIZE), ZMQ_THREAD_*, ZMQ_IPV6, ZMQ_BLOCKY.
+ * option     its row above says when the new value acts.
  * optval     the value.
  * errors     EINVAL (unknown option or bad value), EFAULT.
  * threads    any. */
@@ -347,100 +348,113 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 #define ZMQ_XREQ ZMQ_DEALER
 #define ZMQ_XREP ZMQ_ROUTER
 
-/* Socket options; the numbers are part of the binary interface. */
-#define ZMQ_AFFINITY                          4
-#define ZMQ_ROUTING_ID                        5
-#define ZMQ_SUBSCRIBE                         6
-#define ZMQ_UNSUBSCRIBE                       7
-#define ZMQ_RATE                              8
-#define ZMQ_RECOVERY_IVL                      9
-#define ZMQ_SNDBUF                            11
-#define ZMQ_RCVBUF                            12
-#define ZMQ_RCVMORE                           13
-#define ZMQ_FD                                14
-#define ZMQ_EVENTS                            15
-#define ZMQ_TYPE                              16
-#define ZMQ_LINGER                            17
-#define ZMQ_RECONNECT_IVL                     18
-#define ZMQ_BACKLOG                           19
-#define ZMQ_RECONNECT_IVL_MAX                 21
-#define ZMQ_MAXMSGSIZE                        22
-#define ZMQ_SNDHWM                            23
-#define ZMQ_RCVHWM                            24
-#define ZMQ_MULTICAST_HOPS                    25
-#define ZMQ_RCVTIMEO                          27
-#define ZMQ_SNDTIMEO                          28
-#define ZMQ_LAST_ENDPOINT                     32
-#define ZMQ_ROUTER_MANDATORY                  33
-#define ZMQ_TCP_KEEPALIVE                     34
-#define ZMQ_TCP_KEEPALIVE_CNT                 35
-#define ZMQ_TCP_KEEPALIVE_IDLE                36
-#define ZMQ_TCP_KEEPALIVE_INTVL               37
-#define ZMQ_IMMEDIATE                         39
-#define ZMQ_XPUB_VERBOSE                      40
-#define ZMQ_ROUTER_RAW                        41
-#define ZMQ_IPV6                              42
-#define ZMQ_MECHANISM                         43
-#define ZMQ_PLAIN_SERVER                      44
-#define ZMQ_PLAIN_USERNAME                    45
-#define ZMQ_PLAIN_PASSWORD                    46
-#define ZMQ_CURVE_SERVER                      47
-#define ZMQ_CURVE_PUBLICKEY                   48
-#define ZMQ_CURVE_SECRETKEY                   49
-#define ZMQ_CURVE_SERVERKEY                   50
-#define ZMQ_PROBE_ROUTER                      51
-#define ZMQ_REQ_CORRELATE                     52
-#define ZMQ_REQ_RELAXED                       53
-#define ZMQ_CONFLATE                          54
-#define ZMQ_ZAP_DOMAIN                        55
-#define ZMQ_ROUTER_HANDOVER                   56
-#define ZMQ_TOS                               57
-#define ZMQ_CONNECT_ROUTING_ID                61
-#define ZMQ_GSSAPI_SERVER                     62
-#define ZMQ_GSSAPI_PRINCIPAL                  63
-#define ZMQ_GSSAPI_SERVICE_PRINCIPAL          64
-#define ZMQ_GSSAPI_PLAINTEXT                  65
-#define ZMQ_HANDSHAKE_IVL                     66
-#define ZMQ_SOCKS_PROXY                       68
-#define ZMQ_XPUB_NODROP                       69
-#define ZMQ_BLOCKY                            70 /* of contexts: zmq_ctx_set */
-#define ZMQ_XPUB_MANUAL                       71
-#define ZMQ_XPUB_WELCOME_MSG                  72
-#define ZMQ_STREAM_NOTIFY                     73
-#define ZMQ_INVERT_MATCHING                   74
-#define ZMQ_HEARTBEAT_IVL                     75
-#define ZMQ_HEARTBEAT_TTL                     76
-#define ZMQ_HEARTBEAT_TIMEOUT                 77
-#define ZMQ_XPUB_VERBOSER                     78
-#define ZMQ_CONNECT_TIMEOUT                   79
-#define ZMQ_TCP_MAXRT                         80
-#define ZMQ_THREAD_SAFE                       81
-#define ZMQ_MULTICAST_MAXTPDU                 84
-#define ZMQ_VMCI_BUFFER_SIZE                  85
-#define ZMQ_VMCI_BUFFER_MIN_SIZE              86
-#define ZMQ_VMCI_BUFFER_MAX_SIZE              87
-#define ZMQ_VMCI_CONNECT_TIMEOUT              88
-#define ZMQ_USE_FD                            89
-#define ZMQ_GSSAPI_PRINCIPAL_NAMETYPE         90
-#define ZMQ_GSSAPI_SERVICE_PRINCIPAL_NAMETYPE 91
-#define ZMQ_BINDTODEVICE                      92
+/* clang-format off */
+/* Socket options; the numbers are part of the binary interface. A row names the type with its unit or values, the default, and when a
+ * new value acts; then it says what the option is.
+ *
+ *   bool         an int, 0 or 1.
+ *   string       text, with its NUL or without; read with it. octets may be any. Where the default is none, no octets are read.
+ *   set only     zmq_getsockopt answers EINVAL.
+ *   at once      also at connections that are there.
+ *   next ...     from the next message, call, connect, peer or socket on.
+ *   later        at binds and connects made later, and at what is accepted there.
+ *   not built    zmq_setsockopt and zmq_getsockopt answer EINVAL. */
+#define ZMQ_AFFINITY                          4  /* uint64 bits, default 0, later: the I/O threads to choose from, bit 0 the first; 0 is all */
+#define ZMQ_ROUTING_ID                        5  /* octets, default none, later: a ROUTER calls this peer so; 1 to 255 */
+#define ZMQ_SUBSCRIBE                         6  /* octets, set only, default none, at once: SUB takes what begins so; XPUB: ZMQ_XPUB_MANUAL */
+#define ZMQ_UNSUBSCRIBE                       7  /* octets, set only, default none, at once: takes one ZMQ_SUBSCRIBE back */
+#define ZMQ_RATE                              8  /* int kbit/s, default 100, no effect: kept for pgm */
+#define ZMQ_RECOVERY_IVL                      9  /* int ms, default 10000, no effect: kept for pgm */
+#define ZMQ_SNDBUF                            11 /* int octets, default -1, later: SO_SNDBUF; -1 leaves it to the system */
+#define ZMQ_RCVBUF                            12 /* int octets, default -1, later: SO_RCVBUF; -1 leaves it to the system */
+#define ZMQ_RCVMORE                           13 /* bool, read only: the part received last is not the last of its message */
+#define ZMQ_FD                                14 /* int descriptor, read only: readable when something has happened; see zmq_getsockopt */
+#define ZMQ_EVENTS                            15 /* int ZMQ_POLLIN | ZMQ_POLLOUT, read only: what can be done now */
+#define ZMQ_TYPE                              16 /* int ZMQ_PAIR to ZMQ_STREAM, read only: what zmq_socket was given */
+#define ZMQ_LINGER                            17 /* int ms, default -1 (SUB, XSUB 0), at once: what is queued at the end still goes out; -1: all of it */
+#define ZMQ_RECONNECT_IVL                     18 /* int ms, default 100, later: until a connection is tried again; 0 and -1: it is not */
+#define ZMQ_BACKLOG                           19 /* int connections, default 100, later: that may wait to be accepted */
+#define ZMQ_RECONNECT_IVL_MAX                 21 /* int ms, default 0, later: ZMQ_RECONNECT_IVL doubles up to it; 0: it stays */
+#define ZMQ_MAXMSGSIZE                        22 /* int64 octets, default -1, later: a peer that sends a longer part is cut off; -1: no limit */
+#define ZMQ_SNDHWM                            23 /* int messages, default 1000, at once: so many may wait for one peer; 0: no limit */
+#define ZMQ_RCVHWM                            24 /* int messages, default 1000, at once: so many may wait of one peer; 0: no limit */
+#define ZMQ_MULTICAST_HOPS                    25 /* int hops, default 1, no effect: kept for pgm and norm */
+#define ZMQ_RCVTIMEO                          27 /* int ms, default -1, next call: a receive waits so long; -1 without end */
+#define ZMQ_SNDTIMEO                          28 /* int ms, default -1, next call: a send waits so long; -1 without end */
+#define ZMQ_LAST_ENDPOINT                     32 /* string, read only: what was bound or connected last, with its port or path */
+#define ZMQ_ROUTER_MANDATORY                  33 /* bool, set only, default 0, next message: 1: EHOSTUNREACH, or wait for room; 0: drop */
+#define ZMQ_TCP_KEEPALIVE                     34 /* int 0 or 1, default -1, later: SO_KEEPALIVE; -1 leaves it to the system */
+#define ZMQ_TCP_KEEPALIVE_CNT                 35 /* int probes, default -1, later: TCP_KEEPCNT, with ZMQ_TCP_KEEPALIVE 1 */
+#define ZMQ_TCP_KEEPALIVE_IDLE                36 /* int s, default -1, later: TCP_KEEPIDLE, with ZMQ_TCP_KEEPALIVE 1 */
+#define ZMQ_TCP_KEEPALIVE_INTVL               37 /* int s, default -1, later: TCP_KEEPINTVL, with ZMQ_TCP_KEEPALIVE 1 */
+#define ZMQ_IMMEDIATE                         39 /* bool, default 0, later: 1: messages go to complete connections only */
+#define ZMQ_XPUB_VERBOSE                      40 /* bool, set only, default 0, next message: XPUB receives every subscription, known ones too */
+#define ZMQ_ROUTER_RAW                        41 /* bool, set only, default 0, no effect: not built, 1: EINVAL */
+#define ZMQ_IPV6                              42 /* bool, default 0, later: 1: IPv6 too. Of contexts too: the default of the next socket */
+#define ZMQ_MECHANISM                         43 /* int ZMQ_NULL to ZMQ_GSSAPI, read only: as the options of the mechanisms have chosen */
+#define ZMQ_PLAIN_SERVER                      44 /* bool, default 0, later: not built, 1 refuses every peer */
+#define ZMQ_PLAIN_USERNAME                    45 /* string, default none, later: not built, refuses every peer; a null pointer takes it back */
+#define ZMQ_PLAIN_PASSWORD                    46 /* string, default none, later: not built, refuses every peer; a null pointer takes it back */
+#define ZMQ_CURVE_SERVER                      47 /* not built: EINVAL */
+#define ZMQ_CURVE_PUBLICKEY                   48 /* not built: EINVAL */
+#define ZMQ_CURVE_SECRETKEY                   49 /* not built: EINVAL */
+#define ZMQ_CURVE_SERVERKEY                   50 /* not built: EINVAL */
+#define ZMQ_PROBE_ROUTER                      51 /* bool, set only, default 0, next peer: REQ, DEALER, ROUTER send it an empty message first */
+#define ZMQ_REQ_CORRELATE                     52 /* bool, set only, default 0, next message: requests are numbered, other replies are dropped */
+#define ZMQ_REQ_RELAXED                       53 /* bool, set only, default 0, next message: a REQ may send again before the reply has come */
+#define ZMQ_CONFLATE                          54 /* bool, default 0, later: each peer's queue keeps the newest message only; no parts */
+#define ZMQ_ZAP_DOMAIN                        55 /* not built: EINVAL */
+#define ZMQ_ROUTER_HANDOVER                   56 /* bool, set only, default 0, next peer: 1: it may take over a routing id; 0: it is refused */
+#define ZMQ_TOS                               57 /* int, default 0, later: IP_TOS and IPV6_TCLASS; 0 leaves it to the system */
+#define ZMQ_CONNECT_ROUTING_ID                61 /* octets, set only, default none, next connect: ROUTER, REP call that peer so; holds once */
+#define ZMQ_GSSAPI_SERVER                     62 /* not built: EINVAL */
+#define ZMQ_GSSAPI_PRINCIPAL                  63 /* not built: EINVAL */
+#define ZMQ_GSSAPI_SERVICE_PRINCIPAL          64 /* not built: EINVAL */
+#define ZMQ_GSSAPI_PLAINTEXT                  65 /* not built: EINVAL */
+#define ZMQ_HANDSHAKE_IVL                     66 /* int ms, default 30000, later: a handshake may take so long; 0: no limit */
+#define ZMQ_SOCKS_PROXY                       68 /* string, default none, later: "host:port" to connect through, tcp only; null pointer: none */
+#define ZMQ_XPUB_NODROP                       69 /* bool, set only, default 0, next message: 1: PUB, XPUB wait for a full peer; 0: drop */
+#define ZMQ_BLOCKY                            70 /* bool, default 1, next socket: of contexts: 0: ZMQ_LINGER is 0 at first */
+#define ZMQ_XPUB_MANUAL                       71 /* bool, set only, default 0, next message: ZMQ_SUBSCRIBE is for the peer heard of last */
+#define ZMQ_XPUB_WELCOME_MSG                  72 /* octets, set only, default none, next peer: XPUB sends it this first */
+#define ZMQ_STREAM_NOTIFY                     73 /* not built: EINVAL */
+#define ZMQ_INVERT_MATCHING                   74 /* bool, default 0, next message: PUB, XPUB, SUB let through what does not match */
+#define ZMQ_HEARTBEAT_IVL                     75 /* int ms, default 0, later: between PINGs; 0: none are sent */
+#define ZMQ_HEARTBEAT_TTL                     76 /* int ms, default 0, later: told to the peer: it gives up after such a silence; steps of 100 */
+#define ZMQ_HEARTBEAT_TIMEOUT                 77 /* int ms, default -1, later: a PING may go unanswered so long; -1: ZMQ_HEARTBEAT_IVL */
+#define ZMQ_XPUB_VERBOSER                     78 /* bool, set only, default 0, next message: as ZMQ_XPUB_VERBOSE, and every cancellation */
+#define ZMQ_CONNECT_TIMEOUT                   79 /* int ms, default 0, later: an attempt may take so long; 0: as the system says */
+#define ZMQ_TCP_MAXRT                         80 /* int ms, default 0, later: TCP_USER_TIMEOUT; 0 leaves it to the system */
+#define ZMQ_THREAD_SAFE                       81 /* bool, read only: 0 */
+#define ZMQ_MULTICAST_MAXTPDU                 84 /* int octets, default 1500, no effect: kept for pgm */
+#define ZMQ_VMCI_BUFFER_SIZE                  85 /* not built: EINVAL */
+#define ZMQ_VMCI_BUFFER_MIN_SIZE              86 /* not built: EINVAL */
+#define ZMQ_VMCI_BUFFER_MAX_SIZE              87 /* not built: EINVAL */
+#define ZMQ_VMCI_CONNECT_TIMEOUT              88 /* not built: EINVAL */
+#define ZMQ_USE_FD                            89 /* int descriptor, default -1, later: it listens already, and is bound instead of a new one */
+#define ZMQ_GSSAPI_PRINCIPAL_NAMETYPE         90 /* not built: EINVAL */
+#define ZMQ_GSSAPI_SERVICE_PRINCIPAL_NAMETYPE 91 /* not built: EINVAL */
+#define ZMQ_BINDTODEVICE                      92 /* string, default none, later: SO_BINDTODEVICE, tcp only; null pointer: none */
 
-/* TLS, for tls:// and wss://: zlink's own, in a range that libzmq does not use. Files are PEM, by path. */
-#define ZMQ_TLS_CERT                0x5A00 /* string: file of the certificate and its chain */
-#define ZMQ_TLS_KEY                 0x5A01 /* string: file of the private key */
-#define ZMQ_TLS_CA                  0x5A02 /* string: file of the authorities to trust */
-#define ZMQ_TLS_VERIFY              0x5A03 /* int 0 or 1, default 1: verify the peer */
-#define ZMQ_TLS_REQUIRE_CLIENT_CERT 0x5A04 /* int 0 or 1, default 0: servers ask for a certificate */
-#define ZMQ_TLS_HOSTNAME            0x5A05 /* string: name to send and to verify */
-#define ZMQ_TLS_TRUST_SYSTEM        0x5A06 /* int 0 or 1, default 1: trust the system's authorities */
-#define ZMQ_TLS_PASSWORD            0x5A07 /* string: password of the private key */
+/* TLS options, for tls:// and wss://: zlink's own, in a range that libzmq does not use. Files are PEM, by path. */
+#define ZMQ_TLS_CERT                0x5A00 /* not built: EINVAL; string: file of the certificate and its chain */
+#define ZMQ_TLS_KEY                 0x5A01 /* not built: EINVAL; string: file of the private key */
+#define ZMQ_TLS_CA                  0x5A02 /* not built: EINVAL; string: file of the authorities to trust */
+#define ZMQ_TLS_VERIFY              0x5A03 /* not built: EINVAL; bool, default 1: verify the peer */
+#define ZMQ_TLS_REQUIRE_CLIENT_CERT 0x5A04 /* not built: EINVAL; bool, default 0: servers ask for a certificate */
+#define ZMQ_TLS_HOSTNAME            0x5A05 /* not built: EINVAL; string: name to send and to verify */
+#define ZMQ_TLS_TRUST_SYSTEM        0x5A06 /* not built: EINVAL; bool, default 1: trust the system's authorities */
+#define ZMQ_TLS_PASSWORD            0x5A07 /* not built: EINVAL; string: password of the private key */
 
-/* Deprecated options and names. */
-#define ZMQ_IPV4ONLY                31
-#define ZMQ_TCP_ACCEPT_FILTER       38
-#define ZMQ_IPC_FILTER_PID          58
-#define ZMQ_IPC_FILTER_UID          59
-#define ZMQ_IPC_FILTER_GID          60
+/* Deprecated options. */
+#define ZMQ_IPV4ONLY          31 /* bool, default 1, later: the opposite of ZMQ_IPV6 */
+#define ZMQ_TCP_ACCEPT_FILTER 38 /* string, set only, default none, later: "ADDRESS/BITS" is let in, too; null pointer: all are */
+#define ZMQ_IPC_FILTER_PID    58 /* int pid, set only, default none, later: this process is let in, too; null pointer: all are */
+#define ZMQ_IPC_FILTER_UID    59 /* int uid, set only, default none, later: this user is let in, too; null pointer: all are */
+#define ZMQ_IPC_FILTER_GID    60 /* int gid, set only, default none, later: this group is let in, too; null pointer: all are */
+/* clang-format on */
+
+/* Deprecated names of options. */
 #define ZMQ_IDENTITY                ZMQ_ROUTING_ID
 #define ZMQ_CONNECT_RID             ZMQ_CONNECT_ROUTING_ID
 #define ZMQ_DELAY_ATTACH_ON_CONNECT ZMQ_IMMEDIATE
@@ -482,14 +496,13 @@ ZMQ_EXPORT void *zmq_socket(void *ctx, int type);
  * blocks     never. */
 ZMQ_EXPORT int zmq_close(void *s);
 
-/* Sets a socket option. Most act on later binds and connects only; ZMQ_LINGER, the high-water marks, the
- * timeouts, the subscriptions and the ROUTER, REQ and XPUB switches act at once.
+/* Sets a socket option. Its row above says of which type, and when the new value acts.
  *
  * optval     copied; int options take an int, byte and string options any bytes.
  * optvallen  bytes.
  * errors     EINVAL (unknown option, wrong size or value, or what is not built), ETERM, ENOTSOCK, EINTR.
  * note       ZMQ_SOCKS_PROXY, "host:port", holds for tcp; zmq_connect fails with EINVAL where that is no such
- *            address. ZMQ_ZAP_DOMAIN is not built. */
+ *            address. */
 ZMQ_EXPORT int zmq_setsockopt(void *s, int option, const void *optval, size_t optvallen);
 
 /* Reads a socket option.
@@ -965,40 +978,44 @@ ZMQ_EXPORT int zmq_recviov(void *s, struct iovec *iov, size_t *count, int flags)
 #define ZMQ_PEER    19
 #define ZMQ_CHANNEL 20
 
-#define ZMQ_ZERO_COPY_RECV 10 /* of contexts */
+/* clang-format off */
+/* Draft context option. */
+#define ZMQ_ZERO_COPY_RECV 10 /* bool, default 1, no effect: of contexts: not built, 0: EINVAL */
 
-#define ZMQ_ZAP_ENFORCE_DOMAIN       93
-#define ZMQ_LOOPBACK_FASTPATH        94
-#define ZMQ_METADATA                 95
-#define ZMQ_MULTICAST_LOOP           96
-#define ZMQ_ROUTER_NOTIFY            97
-#define ZMQ_XPUB_MANUAL_LAST_VALUE   98
-#define ZMQ_SOCKS_USERNAME           99
-#define ZMQ_SOCKS_PASSWORD           100
-#define ZMQ_IN_BATCH_SIZE            101 /* octets of a read, at least 8 KiB are asked for */
-#define ZMQ_OUT_BATCH_SIZE           102 /* octets of a write, at most */
-#define ZMQ_WSS_KEY_PEM              103
-#define ZMQ_WSS_CERT_PEM             104
-#define ZMQ_WSS_TRUST_PEM            105
-#define ZMQ_WSS_HOSTNAME             106
-#define ZMQ_WSS_TRUST_SYSTEM         107
-#define ZMQ_ONLY_FIRST_SUBSCRIBE     108
-#define ZMQ_RECONNECT_STOP           109
-#define ZMQ_HELLO_MSG                110 /* PAIR, DEALER, ROUTER: sent first to each new peer */
-#define ZMQ_DISCONNECT_MSG           111 /* the same: received when a peer is gone for good, not over inproc */
-#define ZMQ_PRIORITY                 112
-#define ZMQ_BUSY_POLL                113
-#define ZMQ_HICCUP_MSG               114 /* the same: received when one has gone that is connected to again */
-#define ZMQ_XSUB_VERBOSE_UNSUBSCRIBE 115
-#define ZMQ_TOPICS_COUNT             116
-#define ZMQ_NORM_MODE                117
-#define ZMQ_NORM_UNICAST_NACK        118
-#define ZMQ_NORM_BUFFER_SIZE         119
-#define ZMQ_NORM_SEGMENT_SIZE        120
-#define ZMQ_NORM_BLOCK_SIZE          121
-#define ZMQ_NORM_NUM_PARITY          122
-#define ZMQ_NORM_NUM_AUTOPARITY      123
-#define ZMQ_NORM_PUSH                124
+/* Draft options. */
+#define ZMQ_ZAP_ENFORCE_DOMAIN       93  /* bool, default 0, no effect: not built, 1: EINVAL */
+#define ZMQ_LOOPBACK_FASTPATH        94  /* bool, default 0, no effect: of Windows, 1: EINVAL */
+#define ZMQ_METADATA                 95  /* string, set only, default none, later: "X-name:value", told to the peer in the handshake */
+#define ZMQ_MULTICAST_LOOP           96  /* bool, default 1, no effect: kept for pgm and norm */
+#define ZMQ_ROUTER_NOTIFY            97  /* int ZMQ_NOTIFY_..., default 0, next peer: ROUTER receives a notice of who comes, or goes */
+#define ZMQ_XPUB_MANUAL_LAST_VALUE   98  /* bool, set only, default 0, next message: as ZMQ_XPUB_MANUAL, and sends to that peer only */
+#define ZMQ_SOCKS_USERNAME           99  /* string, default none, later: for ZMQ_SOCKS_PROXY; at most 255 */
+#define ZMQ_SOCKS_PASSWORD           100 /* string, default none, later: for ZMQ_SOCKS_PROXY; at most 255 */
+#define ZMQ_IN_BATCH_SIZE            101 /* int octets, default 8192, later: of a read, at least 8 KiB are asked for; until set, 64 KiB */
+#define ZMQ_OUT_BATCH_SIZE           102 /* int octets, default 8192, later: of a write, at most; until set, 256 KiB */
+#define ZMQ_WSS_KEY_PEM              103 /* not built: EINVAL */
+#define ZMQ_WSS_CERT_PEM             104 /* not built: EINVAL */
+#define ZMQ_WSS_TRUST_PEM            105 /* not built: EINVAL */
+#define ZMQ_WSS_HOSTNAME             106 /* not built: EINVAL */
+#define ZMQ_WSS_TRUST_SYSTEM         107 /* not built: EINVAL */
+#define ZMQ_ONLY_FIRST_SUBSCRIBE     108 /* bool, set only, default 0, next message: later parts are no subscriptions; PUB, XPUB, XSUB */
+#define ZMQ_RECONNECT_STOP           109 /* int ZMQ_RECONNECT_STOP_..., default 0, later: when a connection is not tried again */
+#define ZMQ_HELLO_MSG                110 /* octets, set only, default none, later: PAIR, DEALER, ROUTER send it first to each new peer */
+#define ZMQ_DISCONNECT_MSG           111 /* octets, set only, default none, later: the same receive it when a peer is gone for good; not inproc */
+#define ZMQ_PRIORITY                 112 /* int, default 0, later: SO_PRIORITY, tcp only; 0 leaves it to the system */
+#define ZMQ_BUSY_POLL                113 /* int us, default 0, later: SO_BUSY_POLL, tcp only; 0 leaves it to the system */
+#define ZMQ_HICCUP_MSG               114 /* octets, set only, default none, later: the same receive it when one has gone and is to come again */
+#define ZMQ_XSUB_VERBOSE_UNSUBSCRIBE 115 /* bool, set only, default 0, next message: XSUB passes every cancellation on */
+#define ZMQ_TOPICS_COUNT             116 /* int topics, read only: that are subscribed; PUB, XPUB, SUB, XSUB */
+#define ZMQ_NORM_MODE                117 /* not built: EINVAL */
+#define ZMQ_NORM_UNICAST_NACK        118 /* not built: EINVAL */
+#define ZMQ_NORM_BUFFER_SIZE         119 /* not built: EINVAL */
+#define ZMQ_NORM_SEGMENT_SIZE        120 /* not built: EINVAL */
+#define ZMQ_NORM_BLOCK_SIZE          121 /* not built: EINVAL */
+#define ZMQ_NORM_NUM_PARITY          122 /* not built: EINVAL */
+#define ZMQ_NORM_NUM_AUTOPARITY      123 /* not built: EINVAL */
+#define ZMQ_NORM_PUSH                124 /* not built: EINVAL */
+/* clang-format on */
 
 #define ZMQ_NORM_FIXED       0
 #define ZMQ_NORM_CC          1
