@@ -1,4 +1,7 @@
 // The chunk pool: one bounded free list per size class; larger chunks are large blocks.
+//
+// Order:    the locks of all pools, which fork takes; where a chunk's memory comes from and goes; pools made, ended and emptied;
+//           allocating, growing, giving back.
 #include "core/chunk.hpp"
 
 #include <array>

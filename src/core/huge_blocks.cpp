@@ -1,4 +1,6 @@
 // Huge pages of 2 MiB, each cut into blocks of one size; see huge_blocks.hpp.
+//
+// Order:    pages and lists by size; mapping; allocating; heap blocks counted, before there are pages; releasing; idle memory.
 #include "core/huge_blocks.hpp"
 
 #include <array>

@@ -1,4 +1,6 @@
 // Magazines of records, after Bonwick's vmem paper; see lent_records.hpp.
+//
+// Order:    magazines; the depot that all threads share; what each thread holds; allocating and releasing.
 #include "core/lent_records.hpp"
 
 #include <array>

@@ -1,3 +1,9 @@
+// The queue's producer, and the consumer that reads frame by frame; see frame_queue.hpp. frame_queue_gather.cpp is the consumer
+// that writes ranges.
+//
+// Order:    what a segment keeps; the end of the queue; the producer: segments made and used again, writes of copied, kept,
+//           referenced and borrowed bodies, publish and roll back; the consumer: looks at what was published, steps from segment
+//           to segment, gives memory back, takes bodies that lie elsewhere.
 #include "pipe/frame_queue.hpp"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // The consumer that writes out ranges of the queue: what is listed, what is released, and what a broken write leaves.
+//
+// Order:    gather and release; the walk over frames that finds message boundaries; the rest of a message that was cut.
 #include <algorithm>
 
 #include "core/invariant.hpp"

@@ -1,3 +1,7 @@
+// A loop around a Boost.Asio io_context; see asio_loop.hpp.
+//
+// Order:    posted work as tasks; a timer in the heap, and the one alarm that Asio knows; posting from other threads; the loop:
+//           what is ready, what is left at its end, its sleep; timers: those that are due, the alarm, the heap.
 #include "reactor/asio_loop.hpp"
 
 #include <condition_variable>

@@ -2,6 +2,8 @@
 //
 // One row an option: its number, the socket types that have it, and a rule that says which field it stands for, what it
 // accepts and which way it can be used. What does not fit a rule has a pair of functions.
+// Order:    the parts of a row; values in and out; mechanisms; filters; the other specials; the table; applying a rule; the
+//           functions of options.hpp.
 #include "socket/options.hpp"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // REP: takes a request, keeps its envelope, returns the envelope with the reply (RFC 28).
 //
 // Wire:     frames of the envelope | empty delimiter | body. A request without a delimiter is dropped.
+// Order:    the class; receiving, as far as the body; the envelope kept; sending; arming.
 #include <algorithm>
 #include <vector>
 

@@ -1,6 +1,7 @@
 // REQ: one request, then one reply, from the peer that was asked (RFC 28).
 //
 // Wire:     [request id:4]? | empty delimiter | body. The id is there with ZMQ_REQ_CORRELATE.
+// Order:    the class; sending, with the envelope; replies that are too late; receiving.
 #include <array>
 #include <cstring>
 

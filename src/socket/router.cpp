@@ -4,6 +4,7 @@
 //           a zero octet and a counter. An announced id cannot begin with zero, so it never meets a generated one.
 // Life:     a pipe is anonymous, and neither read nor written, until its hello is there. Anonymous pipes are always armed.
 //           A closed pipe leaves the table at once, so its id is free, and is read to its end under its old id.
+// Order:    the class; peers: names, handover, ends, notices; sending; receiving; waiting.
 #include <algorithm>
 #include <deque>
 #include <list>

@@ -3,6 +3,7 @@
 // Wire:     a subscription goes out as an in-band command; to a publisher that is away with the whole set, once it is there.
 //           XSUB's other messages, and messages of several frames, go to all publishers as they are.
 // Filter:   publishers filter. SUB looks again, as what it no longer wants may be under way; XSUB does not.
+// Order:    the class; pipes; upstream: subscriptions and other messages; downstream: messages that match.
 #include <algorithm>
 #include <limits>
 #include <new>

@@ -1,3 +1,7 @@
+// The tree of topics, and the numbers of the pipes in it; see subscriptions.hpp.
+//
+// Order:    a topic added and removed; the numbers of pipes, and their lists of topics; the set of pipes of one topic; a pipe
+//           that goes.
 #include "socket/subscriptions.hpp"
 
 #include <algorithm>

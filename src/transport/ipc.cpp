@@ -4,6 +4,7 @@
 //           of its own.
 // Files:    binding takes a path over from whoever had it, alive or not. Closing removes the file, unless
 //           somebody has taken it over since.
+// Order:    addresses; the file of a listening socket; the listener; the dialer; the transport.
 #include "transport/transport.hpp"
 
 #include <cstddef>

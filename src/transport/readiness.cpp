@@ -1,3 +1,7 @@
+// A descriptor that Boost.Asio watches; see readiness.hpp.
+//
+// Order:    the registration, which outlives its owner while Asio may call it; making and closing; lending and taking back;
+//           waits.
 #include "transport/readiness.hpp"
 
 #include <sys/socket.h>

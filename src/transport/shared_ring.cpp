@@ -1,3 +1,7 @@
+// The file and the memory of a ring, and the octets in it; see shared_ring.hpp.
+//
+// Order:    limits, and the file; the header that both sides see; making and accepting; where the ring begins in the stream; the
+//           writer's side; the reader's side.
 #include "transport/shared_ring.hpp"
 
 #include <algorithm>

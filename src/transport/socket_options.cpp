@@ -1,3 +1,7 @@
+// Calls of setsockopt, and who is let in; see socket_options.hpp.
+//
+// Order:    owned descriptors, sockets opened and adopted; sockets of tcp and ipc set up; connections of tcp set up; how a
+//           connect ended; filters of addresses and of users.
 #include "transport/socket_options.hpp"
 
 #include <algorithm>

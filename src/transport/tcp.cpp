@@ -3,6 +3,7 @@
 // Dialing:  one attempt resolves anew, then tries the addresses in turn until one connects or
 //           connect_timeout_ms is over. With a SOCKS proxy these are the proxy's addresses; it resolves the
 //           name of the far side, so that nobody here asks for it.
+// Order:    addresses of interfaces; the dialer; the transport: its listener, its dialer.
 #include "transport/transport.hpp"
 
 #include <cstring>

@@ -1,4 +1,6 @@
-// The states of a conversation: not started, greeting, handshake, traffic, closed.
+// The states of a conversation: not started, greeting, handshake, traffic, closed; see peer.hpp.
+//
+// Order:    handshake commands; the state; start and greeting; handshake; time; commands in traffic; the functions of peer.hpp.
 #include "zmtp/peer.hpp"
 
 #include <algorithm>
