@@ -402,7 +402,7 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 #define ZMQ_PROBE_ROUTER                      51 /* bool, set only, default 0, next peer: REQ, DEALER, ROUTER send it an empty message first */
 #define ZMQ_REQ_CORRELATE                     52 /* bool, set only, default 0, next message: requests are numbered, other replies are dropped */
 #define ZMQ_REQ_RELAXED                       53 /* bool, set only, default 0, next message: a REQ may send again before the reply has come */
-#define ZMQ_CONFLATE                          54 /* bool, default 0, later: each peer's queue keeps the newest message only; no parts */
+#define ZMQ_CONFLATE                          54 /* bool, default 0, later: PUSH, PULL, PUB, SUB, DEALER: each queue keeps the newest message only; no parts */
 #define ZMQ_ZAP_DOMAIN                        55 /* not built: EINVAL */
 #define ZMQ_ROUTER_HANDOVER                   56 /* bool, set only, default 0, next peer: 1: it may take over a routing id; 0: it is refused */
 #define ZMQ_TOS                               57 /* int, default 0, later: IP_TOS and IPV6_TCLASS; 0 leaves it to the system */
@@ -416,7 +416,7 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 #define ZMQ_XPUB_NODROP                       69 /* bool, set only, default 0, next message: 1: PUB, XPUB wait for a full peer; 0: drop */
 #define ZMQ_BLOCKY                            70 /* bool, default 1, next socket: of contexts: 0: ZMQ_LINGER is 0 at first */
 #define ZMQ_XPUB_MANUAL                       71 /* bool, set only, default 0, next message: ZMQ_SUBSCRIBE is for the peer heard of last */
-#define ZMQ_XPUB_WELCOME_MSG                  72 /* octets, set only, default none, next peer: XPUB sends it this first */
+#define ZMQ_XPUB_WELCOME_MSG                  72 /* octets, set only, default none, next peer: PUB and XPUB send it this first */
 #define ZMQ_STREAM_NOTIFY                     73 /* not built: EINVAL */
 #define ZMQ_INVERT_MATCHING                   74 /* bool, default 0, next message: PUB, XPUB, SUB let through what does not match */
 #define ZMQ_HEARTBEAT_IVL                     75 /* int ms, default 0, later: between PINGs; 0: none are sent */
