@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <thread>
 #include <unistd.h>
 
 namespace {
@@ -166,6 +167,31 @@ TEST(monitor, what_was_kept_before_there_was_a_reader_comes_beyond_its_mark_with
         const frames message = reader.receive_all();
         ASSERT_EQ(message.size(), 2u) << i;
         ASSERT_EQ(message[1], "ipc:///no/such/place/" + std::to_string(i));
+    }
+}
+
+// Whoever brings an event, and the reader that makes room, both send on what waits.
+TEST(monitor, a_reader_on_another_thread_gets_all_in_order_while_events_come) {
+    constexpr int kept = 2001;  // what is kept with the smallest mark at the reader
+    context zmq;
+    test_socket watched = zmq.socket(ZMQ_DEALER);
+    for (int round = 0; round < 5; ++round) {
+        const std::string name = scratch_endpoint("inproc");
+        ASSERT_EQ(zmq_socket_monitor(watched.handle(), name.c_str(), ZMQ_EVENT_BIND_FAILED), 0);
+        test_socket reader = zmq.socket(ZMQ_PAIR);
+        reader.set(ZMQ_RCVHWM, 1);
+        reader.connect(name);
+        int count = 0;
+        std::thread reading([&] {
+            for (; count < kept; ++count) {
+                const frames message = reader.receive_all();
+                if (message.size() != 2 || message[1] != "ipc:///no/such/place/" + std::to_string(count))
+                    return;
+            }
+        });
+        fail_to_bind(watched, 0, kept);
+        reading.join();
+        EXPECT_EQ(count, kept);
     }
 }
 

@@ -58,8 +58,11 @@ class Library:
                 lines.append(line)
         if process.returncode == 0:
             return whole, None
-        if seed is None:
+        if seed is None and not whole:
             raise SystemExit("%s on the library in %s: %s" % (self.program, self.directory, complaint))
+        if seed is None:  # at the end of its context
+            seed = max(whole)
+            del whole[seed]
         return whole, seed
 
     def run(self, *where, skipped=()):

@@ -324,7 +324,7 @@ private:
             send(slot, one);
             break;
         case act::send_frame:
-            if (!keeps_form(slot))
+            if (!keeps_form(slot) && !conflates_[slot] && !conflates_[partner(slot)])
                 send_frame(slot, body(one.b), one.a % 2);
             break;
         case act::receive:
@@ -348,7 +348,7 @@ private:
             read_before_parting(slot);
             tell(slot, "close", outcome(zmq_close(self)));
             sockets_[slot] = nullptr;
-            joined_[slot] = in_message_[slot] = false;
+            joined_[slot] = in_message_[slot] = is_relaxed_[slot] = conflates_[slot] = false;
             waits = true;
             break;
         }
@@ -385,7 +385,10 @@ private:
     /// between its parts.
     bool may_part(int slot) const {
         const bool waits_for_name = !binds_[slot] && joined_[slot] && !joined_[partner(slot)];
-        return !waits_for_name && !in_message_[slot] && !in_message_[partner(slot)];
+        // A REP of libzmq keeps part of what it had from a peer, and a relaxed REQ gives up its reply when it cannot send.
+        const bool keeps_part = types_[slot] == ZMQ_REP && !binds_[slot];
+        return !waits_for_name && !keeps_part && !is_relaxed_[slot] && !is_relaxed_[partner(slot)] &&
+               !in_message_[slot] && !in_message_[partner(slot)];
     }
     void set(int slot, const step &one) {
         const std::size_t which = one.a % (number_options.size() + text_options.size());
@@ -397,10 +400,13 @@ private:
             const bool is_foreign =
                 std::string_view(option.name).starts_with("XPUB") && types_[slot] != ZMQ_XPUB;
             // A ROUTER of libzmq that has connected early loses the probe of who binds.
-            if (is_foreign || (is_early && joined_[slot]) ||
-                (option.number == ZMQ_PROBE_ROUTER && binds_[slot]))
+            const bool is_no_probe =
+                option.number == ZMQ_PROBE_ROUTER && (binds_[slot] || types_[slot] == ZMQ_REP);
+            if (is_foreign || is_no_probe || (is_early && joined_[slot]))
                 return;
             const int value = option.values[one.b % option.values.size()];
+            is_relaxed_[slot] |= option.number == ZMQ_REQ_RELAXED && value != 0;
+            conflates_[slot] |= option.number == ZMQ_CONFLATE && value != 0;
             tell(slot, std::string("set ") + option.name + " " + std::to_string(value),
                  outcome(zmq_setsockopt(sockets_[slot], option.number, &value, sizeof value)));
             return;
@@ -438,7 +444,8 @@ private:
         if ((types_[slot] == ZMQ_DEALER || types_[slot] == ZMQ_ROUTER) &&
             (keeps_form(slot) || one.a % 4 < 2) && !send_frame(slot, "", true))
             return;
-        for (std::uint32_t left = one.a / 4 % 3; left > 0; --left)
+        const bool has_parts = !conflates_[slot] && !conflates_[partner(slot)];
+        for (std::uint32_t left = has_parts ? one.a / 4 % 3 : 0; left > 0; --left)
             if (!send_frame(slot, body(one.b), true))
                 return;
         send_frame(slot, body(one.b), false);
@@ -524,6 +531,8 @@ private:
     int types_[slots] = {};
     bool binds_[slots] = {};
     bool joined_[slots] = {};
+    bool is_relaxed_[slots] = {};
+    bool conflates_[slots] = {};   // takes messages of one part
     bool in_message_[slots] = {};  // has sent a part that is not the last
     void *sockets_[slots] = {};
     std::vector<step> steps_;

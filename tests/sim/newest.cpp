@@ -21,7 +21,7 @@ newest::newest(std::uint64_t seed, planted plant, const dice &chance, const tuni
                                                              {socket_type::pub, socket_type::sub},
                                                              {socket_type::pub, socket_type::sub},
                                                              {socket_type::dealer, socket_type::dealer},
-                                                             {socket_type::pair, socket_type::pair}};
+                                                             {socket_type::dealer, socket_type::dealer}};
     std::tie(sends_, receives_) = chance_.pick(types);
     const std::uint64_t count = sends_ == socket_type::pub ? chance_.between(1, 3) : 1;
     for (std::uint64_t i = 0; i < count; ++i)
@@ -69,12 +69,6 @@ octets newest::body_of(std::uint64_t value) const {
 void newest::send() {
     auto self = open(sends_, sender_tag, sender_binds_);
     while (self && !world_.is_over() && !left_.is_terminating()) {
-        // A PAIR has room for the next peer once the last one has been read to its end.
-        if (message nothing; sends_ == socket_type::pair) {
-            nothing.init();
-            (void)self->receive(nothing, ZMQ_DONTWAIT);
-            (void)nothing.close();
-        }
         if (!has_stopped_) {
             const error e = self->send(byte_span(body_of(last_sent_ + 1)), chance_.coin() ? ZMQ_DONTWAIT : 0);
             if (!failed(e))
