@@ -61,7 +61,7 @@ int change_socket(void *s, Body &&body) noexcept {
     const pipe_end::at_once result = self.send_addressed_at_once(octets(buf, len), flags);
     if (__builtin_expect(result == pipe_end::at_once::done, 1))
         return static_cast<int>(len);
-    if (result == pipe_end::at_once::done_for_sleeper)
+    if (result == pipe_end::at_once::sent_needs_wake)
         return wake_receiver(self, len);
     return send_at_length(&self, buf, len, flags);
 }
@@ -160,7 +160,7 @@ int zmq_send(void *s, const void *buf, size_t len, int flags) {
     const pipe_end::at_once result = self->send_at_once(octets(buf, len), flags);
     if (__builtin_expect(result == pipe_end::at_once::done, 1))
         return static_cast<int>(len);
-    if (result == pipe_end::at_once::done_for_sleeper)
+    if (result == pipe_end::at_once::sent_needs_wake)
         return wake_receiver(*self, len);
     return self->sends_addressed() ? send_addressed(*self, buf, len, flags)
                                    : send_at_length(self, buf, len, flags);

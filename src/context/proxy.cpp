@@ -34,9 +34,9 @@ public:
     explicit proxy(const proxy_sockets &sockets) noexcept
         : front_{sockets.frontend, {}}, back_{sockets.backend, {}}, capture_(sockets.capture),
           control_(sockets.control), is_one_socket_(&sockets.frontend == &sockets.backend) {
-        keep_step(false);
+        wait_for_lagging_peer(false);
     }
-    ~proxy() { keep_step(true); }
+    ~proxy() { wait_for_lagging_peer(true); }
     proxy(const proxy &) = delete;
     proxy &operator=(const proxy &) = delete;
 
@@ -55,10 +55,10 @@ public:
     }
 
 private:
-    void keep_step(bool on) noexcept {
+    void wait_for_lagging_peer(bool on) noexcept {
         for (socket *each : {&front_.self, &back_.self, capture_}) {
             if (each)
-                each->set_keeps_step(on);
+                each->set_limits_backlog(on);
         }
     }
 

@@ -39,7 +39,7 @@ struct alignas(std::max_align_t) large_block : block {
         large_blocks::release(mine, mine->size);
     }
 };
-constexpr std::size_t large_body = 64 * 1024;
+constexpr std::size_t kept_block_from = 64 * 1024;
 
 /// A body that the application lends, with what it wants called in the end.
 struct external_block : block {
@@ -92,7 +92,7 @@ error message::init_size(std::size_t size) noexcept {
     }
     if (size > static_cast<std::size_t>(PTRDIFF_MAX) - sizeof(large_block))
         return error::no_memory;
-    if (size >= large_body) {
+    if (size >= kept_block_from) {
         const std::size_t octets = sizeof(large_block) + size;
         void *memory = large_blocks::allocate(octets);
         if (!memory)

@@ -17,7 +17,7 @@ public:
     /// is there now. Lets other threads have the processor once in `looks_per_yield`. True when it was there.
     template <class Look>
     bool look_for(std::size_t looks, Look &&look, std::size_t looks_per_yield = 256) noexcept {
-        if (is_left_out())
+        if (take_skip())
             return false;
         for (; looks > 0; --looks) {
             if (look()) {
@@ -35,15 +35,15 @@ public:
 
     // The same in parts, for those who look in their own way:
 
-    bool is_left_out() noexcept {
-        if (left_out_ == 0)
+    bool take_skip() noexcept {
+        if (skips_ == 0)
             return false;
-        --left_out_;
+        --skips_;
         return true;
     }
     void note(bool was_found) noexcept {
         failures_ = was_found ? 0 : std::min(failures_ + 1, most_failures);
-        left_out_ = (1 << failures_) - 1;
+        skips_ = (1 << failures_) - 1;
     }
 
     /// Does nothing for so many moments, and lets the other half of the processor work.
@@ -63,7 +63,7 @@ private:
     static constexpr int most_failures = 6;
 
     int failures_ = 0;  // in a row
-    int left_out_ = 0;  // times still to be left out
+    int skips_ = 0;     // times still to be left out
 };
 
 }  // namespace zlink

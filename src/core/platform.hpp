@@ -88,8 +88,8 @@ const clock_source &steady_clock() noexcept;
 std::unique_ptr<random_source> make_random_source() noexcept;
 
 /// The waiter of real life: eventfd(2), and poll(2) or for many items epoll(7). Any number of threads may wait in it at once.
-/// Null when memory is short. `clock` must outlive it. `may_spin`: nobody looks again and again instead of waiting where it is false, nor
+/// Null when memory is short. `clock` must outlive it. `spins`: nobody looks again and again instead of waiting where it is false, nor
 /// where there is one processor.
-std::unique_ptr<waiter> make_waiter(const clock_source &clock, bool may_spin = true) noexcept;
+std::unique_ptr<waiter> make_waiter(const clock_source &clock, bool spins = true) noexcept;
 
 }  // namespace zlink::platform

@@ -161,8 +161,8 @@ const sets_of_threads sets_kept;
 
 class poll_waiter final : public waiter {
 public:
-    poll_waiter(const clock_source &clock, bool may_spin) noexcept
-        : clock_(clock), may_look_again_(may_spin && processors_allowed() > 1) {}
+    poll_waiter(const clock_source &clock, bool spins) noexcept
+        : clock_(clock), may_spin_(spins && processors_allowed() > 1) {}
 
     error make_wakeup(std::unique_ptr<wakeup> &out) noexcept override {
         const int descriptor = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -179,7 +179,7 @@ public:
         thread_local sending_thread mine;
         return mine;
     }
-    bool may_look_again() const noexcept override { return may_look_again_; }
+    bool may_spin() const noexcept override { return may_spin_; }
 
     error wait(std::span<wait_item> items, time_point deadline) noexcept override {
         const cancellation_shield shield;
@@ -238,7 +238,7 @@ private:
     }
 
     const clock_source &clock_;
-    const bool may_look_again_;
+    const bool may_spin_;
 };
 
 error apply_priority(const thread_scheduling &how) noexcept {
@@ -390,8 +390,8 @@ std::unique_ptr<random_source> make_random_source() noexcept {
     return std::unique_ptr<random_source>(new (std::nothrow) system_random);
 }
 
-std::unique_ptr<waiter> make_waiter(const clock_source &clock, bool may_spin) noexcept {
-    return std::unique_ptr<waiter>(new (std::nothrow) poll_waiter(clock, may_spin));
+std::unique_ptr<waiter> make_waiter(const clock_source &clock, bool spins) noexcept {
+    return std::unique_ptr<waiter>(new (std::nothrow) poll_waiter(clock, spins));
 }
 
 }  // namespace zlink::platform

@@ -69,7 +69,7 @@ tuning read_tuning(environment_lookup lookup) {
 
     tuning result;
     result.tcp = result.ipc = result.inproc = common;
-    result.tcp.senders_batch_size = result.tcp.large_batch_size = result.tcp.piece = tcp_piece;
+    result.tcp.senders_batch_size = result.tcp.written_alone_from = result.tcp.piece = tcp_piece;
     result.ipc.shared_memory = default_shared_memory;
     override_size(lookup, "ZMQ_ASIO_IPC_SHARED_MEMORY", shared_memory_limits, result.ipc.shared_memory);
     result.ipc.shared_memory = std::bit_floor(result.ipc.shared_memory);

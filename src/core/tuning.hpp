@@ -32,8 +32,8 @@ struct batching {
     std::size_t out_writev_threshold =
         default_writev_threshold;  // ZMQ_ASIO_OUT_WRITEV_THRESHOLD: bodies from here on go uncopied
     std::size_t senders_batch_size =
-        1024 * 1024;                           // a sender in a stream writes for itself once it has so much
-    std::size_t large_batch_size = 16 * 1024;  // or a body of this size
+        1024 * 1024;                             // a sender in a stream writes for itself once it has so much
+    std::size_t written_alone_from = 16 * 1024;  // or a body of this size
     std::size_t piece = 0;  // and leaves what is more than some of these for the next time; 0: writes all
     std::size_t shared_memory =
         0;  // ZMQ_ASIO_IPC_SHARED_MEMORY: octets for each direction in a stream, 0 = none

@@ -79,7 +79,7 @@ public:
     /// The calling thread's, for it alone.
     virtual sending_thread &this_thread() noexcept = 0;
     /// Whether this thread may look again and again instead of waiting, and another one can go on meanwhile.
-    virtual bool may_look_again() const noexcept { return false; }
+    virtual bool may_spin() const noexcept { return false; }
 };
 
 }  // namespace zlink

@@ -15,7 +15,7 @@ namespace zlink {
 namespace {
 constexpr std::size_t first_chunk_size = 4096;
 constexpr std::size_t largest_chunk_size = 65536;
-constexpr std::size_t large_frame =
+constexpr std::size_t own_chunk_from =
     8192;  // from here on a body is referenced, and a frame gets a chunk of its own
 constexpr std::size_t most_written_at_once =
     4;                                  // pipes; with more, connections do not write on the sender's thread
@@ -187,7 +187,7 @@ error fan_out::share_with_all(std::uint8_t flags, byte_span body) noexcept {
 bool fan_out::encode(std::uint8_t flags, byte_span body, encoded &out) noexcept {
     const std::size_t size = frame_header_size(body.size()) + body.size();
     std::uint8_t *at;
-    if (size >= large_frame) {
+    if (size >= own_chunk_from) {
         out.owner = pool_->allocate(size);
         if (!out.owner)
             return false;

@@ -356,11 +356,11 @@ error frame_queue::write_apart(std::uint8_t flags, block_ref owner, byte_span bo
     return error::none;
 }
 
-error frame_queue::write_borrowed(byte_span body, chunk *memory) noexcept {
+error frame_queue::write_in_place(byte_span body, chunk *memory) noexcept {
     return write_apart(0, block_ref::share(memory), body);
 }
 
-void frame_queue::end_borrowing() noexcept {
+void frame_queue::copy_rest() noexcept {
     for (segment *s = head_; s != open_; s = s->next) {
         if (s->next != open_ || !s->is_lone_body || !s->owner)
             continue;
@@ -537,12 +537,12 @@ void frame_queue::step_to_next() noexcept {
     reported_in_head_ = 0;
     seen_ = head_->committed.load(std::memory_order_acquire);
     if (head_->starts_message || !is_gathering_)
-        mark_boundary();
+        note_boundary();
     else if (--segments_until_walk_ == 0)
         find_boundary();
 }
 
-void frame_queue::mark_boundary() noexcept {
+void frame_queue::note_boundary() noexcept {
     move_boundary_to({head_, head_octet_, reported_in_head_});
     reported_since_boundary_ = 0;
 }
@@ -600,7 +600,7 @@ bool frame_queue::read_reference(frame_view &out) noexcept {
     const std::uint8_t *p = head_->base + head_octet_;
     reference to;
     std::memcpy(&to, p + short_header_size, sizeof to);
-    take_over(p, short_header_size + sizeof to);
+    write_each_cache_line(p, short_header_size + sizeof to);
     head_octet_ += short_header_size + sizeof to;
     if (block *before = std::exchange(referred_, to.owner))
         before->release();

@@ -81,12 +81,12 @@ public:
     error write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept;
     /// Writes one frame, the last of a message, whose body stays where it is until what is left of it is copied into `memory`, of as many octets.
     /// For one that may gather.
-    error write_borrowed(byte_span body, chunk *memory) noexcept;
+    error write_in_place(byte_span body, chunk *memory) noexcept;
     /// Memory for that; null when it is short.
-    chunk *memory_to_borrow(std::size_t octets) noexcept { return pool_->allocate(octets); }
+    chunk *memory_for_copy(std::size_t octets) noexcept { return pool_->allocate(octets); }
     /// Copies what the consumer has left of the body written last, so that its own memory is free. Nothing was written since, all is
     /// published, and the consumer does nothing meanwhile.
-    void end_borrowing() noexcept;
+    void copy_rest() noexcept;
     /// Whether write_external() copies a body of so many octets, and keeps its owner until the copy has been taken.
     bool copies_external(std::size_t octets) const noexcept {
         return how_ == consumer::may_gather && octets <= copied_external_;
@@ -263,12 +263,12 @@ private:
     bool look_for(std::uint32_t &gained) noexcept;
     bool is_little(std::uint32_t gained) const noexcept;
     void step_to_next() noexcept;
-    void mark_boundary() noexcept;
+    void note_boundary() noexcept;
     void move_boundary_to(const place &to) noexcept;
     void find_boundary() noexcept;
     static bool pass_frame(place &at, frame_header &header) noexcept;
     void give_back(segment *s) noexcept;
-    void take_over(const std::uint8_t *frame, std::size_t octets) noexcept;
+    void write_each_cache_line(const std::uint8_t *frame, std::size_t octets) noexcept;
     bool read_lone_body(frame_view &out, std::uint8_t flags, std::uint64_t size) noexcept;
     bool read_reference(frame_view &out) noexcept;
     void drop_taken() noexcept;
@@ -374,7 +374,7 @@ inline bool frame_queue::read(frame_view &out) noexcept {
     const std::uint8_t flags = p[0] & (frame_flag::more | frame_flag::command);
     if (__builtin_expect(head_octet_ + header + size > octets_of(seen_), 0))
         return read_lone_body(out, flags, size);
-    take_over(p, header + size);
+    write_each_cache_line(p, header + size);
     out.data = p + header;
     out.size = size;
     out.flags = flags;
@@ -405,7 +405,7 @@ inline bool frame_queue::read(frame_view &out) noexcept {
     if (!peek_short(out))
         return false;
     const std::uint64_t end = static_cast<std::uint64_t>(out.data - head_->base) + out.size;
-    take_over(head_->base + head_octet_, end - head_octet_);
+    write_each_cache_line(head_->base + head_octet_, end - head_octet_);
     head_octet_ = end;
     return true;
 }
@@ -425,15 +425,15 @@ inline bool frame_queue::read(frame_view &out) noexcept {
     if (!peek_at_once(out) || __builtin_expect(out.size > capacity, 0))
         return false;
     head_octet_ += short_header_size + out.size;
-    take_over(out.data - short_header_size, short_header_size + out.size);
+    write_each_cache_line(out.data - short_header_size, short_header_size + out.size);
     return true;
 }
 
 /// Writes to each cache line that begins in a frame what is there. A line that this processor has only read, the producer's
 /// processor can write again no sooner than it has heard that the copy here is gone, and it asks for a few lines at a time. One that
 /// was written here it fetches as it fetches any other, ahead of the writes.
-[[gnu::always_inline]] inline void frame_queue::take_over(const std::uint8_t *frame,
-                                                          std::size_t octets) noexcept {
+[[gnu::always_inline]] inline void frame_queue::write_each_cache_line(const std::uint8_t *frame,
+                                                                      std::size_t octets) noexcept {
     constexpr std::uintptr_t line = 64;
     if (!head_->comes_back)
         return;

@@ -19,7 +19,7 @@ void frame_queue::begin_gathering() noexcept {
         at += header.header_size + header.body_size;
         reported_in_head_ += !header.is_command() && !header.has_more();
     }
-    mark_boundary();
+    note_boundary();
     is_gathering_ = true;
 }
 
@@ -79,7 +79,7 @@ std::uint32_t frame_queue::release(std::size_t octets) noexcept {
         step_to_next();
     }
     if (gather_left_ == 0 && gather_ends_message_)
-        mark_boundary();
+        note_boundary();
     drop_taken();
     return ended;
 }
@@ -151,7 +151,7 @@ frame_queue::dropped frame_queue::drop_cut_message() noexcept {
     reported_in_head_ = at.messages;
     gather_end_ = nullptr;
     gather_left_ = 0;
-    mark_boundary();
+    note_boundary();
     drop_taken();
     has_input();  // leaves a segment that is used up
     return what;

@@ -1,7 +1,7 @@
 // The I/O of a connection on the thread of a socket: the contract between the two ends of a pipe.
 //
 // Writing:  whoever holds the write turn may take what was published and write it: the I/O thread, or the thread that
-//           published it. The turn is a try-lock. Who is refused may leave a mark, and the holder sees it when it gives back. Nobody
+//           published it. The turn is a try-lock. A thread that is refused may leave a request, and the holder sees it when it gives back. Nobody
 //           waits for it: the end of a connection claims it, and the holder leaves it to that end.
 // Reading:  a read lease is for longer. A caller that is about to sleep asks for it; the I/O thread then takes its hands off
 //           the stream until the lease ends. The caller waits for the descriptor itself and reads. It uses the lease from
@@ -26,10 +26,10 @@ public:
         return state_.compare_exchange_strong(expected, is_taken, std::memory_order_acquire,
                                               std::memory_order_relaxed);
     }
-    /// As try_take(); leaves a mark when it is refused.
-    bool take_or_mark() noexcept {
+    /// As try_take(); leaves a request when it is refused.
+    bool take_or_request() noexcept {
         std::uint32_t now = is_free;
-        while (!state_.compare_exchange_weak(now, now == is_free ? is_taken : now | is_marked,
+        while (!state_.compare_exchange_weak(now, now == is_free ? is_taken : now | is_requested,
                                              std::memory_order_acq_rel, std::memory_order_relaxed)) {
         }
         return now == is_free;
@@ -38,17 +38,17 @@ public:
     /// it again: all others are refused.
     bool claim() noexcept {
         std::uint32_t now = is_free;
-        while (!state_.compare_exchange_weak(now, is_left_to_end(now) ? is_taken : now | is_claimed,
+        while (!state_.compare_exchange_weak(now, is_reserved_or_free(now) ? is_taken : now | is_claimed,
                                              std::memory_order_acq_rel, std::memory_order_relaxed)) {
         }
-        return is_left_to_end(now);
+        return is_reserved_or_free(now);
     }
     /// For the holder: whether the end of the connection waits for it.
-    bool is_wanted_for_good() const noexcept { return state_.load(std::memory_order_relaxed) & is_claimed; }
+    bool is_claimed_by_end() const noexcept { return state_.load(std::memory_order_relaxed) & is_claimed; }
     /// Returns whether somebody was refused meanwhile. What a holder does is seen by the next, and by who was refused.
     bool give() noexcept {
         std::uint32_t now = is_taken;
-        while (!state_.compare_exchange_weak(now, now & is_claimed ? is_left : is_free,
+        while (!state_.compare_exchange_weak(now, now & is_claimed ? is_reserved : is_free,
                                              std::memory_order_acq_rel, std::memory_order_relaxed)) {
         }
         return now != is_taken;
@@ -57,11 +57,11 @@ public:
 private:
     static constexpr std::uint32_t is_free = 0;
     static constexpr std::uint32_t is_taken = 1;
-    static constexpr std::uint32_t is_marked = 2;
-    static constexpr std::uint32_t is_claimed = 4;  // beside is_taken
-    static constexpr std::uint32_t is_left = 8;     // instead of is_taken: to who claimed it
-    static constexpr bool is_left_to_end(std::uint32_t now) noexcept {
-        return now == is_free || now & is_left;
+    static constexpr std::uint32_t is_requested = 2;
+    static constexpr std::uint32_t is_claimed = 4;   // beside is_taken
+    static constexpr std::uint32_t is_reserved = 8;  // instead of is_taken: to who claimed it
+    static constexpr bool is_reserved_or_free(std::uint32_t now) noexcept {
+        return now == is_free || now & is_reserved;
     }
     std::atomic<std::uint32_t> state_{is_free};
 };
@@ -72,13 +72,13 @@ public:
 
     /// True when the I/O thread has to be told.
     bool ask() noexcept {
-        state expected = state::home;
+        state expected = state::none;
         return state_.compare_exchange_strong(expected, state::wanted, std::memory_order_relaxed);
     }
     bool begin_use() noexcept {
-        if (state_.load(std::memory_order_relaxed) != state::lent)
+        if (state_.load(std::memory_order_relaxed) != state::leased)
             return false;
-        state expected = state::lent;
+        state expected = state::leased;
         return state_.compare_exchange_strong(expected, state::used, std::memory_order_acquire,
                                               std::memory_order_relaxed);
     }
@@ -89,46 +89,46 @@ public:
     /// Whether the I/O thread keeps its hands off the stream.
     bool is_out() const noexcept {
         const state now = state_.load(std::memory_order_seq_cst);
-        return now == state::lent || now == state::used;
+        return now == state::leased || now == state::used;
     }
     bool is_used() const noexcept {
         const state now = state_.load(std::memory_order_relaxed);
         return now == state::used || now == state::recalled;
     }
-    /// Neither asked for nor lent.
-    bool is_over() const noexcept { return state_.load(std::memory_order_relaxed) == state::home; }
-    /// In use, and wanted back: the ring that said so may have been heard already.
+    /// Neither asked for nor leased.
+    bool is_over() const noexcept { return state_.load(std::memory_order_relaxed) == state::none; }
+    /// In use, and wanted back: the wake-up that said so may have been heard already.
     bool is_recalled() const noexcept { return state_.load(std::memory_order_relaxed) == state::recalled; }
     /// Keeps the lease for the next use if `keep` and the I/O thread does not want it back. True when the I/O thread has to
     /// be told: it ended, or nobody looks after it.
     bool end_use(bool keep) noexcept {
         state expected = state::used;
-        if (keep && state_.compare_exchange_strong(expected, state::lent, std::memory_order_seq_cst))
+        if (keep && state_.compare_exchange_strong(expected, state::leased, std::memory_order_seq_cst))
             return !is_watched_.load(std::memory_order_seq_cst);
-        state_.store(state::home, std::memory_order_release);
+        state_.store(state::none, std::memory_order_release);
         return true;
     }
 
     // ---- the I/O thread ----
 
     bool is_wanted() const noexcept { return state_.load(std::memory_order_relaxed) == state::wanted; }
-    void grant() noexcept { state_.store(state::lent, std::memory_order_release); }
-    void refuse() noexcept { state_.store(state::home, std::memory_order_relaxed); }
-    bool is_home() const noexcept {
+    void grant() noexcept { state_.store(state::leased, std::memory_order_release); }
+    void refuse() noexcept { state_.store(state::none, std::memory_order_relaxed); }
+    bool owns_reading() const noexcept {
         const state now = state_.load(std::memory_order_acquire);
-        return now == state::home || now == state::wanted;
+        return now == state::none || now == state::wanted;
     }
     /// True when the lease has ended; else it will when the use does, and somebody should wake the user.
     bool recall() noexcept {
         state now = state_.load(std::memory_order_acquire);
         for (;;) {
-            if (now == state::home || now == state::wanted)
+            if (now == state::none || now == state::wanted)
                 return true;
             if (now == state::recalled)
                 return false;
-            const state next = now == state::lent ? state::home : state::recalled;
+            const state next = now == state::leased ? state::none : state::recalled;
             if (state_.compare_exchange_weak(now, next, std::memory_order_acq_rel, std::memory_order_acquire))
-                return next == state::home;
+                return next == state::none;
         }
     }
     /// Counts the uses.
@@ -137,12 +137,12 @@ public:
     /// The user is to say when it leaves. False when it has left already.
     bool stop_watching() noexcept {
         is_watched_.store(false, std::memory_order_seq_cst);
-        return state_.load(std::memory_order_seq_cst) != state::lent;
+        return state_.load(std::memory_order_seq_cst) != state::leased;
     }
 
 private:
-    enum class state : std::uint32_t { home, wanted, lent, used, recalled };
-    std::atomic<state> state_{state::home};
+    enum class state : std::uint32_t { none, wanted, leased, used, recalled };
+    std::atomic<state> state_{state::none};
     std::atomic<std::uint32_t> uses_{0};
     std::atomic<bool> is_watched_{false};
 };

@@ -50,7 +50,7 @@ public:
     /// done. To wake the I/O thread for the rest takes about as long.
     template <class Look>
     void look_for_room(Look &&look) noexcept {
-        if (!may_wait_ || !how_.may_look_again() || room_patience_.is_left_out())
+        if (!may_wait_ || !how_.may_spin() || room_patience_.take_skip())
             return;
         const time_point until = clock_.now() + longest_look;
         bool is_done = look();
@@ -62,22 +62,22 @@ public:
     }
     /// Whether a wait for a full stream is likely to be worth it.
     bool may_wait_for_room() noexcept {
-        return may_wait_longer_ && how_.may_look_again() && !large_patience_.is_left_out();
+        return may_wait_longer_ && how_.may_spin() && !large_patience_.take_skip();
     }
     /// Waits for room, for one large message: about as long altogether as it would take to copy it into new memory, and at least once.
     class wait_for_room {
     public:
         wait_for_room(pace &whose, std::size_t octets) noexcept
-            : pace_(whose), left_(longest_wait + std::chrono::nanoseconds(octets)) {}
+            : pace_(whose), remaining_(longest_wait + std::chrono::nanoseconds(octets)) {}
         /// False when there was none in a while, or it is not to be waited for.
         bool wait(int descriptor, std::uint64_t opening) noexcept {
-            if (!pace_.may_wait_longer_ || !pace_.how_.may_look_again() || left_ <= duration::zero())
+            if (!pace_.may_wait_longer_ || !pace_.how_.may_spin() || remaining_ <= duration::zero())
                 return false;
             wait_item item{descriptor, POLLOUT, 0, nullptr, opening};
             const time_point begun = pace_.clock_.now();
             const bool has_room =
-                !failed(pace_.how_.wait({&item, 1}, begun + std::min<duration>(left_, longest_wait)));
-            left_ -= pace_.clock_.now() - begun;
+                !failed(pace_.how_.wait({&item, 1}, begun + std::min<duration>(remaining_, longest_wait)));
+            remaining_ -= pace_.clock_.now() - begun;
             pace_.large_patience_.note(has_room);
             return has_room;
         }
@@ -85,7 +85,7 @@ public:
     private:
         static constexpr duration longest_wait = std::chrono::milliseconds(1);
         pace &pace_;
-        duration left_;
+        duration remaining_;
     };
     /// The sender had to wait for something, most likely an answer.
     void note_wait() noexcept { has_waited_ = true; }

@@ -69,8 +69,9 @@ pipe_direction::pipe_direction(const std::shared_ptr<chunk_pool> &pool, const pi
       hwm(options.conflate ? 0 : joint_mark(writers_mark, readers_mark)), writers_share(writers_mark),
       readers_share(readers_mark), reference_threshold(options.sizes.out_writev_threshold),
       senders_batch_size(short_size(options.sizes.senders_batch_size)),
-      large_batch_size(short_size(options.sizes.large_batch_size)), piece(short_size(options.sizes.piece)),
-      is_gathered(to_connection), newest(options.conflate ? std::make_unique<conflated_slot>() : nullptr) {}
+      written_alone_from(short_size(options.sizes.written_alone_from)),
+      piece(short_size(options.sizes.piece)), is_gathered(to_connection),
+      newest(options.conflate ? std::make_unique<conflated_slot>() : nullptr) {}
 
 pipe_direction::~pipe_direction() = default;
 
@@ -137,7 +138,7 @@ error pipe_end::write_external(std::uint8_t flags, block_ref owner, byte_span bo
         debug_counters::add(debug_counters::count::copied_octets, body.size());
     else if (!out_->is_gathered)
         octets_by_reference_ += body.size();
-    if (body.size() >= large_body)
+    if (body.size() >= counted_in_octets_from)
         large_unpublished_ += body.size();
     if (!(flags & (frame_flag::more | frame_flag::command)))
         ++written_;
@@ -149,21 +150,21 @@ error pipe_end::write_last_large(byte_span body) noexcept {
     chunk *memory = nullptr;
     if (!conflated_out_ && pace_ && out_->is_gathered && out_->turn.try_take()) {
         io = out_->io.load(std::memory_order_relaxed);
-        // A stream that is full is waited for by keeping step, unless one body is more than that allows.
+        // A stream that is full is waited for by limiting the backlog, unless one body is more than that allows.
         if (io && (!io->is_full() || (body.size() > largest_to_write && pace_->may_wait_for_room())))
-            memory = out_->queue.memory_to_borrow(body.size());
-        const error e = memory ? out_->queue.write_borrowed(body, memory) : error::no_memory;
+            memory = out_->queue.memory_for_copy(body.size());
+        const error e = memory ? out_->queue.write_in_place(body, memory) : error::no_memory;
         if (memory)
             memory->release();
         if (!failed(e)) {
-            is_borrowing_ = true;
+            is_in_place_ = true;
             octets_written_ += frame_header_size(body.size()) + body.size();
             large_unpublished_ += body.size();
             ++written_;
             return error::none;
         }
         if (out_->turn.give())
-            ring();
+            wake_other_end();
     }
     debug_counters::add(debug_counters::count::copied_octets, slot.is_inproc ? 0 : body.size());
     return write(0, body);
@@ -225,11 +226,11 @@ bool pipe_end::has_conflated_unpublished() const noexcept { return conflated_out
 
 void pipe_end::roll_back() noexcept {
     const std::uint64_t gone = out_->queue.roll_back();
-    if (std::exchange(is_borrowing_, false) && out_->turn.give())
-        ring();
+    if (std::exchange(is_in_place_, false) && out_->turn.give())
+        wake_other_end();
     if (out_->is_gathered) {
         octets_written_ -= gone;
-        octets_at_step_ = std::min(octets_at_step_, octets_written_);
+        octets_at_window_ = std::min(octets_at_window_, octets_written_);
         octets_planned_ = std::min(octets_planned_, octets_written_);
     }
     written_ = published_;
@@ -256,17 +257,17 @@ bool pipe_end::is_beyond_mark() const noexcept {
     return hwm != 0 && written_ - out_->returned.load(std::memory_order_acquire) > hwm;
 }
 
-void pipe_end::begin_step() noexcept {
-    constexpr std::uint64_t octets_of_step = 512 * 1024;
-    constexpr std::uint64_t messages_of_first_step = 64;
-    const std::uint64_t messages = written_ - step_began_;
+void pipe_end::begin_backlog_window() noexcept {
+    constexpr std::uint64_t octets_of_window = 512 * 1024;
+    constexpr std::uint64_t messages_of_first_window = 64;
+    const std::uint64_t messages = written_ - window_began_;
     const std::uint64_t copied = octets_written_ - octets_by_reference_;
     octets_per_message_ =
-        messages > 0 ? (copied - octets_at_step_) / messages : octets_of_step / messages_of_first_step;
-    octets_at_step_ = copied;
-    step_began_ = written_;
-    next_step_ =
-        written_ + std::clamp<std::uint64_t>(octets_of_step / (octets_per_message_ + 1), 1, messages_of_step);
+        messages > 0 ? (copied - octets_at_window_) / messages : octets_of_window / messages_of_first_window;
+    octets_at_window_ = copied;
+    window_began_ = written_;
+    next_backlog_check_ = written_ + std::clamp<std::uint64_t>(octets_of_window / (octets_per_message_ + 1),
+                                                               1, messages_of_window);
 }
 
 /// Short writes may go on until credit runs out, or the sender is to write for itself, or to look how far ahead it is.
@@ -274,7 +275,7 @@ void pipe_end::allow_short_writes() noexcept {
     short_until_ = 0;
     if (fences_ || large_unpublished_ > 0 || conflated_out_ || written_ != published_)
         return;
-    short_until_ = std::min(std::max(written_, write_due_ - 1), next_step_);
+    short_until_ = std::min(std::max(written_, write_due_ - 1), next_backlog_check_);
     if (const std::uint64_t hwm = out_->hwm.load(std::memory_order_relaxed))
         short_until_ = std::min(short_until_, std::max(written_, seen_returned_ + hwm));
 }
@@ -298,7 +299,7 @@ void pipe_end::wake_reader(bool may_write) noexcept {
     if (!out_->reader_armed.exchange(false, std::memory_order_seq_cst))
         return;
     note_sleeper();
-    ring();
+    wake_other_end();
 }
 
 /// Says when the sender writes for itself the next time: not later than at its mark, where it could only wait, or drop.
@@ -319,13 +320,13 @@ void pipe_end::plan_write() noexcept {
 /// this processor's cache; very large ones fill it, and have to be left to the I/O thread anyway.
 void pipe_end::publish_in_stream(bool may_write) noexcept {
     const std::size_t large = std::exchange(large_unpublished_, 0);
-    if (is_borrowing_) {
-        publish_borrowed(may_write, large);
+    if (is_in_place_) {
+        publish_in_place(may_write, large);
         return;
     }
     const bool is_alone = large > 0 && large_under_way() == 0;
     large_published_ = out_->is_gathered ? octets_written_ : large_published_ + large;
-    if (written_ < write_due_ && large < out_->large_batch_size)
+    if (written_ < write_due_ && large < out_->written_alone_from)
         return;
     if (large > largest_to_write && pace_ && may_write && pace_->may_wait_for_room() &&
         out_->turn.try_take()) {
@@ -383,7 +384,7 @@ bool pipe_end::wakes_by_writing() noexcept {
 /// `arms`: for a sender that goes to wait, and tells the I/O thread that it wants everything out if that is writing just now.
 /// `looks`: for a large message with nothing else under way, whose end should not wait for the I/O thread.
 bool pipe_end::write_on_this_thread(io_turn::occasion when, bool arms, bool looks) noexcept {
-    if (!(arms ? out_->turn.take_or_mark() : out_->turn.try_take())) {
+    if (!(arms ? out_->turn.take_or_request() : out_->turn.try_take())) {
         plan_write();
         return false;
     }
@@ -408,18 +409,18 @@ bool pipe_end::end_write(io_turn::written result, bool arms) noexcept {
         out_->reader_armed.store(false, std::memory_order_relaxed);
     if (is_awaited || result == io_turn::written::some ||
         (result == io_turn::written::full && !out_->lease.is_out()))
-        ring();
+        wake_other_end();
     return result == io_turn::written::all;
 }
 
 /// Writes a body from where the application has it. What the stream does not take is copied.
-void pipe_end::publish_borrowed(bool may_write, std::size_t octets) noexcept {
-    is_borrowing_ = false;
+void pipe_end::publish_in_place(bool may_write, std::size_t octets) noexcept {
+    is_in_place_ = false;
     large_published_ = octets_written_;
     io_turn *const io = out_->io.load(std::memory_order_relaxed);
     const io_turn::written result = may_write ? write_with_waits(*io, octets) : io_turn::written::some;
     if (result != io_turn::written::all) {
-        out_->queue.end_borrowing();
+        out_->queue.copy_rest();
         debug_counters::add(debug_counters::count::copied_octets, octets);
     }
     (void)end_write(result, false);
@@ -441,7 +442,7 @@ io_turn::written pipe_end::write_with_waits(io_turn &io, std::size_t octets) noe
         const std::uint64_t before = taken();
         const io_turn::written result = io.write_now(when);
         if (result == io_turn::written::full) {
-            if (out_->turn.is_wanted_for_good() || !patience.wait(io.descriptor(), io.opening()))
+            if (out_->turn.is_claimed_by_end() || !patience.wait(io.descriptor(), io.opening()))
                 return result;
             when = io_turn::occasion::ready;
         } else if (result != io_turn::written::some || taken() == before) {
@@ -452,23 +453,23 @@ io_turn::written pipe_end::write_with_waits(io_turn &io, std::size_t octets) noe
     }
 }
 
-void pipe_end::ring() noexcept {
+void pipe_end::wake_other_end() noexcept {
     if (pipe_events *events = other_->events_.load(std::memory_order_acquire))
         events->on_readable(*other_);
 }
 
 // ---- borrowing ----
 
-bool pipe_end::ask_to_borrow() noexcept {
+bool pipe_end::ask_for_lease() noexcept {
     if (!out_->io.load(std::memory_order_relaxed) || !out_->lease.ask())
         return false;
-    ring();
+    wake_other_end();
     return true;
 }
 
 void pipe_end::end_use(bool keep) noexcept {
     if (out_->lease.end_use(keep))
-        ring();
+        wake_other_end();
 }
 
 // ---- reading ----
@@ -511,7 +512,7 @@ void pipe_end::return_due_credit() noexcept {
 /// Credit is due when taken_ gets to `due`. Until then the writer may want to know how far the reader is.
 void pipe_end::expect_return_at(std::uint64_t due) noexcept {
     in_->about_taken.store(taken_, std::memory_order_relaxed);
-    return_at_ = std::min(due, taken_ + messages_of_step);
+    return_at_ = std::min(due, taken_ + messages_of_window);
 }
 
 void pipe_end::return_credit() noexcept {
@@ -552,7 +553,7 @@ void pipe_end::release(std::size_t octets) noexcept {
 bool pipe_end::read_for_wire(frame_view &out) noexcept {
     if (!read(out))
         return false;
-    note_large_taken(frame_header_size(out.size) + (out.size < large_body ? out.size : 0));
+    note_large_taken(frame_header_size(out.size) + (out.size < counted_in_octets_from ? out.size : 0));
     return true;
 }
 

@@ -68,14 +68,14 @@ struct pipe_direction {
     std::atomic<std::uint64_t> readers_share;
     const std::size_t reference_threshold;
     const std::uint32_t senders_batch_size;
-    const std::uint32_t large_batch_size;
+    const std::uint32_t written_alone_from;
     const std::uint32_t piece;
     const bool is_gathered;               // a connection reads it
     std::atomic<bool> is_followed{true};  // see pipe_end::is_followed()
     // Where a connection reads the queue:
     alignas(64) write_turn turn;         // guards that half of the queue
     read_lease lease;                    // of the other direction of the connection
-    std::atomic<io_turn *> io{nullptr};  // written with the turn held, and the lease at home
+    std::atomic<io_turn *> io{nullptr};  // written with the turn held, while nothing is leased
     // Octets of large bodies taken; of all, where a connection takes them. Written by the reader.
     std::atomic<std::uint64_t> large_taken{0};
     std::atomic<std::uint64_t> about_taken{0};  // messages taken, up to a step ago; written by the reader
@@ -85,7 +85,7 @@ struct pipe_direction {
 class alignas(64) pipe_end {
 public:
     /// Bodies that are counted in octets too: half a mark of them is more memory than caches, and pools, hold.
-    static constexpr std::size_t large_body = 16 * 1024;
+    static constexpr std::size_t counted_in_octets_from = 16 * 1024;
 
     // ---- writing ----
 
@@ -98,7 +98,7 @@ public:
     /// publish() has to follow, with the body still there.
     error write_last_large(byte_span body) noexcept;
     /// Bodies from here on are written so: to copy a smaller one is less work than to ask the stream again and again.
-    static constexpr std::size_t least_borrowed = 128 * 1024;
+    static constexpr std::size_t written_in_place_from = 128 * 1024;
     error append(block *owner, byte_span range, std::uint32_t messages, bool starts_message,
                  std::size_t owner_size = 0) noexcept;
     error write_wire(byte_span frames, std::uint32_t messages) noexcept;
@@ -110,7 +110,7 @@ public:
     /// Writes and publishes a message of one small frame, between messages. False, and nothing done, when there is more to
     /// decide than whether the reader sleeps: then has_credit(), write() and publish(), and allow_short_writes() again.
     bool write_short(byte_span body) noexcept;
-    enum class at_once { refused, done, done_for_sleeper };
+    enum class at_once { refused, done, sent_needs_wake };
     /// The same, but for waking the reader, who may sleep: then wake_reader() has to follow. Calls nothing for 255 octets or less.
     at_once write_at_once(byte_span body) noexcept;
     /// Wakes the armed reader, or does its work when `may_write`.
@@ -124,20 +124,20 @@ public:
     }
     /// For a thread that goes to wait: writes out what the connection at the other end would only look for later, or is being
     /// woken for. Where all went out, the next message finds that connection armed.
-    void write_left() noexcept {
+    void flush_remainder() noexcept {
         if (out_->io.load(std::memory_order_relaxed) && !out_->reader_armed.load(std::memory_order_relaxed))
             (void)write_on_this_thread(io_turn::occasion::any, true);
     }
     /// Asks for the read lease of the connection at the other end. The answer comes as on_readable. False when there is no
     /// connection, or it has been asked.
-    bool ask_to_borrow() noexcept;
-    /// The connection to be read on this thread until end_use(); null when it is not lent.
+    bool ask_for_lease() noexcept;
+    /// The connection to be read on this thread until end_use(); null when it is not leased.
     io_turn *begin_use() noexcept {
         return out_->lease.begin_use() ? out_->io.load(std::memory_order_relaxed) : nullptr;
     }
     /// The connection was read, or waited for, by somebody who is likely to come back: keeps the lease from ending.
     void note_use() noexcept { out_->lease.note_use(); }
-    /// Neither asked for nor lent.
+    /// Neither asked for nor leased.
     bool is_lease_over() const noexcept { return out_->lease.is_over(); }
     /// Whether messages went both ways since the last call.
     bool had_dialogue() noexcept {
@@ -177,8 +177,8 @@ public:
         return (written_ - out_->about_taken.load(std::memory_order_relaxed)) * octets_per_message_;
     }
     /// Whether it is time to look how far ahead of the other end this one is: after each 512 KiB or 1024 messages, about.
-    bool is_step_due() const noexcept { return written_ >= next_step_; }
-    void begin_step() noexcept;
+    bool is_backlog_check_due() const noexcept { return written_ >= next_backlog_check_; }
+    void begin_backlog_window() noexcept;
     /// How many messages can still be written: the mark less what is under way; UINT64_MAX without a mark. Refreshes.
     std::uint64_t credit() noexcept;
     /// Whether more messages are under way than the mark allows.
@@ -218,12 +218,12 @@ public:
     void return_due_credit() noexcept;
     /// For a connection: the functions above need the write turn from serve() on. False when the other end is writing: it
     /// calls on_readable when it has done.
-    bool take_turn() noexcept { return in_->turn.take_or_mark(); }
+    bool take_turn() noexcept { return in_->turn.take_or_request(); }
     /// Whether the other end was refused meanwhile and wants out what it has published.
     [[nodiscard]] bool give_turn() noexcept { return in_->turn.give(); }
     read_lease &lease() noexcept { return in_->lease; }
     /// Makes the other end's socket look, also out of a wait.
-    void ring() noexcept;
+    void wake_other_end() noexcept;
     /// Lets the other end write, and borrow, through `io`. The turn must be held.
     void serve(io_turn &io) noexcept { in_->io.store(&io, std::memory_order_relaxed); }
     /// Ends that, and takes the turn. False while the other end is writing: it calls on_readable when it has done, and writes no more;
@@ -277,7 +277,7 @@ public:
         std::string routing_id;           // how a ROUTER, REP or STREAM addresses this peer
         std::shared_ptr<const std::string>
             endpoint;  // what the application bound or connected to; null is none
-        std::uint64_t mark = 0;
+        std::uint64_t subscriber_number = 0;
         std::uint64_t beyond_mark = 0;  // octets written although the mark was reached, since it last was not
         std::uint32_t taken_before = 0;  // messages, their last digits, when the borrower looked last
         std::uint32_t written_before = 0;
@@ -296,12 +296,12 @@ private:
     /// the messages before; at most after so many messages.
     static constexpr std::uint64_t most_messages_to_write = 1024;
 
-    static constexpr std::uint64_t messages_of_step = 1024;
+    static constexpr std::uint64_t messages_of_window = 1024;
 
     static constexpr std::size_t largest_to_write = 1024 * 1024;
     static constexpr std::size_t most_pieces_to_fill = 3;
     void publish_in_stream(bool may_write) noexcept;
-    void publish_borrowed(bool may_write, std::size_t octets) noexcept;
+    void publish_in_place(bool may_write, std::size_t octets) noexcept;
     io_turn::written write_with_waits(io_turn &io, std::size_t octets) noexcept;
     bool end_write(io_turn::written result, bool arms) noexcept;
     void plan_write() noexcept;
@@ -353,9 +353,9 @@ private:
     std::uint64_t write_planned_ = 0;        // written_ when that was set
     std::uint64_t octets_planned_ = 0;       // octets_written_ at that time
     std::uint64_t octets_each_ = 0;          // of a message, before that
-    std::uint64_t next_step_ = 0;            // is_step_due() from here on
-    std::uint64_t step_began_ = 0;           // written_ at that time
-    std::uint64_t octets_at_step_ = 0;       // octets written, without those by reference, at that time
+    std::uint64_t next_backlog_check_ = 0;   // is_backlog_check_due() from here on
+    std::uint64_t window_began_ = 0;         // written_ at that time
+    std::uint64_t octets_at_window_ = 0;     // octets written, without those by reference, at that time
     std::uint64_t octets_per_message_ = 0;   // in the last step
     std::uint64_t published_ = 0;            // of these
     std::uint64_t seen_returned_ = 0;        // out_->returned as last looked at
@@ -363,7 +363,7 @@ private:
     std::uint32_t taken_at_wake_ = 0;  // the last digits of taken_ when a message found a sleeper last
     bool fences_ = true;  // as out_->writer_fences: few publishes for each wake-up, each with a fence
     bool is_closed_ = false;
-    bool is_borrowing_ = false;  // the body written last; this thread has the write turn
+    bool is_in_place_ = false;  // the body written last; this thread has the write turn
     pace *pace_ = nullptr;
     std::size_t large_unpublished_ = 0;  // octets of large bodies
     std::uint64_t large_published_ = 0;  // as out_->large_taken
@@ -401,7 +401,7 @@ inline error pipe_end::write(std::uint8_t flags, byte_span body) noexcept {
     if (__builtin_expect(conflated_out_ && !(flags & frame_flag::command), 0))
         return write_conflated(body);
     const error e = out_->queue.write(flags, body);
-    if (__builtin_expect(body.size() >= large_body, 0) && !failed(e))
+    if (__builtin_expect(body.size() >= counted_in_octets_from, 0) && !failed(e))
         large_unpublished_ += body.size();
     if (failed(e))
         return e;
@@ -434,13 +434,13 @@ inline void pipe_end::publish(bool may_write) noexcept {
     octets_written_ += frame_header_size(body.size()) + body.size();
     ++publishes_since_wake_;
     light_fence();
-    return __builtin_expect(out_->reader_armed.load(std::memory_order_relaxed), 0) ? at_once::done_for_sleeper
+    return __builtin_expect(out_->reader_armed.load(std::memory_order_relaxed), 0) ? at_once::sent_needs_wake
                                                                                    : at_once::done;
 }
 
 [[gnu::always_inline]] inline bool pipe_end::write_short(byte_span body) noexcept {
     const at_once result = write_at_once(body);
-    if (__builtin_expect(result == at_once::done_for_sleeper, 0))
+    if (__builtin_expect(result == at_once::sent_needs_wake, 0))
         wake_reader(true);
     return result != at_once::refused;
 }
@@ -448,7 +448,7 @@ inline void pipe_end::publish(bool may_write) noexcept {
 inline bool pipe_end::read(frame_view &out) noexcept {
     if (__builtin_expect(!in_->queue.read(out), 0))
         return read_slow(out);
-    if (__builtin_expect(out.size >= large_body, 0))
+    if (__builtin_expect(out.size >= counted_in_octets_from, 0))
         note_large_taken(out.size);
     if (!(out.flags & (frame_flag::more | frame_flag::command)))
         note_taken(1);

@@ -31,7 +31,7 @@ public:
             small_writes_ = octets > small_write ? 0 : now - at_ < in_a_row ? small_writes_ + 1 : 1;
             if (small_writes_ == small_writes_of_stream) {
                 small_writes_ = 0;
-                is_collecting_ = !patience_.is_left_out();
+                is_collecting_ = !patience_.take_skip();
             }
         }
         at_ = is_collecting_ ? now + interval : now;

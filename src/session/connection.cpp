@@ -52,13 +52,13 @@ connection::connection(const connection_environment &environment, std::unique_pt
 }
 
 connection::~connection() {
-    const bool is_free = (!is_lent_ || pipe_->lease().recall()) && out_.close();
+    const bool is_free = (!is_leased_ || pipe_->lease().recall()) && out_.close();
     ZLINK_INVARIANT(is_free);
     stream_.reset();  // no callback comes from here on
 }
 
 bool connection::let_go(bool drops_unread) noexcept {
-    if (!is_home())
+    if (!recall_reading())
         return false;
     if (drops_unread && state_ == state::live)
         drop_unread();
@@ -84,7 +84,7 @@ void connection::work() noexcept {
         return;
     }
     tend_lease();
-    if (state_ == state::live && !is_lent_ && is_paused_)
+    if (state_ == state::live && !is_leased_ && is_paused_)
         resume_reading();
     if (state_ == state::live)
         write();
@@ -94,12 +94,12 @@ void connection::work() noexcept {
 void connection::look() noexcept {
     if (state_ != state::live || !pipe_)
         return;
-    if ((!is_lent_ && is_paused_ && may_deliver()) || out_.has_work())
+    if ((!is_leased_ && is_paused_ && may_deliver()) || out_.has_work())
         host_.want_turn();
 }
 
 void connection::discard_input() noexcept {
-    if (discards_ || !pipe_ || !is_home())
+    if (discards_ || !pipe_ || !recall_reading())
         return;
     discard_from_here();
     if (state_ == state::live && is_paused_)
@@ -117,7 +117,7 @@ void connection::discard_from_here() noexcept {
 }
 
 bool connection::is_drained() noexcept {
-    const bool is_here = is_home();
+    const bool is_here = recall_reading();
     report();
     return is_here && state_ == state::live && out_.is_drained();
 }
@@ -152,8 +152,8 @@ void connection::on_stream_writable() noexcept {
 }
 
 void connection::on_time() noexcept {
-    if (state_ != state::live || is_lent_)
-        return;  // nothing is due at a connection that may be lent
+    if (state_ != state::live || is_leased_)
+        return;  // nothing is due at a connection that may be leased
     if (failed(out_.failure())) {
         report();
         return;
@@ -192,8 +192,8 @@ void connection::write() noexcept {
     case outbound::outcome::collecting:
         write_at(out_.collected_at());
         break;
-    case outbound::outcome::lent_full:
-        pipe_->ring();  // a borrower that sleeps already waits for other things
+    case outbound::outcome::leased_full:
+        pipe_->wake_other_end();  // a borrower that sleeps already waits for other things
         break;
     case outbound::outcome::stopped:
         break;
@@ -226,42 +226,42 @@ void connection::write_at(time_point when) noexcept {
 void connection::tend_lease() noexcept {
     if (!pipe_)
         return;
-    if (is_lent_) {
-        if (pipe_->lease().is_home())
-            come_home();
+    if (is_leased_) {
+        if (pipe_->lease().recall_reading())
+            take_reading_back();
         else if (!lease_timer_->is_pending())
             watch_lease();  // the borrower has left
     }
-    // Who came home may have been asked for again before anybody here knew.
-    if (!is_lent_ && pipe_->lease().is_wanted()) {
-        if (may_lend())
-            lend();
+    // A lease that ended may have been asked for again before anybody here knew.
+    if (!is_leased_ && pipe_->lease().is_wanted()) {
+        if (may_lease_out())
+            lease_out();
         else
             pipe_->lease().refuse();
     }
 }
 
 /// Heartbeats need the loop's thread all the time.
-bool connection::may_lend() noexcept {
+bool connection::may_lease_out() noexcept {
     if (state_ != state::live || discards_ || pipe_->is_peer_closed() || pipe_->is_conflating() ||
         peer_.deadline() != time_point::max() || (is_paused_ && !may_deliver()))
         return false;
     if (!lease_timer_)
         lease_timer_ = environment_.io.make_timer([this] { on_lease_time(); });
-    if (!lease_timer_ || !out_.lend())
+    if (!lease_timer_ || !out_.lease_out())
         return false;
-    if (stream_->lend())
+    if (stream_->lease_out())
         return true;
-    out_.end_lending();
+    out_.end_lease();
     return false;
 }
 
-void connection::lend() noexcept {
-    is_lent_ = true;
+void connection::lease_out() noexcept {
+    is_leased_ = true;
     has_filled_block_ = stream_->holds_input();
     watch_lease();
     pipe_->lease().grant();
-    pipe_->ring();
+    pipe_->wake_other_end();
 }
 
 /// All leases are looked at in the same moments, every lease_look, so that a thousand of them wake the thread once.
@@ -272,29 +272,29 @@ void connection::watch_lease() noexcept {
     lease_timer_->expires_at(time_point(soonest - soonest % lease_look + lease_look));
 }
 
-/// Whether the reading half is here. Calls it back if not; then work() follows.
-bool connection::is_home() noexcept {
-    if (!is_lent_)
+/// True when the reading half is here. Else it is called back, and work() follows.
+bool connection::recall_reading() noexcept {
+    if (!is_leased_)
         return true;
     if (!pipe_->lease().recall()) {
-        pipe_->ring();
+        pipe_->wake_other_end();
         return false;
     }
-    come_home();
+    take_reading_back();
     return true;
 }
 
-void connection::come_home() noexcept {
-    is_lent_ = false;
-    out_.end_lending();
+void connection::take_reading_back() noexcept {
+    is_leased_ = false;
+    out_.end_lease();
     lease_timer_->cancel();
-    must_come_home_ = false;
+    must_return_lease_ = false;
     if (const error e = stream_->take_back(); failed(e)) {
         fail(e);
         return;
     }
-    if (found_abroad_) {
-        fail(*found_abroad_);
+    if (failure_while_leased_) {
+        fail(*failure_while_leased_);
         return;
     }
     if (pipe_->is_peer_closed() && !discards_)
@@ -313,7 +313,7 @@ void connection::on_lease_time() noexcept {
     if (lease.uses() != uses_seen_) {
         watch_lease();
     } else if (!lease.is_used()) {
-        (void)is_home();
+        (void)recall_reading();
         report();
     } else if (!lease.stop_watching()) {
         watch_lease();
@@ -321,33 +321,33 @@ void connection::on_lease_time() noexcept {
 }
 
 bool connection::read_now(block_ref &scratch) noexcept {
-    is_abroad_ = true;
+    runs_on_socket_thread_ = true;
     if (!is_paused_)
         has_filled_block_ = read_once(scratch).has_filled_room || stream_->holds_input();
     else if (may_deliver())
         (void)deliver_held();
     else
-        must_come_home_ = true;  // the borrower leaves what it has got already: that may take long
-    is_abroad_ = false;
-    return !must_come_home_;
+        must_return_lease_ = true;  // the borrower leaves what it has got already: that may take long
+    runs_on_socket_thread_ = false;
+    return !must_return_lease_;
 }
 
 io_turn::offer_end connection::withdraw_offer() noexcept {
     offered_ = {};
     if (std::exchange(has_filled_offer_, false))
         return offer_end::filled;
-    if (!large_.is_elsewhere() || large_.bring_home(*environment_.pool))
+    if (!large_.is_elsewhere() || large_.move_to_own_memory(*environment_.pool))
         return offer_end::unused;
     large_.forget();
-    is_abroad_ = true;
+    runs_on_socket_thread_ = true;
     fail(error::no_memory);
-    is_abroad_ = false;
+    runs_on_socket_thread_ = false;
     return offer_end::failed;
 }
 
 /// Whether a frame that has begun to arrive is all of the message that the borrower waits for.
 bool connection::suits_offer(const frame_header &frame) const noexcept {
-    return is_abroad_ && !in_message_ && !frame.has_more() && !frame.is_command() &&
+    return runs_on_socket_thread_ && !in_message_ && !frame.has_more() && !frame.is_command() &&
            frame.body_size <= offered_.size();
 }
 
@@ -440,7 +440,7 @@ connection::found connection::read_once(block_ref &scratch) noexcept {
             fail(result.status);
         return {};
     }
-    if (!is_abroad_)  // no heartbeats there
+    if (!runs_on_socket_thread_)  // no heartbeats there
         peer_.note_traffic(environment_.io.now());
     const bool has_filled_room = result.octets == large_room + room;
     const std::size_t rest = result.octets - taken;
@@ -592,8 +592,8 @@ const std::uint8_t *connection::take_traffic(block *owner, bool may_share, const
                     fail(error::no_memory);
                 return end;
             }
-            if (is_abroad_) {
-                must_come_home_ = true;
+            if (runs_on_socket_thread_) {
+                must_return_lease_ = true;
                 return p;
             }
             if (const auto action =
@@ -737,7 +737,8 @@ bool connection::keep_tail(const std::uint8_t *p, const std::uint8_t *end,
         return skip_rest(next, static_cast<std::size_t>(end - p));
     // Where only subscriptions are taken, the first octet of the body has something to say.
     const bool is_known = receives_ != reception::subscriptions || !body.empty();
-    if (is_known && next.header_size > 0 && next.header_size + next.body_size >= large_frame::least) {
+    if (is_known && next.header_size > 0 &&
+        next.header_size + next.body_size >= large_frame::own_memory_from) {
         if (!suits_offer(next))
             return large_.begin(*environment_.pool, {p, end}, next);
         large_.begin_elsewhere(std::exchange(offered_, {}).data(), {p, end}, next);
@@ -780,7 +781,7 @@ void connection::hold(block *owner, bool may_share, const std::uint8_t *begin,
 
 void connection::pause() noexcept {
     is_paused_ = true;
-    if (is_abroad_)
+    if (runs_on_socket_thread_)
         return;  // the borrower makes room, and comes back
     pipe_->arm_writer();
     host_.want_look();
@@ -820,7 +821,7 @@ bool connection::deliver_held() noexcept {
 /// a receiver at its mark: it may be waiting for room here, which only the next connection makes. But where earlier connections
 /// have brought much beyond the mark already, the receiver has to take something first: nothing is lost, nor is memory without end.
 void connection::read_what_is_left() noexcept {
-    if (!is_home() || state_ != state::live)
+    if (!recall_reading() || state_ != state::live)
         return;
     exceeds_mark_ = true;
     if (pipe_)
@@ -862,10 +863,10 @@ void connection::fail(error system) noexcept {
 }
 
 void connection::fail(break_reason why) noexcept {
-    if (is_abroad_) {
-        must_come_home_ = true;
-        if (!found_abroad_)
-            found_abroad_ = why;
+    if (runs_on_socket_thread_) {
+        must_return_lease_ = true;
+        if (!failure_while_leased_)
+            failure_while_leased_ = why;
         return;
     }
     if (state_ != state::live)

@@ -8,7 +8,7 @@
 // Breaks:   when writing fails, what the peer sent before it went is still read and delivered, also beyond the mark. Where earlier
 //           connections have brought much beyond it already, the rest waits for the receiver, and so does the end of the connection.
 // Lending:  the reading half goes to the thread of the socket while that thread waits often: see io_turn.hpp. There it handles
-//           message frames only; a command, the end of the stream and every failure bring it home first.
+//           message frames only; a command, the end of the stream and every failure end the lease first.
 // Threads:  the loop's, but for what is said in `io_turn`.
 #pragma once
 
@@ -135,10 +135,10 @@ private:
     std::uint64_t octets_of_stream() const noexcept;
     void write_at(time_point when) noexcept;
     void tend_lease() noexcept;
-    bool may_lend() noexcept;
-    void lend() noexcept;
-    bool is_home() noexcept;
-    void come_home() noexcept;
+    bool may_lease_out() noexcept;
+    void lease_out() noexcept;
+    bool recall_reading() noexcept;
+    void take_reading_back() noexcept;
     void watch_lease() noexcept;
     void on_lease_time() noexcept;
 
@@ -174,8 +174,8 @@ private:
     bool may_go_on(std::uint64_t octets) noexcept;
     void read_what_is_left() noexcept;
     void begin_to_exceed_mark() noexcept;
-    /// False also when it failed abroad, which nobody was told of yet.
-    bool is_going_on() const noexcept { return state_ == state::live && !found_abroad_; }
+    /// False also when it failed while leased, which nobody was told of yet.
+    bool is_going_on() const noexcept { return state_ == state::live && !failure_while_leased_; }
     /// Messages, or some of them, go to somebody who may take them.
     bool has_receiver() const noexcept { return !discards_ && receives_ != reception::none; }
     /// Whether the pipe has frames of a message that goes on.
@@ -207,14 +207,14 @@ private:
     bool replays_ = false;
 
     // Lending
-    bool is_lent_ = false;  // the loop keeps its hands off the stream
+    bool is_leased_ = false;  // the loop keeps its hands off the stream
     std::unique_ptr<timer> lease_timer_;
     std::uint32_t uses_seen_ = 0;
 
     // In; the borrower's while it uses the lease
-    bool is_abroad_ = false;       // read_now() is under way
-    bool must_come_home_ = false;  // with something that only the loop's thread can handle
-    std::optional<break_reason> found_abroad_;
+    bool runs_on_socket_thread_ = false;  // read_now() is under way
+    bool must_return_lease_ = false;      // with something that only the loop's thread can handle
+    std::optional<break_reason> failure_while_leased_;
     bool has_filled_block_ = false;  // by the last read
     bool is_paused_ = false;
     bool exceeds_mark_ = false;  // once writing has failed

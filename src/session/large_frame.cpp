@@ -35,7 +35,7 @@ void large_frame::begin_elsewhere(std::uint8_t *place, byte_span arrived,
     std::memcpy(place, arrived.data() + header.header_size, have_ - header.header_size);
 }
 
-bool large_frame::bring_home(chunk_pool &pool) noexcept {
+bool large_frame::move_to_own_memory(chunk_pool &pool) noexcept {
     if (have_ < least_to_hold)
         aside_ = pool.allocate(have_);
     if (!aside_ && !obtain(pool))

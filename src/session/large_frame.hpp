@@ -20,7 +20,7 @@ namespace zlink {
 class large_frame {
 public:
     /// From here on a frame is one.
-    static constexpr std::size_t least = 32 * 1024;
+    static constexpr std::size_t own_memory_from = 32 * 1024;
 
     large_frame() noexcept = default;
     ~large_frame() { forget(); }
@@ -34,11 +34,11 @@ public:
     /// Starts with what has arrived, whose header is whole. False when memory is short.
     bool begin(chunk_pool &pool, byte_span arrived, const frame_header &header) noexcept;
 
-    /// The same with a place for its body, of which no more than that is there. Until bring_home() or the end of it.
+    /// The same with a place for its body, of which no more than that is there. Until move_to_own_memory() or the end of it.
     void begin_elsewhere(std::uint8_t *place, byte_span arrived, const frame_header &header) noexcept;
     bool is_elsewhere() const noexcept { return elsewhere_ != nullptr; }
     /// Goes on in memory of its own. False when that is short: forget().
-    bool bring_home(chunk_pool &pool) noexcept;
+    bool move_to_own_memory(chunk_pool &pool) noexcept;
     /// Of one that is whole there: it is no more under way.
     byte_span take_body() noexcept;
 

@@ -65,7 +65,7 @@ outbound::outcome outbound::write_in_turn(time_point now, std::uint64_t octets_t
     will_come_back_ = false;
     if (std::exchange(is_writable_again_, false))
         is_full_ = false;
-    const bool is_left_to_others = owes_wait_ && is_lent_;
+    const bool is_left_to_others = owes_wait_ && is_leased_;
     if (!is_left_to_others && std::exchange(owes_wait_, false))
         stream_.wait_writable();
     if (senders_octets_ - octets_seen_ >= octets_to_defer && (is_left_to_others || has_little())) {
@@ -81,31 +81,31 @@ outbound::outcome outbound::write_in_turn(time_point now, std::uint64_t octets_t
         collector_.stop();
     progress done;
     for (int turn = 0; turn < writes_per_turn; ++turn) {
-        switch (write_once(true, leaves::nothing, done)) {
-        case step::wrote:
+        switch (write_once(true, hold_back::nothing, done)) {
+        case write_result::wrote:
             if (collects && done.is_all) {
                 const progress all = std::exchange(done, {});
                 if (collector_.note_written(now, all.octets, all.messages))
-                    return leave_alone();
+                    return start_collecting();
             }
             break;
-        case step::nothing:
+        case write_result::nothing:
             if (pipe_) {
                 if (collects && turn == 0 && collector_.note_nothing(now))
-                    return leave_alone();
+                    return start_collecting();
                 pipe_->arm_reader();
                 if (server_)
                     pipe_->serve(*std::exchange(server_, nullptr));
             }
             return outcome::drained;
-        case step::full:
-            owes_wait_ = is_lent_;
-            if (is_lent_)
-                return outcome::lent_full;
+        case write_result::full:
+            owes_wait_ = is_leased_;
+            if (is_leased_)
+                return outcome::leased_full;
             stream_.wait_writable();
             return outcome::stopped;
-        case step::broken:
-        case step::held:  // not where nothing is to be left
+        case write_result::broken:
+        case write_result::held:  // not where nothing is to be left
             return outcome::stopped;
         }
     }
@@ -119,25 +119,25 @@ io_turn::written outbound::write_now(io_turn::occasion when) noexcept {
         is_full_ = owes_wait_ = false;
     if (!may_write() || control_written_ > 0)
         return io_turn::written::refused;
-    leaves left = when == io_turn::occasion::stream ? leaves::tail : leaves::nothing;
+    hold_back held_back = when == io_turn::occasion::stream ? hold_back::tail : hold_back::nothing;
     progress done;
     for (int turn = 0; turn < senders_writes_per_turn; ++turn) {
-        switch (write_once(false, left, done)) {
-        case step::wrote:
-            if (left == leaves::tail)
-                left = leaves::less_than_a_piece;
+        switch (write_once(false, held_back, done)) {
+        case write_result::wrote:
+            if (held_back == hold_back::tail)
+                held_back = hold_back::less_than_a_piece;
             break;
-        case step::held:
+        case write_result::held:
             return io_turn::written::held;
-        case step::nothing:
+        case write_result::nothing:
             pipe_->return_due_credit();
             if (was_left_to_others && !will_come_back_)
                 pipe_->arm_reader();  // the I/O thread does not know that it was full
             return io_turn::written::all;
-        case step::full:
+        case write_result::full:
             owes_wait_ = true;
             return io_turn::written::full;
-        case step::broken:
+        case write_result::broken:
             return io_turn::written::some;
         }
     }
@@ -153,7 +153,7 @@ bool outbound::may_collect() noexcept {
     return mark == 0 || mark >= least_mark_to_collect;
 }
 
-outbound::outcome outbound::leave_alone() noexcept {
+outbound::outcome outbound::start_collecting() noexcept {
     pipe_->return_due_credit();
     will_come_back_ = true;
     return outcome::collecting;
@@ -167,21 +167,21 @@ bool outbound::has_little() noexcept {
     return pipe_->gather(ranges.data(), ranges.size(), worth_a_write).octets < worth_a_write;
 }
 
-outbound::step outbound::write_once(bool with_control, leaves left, progress &done) noexcept {
+outbound::write_result outbound::write_once(bool with_control, hold_back held_back, progress &done) noexcept {
     if (!may_write())
-        return step::broken;
+        return write_result::broken;
     std::array<iovec, max_ranges> ranges;
     listed what = list(ranges, with_control);
     if (failed(failure()))
-        return step::broken;
+        return write_result::broken;
     if (what.ranges == 0)
-        return step::nothing;
+        return write_result::nothing;
     // A full list may be the beginning of more.
-    if (left != leaves::nothing && sizes_.piece && what.ranges < ranges.size()) {
+    if (held_back != hold_back::nothing && sizes_.piece && what.ranges < ranges.size()) {
         if (what.octets > sizes_.piece)
             what.cut(ranges, what.octets - what.octets % sizes_.piece);
-        else if (left == leaves::less_than_a_piece && what.octets < sizes_.piece)
-            return step::held;
+        else if (held_back == hold_back::less_than_a_piece && what.octets < sizes_.piece)
+            return write_result::held;
     }
     if (sizes_.tcp_max_transfer)
         what.cut(ranges, sizes_.tcp_max_transfer);
@@ -199,12 +199,12 @@ outbound::step outbound::write_once(bool with_control, leaves left, progress &do
     }
     if (failed(result.status) && result.status != error::again) {
         failure_.store(result.status, std::memory_order_release);
-        return step::broken;
+        return write_result::broken;
     }
     if (result.octets == what.octets)
-        return step::wrote;
+        return write_result::wrote;
     is_full_ = true;
-    return step::full;
+    return write_result::full;
 }
 
 /// Lists what to write: control octets where they may stand, then the queue's.
@@ -296,10 +296,10 @@ bool outbound::is_drained() noexcept {
     return result;
 }
 
-bool outbound::lend() noexcept {
+bool outbound::lease_out() noexcept {
     if (server_ || is_finished_ || failed(failure()) || !peer_.output().empty() || !pipe_->take_turn())
         return false;
-    is_lent_ = true;
+    is_leased_ = true;
     if (std::exchange(is_writable_again_, false))
         is_full_ = false;
     owes_wait_ = is_full_;

@@ -41,8 +41,8 @@ public:
         stopped,  // the stream is full or broken, or another thread is writing: somebody will say when to go on
         more,     // there is more to write, but it is the turn of others
         deferred,  // the sender writes for itself, as it did just now: come back in a moment for what it may leave
-        collecting,  // small messages follow each other: come back when collected_at() says
-        lent_full,   // the stream is full, and lent: who has it is to wait for it
+        collecting,   // small messages follow each other: come back when collected_at() says
+        leased_full,  // the stream is full, and leased: who has it is to wait for it
     };
     /// Defers when the sender itself has written so many octets, in large writes, since the last time. I/O thread.
     outcome write(time_point now, std::uint64_t octets_to_defer) noexcept;
@@ -60,8 +60,8 @@ public:
     error failure() const noexcept { return failure_.load(std::memory_order_acquire); }
 
     /// Leaves it to others to wait for a full stream. False when that cannot be done now. I/O thread.
-    bool lend() noexcept;
-    void end_lending() noexcept { is_lent_ = false; }
+    bool lease_out() noexcept;
+    void end_lease() noexcept { is_leased_ = false; }
 
     /// As io_turn::write_now().
     io_turn::written write_now(io_turn::occasion when) noexcept;
@@ -79,20 +79,20 @@ private:
         /// Leaves out all beyond the first `limit` octets.
         void cut(std::span<iovec> list, std::size_t limit) noexcept;
     };
-    enum class step { nothing, wrote, full, broken, held };
+    enum class write_result { nothing, wrote, full, broken, held };
     struct progress {
         std::size_t octets = 0;
         std::uint64_t messages = 0;
         bool is_all = true;  // that there was, with the last write
     };
     /// What is left for the next write.
-    enum class leaves { nothing, tail, less_than_a_piece };
+    enum class hold_back { nothing, tail, less_than_a_piece };
 
     outcome write_in_turn(time_point now, std::uint64_t octets_to_defer) noexcept;
     bool has_little() noexcept;
     bool may_collect() noexcept;
-    outcome leave_alone() noexcept;
-    step write_once(bool with_control, leaves left, progress &done) noexcept;
+    outcome start_collecting() noexcept;
+    write_result write_once(bool with_control, hold_back held_back, progress &done) noexcept;
     bool may_write() const noexcept { return !is_full_ && !is_finished_ && !failed(failure()); }
     listed list(std::span<iovec> ranges, bool with_control) noexcept;
     void take_written(std::size_t octets, const listed &what) noexcept;
@@ -113,7 +113,7 @@ private:
     std::size_t control_written_ = 0;   // of the peer machine's output; only while it is 0 may others write
     std::uint64_t senders_octets_ = 0;  // written by the thread that sends, in large writes
     std::uint64_t octets_seen_ = 0;     // of these, when the I/O thread deferred last
-    bool will_come_back_ = false;       // the I/O thread is due by itself, or left a mark
+    bool will_come_back_ = false;       // the I/O thread is due by itself, or left a request
     bool translates_ = false;
     bool replays_ = false;
     bool in_translated_message_ = false;  // the last frame translated was one with MORE
@@ -124,7 +124,7 @@ private:
     // I/O thread only.
     collector collector_;
     io_turn *server_ = nullptr;  // until the pipe is served
-    bool is_lent_ = false;
+    bool is_leased_ = false;
     bool is_writable_again_ = false;
     bool is_finished_ = false;
 };

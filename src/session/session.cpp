@@ -271,7 +271,7 @@ bool session::dials_no_more() const noexcept {
 }
 
 /// Nobody waits for a thread that is reading or writing on the connection: whoever leaves it has this session go on with `rest`.
-bool session::has_let_go(step rest) noexcept {
+bool session::has_let_go(continuation rest) noexcept {
     rest_ = connection_ && !connection_->let_go(is_lingering_) ? rest : nullptr;
     return !rest_;
 }

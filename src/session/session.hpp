@@ -114,8 +114,8 @@ private:
     void say_gone(bool comes_again) noexcept;
     void leave_message(const std::string &body) noexcept;
     bool dials_no_more() const noexcept;
-    using step = void (session::*)() noexcept;
-    bool has_let_go(step rest) noexcept;
+    using continuation = void (session::*)() noexcept;
+    bool has_let_go(continuation rest) noexcept;
     void drop_connection() noexcept;
     void close_pipe() noexcept;
     void begin_linger() noexcept;
@@ -146,9 +146,9 @@ private:
     int descriptor_ = -1;
     bool has_delivered_ = false;  // a connection of the pipe's passed a message on
     bool is_lingering_ = false;
-    bool is_parting_ = false;  // everything is written: the peer is to read it and close
-    bool is_broken_ = false;   // the connection, or it was not made
-    step rest_ = nullptr;      // of an end, when other threads have left the connection
+    bool is_parting_ = false;      // everything is written: the peer is to read it and close
+    bool is_broken_ = false;       // the connection, or it was not made
+    continuation rest_ = nullptr;  // of an end, when other threads have left the connection
     bool has_ended_ = false;
 
     std::atomic<unsigned> wishes_{0};  // any thread

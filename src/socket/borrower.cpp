@@ -32,16 +32,16 @@ void borrower::forget(const pipe_end &pipe) noexcept {
     uses_.erase(std::remove_if(unused, uses_.end(), is_it), uses_.end());
 }
 
-void borrower::give_all_back(std::span<const pipe_end_ptr> pipes) noexcept {
+void borrower::return_all(std::span<const pipe_end_ptr> pipes) noexcept {
     for (const pipe_end_ptr &pipe : pipes) {
         if (pipe->begin_use())
             pipe->end_use(false);
     }
 }
 
-/// Asks for what is not lent, if this thread is likely to come back soon.
+/// Asks for what is not leased, if this thread is likely to come back soon.
 void borrower::consider(std::span<const pipe_end_ptr> pipes) noexcept {
-    const bool is_eager = clock_.now() - left_ < longest_work;
+    const bool is_eager = clock_.now() - wait_over_at_ < longest_work;
     streak_ = is_eager ? streak_ + 1 : std::min(streak_, 0);
     if (streak_ < eager_after)
         return;
@@ -55,7 +55,7 @@ void borrower::consider(std::span<const pipe_end_ptr> pipes) noexcept {
     for (std::size_t i = 0; i < count && uses_.size() < most_uses; ++i) {
         next_ = next_ + 1 < pipes.size() ? next_ + 1 : 0;
         pipe_end &pipe = *pipes[next_];
-        if ((!has_many_ || pipe.had_dialogue()) && pipe.ask_to_borrow())
+        if ((!has_many_ || pipe.had_dialogue()) && pipe.ask_for_lease())
             uses_.push_back({&pipe});
     }
 }

@@ -1,6 +1,6 @@
 // Reads the connections of a socket on the socket's own thread while that thread has nothing else to do.
 //
-// Flow:     begin() takes what is lent into use, and asks for more when the thread waits often. The caller waits for the
+// Flow:     begin() takes what is leased into use, and asks for more when the thread waits often. The caller waits for the
 //           descriptors and its own level together, calls go_on() with what is ready, and end().
 // Limits:   of many pipes only those are asked for that messages go through both ways, and given back when they bring nothing:
 //           each costs something at each wait. A socket that works long between its waits leaves all to the I/O threads.
@@ -24,7 +24,7 @@ public:
 
     explicit borrower(const clock_source &clock) noexcept : clock_(clock) {}
 
-    /// Takes into use what is lent. `is_wait`: the thread is about to sleep, and others of `pipes` may be asked for.
+    /// Takes into use what is leased. `is_wait`: the thread is about to sleep, and others of `pipes` may be asked for.
     void begin(std::span<const pipe_end_ptr> pipes, bool is_wait) noexcept;
     /// A pipe leaves its socket.
     void forget(const pipe_end &pipe) noexcept;
@@ -51,7 +51,7 @@ public:
         return true;
     }
     /// Before a sleep: what read_more() let stay is for the I/O threads, since who sleeps would not hear of it.
-    void leave_the_rest() noexcept {
+    void return_unread() noexcept {
         for (std::size_t i = 0; i < size_; ++i)
             uses_[i].is_kept = uses_[i].is_kept && !uses_[i].io->expects_more();
     }
@@ -78,15 +78,15 @@ public:
     bool read_all() noexcept {
         return read([](std::size_t, use &u) { return write_beside(u); });
     }
-    /// Ends the use. `looks_again(pipe_end &)` is told of each pipe: it is not armed.
+    /// Ends the use. `tell_unarmed(pipe_end &)` is told of each pipe: it is not armed.
     template <class LooksAgain>
-    void end(LooksAgain &&looks_again) noexcept {
+    void end(LooksAgain &&tell_unarmed) noexcept {
         for (std::size_t i = 0; i < size_; ++i) {
             pipe_end &pipe = *uses_[i].pipe;
             if (__builtin_expect(has_offer_, 0))
                 withdraw_offer(uses_[i]);
             pipe.end_use(uses_[i].is_kept);
-            looks_again(pipe);
+            tell_unarmed(pipe);
         }
         if (std::exchange(has_lost_, false))
             std::erase_if(uses_, [](const use &u) { return !u.pipe->slot.is_attached; });
@@ -110,10 +110,10 @@ public:
     /// After a wait, for a further one before end().
     void list_again() noexcept { listed_ = nullptr; }
     /// The wait that begin() told of is over, and what it brought is read.
-    void note_left(time_point now) noexcept { left_ = now; }
+    void note_wait_over(time_point now) noexcept { wait_over_at_ = now; }
 
-    /// What is lent, and not in use, goes back to the I/O threads.
-    static void give_all_back(std::span<const pipe_end_ptr> pipes) noexcept;
+    /// What is leased, and not in use, goes back to the I/O threads.
+    static void return_all(std::span<const pipe_end_ptr> pipes) noexcept;
 
 private:
     static constexpr duration longest_work =
@@ -175,7 +175,7 @@ private:
     }
 
     const clock_source &clock_;
-    time_point left_{};
+    time_point wait_over_at_{};
     time_point wait_began_{};
     bool had_short_wait_ = false;
     int waits_for_little_ = 0;  // in a row
@@ -185,7 +185,7 @@ private:
     bool counts_ = false;       // as use of what is borrowed
     bool has_lost_ = false;     // a pipe that was in use
     std::size_t next_ = 0;      // pipe to be looked at
-    std::vector<use> uses_;     // asked for (twice, where it was refused first) or lent
+    std::vector<use> uses_;     // asked for (twice, where it was refused first) or leased
     std::size_t size_ = 0;      // of the first of them, which are in use
     const wait_item *listed_ = nullptr;
     bool has_offer_ = false;         // until end()

@@ -1,16 +1,16 @@
 // DEALER: sends to its peers in turn, receives from them in turn, and keeps no state of the conversation (RFC 28).
-#include "socket/exchange.hpp"
+#include "socket/two_way_pattern.hpp"
 
 namespace zlink {
 
 namespace {
 
-class dealer final : public exchange {
+class dealer final : public two_way_pattern {
 public:
-    using exchange::exchange;
+    using two_way_pattern::two_way_pattern;
 
     void attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) override {
-        exchange::attach(pipe, is_local, is_inproc);
+        two_way_pattern::attach(pipe, is_local, is_inproc);
         if (options_.probe_router)
             send_probe(*pipe);
     }

@@ -620,7 +620,7 @@ error store_option(byte_span octets, void *value, std::size_t *size) noexcept {
     return error::none;
 }
 
-bool is_live_option(int number) noexcept {
+bool is_answered_by_socket(int number) noexcept {
     switch (number) {
     case ZMQ_SUBSCRIBE:
     case ZMQ_UNSUBSCRIBE:

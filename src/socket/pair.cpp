@@ -1,24 +1,24 @@
 // PAIR: one peer at a time (RFC 31). A second one is refused until the first has ended and been read to its end.
-#include "socket/exchange.hpp"
+#include "socket/two_way_pattern.hpp"
 
 namespace zlink {
 
 namespace {
 
-class pair final : public exchange {
+class pair final : public two_way_pattern {
 public:
-    using exchange::exchange;
+    using two_way_pattern::two_way_pattern;
 
     void attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) override {
         if (peer_) {
             host_.finished(*pipe);
             return;
         }
-        exchange::attach(pipe, is_local, is_inproc);
+        two_way_pattern::attach(pipe, is_local, is_inproc);
         peer_ = pipe.get();
     }
     void detach(pipe_end &pipe) noexcept override {
-        exchange::detach(pipe);
+        two_way_pattern::detach(pipe);
         if (peer_ == &pipe)
             peer_ = nullptr;
     }
@@ -26,7 +26,7 @@ public:
 protected:
     void finish(pipe_end &pipe) noexcept override {
         peer_ = nullptr;
-        exchange::finish(pipe);
+        two_way_pattern::finish(pipe);
     }
 
 private:

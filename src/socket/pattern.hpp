@@ -39,7 +39,7 @@ inline error write_frame(pipe_end &pipe, const outgoing &frame) noexcept {
     const std::uint8_t flags = frame.more ? frame_flag::more : 0;
     if (travels_by_reference(frame, pipe.reference_threshold()))
         return pipe.write_external(flags, block_ref::share(frame.owner), frame.body);
-    if (__builtin_expect(frame.body.size() >= pipe_end::least_borrowed, 0) && !frame.more)
+    if (__builtin_expect(frame.body.size() >= pipe_end::written_in_place_from, 0) && !frame.more)
         return pipe.write_last_large(frame.body);
     count_copied_body(pipe, frame.body.size());
     return pipe.write(flags, frame.body);
@@ -53,7 +53,7 @@ public:
     virtual void finished(pipe_end &pipe) noexcept = 0;
     /// Memory is short, and the pattern has left something undone: the socket is to call on_readable() for every pipe at the
     /// beginning of its next call.
-    virtual void look_again() noexcept = 0;
+    virtual void rescan_pipes_later() noexcept = 0;
     /// There is work left that no call should do all at once: the socket is to call go_on() once it has taken in its commands, at
     /// the latest at the beginning of its next call. Until then it does not sleep, and its descriptor says that there is something.
     virtual void go_on_later() noexcept = 0;
@@ -78,7 +78,7 @@ public:
     /// Forget a pipe that the application disconnects. Not followed by host.finished().
     virtual void detach(pipe_end &pipe) noexcept = 0;
 
-    // These may throw bad_alloc; on_readable() is called again, then, as after look_again().
+    // These may throw bad_alloc; on_readable() is called again, then, as after rescan_pipes_later().
     virtual void on_readable(pipe_end &pipe) = 0;
     virtual void on_writable(pipe_end &pipe) = 0;
     /// The other end was closed. No more writing; the pattern reads what is left and then calls host.finished().

@@ -58,9 +58,9 @@ public:
             if (borrow_and_arm()) {
                 for (watched &item : items_) {
                     if (item.which)
-                        item.which->give_borrowed_back();
+                        item.which->return_leases();
                 }
-                is_last_look = note_left() >= deadline;
+                is_last_look = note_wait_over() >= deadline;
                 continue;
             }
             const error e = sleep(deadline, is_fresh);
@@ -119,17 +119,17 @@ private:
             if (!item.which)
                 continue;
             found |= item.which->borrow(item.wanted, items_.size() == 1) || item.which->arm(item.wanted);
-            borrowed_ += item.which->borrowed();
+            borrowed_ += item.which->leased();
         }
         return found;
     }
 
     /// Ends the wait for all, when they have read what it brought. Returns the time, asked for as seldom for many sockets as for one.
-    time_point note_left() noexcept {
+    time_point note_wait_over() noexcept {
         const time_point now = clock().now();
         for (watched &item : items_) {
             if (item.which)
-                item.which->note_left(now);
+                item.which->note_wait_over(now);
         }
         return now;
     }
@@ -151,10 +151,10 @@ private:
                 continue;
             item.which->end_wait();
             if (is_ready)
-                item.which->go_on_with_borrowed(woken);
-            item.which->give_borrowed_back();
+                item.which->go_on_with_leased(woken);
+            item.which->return_leases();
         }
-        (void)note_left();
+        (void)note_wait_over();
     }
 
     /// Waits; `is_ready` when one of the items is.
@@ -173,7 +173,7 @@ private:
             if (const error e = item.which->wait_level(level); failed(e))
                 return e;
             *level_item++ = {level->descriptor(), POLLIN, 0, level, level->opening()};
-            borrowed_item += item.which->list_borrowed(borrowed_item, now);
+            borrowed_item += item.which->list_leased(borrowed_item, now);
             // There is something to look at first: always, while memory is short.
             if (!item.which->begin_wait())
                 return clock().has_passed(deadline) ? error::timed_out : error::none;

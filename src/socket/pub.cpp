@@ -69,7 +69,7 @@ private:
 
     bool wants(byte_span body) const noexcept override { return subscriptions_.has_match(body); }
 
-    static peer_number number_of(const pipe_end &pipe) noexcept { return pipe.slot.mark; }
+    static peer_number number_of(const pipe_end &pipe) noexcept { return pipe.slot.subscriber_number; }
 
     // ZMQ_XPUB_MANUAL: the application decides what a peer is subscribed to, and is told of everything.
     bool is_manual() const noexcept {
@@ -136,7 +136,7 @@ private:
 // ---- pipes ----
 
 void publisher::attach(const pipe_end_ptr &pipe, bool, bool) {
-    pipe->slot.mark = next_number_++;
+    pipe->slot.subscriber_number = next_number_++;
     if (has_news_)
         by_number_.emplace(number_of(*pipe), pipe.get());
     turns_.add(*pipe);

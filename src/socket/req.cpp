@@ -6,24 +6,24 @@
 #include <cstring>
 
 #include "core/bytes.hpp"
-#include "socket/exchange.hpp"
+#include "socket/two_way_pattern.hpp"
 
 namespace zlink {
 
 namespace {
 
-class req final : public exchange {
+class req final : public two_way_pattern {
 public:
     explicit req(const pattern_environment &environment)
-        : exchange(environment), request_id_(static_cast<std::uint32_t>(environment.random.next())) {}
+        : two_way_pattern(environment), request_id_(static_cast<std::uint32_t>(environment.random.next())) {}
 
     void attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) override {
-        exchange::attach(pipe, is_local, is_inproc);
+        two_way_pattern::attach(pipe, is_local, is_inproc);
         if (options_.probe_router)
             send_probe(*pipe);
     }
     void detach(pipe_end &pipe) noexcept override {
-        exchange::detach(pipe);
+        two_way_pattern::detach(pipe);
         forget(pipe);
     }
 
@@ -32,15 +32,15 @@ public:
     direct_way direct_input() noexcept override { return {}; }  // there is an envelope
     direct_way direct_output() noexcept override { return {}; }
     bool has_input() override { return is_receiving() && reach_reply(); }
-    bool has_output() override { return may_send() && exchange::has_output(); }
+    bool has_output() override { return may_send() && two_way_pattern::has_output(); }
     bool arm(bool for_input, bool for_output) override {
-        return exchange::arm(for_input && is_receiving(), for_output && may_send());
+        return two_way_pattern::arm(for_input && is_receiving(), for_output && may_send());
     }
 
 protected:
     void finish(pipe_end &pipe) noexcept override {
         forget(pipe);
-        exchange::finish(pipe);
+        two_way_pattern::finish(pipe);
     }
 
 private:
@@ -78,7 +78,7 @@ error req::send(const outgoing &frame) {
         return error::wrong_state;
     if (stage_ != stage::asking)
         return begin_request(frame);
-    if (const error e = exchange::send(frame); failed(e))
+    if (const error e = two_way_pattern::send(frame); failed(e))
         return e;
     if (!frame.more)
         stage_ = stage::awaiting;

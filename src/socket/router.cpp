@@ -15,7 +15,7 @@
 #include "core/keyed_hash.hpp"
 #include "pipe/fair_queue.hpp"
 #include "pipe/in_band.hpp"
-#include "socket/exchange.hpp"
+#include "socket/two_way_pattern.hpp"
 
 namespace zlink {
 
@@ -138,7 +138,7 @@ void router::attach(const pipe_end_ptr &pipe, bool, bool) {
         try {
             (void)await_hello(*pipe);
         } catch (...) {
-            host_.look_again();
+            host_.rescan_pipes_later();
         }
     } else if (peers_.contains(pipe->slot.routing_id)) {
         host_.finished(*pipe);

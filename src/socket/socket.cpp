@@ -32,7 +32,7 @@ bool gives_frames_as_they_come(socket_type type) noexcept {
 
 /// How many full pipes a blocked sender writes out itself, and of how many a thread that waits writes what is left in them.
 constexpr std::size_t most_written_out = 8;
-constexpr std::size_t most_written_left = 4;
+constexpr std::size_t most_pipes_flushed = 4;
 constexpr int most_tries_to_arm = 8;
 
 /// Octets that a sender may be ahead of who takes them, and how long it waits for that one.
@@ -41,9 +41,9 @@ constexpr std::size_t most_ahead_in_memory = 4 * most_ahead;     // of a socket 
 constexpr std::size_t most_ahead_of_large = 1024 * 1024 + 1024;  // in large bodies, with headers
 constexpr std::size_t most_nearer = 1024 * 1024;                 // at a time
 constexpr std::size_t octets_per_look = 32;
-constexpr std::chrono::milliseconds longest_step{1};
+constexpr std::chrono::milliseconds longest_lag_wait{1};
 constexpr std::chrono::milliseconds memory_look{1};  // until memory that there was not is asked for again
-constexpr int least_timeout_to_step_ms = 20;         // a shorter one would be overrun
+constexpr int least_timeout_to_wait_ms = 20;         // a shorter one would be overrun
 // Each is a write or read in vain, of half a microsecond. Together: the time in which a reader takes what an ipc stream holds,
 // and in which the next piece of a large frame arrives.
 constexpr std::size_t looks_for_room = 200;
@@ -204,25 +204,25 @@ inline error socket::take_commands() noexcept {
         leave_direct_input();
     if (const error e = take_commands(); failed(e))
         return e;
-    error stepped = error::none;
-    const bool is_step_due = live_pipes_ == 1 && pipes_[0]->is_step_due();
-    if (__builtin_expect(is_step_due, 0))
-        pipes_[0]->begin_step();
-    if (__builtin_expect(is_step_due || frame.body.size() >= pipe_end::large_body, 0)) {
+    error waited_for_peer = error::none;
+    const bool is_backlog_check_due = live_pipes_ == 1 && pipes_[0]->is_backlog_check_due();
+    if (__builtin_expect(is_backlog_check_due, 0))
+        pipes_[0]->begin_backlog_window();
+    if (__builtin_expect(is_backlog_check_due || frame.body.size() >= pipe_end::counted_in_octets_from, 0)) {
         const bool may_wait =
             !(flags & ZMQ_DONTWAIT) &&
-            (options_.send_timeout_ms < 0 || options_.send_timeout_ms >= least_timeout_to_step_ms);
+            (options_.send_timeout_ms < 0 || options_.send_timeout_ms >= least_timeout_to_wait_ms);
         pace_.set_may_wait(may_wait);
         // Nobody else may be kept from getting something meanwhile. The last frame of a message decides.
-        pace_.set_may_wait_longer(may_wait && !frame.more && keeps_step_ && !is_exported_ &&
+        pace_.set_may_wait_longer(may_wait && !frame.more && limits_backlog_ && !is_exported_ &&
                                   live_pipes_ == 1 && !pattern_->drops());
-        if (may_wait && keeps_step_)
-            stepped = keep_step(frame);
+        if (may_wait && limits_backlog_)
+            waited_for_peer = wait_for_lagging_peer(frame);
     }
     try {
         error e = pattern_->send(frame);
         if (__builtin_expect(e == error::again, 0))
-            e = failed(stepped) ? stepped : retry_send(frame, flags);
+            e = failed(waited_for_peer) ? waited_for_peer : retry_send(frame, flags);
         if (live_pipes_ == 1 && !failed(e) && options_.max_sent_size == SIZE_MAX)
             direct_output_.set(pattern_->direct_output());
         return e;
@@ -388,12 +388,12 @@ error socket::retry_send(const outgoing &frame, int flags) {
 /// are under way than caches hold, and slower still in memory that nobody has used before. A sender that is far ahead loses
 /// nothing by waiting a moment for who takes them. It goes on then: the mark is what holds it up. Only a body that moves from one
 /// socket to another of the process is not copied.
-error socket::keep_step(const outgoing &frame) {
+error socket::wait_for_lagging_peer(const outgoing &frame) {
     if (live_pipes_ != 1)
         return error::none;
     pipe_end &peer = *pipes_[0];
     const std::size_t size = frame.body.size();
-    const bool is_large = size >= pipe_end::large_body;
+    const bool is_large = size >= pipe_end::counted_in_octets_from;
     const auto ahead = [&] { return is_large ? peer.large_under_way() : peer.under_way(); };
     const std::size_t most = is_large              ? most_ahead_of_large
                              : peer.slot.is_inproc ? most_ahead_in_memory
@@ -401,7 +401,7 @@ error socket::keep_step(const outgoing &frame) {
     const std::uint64_t before = ahead();
     const bool is_copied = !peer.slot.is_inproc || !travels_by_reference(frame, peer.reference_threshold());
     if (before <= most || !is_copied || is_exported_ || peer.is_conflating() ||
-        !environment_.blocking.may_look_again() || pattern_->drops())
+        !environment_.blocking.may_spin() || pattern_->drops())
         return error::none;
     // From far ahead it comes nearer step by step.
     const std::uint64_t near =
@@ -410,22 +410,22 @@ error socket::keep_step(const outgoing &frame) {
     leave_direct_input();
     borrower_.begin(live_pipes(), true);
     if (borrower_.size() == 0) {
-        give_borrowed_back();
-        note_left(environment_.clock.now());
-        (void)step_patience_.look_for(
-            (is_large ? std::min(size, most_nearer) : most_nearer) / octets_per_look, is_near);
+        return_leases();
+        note_wait_over(environment_.clock.now());
+        (void)lag_patience_.look_for((is_large ? std::min(size, most_nearer) : most_nearer) / octets_per_look,
+                                     is_near);
         return error::none;
     }
     // Who keeps a connection also reads it: what comes may have to go to the I/O thread.
     (void)borrower_.read_all();
-    if (borrower_.is_held_up() && !finds_room(is_near) && !step_patience_.is_left_out() &&
+    if (borrower_.is_held_up() && !spin_for_room(is_near) && !lag_patience_.take_skip() &&
         !borrower_.read_more()) {
-        const error e = sleep(environment_.clock.now() + longest_step);
-        step_patience_.note(ahead() <= near);
+        const error e = sleep(environment_.clock.now() + longest_lag_wait);
+        lag_patience_.note(ahead() <= near);
         return e == error::interrupted ? e : error::none;
     }
-    give_borrowed_back();
-    note_left(environment_.clock.now());
+    return_leases();
+    note_wait_over(environment_.clock.now());
     return error::none;
 }
 
@@ -441,19 +441,19 @@ bool socket::write_out() noexcept {
 
 /// Who was sending and now looks for something else wants out what the I/O thread would write only later. One who sends to many
 /// does not write for itself.
-void socket::write_left() noexcept {
-    if (live_pipes_ > most_written_left)
+void socket::flush_remainder() noexcept {
+    if (live_pipes_ > most_pipes_flushed)
         return;
     for (const pipe_end_ptr &pipe : live_pipes())
-        pipe->write_left();
+        pipe->flush_remainder();
 }
 
 error socket::retry_receive(frame_view &out, int flags) {
     platform::end_if_cancelled();
     const bool may_wait = !(flags & ZMQ_DONTWAIT) && options_.receive_timeout_ms != 0;
     if (!may_wait) {
-        write_left();
-        const bool found = is_exported_ ? pattern_->arm(true, false) : read_lent();
+        flush_remainder();
+        const bool found = is_exported_ ? pattern_->arm(true, false) : read_leased();
         return found ? pattern_->receive(out) : error::again;
     }
     const time_point deadline = deadline_after(options_.receive_timeout_ms);
@@ -480,8 +480,8 @@ error socket::wait_for(short wanted, time_point deadline) {
     error e = error::none;
     if (borrow(wanted, true, deadline) || arm(wanted)) {
         const time_point now = environment_.clock.now();
-        give_borrowed_back();
-        note_left(now);
+        return_leases();
+        note_wait_over(now);
         if (now >= deadline)
             e = error::timed_out;
     } else {
@@ -496,8 +496,8 @@ error socket::wait_for(short wanted, time_point deadline) {
 /// Waits for the mailbox and what is borrowed, and ends the borrowing.
 error socket::sleep(time_point deadline) {
     const finally over([this] {
-        give_borrowed_back();
-        note_left(environment_.clock.now());
+        return_leases();
+        note_wait_over(environment_.clock.now());
     });
     const wakeup *level = nullptr;
     error e = wait_level(level);
@@ -511,7 +511,7 @@ error socket::sleep(time_point deadline) {
 /// Whether the caller's memory holds part of a body after all that could be read was, and there is time for the rest.
 bool socket::fills_offer(time_point deadline) noexcept {
     while (borrower_.fills_offer() && !mailbox_->has_commands() && !environment_.clock.has_passed(deadline)) {
-        if (!borrower_.read_more() && !looks_again(ZMQ_POLLIN, true)) {
+        if (!borrower_.read_more() && !spin_before_sleep(ZMQ_POLLIN, true)) {
             borrower_.list_again();
             return borrower_.fills_offer() && !mailbox_->has_commands();
         }
@@ -521,10 +521,10 @@ bool socket::fills_offer(time_point deadline) noexcept {
 
 error socket::sleep_once(const wakeup *level, time_point deadline, error e, bool &is_ready) {
     is_ready = false;
-    wait_item *items = room_for_waits(1 + borrowed());
+    wait_item *items = room_for_waits(1 + leased());
     if (!failed(e) && items && begin_wait()) {
         items[0] = {level->descriptor(), POLLIN, 0, level, level->opening()};
-        const std::size_t listed = list_borrowed(&items[1], environment_.clock.now());
+        const std::size_t listed = list_leased(&items[1], environment_.clock.now());
         {
             const finally woken([this] { end_wait(); });
             e = environment_.blocking.wait_as_caller({items, 1 + listed}, deadline);
@@ -534,50 +534,50 @@ error socket::sleep_once(const wakeup *level, time_point deadline, error e, bool
         e = error::timed_out;  // something is always there while memory is short
     }
     if (is_ready)
-        go_on_with_borrowed(environment_.clock.now());
+        go_on_with_leased(environment_.clock.now());
     return e;
 }
 
 bool socket::borrow(short wanted, bool is_alone, time_point deadline) noexcept {
     if (wanted & ZMQ_POLLIN)
-        write_left();  // a sender that waits for room is in its stream still
+        flush_remainder();  // a sender that waits for room is in its stream still
     if (!(wanted & (ZMQ_POLLIN | ZMQ_POLLOUT)) || is_exported_)
         return false;
     borrower_.begin(live_pipes(), true);
     if (borrower_.size() == 0)
-        return is_alone && sees_peer(wanted);
-    if (__builtin_expect(!offered_.empty(), 0) && live_pipes_ == 1 && environment_.blocking.may_look_again())
+        return is_alone && spin_for_peer(wanted);
+    if (__builtin_expect(!offered_.empty(), 0) && live_pipes_ == 1 && environment_.blocking.may_spin())
         borrower_.offer(offered_);
     do {
         // A look reads, too.
-        if (!borrower_.read_more() && !looks_again(wanted, is_alone) && !borrower_.read_more())
+        if (!borrower_.read_more() && !spin_before_sleep(wanted, is_alone) && !borrower_.read_more())
             return false;
     } while (borrower_.fills_offer() && !mailbox_->has_commands() &&
              !environment_.clock.has_passed(deadline));
-    give_borrowed_back();
+    return_leases();
     return true;
 }
 
 /// Whether what is waited for comes within moments. With what is borrowed in use.
-bool socket::looks_again(short wanted, bool is_alone) noexcept {
+bool socket::spin_before_sleep(short wanted, bool is_alone) noexcept {
     if (borrower_.size() != 1)
         return false;
-    if (wanted == ZMQ_POLLIN && finds_input())
+    if (wanted == ZMQ_POLLIN && try_read_first())
         return true;
-    if (!environment_.blocking.may_look_again())
+    if (!environment_.blocking.may_spin())
         return false;
     if (wanted == ZMQ_POLLOUT) {
         // Room must be what is missing: a REQ may have all of it, and await its reply.
         if (live_pipes_ != 1 || pipes_[0]->has_credit() ||
-            !finds_room([this] { return pipes_[0]->has_credit() || mailbox_->has_commands(); }))
+            !spin_for_room([this] { return pipes_[0]->has_credit() || mailbox_->has_commands(); }))
             return false;
-        (void)borrower_.read_all();  // as in keep_step()
+        (void)borrower_.read_all();  // as in wait_for_lagging_peer()
         return true;
     }
     if (wanted != ZMQ_POLLIN)
         return false;
     if (!borrower_.expects_large())
-        return is_alone && finds_answer();
+        return is_alone && spin_for_answer();
     // Each piece of a large frame would wake a sleeper.
     return rest_patience_.look_for(looks_for_rest, [this] {
         return borrower_.is_recalled() || borrower_.read_all() || mailbox_->has_commands();
@@ -586,7 +586,7 @@ bool socket::looks_again(short wanted, bool is_alone) noexcept {
 
 /// Whether the one peer, a socket of this process, soon does what is waited for. While both sides are at work neither should
 /// sleep: to be woken takes longer than half a mark of messages.
-bool socket::sees_peer(short wanted) noexcept {
+bool socket::spin_for_peer(short wanted) noexcept {
     const bool reads = wanted == ZMQ_POLLIN;
     if (live_pipes_ != 1 || !pipes_[0]->slot.is_inproc || (!reads && wanted != ZMQ_POLLOUT))
         return false;
@@ -596,7 +596,7 @@ bool socket::sees_peer(short wanted) noexcept {
     pipe_end &pipe = *pipes_[0];
     const auto is_there = [&] { return reads ? pipe.has_input() : pipe.has_credit(); };
     // It must be what is missing: a REQ may have room, and await its reply.
-    if (is_there() || !environment_.blocking.may_look_again() ||
+    if (is_there() || !environment_.blocking.may_spin() ||
         !peer_patience_.look_for(looks_for_peer, [&] { return mailbox_->has_commands() || is_there(); }))
         return false;
     try {
@@ -605,14 +605,14 @@ bool socket::sees_peer(short wanted) noexcept {
         else
             pattern_->on_writable(pipe);
     } catch (...) {
-        look_again();
+        rescan_pipes_later();
     }
     return true;
 }
 
 /// A thread that did not have to wait last time need not ask whether it has to this time: it reads, and saves the wait.
-bool socket::finds_input() noexcept {
-    if (!borrower_.had_short_wait() || input_patience_.is_left_out())
+bool socket::try_read_first() noexcept {
+    if (!borrower_.had_short_wait() || input_patience_.take_skip())
         return false;
     const bool is_found = borrower_.read_all();
     input_patience_.note(is_found);
@@ -623,8 +623,8 @@ bool socket::finds_input() noexcept {
 
 /// Whether what this thread is mostly woken for comes soon. Being woken costs both sides several times what a look costs; but
 /// a look disturbs the sender, and so there is a pause before each.
-bool socket::finds_answer() noexcept {
-    if (live_pipes_ != 1 || !borrower_.was_woken_for_little() || peer_patience_.is_left_out())
+bool socket::spin_for_answer() noexcept {
+    if (live_pipes_ != 1 || !borrower_.was_woken_for_little() || peer_patience_.take_skip())
         return false;
     unsigned pauses = pauses_before_look;
     for (int looks = 1; looks <= looks_for_answer; ++looks) {
@@ -633,7 +633,7 @@ bool socket::finds_answer() noexcept {
         if (borrower_.is_ready(environment_.blocking) && borrower_.read_all()) {
             peer_patience_.note(true);
             borrower_.note_answer();
-            pace_.note_wait();  // as in finds_input()
+            pace_.note_wait();  // as in try_read_first()
             return true;
         }
         if (mailbox_->has_commands() || borrower_.is_recalled())
@@ -648,7 +648,7 @@ bool socket::finds_answer() noexcept {
 /// A full stream takes more as soon as its reader has taken something, but wakes a sleeper only when it is three quarters empty
 /// (ipc). A sender that writes again and again until then keeps both sides at work.
 template <class IsThere>
-bool socket::finds_room(IsThere &&is_there) noexcept {
+bool socket::spin_for_room(IsThere &&is_there) noexcept {
     return room_patience_.look_for(
         looks_for_room,
         [&] {
@@ -658,14 +658,14 @@ bool socket::finds_room(IsThere &&is_there) noexcept {
         calls_per_yield);
 }
 
-void socket::give_borrowed_back() noexcept {
+void socket::return_leases() noexcept {
     borrower_.end([this](pipe_end &pipe) {
         if (!pipe.slot.is_attached)
             return;
         try {
             pattern_->on_readable(pipe);
         } catch (...) {
-            look_again();
+            rescan_pipes_later();
         }
     });
 }
@@ -681,11 +681,11 @@ wait_item *socket::room_for_waits(std::size_t count) noexcept {
     }
 }
 
-/// Reads without waiting what is lent, for callers that do not wait.
-bool socket::read_lent() noexcept {
+/// Reads without waiting what is leased, for callers that do not wait.
+bool socket::read_leased() noexcept {
     borrower_.begin(live_pipes(), false);
-    const bool found = borrowed() > borrower::few_pipes ? read_ready() : borrower_.read_all();
-    give_borrowed_back();
+    const bool found = leased() > borrower::few_pipes ? read_ready() : borrower_.read_all();
+    return_leases();
     return found;
 }
 
@@ -693,10 +693,10 @@ bool socket::read_lent() noexcept {
 bool socket::read_ready() noexcept {
     if (borrower_.read_more())
         return true;
-    wait_item *items = room_for_waits(borrowed());
+    wait_item *items = room_for_waits(leased());
     if (!items)
         return borrower_.read_all();
-    const std::size_t listed = list_borrowed(items, environment_.clock.now());
+    const std::size_t listed = list_leased(items, environment_.clock.now());
     const error e = environment_.blocking.wait({items, listed}, time_point::min());
     if (e == error::timed_out)
         return false;
@@ -714,10 +714,10 @@ error socket::events(short wanted, short &ready, bool reads) noexcept {
     if (const error e = enter(); failed(e))
         return e;
     if (reads)
-        write_left();
+        flush_remainder();
     try {
         if ((wanted & ZMQ_POLLIN) &&
-            (pattern_->has_input() || (reads && read_lent() && pattern_->has_input())))
+            (pattern_->has_input() || (reads && read_leased() && pattern_->has_input())))
             ready |= ZMQ_POLLIN;
         if ((wanted & ZMQ_POLLOUT) && pattern_->has_output())
             ready |= ZMQ_POLLOUT;
@@ -758,18 +758,18 @@ error socket::process_commands() noexcept {
     taken_.clear();
     is_taking_in_ = true;
     const bool is_all = mailbox_->take(taken_);
-    const bool looks = std::exchange(looks_again_, false) || !is_all;
+    const bool looks = std::exchange(must_rescan_pipes_, false) || !is_all;
     if (__builtin_expect(!untaken_.empty(), 0))
         std::erase_if(untaken_, [this](const mailbox::command &what) { return try_take_in(what); });
     for (mailbox::command &what : taken_) {
         try {
             perform(what);
         } catch (...) {
-            look_again();
+            rescan_pipes_later();
         }
     }
     if (__builtin_expect(looks, 0))
-        look_at_all();
+        rescan_pipes();
     keep_untaken();
     taken_.clear();
     is_taking_in_ = false;
@@ -808,8 +808,8 @@ void socket::perform(mailbox::command &what) {
 }
 
 /// Lets all pipes be looked at with the next call.
-void socket::look_again() noexcept {
-    looks_again_ = true;
+void socket::rescan_pipes_later() noexcept {
+    must_rescan_pipes_ = true;
     (void)mailbox_->post({mailbox::command_kind::readable, nullptr});
 }
 
@@ -828,7 +828,7 @@ void socket::go_on() noexcept {
 }
 
 /// Where memory was short nobody knows what has become of the pipes.
-void socket::look_at_all() noexcept {
+void socket::rescan_pipes() noexcept {
     for (std::size_t i = live_pipes_; i-- > 0;) {
         if (i >= live_pipes_)
             continue;  // others went with one
@@ -840,7 +840,7 @@ void socket::look_at_all() noexcept {
             if (pipe.slot.is_attached && pipe.is_peer_closed() && !pipe.slot.is_ending)
                 pattern_->on_closed(pipe);
         } catch (...) {
-            look_again();
+            rescan_pipes_later();
         }
     }
 }
@@ -898,7 +898,7 @@ void socket::take_in(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
     pipe->slot.socket_index = static_cast<std::uint32_t>(live_pipes_++);
     pipe->slot.is_attached = true;
     pipe->slot.is_inproc = is_inproc;
-    if (is_inproc && environment_.blocking.may_look_again())
+    if (is_inproc && environment_.blocking.may_spin())
         pipe->stand_off();
     pipe->set_pace(&pace_);
     pipe->slot.attach_number = ++attach_count_;
@@ -915,7 +915,7 @@ void socket::take_in(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
     try {
         pattern_->on_closed(*pipe);
     } catch (...) {
-        look_again();
+        rescan_pipes_later();
     }
 }
 
@@ -999,7 +999,7 @@ void socket::apply_marks() noexcept {
     }
     // A pipe that was waited for is looked at when the other end says that there is room. Of room made here nobody tells.
     if (live_pipes_ > 0)
-        look_again();
+        rescan_pipes_later();
 }
 
 error socket::get_option(int number, void *value, std::size_t *size) {
@@ -1008,11 +1008,11 @@ error socket::get_option(int number, void *value, std::size_t *size) {
         return error::terminated;
     if (!value || !size)
         return error::invalid;
-    return is_live_option(number) ? get_live_option(number, value, size)
-                                  : zlink::get_option(options_, number, value, size);
+    return is_answered_by_socket(number) ? get_option_of_socket(number, value, size)
+                                         : zlink::get_option(options_, number, value, size);
 }
 
-error socket::get_live_option(int number, void *value, std::size_t *size) {
+error socket::get_option_of_socket(int number, void *value, std::size_t *size) {
     constexpr short both = ZMQ_POLLIN | ZMQ_POLLOUT;
     switch (number) {
     case ZMQ_RCVMORE:
@@ -1067,7 +1067,7 @@ error socket::export_descriptor(int &descriptor) {
     if (is_exported_)
         return error::none;
     is_exported_ = true;
-    borrower::give_all_back(live_pipes());
+    borrower::return_all(live_pipes());
     mailbox_->keep_signalling(environment_.blocking);
     // What is there already gets no call from a pipe: an empty command raises the level.
     (void)arm(ZMQ_POLLOUT);

@@ -46,7 +46,7 @@ public:
     // taken then. Nothing else is thrown.
 
     /// Off: who sends has other things to do than to wait for a peer that is far behind, as long as there is room.
-    void set_keeps_step(bool on) noexcept { keeps_step_ = on; }
+    void set_limits_backlog(bool on) noexcept { limits_backlog_ = on; }
 
     /// Sends a small message if there is nothing to decide and nobody to call; otherwise refused, and send() has to be called, or
     /// done for a sleeper, and wake_receiver().
@@ -120,7 +120,7 @@ public:
     // ---- waiting for several sockets ----
 
     /// ZMQ_POLLIN and ZMQ_POLLOUT as they hold now, after taking in commands. terminated once the context has ended.
-    /// `reads`: also from connections that are lent to this thread, for callers that do not wait.
+    /// `reads`: also from connections that are leased to this thread, for callers that do not wait.
     error events(short wanted, short &ready, bool reads) noexcept;
     /// Whether a message is there, where that is told by a look at one pipe; false where it is not.
     bool has_direct_input() noexcept;
@@ -135,25 +135,23 @@ public:
     /// Says that the thread is about to wait on the level; false when there is something to look at first.
     bool begin_wait() noexcept {
         pace_.note_wait();
-        borrower_.leave_the_rest();
+        borrower_.return_unread();
         return !borrower_.is_recalled() && mailbox_->begin_wait();
     }
     void end_wait() noexcept { mailbox_->end_wait(); }
-    /// Takes the connections that are lent to this thread into use, before arm(). They are waited for together with the
-    /// level, as list_borrowed() says. True when something could be read at once: look again instead of waiting.
+    /// Takes the connections that are leased to this thread into use, before arm(). They are waited for together with the
+    /// level, as list_leased() says. True when something could be read at once: look again instead of waiting.
     /// `is_alone`: the thread waits for nothing else, and may look a while for what its peer does.
     bool borrow(short wanted, bool is_alone, time_point deadline = time_point::max()) noexcept;
-    std::size_t borrowed() const noexcept { return borrower_.size(); }
+    std::size_t leased() const noexcept { return borrower_.size(); }
     /// Returns the number of items. A second time in one wait it is 0.
-    std::size_t list_borrowed(wait_item *items, time_point now) noexcept {
-        return borrower_.list(items, now);
-    }
+    std::size_t list_leased(wait_item *items, time_point now) noexcept { return borrower_.list(items, now); }
     /// After a wait: goes on with what is ready of what was listed.
-    void go_on_with_borrowed(time_point now) noexcept { (void)borrower_.go_on(now); }
+    void go_on_with_leased(time_point now) noexcept { (void)borrower_.go_on(now); }
     /// Ends the use of what is borrowed.
-    void give_borrowed_back() noexcept;
+    void return_leases() noexcept;
     /// Nor does the thread wait any more, nor take in what the wait has brought.
-    void note_left(time_point now) noexcept { borrower_.note_left(now); }
+    void note_wait_over(time_point now) noexcept { borrower_.note_wait_over(now); }
     waiter &blocking() const noexcept { return environment_.blocking; }
     const clock_source &clock() const noexcept { return environment_.clock; }
 
@@ -186,7 +184,7 @@ private:
     socket(const settings &defaults, const socket_environment &environment);
 
     void finished(pipe_end &pipe) noexcept override;
-    void look_again() noexcept override;
+    void rescan_pipes_later() noexcept override;
     void go_on_later() noexcept override;
 
     error send_copy(byte_span body, int flags);
@@ -194,18 +192,18 @@ private:
     error send_frame(const outgoing &frame, int flags);
     error next_frame(frame_view &out, int flags);
     error next_frame_into(std::span<std::uint8_t> memory, frame_view &out, int flags);
-    error keep_step(const outgoing &frame);
+    error wait_for_lagging_peer(const outgoing &frame);
     bool write_out() noexcept;
-    void write_left() noexcept;
-    bool looks_again(short wanted, bool is_alone) noexcept;
-    bool finds_answer() noexcept;
-    bool sees_peer(short wanted) noexcept;
-    bool finds_input() noexcept;
+    void flush_remainder() noexcept;
+    bool spin_before_sleep(short wanted, bool is_alone) noexcept;
+    bool spin_for_answer() noexcept;
+    bool spin_for_peer(short wanted) noexcept;
+    bool try_read_first() noexcept;
     template <class IsThere>
-    bool finds_room(IsThere &&is_there) noexcept;
+    bool spin_for_room(IsThere &&is_there) noexcept;
     error retry_send(const outgoing &frame, int flags);
     std::span<const pipe_end_ptr> live_pipes() const noexcept { return {pipes_.data(), live_pipes_}; }
-    bool read_lent() noexcept;
+    bool read_leased() noexcept;
     bool read_ready() noexcept;
     wait_item *room_for_waits(std::size_t count) noexcept;
     error retry_receive(frame_view &out, int flags);
@@ -220,7 +218,7 @@ private:
     bool try_take_in(const mailbox::command &what) noexcept;
     void keep_untaken() noexcept;
     void go_on() noexcept;
-    void look_at_all() noexcept;
+    void rescan_pipes() noexcept;
     void drop(pipe_end &pipe) noexcept;
     bool read_to_the_end(pipe_end &pipe) noexcept;
     void apply_marks() noexcept;
@@ -231,12 +229,12 @@ private:
     void end_offer(const std::uint8_t *given) noexcept;
     time_point deadline_after(int timeout_ms) const noexcept;
     error export_descriptor(int &descriptor);
-    error get_live_option(int number, void *value, std::size_t *size);
+    error get_option_of_socket(int number, void *value, std::size_t *size);
 
     settings options_;
     socket_environment environment_;
     pace pace_;  // outlives the pipes
-    patience step_patience_;
+    patience lag_patience_;
     patience room_patience_;
     patience rest_patience_;
     patience input_patience_;
@@ -259,9 +257,9 @@ private:
     std::string last_endpoint_;
     bool received_more_ = false;  // ZMQ_RCVMORE
     bool is_exported_ = false;    // ZMQ_FD was asked for
-    bool keeps_step_ = true;
-    bool looks_again_ = false;  // at all pipes, with the next commands
-    bool goes_on_ = false;      // the pattern, with the next commands
+    bool limits_backlog_ = true;
+    bool must_rescan_pipes_ = false;  // at all pipes, with the next commands
+    bool goes_on_ = false;            // the pattern, with the next commands
     bool is_taking_in_ = false;
     bool has_untaken_ = false;  // pipes are left to be attached
     bool is_stopped_ = false;

@@ -32,8 +32,8 @@ void ipc_stream::wait_readable() noexcept {
         socket_stream::wait_readable();
 }
 
-bool ipc_stream::lend() noexcept {
-    if (!socket_stream::lend())
+bool ipc_stream::lease_out() noexcept {
+    if (!socket_stream::lease_out())
         return false;
     again_.cancel();
     return true;

@@ -26,7 +26,7 @@ public:
     }
     bool holds_input() const noexcept override { return input_.may_hold_octets(); }
     void wait_readable() noexcept override;
-    bool lend() noexcept override;
+    bool lease_out() noexcept override;
 
 private:
     ipc_stream(loop &io, std::size_t ring_size, bool brings_descriptors)

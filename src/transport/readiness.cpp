@@ -120,7 +120,7 @@ int readiness::release() noexcept {
     return std::exchange(descriptor_, -1);
 }
 
-bool readiness::lend() noexcept {
+bool readiness::lease_out() noexcept {
     registration &r = *registration_;
     if (!r.descriptor.is_open())
         return false;

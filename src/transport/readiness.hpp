@@ -41,7 +41,7 @@ public:
 
     /// Takes the descriptor out of the loop, which no longer looks at it, until take_back(). A wait that was asked for is
     /// forgotten. False when it cannot be done; then nothing has changed.
-    bool lend() noexcept;
+    bool lease_out() noexcept;
     /// On failure the descriptor is useless for waiting, and can only be closed.
     error take_back() noexcept;
 

@@ -28,7 +28,7 @@ public:
     bool finish_writing() noexcept override;
     void wait_readable() noexcept override { ready_.wait_readable(); }
     void wait_writable() noexcept override { ready_.wait_writable(); }
-    bool lend() noexcept override { return ready_.lend(); }
+    bool lease_out() noexcept override { return ready_.lease_out(); }
     error take_back() noexcept override { return ready_.take_back(); }
     int descriptor() const noexcept override { return ready_.descriptor(); }
     std::string peer_address() const override { return peer_address_; }

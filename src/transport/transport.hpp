@@ -55,8 +55,8 @@ public:
     virtual void wait_readable() noexcept = 0;
     virtual void wait_writable() noexcept = 0;
     /// Gives the stream out of the loop's hands: until take_back() another thread may wait for its descriptor and read, and
-    /// nothing may be waited for here. False when this stream cannot be lent.
-    virtual bool lend() noexcept { return false; }
+    /// nothing may be waited for here. False when this stream cannot be leased.
+    virtual bool lease_out() noexcept { return false; }
     /// On failure the stream is of no more use.
     virtual error take_back() noexcept { return error::none; }
     /// The descriptor, for events and "__fd"; -1 where there is none.

@@ -23,7 +23,7 @@ def mapped_libraries():
     return sorted(paths)
 
 
-def is_left_out(nodeid):
+def take_skip(nodeid):
     module = nodeid.split("::")[0].rsplit("/", 1)[-1]
     if module in ("test_auth.py", "test_cython.py") or "Authentication" in nodeid:
         return True
@@ -41,9 +41,9 @@ def pytest_sessionstart(session):
 
 
 def pytest_collection_modifyitems(config, items):
-    left_out = [item for item in items if is_left_out(item.nodeid)]
+    left_out = [item for item in items if take_skip(item.nodeid)]
     config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if not is_left_out(item.nodeid)]
+    items[:] = [item for item in items if not take_skip(item.nodeid)]
 
 
 @pytest.fixture(autouse=True)

@@ -99,7 +99,7 @@ public:
     }
     std::size_t unconfirmed() noexcept override { return has_gone() || link_->is_reset ? 0 : out().unread(); }
     bool finish_writing() noexcept override;
-    bool lend() noexcept override;
+    bool lease_out() noexcept override;
     error take_back() noexcept override;
     bool holds_input() const noexcept override { return is_hidden_; }
     int descriptor() const noexcept override { return 2 * link_->id + side_; }
@@ -132,7 +132,7 @@ public:
         --waiters_;
         last_use_ = network_.world_.now();
     }
-    bool is_lent(std::uint64_t lending) const noexcept { return is_lent_ && lending_ == lending; }
+    bool is_lent(std::uint64_t lending) const noexcept { return is_leased_ && lending_ == lending; }
     bool is_in_use() const noexcept { return waiters_ > 0 || is_reading_; }
     time_point last_use() const noexcept { return last_use_; }
     /// Whether somebody sleeps at it who should not: promise 13. False when there is nothing to look after.
@@ -151,12 +151,12 @@ private:
     void stall(const char *what) {
         network_.world_.violate(promise::goes_on, "stream " + std::to_string(descriptor()) + " " + what);
     }
-    /// Only the loop may do this, and not while the stream is lent.
+    /// Only the loop may do this, and not while the stream is leased.
     void check_loop() {
         if (!network_.world_.runs_on(loop_))
             complain("is waited for outside of its loop");
-        else if (is_lent_)
-            complain("is waited for by its loop while it is lent");
+        else if (is_leased_)
+            complain("is waited for by its loop while it is leased");
     }
     network::wire &in() noexcept { return link_->wires[1 - side_]; }
     network::wire &out() noexcept { return link_->wires[side_]; }
@@ -174,7 +174,7 @@ private:
     bool wants_read_ = false;
     bool wants_write_ = false;
     bool is_deaf_ = false;  // planted
-    bool is_lent_ = false;
+    bool is_leased_ = false;
     std::uint64_t lending_ = 0;
     int waiters_ = 0;
     bool is_reading_ = false;
@@ -206,14 +206,14 @@ bool sim_stream::breaks_now() noexcept {
     return true;
 }
 
-bool sim_stream::lend() noexcept {
+bool sim_stream::lease_out() noexcept {
     const plenty_of_memory for_the_simulator;
     world &w = network_.world_;
     check_loop();
     w.may_switch();
     if (w.faults.chance(network_.rates.lend_refused))
         return false;
-    is_lent_ = true;
+    is_leased_ = true;
     lending_ = ++network_.lendings_;
     last_use_ = w.now();
     if (!w.has_planted(planted::wait_outlives_lending)) {
@@ -224,17 +224,17 @@ bool sim_stream::lend() noexcept {
     loop_.note_lending();
     network_.look_after_lease(descriptor(), lending_);
     w.trace(0x700 + static_cast<std::uint64_t>(link_->id));
-    w.tell("stream ", descriptor(), " is lent");
+    w.tell("stream ", descriptor(), " is leased");
     return true;
 }
 
 error sim_stream::take_back() noexcept {
     const plenty_of_memory for_the_simulator;
     world &w = network_.world_;
-    if (!w.runs_on(loop_) || !is_lent_ || is_in_use())
+    if (!w.runs_on(loop_) || !is_leased_ || is_in_use())
         complain("is taken back while somebody uses it, or nobody has it");
     w.may_switch();
-    is_lent_ = false;
+    is_leased_ = false;
     is_deaf_ = w.strikes(planted::deaf_after_lending, 300'000);
     w.tell("stream ", descriptor(), " is back");
     return w.faults.chance(network_.rates.take_back_fails) ? error::no_memory : error::none;
@@ -257,11 +257,12 @@ io_result sim_stream::try_read(std::span<const iovec> ranges) noexcept {
     world &w = network_.world_;
     if (is_reading_)
         complain("is read by two at once");
-    if (w.runs_on(loop_) == is_lent_)
-        complain(is_lent_ ? "is read by its loop while it is lent" : "is read by somebody it is not lent to");
+    if (w.runs_on(loop_) == is_leased_)
+        complain(is_leased_ ? "is read by its loop while it is leased"
+                            : "is read by somebody it is not leased to");
     is_reading_ = true;
     last_use_ = w.now();
-    network_.reads_abroad_ += is_lent_;
+    network_.reads_by_borrowers_ += is_leased_;
     w.may_switch();
     const io_result result = read_now(ranges);
     is_hidden_ = hides_ && result.octets == octets_of(ranges);
@@ -276,7 +277,7 @@ io_result sim_stream::try_write(std::span<const iovec> ranges) noexcept {
     if (is_writing_)
         complain("is written by two at once");
     is_writing_ = true;
-    network_.writes_abroad_ += !w.runs_on(loop_);
+    network_.writes_by_senders_ += !w.runs_on(loop_);
     w.may_switch();
     const io_result result = write_now(ranges);
     note_write(octets_of(ranges), result);
@@ -362,7 +363,7 @@ bool sim_stream::check_writer() noexcept {
         return false;
     if (has_failed_) {
         if (waiters_ > 0 && now - std::max(wait_began_, failed_at_) >= longest_sleep)
-            stall("has failed, and the one it is lent to still waits for it");
+            stall("has failed, and the one it is leased to still waits for it");
     } else if (out().room() == 0) {
         last_write_ = now;
     } else if (now - last_write_ >= longest_idle) {
@@ -556,7 +557,7 @@ void network::look_after_lease(int descriptor, std::uint64_t lending) {
             return;
         if (!at->second->is_in_use() && world_.now() - at->second->last_use() >= longest_unused)
             world_.violate(promise::comes_home,
-                           "stream " + std::to_string(descriptor) + " is lent, and nobody uses it");
+                           "stream " + std::to_string(descriptor) + " is leased, and nobody uses it");
         else
             look_after_lease(descriptor, lending);
     });

@@ -5,9 +5,9 @@
 //           been read then is lost. Closing with unread octets resets, and so do octets that come to a closed end.
 // Faults:   by chance at each call (`fault_rates`), or on demand of the conductor; none after heal().
 // Hiding:   every second stream holds what a read has left behind, and its descriptor does not show that.
-// Lending:  a stream that is lent is read by actors, who wait for its descriptor, and left alone by its loop. Each half of a
-//           stream is used by one at a time, and lives until that one has left (promise 11); a stream that nobody uses comes
-//           home (promise 12).
+// Lending:  a stream that is leased is read by actors, who wait for its descriptor, and left alone by its loop. Each half of a
+//           stream is used by one at a time, and lives until that one has left (promise 11); a stream that nobody uses gets
+//           back to its loop (promise 12).
 // Writers:  what a stream did not take is written once it has room again, and nobody sleeps at one that has failed, whoever
 //           sleeps where (promise 13).
 // Threads:  one. Everything is called from loops, actors and events of one world.
@@ -82,10 +82,10 @@ public:
     std::uint64_t under_way(int from, int to) const;
     std::uint64_t breaks() const noexcept { return breaks_; }
     std::size_t live_connections() const;
-    /// How often streams were lent; reads by borrowers and writes by senders.
+    /// How often streams were leased; reads by borrowers and writes by senders.
     std::uint64_t lendings() const noexcept { return lendings_; }
-    std::uint64_t reads_abroad() const noexcept { return reads_abroad_; }
-    std::uint64_t writes_abroad() const noexcept { return writes_abroad_; }
+    std::uint64_t reads_by_borrowers() const noexcept { return reads_by_borrowers_; }
+    std::uint64_t writes_by_senders() const noexcept { return writes_by_senders_; }
     /// The connection that a descriptor belongs to.
     static int link_of(int descriptor) noexcept { return descriptor / 2; }
 
@@ -139,8 +139,8 @@ private:
     int last_id_ = 0;
     std::uint64_t breaks_ = 0;
     std::uint64_t lendings_ = 0;
-    std::uint64_t reads_abroad_ = 0;
-    std::uint64_t writes_abroad_ = 0;
+    std::uint64_t reads_by_borrowers_ = 0;
+    std::uint64_t writes_by_senders_ = 0;
     bool is_refusing_ = false;
     bool is_healed_ = false;
 };

@@ -39,7 +39,7 @@ plan::plan(dice &d) {
     topics = d.coin() ? 0 : d.between(1, 40);
     constexpr std::size_t batches[] = {512, 4096, 65536};
     knobs.tcp.in_batch_size = d.pick(batches);
-    knobs.tcp.senders_batch_size = knobs.tcp.large_batch_size = knobs.tcp.in_batch_size;
+    knobs.tcp.senders_batch_size = knobs.tcp.written_alone_from = knobs.tcp.in_batch_size;
     knobs.tcp.piece =
         knobs.tcp.in_batch_size == batches[0] ? 16 : knobs.tcp.in_batch_size;  // often filled exactly
     loops = d.between(1, 2);

@@ -46,14 +46,14 @@ std::string report(std::uint64_t seed, const verdict &v) {
 
 bool run_and_print(std::uint64_t seed) {
     const verdict v = run(seed);
-    std::printf("seed %llu: %s\n  %llu steps, %lld virtual ms, %llu messages, %llu breaks, %llu lendings, "
-                "%llu reads and %llu writes abroad, trace %016llx\n",
-                static_cast<unsigned long long>(seed), v.story.c_str(),
-                static_cast<unsigned long long>(v.steps),
-                static_cast<long long>(std::chrono::duration_cast<milliseconds>(v.elapsed).count()),
-                static_cast<unsigned long long>(v.delivered), static_cast<unsigned long long>(v.breaks),
-                static_cast<unsigned long long>(v.lendings), static_cast<unsigned long long>(v.reads_abroad),
-                static_cast<unsigned long long>(v.writes_abroad), static_cast<unsigned long long>(v.trace));
+    std::printf(
+        "seed %llu: %s\n  %llu steps, %lld virtual ms, %llu messages, %llu breaks, %llu lendings, "
+        "%llu reads by borrowers and %llu writes by senders, trace %016llx\n",
+        static_cast<unsigned long long>(seed), v.story.c_str(), static_cast<unsigned long long>(v.steps),
+        static_cast<long long>(std::chrono::duration_cast<milliseconds>(v.elapsed).count()),
+        static_cast<unsigned long long>(v.delivered), static_cast<unsigned long long>(v.breaks),
+        static_cast<unsigned long long>(v.lendings), static_cast<unsigned long long>(v.reads_by_borrowers),
+        static_cast<unsigned long long>(v.writes_by_senders), static_cast<unsigned long long>(v.trace));
     if (v.broken == promise::none)
         return true;
     std::printf("%s\n", report(seed, v).c_str());
@@ -77,15 +77,15 @@ int run_by_hand(std::uint64_t first, std::uint64_t count) {
 TEST(simulator, keeps_every_promise_over_all_seeds) {
     std::uint64_t delivered = 0;
     std::uint64_t breaks = 0;
-    std::uint64_t reads_abroad = 0;
-    std::uint64_t writes_abroad = 0;
+    std::uint64_t reads_by_borrowers = 0;
+    std::uint64_t writes_by_senders = 0;
     int broken = 0;
     for (std::uint64_t seed = 1; seed <= seed_count && broken < 10; ++seed) {
         const verdict v = run(seed);
         delivered += v.delivered;
         breaks += v.breaks;
-        reads_abroad += v.reads_abroad;
-        writes_abroad += v.writes_abroad;
+        reads_by_borrowers += v.reads_by_borrowers;
+        writes_by_senders += v.writes_by_senders;
         if (v.broken == promise::none)
             continue;
         ++broken;
@@ -94,8 +94,8 @@ TEST(simulator, keeps_every_promise_over_all_seeds) {
     // Runs in which nothing happens prove nothing.
     EXPECT_GT(delivered, 50 * seed_count);
     EXPECT_GT(breaks, 2 * seed_count);
-    EXPECT_GT(reads_abroad, 20 * seed_count);
-    EXPECT_GT(writes_abroad, 20 * seed_count);
+    EXPECT_GT(reads_by_borrowers, 20 * seed_count);
+    EXPECT_GT(writes_by_senders, 20 * seed_count);
 }
 
 TEST(simulator, has_the_same_trace_for_the_same_seed) {

@@ -151,8 +151,8 @@ verdict stage::play(const std::string &story) {
             delivered_,
             network_.breaks(),
             network_.lendings(),
-            network_.reads_abroad(),
-            network_.writes_abroad()};
+            network_.reads_by_borrowers(),
+            network_.writes_by_senders()};
 }
 
 }  // namespace zlink::sim

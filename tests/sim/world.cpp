@@ -51,7 +51,7 @@ const char *name_of(promise which) noexcept {
     case promise::one_at_a_time:
         return "one at a time";
     case promise::comes_home:
-        return "comes home";
+        return "gets its reading half back";
     case promise::goes_on:
         return "goes on";
     case promise::legal_events:

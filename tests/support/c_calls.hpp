@@ -12,7 +12,7 @@ inline error send_as_in_c(socket &self, byte_span body, int flags) {
     pipe_end::at_once result = self.send_at_once(body, flags);
     if (result == pipe_end::at_once::refused)
         result = self.send_addressed_at_once(body, flags);
-    if (result == pipe_end::at_once::done_for_sleeper)
+    if (result == pipe_end::at_once::sent_needs_wake)
         self.wake_receiver();
     return result == pipe_end::at_once::refused ? self.send(body, flags) : error::none;
 }

@@ -40,7 +40,7 @@ public:
     }
 
     sending_thread &this_thread() noexcept override { return thread; }
-    bool may_look_again() const noexcept override {
+    bool may_spin() const noexcept override {
         if (const auto act = std::exchange(on_look, nullptr))
             act();
         return has_time;

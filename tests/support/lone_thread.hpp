@@ -10,7 +10,7 @@ struct lone_thread final : waiter {
     error make_wakeup(std::unique_ptr<wakeup> &) noexcept override { return error::not_supported; }
     error wait(std::span<wait_item>, time_point) noexcept override { return error::not_supported; }
     sending_thread &this_thread() noexcept override { return sends; }
-    bool may_look_again() const noexcept override { return has_time; }
+    bool may_spin() const noexcept override { return has_time; }
 
     sending_thread sends;
     bool has_time;

@@ -27,7 +27,7 @@ public:
         done.push_back(&pipe);
         pipe.close();
     }
-    void look_again() noexcept override { looks_again = true; }
+    void rescan_pipes_later() noexcept override { must_rescan = true; }
     void go_on_later() noexcept override { goes_on = true; }
 
     /// Attaches a new peer. `prepare` acts on the pipe before: what the peer wrote already.
@@ -123,7 +123,7 @@ public:
     counting_random random;
     std::shared_ptr<subscription_set> subscriptions = std::make_shared<subscription_set>();
     std::vector<pipe_end *> done;
-    bool looks_again = false;
+    bool must_rescan = false;
     bool goes_on = false;
     error last_error = error::none;
     std::unique_ptr<pattern> subject;

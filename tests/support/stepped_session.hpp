@@ -120,7 +120,7 @@ public:
     bool finish_writing() noexcept override { return false; }
     void wait_readable() noexcept override {}
     void wait_writable() noexcept override {}
-    bool lend() noexcept override { return true; }
+    bool lease_out() noexcept override { return true; }
     int descriptor() const noexcept override { return -1; }
     std::string peer_address() const override { return {}; }
     std::string local_endpoint() const override { return {}; }

@@ -444,7 +444,7 @@ TEST(platform, knows_the_peer_of_a_local_socket) {
 }
 
 TEST(platform, has_nobody_look_again_who_is_not_to_spin) {
-    EXPECT_FALSE(platform::make_waiter(platform::steady_clock(), false)->may_look_again());
+    EXPECT_FALSE(platform::make_waiter(platform::steady_clock(), false)->may_spin());
 }
 
 TEST(platform, counts_a_generation_in_the_child_of_fork) {

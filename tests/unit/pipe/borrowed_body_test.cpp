@@ -65,7 +65,7 @@ struct waiting_thread final : waiter {
         return error::none;
     }
     sending_thread &this_thread() noexcept override { return sends; }
-    bool may_look_again() const noexcept override { return true; }
+    bool may_spin() const noexcept override { return true; }
 
     sending_thread sends;
     narrow_connection *connection = nullptr;

@@ -14,17 +14,17 @@ TEST(write_turn, is_taken_by_one_at_a_time) {
     write_turn turn;
     EXPECT_TRUE(turn.try_take());
     EXPECT_FALSE(turn.try_take());
-    EXPECT_FALSE(turn.take_or_mark());
+    EXPECT_FALSE(turn.take_or_request());
     (void)turn.give();
-    EXPECT_TRUE(turn.take_or_mark());
+    EXPECT_TRUE(turn.take_or_request());
     EXPECT_FALSE(turn.try_take());
 }
 
 TEST(write_turn, tells_the_holder_of_a_mark_once) {
     write_turn turn;
     ASSERT_TRUE(turn.try_take());
-    EXPECT_FALSE(turn.take_or_mark());
-    EXPECT_FALSE(turn.take_or_mark());
+    EXPECT_FALSE(turn.take_or_request());
+    EXPECT_FALSE(turn.take_or_request());
     EXPECT_TRUE(turn.give());
     ASSERT_TRUE(turn.try_take());
     EXPECT_FALSE(turn.give()) << "the mark was taken with the turn before";
@@ -35,10 +35,10 @@ TEST(write_turn, is_not_marked_by_a_try_or_by_who_gets_it) {
     ASSERT_TRUE(turn.try_take());
     EXPECT_FALSE(turn.try_take());
     EXPECT_FALSE(turn.give());
-    ASSERT_TRUE(turn.take_or_mark());
+    ASSERT_TRUE(turn.take_or_request());
     EXPECT_FALSE(turn.give());
-    ASSERT_TRUE(turn.take_or_mark());
-    EXPECT_FALSE(turn.take_or_mark());
+    ASSERT_TRUE(turn.take_or_request());
+    EXPECT_FALSE(turn.take_or_request());
     EXPECT_TRUE(turn.give());
 }
 
@@ -55,10 +55,10 @@ TEST(write_turn, is_left_by_its_holder_to_who_claimed_it_and_to_nobody_else) {
     ASSERT_TRUE(turn.try_take());
     EXPECT_FALSE(turn.claim());
     EXPECT_FALSE(turn.claim());
-    EXPECT_FALSE(turn.take_or_mark());
+    EXPECT_FALSE(turn.take_or_request());
     EXPECT_TRUE(turn.give()) << "who claimed it is to be told";
     EXPECT_FALSE(turn.try_take());
-    EXPECT_FALSE(turn.take_or_mark());
+    EXPECT_FALSE(turn.take_or_request());
     EXPECT_TRUE(turn.claim());
     EXPECT_FALSE(turn.try_take());
     (void)turn.give();
@@ -72,7 +72,7 @@ TEST(write_turn, shows_what_the_holder_did_to_the_next_holder_and_to_who_left_th
     constexpr int rounds = 20000;
     const auto add = [&] {
         for (int i = 0; i < rounds;) {
-            if (!(i % 2 ? turn.try_take() : turn.take_or_mark()))
+            if (!(i % 2 ? turn.try_take() : turn.take_or_request()))
                 continue;
             ++guarded;
             (void)turn.give();
@@ -89,7 +89,7 @@ TEST(write_turn, shows_what_the_holder_did_to_the_next_holder_and_to_who_left_th
 
 TEST(read_lease, is_at_home_at_first) {
     read_lease lease;
-    EXPECT_TRUE(lease.is_home());
+    EXPECT_TRUE(lease.owns_reading());
     EXPECT_FALSE(lease.is_wanted());
     EXPECT_FALSE(lease.is_used());
     EXPECT_FALSE(lease.is_recalled());
@@ -103,9 +103,9 @@ TEST(read_lease, is_asked_for_once) {
     EXPECT_TRUE(lease.ask());
     EXPECT_FALSE(lease.ask()) << "the I/O thread knows";
     EXPECT_TRUE(lease.is_wanted());
-    EXPECT_TRUE(lease.is_home());
+    EXPECT_TRUE(lease.owns_reading());
     EXPECT_TRUE(lease.recall());
-    EXPECT_TRUE(lease.is_wanted()) << "what is at home need not be called back";
+    EXPECT_TRUE(lease.is_wanted()) << "what is not leased need not be called back";
     EXPECT_FALSE(lease.begin_use());
 }
 
@@ -114,7 +114,7 @@ TEST(read_lease, can_be_asked_for_again_after_a_refusal) {
     ASSERT_TRUE(lease.ask());
     lease.refuse();
     EXPECT_FALSE(lease.is_wanted());
-    EXPECT_TRUE(lease.is_home());
+    EXPECT_TRUE(lease.owns_reading());
     EXPECT_FALSE(lease.begin_use());
     EXPECT_TRUE(lease.ask());
 }
@@ -130,21 +130,21 @@ struct granted_lease : read_lease {
 
 TEST(read_lease, is_used_and_kept) {
     granted_lease lease;
-    EXPECT_FALSE(lease.is_home());
+    EXPECT_FALSE(lease.owns_reading());
     EXPECT_FALSE(lease.is_wanted());
     EXPECT_FALSE(lease.is_used());
     EXPECT_FALSE(lease.ask()) << "it is lent already";
     for (std::uint32_t i = 1; i < 4; ++i) {
         ASSERT_TRUE(lease.begin_use());
         EXPECT_TRUE(lease.is_used());
-        EXPECT_FALSE(lease.is_home());
+        EXPECT_FALSE(lease.owns_reading());
         EXPECT_FALSE(lease.begin_use()) << "it is in use already";
         EXPECT_FALSE(lease.ask());
         lease.note_use();
         EXPECT_EQ(lease.uses(), i);
         EXPECT_FALSE(lease.end_use(true)) << "nobody need be told";
         EXPECT_FALSE(lease.is_used());
-        EXPECT_FALSE(lease.is_home());
+        EXPECT_FALSE(lease.owns_reading());
     }
 }
 
@@ -160,7 +160,7 @@ TEST(read_lease, ends_when_its_user_says_so) {
     granted_lease lease;
     ASSERT_TRUE(lease.begin_use());
     EXPECT_TRUE(lease.end_use(false)) << "the I/O thread is to be told";
-    EXPECT_TRUE(lease.is_home());
+    EXPECT_TRUE(lease.owns_reading());
     EXPECT_FALSE(lease.is_used());
     EXPECT_FALSE(lease.begin_use());
     EXPECT_TRUE(lease.ask());
@@ -169,7 +169,7 @@ TEST(read_lease, ends_when_its_user_says_so) {
 TEST(read_lease, comes_home_at_once_when_it_is_not_in_use) {
     granted_lease lease;
     EXPECT_TRUE(lease.recall());
-    EXPECT_TRUE(lease.is_home());
+    EXPECT_TRUE(lease.owns_reading());
     EXPECT_FALSE(lease.is_recalled());
     EXPECT_FALSE(lease.begin_use());
     EXPECT_TRUE(lease.recall()) << "again";
@@ -182,11 +182,11 @@ TEST(read_lease, comes_home_after_the_use_when_it_is_called_back_in_use) {
     EXPECT_FALSE(lease.recall()) << "still in use";
     EXPECT_TRUE(lease.is_recalled());
     EXPECT_TRUE(lease.is_used()) << "to its user";
-    EXPECT_FALSE(lease.is_home());
+    EXPECT_FALSE(lease.owns_reading());
     EXPECT_FALSE(lease.begin_use());
     EXPECT_FALSE(lease.ask());
     EXPECT_TRUE(lease.end_use(true)) << "who wants to keep it cannot";
-    EXPECT_TRUE(lease.is_home());
+    EXPECT_TRUE(lease.owns_reading());
     EXPECT_FALSE(lease.is_recalled());
     EXPECT_TRUE(lease.recall());
 }
@@ -196,7 +196,7 @@ TEST(read_lease, its_user_says_when_it_leaves_what_is_not_watched) {
     ASSERT_TRUE(lease.begin_use());
     EXPECT_TRUE(lease.stop_watching());
     EXPECT_TRUE(lease.end_use(true)) << "nobody looks after it";
-    EXPECT_FALSE(lease.is_home()) << "and it is kept";
+    EXPECT_FALSE(lease.owns_reading()) << "and it is kept";
     lease.watch();
     ASSERT_TRUE(lease.begin_use());
     EXPECT_FALSE(lease.end_use(true));
@@ -210,7 +210,7 @@ TEST(read_lease, must_be_watched_on_when_its_user_has_left) {
 }
 
 /// Two threads, as in life: one borrows and leaves, the other grants, watches and calls back. Whoever holds the lease, or
-/// has it at home, adds to a plain number.
+/// owns the reading half, adds to a plain number.
 TEST(read_lease, belongs_to_one_thread_at_a_time) {
     read_lease lease;
     int guarded = 0;
@@ -230,7 +230,7 @@ TEST(read_lease, belongs_to_one_thread_at_a_time) {
                     awaited = uses.load(std::memory_order_relaxed) + at_home % 2;
                     lease.grant();
                 }
-            } else if (lease.is_home()) {
+            } else if (lease.owns_reading()) {
                 is_lent = false;
             } else if (is_over.load(std::memory_order_relaxed) ||
                        uses.load(std::memory_order_relaxed) >= awaited) {

@@ -44,8 +44,8 @@ protected:
     }
     /// As a socket does before each message that takes the long way.
     void allow_short_writes() {
-        if (writer->is_step_due())
-            writer->begin_step();
+        if (writer->is_backlog_check_due())
+            writer->begin_backlog_window();
         writer->allow_short_writes();
     }
     bool send(std::string_view text, std::uint8_t flags = 0) {
@@ -206,7 +206,7 @@ TEST_F(pipe_pair, refuses_short_ways_for_all_that_is_not_one_small_frame) {
 
 TEST_F(pipe_pair, knows_how_much_of_large_bodies_is_under_way_between_sockets) {
     open(0, false, true);
-    const std::string large(pipe_end::large_body, 'x'), small(100, 'y');
+    const std::string large(pipe_end::counted_in_octets_from, 'x'), small(100, 'y');
     ASSERT_TRUE(send(small));
     EXPECT_EQ(writer->large_under_way(), 0u);
     ASSERT_TRUE(send(large));
@@ -247,7 +247,7 @@ protected:
                2 * (frame_header_size(large_.size()) + large_.size());
     }
 
-    const std::string large_ = std::string(pipe_end::large_body, 'x');
+    const std::string large_ = std::string(pipe_end::counted_in_octets_from, 'x');
     const std::string small_ = std::string(100, 'y');
 };
 
@@ -307,8 +307,8 @@ TEST_F(pipe_to_connection, counts_bodies_of_every_kind_as_under_way) {
         for (int i = 0; i < 200; ++i) {
             ASSERT_EQ(writer->write_external(0, block_ref::share(moved.owner()), moved.body()), error::none);
             writer->publish();
-            if (writer->is_step_due())
-                writer->begin_step();
+            if (writer->is_backlog_check_due())
+                writer->begin_backlog_window();
         }
         (void)moved.close();
         // In memory nobody copies them.
@@ -322,8 +322,8 @@ TEST_F(pipe_pair, knows_about_how_much_is_under_way_long_before_credit_is_due) {
     constexpr std::uint64_t step = 1024;
     for (std::uint64_t i = 0; i < 5 * step; ++i)
         ASSERT_TRUE(send("x"));
-    EXPECT_TRUE(writer->is_step_due());
-    writer->begin_step();
+    EXPECT_TRUE(writer->is_backlog_check_due());
+    writer->begin_backlog_window();
     constexpr std::uint64_t octets = short_header_size + 1;
     EXPECT_EQ(writer->under_way(), 5 * step * octets);
     const std::uint64_t credit = writer->credit();
@@ -343,7 +343,7 @@ TEST_F(pipe_pair, measures_messages_with_all_their_frames) {
         ASSERT_TRUE(send(std::string(100, 'a'), frame_flag::more));
         ASSERT_TRUE(send(std::string(300, 'b')));
     }
-    writer->begin_step();
+    writer->begin_backlog_window();
     EXPECT_EQ(writer->under_way(), 10 * (short_header_size + 100 + long_header_size + 300));
 }
 
@@ -352,18 +352,18 @@ TEST_F(pipe_pair, ends_short_writes_when_a_step_is_due) {
     const std::string body(8192, 'x');
     for (int i = 0; i < 100; ++i)
         ASSERT_TRUE(send(body));
-    writer->begin_step();
-    EXPECT_FALSE(writer->is_step_due());
+    writer->begin_backlog_window();
+    EXPECT_FALSE(writer->is_backlog_check_due());
     writer->allow_short_writes();
     std::size_t written = 0;
-    for (; !writer->is_step_due(); written += body.size())
+    for (; !writer->is_backlog_check_due(); written += body.size())
         ASSERT_TRUE(writer->write_short(as_bytes(body)) || send(body));
     EXPECT_FALSE(writer->may_write_short());
     writer->allow_short_writes();
     EXPECT_FALSE(writer->may_write_short()) << "before somebody looked";
     EXPECT_GE(written, 500'000u);
     EXPECT_LE(written, 525'000u);
-    writer->begin_step();
+    writer->begin_backlog_window();
     writer->allow_short_writes();
     EXPECT_TRUE(writer->may_write_short());
 }
@@ -477,10 +477,10 @@ TEST_F(pipe_pair, tells_a_connection_that_is_just_writing_when_its_sender_goes_t
     ASSERT_TRUE(send("x"));
     EXPECT_FALSE(reader->give_turn());
     ASSERT_TRUE(reader->take_turn());
-    writer->write_left();
+    writer->flush_remainder();
     EXPECT_EQ(connection.writes, 0);
     EXPECT_TRUE(reader->give_turn());
-    writer->write_left();
+    writer->flush_remainder();
     EXPECT_EQ(connection.writes, 1);
 }
 
@@ -611,7 +611,7 @@ TEST_F(pipe_pair, writes_an_answer_at_once_where_this_thread_reads_the_peer) {
     take();
     EXPECT_FALSE(is_written_at_once()) << "the I/O thread may have more of that peer under way";
 
-    ASSERT_TRUE(writer->ask_to_borrow());
+    ASSERT_TRUE(writer->ask_for_lease());
     reader->lease().grant();
     come(1);
     take();
@@ -648,7 +648,7 @@ TEST_F(pipe_pair, leaves_waking_the_reader_to_who_wrote_at_once) {
     EXPECT_EQ(writer->write_at_once(as_bytes("1")), pipe_end::at_once::done);
     EXPECT_EQ(receive(), "1");
     ASSERT_FALSE(arm_and_look());
-    EXPECT_EQ(writer->write_at_once(as_bytes("2")), pipe_end::at_once::done_for_sleeper);
+    EXPECT_EQ(writer->write_at_once(as_bytes("2")), pipe_end::at_once::sent_needs_wake);
     EXPECT_EQ(reader_events->readable, 0);
     writer->wake_reader(true);
     EXPECT_EQ(reader_events->readable, 1);

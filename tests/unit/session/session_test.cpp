@@ -54,7 +54,7 @@ protected:
     }
     /// The connection is lent, and in use.
     void borrow() {
-        ASSERT_TRUE(owner->near->ask_to_borrow());
+        ASSERT_TRUE(owner->near->ask_for_lease());
         io.run();
         ASSERT_NE(owner->near->begin_use(), nullptr);
     }

@@ -1,4 +1,4 @@
-// What a socket does with connections that are lent to it. The test is the connection, the clock and the waiter.
+// What a socket does with connections that are leased to it. The test is the connection, the clock and the waiter.
 #include "socket/borrower.hpp"
 
 #include <gtest/gtest.h>
@@ -50,16 +50,16 @@ public:
     void grant() {
         end_->lease().watch();
         end_->lease().grant();
-        end_->ring();
+        end_->wake_other_end();
     }
     void recall() {
         if (!end_->lease().recall())
-            end_->ring();
+            end_->wake_other_end();
     }
     void close() { end_->close(); }
     std::uint32_t noted_uses() const { return end_->lease().uses(); }
     pipe_end_ptr end() const { return end_; }
-    bool is_home() const { return end_->lease().is_home(); }
+    bool owns_reading() const { return end_->lease().owns_reading(); }
     void publish(const test::frames &message) { test::write_message(*end_, message); }
 
     /// Takes what the socket published, as a write does.
@@ -115,7 +115,7 @@ protected:
         self->attach(ends.first, false, false);
         return ends.second;
     }
-    /// Waits so often that the connection is lent, and used in the last wait.
+    /// Waits so often that the connection is leased, and used in the last wait.
     void borrow(const test::frames &request = {"x"}, const char *question = nullptr) {
         wait.on_wait = [&](std::span<wait_item> items) {
             uses = items.size() - 1;
@@ -131,7 +131,7 @@ protected:
                 EXPECT_EQ(self->send(as_bytes("reply"), 0), error::none);
             }
         }
-        ASSERT_EQ(uses, 1u) << "not lent";
+        ASSERT_EQ(uses, 1u) << "not leased";
         wait.on_wait = [](std::span<wait_item>) { return error::timed_out; };
         peer->looks = peer->reads = peer->calls = wait.waits = 0;
     }
@@ -165,7 +165,7 @@ protected:
         };
         for (int i = 0; i < 40; ++i)
             EXPECT_EQ(receive(), "x");
-        EXPECT_TRUE(peer->is_home());
+        EXPECT_TRUE(peer->owns_reading());
     }
 
     /// Is woken so often for one read that it looks before it sleeps.
@@ -228,7 +228,7 @@ TEST_F(borrower_test, a_thread_that_works_long_between_its_waits_does_not_ask) {
         clock.at += std::chrono::milliseconds(2);
         EXPECT_EQ(receive(), "x");
     }
-    EXPECT_TRUE(peer->is_home());
+    EXPECT_TRUE(peer->owns_reading());
 }
 
 TEST_F(borrower_test, gives_back_before_it_sleeps_what_was_called_back_while_it_armed) {
@@ -238,7 +238,7 @@ TEST_F(borrower_test, gives_back_before_it_sleeps_what_was_called_back_while_it_
     peer->on_next_look = [this] { peer->recall(); };
     wait.on_wait = [this](std::span<wait_item> items) {
         EXPECT_EQ(items.size(), 1u) << "sleeps on what the I/O thread waits for";
-        EXPECT_TRUE(peer->is_home());
+        EXPECT_TRUE(peer->owns_reading());
         peer->publish({"after"});
         return error::none;
     };
@@ -252,7 +252,7 @@ TEST_F(borrower_test, the_same_in_a_wait_for_several) {
     peer->on_next_look = [this] { peer->recall(); };
     wait.on_wait = [this](std::span<wait_item> items) {
         EXPECT_EQ(items.size(), 1u);
-        EXPECT_TRUE(peer->is_home());
+        EXPECT_TRUE(peer->owns_reading());
         return error::timed_out;
     };
     wait_in_vain();
@@ -274,7 +274,7 @@ TEST_F(borrower_test, leaves_to_others_what_a_stream_may_hold_behind_what_is_not
     peer->has_more = true;
     wait.on_wait = [this](std::span<wait_item> items) {
         EXPECT_EQ(items.size(), 1u);
-        EXPECT_TRUE(peer->is_home());
+        EXPECT_TRUE(peer->owns_reading());
         return error::timed_out;
     };
     wait_in_vain();
@@ -333,7 +333,7 @@ TEST_F(borrower_test, ends_the_use_when_the_connection_wants_to_go_home) {
         return false;
     };
     EXPECT_EQ(receive(), "last");
-    EXPECT_TRUE(peer->is_home());
+    EXPECT_TRUE(peer->owns_reading());
     EXPECT_EQ(peer->calls, 1) << "the I/O thread is told";
 }
 
@@ -347,7 +347,7 @@ TEST_F(borrower_test, a_receive_that_does_not_wait_reads_what_is_lent) {
     };
     EXPECT_EQ(receive(ZMQ_DONTWAIT), "there");
     EXPECT_EQ(wait.waits, 0);
-    EXPECT_FALSE(peer->is_home());
+    EXPECT_FALSE(peer->owns_reading());
 }
 
 TEST_F(borrower_test, a_signal_ends_the_wait_and_keeps_the_lease) {
@@ -355,9 +355,9 @@ TEST_F(borrower_test, a_signal_ends_the_wait_and_keeps_the_lease) {
     borrow();
     wait.on_wait = [](std::span<wait_item>) { return error::interrupted; };
     EXPECT_EQ(receive(), describe(EINTR));
-    EXPECT_FALSE(peer->is_home());
+    EXPECT_FALSE(peer->owns_reading());
     peer->recall();
-    EXPECT_TRUE(peer->is_home()) << "it is not in use";
+    EXPECT_TRUE(peer->owns_reading()) << "it is not in use";
 }
 
 TEST_F(borrower_test, the_end_of_the_context_ends_the_use) {
@@ -369,7 +369,7 @@ TEST_F(borrower_test, the_end_of_the_context_ends_the_use) {
     };
     EXPECT_EQ(receive(), describe(ETERM));
     peer->recall();
-    EXPECT_TRUE(peer->is_home());
+    EXPECT_TRUE(peer->owns_reading());
 }
 
 TEST_F(borrower_test, writes_out_what_a_stream_left_before_it_waits_for_an_answer) {
@@ -408,7 +408,7 @@ TEST_F(borrower_test, gives_all_back_when_the_descriptor_is_asked_for_and_never_
     int descriptor = -1;
     std::size_t size = sizeof descriptor;
     ASSERT_EQ(self->get_option(ZMQ_FD, &descriptor, &size), error::none);
-    EXPECT_TRUE(peer->is_home());
+    EXPECT_TRUE(peer->owns_reading());
     uses = 0;
     expect_waits_without_borrowing();
 }
@@ -422,7 +422,7 @@ TEST_F(borrower_test, gives_back_on_disconnect_and_on_close) {
             self->close();
         else
             EXPECT_EQ(self->disconnect("tcp://peer"), error::none);
-        EXPECT_TRUE(peer->is_home());
+        EXPECT_TRUE(peer->owns_reading());
     }
 }
 
@@ -481,7 +481,7 @@ TEST_F(borrower_test, of_many_pipes_only_those_are_asked_for_that_take_and_bring
     attach_others(borrower::few_pipes);
     borrow({"x"}, "for each in turn");
     for (const auto &other : others)
-        EXPECT_TRUE(other->is_home());
+        EXPECT_TRUE(other->owns_reading());
 }
 
 TEST_F(borrower_test, of_many_pipes_none_is_asked_for_that_only_brings) {
@@ -501,15 +501,15 @@ TEST_F(borrower_test, one_of_many_that_brings_nothing_any_more_goes_home) {
     others[0]->grants = false;
     for (int i = 0; i < 62; ++i)  // and the last wait of borrow()
         EXPECT_EQ(receive(), "from another");
-    EXPECT_FALSE(peer->is_home());
+    EXPECT_FALSE(peer->owns_reading());
     EXPECT_EQ(receive(), "from another");
-    EXPECT_TRUE(peer->is_home());
+    EXPECT_TRUE(peer->owns_reading());
 }
 
 TEST_F(borrower_test, a_receive_that_does_not_wait_asks_first_which_of_many_have_something) {
     make(socket_type::dealer);
     attach_others(borrower::few_pipes);
-    // All take and bring something, so that all are lent.
+    // All take and bring something, so that all are leased.
     wait.on_wait = [this](std::span<wait_item> items) {
         uses = items.size() - 1;
         peer->publish({"x"});
@@ -634,7 +634,7 @@ TEST_F(borrower_test, a_receiver_that_is_wanted_back_does_not_look_again) {
         return true;
     };
     wait.on_wait = [this](std::span<wait_item>) {
-        EXPECT_TRUE(peer->is_home());
+        EXPECT_TRUE(peer->owns_reading());
         peer->publish({"from the I/O thread"});
         return error::none;
     };

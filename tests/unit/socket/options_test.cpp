@@ -499,12 +499,12 @@ TEST(live_options, are_left_to_the_socket) {
     settings s = default_settings(sub);
     for (int number : {ZMQ_SUBSCRIBE, ZMQ_UNSUBSCRIBE, ZMQ_RCVMORE, ZMQ_FD, ZMQ_EVENTS, ZMQ_LAST_ENDPOINT,
                        ZMQ_THREAD_SAFE, ZMQ_TOPICS_COUNT}) {
-        EXPECT_TRUE(is_live_option(number)) << number;
+        EXPECT_TRUE(is_answered_by_socket(number)) << number;
         EXPECT_EQ(set_int(s, number, 1), error::invalid) << number;
         EXPECT_EQ(get_int(s, number), no_value) << number;
     }
-    EXPECT_FALSE(is_live_option(ZMQ_LINGER));
-    EXPECT_FALSE(is_live_option(ZMQ_TYPE));
+    EXPECT_FALSE(is_answered_by_socket(ZMQ_LINGER));
+    EXPECT_FALSE(is_answered_by_socket(ZMQ_TYPE));
 }
 
 TEST(unknown_options, are_refused) {
@@ -513,7 +513,7 @@ TEST(unknown_options, are_refused) {
                        ZMQ_GSSAPI_SERVER, 125, INT_MAX}) {
         EXPECT_EQ(set_int(s, number, 1), error::invalid) << number;
         EXPECT_EQ(get_int(s, number), no_value) << number;
-        EXPECT_FALSE(is_live_option(number)) << number;
+        EXPECT_FALSE(is_answered_by_socket(number)) << number;
     }
 }
 

@@ -30,7 +30,7 @@ protected:
         EXPECT_EQ(wait.waits, before + 1);
     }
 
-    /// Sends messages until the sender looks whether its peer keeps step, or there are 64 MiB. Returns octets.
+    /// Sends messages until the sender looks whether its peer lags, or there are 64 MiB. Returns octets.
     std::size_t send_until_it_looks(std::size_t size, int flags = 0, int parts = 1) {
         const std::string body(size, 'x');
         return send_until_it_looks(size, parts, [&](bool more) {
@@ -133,7 +133,7 @@ TEST_F(peer_wait_test, a_sender_of_moved_bodies_looks_where_they_are_copied_in_t
     mark = 0;
     for (const std::size_t size : {12 << 10, 16 << 10, 256 << 10}) {
         SCOPED_TRACE(size);
-        const std::size_t most = size < pipe_end::large_body ? 4 << 20 : 1 << 20;
+        const std::size_t most = size < pipe_end::counted_in_octets_from ? 4 << 20 : 1 << 20;
         is_inproc = false;
         make(socket_type::push);
         const std::size_t ahead = move_until_it_looks(size);

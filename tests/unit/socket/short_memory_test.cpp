@@ -104,7 +104,7 @@ TEST(short_memory, names_a_peer_that_it_was_too_short_for_at_first) {
         write_command(*a.far, in_band::hello, name);
         write_message(*a.far, {"1"});
         failures += fails_with_short_memory(nth, [&] { bench.subject->attach(a.near, false, false); });
-        if (bench.looks_again)
+        if (bench.must_rescan)
             bench.subject->on_readable(*a.near);
         expect_named(bench, a, nth);
     }

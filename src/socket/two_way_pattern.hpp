@@ -7,9 +7,9 @@
 
 namespace zlink {
 
-class exchange : public pattern {
+class two_way_pattern : public pattern {
 public:
-    explicit exchange(const pattern_environment &environment)
+    explicit two_way_pattern(const pattern_environment &environment)
         : options_(environment.options), host_(environment.host) {}
 
     void attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) override;

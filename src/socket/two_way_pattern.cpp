@@ -1,18 +1,18 @@
-#include "socket/exchange.hpp"
+#include "socket/two_way_pattern.hpp"
 
 namespace zlink {
 
-void exchange::attach(const pipe_end_ptr &pipe, bool, bool) {
+void two_way_pattern::attach(const pipe_end_ptr &pipe, bool, bool) {
     incoming_.attach(*pipe);
     outgoing_.attach(*pipe);
 }
 
-void exchange::detach(pipe_end &pipe) noexcept {
+void two_way_pattern::detach(pipe_end &pipe) noexcept {
     outgoing_.detach(pipe);
     incoming_.detach(pipe);
 }
 
-void exchange::on_closed(pipe_end &pipe) {
+void two_way_pattern::on_closed(pipe_end &pipe) {
     if (!incoming_.has(pipe))
         return;
     outgoing_.detach(pipe);
@@ -20,7 +20,7 @@ void exchange::on_closed(pipe_end &pipe) {
         finish(pipe);
 }
 
-error exchange::send(const outgoing &frame) {
+error two_way_pattern::send(const outgoing &frame) {
     if (__builtin_expect(outgoing_.is_dropping(), 0)) {
         outgoing_.drop(frame.more);
         return error::none;
@@ -34,7 +34,7 @@ error exchange::send(const outgoing &frame) {
     return error::none;
 }
 
-bool exchange::arm(bool for_input, bool for_output) {
+bool two_way_pattern::arm(bool for_input, bool for_output) {
     if ((for_input && has_input()) || (for_output && has_output()))
         return true;
     if (for_input)
