@@ -227,7 +227,7 @@ void connection::tend_lease() noexcept {
     if (!pipe_)
         return;
     if (is_leased_) {
-        if (pipe_->lease().recall_reading())
+        if (pipe_->lease().owns_reading())
             take_reading_back();
         else if (!lease_timer_->is_pending())
             watch_lease();  // the borrower has left
