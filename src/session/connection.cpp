@@ -528,12 +528,7 @@ void connection::greet_application() {
     const byte_span hello = as_bytes(environment_.options.hello_message);
     if (hello.empty())
         return;
-    std::uint8_t header[long_header_size];
-    const std::uint8_t *const end = put_frame_header(header, hello.size(), 0);
-    std::vector<std::uint8_t> &out = peer_.output();
-    out.reserve(out.size() + long_header_size + hello.size());
-    out.insert(out.end(), header, const_cast<std::uint8_t *>(end));
-    out.insert(out.end(), hello.begin(), hello.end());
+    peer_.framing().encode(0, hello, peer_.output());
 }
 
 error connection::say_hello() noexcept {

@@ -31,7 +31,7 @@ void count_write(std::size_t ranges, bool is_partial, debug_counters::tally unco
 void outbound::open(pipe_end_ptr pipe, bool replays, io_turn &server) noexcept {
     server_ = &server;
     pipe_ = std::move(pipe);
-    translates_ = subscriptions_ != nullptr || pipe_->is_conflating();
+    translates_ = subscriptions_ != nullptr || pipe_->is_conflating() || !peer_.framing().is_identity();
     replays_ = replays && subscriptions_ != nullptr;
 }
 
@@ -330,14 +330,11 @@ void outbound::translate_frame(const frame_view &frame) {
             return;
         const bool is_subscribe = frame.data[0] == in_band::subscribe;
         if (is_subscribe || frame.data[0] == in_band::cancel)
-            peer_.encode_subscription(is_subscribe, frame.body().subspan(1), translated_);
+            peer_.framing().encode_subscription(is_subscribe, frame.body().subspan(1), translated_);
         return;
     }
     in_translated_message_ = frame.has_more();
-    std::array<std::uint8_t, long_header_size> header;
-    const auto size = put_frame_header(header.data(), frame.size, frame.flags) - header.data();
-    translated_.insert(translated_.end(), header.begin(), header.begin() + size);
-    translated_.insert(translated_.end(), frame.data, frame.data + frame.size);
+    peer_.framing().encode(frame.flags, frame.body(), translated_);
     debug_counters::add(debug_counters::count::copied_octets, frame.size);
     if (frame.lone_owner)
         block_ref::adopt(std::exchange(*frame.lone_owner, nullptr));
@@ -361,7 +358,8 @@ void outbound::send_subscription_set() {
                 translate_frame(frame);
         }
         messages.swap(translated_);
-        topics.for_each([&](byte_span topic) { peer_.encode_subscription(true, topic, translated_); });
+        topics.for_each(
+            [&](byte_span topic) { peer_.framing().encode_subscription(true, topic, translated_); });
         pipe_->follow(true);
     });
     translated_.insert(translated_.end(), messages.begin(), messages.end());

@@ -2,7 +2,8 @@
 //
 // Flow:     write() on the I/O thread; write_now() on the thread that sent. Either lists what is there and hands it to the
 //           stream until nothing is left or the stream is full. Only a full stream is waited for.
-// Forms:    gathered as it stands in the queue, or translated frame by frame: subscribers' side, conflating pipes.
+// Forms:    gathered as it stands in the queue, or translated frame by frame: subscribers' side, conflating pipes, and peers to whom the
+//           wire is not the queue (zmtp/framing.hpp).
 // Turns:    once a pipe is served its write turn guards everything here but control octets, which are the I/O thread's.
 //           The thread that sends writes messages only: nothing while the handshake's last octets, or half a command, are
 //           still to go, and nothing to a stream that is full or broken.

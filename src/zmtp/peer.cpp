@@ -24,10 +24,6 @@ using time_point = heartbeat::time_point;
 // are refused; to talk to one, no more than partial_greeting_size may have been sent.
 constexpr std::size_t first_greeting_part = greeting_size;
 
-// RFC 23 "messages": what a subscription is to a peer without the SUBSCRIBE command.
-constexpr std::uint8_t subscribe_octet = 1;
-constexpr std::uint8_t cancel_octet = 0;
-
 bool is_handshake_command(std::string_view name) noexcept {
     return name == command_name::ready || name == command_name::error || name == command_name::hello ||
            name == command_name::welcome || name == command_name::initiate;
@@ -87,7 +83,7 @@ struct peer::state {
     };
     std::unique_ptr<intake> intake_ = std::make_unique<intake>();  // null once there is traffic
     std::size_t greeting_sent_ = 0;
-    bool is_3_0_ = false;
+    const zlink::framing *framing_ = &framing_of_zmtp_3_1();
 
     // Whether output_ holds one that is not written yet
     bool is_ping_pending_ = false;
@@ -183,7 +179,8 @@ bool peer::state::take_greeting(byte_span &in) {
 
 void peer::state::on_greeting() {
     const greeting_view received(intake_->greeting);
-    is_3_0_ = received.is_3_0();
+    if (received.is_3_0())
+        framing_ = &framing_of_zmtp_2_0();
     if (!received.has_mechanism(mechanism_->name())) {
         fail(failure_kind::mechanism_mismatch, protocol_errors::mechanism_mismatch);
         return;
@@ -342,16 +339,6 @@ void peer::note_traffic(heartbeat::time_point now) noexcept {
 
 peer_info &peer::info() noexcept { return state_->info(); }
 
-void peer::encode_subscription(bool is_subscribe, byte_span topic, std::vector<std::uint8_t> &out) const {
-    if (!state_->is_3_0_) {
-        append_command(out, is_subscribe ? command_name::subscribe : command_name::cancel, topic);
-        return;
-    }
-    std::uint8_t header[long_header_size + 1];
-    std::uint8_t *end = put_frame_header(header, 1 + topic.size(), 0);
-    *end++ = is_subscribe ? subscribe_octet : cancel_octet;
-    out.insert(out.end(), header, end);
-    out.insert(out.end(), topic.begin(), topic.end());
-}
+const framing &peer::framing() const noexcept { return *state_->framing_; }
 
 }  // namespace zlink

@@ -17,6 +17,7 @@
 #include "core/peer_info.hpp"
 #include "core/settings.hpp"
 #include "zmtp/failure.hpp"
+#include "zmtp/framing.hpp"
 #include "zmtp/heartbeat.hpp"
 #include "zmtp/mechanism.hpp"
 
@@ -36,11 +37,11 @@ public:
     };
 
     enum class action_kind {
-        wait,         // nothing (more) to do now: write output(), read on, come back at deadline()
-        established,  // once: the handshake is over, info() is complete; the input behind `consumed` is traffic
-        subscribe,    // traffic: the peer subscribes to `topic`
-        cancel,       // traffic: the peer takes a subscription back
-        close,  // write output() as far as it goes at once, then close; `failure` and `may_retry` say why
+        wait,  // nothing (more) to do now: write output(), read on, come back at deadline()
+        established,  // once: the handshake is over, info() and framing() stand; the input behind `consumed` is traffic
+        subscribe,  // traffic: the peer subscribes to `topic`
+        cancel,     // traffic: the peer takes a subscription back
+        close,      // write output() as far as it goes at once, then close; `failure` and `may_retry` say why
     };
     using failure_kind = zlink::failure_kind;
     struct action {
@@ -65,8 +66,8 @@ public:
     /// After `established`: properties announced by the peer ("Socket-Type", "Routing-Id" ...) and its routing id. The
     /// driver adds what the stream knows ("Peer-Address", "__fd") before it shares the record.
     peer_info &info() noexcept;
-    /// Appends a subscription in the form this peer understands.
-    void encode_subscription(bool is_subscribe, byte_span topic, std::vector<std::uint8_t> &out) const;
+    /// After `established`: how frames stand on the wire.
+    const zlink::framing &framing() const noexcept;
 
 private:
     struct state;

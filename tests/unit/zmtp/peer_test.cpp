@@ -267,8 +267,8 @@ TEST(peer, encodes_subscriptions_as_the_peer_understands_them) {
         peer_driver driver(sub);
         driver.feed(greeting("NULL", 3, minor) + ready("PUB"));
         std::vector<std::uint8_t> out;
-        driver.machine().encode_subscription(true, as_bytes("abc"), out);
-        driver.machine().encode_subscription(false, as_bytes(topic), out);
+        driver.machine().framing().encode_subscription(true, as_bytes("abc"), out);
+        driver.machine().framing().encode_subscription(false, as_bytes(topic), out);
         EXPECT_EQ(text(out), minor ? command_frame("SUBSCRIBE", "abc") + command_frame("CANCEL", topic)
                                    : message("\1abc") + message(octets(1, '\0') + topic));
     }
@@ -381,7 +381,7 @@ TEST(peer, talks_to_another_of_its_kind) {
         a.feed(b.take_written());
     }
     std::vector<std::uint8_t> subscription;
-    b.machine().encode_subscription(true, as_bytes("t"), subscription);
+    b.machine().framing().encode_subscription(true, as_bytes("t"), subscription);
     a.feed(text(subscription));
     EXPECT_EQ(a.log(), (std::vector<std::string>{"established", "subscribe t"}));
     EXPECT_EQ(b.log(), std::vector<std::string>{"established"});

@@ -1,0 +1,55 @@
+// How the frames of a queue (core/frame.hpp) stand on the wire of one peer. Pure.
+//
+// Identity: from ZMTP 2.0 on they stand there as they are. Nothing is decoded, and what a queue holds is written as it is.
+// Out:      encode() makes the octets of one frame. A subscription is a command to a peer of ZMTP 3.1, and a message to others.
+// In:       a `frame_decoder` turns what was read, in whatever pieces, into frames of a queue. It judges nothing: what its framing
+//           forbids comes out as a frame that the walk refuses (frame_walk.hpp), in its place behind what came before.
+// Limits:   a decoder keeps part of a header, and nothing of a body.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/bytes.hpp"
+#include "core/frame.hpp"
+
+namespace zlink {
+
+/// What has come in of one connection, where the wire has another form than the queue.
+class frame_decoder {
+public:
+    virtual ~frame_decoder() = default;
+
+    /// Octets that were taken in and are not out yet.
+    virtual std::size_t held() const noexcept = 0;
+    /// Decodes all of `in`, and returns how many octets came out: at most held() more than went in. They are written from `out` on,
+    /// which may be held() octets in front of `in`, or more, in the same memory.
+    virtual std::size_t decode(byte_span in, std::uint8_t *out) noexcept = 0;
+    /// So many octets of the body under way were read past the decoder.
+    virtual void pass(std::size_t octets) noexcept = 0;
+};
+
+class framing {
+public:
+    virtual bool is_identity() const noexcept = 0;
+    /// Appends a message frame. Of `flags` only more counts.
+    virtual void encode(std::uint8_t flags, byte_span body, std::vector<std::uint8_t> &out) const = 0;
+    /// Appends a subscription, or the end of one, in the form that the peer understands.
+    virtual void encode_subscription(bool is_subscribe, byte_span topic,
+                                     std::vector<std::uint8_t> &out) const;
+    /// Reads a header; false when `in` does not hold all of it. Validates nothing: a size that cannot be comes out as a large one.
+    virtual bool get_header(byte_span in, frame_header &out) const noexcept = 0;
+    /// For one connection, from the first octet of traffic on; null where is_identity(). Throws bad_alloc.
+    virtual std::unique_ptr<frame_decoder> make_decoder() const = 0;
+
+protected:
+    ~framing() = default;
+};
+
+// One of each, for ever.
+const framing &framing_of_zmtp_3_1() noexcept;
+const framing &framing_of_zmtp_2_0() noexcept;  // and of 3.0
+const framing &framing_of_zmtp_1_0() noexcept;
+
+}  // namespace zlink

@@ -1,0 +1,49 @@
+// The framing of ZMTP 2.0 and later: that of the queue.
+//
+// Wire:     RFC 23/ZMTP 3.1, "Framing"; RFC 15/ZMTP 2.0 without commands.
+#include <array>
+
+#include "zmtp/command.hpp"
+#include "zmtp/framing.hpp"
+
+namespace zlink {
+
+namespace {
+
+class identity_framing : public framing {
+public:
+    bool is_identity() const noexcept final { return true; }
+    void encode(std::uint8_t flags, byte_span body, std::vector<std::uint8_t> &out) const final {
+        std::array<std::uint8_t, long_header_size> header;
+        std::uint8_t *const end = put_frame_header(header.data(), body.size(), flags & frame_flag::more);
+        out.insert(out.end(), header.data(), end);
+        out.insert(out.end(), body.begin(), body.end());
+    }
+    bool get_header(byte_span in, frame_header &out) const noexcept final {
+        return get_frame_header(in.data(), in.size(), out);
+    }
+    std::unique_ptr<frame_decoder> make_decoder() const final { return nullptr; }
+
+protected:
+    ~identity_framing() = default;
+};
+
+class framing_v2 final : public identity_framing {};
+
+class framing_v3_1 final : public identity_framing {
+public:
+    void encode_subscription(bool is_subscribe, byte_span topic,
+                             std::vector<std::uint8_t> &out) const override {
+        append_command(out, is_subscribe ? command_name::subscribe : command_name::cancel, topic);
+    }
+};
+
+constinit const framing_v2 of_zmtp_2_0{};
+constinit const framing_v3_1 of_zmtp_3_1{};
+
+}  // namespace
+
+const framing &framing_of_zmtp_2_0() noexcept { return of_zmtp_2_0; }
+const framing &framing_of_zmtp_3_1() noexcept { return of_zmtp_3_1; }
+
+}  // namespace zlink
