@@ -407,8 +407,9 @@ connection::found connection::read_once(block_ref &scratch) noexcept {
     const std::size_t kept = tail_.size();
     if (kept)
         std::memcpy(block->data(), tail_.data(), kept);
+    const std::size_t lead = kept + (decoder_ ? decoder_->held() : 0);
     std::size_t room =
-        std::min(block->capacity, wanted) - kept;  // the block may be another socket's, with larger reads
+        std::min(block->capacity, wanted) - lead;  // the block may be another socket's, with larger reads
     if (!peer_.is_established())
         room = std::min(room, handshake_read);
     else if (large_.is_under_way() || expects_large_)
@@ -428,7 +429,7 @@ connection::found connection::read_once(block_ref &scratch) noexcept {
         ranges[count++] = {next.begin, large_room};
     }
     if (!has_large || large_room == large_.missing())
-        ranges[count++] = {block->data() + kept, room};
+        ranges[count++] = {block->data() + lead, room};
     else
         room = 0;
     const io_result result = stream_->try_read({ranges.data(), count});
@@ -443,7 +444,11 @@ connection::found connection::read_once(block_ref &scratch) noexcept {
     if (!runs_on_socket_thread_)  // no heartbeats there
         peer_.note_traffic(environment_.io.now());
     const bool has_filled_room = result.octets == large_room + room;
-    const std::size_t rest = result.octets - taken;
+    std::size_t rest = result.octets - taken;
+    if (decoder_) {
+        decoder_->pass(taken);
+        rest = decoder_->decode({block->data() + lead, rest}, block->data() + kept);
+    }
     expects_large_ = false;
     if (has_large && large_.is_whole() && large_.is_elsewhere()) {
         expects_large_ = true;
@@ -477,7 +482,7 @@ void connection::feed_handshake(byte_span in) noexcept {
         if (!obey(action))
             return;
         if (action.kind == peer::action_kind::established) {
-            enter_traffic(in);
+            enter_traffic(in, action.takes_all);
             return;
         }
         if (action.consumed == 0)
@@ -489,7 +494,7 @@ void connection::feed_handshake(byte_span in) noexcept {
     }
 }
 
-void connection::enter_traffic(byte_span rest) noexcept {
+void connection::enter_traffic(byte_span rest, bool takes_all) noexcept {
     pipe_ = host_.on_established(*this);
     if (!pipe_) {
         fail(break_reason{.was_established = true});
@@ -509,15 +514,19 @@ void connection::enter_traffic(byte_span rest) noexcept {
     pipe_->publish();
     try {
         greet_application();
+        decoder_ = peer_.framing().make_decoder();
     } catch (...) {
         fail(error::no_memory);
         return;
     }
+    if (takes_all && environment_.options.has_subscribers() && !obey({.kind = peer::action_kind::subscribe}))
+        return;
     update_timer();
     if (!rest.empty()) {
-        const chunk *block = static_cast<chunk *>(environment_.io.scratch.get());
-        feed(environment_.io.scratch.get(), rest.size() >= block->capacity / 2, rest.data(),
-             rest.data() + rest.size());
+        auto *const block = static_cast<chunk *>(environment_.io.scratch.get());
+        std::uint8_t *const begin = block->data() + (rest.data() - block->data());
+        const std::size_t octets = decoder_ ? decoder_->decode(rest, begin) : rest.size();
+        feed(block, octets >= block->capacity / 2, begin, begin + octets);
     }
     if (state_ == state::live)
         write();

@@ -2,7 +2,8 @@
 //
 // Out:      `outbound`, from the loop's thread or from that of the sender.
 // In:       one read per readiness into the loop's scratch block. Frames are walked, not copied: a well filled block is
-//           handed to the pipe as it is, a small read is copied. A frame known to be large is read into memory of its own.
+//           handed to the pipe as it is, a small read is copied. A frame known to be large is read into memory of its own. Where the wire
+//           is not the queue, the block is decoded in place first: see zmtp/framing.hpp.
 // Pressure: what exceeds the receiver's mark stays here unpublished, and nothing more is read until credit returns. A message that does
 //           not end is bounded where one part is.
 // Breaks:   when writing fails, what the peer sent before it went is still read and delivered, also beyond the mark. Where earlier
@@ -150,7 +151,7 @@ private:
     void read_to_the_end() noexcept;
     chunk *make_room(block_ref &scratch, std::size_t size) noexcept;
     void feed_handshake(byte_span in) noexcept;
-    void enter_traffic(byte_span rest) noexcept;
+    void enter_traffic(byte_span rest, bool takes_all) noexcept;
     void greet_application();
     error say_hello() noexcept;
     void feed(block *owner, bool may_share, const std::uint8_t *begin, const std::uint8_t *end) noexcept;
@@ -227,7 +228,8 @@ private:
     std::uint64_t most_unfinished_ = UINT64_MAX;
     bool expects_large_ = false;  // the last frame was a large one: read little beside the next
     walk_limits limits_;
-    std::vector<std::uint8_t> tail_;  // a partial frame
+    std::vector<std::uint8_t> tail_;          // a partial frame
+    std::unique_ptr<frame_decoder> decoder_;  // null where the wire is the queue
     large_frame large_;
     std::span<std::uint8_t> offered_;  // for the next body, by the borrower
     bool has_filled_offer_ = false;

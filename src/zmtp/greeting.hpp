@@ -1,7 +1,8 @@
 // The greeting that opens a connection: 64 octets each way.
 //
 // Wire:     signature:10 | major:1 | minor:1 | mechanism:20 | as-server:1 | filler:31.   RFC 23/ZMTP 3.1, "The Greeting"
-//           The first 11 octets tell the protocol version; older versions continue differently from there.
+//           signature:10 | revision:1 | socket-type:1.   RFC 15/ZMTP 2.0
+//           The first 11 octets tell the version. ZMTP 1.0 has no greeting: what comes is a frame.
 #pragma once
 
 #include <array>
@@ -12,8 +13,11 @@
 namespace zlink {
 
 constexpr std::size_t greeting_size = 64;
-/// Enough to know the version; all that a peer of an older version sends before it hears from us.
+/// All that may go to a peer of which nothing is known: to one of ZMTP 1.0 it is the header of a frame.
+constexpr std::size_t signature_size = 10;
+/// Enough to know the version; all that may go to a peer that is of ZMTP 2.0 or later.
 constexpr std::size_t partial_greeting_size = 11;
+constexpr std::size_t zmtp_2_0_greeting_size = 12;
 
 using greeting_octets = std::array<std::uint8_t, greeting_size>;
 
@@ -40,6 +44,8 @@ struct greeting_view {
 
     std::uint8_t major() const noexcept { return octets_[10]; }
     std::uint8_t minor() const noexcept { return octets_[11]; }
+    /// Of ZMTP 2.0, the number of its socket type.
+    std::uint8_t socket_type_2_0() const noexcept { return octets_[11]; }
     /// ZMTP 3.0 has neither SUBSCRIBE nor CANCEL.
     bool is_3_0() const noexcept { return major() == 3 && minor() == 0; }
     /// Compares all 20 octets, padding included.

@@ -8,7 +8,6 @@ namespace zlink {
 
 namespace {
 
-constexpr std::size_t max_routing_id = 255;
 constexpr std::size_t max_property_name = 255;
 
 // The name of Identity in the interface.
@@ -76,18 +75,24 @@ mechanism::outcome accept_properties(byte_span data, const settings &options, pe
             if (value.size() > max_routing_id)
                 return fail(protocol_errors::invalid_metadata);
             identity = &value;
-            // Both names are in use for asking.
-            info.add(property_name::identity, as_text(value));
-            info.add(routing_id_name, as_text(value));
         } else if (std::none_of(own_names.begin(), own_names.end(),
                                 [&](std::string_view own) { return is_same_name(own, name); })) {
             info.add(name, as_text(value));
         }
     }
-    // Ids that begin with zero are the receiver's own to give: a peer that claims one gets a generated one.
-    if (identity && !identity->empty() && identity->front() != 0 && is_routing_id_of_use(options, type))
-        info.routing_id = as_text(*identity);
+    if (identity)
+        accept_routing_id(as_text(*identity), type, options, info);
     return {mechanism::progress::complete, failure_kind::none, 0, true};
+}
+
+void accept_routing_id(std::string_view id, std::string_view peer_type, const settings &options,
+                       peer_info &info) {
+    // Both names are in use for asking.
+    info.add(property_name::identity, id);
+    info.add(routing_id_name, id);
+    // Ids that begin with zero are the receiver's own to give: a peer that claims one gets a generated one.
+    if (!id.empty() && id.front() != 0 && is_routing_id_of_use(options, peer_type))
+        info.routing_id = id;
 }
 
 mechanism::outcome judge_error(byte_span data) noexcept {

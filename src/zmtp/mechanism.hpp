@@ -47,6 +47,8 @@ protected:
     }
 };
 
+constexpr std::size_t max_routing_id = 255;
+
 /// The mechanism the options ask for; null when it is not built in. `options` must outlive it.
 std::unique_ptr<mechanism> make_mechanism(const settings &options, bool is_server);
 
@@ -59,6 +61,10 @@ void append_own_properties(std::vector<std::uint8_t> &out, const settings &optio
 /// type ours does not talk to: the peer is told why with ERROR.
 mechanism::outcome accept_properties(byte_span data, const settings &options, peer_info &info,
                                      std::vector<std::uint8_t> &out);
+/// Takes over the routing id that a peer announced, of at most max_routing_id octets, where its socket type (empty: not known) and
+/// ours make use of one.
+void accept_routing_id(std::string_view id, std::string_view peer_type, const settings &options,
+                       peer_info &info);
 /// What a well-formed or malformed ERROR means.
 mechanism::outcome judge_error(byte_span data) noexcept;
 

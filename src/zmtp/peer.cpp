@@ -1,6 +1,7 @@
-// The states of a conversation: not started, greeting, handshake, traffic, closed; see peer.hpp.
+// The states of a conversation: not started, greeting, handshake or identity, traffic, closed; see peer.hpp.
 //
-// Order:    handshake commands; the state; start and greeting; handshake; time; commands in traffic; the functions of peer.hpp.
+// Order:    handshake commands; the state; start and greeting; older peers; handshake; time; commands in traffic; the functions
+//           of peer.hpp.
 #include "zmtp/peer.hpp"
 
 #include <algorithm>
@@ -20,9 +21,15 @@ namespace {
 using action = peer::action;
 using time_point = heartbeat::time_point;
 
-// How much of the greeting goes out before the peer has shown its version. All of it, for peers of older versions
-// are refused; to talk to one, no more than partial_greeting_size may have been sent.
-constexpr std::size_t first_greeting_part = greeting_size;
+// How many octets of a greeting may be taken once there are `have`: no more than tell what comes next, for with an older peer that is
+// something else.
+constexpr std::size_t end_of_greeting_part(std::size_t have) noexcept {
+    for (const std::size_t end :
+         {std::size_t{1}, signature_size, partial_greeting_size, zmtp_2_0_greeting_size})
+        if (have < end)
+            return end;
+    return greeting_size;
+}
 
 bool is_handshake_command(std::string_view name) noexcept {
     return name == command_name::ready || name == command_name::error || name == command_name::hello ||
@@ -32,7 +39,7 @@ bool is_handshake_command(std::string_view name) noexcept {
 }  // namespace
 
 struct peer::state {
-    enum class stage { fresh, greeting, handshake, traffic, closed };
+    enum class stage { fresh, greeting, identity, handshake, traffic, closed };
 
     state(const settings &options, bool is_server)
         : options_(options), mechanism_(make_mechanism(options, is_server)),
@@ -49,6 +56,13 @@ struct peer::state {
 
     bool take_greeting(byte_span &in);
     bool take_command(byte_span &in, byte_span &body);
+    /// Peers without a mechanism: where one is asked for, they are strangers.
+    bool accepts_older_peers() const noexcept { return options_.mechanism == mechanism_kind::null; }
+    void greet_unversioned_peer();
+    void greet_2_0_peer();
+    void on_2_0_greeting();
+    bool take_identity(byte_span &in);
+    void on_identity();
     void on_greeting();
     void on_handshake_command(byte_span body);
     void follow(const mechanism::outcome &outcome);
@@ -84,6 +98,8 @@ struct peer::state {
     std::unique_ptr<intake> intake_ = std::make_unique<intake>();  // null once there is traffic
     std::size_t greeting_sent_ = 0;
     const zlink::framing *framing_ = &framing_of_zmtp_3_1();
+    bool is_older_ = false;     // than 3.0: there are no commands
+    bool is_versioned_ = true;  // or of ZMTP 1.0
 
     // Whether output_ holds one that is not written yet
     bool is_ping_pending_ = false;
@@ -121,7 +137,7 @@ action peer::state::start() {
     stage_ = stage::greeting;
     if (options_.handshake_interval_ms > 0)
         handshake_end_ = now_ + std::chrono::milliseconds(options_.handshake_interval_ms);
-    send_greeting(first_greeting_part);
+    send_greeting(accepts_older_peers() ? signature_size : greeting_size);
     return {};
 }
 
@@ -140,6 +156,8 @@ action peer::state::on_octets(byte_span in) {
     action result;
     if (stage_ == stage::greeting && take_greeting(rest))
         on_greeting();
+    if (stage_ == stage::identity && take_identity(rest))
+        on_identity();
     byte_span body;
     while (stage_ == stage::handshake && take_command(rest, body)) {
         on_handshake_command(body);
@@ -149,32 +167,122 @@ action peer::state::on_octets(byte_span in) {
         intake_.reset();
     if (stage_ == stage::closed)
         result = verdict_;
-    else if (stage_ == stage::traffic && rest.size() != in.size())
+    else if (stage_ == stage::traffic && rest.size() != in.size()) {
         result.kind = action_kind::established;
+        result.takes_all = !is_versioned_;
+    }
     result.consumed = in.size() - rest.size();
     return result;
 }
 
-// Collects the greeting; true when it is whole. Closes on the first octet that shows it is none we accept.
+// Collects the greeting, and answers each part of it; true when it is whole, and of version 3. Closes on the first octet that shows it
+// is none we accept.
 bool peer::state::take_greeting(byte_span &in) {
     std::size_t &have = intake_->have;
-    const std::size_t count = std::min(in.size(), greeting_size - have);
-    std::copy_n(in.begin(), count, intake_->greeting.begin() + static_cast<std::ptrdiff_t>(have));
-    have += count;
-    in = in.subspan(count);
-    switch (detect_version(byte_span(intake_->greeting).first(have))) {
-    case greeting_version::undecided:
-        return false;
-    case greeting_version::zmtp_3:
-        send_greeting(greeting_size);
-        return have == greeting_size;
-    case greeting_version::zmtp_1_0:
-    case greeting_version::zmtp_2_0:
-    case greeting_version::not_zmtp:
-        fail(protocol_errors::unspecified);
-        return false;
+    while (!in.empty() && stage_ == stage::greeting) {
+        const std::size_t count = std::min(in.size(), end_of_greeting_part(have) - have);
+        std::copy_n(in.begin(), count, intake_->greeting.begin() + static_cast<std::ptrdiff_t>(have));
+        have += count;
+        in = in.subspan(count);
+        switch (detect_version(byte_span(intake_->greeting).first(have))) {
+        case greeting_version::undecided:
+            if (have == signature_size)
+                send_greeting(partial_greeting_size);
+            break;
+        case greeting_version::zmtp_3:
+            send_greeting(greeting_size);
+            if (have == greeting_size)
+                return true;
+            break;
+        case greeting_version::zmtp_2_0:
+            if (have < zmtp_2_0_greeting_size)
+                greet_2_0_peer();
+            else
+                on_2_0_greeting();
+            break;
+        case greeting_version::zmtp_1_0:
+            greet_unversioned_peer();
+            break;
+        case greeting_version::not_zmtp:
+            fail(protocol_errors::unspecified);
+            break;
+        }
     }
     return false;
+}
+
+// The signature that went out already is the header of our identity, and what has come in is part of the peer's.
+void peer::state::greet_unversioned_peer() {
+    if (!accepts_older_peers()) {
+        fail(protocol_errors::unspecified);
+        return;
+    }
+    is_older_ = true;
+    is_versioned_ = false;
+    framing_ = &framing_of_zmtp_1_0();
+    const byte_span id = as_bytes(options_.routing_id);
+    output_.insert(output_.end(), id.begin(), id.end());
+    const byte_span begun = byte_span(intake_->greeting).first(intake_->have);
+    intake_->frame.assign(begun.begin(), begun.end());
+    stage_ = stage::identity;
+}
+
+// Revision 0 says that the framing is that of ZMTP 1.0, to libzmq as well.
+void peer::state::greet_2_0_peer() {
+    if (!accepts_older_peers()) {
+        fail(protocol_errors::unspecified);
+        return;
+    }
+    is_older_ = true;
+    const bool has_old_framing = greeting_view(intake_->greeting).major() == 0;
+    framing_ = has_old_framing ? &framing_of_zmtp_1_0() : &framing_of_zmtp_2_0();
+    output_.push_back(static_cast<std::uint8_t>(options_.type));
+    framing_->encode(0, as_bytes(options_.routing_id), output_);
+}
+
+// There is no way to tell the peer why it is refused.
+void peer::state::on_2_0_greeting() {
+    const std::uint8_t number = greeting_view(intake_->greeting).socket_type_2_0();
+    const char *const type = number <= static_cast<std::uint8_t>(socket_type::xsub)
+                                 ? socket_type_name(static_cast<socket_type>(number))
+                                 : "";
+    if (!is_compatible(options_.type, type)) {
+        fail(failure_kind::protocol, protocol_errors::invalid_metadata, false);
+        return;
+    }
+    info().add(property_name::socket_type, type);
+    stage_ = stage::identity;
+}
+
+// Collects the frame with an older peer's routing id; true when it is whole. Of ZMTP 1.0 its flags mean nothing.
+bool peer::state::take_identity(byte_span &in) {
+    std::vector<std::uint8_t> &frame = intake_->frame;
+    frame_header header;
+    while (!framing_->get_header(frame, header)) {
+        if (in.empty())
+            return false;
+        frame.push_back(in.front());
+        in = in.subspan(1);
+    }
+    const bool has_flags = framing_->is_identity() && (header.flags & ~frame_flag::large);
+    if (has_flags || header.body_size > max_routing_id) {
+        fail(protocol_errors::invalid_metadata);
+        return false;
+    }
+    const std::size_t whole = header.header_size + static_cast<std::size_t>(header.body_size);
+    const std::size_t count = std::min(in.size(), whole - frame.size());
+    frame.insert(frame.end(), in.begin(), in.begin() + static_cast<std::ptrdiff_t>(count));
+    in = in.subspan(count);
+    return frame.size() == whole;
+}
+
+void peer::state::on_identity() {
+    frame_header header;
+    const byte_span frame = intake_->frame;
+    framing_->get_header(frame, header);
+    const char *const type = info().find(property_name::socket_type);
+    accept_routing_id(as_text(frame.subspan(header.header_size)), type ? type : "", options_, info());
+    stage_ = stage::traffic;
 }
 
 void peer::state::on_greeting() {
@@ -263,6 +371,7 @@ action peer::state::on_time() {
 time_point peer::state::deadline() const noexcept {
     switch (stage_) {
     case stage::greeting:
+    case stage::identity:
     case stage::handshake:
         return handshake_end_;
     case stage::traffic:
@@ -276,6 +385,8 @@ time_point peer::state::deadline() const noexcept {
 
 action peer::state::on_traffic_command(byte_span body) {
     command received;
+    if (is_older_)
+        return fail(protocol_errors::unexpected_command);
     if (!parse_command(body, received))
         return fail(protocol_errors::malformed_command);
     action result;

@@ -3,7 +3,8 @@
 // Flow:     `resume(event)` takes what happened and returns one action. Octets to send collect in output(); the driver
 //           writes them before anything from the queue. The driver calls again with the rest of the input while an action
 //           consumed some.
-// Wire:     RFC 23/ZMTP 3.1; 3.0 peers get 0x01/0x00 messages instead of SUBSCRIBE and CANCEL.
+// Wire:     RFC 23/ZMTP 3.1 and 3.0. Where no security is asked for, also RFC 15/ZMTP 2.0 and RFC 13/ZMTP 1.0: then no command
+//           goes out, and none may come.
 // Limits:   handshake commands are at most 64 KiB; nothing is allocated because a peer announced a size.
 #pragma once
 
@@ -37,11 +38,11 @@ public:
     };
 
     enum class action_kind {
-        wait,  // nothing (more) to do now: write output(), read on, come back at deadline()
-        established,  // once: the handshake is over, info() and framing() stand; the input behind `consumed` is traffic
-        subscribe,  // traffic: the peer subscribes to `topic`
-        cancel,     // traffic: the peer takes a subscription back
-        close,      // write output() as far as it goes at once, then close; `failure` and `may_retry` say why
+        wait,         // nothing (more) to do now: write output(), read on, come back at deadline()
+        established,  // once: the handshake is over, info() and framing() stand; what follows is traffic
+        subscribe,    // traffic: the peer subscribes to `topic`
+        cancel,       // traffic: the peer takes a subscription back
+        close,  // write output() as far as it goes at once, then close; `failure` and `may_retry` say why
     };
     using failure_kind = zlink::failure_kind;
     struct action {
@@ -50,6 +51,8 @@ public:
         byte_span topic{};         // subscribe, cancel: inside event.bytes
         failure_kind failure = failure_kind::none;
         protocol_error detail = 0;
+        bool takes_all =
+            false;  // established: the peer tells no subscriptions, and chooses from what it is sent
         bool may_retry = true;  // false after ERROR: the same credentials will fail again (RFC 23)
     };
 

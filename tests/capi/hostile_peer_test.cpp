@@ -89,18 +89,27 @@ protected:
 };
 
 TEST_P(hostile_peer, is_refused_when_it_does_not_greet) {
-    expect_refused("HTTP",
-                   "GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: somebody\r\nAccept: */*\r\n\r\n");
+    // Without a signature it may be a peer of ZMTP 1.0, until it breaks the rules of that.
+    expect_refused("HTTP", "GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: somebody\r\n"
+                           "Accept: text/html, */*\r\n\r\n");
     expect_refused("TLS hello", octets({0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03}) +
                                     chance(506, 1));
     expect_refused("zeros", std::string(100, '\0'));
     expect_refused("ones", std::string(100, '\xff'));
-    expect_refused("ZMTP 1.0", octets({1, 0, 3, 0, 'a', 'b'}));
-    expect_refused("ZMTP 2.0", octets({0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 1, 8, 0, 0}));
+    const std::string start_of_1_0 = octets({1, 0});
+    expect_refused("ZMTP 1.0, an empty frame", start_of_1_0 + octets({0, 0}));
+    expect_refused("ZMTP 1.0, reserved flags", start_of_1_0 + octets({2, 4}));
+    expect_refused("ZMTP 1.0, a size of 2^63", start_of_1_0 + octets({0xff, 0x80, 0, 0, 0, 0, 0, 0, 1, 0}));
+    expect_refused("ZMTP 1.0, a routing id of 256 octets", octets({0xff, 0, 0, 0, 0, 0, 0, 1, 1, 0}));
+    const std::string start_of_2_0 = octets({0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 1});
+    expect_refused("ZMTP 2.0, a socket that does not fit", start_of_2_0 + octets({2}));
+    expect_refused("ZMTP 2.0, an unknown socket", start_of_2_0 + octets({200}));
+    expect_refused("ZMTP 2.0, a routing id with flags", start_of_2_0 + octets({8, 1, 0}));
+    expect_refused("ZMTP 2.0, a command", start_of_2_0 + octets({8, 0, 0, 4, 1, 'x'}));
     expect_refused("another mechanism", greeting("PLAIN"));
     expect_refused("an unknown mechanism", greeting("NULLNULLNULLNULLNULL"));
     for (unsigned seed = 0; seed < 20; ++seed)
-        expect_refused("random octets", "x" + chance(200, seed));
+        expect_refused("random octets", "\xff" + chance(8, seed) + "\x7d" + chance(190, seed));
 }
 
 TEST_P(hostile_peer, is_refused_when_it_does_not_say_ready) {

@@ -1,6 +1,7 @@
 // A planted fault: alters what a stream carries, so that what arrives are still whole frames but not those that were sent.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -28,19 +29,16 @@ public:
     /// Takes what was written; appends to `out` what goes on: whole messages only, once the handshake is over.
     void feed(byte_span in, std::vector<std::uint8_t> &out) {
         pending_.insert(pending_.end(), in.begin(), in.end());
-        if (!is_past_greeting_) {
-            if (pending_.size() < greeting_octets)
-                return;
-            out.insert(out.end(), pending_.begin(), pending_.begin() + greeting_octets);
-            pending_.erase(pending_.begin(), pending_.begin() + greeting_octets);
-            is_past_greeting_ = true;
-        }
-        while (take_message(out)) {
+        // The greeting comes in parts, each of which the other side waits for.
+        const auto part = std::min(static_cast<std::ptrdiff_t>(pending_.size()), greeting_left_);
+        out.insert(out.end(), pending_.begin(), pending_.begin() + part);
+        pending_.erase(pending_.begin(), pending_.begin() + part);
+        greeting_left_ -= part;
+        while (greeting_left_ == 0 && take_message(out)) {
         }
     }
 
 private:
-    static constexpr std::ptrdiff_t greeting_octets = 64;
     struct frame_range {
         std::size_t begin;
         std::size_t end;
@@ -128,7 +126,7 @@ private:
 
     world &world_;
     planted what_;
-    bool is_past_greeting_ = false;
+    std::ptrdiff_t greeting_left_ = 64;
     bool is_subscribers_ = false;  // it subscribes to something
     std::vector<std::uint8_t> pending_;
     std::vector<std::uint8_t> held_;

@@ -7,7 +7,9 @@ namespace zlink::sim {
 namespace {
 
 octets garbage(dice &d) {
-    octets made;
+    // No version of ZMTP begins so; without the first octet nearly anything could be the routing id of a peer of ZMTP 1.0.
+    octets made(10, 0x11);
+    made[0] = 0xff;
     if (d.coin()) {
         // A greeting that promises ZMTP 3.0 with NULL, and something else behind it.
         made.assign(64, 0);

@@ -19,8 +19,8 @@ const settings pub = socket_of(socket_type::pub);
 
 peer_script established(const settings &options, const char *peer_type) {
     peer_script script(options);
-    script.expects_write(greeting()).receives(greeting());
-    script.expects_write(ready(socket_type_name(options.type)))
+    script.expects_write(signature()).receives(greeting());
+    script.expects_write(rest_of_greeting() + ready(socket_type_name(options.type)))
         .receives(ready(peer_type))
         .expects("established");
     return script;
@@ -40,9 +40,9 @@ TEST(peer, greets_and_sends_ready_without_waiting_for_the_peers) {
 
 TEST(peer, is_the_same_for_both_sides_of_a_connection) {
     peer_script(pull, true)
-        .expects_write(greeting())
+        .expects_write(signature())
         .receives(greeting() + ready("PUSH") + message("early"))
-        .expects_write(pull_ready)
+        .expects_write(rest_of_greeting() + pull_ready)
         .expects("established")
         .expects("message early")
         .run();
@@ -91,40 +91,51 @@ TEST(peer, ignores_padding_filler_and_role_in_the_greeting) {
     for (const std::size_t at : {1, 2, 3, 4, 5, 6, 7, 8, 32, 33, 63})
         odd[at] = '\x5a';
     peer_script(pull)
-        .expects_write(greeting())
+        .expects_write(signature())
         .receives(odd + ready("PUSH"))
-        .expects_write(pull_ready)
+        .expects_write(rest_of_greeting() + pull_ready)
         .expects("established")
         .run();
 }
 
-TEST(peer, refuses_older_and_foreign_peers_at_the_octet_that_shows_them) {
-    const octets anything(64, '\x11');
-    for (const octets &start :
-         {octets("\x01"), octets("GET / HTTP/1.1\r\n"), octets("\x16\x03\x01"),
-          octets("\xff\0\0\0\0\0\0\0\1\0", 10), octets("\xff\0\0\0\0\0\0\0\1\x7d", 10),
-          octets("\xff\0\0\0\0\0\0\0\1\x7f\0", 11), octets("\xff\0\0\0\0\0\0\0\1\x7f\1", 11),
-          octets("\xff\0\0\0\0\0\0\0\1\x7f\2", 11)})
-        for (const octets &input : {start, start + anything})
-            peer_script(pull)
-                .expects_write(greeting())
-                .receives(input)
-                .expects("close protocol 10000000")
-                .run();
+TEST(peer, refuses_a_stranger_at_the_octet_that_shows_it) {
+    const octets signature_of_a_stranger("\xff\0\0\0\0\0\0\0\1\x7d", 10);
+    for (const octets &input : {signature_of_a_stranger, signature_of_a_stranger + octets(64, '\x11')})
+        peer_script(pull).expects_write(signature()).receives(input).expects("close protocol 10000000").run();
+}
+
+TEST(peer, says_no_more_than_the_other_side_is_known_to_understand) {
+    peer_driver driver(pull);
+    EXPECT_EQ(driver.take_written(), signature());
+    const octets whole = greeting();
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+        SCOPED_TRACE("octet " + std::to_string(i));
+        driver.feed(whole.substr(i, 1));
+        octets expected;
+        if (i == 9)
+            expected = whole.substr(10, 1);
+        else if (i == 10)
+            expected = whole.substr(11);
+        else if (i == 63)
+            expected = pull_ready;
+        EXPECT_EQ(driver.take_written(), expected);
+    }
 }
 
 TEST(peer, refuses_another_mechanism_after_a_whole_greeting_of_its_own) {
     for (const char *name : {"PLAIN", "CURVE", "null", "NULLX", "", "NUL"})
         peer_script(pull)
-            .expects_write(greeting())
+            .expects_write(signature())
             .receives(greeting(name) + ready("PUSH"))
+            .expects_write(rest_of_greeting())
             .expects("close mechanism_mismatch 11000002")
             .run();
     octets tail = greeting();
     tail[31] = 'x';
     peer_script(pull)
-        .expects_write(greeting())
+        .expects_write(signature())
         .receives(tail)
+        .expects_write(rest_of_greeting())
         .expects("close mechanism_mismatch 11000002")
         .run();
 }
@@ -137,9 +148,10 @@ TEST(peer, is_closed_from_the_start_without_its_mechanism) {
 
 TEST(peer, says_error_to_an_incompatible_socket_type) {
     peer_script(pull)
-        .expects_write(greeting())
+        .expects_write(signature())
         .receives(greeting() + ready("SUB"))
-        .expects_write(pull_ready + command_frame("ERROR", octets("\x18") + "Incompatible-Socket-Type"))
+        .expects_write(rest_of_greeting() + pull_ready +
+                       command_frame("ERROR", octets("\x18") + "Incompatible-Socket-Type"))
         .expects("close protocol 10000018 for good")
         .run();
 }
@@ -147,9 +159,9 @@ TEST(peer, says_error_to_an_incompatible_socket_type) {
 TEST(peer, takes_error_as_final) {
     const auto closes = [](const octets &received, const char *how) {
         peer_script(pull)
-            .expects_write(greeting())
+            .expects_write(signature())
             .receives(greeting())
-            .expects_write(pull_ready)
+            .expects_write(rest_of_greeting() + pull_ready)
             .receives(received + ready("PUSH"))
             .expects(how)
             .run();
@@ -162,9 +174,9 @@ TEST(peer, takes_error_as_final) {
 TEST(peer, refuses_whatever_else_comes_instead_of_ready) {
     const auto closes = [](const octets &received, const char *how) {
         peer_script(pull)
-            .expects_write(greeting())
+            .expects_write(signature())
             .receives(greeting())
-            .expects_write(pull_ready)
+            .expects_write(rest_of_greeting() + pull_ready)
             .receives(received)
             .expects(how)
             .run();
@@ -299,9 +311,9 @@ TEST(peer, keeps_one_pong_and_one_ping_however_long_the_stream_is_full) {
 TEST(peer, pings_each_interval_and_gives_up_a_silent_peer) {
     const settings options = with_heartbeats(socket_type::pull, 100, 250, 1200);
     peer_script(options)
-        .expects_write(greeting())
+        .expects_write(signature())
         .receives(greeting() + ready("PUSH"))
-        .expects_write(pull_ready)
+        .expects_write(rest_of_greeting() + pull_ready)
         .expects("established")
         .waits(99ms)
         .expects_write("")
@@ -336,10 +348,10 @@ TEST(peer, gives_up_a_peer_that_outlives_its_own_ttl_in_silence) {
 TEST(peer, sends_no_ping_before_traffic) {
     const settings options = with_heartbeats(socket_type::pull, 10, 10, 0);
     peer_script(options)
-        .expects_write(greeting())
+        .expects_write(signature())
         .waits(1s)
         .receives(greeting())
-        .expects_write(pull_ready)
+        .expects_write(rest_of_greeting() + pull_ready)
         .waits(1s)
         .expects_write("")
         .run();
