@@ -134,17 +134,20 @@ private:
 socket::socket(const settings &defaults, const socket_environment &environment)
     : options_(defaults), environment_(environment), pace_(environment.clock, environment.blocking),
       borrower_(environment.clock), mailbox_(std::make_shared<mailbox>()),
-      monitor_(std::make_shared<monitor>()), subscriptions_(std::make_shared<subscription_set>()) {}
+      monitor_(std::make_shared<monitor>()), subscriptions_(std::make_shared<subscription_set>()),
+      pipes_({options_, environment.blocking, pace_, borrower_, *mailbox_}) {}
 
 std::unique_ptr<socket> socket::make(const settings &defaults, const socket_environment &environment) {
     std::unique_ptr<socket> made(new socket(defaults, environment));
-    const pattern_environment inner{made->options_, *made, environment.pool, environment.random,
+    const pattern_environment inner{made->options_, made->pipes_, environment.pool, environment.random,
                                     made->subscriptions_};
     made->pattern_ = make_pattern(inner);
-    if (made->pattern_)
-        return made;
-    made->is_closed_ = true;  // nobody knows of it
-    return nullptr;
+    if (!made->pattern_) {
+        made->pipes_.close();  // nobody knows of the socket
+        return nullptr;
+    }
+    made->pipes_.set_pattern(*made->pattern_);
+    return made;
 }
 
 error socket::make_monitor(const socket_environment &environment, const std::string &endpoint,
@@ -164,58 +167,24 @@ socket::~socket() { close(); }
 
 // ---- Messages ----------------------------------------------------------------------------------------------
 
-/// Before all that may change whose turn it is.
-inline error socket::enter() noexcept {
-    leave_direct_input();
-    leave_direct_output();
-    return take_commands();
-}
-
-/// The same for calls that say nothing of what is there: whoever waits on ZMQ_FD must still hear of what they take in.
-error socket::enter_beside() noexcept {
-    const bool has_news = is_exported_ && mailbox_->has_commands();
-    const error e = enter();
-    if (has_news)
-        (void)mailbox_->post({mailbox::command_kind::readable, nullptr});
-    return e;
-}
-
-inline void socket::leave_direct_input() noexcept {
-    if (direct_input_.is_in_message())
-        pattern_->resume_input();
-    direct_input_.set({});
-}
-
-inline void socket::leave_direct_output() noexcept {
-    if (direct_output_.is_in_message())
-        pattern_->resume_output();
-    direct_output_.set({});
-}
-
-inline error socket::take_commands() noexcept {
-    if (__builtin_expect(mailbox_->has_commands() || is_stopped_, 0))
-        return process_commands();
-    return error::none;
-}
-
 [[gnu::always_inline]] inline error socket::send_frame(const outgoing &frame, int flags) {
-    leave_direct_output();
-    if (direct_input_.is_in_message())
-        leave_direct_input();
-    if (const error e = take_commands(); failed(e))
+    pipes_.leave_direct_output();
+    if (pipes_.input().is_in_message())
+        pipes_.leave_direct_input();
+    if (const error e = pipes_.take_commands(); failed(e))
         return e;
     error waited_for_peer = error::none;
-    const bool is_backlog_check_due = live_pipes_ == 1 && pipes_[0]->is_backlog_check_due();
+    const bool is_backlog_check_due = pipes_.size() == 1 && pipes_.first().is_backlog_check_due();
     if (__builtin_expect(is_backlog_check_due, 0))
-        pipes_[0]->begin_backlog_window();
+        pipes_.first().begin_backlog_window();
     if (__builtin_expect(is_backlog_check_due || frame.body.size() >= pipe_end::counted_in_octets_from, 0)) {
         const bool may_wait =
             !(flags & ZMQ_DONTWAIT) &&
             (options_.send_timeout_ms < 0 || options_.send_timeout_ms >= least_timeout_to_wait_ms);
         pace_.set_may_wait(may_wait);
         // Nobody else may be kept from getting something meanwhile. The last frame of a message decides.
-        pace_.set_may_wait_longer(may_wait && !frame.more && limits_backlog_ && !is_exported_ &&
-                                  live_pipes_ == 1 && !pattern_->drops());
+        pace_.set_may_wait_longer(may_wait && !frame.more && limits_backlog_ && !pipes_.is_exported() &&
+                                  pipes_.size() == 1 && !pattern_->drops());
         if (may_wait && limits_backlog_)
             waited_for_peer = wait_for_lagging_peer(frame);
     }
@@ -223,8 +192,8 @@ inline error socket::take_commands() noexcept {
         error e = pattern_->send(frame);
         if (__builtin_expect(e == error::again, 0))
             e = failed(waited_for_peer) ? waited_for_peer : retry_send(frame, flags);
-        if (live_pipes_ == 1 && !failed(e) && options_.max_sent_size == SIZE_MAX)
-            direct_output_.set(pattern_->direct_output());
+        if (pipes_.size() == 1 && !failed(e) && options_.max_sent_size == SIZE_MAX)
+            pipes_.output().set(pattern_->direct_output());
         return e;
     } catch (const std::exception &) {  // the end of a cancelled thread passes here, too
         return error::no_memory;
@@ -232,11 +201,11 @@ inline error socket::take_commands() noexcept {
 }
 
 [[gnu::always_inline]] inline error socket::next_frame(frame_view &out, int flags) {
-    leave_direct_input();
+    pipes_.leave_direct_input();
     // An XPUB that receives may learn that its peer does not want everything any more.
-    if (direct_output_.is_in_message() || options_.type == socket_type::xpub)
-        leave_direct_output();
-    if (const error e = take_commands(); failed(e))
+    if (pipes_.output().is_in_message() || options_.type == socket_type::xpub)
+        pipes_.leave_direct_output();
+    if (const error e = pipes_.take_commands(); failed(e))
         return e;
     try {
         error e = pattern_->receive(out);
@@ -245,8 +214,8 @@ inline error socket::take_commands() noexcept {
         if (failed(e))
             return e;
         received_more_ = out.has_more();
-        if (live_pipes_ == 1 && !received_more_)
-            direct_input_.set(pattern_->direct_input());
+        if (pipes_.size() == 1 && !received_more_)
+            pipes_.input().set(pattern_->direct_input());
         return e;
     } catch (const std::exception &) {  // as above
         return error::no_memory;
@@ -275,9 +244,10 @@ error socket::send_constant(byte_span body, int flags) {
 error socket::send(message &what, int flags) {
     if (!what.is_valid())
         return error::fault;
-    const bool stays = what.owner() && live_pipes_ > 0 && what.size() >= pipes_[0]->reference_threshold();
+    const bool stays =
+        what.owner() && pipes_.size() > 0 && what.size() >= pipes_.first().reference_threshold();
     if (!what.is_lent() && !stays && !mailbox_->has_commands() &&
-        direct_output_.put(what.body(), flags & ZMQ_SNDMORE)) {
+        pipes_.output().put(what.body(), flags & ZMQ_SNDMORE)) {
         (void)what.close();
         what.init();
         return error::none;
@@ -327,7 +297,7 @@ error socket::next_frame_into(std::span<std::uint8_t> memory, frame_view &out, i
 void socket::end_offer(const std::uint8_t *given) noexcept {
     const std::uint8_t *const place = std::exchange(offered_, {}).data();
     if (borrower_.take_filled() && given != place)
-        for (const pipe_end_ptr &pipe : live_pipes())
+        for (const pipe_end_ptr &pipe : pipes_.live())
             while (!pipe->own_body(place))  // it stands nowhere else: without memory this waits
                 (void)environment_.blocking.wait({}, environment_.clock.now() + memory_look);
 }
@@ -342,7 +312,7 @@ error socket::receive(message &out, int flags) {
     frame_view frame;
     short_frame direct;
     bool more = false;
-    if (!mailbox_->has_commands() && direct_input_.take(direct, more)) {
+    if (!mailbox_->has_commands() && pipes_.input().take(direct, more)) {
         received_more_ = more;
         frame.data = direct.data;
         frame.size = direct.size;
@@ -365,9 +335,9 @@ error socket::retry_send(const outgoing &frame, int flags) {
     platform::end_if_cancelled();
     const bool may_wait = !(flags & ZMQ_DONTWAIT) && options_.send_timeout_ms != 0;
     if (!may_wait)
-        return is_exported_ && pattern_->arm(false, true) ? pattern_->send(frame) : error::again;
+        return pipes_.is_exported() && pattern_->arm(false, true) ? pattern_->send(frame) : error::again;
     if (write_out()) {
-        if (const error e = enter(); failed(e))
+        if (const error e = pipes_.enter(); failed(e))
             return e;
         if (const error e = pattern_->send(frame); e != error::again)
             return e;
@@ -389,9 +359,9 @@ error socket::retry_send(const outgoing &frame, int flags) {
 /// nothing by waiting a moment for who takes them. It goes on then: the mark is what holds it up. Only a body that moves from one
 /// socket to another of the process is not copied.
 error socket::wait_for_lagging_peer(const outgoing &frame) {
-    if (live_pipes_ != 1)
+    if (pipes_.size() != 1)
         return error::none;
-    pipe_end &peer = *pipes_[0];
+    pipe_end &peer = pipes_.first();
     const std::size_t size = frame.body.size();
     const bool is_large = size >= pipe_end::counted_in_octets_from;
     const auto ahead = [&] { return is_large ? peer.large_under_way() : peer.under_way(); };
@@ -400,15 +370,15 @@ error socket::wait_for_lagging_peer(const outgoing &frame) {
                                                    : most_ahead;
     const std::uint64_t before = ahead();
     const bool is_copied = !peer.slot.is_inproc || !travels_by_reference(frame, peer.reference_threshold());
-    if (before <= most || !is_copied || is_exported_ || peer.is_conflating() ||
+    if (before <= most || !is_copied || pipes_.is_exported() || peer.is_conflating() ||
         !environment_.blocking.may_spin() || pattern_->drops())
         return error::none;
     // From far ahead it comes nearer step by step.
     const std::uint64_t near =
         before - std::min<std::uint64_t>(before - most, is_large ? 2 * size : most_nearer);
     const auto is_near = [&] { return ahead() <= near || mailbox_->has_commands(); };
-    leave_direct_input();
-    borrower_.begin(live_pipes(), true);
+    pipes_.leave_direct_input();
+    borrower_.begin(pipes_.live(), true);
     if (borrower_.size() == 0) {
         return_leases();
         note_wait_over(environment_.clock.now());
@@ -432,9 +402,9 @@ error socket::wait_for_lagging_peer(const outgoing &frame) {
 /// Writes on this thread what fills the pipes: room by the shortest way. True when there may be some.
 bool socket::write_out() noexcept {
     bool is_done = false;
-    for (std::size_t i = 0; i < live_pipes_ && i < most_written_out; ++i) {
-        if (!pipes_[i]->has_credit())
-            is_done |= pipes_[i]->write_now();
+    for (std::size_t i = 0; i < pipes_.size() && i < most_written_out; ++i) {
+        if (!pipes_.live()[i]->has_credit())
+            is_done |= pipes_.live()[i]->write_now();
     }
     return is_done;
 }
@@ -442,9 +412,9 @@ bool socket::write_out() noexcept {
 /// Who was sending and now looks for something else wants out what the I/O thread would write only later. One who sends to many
 /// does not write for itself.
 void socket::flush_remainder() noexcept {
-    if (live_pipes_ > most_pipes_flushed)
+    if (pipes_.size() > most_pipes_flushed)
         return;
-    for (const pipe_end_ptr &pipe : live_pipes())
+    for (const pipe_end_ptr &pipe : pipes_.live())
         pipe->flush_remainder();
 }
 
@@ -453,7 +423,7 @@ error socket::retry_receive(frame_view &out, int flags) {
     const bool may_wait = !(flags & ZMQ_DONTWAIT) && options_.receive_timeout_ms != 0;
     if (!may_wait) {
         flush_remainder();
-        const bool found = is_exported_ ? pattern_->arm(true, false) : read_leased();
+        const bool found = pipes_.is_exported() ? pattern_->arm(true, false) : read_leased();
         return found ? pattern_->receive(out) : error::again;
     }
     const time_point deadline = deadline_after(options_.receive_timeout_ms);
@@ -489,7 +459,7 @@ error socket::wait_for(short wanted, time_point deadline) {
     }
     if (failed(e) && e != error::timed_out)
         return e;
-    const error entered = enter();
+    const error entered = pipes_.enter();
     return failed(entered) || !failed(e) ? entered : error::again;
 }
 
@@ -541,12 +511,12 @@ error socket::sleep_once(const wakeup *level, time_point deadline, error e, bool
 bool socket::borrow(short wanted, bool is_alone, time_point deadline) noexcept {
     if (wanted & ZMQ_POLLIN)
         flush_remainder();  // a sender that waits for room is in its stream still
-    if (!(wanted & (ZMQ_POLLIN | ZMQ_POLLOUT)) || is_exported_)
+    if (!(wanted & (ZMQ_POLLIN | ZMQ_POLLOUT)) || pipes_.is_exported())
         return false;
-    borrower_.begin(live_pipes(), true);
+    borrower_.begin(pipes_.live(), true);
     if (borrower_.size() == 0)
         return is_alone && spin_for_peer(wanted);
-    if (__builtin_expect(!offered_.empty(), 0) && live_pipes_ == 1 && environment_.blocking.may_spin())
+    if (__builtin_expect(!offered_.empty(), 0) && pipes_.size() == 1 && environment_.blocking.may_spin())
         borrower_.offer(offered_);
     do {
         // A look reads, too.
@@ -568,8 +538,8 @@ bool socket::spin_before_sleep(short wanted, bool is_alone) noexcept {
         return false;
     if (wanted == ZMQ_POLLOUT) {
         // Room must be what is missing: a REQ may have all of it, and await its reply.
-        if (live_pipes_ != 1 || pipes_[0]->has_credit() ||
-            !spin_for_room([this] { return pipes_[0]->has_credit() || mailbox_->has_commands(); }))
+        if (pipes_.size() != 1 || pipes_.first().has_credit() ||
+            !spin_for_room([this] { return pipes_.first().has_credit() || mailbox_->has_commands(); }))
             return false;
         (void)borrower_.read_all();  // as in wait_for_lagging_peer()
         return true;
@@ -588,25 +558,21 @@ bool socket::spin_before_sleep(short wanted, bool is_alone) noexcept {
 /// sleep: to be woken takes longer than half a mark of messages.
 bool socket::spin_for_peer(short wanted) noexcept {
     const bool reads = wanted == ZMQ_POLLIN;
-    if (live_pipes_ != 1 || !pipes_[0]->slot.is_inproc || (!reads && wanted != ZMQ_POLLOUT))
+    if (pipes_.size() != 1 || !pipes_.first().slot.is_inproc || (!reads && wanted != ZMQ_POLLOUT))
         return false;
     // While commands wait, the pattern may keep a frame of the pipe's that it had no memory for: has_input() would end its life.
     if (mailbox_->has_commands())
         return false;
-    pipe_end &pipe = *pipes_[0];
+    pipe_end &pipe = pipes_.first();
     const auto is_there = [&] { return reads ? pipe.has_input() : pipe.has_credit(); };
     // It must be what is missing: a REQ may have room, and await its reply.
     if (is_there() || !environment_.blocking.may_spin() ||
         !peer_patience_.look_for(looks_for_peer, [&] { return mailbox_->has_commands() || is_there(); }))
         return false;
-    try {
-        if (reads)
-            pattern_->on_readable(pipe);
-        else
-            pattern_->on_writable(pipe);
-    } catch (...) {
-        rescan_pipes_later();
-    }
+    if (reads)
+        pipes_.look_for_input(pipe);
+    else
+        pipes_.look_for_room(pipe);
     return true;
 }
 
@@ -624,7 +590,7 @@ bool socket::try_read_first() noexcept {
 /// Whether what this thread is mostly woken for comes soon. Being woken costs both sides several times what a look costs; but
 /// a look disturbs the sender, and so there is a pause before each.
 bool socket::spin_for_answer() noexcept {
-    if (live_pipes_ != 1 || !borrower_.was_woken_for_little() || peer_patience_.take_skip())
+    if (pipes_.size() != 1 || !borrower_.was_woken_for_little() || peer_patience_.take_skip())
         return false;
     unsigned pauses = pauses_before_look;
     for (int looks = 1; looks <= looks_for_answer; ++looks) {
@@ -660,13 +626,8 @@ bool socket::spin_for_room(IsThere &&is_there) noexcept {
 
 void socket::return_leases() noexcept {
     borrower_.end([this](pipe_end &pipe) {
-        if (!pipe.slot.is_attached)
-            return;
-        try {
-            pattern_->on_readable(pipe);
-        } catch (...) {
-            rescan_pipes_later();
-        }
+        if (pipe.slot.is_attached)
+            pipes_.look_for_input(pipe);
     });
 }
 
@@ -683,7 +644,7 @@ wait_item *socket::room_for_waits(std::size_t count) noexcept {
 
 /// Reads without waiting what is leased, for callers that do not wait.
 bool socket::read_leased() noexcept {
-    borrower_.begin(live_pipes(), false);
+    borrower_.begin(pipes_.live(), false);
     const bool found = leased() > borrower::few_pipes ? read_ready() : borrower_.read_all();
     return_leases();
     return found;
@@ -703,7 +664,7 @@ bool socket::read_ready() noexcept {
     return failed(e) ? borrower_.read_all() : borrower_.go_on(environment_.clock.now());
 }
 
-bool socket::has_direct_input() noexcept { return !mailbox_->has_commands() && direct_input_.has_message(); }
+bool socket::has_direct_input() noexcept { return !mailbox_->has_commands() && pipes_.input().has_message(); }
 
 error socket::events(short wanted, short &ready, bool reads) noexcept {
     ready = 0;
@@ -711,7 +672,7 @@ error socket::events(short wanted, short &ready, bool reads) noexcept {
         ready = ZMQ_POLLIN;
         return error::none;
     }
-    if (const error e = enter(); failed(e))
+    if (const error e = pipes_.enter(); failed(e))
         return e;
     if (reads)
         flush_remainder();
@@ -730,7 +691,7 @@ error socket::events(short wanted, short &ready, bool reads) noexcept {
 bool socket::arm(short wanted) noexcept {
     // Who has armed this socket already, for other events, must hear of what is taken in now.
     const bool has_news = mailbox_->has_commands();
-    if (failed(enter()))
+    if (failed(pipes_.enter()))
         return true;
     try {
         return pattern_->arm(wanted & ZMQ_POLLIN, wanted & ZMQ_POLLOUT) || has_news;
@@ -748,237 +709,20 @@ error socket::wait_level(const wakeup *&out) noexcept {
     return e;
 }
 
-// ---- Commands and pipes ------------------------------------------------------------------------------------
-
-error socket::process_commands() noexcept {
-    leave_direct_input();
-    leave_direct_output();
-    if (borrower_.size() == 0)
-        pipes_.resize(live_pipes_);  // no call of the application's still looks at a frame
-    taken_.clear();
-    is_taking_in_ = true;
-    const bool is_all = mailbox_->take(taken_);
-    const bool looks = std::exchange(must_rescan_pipes_, false) || !is_all;
-    if (__builtin_expect(!untaken_.empty(), 0))
-        std::erase_if(untaken_, [this](const mailbox::command &what) { return try_take_in(what); });
-    for (mailbox::command &what : taken_) {
-        try {
-            perform(what);
-        } catch (...) {
-            rescan_pipes_later();
-        }
-    }
-    if (__builtin_expect(looks, 0))
-        rescan_pipes();
-    keep_untaken();
-    taken_.clear();
-    is_taking_in_ = false;
-    if (std::exchange(goes_on_, false))
-        go_on();
-    if (stop_requested_.load(std::memory_order_relaxed))
-        is_stopped_ = true;
-    return is_stopped_ ? error::terminated : error::none;
-}
-
-/// Leaves the command without its pipe, but for one that is still to be attached.
-void socket::perform(mailbox::command &what) {
-    using enum mailbox::command_kind;
-    if (what.kind == attach) {
-        if (try_take_in(what))
-            what.pipe.reset();
-        return;
-    }
-    if (!what.pipe || !what.pipe->slot.is_attached)
-        return;
-    switch (what.kind) {
-    case readable:
-        pattern_->on_readable(*what.pipe);
-        break;
-    case writable:
-        pattern_->on_writable(*what.pipe);
-        break;
-    case closed:
-        if (!what.pipe->slot.is_ending)
-            pattern_->on_closed(*what.pipe);
-        break;
-    case attach:
-    case stop:
-        break;
-    }
-}
-
-/// Lets all pipes be looked at with the next call.
-void socket::rescan_pipes_later() noexcept {
-    must_rescan_pipes_ = true;
-    (void)mailbox_->post({mailbox::command_kind::readable, nullptr});
-}
-
-/// Lets the pattern go on when all commands are taken in. An empty one brings the next call here.
-void socket::go_on_later() noexcept {
-    if (!std::exchange(goes_on_, true) && !is_taking_in_)
-        (void)mailbox_->post({mailbox::command_kind::readable, nullptr});
-}
-
-void socket::go_on() noexcept {
-    try {
-        pattern_->go_on();
-    } catch (...) {
-        go_on_later();
-    }
-}
-
-/// Where memory was short nobody knows what has become of the pipes.
-void socket::rescan_pipes() noexcept {
-    for (std::size_t i = live_pipes_; i-- > 0;) {
-        if (i >= live_pipes_)
-            continue;  // others went with one
-        pipe_end &pipe = *pipes_[i];
-        try {
-            pattern_->on_readable(pipe);
-            if (pipe.slot.is_attached)
-                pattern_->on_writable(pipe);
-            if (pipe.slot.is_attached && pipe.is_peer_closed() && !pipe.slot.is_ending)
-                pattern_->on_closed(pipe);
-        } catch (...) {
-            rescan_pipes_later();
-        }
-    }
-}
-
-bool socket::try_take_in(const mailbox::command &what) noexcept {
-    try {
-        take_in(what.pipe, what.is_local, what.is_inproc);
-        return true;
-    } catch (...) {
-        has_untaken_ = true;
-        return false;
-    }
-}
-
-/// Keeps the pipes that memory was too short to attach for the next call.
-void socket::keep_untaken() noexcept {
-    if (!has_untaken_)
-        return;
-    std::erase_if(taken_, [](const mailbox::command &what) {
-        return what.kind != mailbox::command_kind::attach || !what.pipe;
-    });
-    if (untaken_.empty()) {
-        untaken_.swap(taken_);
-    } else {
-        try {
-            untaken_.insert(untaken_.end(), taken_.begin(), taken_.end());
-        } catch (...) {
-            for (const mailbox::command &what : taken_)
-                what.pipe->close();
-        }
-    }
-    has_untaken_ = !untaken_.empty();
-    if (has_untaken_)
-        (void)mailbox_->post({mailbox::command_kind::readable, nullptr});
-}
+// ---- Pipes -------------------------------------------------------------------------------------------------
 
 void socket::attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
-    try {
-        take_in(pipe, is_local, is_inproc);
-    } catch (...) {
-        pipe->close();
-        throw;
-    }
-}
-
-void socket::take_in(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
-    if (is_closed_) {
-        pipe->close();
-        return;
-    }
-    leave_direct_input();
-    leave_direct_output();
-    pipes_.push_back(pipe);
-    std::swap(pipes_[live_pipes_], pipes_.back());
-    pipe->slot.socket_index = static_cast<std::uint32_t>(live_pipes_++);
-    pipe->slot.is_attached = true;
-    pipe->slot.is_inproc = is_inproc;
-    if (is_inproc && environment_.blocking.may_spin())
-        pipe->stand_off();
-    pipe->set_pace(&pace_);
-    pipe->slot.attach_number = ++attach_count_;
-    try {
-        pattern_->attach(pipe, is_local, is_inproc);
-    } catch (...) {
-        pattern_->detach(*pipe);  // it may have taken it in part
-        drop(*pipe);
-        throw;
-    }
-    // It may have been closed before anybody here knew of it.
-    if (!pipe->slot.is_attached || !pipe->is_peer_closed() || pipe->slot.is_ending)
-        return;
-    try {
-        pattern_->on_closed(*pipe);
-    } catch (...) {
-        rescan_pipes_later();
-    }
-}
-
-/// Takes a pipe out of use. The object stays until the next commands are taken in.
-void socket::drop(pipe_end &pipe) noexcept {
-    direct_input_.set({});
-    direct_output_.set({});
-    pipe.slot.is_attached = false;
-    borrower_.forget(pipe);
-    const std::size_t at = pipe.slot.socket_index;
-    std::swap(pipes_[at], pipes_[--live_pipes_]);
-    pipes_[at]->slot.socket_index = static_cast<std::uint32_t>(at);
-}
-
-void socket::finished(pipe_end &pipe) noexcept {
-    if (!pipe.slot.is_attached)
-        return;
-    drop(pipe);
-    pipe.close(options_.linger_ms);
+    pipes_.attach(pipe, is_local, is_inproc);
 }
 
 std::size_t socket::detach_endpoint(const std::string &endpoint, unread_input what) noexcept {
-    (void)enter_beside();  // pipes of the endpoint may be waiting to be attached
-    direct_input_.set({});
-    direct_output_.set({});
-    std::size_t count = 0;
-    for (std::size_t i = live_pipes_; i-- > 0;) {
-        if (i >= live_pipes_)
-            continue;  // others went with one
-        pipe_end &pipe = *pipes_[i];
-        if (!pipe.slot.endpoint || *pipe.slot.endpoint != endpoint || pipe.is_closed())
-            continue;
-        if (what == unread_input::dropped || !read_to_the_end(pipe)) {
-            pattern_->detach(pipe);
-            finished(pipe);
-        }
-        ++count;
-    }
-    count += std::erase_if(untaken_, [&](const mailbox::command &what) {
-        const bool is_theirs = what.pipe->slot.endpoint && *what.pipe->slot.endpoint == endpoint;
-        if (is_theirs)
-            what.pipe->close(options_.linger_ms);
-        return is_theirs;
-    });
-    return count;
-}
-
-/// Ends a pipe as if the other side had ended it: nothing is sent on it any more, what it brought is still to be read. False when there
-/// is no memory.
-bool socket::read_to_the_end(pipe_end &pipe) noexcept {
-    try {
-        pattern_->on_closed(pipe);
-    } catch (...) {
-        return false;
-    }
-    pipe.close(options_.linger_ms);
-    return true;
+    return pipes_.detach_endpoint(endpoint, what);
 }
 
 // ---- Options -----------------------------------------------------------------------------------------------
 
 error socket::set_option(int number, const void *value, std::size_t size) {
-    if (const error e = enter_beside(); failed(e))
+    if (const error e = pipes_.enter_beside(); failed(e))
         return e;
     if (!value && size > 0)
         return error::invalid;
@@ -988,23 +732,13 @@ error socket::set_option(int number, const void *value, std::size_t size) {
     if (const error e = zlink::set_option(options_, number, value, size); failed(e))
         return e;
     if (number == ZMQ_SNDHWM || number == ZMQ_RCVHWM)
-        apply_marks();
+        pipes_.apply_marks();
     return acts_on_pattern(number) ? pattern_->apply_option(number, octets) : error::none;
-}
-
-void socket::apply_marks() noexcept {
-    for (std::size_t i = 0; i < live_pipes_; ++i) {
-        pipes_[i]->set_write_hwm(static_cast<std::uint64_t>(options_.send_hwm));
-        pipes_[i]->set_read_hwm(static_cast<std::uint64_t>(options_.receive_hwm));
-    }
-    // A pipe that was waited for is looked at when the other end says that there is room. Of room made here nobody tells.
-    if (live_pipes_ > 0)
-        rescan_pipes_later();
 }
 
 error socket::get_option(int number, void *value, std::size_t *size) {
     // Asked for after each frame, some of them. What is not asked for news takes none in, and the direct ways stay.
-    if (stop_requested_.load(std::memory_order_relaxed))
+    if (pipes_.is_stop_requested())
         return error::terminated;
     if (!value || !size)
         return error::invalid;
@@ -1025,16 +759,16 @@ error socket::get_option_of_socket(int number, void *value, std::size_t *size) {
         if (*size < sizeof(int))
             return error::invalid;
         short ready = 0;
-        if (const error e = events(both, ready, !is_exported_); failed(e))
+        if (const error e = events(both, ready, !pipes_.is_exported()); failed(e))
             return e;
         // Whoever waits on the descriptor is told of all that is not there yet: what came meanwhile may have kept the rest
         // from being armed. Where there is more to take in, the descriptor says so already.
-        for (int tries = 0; is_exported_ && ready != both && !mailbox_->has_commands() &&
+        for (int tries = 0; pipes_.is_exported() && ready != both && !mailbox_->has_commands() &&
                             arm(static_cast<short>(both & ~ready));) {
             if (const error e = events(both, ready, false); failed(e))
                 return e;
             if (++tries == most_tries_to_arm) {
-                (void)mailbox_->post({mailbox::command_kind::readable, nullptr});  // look again
+                pipes_.post_look_again();  // look again
                 break;
             }
         }
@@ -1049,7 +783,7 @@ error socket::get_option_of_socket(int number, void *value, std::size_t *size) {
         return store_int(descriptor, value, size);
     }
     case ZMQ_TOPICS_COUNT: {
-        if (const error e = enter_beside(); failed(e))
+        if (const error e = pipes_.enter_beside(); failed(e))
             return e;
         const int count = pattern_->topics_count();
         return count < 0 ? error::invalid : store_int(count, value, size);
@@ -1064,22 +798,20 @@ error socket::export_descriptor(int &descriptor) {
     if (const error e = wait_level(level); failed(e))
         return e;
     descriptor = level->descriptor();
-    if (is_exported_)
+    if (pipes_.is_exported())
         return error::none;
-    is_exported_ = true;
-    borrower::return_all(live_pipes());
-    mailbox_->keep_signalling(environment_.blocking);
+    pipes_.export_level();
     // What is there already gets no call from a pipe: an empty command raises the level.
     (void)arm(ZMQ_POLLOUT);
     if (arm(ZMQ_POLLIN))
-        (void)mailbox_->post({mailbox::command_kind::readable, nullptr});
+        pipes_.post_look_again();
     return error::none;
 }
 
 // ---- Endpoints ---------------------------------------------------------------------------------------------
 
 error socket::bind(const char *endpoint) {
-    if (const error e = enter_beside(); failed(e))
+    if (const error e = pipes_.enter_beside(); failed(e))
         return e;
     if (!endpoint)
         return error::invalid;
@@ -1090,15 +822,15 @@ error socket::bind(const char *endpoint) {
     // Who waited for an inproc name is here now, and is to be told what this socket subscribes to. Whoever waits for the descriptor
     // has not heard of them.
     if (mailbox_->has_commands()) {
-        (void)process_commands();
-        if (is_exported_)
-            (void)mailbox_->post({mailbox::command_kind::readable, nullptr});
+        (void)pipes_.process_commands();
+        if (pipes_.is_exported())
+            pipes_.post_look_again();
     }
     return error::none;
 }
 
 error socket::connect(const char *endpoint) {
-    if (const error e = enter_beside(); failed(e))
+    if (const error e = pipes_.enter_beside(); failed(e))
         return e;
     if (!endpoint)
         return error::invalid;
@@ -1112,19 +844,19 @@ error socket::connect(const char *endpoint) {
 }
 
 error socket::unbind(const char *endpoint) {
-    if (const error e = enter_beside(); failed(e))
+    if (const error e = pipes_.enter_beside(); failed(e))
         return e;
     return endpoint ? environment_.endpoints.unbind(*this, endpoint) : error::invalid;
 }
 
 error socket::disconnect(const char *endpoint) {
-    if (const error e = enter_beside(); failed(e))
+    if (const error e = pipes_.enter_beside(); failed(e))
         return e;
     return endpoint ? environment_.endpoints.disconnect(*this, endpoint) : error::invalid;
 }
 
 error socket::start_monitor(const char *endpoint, int events) {
-    if (const error e = enter_beside(); failed(e))
+    if (const error e = pipes_.enter_beside(); failed(e))
         return e;
     monitor_->publish_on(nullptr, 0);
     if (!endpoint)
@@ -1151,24 +883,13 @@ std::string socket::take_connect_routing_id() { return std::exchange(options_.co
 
 // ---- Life --------------------------------------------------------------------------------------------------
 
-void socket::stop() noexcept {
-    stop_requested_.store(true, std::memory_order_relaxed);
-    (void)mailbox_->post({mailbox::command_kind::stop, nullptr});
-}
+void socket::stop() noexcept { pipes_.request_stop(); }
 
 void socket::close() noexcept {
-    if (is_closed_)
+    if (pipes_.is_closed())
         return;
-    (void)process_commands();
-    is_closed_ = true;
-    while (live_pipes_ > 0) {
-        pipe_end &pipe = *pipes_[live_pipes_ - 1];
-        pattern_->detach(pipe);
-        finished(pipe);
-    }
-    for (const mailbox::command &what : untaken_)
-        what.pipe->close(options_.linger_ms);
-    untaken_.clear();
+    (void)pipes_.process_commands();
+    pipes_.close();
     environment_.endpoints.close_all(*this);
     mailbox_->close();
     monitor_->publish_on(nullptr, 0);

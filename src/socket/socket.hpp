@@ -19,6 +19,7 @@
 #include "socket/mailbox.hpp"
 #include "socket/monitor.hpp"
 #include "socket/pattern.hpp"
+#include "socket/pipe_table.hpp"
 #include "zmq.h"
 
 namespace zlink {
@@ -32,14 +33,14 @@ struct socket_environment {
     std::shared_ptr<chunk_pool> pool;
 };
 
-class socket final : private pattern_host {
+class socket final {
 public:
     /// Null when the type is not built. Throws bad_alloc.
     static std::unique_ptr<socket> make(const settings &defaults, const socket_environment &environment);
     /// The socket that a monitor publishes on, bound to `endpoint`. What bind() says. Throws bad_alloc.
     static error make_monitor(const socket_environment &environment, const std::string &endpoint,
                               std::unique_ptr<socket> &out);
-    ~socket() override;
+    ~socket();
 
     // ---- messages; `flags` as in zmq.h (ZMQ_DONTWAIT, ZMQ_SNDMORE) ----
     // What is not at hand, or has no room, ends a thread that is to be cancelled, before it waits or while it does. Nothing was sent or
@@ -51,21 +52,21 @@ public:
     /// Sends a small message if there is nothing to decide and nobody to call; otherwise refused, and send() has to be called, or
     /// done for a sleeper, and wake_receiver().
     [[gnu::always_inline]] pipe_end::at_once send_at_once(byte_span body, int flags) noexcept {
-        if (!direct_output_.is_plain() || mailbox_->has_commands())
+        if (!pipes_.output().is_plain() || mailbox_->has_commands())
             return pipe_end::at_once::refused;
-        return direct_output_.put_at_once(body, flags & ZMQ_SNDMORE);
+        return pipes_.output().put_at_once(body, flags & ZMQ_SNDMORE);
     }
     /// Whether the next frame may go by send_addressed_at_once(), or come by receive_addressed_at_once().
-    bool sends_addressed() const noexcept { return direct_output_.is_addressed(); }
-    bool receives_addressed() const noexcept { return direct_input_.is_addressed(); }
+    bool sends_addressed() const noexcept { return pipes_.output().is_addressed(); }
+    bool receives_addressed() const noexcept { return pipes_.input().is_addressed(); }
     /// The same for an address and the message behind it.
     [[gnu::always_inline]] pipe_end::at_once send_addressed_at_once(byte_span body, int flags) noexcept {
         return mailbox_->has_commands() ? pipe_end::at_once::refused
-                                        : direct_output_.put_addressed_at_once(body, flags & ZMQ_SNDMORE);
+                                        : pipes_.output().put_addressed_at_once(body, flags & ZMQ_SNDMORE);
     }
-    void wake_receiver() noexcept { direct_output_.wake(); }
+    void wake_receiver() noexcept { pipes_.output().wake(); }
     [[gnu::always_inline]] error send(byte_span body, int flags) {
-        const bool is_sent = !mailbox_->has_commands() && direct_output_.put(body, flags & ZMQ_SNDMORE);
+        const bool is_sent = !mailbox_->has_commands() && pipes_.output().put(body, flags & ZMQ_SNDMORE);
         return is_sent ? error::none : send_copy(body, flags);
     }
     error send_constant(byte_span body, int flags);
@@ -74,8 +75,8 @@ public:
     /// Takes a small message of at most `capacity` octets that was seen before; it is valid until the next call on this socket. False
     /// when receive() has to be called.
     [[gnu::always_inline]] bool receive_at_once(short_frame &out, std::size_t capacity) noexcept {
-        if (!direct_input_.is_plain() || mailbox_->has_commands() ||
-            !direct_input_.take_at_once(out, capacity))
+        if (!pipes_.input().is_plain() || mailbox_->has_commands() ||
+            !pipes_.input().take_at_once(out, capacity))
             return false;
         received_more_ = false;
         return true;
@@ -83,7 +84,7 @@ public:
     /// The same for an address and the message behind it.
     [[gnu::always_inline]] bool receive_addressed_at_once(short_frame &out, std::size_t capacity) noexcept {
         bool more = false;
-        if (mailbox_->has_commands() || !direct_input_.take_addressed_at_once(out, capacity, more))
+        if (mailbox_->has_commands() || !pipes_.input().take_addressed_at_once(out, capacity, more))
             return false;
         received_more_ = more;
         return true;
@@ -92,7 +93,7 @@ public:
     [[gnu::always_inline]] error receive(void *buffer, std::size_t capacity, std::size_t &size, int flags) {
         short_frame frame;
         bool more = false;
-        if (mailbox_->has_commands() || !direct_input_.take(frame, more))
+        if (mailbox_->has_commands() || !pipes_.input().take(frame, more))
             return receive_copy(buffer, capacity, size, flags);
         received_more_ = more;
         size = frame.size;
@@ -126,7 +127,7 @@ public:
     bool has_direct_input() noexcept;
     /// The same where the message is small and was seen before. Calls nothing.
     bool has_input_at_once() const noexcept {
-        return direct_input_.has_message_at_once() && !mailbox_->has_commands();
+        return pipes_.input().has_message_at_once() && !mailbox_->has_commands();
     }
     /// Arms the pipes for the wanted events. True when something is ready after all, or the context has ended.
     bool arm(short wanted) noexcept;
@@ -172,8 +173,7 @@ public:
     /// Takes a pipe into use on the calling (application) thread. Its events must already go to inbox(). Throws bad_alloc, and
     /// has closed it then.
     void attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc);
-    /// What becomes of messages that an ended pipe has brought and nobody has received.
-    enum class unread_input { dropped, kept };
+    using unread_input = pipe_table::unread_input;
     /// Ends every pipe of an endpoint, with this socket's linger. Returns how many there were.
     std::size_t detach_endpoint(const std::string &endpoint,
                                 unread_input what = unread_input::dropped) noexcept;
@@ -182,10 +182,6 @@ public:
 
 private:
     socket(const settings &defaults, const socket_environment &environment);
-
-    void finished(pipe_end &pipe) noexcept override;
-    void rescan_pipes_later() noexcept override;
-    void go_on_later() noexcept override;
 
     error send_copy(byte_span body, int flags);
     error receive_copy(void *buffer, std::size_t capacity, std::size_t &size, int flags);
@@ -202,26 +198,10 @@ private:
     template <class IsThere>
     bool spin_for_room(IsThere &&is_there) noexcept;
     error retry_send(const outgoing &frame, int flags);
-    std::span<const pipe_end_ptr> live_pipes() const noexcept { return {pipes_.data(), live_pipes_}; }
     bool read_leased() noexcept;
     bool read_ready() noexcept;
     wait_item *room_for_waits(std::size_t count) noexcept;
     error retry_receive(frame_view &out, int flags);
-    error enter() noexcept;
-    error enter_beside() noexcept;
-    error take_commands() noexcept;
-    void leave_direct_input() noexcept;
-    void leave_direct_output() noexcept;
-    error process_commands() noexcept;
-    void perform(mailbox::command &what);
-    void take_in(const pipe_end_ptr &pipe, bool is_local, bool is_inproc);
-    bool try_take_in(const mailbox::command &what) noexcept;
-    void keep_untaken() noexcept;
-    void go_on() noexcept;
-    void rescan_pipes() noexcept;
-    void drop(pipe_end &pipe) noexcept;
-    bool read_to_the_end(pipe_end &pipe) noexcept;
-    void apply_marks() noexcept;
     error wait_for(short wanted, time_point deadline);
     error sleep(time_point deadline);
     error sleep_once(const wakeup *level, time_point deadline, error e, bool &is_ready);
@@ -245,26 +225,11 @@ private:
     std::shared_ptr<mailbox> mailbox_;
     std::shared_ptr<monitor> monitor_;
     std::shared_ptr<subscription_set> subscriptions_;
-    std::vector<pipe_end_ptr>
-        pipes_;  // in use below live_pipes_; behind that finished, kept for frames still looked at
-    std::size_t live_pipes_ = 0;
-    std::uint32_t attach_count_ = 0;
-    std::unique_ptr<pattern> pattern_;       // goes before the pipes
-    direct_input direct_input_;              // as the pattern said after the last receive
-    direct_output direct_output_;            // as it said after the last send
-    std::vector<mailbox::command> taken_;    // scratch of process_commands()
-    std::vector<mailbox::command> untaken_;  // pipes that memory was too short to attach
+    pipe_table pipes_;
+    std::unique_ptr<pattern> pattern_;  // goes before the pipes
     std::string last_endpoint_;
     bool received_more_ = false;  // ZMQ_RCVMORE
-    bool is_exported_ = false;    // ZMQ_FD was asked for
     bool limits_backlog_ = true;
-    bool must_rescan_pipes_ = false;  // at all pipes, with the next commands
-    bool goes_on_ = false;            // the pattern, with the next commands
-    bool is_taking_in_ = false;
-    bool has_untaken_ = false;  // pipes are left to be attached
-    bool is_stopped_ = false;
-    bool is_closed_ = false;
-    std::atomic<bool> stop_requested_{false};
 };
 
 }  // namespace zlink

@@ -1,0 +1,290 @@
+// The pipes of a socket, and what other threads say of them; see pipe_table.hpp.
+#include "socket/pipe_table.hpp"
+
+#include <utility>
+
+namespace zlink {
+
+error pipe_table::process_commands() noexcept {
+    leave_direct_input();
+    leave_direct_output();
+    if (around_.leases.size() == 0)
+        pipes_.resize(live_);  // no call of the application's still looks at a frame
+    taken_.clear();
+    is_taking_in_ = true;
+    const bool is_all = around_.inbox.take(taken_);
+    const bool looks = std::exchange(must_rescan_pipes_, false) || !is_all;
+    if (__builtin_expect(!untaken_.empty(), 0))
+        std::erase_if(untaken_, [this](const mailbox::command &what) { return try_take_in(what); });
+    for (mailbox::command &what : taken_) {
+        try {
+            perform(what);
+        } catch (...) {
+            rescan_pipes_later();
+        }
+    }
+    if (__builtin_expect(looks, 0))
+        rescan_pipes();
+    keep_untaken();
+    taken_.clear();
+    is_taking_in_ = false;
+    if (std::exchange(goes_on_, false))
+        go_on();
+    if (stop_requested_.load(std::memory_order_relaxed))
+        is_stopped_ = true;
+    return is_stopped_ ? error::terminated : error::none;
+}
+
+/// Leaves the command without its pipe, but for one that is still to be attached.
+void pipe_table::perform(mailbox::command &what) {
+    using enum mailbox::command_kind;
+    if (what.kind == attach) {
+        if (try_take_in(what))
+            what.pipe.reset();
+        return;
+    }
+    if (!what.pipe || !what.pipe->slot.is_attached)
+        return;
+    switch (what.kind) {
+    case readable:
+        pattern_->on_readable(*what.pipe);
+        break;
+    case writable:
+        pattern_->on_writable(*what.pipe);
+        break;
+    case closed:
+        if (!what.pipe->slot.is_ending)
+            pattern_->on_closed(*what.pipe);
+        break;
+    case attach:
+    case stop:
+        break;
+    }
+}
+
+/// Lets all pipes be looked at with the next call.
+void pipe_table::rescan_pipes_later() noexcept {
+    must_rescan_pipes_ = true;
+    post_look_again();
+}
+
+/// Lets the pattern go on when all commands are taken in. An empty one brings the next call here.
+void pipe_table::go_on_later() noexcept {
+    if (!std::exchange(goes_on_, true) && !is_taking_in_)
+        post_look_again();
+}
+
+void pipe_table::go_on() noexcept {
+    try {
+        pattern_->go_on();
+    } catch (...) {
+        go_on_later();
+    }
+}
+
+/// Where memory was short nobody knows what has become of the pipes.
+void pipe_table::rescan_pipes() noexcept {
+    for (std::size_t i = live_; i-- > 0;) {
+        if (i >= live_)
+            continue;  // others went with one
+        pipe_end &pipe = *pipes_[i];
+        try {
+            pattern_->on_readable(pipe);
+            if (pipe.slot.is_attached)
+                pattern_->on_writable(pipe);
+            if (pipe.slot.is_attached && pipe.is_peer_closed() && !pipe.slot.is_ending)
+                pattern_->on_closed(pipe);
+        } catch (...) {
+            rescan_pipes_later();
+        }
+    }
+}
+
+bool pipe_table::try_take_in(const mailbox::command &what) noexcept {
+    try {
+        take_in(what.pipe, what.is_local, what.is_inproc);
+        return true;
+    } catch (...) {
+        has_untaken_ = true;
+        return false;
+    }
+}
+
+/// Keeps the pipes that memory was too short to attach for the next call.
+void pipe_table::keep_untaken() noexcept {
+    if (!has_untaken_)
+        return;
+    std::erase_if(taken_, [](const mailbox::command &what) {
+        return what.kind != mailbox::command_kind::attach || !what.pipe;
+    });
+    if (untaken_.empty()) {
+        untaken_.swap(taken_);
+    } else {
+        try {
+            untaken_.insert(untaken_.end(), taken_.begin(), taken_.end());
+        } catch (...) {
+            for (const mailbox::command &what : taken_)
+                what.pipe->close();
+        }
+    }
+    has_untaken_ = !untaken_.empty();
+    if (has_untaken_)
+        post_look_again();
+}
+
+void pipe_table::attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
+    try {
+        take_in(pipe, is_local, is_inproc);
+    } catch (...) {
+        pipe->close();
+        throw;
+    }
+}
+
+void pipe_table::take_in(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
+    if (is_closed_) {
+        pipe->close();
+        return;
+    }
+    leave_direct_input();
+    leave_direct_output();
+    pipes_.push_back(pipe);
+    std::swap(pipes_[live_], pipes_.back());
+    pipe->slot.socket_index = static_cast<std::uint32_t>(live_++);
+    pipe->slot.is_attached = true;
+    pipe->slot.is_inproc = is_inproc;
+    if (is_inproc && around_.blocking.may_spin())
+        pipe->stand_off();
+    pipe->set_pace(&around_.sending);
+    pipe->slot.attach_number = ++attach_count_;
+    try {
+        pattern_->attach(pipe, is_local, is_inproc);
+    } catch (...) {
+        pattern_->detach(*pipe);  // it may have taken it in part
+        drop(*pipe);
+        throw;
+    }
+    // It may have been closed before anybody here knew of it.
+    if (!pipe->slot.is_attached || !pipe->is_peer_closed() || pipe->slot.is_ending)
+        return;
+    try {
+        pattern_->on_closed(*pipe);
+    } catch (...) {
+        rescan_pipes_later();
+    }
+}
+
+/// Takes a pipe out of use. The object stays until the next commands are taken in.
+void pipe_table::drop(pipe_end &pipe) noexcept {
+    input_.set({});
+    output_.set({});
+    pipe.slot.is_attached = false;
+    around_.leases.forget(pipe);
+    const std::size_t at = pipe.slot.socket_index;
+    std::swap(pipes_[at], pipes_[--live_]);
+    pipes_[at]->slot.socket_index = static_cast<std::uint32_t>(at);
+}
+
+void pipe_table::finished(pipe_end &pipe) noexcept {
+    if (!pipe.slot.is_attached)
+        return;
+    drop(pipe);
+    pipe.close(around_.options.linger_ms);
+}
+
+std::size_t pipe_table::detach_endpoint(const std::string &endpoint, unread_input what) noexcept {
+    (void)enter_beside();  // pipes of the endpoint may be waiting to be attached
+    input_.set({});
+    output_.set({});
+    std::size_t count = 0;
+    for (std::size_t i = live_; i-- > 0;) {
+        if (i >= live_)
+            continue;  // others went with one
+        pipe_end &pipe = *pipes_[i];
+        if (!pipe.slot.endpoint || *pipe.slot.endpoint != endpoint || pipe.is_closed())
+            continue;
+        if (what == unread_input::dropped || !read_to_the_end(pipe)) {
+            pattern_->detach(pipe);
+            finished(pipe);
+        }
+        ++count;
+    }
+    count += std::erase_if(untaken_, [&](const mailbox::command &what) {
+        const bool is_theirs = what.pipe->slot.endpoint && *what.pipe->slot.endpoint == endpoint;
+        if (is_theirs)
+            what.pipe->close(around_.options.linger_ms);
+        return is_theirs;
+    });
+    return count;
+}
+
+/// Ends a pipe as if the other side had ended it: nothing is sent on it any more, what it brought is still to be read. False when there
+/// is no memory.
+bool pipe_table::read_to_the_end(pipe_end &pipe) noexcept {
+    try {
+        pattern_->on_closed(pipe);
+    } catch (...) {
+        return false;
+    }
+    pipe.close(around_.options.linger_ms);
+    return true;
+}
+
+void pipe_table::request_stop() noexcept {
+    stop_requested_.store(true, std::memory_order_relaxed);
+    (void)around_.inbox.post({mailbox::command_kind::stop, nullptr});
+}
+
+void pipe_table::close() noexcept {
+    is_closed_ = true;
+    while (live_ > 0) {
+        pipe_end &pipe = *pipes_[live_ - 1];
+        pattern_->detach(pipe);
+        finished(pipe);
+    }
+    for (const mailbox::command &what : untaken_)
+        what.pipe->close(around_.options.linger_ms);
+    untaken_.clear();
+}
+
+void pipe_table::apply_marks() noexcept {
+    for (const pipe_end_ptr &pipe : live()) {
+        pipe->set_write_hwm(static_cast<std::uint64_t>(around_.options.send_hwm));
+        pipe->set_read_hwm(static_cast<std::uint64_t>(around_.options.receive_hwm));
+    }
+    // A pipe that was waited for is looked at when the other end says that there is room. Of room made here nobody tells.
+    if (live_ > 0)
+        rescan_pipes_later();
+}
+
+void pipe_table::look_for_input(pipe_end &pipe) noexcept {
+    try {
+        pattern_->on_readable(pipe);
+    } catch (...) {
+        rescan_pipes_later();
+    }
+}
+
+void pipe_table::look_for_room(pipe_end &pipe) noexcept {
+    try {
+        pattern_->on_writable(pipe);
+    } catch (...) {
+        rescan_pipes_later();
+    }
+}
+
+error pipe_table::enter_beside() noexcept {
+    const bool has_news = is_exported_ && has_commands();
+    const error e = enter();
+    if (has_news)
+        post_look_again();
+    return e;
+}
+
+void pipe_table::export_level() noexcept {
+    is_exported_ = true;
+    borrower::return_all(live());
+    around_.inbox.keep_signalling(around_.blocking);
+}
+
+}  // namespace zlink

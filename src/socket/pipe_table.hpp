@@ -1,0 +1,147 @@
+// The pipes of a socket, and what other threads say of them.
+//
+// Flow:     each call of the application's enters here first, and takes in what the mailbox holds: new pipes, input, room, ends. The
+//           pattern is told of all of it.
+// Limits:   where memory is short a pipe that could not be attached stays for the next call, and what the pattern could not take in is
+//           found again by a rescan of all pipes. Either posts an empty command, so that nobody sleeps on it.
+// Threads:  the socket's; request_stop() from any.
+// Owns:     the socket's ends of its pipes.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pipe/pace.hpp"
+#include "socket/borrower.hpp"
+#include "socket/direct_way.hpp"
+#include "socket/mailbox.hpp"
+#include "socket/pattern.hpp"
+
+namespace zlink {
+
+class pipe_table final : public pattern_host {
+public:
+    /// Of the socket around it; all of it outlives the pipes.
+    struct environment {
+        const settings &options;
+        waiter &blocking;
+        pace &sending;
+        borrower &leases;
+        mailbox &inbox;
+    };
+    explicit pipe_table(const environment &around) noexcept : around_(around) {}
+
+    /// Comes before anything else.
+    void set_pattern(pattern &rules) noexcept { pattern_ = &rules; }
+    pattern &rules() const noexcept { return *pattern_; }
+
+    // ---- pipes ----
+
+    std::size_t size() const noexcept { return live_; }
+    std::span<const pipe_end_ptr> live() const noexcept { return {pipes_.data(), live_}; }
+    /// Where size() is not 0.
+    pipe_end &first() const noexcept { return *pipes_[0]; }
+    /// Takes a pipe into use. Throws bad_alloc, and has closed it then.
+    void attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc);
+    /// What becomes of messages that an ended pipe has brought and nobody has received.
+    enum class unread_input { dropped, kept };
+    /// Ends every pipe of an endpoint. Returns how many there were.
+    std::size_t detach_endpoint(const std::string &endpoint, unread_input what) noexcept;
+    /// Tells the pipes of the marks in the options.
+    void apply_marks() noexcept;
+    /// Has the pattern look at a pipe for input, or for room.
+    void look_for_input(pipe_end &pipe) noexcept;
+    void look_for_room(pipe_end &pipe) noexcept;
+
+    // ---- commands ----
+
+    bool has_commands() const noexcept { return around_.inbox.has_commands(); }
+    /// Before all that may change whose turn it is: leaves the direct ways, and takes in the commands. terminated after a stop.
+    error enter() noexcept {
+        leave_direct_input();
+        leave_direct_output();
+        return take_commands();
+    }
+    error take_commands() noexcept {
+        if (__builtin_expect(has_commands() || is_stopped_, 0))
+            return process_commands();
+        return error::none;
+    }
+    error process_commands() noexcept;
+    /// Has the next call, or whoever waits, look again.
+    void post_look_again() noexcept { (void)around_.inbox.post({mailbox::command_kind::readable, nullptr}); }
+
+    // ---- the direct ways ----
+
+    direct_input &input() noexcept { return input_; }     // as the pattern said after the last receive
+    direct_output &output() noexcept { return output_; }  // as it said after the last send
+    const direct_input &input() const noexcept { return input_; }
+    const direct_output &output() const noexcept { return output_; }
+    void leave_direct_input() noexcept {
+        if (input_.is_in_message())
+            pattern_->resume_input();
+        input_.set({});
+    }
+    void leave_direct_output() noexcept {
+        if (output_.is_in_message())
+            pattern_->resume_output();
+        output_.set({});
+    }
+
+    // ---- ZMQ_FD ----
+
+    /// The level stands for what the mailbox holds, from now on, whoever waits for it. The leases go back.
+    void export_level() noexcept;
+    bool is_exported() const noexcept { return is_exported_; }
+    /// As enter(), in calls that say nothing of what is there: whoever waits on ZMQ_FD must still hear of what they take in.
+    error enter_beside() noexcept;
+
+    // ---- the end ----
+
+    /// From now on every call fails with terminated. Any thread.
+    void request_stop() noexcept;
+    bool is_stop_requested() const noexcept { return stop_requested_.load(std::memory_order_relaxed); }
+    /// Ends all pipes; what was sent lingers.
+    void close() noexcept;
+    bool is_closed() const noexcept { return is_closed_; }
+
+    // ---- for the pattern ----
+
+    void finished(pipe_end &pipe) noexcept override;
+    void rescan_pipes_later() noexcept override;
+    void go_on_later() noexcept override;
+
+private:
+    void perform(mailbox::command &what);
+    void take_in(const pipe_end_ptr &pipe, bool is_local, bool is_inproc);
+    bool try_take_in(const mailbox::command &what) noexcept;
+    void keep_untaken() noexcept;
+    void go_on() noexcept;
+    void rescan_pipes() noexcept;
+    void drop(pipe_end &pipe) noexcept;
+    bool read_to_the_end(pipe_end &pipe) noexcept;
+
+    const environment around_;
+    pattern *pattern_ = nullptr;
+    direct_input input_;
+    direct_output output_;
+    std::vector<pipe_end_ptr>
+        pipes_;  // in use below live_; behind that finished, kept for frames still looked at
+    std::size_t live_ = 0;
+    std::uint32_t attach_count_ = 0;
+    std::vector<mailbox::command> taken_;    // scratch of process_commands()
+    std::vector<mailbox::command> untaken_;  // pipes that memory was too short to attach
+    bool must_rescan_pipes_ = false;         // with the next commands
+    bool goes_on_ = false;                   // the pattern, with the next commands
+    bool is_taking_in_ = false;
+    bool has_untaken_ = false;  // pipes are left to be attached
+    bool is_exported_ = false;
+    bool is_stopped_ = false;
+    bool is_closed_ = false;
+    std::atomic<bool> stop_requested_{false};
+};
+
+}  // namespace zlink
