@@ -7,8 +7,6 @@
 #include "socket/options.hpp"
 
 #include <algorithm>
-#include <arpa/inet.h>
-#include <charconv>
 #include <cstring>
 #include <limits>
 #include <new>
@@ -17,8 +15,8 @@
 #include <string_view>
 #include <variant>
 
-#include "core/bytes.hpp"
 #include "core/z85.hpp"
+#include "socket/accept_filter.hpp"
 
 #ifndef ZMQ_BUILD_DRAFT_API
 #error "the option table knows the draft numbers: define ZMQ_BUILD_DRAFT_API"
@@ -111,7 +109,6 @@ struct option_row {
     int number;
     unsigned types;
     rule how;
-    bool acts_on_pattern = false;
 };
 
 // ---- Values in and out -------------------------------------------------------------------------------------
@@ -246,41 +243,6 @@ error get_curve_key(const settings &s, void *out, std::size_t *size) {
 
 // ---- Filters -----------------------------------------------------------------------------------------------
 
-/// A number of bits in decimal, nothing else.
-bool parse_prefix(std::string_view text, int most, int &out) noexcept {
-    const char *end = text.data() + text.size();
-    const auto [stop, status] = std::from_chars(text.data(), end, out);
-    return status == std::errc() && stop == end && out >= 0 && out <= most;
-}
-
-/// A numeric address with an optional prefix length, as "10.0.0.0/8" or "[fe80::]/10".
-std::optional<ipv4_or_6_filter> parse_filter(std::string_view text, bool allow_v6) {
-    const std::size_t slash = text.find('/');
-    std::string address(text.substr(0, slash));
-    if (address.size() > 2 && address.front() == '[' && address.back() == ']')
-        address = address.substr(1, address.size() - 2);
-    address = address.substr(0, address.find('%'));  // an interface says nothing about the sender
-
-    ipv4_or_6_filter filter;
-    in_addr v4;
-    in6_addr v6;
-    if (address.find_first_of(" \t\r\n") != std::string::npos)
-        return std::nullopt;  // inet_aton would stop there
-    if (::inet_aton(address.c_str(), &v4)) {
-        std::memcpy(filter.address, &v4, sizeof v4);
-        filter.prefix_bits = 32;
-    } else if (allow_v6 && ::inet_pton(AF_INET6, address.c_str(), &v6) == 1) {
-        std::memcpy(filter.address, &v6, sizeof v6);
-        filter.is_v6 = true;
-        filter.prefix_bits = 128;
-    } else
-        return std::nullopt;
-    if (slash != std::string_view::npos &&
-        !parse_prefix(text.substr(slash + 1), filter.prefix_bits, filter.prefix_bits))
-        return std::nullopt;
-    return filter;
-}
-
 /// Adds a filter; a null value takes all away.
 error set_tcp_accept_filter(settings &s, option_value value) {
     if (!value.data() && value.empty()) {
@@ -291,7 +253,7 @@ error set_tcp_accept_filter(settings &s, option_value value) {
         return error::invalid;
     std::string_view text = as_text(value);
     text = text.substr(0, text.find('\0'));
-    const auto filter = parse_filter(text, s.ipv6);
+    const auto filter = parse_accept_filter(text, s.ipv6);
     if (!filter)
         return error::invalid;
     s.tcp_accept_filters.push_back(*filter);
@@ -392,14 +354,13 @@ error set_metadata(settings &s, option_value value) {
 using s = settings;
 constexpr auto wo = access::write_only;
 constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
-constexpr bool live = true;  // acts on the pattern
 
 constexpr option_row table[] = {
     // Flow
     {ZMQ_AFFINITY, every_type, wide_rule<std::uint64_t>{&s::affinity}},
-    {ZMQ_LINGER, every_type, number_rule{&s::linger_ms, -1}, live},
-    {ZMQ_SNDHWM, every_type, number_rule{&s::send_hwm, 0}, live},
-    {ZMQ_RCVHWM, every_type, number_rule{&s::receive_hwm, 0}, live},
+    {ZMQ_LINGER, every_type, number_rule{&s::linger_ms, -1}},
+    {ZMQ_SNDHWM, every_type, number_rule{&s::send_hwm, 0}},
+    {ZMQ_RCVHWM, every_type, number_rule{&s::receive_hwm, 0}},
     {ZMQ_SNDTIMEO, every_type, number_rule{&s::send_timeout_ms, -1}},
     {ZMQ_RCVTIMEO, every_type, number_rule{&s::receive_timeout_ms, -1}},
     {ZMQ_CONFLATE, every_type, flag_rule{&s::conflate, truth::zero_or_one}},
@@ -413,31 +374,30 @@ constexpr option_row table[] = {
 
     // Patterns
     {ZMQ_ROUTING_ID, every_type, octets_rule{&s::routing_id, 1, 255, access::read_write}},
-    {ZMQ_CONNECT_ROUTING_ID, routers | only(stream), octets_rule{&s::connect_routing_id, 1, no_limit, wo},
-     live},
-    {ZMQ_ROUTER_MANDATORY, routers, flag_rule{&s::router_mandatory, truth::not_negative, wo}, live},
-    {ZMQ_ROUTER_HANDOVER, routers, flag_rule{&s::router_handover, truth::not_negative, wo}, live},
+    {ZMQ_CONNECT_ROUTING_ID, routers | only(stream), octets_rule{&s::connect_routing_id, 1, no_limit, wo}},
+    {ZMQ_ROUTER_MANDATORY, routers, flag_rule{&s::router_mandatory, truth::not_negative, wo}},
+    {ZMQ_ROUTER_HANDOVER, routers, flag_rule{&s::router_handover, truth::not_negative, wo}},
     {ZMQ_ROUTER_RAW, routers, off_rule{wo}},
     {ZMQ_ROUTER_NOTIFY, routers,
-     number_rule{&s::router_notify, 0, ZMQ_NOTIFY_CONNECT | ZMQ_NOTIFY_DISCONNECT}, live},
-    {ZMQ_PROBE_ROUTER, probers, flag_rule{&s::probe_router, truth::not_negative, wo}, live},
-    {ZMQ_REQ_CORRELATE, only(req), flag_rule{&s::req_correlate, truth::not_negative, wo}, live},
-    {ZMQ_REQ_RELAXED, only(req), flag_rule{&s::req_relaxed, truth::not_negative, wo}, live},
+     number_rule{&s::router_notify, 0, ZMQ_NOTIFY_CONNECT | ZMQ_NOTIFY_DISCONNECT}},
+    {ZMQ_PROBE_ROUTER, probers, flag_rule{&s::probe_router, truth::not_negative, wo}},
+    {ZMQ_REQ_CORRELATE, only(req), flag_rule{&s::req_correlate, truth::not_negative, wo}},
+    {ZMQ_REQ_RELAXED, only(req), flag_rule{&s::req_relaxed, truth::not_negative, wo}},
     {ZMQ_XPUB_VERBOSE, publishers,
-     special_rule{set_coupled_flag<&s::xpub_verbose, &s::xpub_verboser, false>, nullptr}, live},
+     special_rule{set_coupled_flag<&s::xpub_verbose, &s::xpub_verboser, false>, nullptr}},
     {ZMQ_XPUB_VERBOSER, publishers,
-     special_rule{set_coupled_flag<&s::xpub_verboser, &s::xpub_verbose, true>, nullptr}, live},
-    {ZMQ_XPUB_NODROP, publishers, flag_rule{&s::xpub_nodrop, truth::not_negative, wo}, live},
-    {ZMQ_XPUB_MANUAL, publishers, flag_rule{&s::xpub_manual, truth::not_negative, wo}, live},
+     special_rule{set_coupled_flag<&s::xpub_verboser, &s::xpub_verbose, true>, nullptr}},
+    {ZMQ_XPUB_NODROP, publishers, flag_rule{&s::xpub_nodrop, truth::not_negative, wo}},
+    {ZMQ_XPUB_MANUAL, publishers, flag_rule{&s::xpub_manual, truth::not_negative, wo}},
     {ZMQ_XPUB_MANUAL_LAST_VALUE, publishers,
-     special_rule{set_coupled_flag<&s::xpub_manual_last_value, &s::xpub_manual, true>, nullptr}, live},
-    {ZMQ_XPUB_WELCOME_MSG, publishers, octets_rule{&s::xpub_welcome_message, 0, no_limit, wo}, live},
+     special_rule{set_coupled_flag<&s::xpub_manual_last_value, &s::xpub_manual, true>, nullptr}},
+    {ZMQ_XPUB_WELCOME_MSG, publishers, octets_rule{&s::xpub_welcome_message, 0, no_limit, wo}},
     {ZMQ_ONLY_FIRST_SUBSCRIBE, publishers | only(xsub),
-     flag_rule{&s::only_first_subscribe, truth::not_negative, wo}, live},
+     flag_rule{&s::only_first_subscribe, truth::not_negative, wo}},
     {ZMQ_XSUB_VERBOSE_UNSUBSCRIBE, only(xsub),
-     flag_rule{&s::xsub_verbose_unsubscribe, truth::not_negative, wo}, live},
-    {ZMQ_INVERT_MATCHING, every_type, flag_rule{&s::invert_matching, truth::any_int}, live},
-    {ZMQ_STREAM_NOTIFY, only(stream), flag_rule{&s::stream_notify, truth::zero_or_one, wo}, live},
+     flag_rule{&s::xsub_verbose_unsubscribe, truth::not_negative, wo}},
+    {ZMQ_INVERT_MATCHING, every_type, flag_rule{&s::invert_matching, truth::any_int}},
+    {ZMQ_STREAM_NOTIFY, only(stream), flag_rule{&s::stream_notify, truth::zero_or_one, wo}},
     {ZMQ_HELLO_MSG, both_ways, octets_rule{&s::hello_message, 0, no_limit, wo}},
     {ZMQ_DISCONNECT_MSG, both_ways, octets_rule{&s::disconnect_message, 0, no_limit, wo}},
     {ZMQ_HICCUP_MSG, both_ways, octets_rule{&s::hiccup_message, 0, no_limit, wo}},
@@ -634,11 +594,6 @@ bool is_answered_by_socket(int number) noexcept {
     default:
         return false;
     }
-}
-
-bool acts_on_pattern(int number) noexcept {
-    const option_row *row = find_row(number);
-    return row && row->acts_on_pattern;
 }
 
 }  // namespace zlink

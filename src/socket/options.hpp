@@ -1,6 +1,6 @@
 // Socket options by number: reads and writes the fields of `settings` with libzmq's types, ranges and defaults.
 //
-// What concerns the socket itself rather than its settings is "live" and handled by `socket`: see is_answered_by_socket.
+// What concerns the socket itself rather than its settings is handled by `socket`: see is_answered_by_socket.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,5 @@ error store_option(byte_span octets, void *value, std::size_t *size) noexcept;
 /// Options that need the socket and not its settings: ZMQ_RCVMORE, ZMQ_FD, ZMQ_EVENTS, ZMQ_LAST_ENDPOINT,
 /// ZMQ_THREAD_SAFE, ZMQ_SUBSCRIBE, ZMQ_UNSUBSCRIBE, ZMQ_TOPICS_COUNT. The two functions above refuse them.
 bool is_answered_by_socket(int number) noexcept;
-
-/// Whether the pattern must hear of this option once it is stored (pattern::apply_option).
-bool acts_on_pattern(int number) noexcept;
 
 }  // namespace zlink

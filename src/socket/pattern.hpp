@@ -112,11 +112,14 @@ public:
     /// `for_output`; then heavy_fence() once, then a second look. True when something became possible meanwhile.
     virtual bool arm(bool for_input, bool for_output) = 0;
 
-    /// An option that acts on live connections was stored in the settings (its ZMQ_ number), or is an action
-    /// (ZMQ_SUBSCRIBE, ZMQ_UNSUBSCRIBE) with `value`.
-    virtual error apply_option(int number, byte_span value) {
-        (void)value;
-        return number == ZMQ_SUBSCRIBE || number == ZMQ_UNSUBSCRIBE ? error::invalid : error::none;
+    /// ZMQ_SUBSCRIBE and ZMQ_UNSUBSCRIBE; `invalid` where the type has none.
+    virtual error subscribe(byte_span topic) {
+        (void)topic;
+        return error::invalid;
+    }
+    virtual error unsubscribe(byte_span topic) {
+        (void)topic;
+        return error::invalid;
     }
     /// Whether a peer with this routing id is there, so that a connect under the same one must fail.
     virtual bool knows_peer(std::string_view routing_id) const {

@@ -58,7 +58,8 @@ public:
     bool has_output() override { return true; }  // what has no room is dropped, or fails with ZMQ_XPUB_NODROP
     bool arm(bool for_input, bool for_output) override;
 
-    error apply_option(int number, byte_span value) override;
+    error subscribe(byte_span topic) override;
+    error unsubscribe(byte_span topic) override;
     int topics_count() const override {
         return static_cast<int>(
             std::min<std::size_t>(subscriptions_.topics(), std::numeric_limits<int>::max()));
@@ -500,17 +501,20 @@ bool publisher::arm(bool for_input, bool for_output) {
     return for_output && peers_.have_room();
 }
 
-error publisher::apply_option(int number, byte_span value) {
-    if (number != ZMQ_SUBSCRIBE && number != ZMQ_UNSUBSCRIBE)
-        return error::none;
+/// For the subscriber whose request was received last (ZMQ_XPUB_MANUAL).
+error publisher::subscribe(byte_span topic) {
     if (!is_manual())
         return error::invalid;
-    if (!last_requester_)
-        return error::none;
-    if (number == ZMQ_SUBSCRIBE)
-        subscriptions_.add(value, *last_requester_);
-    else
-        (void)subscriptions_.remove(value, *last_requester_);
+    if (last_requester_)
+        subscriptions_.add(topic, *last_requester_);
+    return error::none;
+}
+
+error publisher::unsubscribe(byte_span topic) {
+    if (!is_manual())
+        return error::invalid;
+    if (last_requester_)
+        (void)subscriptions_.remove(topic, *last_requester_);
     return error::none;
 }
 

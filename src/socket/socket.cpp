@@ -727,13 +727,15 @@ error socket::set_option(int number, const void *value, std::size_t size) {
     if (!value && size > 0)
         return error::invalid;
     const byte_span octets{static_cast<const std::uint8_t *>(value), size};
-    if (number == ZMQ_SUBSCRIBE || number == ZMQ_UNSUBSCRIBE)
-        return pattern_->apply_option(number, octets);
+    if (number == ZMQ_SUBSCRIBE)
+        return pattern_->subscribe(octets);
+    if (number == ZMQ_UNSUBSCRIBE)
+        return pattern_->unsubscribe(octets);
     if (const error e = zlink::set_option(options_, number, value, size); failed(e))
         return e;
     if (number == ZMQ_SNDHWM || number == ZMQ_RCVHWM)
         pipes_.apply_marks();
-    return acts_on_pattern(number) ? pattern_->apply_option(number, octets) : error::none;
+    return error::none;
 }
 
 error socket::get_option(int number, void *value, std::size_t *size) {

@@ -49,7 +49,8 @@ public:
     bool has_output() override { return !is_sub_; }
     bool arm(bool for_input, bool for_output) override;
 
-    error apply_option(int number, byte_span value) override;
+    error subscribe(byte_span topic) override { return is_sub_ ? change(true, topic) : error::invalid; }
+    error unsubscribe(byte_span topic) override { return is_sub_ ? change(false, topic) : error::invalid; }
     int topics_count() const override {
         return static_cast<int>(std::min<std::size_t>(set_->size(), std::numeric_limits<int>::max()));
     }
@@ -169,14 +170,6 @@ error subscriber::send_to_all(const outgoing &frame) noexcept {
     if (!failed(e))
         is_sending_ = frame.more;
     return e;
-}
-
-error subscriber::apply_option(int number, byte_span value) {
-    if (number != ZMQ_SUBSCRIBE && number != ZMQ_UNSUBSCRIBE)
-        return error::none;
-    if (!is_sub_)
-        return error::invalid;
-    return change(number == ZMQ_SUBSCRIBE, value);
 }
 
 // ---- downstream ----

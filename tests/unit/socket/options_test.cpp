@@ -213,15 +213,6 @@ TEST(option_of_a_pattern, belongs_to_some_types_only) {
         }
 }
 
-TEST(option_of_a_pattern, is_announced_to_the_pattern) {
-    for (const typed_case &each : typed_cases)
-        EXPECT_TRUE(acts_on_pattern(each.number)) << each.number;
-    for (int number : {ZMQ_LINGER, ZMQ_SNDHWM, ZMQ_RCVHWM, ZMQ_XPUB_WELCOME_MSG, ZMQ_ROUTER_NOTIFY})
-        EXPECT_TRUE(acts_on_pattern(number)) << number;
-    for (int number : {ZMQ_RATE, ZMQ_SNDBUF, ZMQ_ROUTING_ID, ZMQ_FD, 9999})
-        EXPECT_FALSE(acts_on_pattern(number)) << number;
-}
-
 TEST(stream_notify, is_strict_and_on_from_the_start) {
     settings s = default_settings(stream);
     EXPECT_TRUE(s.stream_notify);
@@ -495,7 +486,7 @@ TEST(ipc_filters, add_up_and_are_cleared_by_null) {
 
 // ---- What is not in the table ------------------------------------------------------------------------------
 
-TEST(live_options, are_left_to_the_socket) {
+TEST(options_of_the_socket, are_left_to_it) {
     settings s = default_settings(sub);
     for (int number : {ZMQ_SUBSCRIBE, ZMQ_UNSUBSCRIBE, ZMQ_RCVMORE, ZMQ_FD, ZMQ_EVENTS, ZMQ_LAST_ENDPOINT,
                        ZMQ_THREAD_SAFE, ZMQ_TOPICS_COUNT}) {

@@ -123,7 +123,7 @@ TEST(pub, inverts_matching_when_asked_to) {
 
 TEST(pub, takes_no_subscriptions_of_its_own) {
     pattern_bench bench(socket_type::pub);
-    EXPECT_EQ(bench.subject->apply_option(ZMQ_SUBSCRIBE, as_bytes("a")), error::invalid);
+    EXPECT_EQ(bench.subject->subscribe(as_bytes("a")), error::invalid);
 }
 
 TEST(xpub, tells_of_the_first_subscription_and_the_end_of_the_last) {
@@ -306,8 +306,8 @@ struct fickle_world {
             const std::string topic = message->front().substr(1);
             told[topic] = message->front()[0] == 1;
             if (bench.options.xpub_manual)
-                (void)bench.subject->apply_option(told[topic] ? ZMQ_SUBSCRIBE : ZMQ_UNSUBSCRIBE,
-                                                  as_bytes(topic));
+                (void)(told[topic] ? bench.subject->subscribe(as_bytes(topic))
+                                   : bench.subject->unsubscribe(as_bytes(topic)));
         }
     }
     bool is_wanted(const std::string &topic) const {
@@ -407,24 +407,24 @@ TEST(xpub, lets_the_application_decide_when_manual) {
     pattern_bench bench(socket_type::xpub);
     bench.options.xpub_manual = true;
     fake_peer a = bench.attach(), b = bench.attach();
-    EXPECT_EQ(bench.subject->apply_option(ZMQ_SUBSCRIBE, as_bytes("X")), error::none);
+    EXPECT_EQ(bench.subject->subscribe(as_bytes("X")), error::none);
     subscribe(bench, a, "A");
     subscribe(bench, b, "B");
     EXPECT_EQ(bench.send({"A"}), error::none);
     EXPECT_EQ(bench.receive(), frames{on + "A"});
-    EXPECT_EQ(bench.subject->apply_option(ZMQ_SUBSCRIBE, as_bytes("XA")), error::none);
+    EXPECT_EQ(bench.subject->subscribe(as_bytes("XA")), error::none);
     EXPECT_EQ(bench.receive(), frames{on + "B"});
-    EXPECT_EQ(bench.subject->apply_option(ZMQ_SUBSCRIBE, as_bytes("XB")), error::none);
+    EXPECT_EQ(bench.subject->subscribe(as_bytes("XB")), error::none);
     EXPECT_EQ(bench.send({"XA"}), error::none);
     EXPECT_EQ(bench.send({"XB"}), error::none);
     EXPECT_EQ(read_messages(*a.far), (std::vector<frames>{{"XA"}}));
     EXPECT_EQ(read_messages(*b.far), (std::vector<frames>{{"XB"}}));
-    EXPECT_EQ(bench.subject->apply_option(ZMQ_UNSUBSCRIBE, as_bytes("XB")), error::none);
+    EXPECT_EQ(bench.subject->unsubscribe(as_bytes("XB")), error::none);
     EXPECT_EQ(bench.send({"XB"}), error::none);
     EXPECT_TRUE(read_messages(*b.far).empty());
     bench.close_far(a);
     EXPECT_EQ(bench.receive(), frames{off + "A"});
-    EXPECT_EQ(bench.subject->apply_option(ZMQ_SUBSCRIBE, as_bytes("Y")), error::none);  // for nobody
+    EXPECT_EQ(bench.subject->subscribe(as_bytes("Y")), error::none);  // for nobody
 }
 
 TEST(xpub, does_not_act_for_a_peer_that_went_before_its_notice_was_read) {
@@ -435,7 +435,7 @@ TEST(xpub, does_not_act_for_a_peer_that_went_before_its_notice_was_read) {
     cancel(bench, a, "A");
     bench.close_far(a);
     EXPECT_EQ(bench.receive(), frames{on + "A"});
-    EXPECT_EQ(bench.subject->apply_option(ZMQ_SUBSCRIBE, as_bytes("A")), error::none);
+    EXPECT_EQ(bench.subject->subscribe(as_bytes("A")), error::none);
     EXPECT_EQ(bench.send({"A"}), error::none);
 }
 
@@ -446,7 +446,7 @@ TEST(xpub, sends_to_the_last_requester_only_when_asked_to) {
     for (fake_peer *p : {&a, &b}) {
         subscribe(bench, *p, "t");
         EXPECT_TRUE(bench.receive());
-        EXPECT_EQ(bench.subject->apply_option(ZMQ_SUBSCRIBE, as_bytes("t")), error::none);
+        EXPECT_EQ(bench.subject->subscribe(as_bytes("t")), error::none);
     }
     EXPECT_EQ(bench.send({"t", "last value"}), error::none);
     EXPECT_EQ(bench.send({"t", "next"}), error::none);

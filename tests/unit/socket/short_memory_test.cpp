@@ -249,7 +249,7 @@ TEST(short_memory, subscribes_at_all_publishers_or_at_none) {
         pattern_bench bench(socket_type::sub);
         fake_peer a = bench.attach(), b = bench.attach();
         error e = error::no_memory;
-        const auto subscribe = [&] { e = bench.subject->apply_option(ZMQ_SUBSCRIBE, as_bytes(topic)); };
+        const auto subscribe = [&] { e = bench.subject->subscribe(as_bytes(topic)); };
         failures += fails_with_short_memory(nth, subscribe);
         if (failed(e)) {
             EXPECT_EQ(bench.subject->topics_count(), 0) << nth;
@@ -257,7 +257,7 @@ TEST(short_memory, subscribes_at_all_publishers_or_at_none) {
         }
         EXPECT_EQ(read_messages(*a.far), std::vector<frames>{{"!1" + topic}}) << nth;
         EXPECT_EQ(read_messages(*b.far), std::vector<frames>{{"!1" + topic}}) << nth;
-        ASSERT_EQ(bench.subject->apply_option(ZMQ_UNSUBSCRIBE, as_bytes(topic)), error::none);
+        ASSERT_EQ(bench.subject->unsubscribe(as_bytes(topic)), error::none);
         EXPECT_EQ(bench.subject->topics_count(), 0) << nth;
     }
     EXPECT_GE(failures, 3);

@@ -9,10 +9,10 @@ namespace {
 const std::string on = "\1", off = std::string(1, '\0');
 
 error subscribe(pattern_bench &bench, std::string_view topic) {
-    return bench.subject->apply_option(ZMQ_SUBSCRIBE, as_bytes(topic));
+    return bench.subject->subscribe(as_bytes(topic));
 }
 error unsubscribe(pattern_bench &bench, std::string_view topic) {
-    return bench.subject->apply_option(ZMQ_UNSUBSCRIBE, as_bytes(topic));
+    return bench.subject->unsubscribe(as_bytes(topic));
 }
 }  // namespace
 
