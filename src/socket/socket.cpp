@@ -33,7 +33,6 @@ bool gives_frames_as_they_come(socket_type type) noexcept {
 /// How many full pipes a blocked sender writes out itself, and of how many a thread that waits writes what is left in them.
 constexpr std::size_t most_written_out = 8;
 constexpr std::size_t most_pipes_flushed = 4;
-constexpr int most_tries_to_arm = 8;
 
 /// Octets that a sender may be ahead of who takes them, and how long it waits for that one.
 constexpr std::size_t most_ahead = 4 * 1024 * 1024;
@@ -90,45 +89,6 @@ error fill(message &out, const frame_view &frame) noexcept {
     return e;
 }
 
-error store_int(int number, void *value, std::size_t *size) noexcept {
-    return store_option({reinterpret_cast<const std::uint8_t *>(&number), sizeof number}, value, size);
-}
-
-error store_text(const std::string &text, void *value, std::size_t *size) noexcept {
-    return store_option({reinterpret_cast<const std::uint8_t *>(text.c_str()), text.size() + 1}, value, size);
-}
-
-bool is_inproc(const std::string &endpoint) noexcept { return endpoint.starts_with("inproc://"); }
-
-/// Monitor events on a socket of the library's own.
-class socket_publisher final : public event_publisher {
-public:
-    explicit socket_publisher(std::unique_ptr<socket> output) noexcept : output_(std::move(output)) {}
-    ~socket_publisher() override { output_->close(); }
-
-    bool publish(byte_span event, byte_span endpoint) noexcept override {
-        const platform::cancellation_shield shield;
-        return try_publish(event, endpoint) || (output_->arm(ZMQ_POLLOUT) && try_publish(event, endpoint));
-    }
-    void lift_mark() noexcept override {
-        constexpr int none = 0;
-        const platform::cancellation_shield shield;
-        (void)output_->set_option(ZMQ_SNDHWM, &none, sizeof none);
-    }
-
-private:
-    /// Where memory fails between the two frames, the next call goes on with the second.
-    bool try_publish(byte_span event, byte_span endpoint) noexcept {
-        if (!is_in_event_ && failed(output_->send(event, ZMQ_DONTWAIT | ZMQ_SNDMORE)))
-            return false;
-        is_in_event_ = failed(output_->send(endpoint, ZMQ_DONTWAIT));
-        return !is_in_event_;
-    }
-
-    const std::unique_ptr<socket> output_;
-    bool is_in_event_ = false;
-};
-
 }  // namespace
 
 socket::socket(const settings &defaults, const socket_environment &environment)
@@ -148,19 +108,6 @@ std::unique_ptr<socket> socket::make(const settings &defaults, const socket_envi
     }
     made->pipes_.set_pattern(*made->pattern_);
     return made;
-}
-
-error socket::make_monitor(const socket_environment &environment, const std::string &endpoint,
-                           std::unique_ptr<socket> &out) {
-    settings options = default_settings(socket_type::pair);
-    options.linger_ms = 0;
-    auto made = make(options, environment);
-    const error e = made->bind(endpoint.c_str());
-    if (failed(e))
-        made->close();
-    else
-        out = std::move(made);
-    return e;
 }
 
 socket::~socket() { close(); }
@@ -708,180 +655,6 @@ error socket::wait_level(const wakeup *&out) noexcept {
     out = mailbox_->level();
     return e;
 }
-
-// ---- Pipes -------------------------------------------------------------------------------------------------
-
-void socket::attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
-    pipes_.attach(pipe, is_local, is_inproc);
-}
-
-std::size_t socket::detach_endpoint(const std::string &endpoint, unread_input what) noexcept {
-    return pipes_.detach_endpoint(endpoint, what);
-}
-
-// ---- Options -----------------------------------------------------------------------------------------------
-
-error socket::set_option(int number, const void *value, std::size_t size) {
-    if (const error e = pipes_.enter_beside(); failed(e))
-        return e;
-    if (!value && size > 0)
-        return error::invalid;
-    const byte_span octets{static_cast<const std::uint8_t *>(value), size};
-    if (number == ZMQ_SUBSCRIBE)
-        return pattern_->subscribe(octets);
-    if (number == ZMQ_UNSUBSCRIBE)
-        return pattern_->unsubscribe(octets);
-    if (const error e = zlink::set_option(options_, number, value, size); failed(e))
-        return e;
-    if (number == ZMQ_SNDHWM || number == ZMQ_RCVHWM)
-        pipes_.apply_marks();
-    return error::none;
-}
-
-error socket::get_option(int number, void *value, std::size_t *size) {
-    // Asked for after each frame, some of them. What is not asked for news takes none in, and the direct ways stay.
-    if (pipes_.is_stop_requested())
-        return error::terminated;
-    if (!value || !size)
-        return error::invalid;
-    return is_answered_by_socket(number) ? get_option_of_socket(number, value, size)
-                                         : zlink::get_option(options_, number, value, size);
-}
-
-error socket::get_option_of_socket(int number, void *value, std::size_t *size) {
-    constexpr short both = ZMQ_POLLIN | ZMQ_POLLOUT;
-    switch (number) {
-    case ZMQ_RCVMORE:
-        return store_int(received_more_, value, size);
-    case ZMQ_THREAD_SAFE:
-        return store_int(0, value, size);
-    case ZMQ_LAST_ENDPOINT:
-        return store_text(last_endpoint_, value, size);
-    case ZMQ_EVENTS: {
-        if (*size < sizeof(int))
-            return error::invalid;
-        short ready = 0;
-        if (const error e = events(both, ready, !pipes_.is_exported()); failed(e))
-            return e;
-        // Whoever waits on the descriptor is told of all that is not there yet: what came meanwhile may have kept the rest
-        // from being armed. Where there is more to take in, the descriptor says so already.
-        for (int tries = 0; pipes_.is_exported() && ready != both && !mailbox_->has_commands() &&
-                            arm(static_cast<short>(both & ~ready));) {
-            if (const error e = events(both, ready, false); failed(e))
-                return e;
-            if (++tries == most_tries_to_arm) {
-                pipes_.post_look_again();  // look again
-                break;
-            }
-        }
-        return store_int(ready, value, size);
-    }
-    case ZMQ_FD: {
-        if (*size < sizeof(int))
-            return error::invalid;
-        int descriptor = -1;
-        if (const error e = export_descriptor(descriptor); failed(e))
-            return e;
-        return store_int(descriptor, value, size);
-    }
-    case ZMQ_TOPICS_COUNT: {
-        if (const error e = pipes_.enter_beside(); failed(e))
-            return e;
-        const int count = pattern_->topics_count();
-        return count < 0 ? error::invalid : store_int(count, value, size);
-    }
-    default:
-        return error::invalid;
-    }
-}
-
-error socket::export_descriptor(int &descriptor) {
-    const wakeup *level = nullptr;
-    if (const error e = wait_level(level); failed(e))
-        return e;
-    descriptor = level->descriptor();
-    if (pipes_.is_exported())
-        return error::none;
-    pipes_.export_level();
-    // What is there already gets no call from a pipe: an empty command raises the level.
-    (void)arm(ZMQ_POLLOUT);
-    if (arm(ZMQ_POLLIN))
-        pipes_.post_look_again();
-    return error::none;
-}
-
-// ---- Endpoints ---------------------------------------------------------------------------------------------
-
-error socket::bind(const char *endpoint) {
-    if (const error e = pipes_.enter_beside(); failed(e))
-        return e;
-    if (!endpoint)
-        return error::invalid;
-    std::string actual;
-    if (const error e = environment_.endpoints.bind(*this, endpoint, actual); failed(e))
-        return e;
-    last_endpoint_ = std::move(actual);
-    // Who waited for an inproc name is here now, and is to be told what this socket subscribes to. Whoever waits for the descriptor
-    // has not heard of them.
-    if (mailbox_->has_commands()) {
-        (void)pipes_.process_commands();
-        if (pipes_.is_exported())
-            pipes_.post_look_again();
-    }
-    return error::none;
-}
-
-error socket::connect(const char *endpoint) {
-    if (const error e = pipes_.enter_beside(); failed(e))
-        return e;
-    if (!endpoint)
-        return error::invalid;
-    if (!options_.connect_routing_id.empty() && pattern_->knows_peer(options_.connect_routing_id))
-        return error::address_in_use;
-    std::string actual;
-    const error e = environment_.endpoints.connect(*this, endpoint, actual);
-    if (!failed(e))
-        last_endpoint_ = std::move(actual);
-    return e;
-}
-
-error socket::unbind(const char *endpoint) {
-    if (const error e = pipes_.enter_beside(); failed(e))
-        return e;
-    return endpoint ? environment_.endpoints.unbind(*this, endpoint) : error::invalid;
-}
-
-error socket::disconnect(const char *endpoint) {
-    if (const error e = pipes_.enter_beside(); failed(e))
-        return e;
-    return endpoint ? environment_.endpoints.disconnect(*this, endpoint) : error::invalid;
-}
-
-error socket::start_monitor(const char *endpoint, int events) {
-    if (const error e = pipes_.enter_beside(); failed(e))
-        return e;
-    monitor_->publish_on(nullptr, 0);
-    if (!endpoint)
-        return error::none;
-    const std::string name = endpoint;
-    if (name.find("://") == std::string::npos)
-        return error::invalid;
-    if (!is_inproc(name))
-        return error::protocol_not_supported;
-    std::unique_ptr<socket> publisher;
-    if (const error e = environment_.endpoints.make_monitor_socket(name, publisher); failed(e))
-        return e;
-    const auto inbox = publisher->inbox();
-    monitor_->publish_on(std::make_unique<socket_publisher>(std::move(publisher)), events);
-    // Nobody but the monitor looks after the publisher: a reader that comes late, or is late, finds what happened before.
-    inbox->call_on_room([events = std::weak_ptr<monitor>(monitor_)] {
-        if (const auto alive = events.lock())
-            alive->flush();
-    });
-    return error::none;
-}
-
-std::string socket::take_connect_routing_id() { return std::exchange(options_.connect_routing_id, {}); }
 
 // ---- Life --------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,61 @@
+// Where a socket binds and connects, and what becomes of its pipes there.
+#include <utility>
+
+#include "socket/socket.hpp"
+
+namespace zlink {
+
+error socket::bind(const char *endpoint) {
+    if (const error e = pipes_.enter_beside(); failed(e))
+        return e;
+    if (!endpoint)
+        return error::invalid;
+    std::string actual;
+    if (const error e = environment_.endpoints.bind(*this, endpoint, actual); failed(e))
+        return e;
+    last_endpoint_ = std::move(actual);
+    // Who waited for an inproc name is here now, and is to be told what this socket subscribes to. Whoever waits for the descriptor
+    // has not heard of them.
+    if (mailbox_->has_commands()) {
+        (void)pipes_.process_commands();
+        if (pipes_.is_exported())
+            pipes_.post_look_again();
+    }
+    return error::none;
+}
+
+error socket::connect(const char *endpoint) {
+    if (const error e = pipes_.enter_beside(); failed(e))
+        return e;
+    if (!endpoint)
+        return error::invalid;
+    if (!options_.connect_routing_id.empty() && pattern_->knows_peer(options_.connect_routing_id))
+        return error::address_in_use;
+    std::string actual;
+    const error e = environment_.endpoints.connect(*this, endpoint, actual);
+    if (!failed(e))
+        last_endpoint_ = std::move(actual);
+    return e;
+}
+
+error socket::unbind(const char *endpoint) {
+    if (const error e = pipes_.enter_beside(); failed(e))
+        return e;
+    return endpoint ? environment_.endpoints.unbind(*this, endpoint) : error::invalid;
+}
+
+error socket::disconnect(const char *endpoint) {
+    if (const error e = pipes_.enter_beside(); failed(e))
+        return e;
+    return endpoint ? environment_.endpoints.disconnect(*this, endpoint) : error::invalid;
+}
+
+void socket::attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
+    pipes_.attach(pipe, is_local, is_inproc);
+}
+
+std::size_t socket::detach_endpoint(const std::string &endpoint, unread_input what) noexcept {
+    return pipes_.detach_endpoint(endpoint, what);
+}
+
+}  // namespace zlink

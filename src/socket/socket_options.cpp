@@ -1,0 +1,115 @@
+// The options of a socket: those that concern its settings, and those that it answers itself.
+#include <utility>
+
+#include "socket/options.hpp"
+#include "socket/socket.hpp"
+#include "zmq.h"
+
+namespace zlink {
+
+namespace {
+
+constexpr int most_tries_to_arm = 8;
+
+error store_int(int number, void *value, std::size_t *size) noexcept {
+    return store_option({reinterpret_cast<const std::uint8_t *>(&number), sizeof number}, value, size);
+}
+
+error store_text(const std::string &text, void *value, std::size_t *size) noexcept {
+    return store_option({reinterpret_cast<const std::uint8_t *>(text.c_str()), text.size() + 1}, value, size);
+}
+
+}  // namespace
+
+error socket::set_option(int number, const void *value, std::size_t size) {
+    if (const error e = pipes_.enter_beside(); failed(e))
+        return e;
+    if (!value && size > 0)
+        return error::invalid;
+    const byte_span octets{static_cast<const std::uint8_t *>(value), size};
+    if (number == ZMQ_SUBSCRIBE)
+        return pattern_->subscribe(octets);
+    if (number == ZMQ_UNSUBSCRIBE)
+        return pattern_->unsubscribe(octets);
+    if (const error e = zlink::set_option(options_, number, value, size); failed(e))
+        return e;
+    if (number == ZMQ_SNDHWM || number == ZMQ_RCVHWM)
+        pipes_.apply_marks();
+    return error::none;
+}
+
+error socket::get_option(int number, void *value, std::size_t *size) {
+    // Asked for after each frame, some of them. What is not asked for news takes none in, and the direct ways stay.
+    if (pipes_.is_stop_requested())
+        return error::terminated;
+    if (!value || !size)
+        return error::invalid;
+    return is_answered_by_socket(number) ? get_option_of_socket(number, value, size)
+                                         : zlink::get_option(options_, number, value, size);
+}
+
+error socket::get_option_of_socket(int number, void *value, std::size_t *size) {
+    constexpr short both = ZMQ_POLLIN | ZMQ_POLLOUT;
+    switch (number) {
+    case ZMQ_RCVMORE:
+        return store_int(received_more_, value, size);
+    case ZMQ_THREAD_SAFE:
+        return store_int(0, value, size);
+    case ZMQ_LAST_ENDPOINT:
+        return store_text(last_endpoint_, value, size);
+    case ZMQ_EVENTS: {
+        if (*size < sizeof(int))
+            return error::invalid;
+        short ready = 0;
+        if (const error e = events(both, ready, !pipes_.is_exported()); failed(e))
+            return e;
+        // Whoever waits on the descriptor is told of all that is not there yet: what came meanwhile may have kept the rest
+        // from being armed. Where there is more to take in, the descriptor says so already.
+        for (int tries = 0; pipes_.is_exported() && ready != both && !mailbox_->has_commands() &&
+                            arm(static_cast<short>(both & ~ready));) {
+            if (const error e = events(both, ready, false); failed(e))
+                return e;
+            if (++tries == most_tries_to_arm) {
+                pipes_.post_look_again();  // look again
+                break;
+            }
+        }
+        return store_int(ready, value, size);
+    }
+    case ZMQ_FD: {
+        if (*size < sizeof(int))
+            return error::invalid;
+        int descriptor = -1;
+        if (const error e = export_descriptor(descriptor); failed(e))
+            return e;
+        return store_int(descriptor, value, size);
+    }
+    case ZMQ_TOPICS_COUNT: {
+        if (const error e = pipes_.enter_beside(); failed(e))
+            return e;
+        const int count = pattern_->topics_count();
+        return count < 0 ? error::invalid : store_int(count, value, size);
+    }
+    default:
+        return error::invalid;
+    }
+}
+
+error socket::export_descriptor(int &descriptor) {
+    const wakeup *level = nullptr;
+    if (const error e = wait_level(level); failed(e))
+        return e;
+    descriptor = level->descriptor();
+    if (pipes_.is_exported())
+        return error::none;
+    pipes_.export_level();
+    // What is there already gets no call from a pipe: an empty command raises the level.
+    (void)arm(ZMQ_POLLOUT);
+    if (arm(ZMQ_POLLIN))
+        pipes_.post_look_again();
+    return error::none;
+}
+
+std::string socket::take_connect_routing_id() { return std::exchange(options_.connect_routing_id, {}); }
+
+}  // namespace zlink
