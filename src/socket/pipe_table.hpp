@@ -80,6 +80,8 @@ public:
     direct_output &output() noexcept { return output_; }  // as it said after the last send
     const direct_input &input() const noexcept { return input_; }
     const direct_output &output() const noexcept { return output_; }
+    /// Whether a message is there, where that is told by a look at one pipe.
+    bool has_direct_input() noexcept { return !has_commands() && input_.has_message(); }
     void leave_direct_input() noexcept {
         if (input_.is_in_message())
             pattern_->resume_input();

@@ -1,5 +1,5 @@
 // The application's half of a socket: blocking calls, options, attaching pipes, events. The pattern decides what is sent
-// where; this class decides when to wait.
+// where; this class keeps the messages, and `one_wait` waits.
 //
 // Threads:  one application thread at a time (a full fence to migrate); stop() from any thread.
 // Owns:     its pattern, its ends of the pipes, its mailbox together with everybody who may still post to it.
@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "core/message.hpp"
-#include "core/patience.hpp"
 #include "core/settings.hpp"
 #include "core/waiter.hpp"
 #include "socket/borrower.hpp"
@@ -20,6 +19,7 @@
 #include "socket/monitor.hpp"
 #include "socket/pattern.hpp"
 #include "socket/pipe_table.hpp"
+#include "socket/socket_wait.hpp"
 #include "zmq.h"
 
 namespace zlink {
@@ -118,41 +118,23 @@ public:
     /// Null endpoint: stops monitoring.
     error start_monitor(const char *endpoint, int events);
 
-    // ---- waiting for several sockets ----
+    // ---- what is there; `one_wait` waits for it ----
 
     /// ZMQ_POLLIN and ZMQ_POLLOUT as they hold now, after taking in commands. terminated once the context has ended.
     /// `reads`: also from connections that are leased to this thread, for callers that do not wait.
-    error events(short wanted, short &ready, bool reads) noexcept;
+    error events(short wanted, short &ready, bool reads) noexcept {
+        return wait_.events(wanted, ready, reads);
+    }
     /// Whether a message is there, where that is told by a look at one pipe; false where it is not.
-    bool has_direct_input() noexcept;
+    bool has_direct_input() noexcept { return pipes_.has_direct_input(); }
     /// The same where the message is small and was seen before. Calls nothing.
     bool has_input_at_once() const noexcept {
         return pipes_.input().has_message_at_once() && !mailbox_->has_commands();
     }
     /// Arms the pipes for the wanted events. True when something is ready after all, or the context has ended.
-    bool arm(short wanted) noexcept;
+    bool arm(short wanted) noexcept { return wait_.arm(wanted); }
     /// The level a waiter must look at, made on first use: that is when the socket is made, unless nobody ever waits for it.
-    error wait_level(const wakeup *&out) noexcept;
-    /// Says that the thread is about to wait on the level; false when there is something to look at first.
-    bool begin_wait() noexcept {
-        pace_.note_wait();
-        borrower_.return_unread();
-        return !borrower_.is_recalled() && mailbox_->begin_wait();
-    }
-    void end_wait() noexcept { mailbox_->end_wait(); }
-    /// Takes the connections that are leased to this thread into use, before arm(). They are waited for together with the
-    /// level, as list_leased() says. True when something could be read at once: look again instead of waiting.
-    /// `is_alone`: the thread waits for nothing else, and may look a while for what its peer does.
-    bool borrow(short wanted, bool is_alone, time_point deadline = time_point::max()) noexcept;
-    std::size_t leased() const noexcept { return borrower_.size(); }
-    /// Returns the number of items. A second time in one wait it is 0.
-    std::size_t list_leased(wait_item *items, time_point now) noexcept { return borrower_.list(items, now); }
-    /// After a wait: goes on with what is ready of what was listed.
-    void go_on_with_leased(time_point now) noexcept { (void)borrower_.go_on(now); }
-    /// Ends the use of what is borrowed.
-    void return_leases() noexcept;
-    /// Nor does the thread wait any more, nor take in what the wait has brought.
-    void note_wait_over(time_point now) noexcept { borrower_.note_wait_over(now); }
+    error wait_level(const wakeup *&out) noexcept { return wait_.level(out); }
     waiter &blocking() const noexcept { return environment_.blocking; }
     const clock_source &clock() const noexcept { return environment_.clock; }
 
@@ -181,6 +163,8 @@ public:
     std::string take_connect_routing_id();
 
 private:
+    friend class one_wait;  // takes the steps of wait_
+
     socket(const settings &defaults, const socket_environment &environment);
 
     error send_copy(byte_span body, int flags);
@@ -189,43 +173,22 @@ private:
     error next_frame(frame_view &out, int flags);
     error next_frame_into(std::span<std::uint8_t> memory, frame_view &out, int flags);
     error wait_for_lagging_peer(const outgoing &frame);
-    bool write_out() noexcept;
-    void flush_remainder() noexcept;
-    bool spin_before_sleep(short wanted, bool is_alone) noexcept;
-    bool spin_for_answer() noexcept;
-    bool spin_for_peer(short wanted) noexcept;
-    bool try_read_first() noexcept;
-    template <class IsThere>
-    bool spin_for_room(IsThere &&is_there) noexcept;
     error retry_send(const outgoing &frame, int flags);
-    bool read_leased() noexcept;
-    bool read_ready() noexcept;
-    wait_item *room_for_waits(std::size_t count) noexcept;
     error retry_receive(frame_view &out, int flags);
-    error wait_for(short wanted, time_point deadline);
-    error sleep(time_point deadline);
-    error sleep_once(const wakeup *level, time_point deadline, error e, bool &is_ready);
-    bool fills_offer(time_point deadline) noexcept;
-    void end_offer(const std::uint8_t *given) noexcept;
-    time_point deadline_after(int timeout_ms) const noexcept;
+    template <class Attempt>
+    error wait_for(short wanted, int timeout_ms, Attempt &&attempt);
     error export_descriptor(int &descriptor);
     error get_option_of_socket(int number, void *value, std::size_t *size);
 
     settings options_;
     socket_environment environment_;
     pace pace_;  // outlives the pipes
-    patience lag_patience_;
-    patience room_patience_;
-    patience rest_patience_;
-    patience input_patience_;
-    patience peer_patience_;
     borrower borrower_;
-    std::span<std::uint8_t> offered_;  // what a zmq_recv gave, while it waits
-    std::vector<wait_item> waits_;     // scratch: the level, and what is borrowed
     std::shared_ptr<mailbox> mailbox_;
     std::shared_ptr<monitor> monitor_;
     std::shared_ptr<subscription_set> subscriptions_;
     pipe_table pipes_;
+    socket_wait wait_;
     std::unique_ptr<pattern> pattern_;  // goes before the pipes
     std::string last_endpoint_;
     bool received_more_ = false;  // ZMQ_RCVMORE

@@ -1,0 +1,225 @@
+// One wait of a thread; see one_wait.hpp.
+#include "socket/one_wait.hpp"
+
+#include <algorithm>
+#include <new>
+#include <poll.h>
+#include <utility>
+
+#include "core/finally.hpp"
+#include "core/platform.hpp"
+#include "socket/socket.hpp"
+
+namespace zlink {
+
+namespace {
+
+short to_system(short events) noexcept {
+    return static_cast<short>((events & ZMQ_POLLIN ? POLLIN : 0) | (events & ZMQ_POLLOUT ? POLLOUT : 0) |
+                              (events & ZMQ_POLLPRI ? POLLPRI : 0));
+}
+
+short from_system(short events) noexcept {
+    return static_cast<short>((events & POLLIN ? ZMQ_POLLIN : 0) | (events & POLLOUT ? ZMQ_POLLOUT : 0) |
+                              (events & POLLPRI ? ZMQ_POLLPRI : 0) |
+                              (events & ~(POLLIN | POLLOUT | POLLPRI) ? ZMQ_POLLERR : 0));
+}
+
+/// Null when none of them is a socket.
+socket *first_socket(std::span<const watched> items) noexcept {
+    for (const watched &item : items) {
+        if (item.which)
+            return item.which;
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+one_wait::one_wait(std::span<watched> items) noexcept
+    : items_(items), first_socket_(first_socket(items)),
+      clock_(first_socket_ ? first_socket_->clock() : platform::steady_clock()), is_call_(false) {
+    for (const watched &item : items_)
+        descriptors_ += !item.which;
+}
+
+one_wait::one_wait(watched &socket_of_call) noexcept
+    : items_(&socket_of_call, 1), first_socket_(socket_of_call.which), clock_(first_socket_->clock()),
+      is_call_(true), how_(&first_socket_->blocking()), waits_(few_), room_(few) {}
+
+inline socket_wait &one_wait::part_of(const watched &item) noexcept { return item.which->wait_; }
+
+/// Ends the wait for all, when they have read what it brought. Returns the time, asked for as seldom for many sockets as for one.
+inline time_point one_wait::note_wait_over() noexcept {
+    const time_point now = clock_.now();
+    for (const watched &item : items_) {
+        if (item.which)
+            part_of(item).note_wait_over(now);
+    }
+    return now;
+}
+
+/// True when there is something to look at. Sockets are gone through as few times as can be: many do not stay in the cache.
+inline bool one_wait::borrow_and_arm(time_point deadline) noexcept {
+    const bool is_alone = items_.size() == 1;
+    bool found = false;
+    leased_ = 0;
+    for (const watched &item : items_) {
+        if (!item.which)
+            continue;
+        socket_wait &part = part_of(item);
+        found |= part.borrow(item.wanted, is_alone, deadline) || part.arm(item.wanted);
+        leased_ += part.leased();
+    }
+    return found;
+}
+
+/// Waits; `is_ready_` when one of the items is.
+inline error one_wait::wait(time_point deadline) {
+    const auto look_again = [&] { return clock_.has_passed(deadline) ? error::timed_out : error::none; };
+    if (const error e = prepare(); failed(e))
+        return e;
+    if (const error e = make_room(items_.size() + leased_); failed(e))
+        return is_call_ ? look_again() : e;
+    wait_item *level_item = waits_ + descriptors_;
+    wait_item *leased_item = waits_ + items_.size();
+    const time_point now = clock_.now();
+    for (const watched &item : items_) {
+        if (!item.which)
+            continue;
+        socket_wait &part = part_of(item);
+        const wakeup *level = nullptr;
+        if (const error e = part.level(level); failed(e))
+            return e;
+        *level_item++ = {level->descriptor(), POLLIN, 0, level, level->opening()};
+        // There is something to look at first: always, while memory is short.
+        if (!part.begin_wait())
+            return look_again();
+        leased_item += part.list_leased(leased_item, now);
+    }
+    const error e = how_->wait_as_caller({waits_, leased_item}, deadline);
+    is_ready_ = !failed(e);
+    return e;
+}
+
+/// Takes in what the sleep has brought, for a body that is read straight into the caller's memory. Whether to sleep once more for the
+/// rest.
+bool one_wait::fills_offer(time_point deadline) noexcept {
+    socket_wait &part = part_of(items_[0]);
+    part.end_wait();
+    part.go_on_with_leased(clock_.now());
+    is_ready_ = false;
+    return part.fills_offer(deadline);
+}
+
+/// Ends the wait, and takes in what it has brought.
+inline void one_wait::leave() noexcept {
+    time_point woken{};
+    const bool is_ready = std::exchange(is_ready_, false);
+    if (is_ready) {
+        note_descriptors();
+        is_fresh_ = true;
+        woken = clock_.now();
+    }
+    for (const watched &item : items_) {
+        if (!item.which)
+            continue;
+        socket_wait &part = part_of(item);
+        part.end_wait();
+        if (is_ready)
+            part.go_on_with_leased(woken);
+        part.return_leases();
+    }
+    (void)note_wait_over();
+}
+
+inline error one_wait::sleep(time_point deadline) {
+    const finally over([this] { leave(); });
+    error e = wait(deadline);
+    while (is_ready_ && is_call_ && part_of(items_[0]).has_offer() && fills_offer(deadline))
+        e = wait(deadline);
+    return e;
+}
+
+error one_wait::round(time_point deadline) {
+    is_fresh_ = false;
+    if (!borrow_and_arm(deadline))
+        return sleep(deadline);
+    for (const watched &item : items_) {
+        if (item.which)
+            part_of(item).return_leases();
+    }
+    return note_wait_over() >= deadline ? error::timed_out : error::none;
+}
+
+error one_wait::sleep_with_leases(time_point deadline) {
+    leased_ = part_of(items_[0]).leased();
+    return sleep(deadline);
+}
+
+// ---- Descriptors, and memory for all -----------------------------------------------------------------------
+
+error one_wait::look_at_descriptors() noexcept {
+    if (is_fresh_)
+        return error::none;
+    if (const error e = prepare(); failed(e))
+        return e;
+    const error e = how_->wait({waits_, descriptors_}, time_point::min());
+    if (failed(e) && e != error::timed_out)
+        return e;
+    note_descriptors();
+    return error::none;
+}
+
+void one_wait::note_descriptors() noexcept {
+    if (descriptors_ == 0)
+        return;
+    const wait_item *next = waits_;
+    for (watched &item : items_) {
+        if (!item.which)
+            item.ready = from_system((next++)->revents);
+    }
+}
+
+/// Finds a waiter, and room for the items: descriptors first, in the order of the items, then the sockets' levels.
+error one_wait::prepare_first() noexcept {
+    if (!how_) {
+        if (!first_socket_)
+            own_waiter_ = platform::make_waiter(platform::steady_clock());
+        how_ = first_socket_ ? &first_socket_->blocking() : own_waiter_.get();
+        if (!how_)
+            return error::no_memory;
+    }
+    waits_ = few_;
+    room_ = few;
+    if (const error e = make_room(items_.size()); failed(e)) {
+        waits_ = nullptr;
+        return e;
+    }
+    wait_item *next = waits_;
+    for (const watched &item : items_) {
+        if (!item.which)
+            *next++ = {item.descriptor, to_system(item.wanted), 0, nullptr, 0};
+    }
+    return error::none;
+}
+
+error one_wait::make_more_room(std::size_t count) noexcept {
+    if (is_call_) {
+        wait_item *const kept = part_of(items_[0]).room_for_waits(count);
+        if (!kept)
+            return error::no_memory;
+        waits_ = kept;
+    } else {
+        std::unique_ptr<wait_item[]> more(new (std::nothrow) wait_item[count]);
+        if (!more)
+            return error::no_memory;
+        std::copy_n(waits_, std::min(room_, descriptors_), more.get());
+        many_ = std::move(more);
+        waits_ = many_.get();
+    }
+    room_ = count;
+    return error::none;
+}
+
+}  // namespace zlink

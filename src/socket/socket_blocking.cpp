@@ -1,0 +1,95 @@
+// The calls of a socket that wait: for input, for room, and for a peer that lags.
+#include <algorithm>
+
+#include "core/platform.hpp"
+#include "socket/one_wait.hpp"
+#include "socket/socket.hpp"
+#include "zmq.h"
+
+namespace zlink {
+
+namespace {
+
+/// Octets that a sender may be ahead of who takes them, and how long it sleeps for that one.
+constexpr std::size_t most_ahead = 4 * 1024 * 1024;
+constexpr std::size_t most_ahead_in_memory = 4 * most_ahead;     // of a socket of the same process
+constexpr std::size_t most_ahead_of_large = 1024 * 1024 + 1024;  // in large bodies, with headers
+constexpr std::chrono::milliseconds longest_lag_wait{1};
+
+}  // namespace
+
+/// Goes on with `attempt()`, which is tried once more whenever there may be something new.
+template <class Attempt>
+[[gnu::always_inline]] inline error socket::wait_for(short wanted, int timeout_ms, Attempt &&attempt) {
+    const clock_source &clock = environment_.clock;
+    const time_point deadline =
+        timeout_ms < 0 ? time_point::max() : clock.now() + std::chrono::milliseconds(timeout_ms);
+    watched self{this, -1, wanted, 0};
+    one_wait wait(self);
+    for (;;) {
+        const error waited = wait.round(deadline);
+        if (failed(waited) && waited != error::timed_out)
+            return waited;
+        if (const error e = pipes_.enter(); failed(e))
+            return e;
+        // What came with the last moment still counts.
+        if (const error e = attempt(); e != error::again || waited == error::timed_out)
+            return e;
+    }
+}
+
+error socket::retry_receive(frame_view &out, int flags) {
+    platform::end_if_cancelled();
+    const bool may_wait = !(flags & ZMQ_DONTWAIT) && options_.receive_timeout_ms != 0;
+    if (!may_wait) {
+        wait_.flush_remainder();
+        const bool found = pipes_.is_exported() ? pattern_->arm(true, false) : wait_.read_leased();
+        return found ? pattern_->receive(out) : error::again;
+    }
+    return wait_for(ZMQ_POLLIN, options_.receive_timeout_ms, [&] { return pattern_->receive(out); });
+}
+
+error socket::retry_send(const outgoing &frame, int flags) {
+    platform::end_if_cancelled();
+    const bool may_wait = !(flags & ZMQ_DONTWAIT) && options_.send_timeout_ms != 0;
+    if (!may_wait)
+        return pipes_.is_exported() && pattern_->arm(false, true) ? pattern_->send(frame) : error::again;
+    if (wait_.write_out()) {
+        if (const error e = pipes_.enter(); failed(e))
+            return e;
+        if (const error e = pattern_->send(frame); e != error::again)
+            return e;
+    }
+    return wait_for(ZMQ_POLLOUT, options_.send_timeout_ms, [&] { return pattern_->send(frame); });
+}
+
+/// Bodies that one processor copies into memory, and another one out of it, are several times slower to move once more of them
+/// are under way than caches hold, and slower still in memory that nobody has used before. A sender that is far ahead loses
+/// nothing by waiting a moment for who takes them. It goes on then: the mark is what holds it up. Only a body that moves from one
+/// socket to another of the process is not copied.
+error socket::wait_for_lagging_peer(const outgoing &frame) {
+    if (pipes_.size() != 1)
+        return error::none;
+    pipe_end &peer = pipes_.first();
+    const std::size_t size = frame.body.size();
+    socket_wait::lag lag{peer, size, size >= pipe_end::counted_in_octets_from, 0};
+    const std::size_t most = lag.is_large          ? most_ahead_of_large
+                             : peer.slot.is_inproc ? most_ahead_in_memory
+                                                   : most_ahead;
+    const std::uint64_t before = lag.ahead();
+    const bool is_copied = !peer.slot.is_inproc || !travels_by_reference(frame, peer.reference_threshold());
+    if (before <= most || !is_copied || pipes_.is_exported() || peer.is_conflating() ||
+        !environment_.blocking.may_spin() || pattern_->drops())
+        return error::none;
+    // From far ahead it comes nearer step by step.
+    const std::size_t step = lag.is_large ? 2 * size : lag.most_nearer;
+    lag.near = before - std::min<std::uint64_t>(before - most, step);
+    if (!wait_.spin_for_lagging_peer(lag))
+        return error::none;
+    watched self{this, -1, 0, 0};
+    const error e = one_wait(self).sleep_with_leases(environment_.clock.now() + longest_lag_wait);
+    wait_.note_lag(lag);
+    return e == error::interrupted ? e : error::none;
+}
+
+}  // namespace zlink

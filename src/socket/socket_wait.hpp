@@ -1,0 +1,138 @@
+// What a socket's thread does for the socket while it waits: it reads and writes its connections, spins, and arms.
+//
+// Flow:     whoever does not wait asks events() or read_leased(). The steps of a wait are for `one_wait` alone.
+// Threads:  the socket's.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/patience.hpp"
+#include "core/waiter.hpp"
+#include "pipe/pace.hpp"
+#include "socket/borrower.hpp"
+#include "socket/mailbox.hpp"
+#include "socket/pipe_table.hpp"
+
+namespace zlink {
+
+class socket_wait {
+public:
+    /// Of the socket around it; all of it outlives this.
+    struct environment {
+        pipe_table &pipes;
+        borrower &leases;
+        mailbox &inbox;
+        pace &sending;
+        waiter &blocking;
+        const clock_source &clock;
+    };
+    explicit socket_wait(const environment &around) noexcept
+        : pipes_(around.pipes), leases_(around.leases), inbox_(around.inbox), pace_(around.sending),
+          blocking_(around.blocking), clock_(around.clock) {}
+
+    // ---- without waiting ----
+
+    /// As socket::events().
+    error events(short wanted, short &ready, bool reads) noexcept;
+    /// As socket::arm().
+    bool arm(short wanted) noexcept;
+    /// What to wait for, made on first use.
+    error level(const wakeup *&out) noexcept {
+        out = inbox_.level();
+        return out ? error::none : make_level(out);
+    }
+    /// Reads what is leased.
+    bool read_leased() noexcept;
+    /// Who was sending and now looks for something else wants out what the I/O thread would write only later.
+    void flush_remainder() noexcept;
+    /// Writes what fills the pipes: room by the shortest way. True when there may be some.
+    bool write_out() noexcept;
+
+    // ---- a body that is read into the caller's memory ----
+
+    /// The waits to come may have the next body read there.
+    void offer(std::span<std::uint8_t> memory) noexcept { offered_ = memory; }
+    /// What has been read there and is not `given` to the caller has to stand elsewhere before that returns.
+    void end_offer(const std::uint8_t *given) noexcept;
+
+    // ---- a peer that lags ----
+
+    /// What a sender is ahead of, and how far it may be.
+    struct lag {
+        static constexpr std::size_t most_nearer = 1024 * 1024;  // octets at a time, of small bodies
+
+        pipe_end &peer;
+        std::size_t size;  // of the body that is sent
+        bool is_large;
+        std::uint64_t near;  // octets
+
+        std::uint64_t ahead() const noexcept { return is_large ? peer.large_under_way() : peer.under_way(); }
+    };
+    /// Writes and spins until the peer is near. True when it is not, and one sleep may help: the leases are in use then.
+    bool spin_for_lagging_peer(const lag &of) noexcept;
+    void note_lag(const lag &of) noexcept { lag_patience_.note(of.ahead() <= of.near); }
+
+private:
+    friend class one_wait;
+
+    // The steps of a wait, in this order.
+
+    /// Takes the connections that are leased to this thread into use. They are waited for together with the level, as list_leased()
+    /// says. True when something could be read at once: look again instead of waiting.
+    /// `is_alone`: the thread waits for nothing else, and may look a while for what its peer does.
+    bool borrow(short wanted, bool is_alone, time_point deadline) noexcept;
+    std::size_t leased() const noexcept { return leases_.size(); }
+    /// Says that the thread is about to wait on the level; false when there is something to look at first.
+    bool begin_wait() noexcept {
+        pace_.note_wait();
+        leases_.return_unread();
+        return !leases_.is_recalled() && inbox_.begin_wait();
+    }
+    /// Returns the number of items. A second time in one wait it is 0.
+    std::size_t list_leased(wait_item *items, time_point now) noexcept { return leases_.list(items, now); }
+    void end_wait() noexcept { inbox_.end_wait(); }
+    /// After a wait: goes on with what is ready of what was listed.
+    void go_on_with_leased(time_point now) noexcept { (void)leases_.go_on(now); }
+    bool has_offer() const noexcept { return !offered_.empty(); }
+    /// Whether the caller's memory holds part of a body after all that could be read was, and there is time for the rest.
+    bool fills_offer(time_point deadline) noexcept;
+    /// Ends the use of what is borrowed.
+    void return_leases() noexcept {
+        leases_.end([this](pipe_end &pipe) {
+            if (pipe.slot.is_attached)
+                pipes_.look_for_input(pipe);
+        });
+    }
+    /// Nor does the thread wait any more, nor take in what the wait has brought.
+    void note_wait_over(time_point now) noexcept { leases_.note_wait_over(now); }
+
+    error make_level(const wakeup *&out) noexcept;
+    /// Null when memory is short.
+    wait_item *room_for_waits(std::size_t count) noexcept;
+    bool read_ready() noexcept;
+    bool spin_before_sleep(short wanted, bool is_alone) noexcept;
+    bool try_read_first() noexcept;
+    bool spin_for_answer() noexcept;
+    bool spin_for_rest() noexcept;
+    bool spin_for_credit() noexcept;
+    bool spin_for_peer(short wanted) noexcept;
+    template <class IsThere>
+    bool spin_for_room(IsThere &&is_there) noexcept;
+
+    pipe_table &pipes_;
+    borrower &leases_;
+    mailbox &inbox_;
+    pace &pace_;
+    waiter &blocking_;
+    const clock_source &clock_;
+    patience lag_patience_;
+    patience room_patience_;
+    patience rest_patience_;
+    patience input_patience_;
+    patience peer_patience_;
+    std::span<std::uint8_t> offered_;  // what a zmq_recv gave, while it waits
+    std::vector<wait_item> waits_;     // scratch
+};
+
+}  // namespace zlink
