@@ -183,7 +183,7 @@ ZMQ_EXPORT void *zmq_ctx_new(void);
  * errors     EFAULT (not a context), EINTR (interrupted by a signal; call it again).
  * blocks     until every socket of the context is closed and its queued messages are sent or their linger
  *            period is over. Calls that wait on those sockets fail with ETERM.
- * threads    any; once per context. */
+ * threads    any, also several at once: each returns 0. Once it has returned 0 the context is gone: EFAULT. */
 ZMQ_EXPORT int zmq_ctx_term(void *ctx);
 
 /* Makes every present and later operation on the context's sockets fail with ETERM; closing them still works.

@@ -1,6 +1,7 @@
 // Texts of error numbers.
 #include "core/error.hpp"
 
+#include <cerrno>
 #include <cstring>
 
 namespace zlink {
@@ -15,6 +16,8 @@ const char *describe(int number) noexcept {
         return "Context was terminated";
     case EMTHREAD:
         return "No thread available";
+    case EHOSTUNREACH:
+        return "Host unreachable";  // of a ROUTER: no system's route is meant
     default:
         return std::strerror(number);
     }

@@ -25,6 +25,7 @@ TEST(strerror, knows_the_numbers_of_the_library_and_of_the_system) {
     EXPECT_STREQ(zmq_strerror(ENOCOMPATPROTO), "The protocol is not compatible with the socket type");
     EXPECT_STREQ(zmq_strerror(ETERM), "Context was terminated");
     EXPECT_STREQ(zmq_strerror(EMTHREAD), "No thread available");
+    EXPECT_STREQ(zmq_strerror(EHOSTUNREACH), "Host unreachable");
     EXPECT_STREQ(zmq_strerror(EAGAIN), std::strerror(EAGAIN));
     EXPECT_NE(zmq_strerror(-1), nullptr);
     EXPECT_NE(zmq_strerror(ZMQ_HAUSNUMERO), nullptr);
