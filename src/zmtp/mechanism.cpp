@@ -87,12 +87,12 @@ mechanism::outcome accept_properties(byte_span data, const settings &options, pe
 
 void accept_routing_id(std::string_view id, std::string_view peer_type, const settings &options,
                        peer_info &info) {
-    // Both names are in use for asking.
-    info.add(property_name::identity, id);
-    info.add(routing_id_name, id);
     // Ids that begin with zero are the receiver's own to give: a peer that claims one gets a generated one.
     if (!id.empty() && id.front() != 0 && is_routing_id_of_use(options, peer_type))
         info.routing_id = id;
+    // Both names are in use for asking. The type may be one of the properties, which move when one is added.
+    info.add(property_name::identity, id);
+    info.add(routing_id_name, id);
 }
 
 mechanism::outcome judge_error(byte_span data) noexcept {

@@ -139,8 +139,9 @@ TEST(older_peer, of_a_type_that_does_not_fit_is_refused_for_good) {
 
 TEST(older_peer, with_a_routing_id_that_cannot_be_is_refused_on_its_header) {
     const octets start = greeting_2_0(socket_type::push);
-    const auto closes = [](const octets &input) {
-        peer_driver driver(socket_of(socket_type::pull));
+    const settings pull = socket_of(socket_type::pull);
+    const auto closes = [&](const octets &input) {
+        peer_driver driver(pull);
         driver.feed(input);
         EXPECT_EQ(driver.log(), std::vector<std::string>{"close protocol 10000018"});
     };
@@ -203,9 +204,10 @@ TEST(older_peer, that_says_half_of_it_is_closed_by_the_clock) {
 }
 
 TEST(older_peer, gets_subscriptions_as_messages) {
+    const settings sub = socket_of(socket_type::sub);
     const octets topic(300, 't');
     const auto sends = [&](const octets &input) {
-        peer_driver driver(socket_of(socket_type::sub));
+        peer_driver driver(sub);
         driver.feed(input);
         std::vector<std::uint8_t> out;
         driver.machine().framing().encode_subscription(true, as_bytes("abc"), out);
