@@ -93,7 +93,8 @@ private:
     }
 };
 
-const std::vector<std::size_t> sizes = {0, 1, 2, 252, 253, 254, 255, 256, 8000, 33000, 100 * 1024};
+// The last is more than one read takes.
+const std::vector<std::size_t> sizes = {0, 1, 2, 252, 253, 254, 255, 256, 8000, 33000, 100 * 1024, 4 << 20};
 
 std::string body_of(std::size_t size) {
     std::string out(size, '\0');
