@@ -14,6 +14,7 @@
 
 #include "core/patience.hpp"
 #include "core/waiter.hpp"
+#include "pipe/spins.hpp"
 
 namespace zlink {
 
@@ -46,16 +47,16 @@ public:
         cost_ += (std::clamp<duration>(ended_ - begun_, least_cost, most_cost) - cost_) / 4;
         has_waited_ = false;
     }
-    /// The write filled the stream. Looks for 0.1 ms whether there is room again: `look()` goes on writing, and says whether it is
-    /// done. To wake the I/O thread for the rest takes about as long.
+    /// The write filled the stream. Looks whether there is room again (spin::body_end): `look()` goes on writing, and says whether it is
+    /// done.
     template <class Look>
     void look_for_room(Look &&look) noexcept {
         if (!may_wait_ || !how_.may_spin() || room_patience_.take_skip())
             return;
-        const time_point until = clock_.now() + longest_look;
+        const time_point until = clock_.now() + longest_look_for_body_end;
         bool is_done = look();
         while (!is_done && clock_.now() < until) {
-            std::this_thread::yield();  // who reads may wait for this processor
+            std::this_thread::yield();
             is_done = look();
         }
         room_patience_.note(is_done);
@@ -99,7 +100,6 @@ private:
     static constexpr duration most_cost = std::chrono::microseconds(20);
 
     static constexpr unsigned most_without_pause = 4;
-    static constexpr duration longest_look = std::chrono::microseconds(100);
 
     const clock_source &clock_;
     waiter &how_;

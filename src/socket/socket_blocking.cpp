@@ -8,16 +8,6 @@
 
 namespace zlink {
 
-namespace {
-
-/// Octets that a sender may be ahead of who takes them, and how long it sleeps for that one.
-constexpr std::size_t most_ahead = 4 * 1024 * 1024;
-constexpr std::size_t most_ahead_in_memory = 4 * most_ahead;     // of a socket of the same process
-constexpr std::size_t most_ahead_of_large = 1024 * 1024 + 1024;  // in large bodies, with headers
-constexpr std::chrono::milliseconds longest_lag_wait{1};
-
-}  // namespace
-
 /// Goes on with `attempt()`, which is tried once more whenever there may be something new.
 template <class Attempt>
 [[gnu::always_inline]] inline error socket::wait_for(short wanted, int timeout_ms, Attempt &&attempt) {
@@ -63,31 +53,24 @@ error socket::retry_send(const outgoing &frame, int flags) {
     return wait_for(ZMQ_POLLOUT, options_.send_timeout_ms, [&] { return pattern_->send(frame); });
 }
 
-/// Bodies that one processor copies into memory, and another one out of it, are several times slower to move once more of them
-/// are under way than caches hold, and slower still in memory that nobody has used before. A sender that is far ahead loses
-/// nothing by waiting a moment for who takes them. It goes on then: the mark is what holds it up. Only a body that moves from one
-/// socket to another of the process is not copied.
+/// A sender that is far ahead loses nothing by waiting a moment for who takes what it sends (most_ahead() says why). It goes on then: the
+/// mark is what holds it up. Only a body that moves from one socket to another of the process is not copied.
 error socket::wait_for_lagging_peer(const outgoing &frame) {
     if (pipes_.size() != 1)
         return error::none;
     pipe_end &peer = pipes_.first();
     const std::size_t size = frame.body.size();
-    socket_wait::lag lag{peer, size, size >= pipe_end::counted_in_octets_from, 0};
-    const std::size_t most = lag.is_large          ? most_ahead_of_large
-                             : peer.slot.is_inproc ? most_ahead_in_memory
-                                                   : most_ahead;
-    const std::uint64_t before = lag.ahead();
+    socket_wait::lag lag{peer, {size, size >= pipe_end::counted_in_octets_from, peer.slot.is_inproc}, 0};
+    const std::uint64_t ahead = lag.ahead();
     const bool is_copied = !peer.slot.is_inproc || !travels_by_reference(frame, peer.reference_threshold());
-    if (before <= most || !is_copied || pipes_.is_exported() || peer.is_conflating() ||
+    if (ahead <= most_ahead(lag.kind) || !is_copied || pipes_.is_exported() || peer.is_conflating() ||
         !environment_.blocking.may_spin() || pattern_->drops())
         return error::none;
-    // From far ahead it comes nearer step by step.
-    const std::size_t step = lag.is_large ? 2 * size : lag.most_nearer;
-    lag.near = before - std::min<std::uint64_t>(before - most, step);
+    lag.near = near_enough(ahead, lag.kind);
     if (!wait_.spin_for_lagging_peer(lag))
         return error::none;
     watched self{this, -1, 0, 0};
-    const error e = one_wait(self).sleep_with_leases(environment_.clock.now() + longest_lag_wait);
+    const error e = one_wait(self).sleep_with_leases(environment_.clock.now() + longest_lag_sleep);
     wait_.note_lag(lag);
     return e == error::interrupted ? e : error::none;
 }

@@ -15,20 +15,7 @@ namespace {
 constexpr std::size_t most_written_out = 8;
 constexpr std::size_t most_pipes_flushed = 4;
 
-constexpr std::size_t octets_per_look = 32;
 constexpr std::chrono::milliseconds memory_look{1};  // until memory that there was not is asked for again
-// Each is a write or read in vain, of half a microsecond. Together: the time in which a reader takes what an ipc stream holds,
-// and in which the next piece of a large frame arrives.
-constexpr std::size_t looks_for_room = 200;
-constexpr std::size_t looks_for_rest = 100;
-constexpr std::size_t calls_per_yield = 8;  // who is waited for may wait for this processor
-// Together some 30 us: what it costs to sleep and to be woken. Who looks for longer spends more than who sleeps at once.
-constexpr int looks_for_answer = 6;
-constexpr int looks_of_a_kind = 3;
-constexpr unsigned pauses_before_look = 128;  // some microseconds
-// A look at memory, and as long a pause. Together: the time in which a peer in the same process takes or writes half a mark of
-// small messages.
-constexpr std::size_t looks_for_peer = 1000;
 
 }  // namespace
 
@@ -67,7 +54,7 @@ bool socket_wait::borrow(short wanted, bool is_alone, time_point deadline) noexc
         return false;
     leases_.begin(pipes_.live(), true);
     if (leases_.size() == 0)
-        return is_alone && spin_for_peer(wanted);
+        return spin_before_sleep(wanted, is_alone);
     if (__builtin_expect(!offered_.empty(), 0) && pipes_.size() == 1 && blocking_.may_spin())
         leases_.offer(offered_);
     do {
@@ -79,51 +66,66 @@ bool socket_wait::borrow(short wanted, bool is_alone, time_point deadline) noexc
     return true;
 }
 
+/// What due_spin() asks for.
+struct socket_wait::facts {
+    const socket_wait &self;
+    short wanted;
+    bool is_waiting_alone;
+
+    std::size_t leases() const noexcept { return self.leases_.size(); }
+    std::size_t pipes() const noexcept { return self.pipes_.size(); }
+    bool is_alone() const noexcept { return is_waiting_alone; }
+    bool wants_input() const noexcept { return wanted == ZMQ_POLLIN; }
+    bool wants_room() const noexcept { return wanted == ZMQ_POLLOUT; }
+    bool is_inproc() const noexcept { return self.pipes_.first().slot.is_inproc; }
+    bool is_there() const noexcept {
+        pipe_end &pipe = self.pipes_.first();
+        return wants_input() ? pipe.has_input() : pipe.has_credit();
+    }
+    bool has_commands() const noexcept { return self.pipes_.has_commands(); }
+    bool may_spin() const noexcept { return self.blocking_.may_spin(); }
+    bool had_short_wait() const noexcept { return self.leases_.had_short_wait(); }
+    bool expects_large() const noexcept { return self.leases_.expects_large(); }
+    bool was_woken_for_little() const noexcept { return self.leases_.was_woken_for_little(); }
+};
+
 /// Whether what is waited for comes within moments. With what is borrowed in use.
 bool socket_wait::spin_before_sleep(short wanted, bool is_alone) noexcept {
-    if (leases_.size() != 1)
-        return false;
-    if (wanted == ZMQ_POLLIN && leases_.had_short_wait() && try_read_first())
+    const facts now{*this, wanted, is_alone};
+    if (reads_first(now) && try_read_first())
         return true;
-    if (!blocking_.may_spin())
-        return false;
-    if (wanted == ZMQ_POLLOUT)
+    switch (due_spin(now)) {
+    case spin::peer:
+        return spin_for_peer(now.wants_input());
+    case spin::room:
         return spin_for_credit();
-    if (wanted != ZMQ_POLLIN)
+    case spin::rest:
+        return spin_for_rest();
+    case spin::answer:
+        return spin_for_answer();
+    default:
         return false;
-    return leases_.expects_large() ? spin_for_rest() : is_alone && spin_for_answer();
+    }
 }
 
 bool socket_wait::spin_for_credit() noexcept {
-    // Room must be what is missing: a REQ may have all of it, and await its reply.
-    if (pipes_.size() != 1 || pipes_.first().has_credit() ||
-        !spin_for_room([this] { return pipes_.first().has_credit() || pipes_.has_commands(); }))
+    if (!spin_for_room([this] { return pipes_.first().has_credit() || pipes_.has_commands(); }))
         return false;
     (void)leases_.read_all();  // as in spin_for_lagging_peer()
     return true;
 }
 
-/// Each piece of a large frame would wake a sleeper.
 bool socket_wait::spin_for_rest() noexcept {
-    return rest_patience_.look_for(looks_for_rest, [this] {
-        return leases_.is_recalled() || leases_.read_all() || pipes_.has_commands();
-    });
+    return spins_.look_for(
+        spin::rest, [this] { return leases_.is_recalled() || leases_.read_all() || pipes_.has_commands(); });
 }
 
-/// Whether the one peer, a socket of this process, soon does what is waited for. While both sides are at work neither should
-/// sleep: to be woken takes longer than half a mark of messages.
-bool socket_wait::spin_for_peer(short wanted) noexcept {
-    const bool reads = wanted == ZMQ_POLLIN;
-    if (pipes_.size() != 1 || !pipes_.first().slot.is_inproc || (!reads && wanted != ZMQ_POLLOUT))
-        return false;
-    // While commands wait, the pattern may keep a frame of the pipe's that it had no memory for: has_input() would end its life.
-    if (pipes_.has_commands())
-        return false;
+/// Whether the one peer, a socket of this process, soon does what is waited for.
+bool socket_wait::spin_for_peer(bool reads) noexcept {
     pipe_end &pipe = pipes_.first();
-    const auto is_there = [&] { return reads ? pipe.has_input() : pipe.has_credit(); };
-    // It must be what is missing: a REQ may have room, and await its reply.
-    if (is_there() || !blocking_.may_spin() ||
-        !peer_patience_.look_for(looks_for_peer, [&] { return pipes_.has_commands() || is_there(); }))
+    if (!spins_.look_for(spin::peer, [&] {
+            return pipes_.has_commands() || (reads ? pipe.has_input() : pipe.has_credit());
+        }))
         return false;
     if (reads)
         pipes_.look_for_input(pipe);
@@ -132,52 +134,43 @@ bool socket_wait::spin_for_peer(short wanted) noexcept {
     return true;
 }
 
-/// A thread that did not have to wait last time need not ask whether it has to this time: it reads, and saves the wait.
 bool socket_wait::try_read_first() noexcept {
-    if (input_patience_.take_skip())
+    if (spins_.take_skip(spin::first_read))
         return false;
     const bool is_found = leases_.read_all();
-    input_patience_.note(is_found);
+    spins_.note(spin::first_read, is_found);
     if (is_found)
         pace_.note_wait();  // as good as one: what came is most likely an answer
     return is_found;
 }
 
-/// Whether what this thread is mostly woken for comes soon. Being woken costs both sides several times what a look costs; but
-/// a look disturbs the sender, and so there is a pause before each.
+/// Whether what this thread is mostly woken for comes soon.
 bool socket_wait::spin_for_answer() noexcept {
-    if (pipes_.size() != 1 || !leases_.was_woken_for_little() || peer_patience_.take_skip())
+    if (spins_.take_skip(spin::answer))
         return false;
-    unsigned pauses = pauses_before_look;
-    for (int looks = 1; looks <= looks_for_answer; ++looks) {
-        patience::pause(pauses);
+    for (unsigned look = 1; look <= limit_of(spin::answer).looks; ++look) {
+        patience::pause(pauses_before_look(look));
         leases_.write_full();
         if (leases_.is_ready(blocking_) && leases_.read_all()) {
-            peer_patience_.note(true);
+            spins_.note(spin::answer, true);
             leases_.note_answer();
             pace_.note_wait();  // as in try_read_first()
             return true;
         }
         if (pipes_.has_commands() || leases_.is_recalled())
             return false;
-        if (looks % looks_of_a_kind == 0)
-            pauses *= 2;
     }
-    peer_patience_.note(false);
+    spins_.note(spin::answer, false);
     return false;
 }
 
-/// A full stream takes more as soon as its reader has taken something, but wakes a sleeper only when it is three quarters empty
-/// (ipc). A sender that writes again and again until then keeps both sides at work.
+/// Writes again and again: that keeps both sides at work.
 template <class IsThere>
 bool socket_wait::spin_for_room(IsThere &&is_there) noexcept {
-    return room_patience_.look_for(
-        looks_for_room,
-        [&] {
-            leases_.write_full();
-            return is_there();
-        },
-        calls_per_yield);
+    return spins_.look_for(spin::room, [&] {
+        leases_.write_full();
+        return is_there();
+    });
 }
 
 wait_item *socket_wait::room_for_waits(std::size_t count) noexcept {
@@ -267,13 +260,13 @@ bool socket_wait::spin_for_lagging_peer(const lag &of) noexcept {
     if (leases_.size() == 0) {
         return_leases();
         note_wait_over(clock_.now());
-        const std::size_t octets = of.is_large ? std::min(of.size, lag::most_nearer) : lag::most_nearer;
-        (void)lag_patience_.look_for(octets / octets_per_look, is_near);
+        (void)spins_.look_for(spin::lag, looks_for_lag(of.kind), is_near);
         return false;
     }
     // Who keeps a connection also reads it: what comes may have to go to the I/O thread.
     (void)leases_.read_all();
-    if (leases_.is_held_up() && !spin_for_room(is_near) && !lag_patience_.take_skip() && !leases_.read_more())
+    if (leases_.is_held_up() && !spin_for_room(is_near) && !spins_.take_skip(spin::lag) &&
+        !leases_.read_more())
         return true;
     return_leases();
     note_wait_over(clock_.now());

@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "core/patience.hpp"
 #include "core/waiter.hpp"
 #include "pipe/pace.hpp"
+#include "pipe/spins.hpp"
 #include "socket/borrower.hpp"
 #include "socket/mailbox.hpp"
 #include "socket/pipe_table.hpp"
@@ -60,18 +60,17 @@ public:
 
     /// What a sender is ahead of, and how far it may be.
     struct lag {
-        static constexpr std::size_t most_nearer = 1024 * 1024;  // octets at a time, of small bodies
-
         pipe_end &peer;
-        std::size_t size;  // of the body that is sent
-        bool is_large;
+        backlog_kind kind;
         std::uint64_t near;  // octets
 
-        std::uint64_t ahead() const noexcept { return is_large ? peer.large_under_way() : peer.under_way(); }
+        std::uint64_t ahead() const noexcept {
+            return kind.is_large ? peer.large_under_way() : peer.under_way();
+        }
     };
     /// Writes and spins until the peer is near. True when it is not, and one sleep may help: the leases are in use then.
     bool spin_for_lagging_peer(const lag &of) noexcept;
-    void note_lag(const lag &of) noexcept { lag_patience_.note(of.ahead() <= of.near); }
+    void note_lag(const lag &of) noexcept { spins_.note(spin::lag, of.ahead() <= of.near); }
 
 private:
     friend class one_wait;
@@ -111,12 +110,13 @@ private:
     /// Null when memory is short.
     wait_item *room_for_waits(std::size_t count) noexcept;
     bool read_ready() noexcept;
+    struct facts;
     bool spin_before_sleep(short wanted, bool is_alone) noexcept;
     bool try_read_first() noexcept;
     bool spin_for_answer() noexcept;
     bool spin_for_rest() noexcept;
     bool spin_for_credit() noexcept;
-    bool spin_for_peer(short wanted) noexcept;
+    bool spin_for_peer(bool reads) noexcept;
     template <class IsThere>
     bool spin_for_room(IsThere &&is_there) noexcept;
 
@@ -126,11 +126,7 @@ private:
     pace &pace_;
     waiter &blocking_;
     const clock_source &clock_;
-    patience lag_patience_;
-    patience room_patience_;
-    patience rest_patience_;
-    patience input_patience_;
-    patience peer_patience_;
+    spins spins_;
     std::span<std::uint8_t> offered_;  // what a zmq_recv gave, while it waits
     std::vector<wait_item> waits_;     // scratch
 };
