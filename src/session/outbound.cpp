@@ -269,7 +269,11 @@ void outbound::take_written(std::size_t octets, const listed &what) noexcept {
     if (translates_) {
         translated_at_ += octets;
         if (translated_at_ == translated_.size()) {
-            translated_.clear();
+            // What a large frame took does not stay with a connection that may be idle from now on.
+            if (translated_.capacity() > 2 * translate_batch)
+                std::vector<std::uint8_t>().swap(translated_);
+            else
+                translated_.clear();
             translated_at_ = 0;
         }
         return;
