@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/finally.hpp"
 #include "core/platform.hpp"
 #include "socket/poll_set.hpp"
 
@@ -122,12 +123,18 @@ private:
     error pass_message(side &from, side &to) {
         std::uint64_t octets = 0;
         bool is_unwanted = false;
-        for (bool has_more = true; has_more;) {
+        bool has_more = false;
+        // Where the proxy ends in the middle of a message, whoever goes on with the socket does not find the rest of it.
+        const finally over([&] {
+            if (has_more)
+                drop_rest(from.self);
+        });
+        do {
             const error e = is_one_socket_ ? pass_copy(from.self, octets, has_more, is_unwanted)
                                            : pass_frame(from.self, to.self, octets, has_more, is_unwanted);
             if (failed(e))
                 return e;
-        }
+        } while (has_more);
         ++from.passed.messages_in;
         from.passed.octets_in += octets;
         if (!is_unwanted) {
@@ -137,9 +144,17 @@ private:
         return error::none;
     }
 
+    static void drop_rest(socket &from) noexcept {
+        const platform::cancellation_shield shield;
+        frame_view frame;
+        while (!failed(from.receive(frame, ZMQ_DONTWAIT)) && frame.has_more()) {
+        }
+    }
+
     /// Passes one frame on from where it lies.
     error pass_frame(socket &from, socket &to, std::uint64_t &octets, bool &has_more, bool &is_unwanted) {
         frame_view frame;
+        has_more = false;
         if (const error e = from.receive(frame, ZMQ_DONTWAIT); failed(e))
             return e;
         octets += frame.size;
@@ -158,6 +173,7 @@ private:
     /// As pass_frame(), between a socket and itself: the frame does not stay while the socket sends.
     error pass_copy(socket &self, std::uint64_t &octets, bool &has_more, bool &is_unwanted) {
         held part;
+        has_more = false;
         if (const error e = self.receive(part.held_message, ZMQ_DONTWAIT); failed(e))
             return e;
         octets += part.held_message.size();

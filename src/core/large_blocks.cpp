@@ -107,21 +107,22 @@ void dispose(void *memory, std::size_t octets) noexcept {
         std::free(memory);
 }
 
-enum class outcome { moved, stayed, place_lost };
+enum class outcome { moved, stayed, place_lost, no_room };
 
-/// Moves pages to the front of another mapping, which they replace. Where they stayed, that is as it was, or cleared.
+/// Moves pages to the front of another mapping, which they replace. Where they stayed, that is cleared; where it is lost, it may belong to
+/// another thread by now.
 outcome move_pages(void *from, void *to, std::size_t size) noexcept {
     if (::mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED)
         return outcome::moved;
-    // The system unmaps the place first. It is taken again, unless it is still there.
+    // The system has unmapped the place, most likely. It is taken again, unless something is there: what that is nobody can tell.
     void *const again =
         ::mmap(to, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (again == to || (again == MAP_FAILED && errno == EEXIST))
+    if (again == to)
         return outcome::stayed;
     if (again == MAP_FAILED)
-        return outcome::place_lost;
+        return errno == EEXIST ? outcome::place_lost : outcome::no_room;
     ::munmap(again, size);  // a system that takes the place for a wish
-    return outcome::stayed;
+    return outcome::place_lost;
 }
 
 // ---- what is kept ----
@@ -207,7 +208,7 @@ void *allocate(std::size_t size) noexcept {
 }
 
 void *grow(void *memory, std::size_t old_size, std::size_t new_size, std::size_t used) noexcept {
-    void *const larger = allocate(new_size);
+    void *larger = allocate(new_size);
     if (!larger)
         return nullptr;
     const std::size_t old_octets = octets_for(old_size);
@@ -218,9 +219,11 @@ void *grow(void *memory, std::size_t old_size, std::size_t new_size, std::size_t
         const outcome result = move_pages(memory, larger, size);
         if (result == outcome::moved)
             return larger;
-        if (result == outcome::place_lost) {
+        if (result != outcome::stayed) {
             ::munmap(static_cast<std::byte *>(larger) + size, whole_pages(new_octets) - size);
-            return nullptr;
+            larger = result == outcome::place_lost ? allocate(new_size) : nullptr;
+            if (!larger)
+                return nullptr;
         }
     }
     std::memcpy(larger, memory, used);

@@ -633,8 +633,7 @@ bool connection::deliver(block *owner, bool may_share, const std::uint8_t *p, co
     if (receives_ == reception::subscriptions)
         return sift({p, walked.octets});
     offered_ = {};  // something else is there
-    if (exceeds_mark_)
-        pipe_->slot.beyond_mark += walked.octets;
+    note_beyond_mark(walked.octets);
     const auto put = [&](byte_span range, std::uint32_t messages) {
         return may_share
                    ? pipe_->append(owner, range, messages, !continues, static_cast<chunk *>(owner)->capacity)
@@ -667,6 +666,8 @@ bool connection::sift(byte_span frames) noexcept {
             fail(e);
             return false;
         }
+        if (subscription_sieve::wants(body))
+            note_beyond_mark(header.header_size + body.size());
         if (!sieve_.is_inside())
             unfinished_ = 0;
         else if (subscription_sieve::wants(body) && !may_go_on(header.header_size + body.size()))
@@ -717,6 +718,7 @@ bool connection::pass_subscription(bool is_subscribe, byte_span topic) noexcept 
         body.insert(body.end(), topic.begin(), topic.end());
         const bool is_inside = is_inside_message();
         if (!failed(pipe_->write(is_inside ? frame_flag::command : 0, body))) {
+            note_beyond_mark(short_header_size + body.size());
             if (is_inside)
                 return may_go_on(body.size());
             pipe_->publish();

@@ -175,6 +175,10 @@ private:
     bool may_go_on(std::uint64_t octets) noexcept;
     void read_what_is_left() noexcept;
     void begin_to_exceed_mark() noexcept;
+    void note_beyond_mark(std::size_t octets) noexcept {
+        if (exceeds_mark_)
+            pipe_->slot.beyond_mark += octets;
+    }
     /// False also when it failed while leased, which nobody was told of yet.
     bool is_going_on() const noexcept { return state_ == state::live && !failure_while_leased_; }
     /// Messages, or some of them, go to somebody who may take them.

@@ -56,6 +56,7 @@ public:
     }
 
     // For the fair queue.
+    static constexpr bool passes_messages_over = true;
     void on_command(pipe_end &, const frame_view &) noexcept {}
     void on_end(pipe_end &pipe) noexcept { host_.finished(pipe); }
 

@@ -268,6 +268,13 @@ bool upstream_news::is_end_news(byte_span topic) noexcept {
 
 // ---- what is read ----
 
+/// The application knows of a notice, or is about to.
+void upstream_news::note_read(item &notice) noexcept {
+    take_out(notice);
+    notice.about->was_on = notice.is_subscribe;
+    --notices_;
+}
+
 upstream_news::news upstream_news::take() noexcept {
     drop(std::exchange(taken_, nullptr));
     item &first = *all_.oldest();
@@ -275,14 +282,13 @@ upstream_news::news upstream_news::take() noexcept {
     result.frame.info = static_cast<peer_info *>(first.info.get());
     result.peer = first.peer;
     if (first.about) {
-        take_out(first);
-        first.about->was_on = first.is_subscribe;
+        if (!first.is_promised)
+            note_read(first);
         std::string &body = first.about->body;
         body[0] = static_cast<char>(first.is_subscribe);
         result.frame.data = reinterpret_cast<const std::uint8_t *>(body.data());
         result.frame.size = body.size();
         result.is_notice = true;
-        --notices_;
     } else {
         run &from = *first.frames;
         const byte_span rest = as_bytes(from.octets).subspan(from.taken);
@@ -298,6 +304,12 @@ upstream_news::news upstream_news::take() noexcept {
     }
     all_.remove(first);
     taken_ = &first;
+    // Who has a frame with more to come gets what comes next of its message, whatever happens to that meanwhile.
+    item *const next = all_.oldest();
+    if (result.frame.has_more() && next && next->about && next->message == first.message) {
+        note_read(*next);
+        next->is_promised = true;
+    }
     return result;
 }
 

@@ -116,6 +116,7 @@ private:
         links in_order, alike, by_peer;
         bool is_subscribe = false;
         bool is_repeated = false;
+        bool is_promised = false;   // as good as read: it is the rest of the message that is being read
         std::uint64_t message = 0;  // which of those from upstream it came in; 0: none
     };
     struct subject {
@@ -136,6 +137,7 @@ private:
     void join_runs() noexcept;
     void append(std::unique_ptr<item> what, bool is_in_message) noexcept;
     void remove(item &notice) noexcept;
+    void note_read(item &notice) noexcept;
     static void end_with(item *last) noexcept;
     void take_out(item &notice) noexcept;
     void leave(item &notice) noexcept;

@@ -373,6 +373,44 @@ TEST_P(cancelled_awake, in_a_proxy_that_has_much_to_do) {
     expect_all_is_well();
 }
 
+// The part in its hands is lost, and the rest of its message with it: nobody gets half of one.
+TEST_P(cancelled, in_a_proxy_between_the_parts_of_a_message) {
+    constexpr int messages = 8;
+    test_socket front = patient(zmq, ZMQ_PULL);
+    test_socket back = patient(zmq, ZMQ_XPUB);
+    test_socket source = zmq.socket(ZMQ_PUSH);
+    test_socket sink = zmq.socket(ZMQ_SUB);
+    back.set(ZMQ_XPUB_NODROP, 1);
+    for (test_socket *each : {&back, &sink}) {
+        each->set(ZMQ_SNDHWM, 1);
+        each->set(ZMQ_RCVHWM, 1);
+        each->set(ZMQ_SNDBUF, 4096);
+        each->set(ZMQ_RCVBUF, 4096);
+    }
+    sink.set(ZMQ_SUBSCRIBE, "");
+    connected(zmq, front, source, GetParam());
+    connected(zmq, back, sink, GetParam());
+    const std::string large(1'000'000, 'x');
+    for (int i = 0; i < messages; ++i) {
+        ASSERT_GE(source.send(large, ZMQ_SNDMORE), 0);
+        ASSERT_GE(source.send("end"), 0);
+    }
+    cancelled_thread victim([&] { (void)zmq_proxy(front.handle(), back.handle(), nullptr); });
+    victim.cancel_asleep();
+    front.set(ZMQ_RCVTIMEO, 100);
+    for (;;) {
+        const frames message = front.receive_all();
+        if (message.empty())
+            break;
+        ASSERT_EQ(message.size(), 2u);
+        EXPECT_EQ(message[0].size(), large.size());
+        EXPECT_EQ(message[1], "end");
+    }
+    for (test_socket *each : {&front, &back, &source, &sink})
+        EXPECT_EQ(each->close(), 0);
+    expect_all_is_well();
+}
+
 INSTANTIATE_TEST_SUITE_P(transports, cancelled, testing::Values("tcp", "ipc", "inproc"),
                          [](const auto &info) { return std::string(info.param); });
 INSTANTIATE_TEST_SUITE_P(transports, cancelled_awake, testing::Values("tcp", "ipc", "inproc"),

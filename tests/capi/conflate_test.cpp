@@ -35,11 +35,32 @@ TEST(conflate, what_comes_after_a_poll_takes_the_place_of_what_was_there) {
             ASSERT_NE(from.send(std::to_string(i)), -1);
             ASSERT_EQ(to.get(ZMQ_EVENTS) & ZMQ_POLLIN, ZMQ_POLLIN);
         }
+        // A SUB that was seen to have a message it wants keeps that: the newest may be none.
+        if (receiving == ZMQ_SUB) {
+            EXPECT_EQ(to.receive(), "0");
+        }
         EXPECT_EQ(to.receive(), "19");
         EXPECT_FALSE(to.receive(ZMQ_DONTWAIT));
         ASSERT_NE(from.send("next"), -1);
         EXPECT_EQ(to.receive(), "next");
     }
+}
+
+TEST(conflate, a_subscriber_keeps_what_it_wants_when_what_is_newer_is_unwanted) {
+    context zmq;
+    test_socket to = zmq.socket(ZMQ_SUB);
+    test_socket from = zmq.socket(ZMQ_PUB);
+    ASSERT_EQ(to.set(ZMQ_CONFLATE, 1), 0);
+    to.set(ZMQ_SUBSCRIBE, "a");
+    to.set(ZMQ_SUBSCRIBE, "b");
+    connected(zmq, from, to, "inproc");
+    ASSERT_NE(from.send("a"), -1);
+    ASSERT_EQ(to.get(ZMQ_EVENTS) & ZMQ_POLLIN, ZMQ_POLLIN);
+    ASSERT_NE(from.send("b"), -1);
+    to.set(ZMQ_UNSUBSCRIBE, "b");
+    ASSERT_EQ(to.get(ZMQ_EVENTS) & ZMQ_POLLIN, ZMQ_POLLIN);
+    EXPECT_EQ(to.receive(ZMQ_DONTWAIT), "a");
+    EXPECT_FALSE(to.receive(ZMQ_DONTWAIT));
 }
 
 TEST(conflate, leaves_types_alone_that_count_on_all_of_a_message) {

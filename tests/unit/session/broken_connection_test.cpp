@@ -21,12 +21,16 @@ constexpr std::size_t body_size = 1024;
 constexpr std::uint32_t per_peer = 1024;  // 1 MiB of messages
 constexpr std::size_t most_beyond = 8 * 1024 * 1024;
 
+std::string as_message(const std::string &body) { return message(body); }
+std::string as_command(const std::string &topic) { return testing::command_frame("SUBSCRIBE", topic); }
+
 class broken_connection : public ::testing::Test {
 protected:
-    void SetUp() override {
+    void SetUp() override { start(socket_type::dealer); }
+    void start(socket_type type) {
         auto environment = std::make_shared<session_environment>();
         environment->io = &io;
-        environment->options = testing::socket_of(socket_type::dealer);
+        environment->options = testing::socket_of(type);
         environment->pool = owner->pool;
         environment->events = std::make_shared<no_events>();
         environment->host = owner;
@@ -51,18 +55,20 @@ protected:
     }
 
     /// A peer comes, sends its messages, and goes; the socket finds out by sending.
-    void come_and_go() {
+    void come_and_go() { come_and_go("DEALER", {}, as_message); }
+    void come_and_go(const char *peer_type, const std::string &begin,
+                     std::string (*form)(const std::string &)) {
         streams.push_back(std::make_unique<stream_state>());
         stream_state &peer = *streams.back();
         network.answer(peer);
         io.run();
-        peer.receive(greeting() + ready("DEALER"));
+        peer.receive(greeting() + ready(peer_type));
         io.run();
         std::string sent;
         for (std::uint32_t i = 0; i < per_peer; ++i) {
             std::string body(body_size, 'x');
             std::memcpy(body.data(), &sent_count, sizeof sent_count);
-            sent += message(body);
+            sent += form(begin + body);
             ++sent_count;
         }
         peer.receive(sent + message("cut off").substr(0, 5));
@@ -129,6 +135,51 @@ TEST_F(broken_connection, waits_for_the_receiver_where_much_is_beyond_the_mark_a
         EXPECT_TRUE(network.is_called());
     }
 }
+
+struct way_to_subscribe {
+    const char *name;
+    socket_type type;
+    std::string begin;
+    std::string (*form)(const std::string &);
+};
+
+class broken_subscriber : public broken_connection, public ::testing::WithParamInterface<way_to_subscribe> {
+protected:
+    void SetUp() override { start(GetParam().type); }
+    std::size_t read_all() {
+        std::size_t count = 0;
+        for (std::size_t before = SIZE_MAX; std::exchange(before, count) != count; io.run()) {
+            for (frame_view frame; near->read(frame);)
+                count += !frame.is_command();
+            near->arm_reader();
+        }
+        return count;
+    }
+};
+
+TEST_P(broken_subscriber, brings_no_more_beyond_the_mark_than_messages_would) {
+    const way_to_subscribe &way = GetParam();
+    for (int round = 0; round < 2; ++round) {
+        SCOPED_TRACE(round);
+        const std::uint32_t before = sent_count;
+        while (network.is_called()) {
+            ASSERT_NO_FATAL_FAILURE(come_and_go("SUB", way.begin, way.form));
+            ASSERT_LE((sent_count - before) * body_size, 2 * most_beyond) << "memory without end";
+        }
+        EXPECT_GE((sent_count - before) * body_size, most_beyond);
+        EXPECT_EQ(read_all(), sent_count - before);
+        io.pass_time();
+        EXPECT_TRUE(network.is_called());
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    ways, broken_subscriber,
+    ::testing::Values(way_to_subscribe{"pub_messages", socket_type::pub, "\1", as_message},
+                      way_to_subscribe{"pub_commands", socket_type::pub, "", as_command},
+                      way_to_subscribe{"xpub_messages", socket_type::xpub, "\1", as_message},
+                      way_to_subscribe{"xpub_commands", socket_type::xpub, "", as_command}),
+    [](const auto &each) { return std::string(each.param.name); });
 
 }  // namespace
 }  // namespace zlink

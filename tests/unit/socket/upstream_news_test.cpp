@@ -166,6 +166,22 @@ TEST(upstream_news, ends_a_message_with_the_last_frame_that_is_told) {
         EXPECT_EQ(s.take(), expected);
 }
 
+TEST(upstream_news, gives_the_rest_of_a_message_that_is_being_read_whatever_happens_meanwhile) {
+    shelf s;
+    s.add("m", true);
+    s.tell_in_message("a");
+    s.news.end_message();
+    s.tell(true, "b");
+    EXPECT_EQ(s.take(), "m..");
+    EXPECT_FALSE(s.news.has_newest(true, as_bytes(std::string_view("a")), 0, 0));
+    EXPECT_EQ(s.news.withdraw(true, as_bytes(std::string_view("a")), 0), none);
+    EXPECT_TRUE(s.news.is_end_news(as_bytes(std::string_view("a")))) << "as if it had been read";
+    EXPECT_EQ(s.news.notices(), 1u);
+    for (const char *expected : {"+a", "+b", "nothing"})
+        EXPECT_EQ(s.take(), expected);
+    EXPECT_EQ(s.news.notices(), 0u);
+}
+
 TEST(upstream_news, keeps_of_a_cut_message_what_was_told_in_it) {
     shelf s;
     s.add("1", true);
