@@ -35,9 +35,9 @@ public:
     explicit proxy(const proxy_sockets &sockets) noexcept
         : front_{sockets.frontend, {}}, back_{sockets.backend, {}}, capture_(sockets.capture),
           control_(sockets.control), is_one_socket_(&sockets.frontend == &sockets.backend) {
-        wait_for_lagging_peer(false);
+        set_limits_backlog_of_all(false);
     }
-    ~proxy() { wait_for_lagging_peer(true); }
+    ~proxy() { set_limits_backlog_of_all(true); }
     proxy(const proxy &) = delete;
     proxy &operator=(const proxy &) = delete;
 
@@ -56,7 +56,7 @@ public:
     }
 
 private:
-    void wait_for_lagging_peer(bool on) noexcept {
+    void set_limits_backlog_of_all(bool on) noexcept {
         for (socket *each : {&front_.self, &back_.self, capture_}) {
             if (each)
                 each->set_limits_backlog(on);

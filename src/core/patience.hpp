@@ -63,7 +63,7 @@ private:
     static constexpr int most_failures = 6;
 
     int failures_ = 0;  // in a row
-    int skips_ = 0;     // times still to be left out
+    int skips_ = 0;     // times still to be skipped
 };
 
 }  // namespace zlink

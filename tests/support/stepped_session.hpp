@@ -192,4 +192,19 @@ struct fixed_clock final : clock_source {
     time_point now() const noexcept override { return time_point(std::chrono::hours(1)); }
 };
 
+/// What a session of a socket of this type needs.
+inline std::shared_ptr<session_environment> environment_for(socket_type type, loop &io,
+                                                            const std::shared_ptr<session_owner> &owner,
+                                                            random_source &chance) {
+    auto environment = std::make_shared<session_environment>();
+    environment->io = &io;
+    environment->options = testing::socket_of(type);
+    environment->pool = owner->pool;
+    environment->events = std::make_shared<no_events>();
+    environment->host = owner;
+    environment->random = &chance;
+    environment->endpoint = "tcp://there";
+    return environment;
+}
+
 }  // namespace zlink::test

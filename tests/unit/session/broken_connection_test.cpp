@@ -28,14 +28,7 @@ class broken_connection : public ::testing::Test {
 protected:
     void SetUp() override { start(socket_type::dealer); }
     void start(socket_type type) {
-        auto environment = std::make_shared<session_environment>();
-        environment->io = &io;
-        environment->options = testing::socket_of(type);
-        environment->pool = owner->pool;
-        environment->events = std::make_shared<no_events>();
-        environment->host = owner;
-        environment->random = &chance;
-        environment->endpoint = "tcp://there";
+        auto environment = environment_for(type, io, owner, chance);
         pipe_options options;
         options.first_to_second_hwm = mark;
         options.second_to_first_hwm = mark;

@@ -22,14 +22,7 @@ using namespace test;
 class session_test : public ::testing::Test {
 protected:
     void SetUp() override {
-        auto environment = std::make_shared<session_environment>();
-        environment->io = &io;
-        environment->options = testing::socket_of(socket_type::pair);
-        environment->pool = owner->pool;
-        environment->events = std::make_shared<no_events>();
-        environment->host = owner;
-        environment->random = &chance;
-        environment->endpoint = "tcp://there";
+        auto environment = environment_for(socket_type::pair, io, owner, chance);
         it = session::accepted(environment, std::make_unique<scripted_stream>(state));
         ASSERT_EQ(it->start(), error::none);
         io.run();
