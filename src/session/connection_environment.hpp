@@ -1,0 +1,35 @@
+// What a connection gets from its session, and what it says when it ends.
+#pragma once
+
+#include <memory>
+
+#include "core/chunk.hpp"
+#include "core/error.hpp"
+#include "core/settings.hpp"
+#include "core/subscription_set.hpp"
+#include "core/tuning.hpp"
+#include "reactor/loop.hpp"
+#include "zmtp/failure.hpp"
+
+namespace zlink {
+
+/// All outlives the connection.
+struct connection_environment {
+    loop &io;
+    const settings &options;
+    const batching &sizes;
+    std::shared_ptr<chunk_pool> pool;
+    std::shared_ptr<subscription_set> subscriptions;  // of SUB and XSUB, else null
+};
+
+/// Why a connection ended.
+struct break_reason {
+    bool was_established = false;
+    error system = error::none;  // what the stream said, or none
+    failure_kind failure = failure_kind::none;
+    protocol_error detail = 0;
+    bool may_retry = true;
+    bool has_last_words = false;  // an ERROR command for the peer is ready to be written
+};
+
+}  // namespace zlink

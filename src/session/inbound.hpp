@@ -1,0 +1,169 @@
+// The reading half of a connection: reads the stream, walks the frames, and gives messages to the pipe.
+//
+// Reads:    one at a time, into a scratch block. Frames are walked, not copied: a well filled block is handed to the pipe as it is, a
+//           small read is copied. A frame known to be large is read into memory of its own. Where the wire is not the queue, the block is
+//           decoded in place first: see zmtp/framing.hpp.
+// Pauses:   what exceeds the receiver's mark stays here unpublished. Then is_paused(), and resume() goes on once there is credit. A message
+//           that does not end is bounded where one part is.
+// Commands: go to the peer machine, which is the loop's. Whoever reads without the machine pauses at the first command.
+// Fails:    once, with failure(). Nothing is read or delivered afterwards.
+// Threads:  those of the reading half, one at a time: lease_keeper says whose it is.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/bytes.hpp"
+#include "core/chunk.hpp"
+#include "pipe/io_turn.hpp"
+#include "pipe/pipe.hpp"
+#include "session/connection_environment.hpp"
+#include "session/large_frame.hpp"
+#include "session/subscription_sieve.hpp"
+#include "transport/transport.hpp"
+#include "zmtp/frame_walk.hpp"
+#include "zmtp/framing.hpp"
+#include "zmtp/peer.hpp"
+
+namespace zlink {
+
+class inbound final {
+public:
+    /// Both outlive it.
+    inbound(const connection_environment &environment, stream &bytes) noexcept;
+
+    /// From here on what is read is traffic, for this pipe, which outlives it too. `decoder`: null where the wire is the queue.
+    void open(pipe_end &pipe, std::unique_ptr<frame_decoder> decoder) noexcept;
+    /// The traffic that came with the end of the handshake, in the block that it was read into.
+    void begin(chunk &block, byte_span first, peer &machine) noexcept;
+
+    struct found {
+        std::size_t octets = 0;
+        bool has_filled_room = false;  // there may be more
+        byte_span handshake{};         // before open(): octets for the machine, in the scratch block
+    };
+    /// Reads once, without blocking. Nothing is found in a stream that is drained, or dead. On the loop's thread.
+    found read(block_ref &scratch, peer &machine) noexcept { return read_with(&machine, scratch); }
+    /// Delivers what was kept back, as far as there is room. True when that was all, and there is room for more. On the loop's thread.
+    bool resume(peer &machine) noexcept { return resume_with(&machine); }
+    /// The peer, which tells no subscriptions, takes all.
+    void subscribe_to_all() noexcept;
+
+    bool is_paused() const noexcept { return flow_ != flow::going; }
+    /// Whether a paused one has room for more.
+    bool may_deliver() noexcept { return !has_receiver() || may_exceed_mark() || pipe_->has_credit(); }
+    const std::optional<break_reason> &failure() const noexcept { return failure_; }
+    /// Whether the pipe got a message of the peer's application.
+    bool has_delivered() const noexcept { return has_delivered_; }
+
+    /// Nobody takes messages any more: from here on they are thrown away as they come.
+    void discard() noexcept;
+    bool discards() const noexcept { return discards_; }
+    /// The mark holds back no more what this connection brings, up to a limit that later ones of the same pipe share with it.
+    void exceed_mark() noexcept;
+
+    // ---- on the socket's thread, as io_turn says ----
+
+    /// To be called before the lease is granted.
+    void note_lease() noexcept { has_filled_block_ = stream_.holds_input(); }
+    /// One read, or what was kept back. False when the loop's thread has to go on.
+    bool read_for_socket(block_ref &scratch) noexcept;
+    bool expects_more() const noexcept { return is_paused() || has_filled_block_; }
+    bool expects_large() const noexcept { return large_.is_under_way() || expects_large_; }
+    void offer(std::span<std::uint8_t> to) noexcept { offered_ = to; }
+    bool fills_offer() const noexcept { return large_.is_elsewhere(); }
+    io_turn::offer_end withdraw_offer() noexcept;
+
+private:
+    static constexpr std::size_t most_beyond_mark =
+        8 * 1024 * 1024;  // octets, and what was read with the last of them
+
+    enum class flow {
+        going,
+        at_mark,     // of the receiver
+        at_command,  // and without the machine
+    };
+    /// Where one read goes.
+    struct places {
+        std::array<iovec, 2> ranges;
+        std::size_t count = 0;
+        std::size_t large_room = 0;  // octets, of the frame under way
+        std::size_t room = 0;        // octets behind it
+    };
+    struct held_range {
+        block_ref owner;
+        const std::uint8_t *begin;
+        const std::uint8_t *end;
+    };
+
+    found read_with(peer *machine, block_ref &scratch) noexcept;
+    chunk *make_room(block_ref &scratch, std::size_t size) noexcept;
+    bool choose_places(places &out, chunk &block, std::size_t lead, std::size_t wanted) noexcept;
+    void take_large(peer *machine) noexcept;
+    bool resume_with(peer *machine) noexcept;
+    void feed(peer *machine, block *owner, bool may_share, byte_span in) noexcept;
+    const std::uint8_t *take_traffic(peer *machine, block *owner, bool may_share, byte_span in) noexcept;
+    bool take_command(peer &machine, byte_span body) noexcept;
+    bool deliver(block *owner, bool may_share, const std::uint8_t *p, const walk_result &walked,
+                 bool continues) noexcept;
+    bool sift(byte_span frames) noexcept;
+    void deliver_offered() noexcept;
+    bool suits_offer(bool is_sockets_thread, const frame_header &frame) const noexcept;
+    bool pass_subscription(bool is_subscribe, byte_span topic) noexcept;
+    bool is_wanted(byte_span body) const noexcept;
+    void keep_tail(bool is_sockets_thread, byte_span frame, const frame_header &header) noexcept;
+    bool skip_rest(const frame_header &frame, std::size_t have) noexcept;
+    void hold(block *owner, bool may_share, byte_span in) noexcept;
+    bool may_go_on(std::uint64_t octets) noexcept;
+    void note_beyond_mark(std::size_t octets) noexcept {
+        if (exceeds_mark_)
+            pipe_->slot.beyond_mark += octets;
+    }
+    bool is_going_on() const noexcept { return !failure_; }
+    /// Messages, or some of them, go to somebody who may take them.
+    bool has_receiver() const noexcept { return !discards_ && receives_ != reception::none; }
+    /// Whether the pipe has frames of a message that goes on.
+    bool is_inside_message() const noexcept {
+        return receives_ == reception::subscriptions ? sieve_.is_inside() : in_message_;
+    }
+    bool may_exceed_mark() const noexcept {
+        return exceeds_mark_ && pipe_->slot.beyond_mark < most_beyond_mark;
+    }
+    void fail(break_reason why) noexcept;
+    void fail(error system) noexcept;
+
+    const connection_environment &environment_;
+    stream &stream_;
+    pipe_end *pipe_ = nullptr;
+    std::unique_ptr<frame_decoder> decoder_;
+    const reception receives_;
+    walk_limits limits_;
+    const std::uint64_t most_unfinished_;
+    std::optional<break_reason> failure_;
+
+    // What came, and is not with the pipe
+    flow flow_ = flow::going;
+    std::vector<held_range> held_;    // a few
+    std::vector<std::uint8_t> tail_;  // a partial frame
+    large_frame large_;
+    std::uint64_t to_skip_ = 0;  // octets that are still to come of a frame that nobody takes
+
+    // The message under way
+    bool in_message_ = false;
+    std::uint64_t unfinished_ = 0;  // octets of it, with what stands between its parts
+    subscription_sieve sieve_;      // of one that receives nothing else
+
+    bool discards_ = false;
+    bool exceeds_mark_ = false;
+    bool has_delivered_ = false;       // messages, not only subscriptions
+    bool expects_large_ = false;       // the last frame was a large one: read little beside the next
+    bool has_filled_block_ = false;    // with the last read on the socket's thread
+    std::span<std::uint8_t> offered_;  // for the next body, by the borrower
+    bool has_filled_offer_ = false;
+};
+
+}  // namespace zlink
