@@ -14,17 +14,18 @@ namespace zlink {
 class patience {
 public:
     /// Looks up to `looks` times, each about as long as it takes to move 64 octets in memory, if not longer. `look()`: whether it
-    /// is there now. Lets other threads have the processor once in `looks_per_yield`. True when it was there.
+    /// is there now. Lets other threads have the processor once in `looks_per_yield`, and the first time soon: the one that is looked for
+    /// may wait for this processor. True when it was there.
     template <class Look>
     bool look_for(std::size_t looks, Look &&look, std::size_t looks_per_yield = 256) noexcept {
         if (take_skip())
             return false;
-        for (; looks > 0; --looks) {
+        for (std::size_t done = 1; done <= looks; ++done) {
             if (look()) {
                 note(true);
                 return true;
             }
-            if (looks % looks_per_yield == 0)
+            if (done % looks_per_yield == std::min(first_yield, looks_per_yield - 1))
                 std::this_thread::yield();
             else
                 pause();
@@ -61,6 +62,7 @@ public:
 
 private:
     static constexpr int most_failures = 6;
+    static constexpr std::size_t first_yield = 16;  // looks
 
     int failures_ = 0;  // in a row
     int skips_ = 0;     // times still to be skipped

@@ -236,6 +236,8 @@ bool frame_queue::reserve_copy(std::size_t need) noexcept {
 }
 
 error frame_queue::write_slow(std::uint8_t flags, byte_span body) noexcept {
+    if (how_ == consumer::reads && body.size() >= own_block_from)
+        return write_block(flags, body);
     if (!reserve_copy(frame_header_size(body.size()) + body.size()))
         return error::no_memory;
     return write(flags, body);

@@ -63,6 +63,9 @@ public:
 
     /// To copy a body of so many octets is less work than to gather it.
     static constexpr std::uint16_t most_copied_external = 2048;
+    /// Between sockets a copied body of so many octets has a block of its own. The queue's chunk would stay with the producer until it needs the
+    /// next one: each side would have two under way, and the bodies of a conversation would not fit into the caches.
+    static constexpr std::size_t own_block_from = 256 * 1024 + 1;
 
     /// `first_chunk`: octets of the memory that a quiet queue keeps; a busy one takes more. `copied_external`: the largest body that
     /// write_external() copies for one that may gather. Throws bad_alloc.
@@ -229,6 +232,7 @@ private:
     static constexpr unsigned most_segments_inside = 8;
 
     // producer
+    error write_block(std::uint8_t flags, byte_span body) noexcept;
     error write_slow(std::uint8_t flags, byte_span body) noexcept;
     segment *make_segment() noexcept;
     bool begin_segment(block *owner, std::size_t owner_size, const std::uint8_t *base) noexcept;

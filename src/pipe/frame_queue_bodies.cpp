@@ -29,6 +29,15 @@ error frame_queue::write_reference(std::uint8_t flags, block_ref owner, byte_spa
     return error::none;
 }
 
+/// Copies the body into a block of its own, which goes back as soon as the reader has taken it.
+error frame_queue::write_block(std::uint8_t flags, byte_span body) noexcept {
+    chunk *const own = pool_->allocate(body.size());
+    if (!own)
+        return error::no_memory;
+    std::memcpy(own->data(), body.data(), body.size());
+    return write_reference(flags, block_ref::adopt(own), {own->data(), body.size()});
+}
+
 void frame_queue::keep(const kept &record) noexcept {
     copy_end_ -= sizeof record;
     std::memcpy(copy_end_, &record, sizeof record);

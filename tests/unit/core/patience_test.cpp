@@ -3,6 +3,21 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <vector>
+
+namespace {
+thread_local int yields = 0;
+}
+
+// In the place of the C library's.
+extern "C" int sched_yield() noexcept {
+    ++yields;
+    return static_cast<int>(::syscall(SYS_sched_yield));
+}
+
 namespace zlink {
 namespace {
 
@@ -18,6 +33,22 @@ TEST(patience, gives_up_after_so_many_looks) {
     std::size_t looks = 0;
     EXPECT_FALSE(waits.look_for(1000, [&] { return ++looks, false; }));
     EXPECT_EQ(looks, 1000u);
+}
+
+TEST(patience, lets_other_threads_have_the_processor_soon_and_then_now_and_then) {
+    std::vector<int> looks_at_yields;
+    int looks = 0;
+    yields = 0;
+    (void)patience().look_for(600, [&] {
+        for (; yields > 0; --yields)
+            looks_at_yields.push_back(looks);
+        return ++looks, false;
+    });
+    EXPECT_EQ(looks_at_yields, (std::vector{16, 272, 528}));
+    yields = looks = 0;
+    (void)patience().look_for(
+        10, [&] { return ++looks, false; }, 1);
+    EXPECT_EQ(yields, 10);
 }
 
 TEST(patience, leaves_looking_out_twice_as_often_each_time_in_vain) {
