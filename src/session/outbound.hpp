@@ -20,14 +20,15 @@
 #include "pipe/pipe.hpp"
 #include "session/collector.hpp"
 #include "transport/transport.hpp"
-#include "zmtp/peer.hpp"
+#include "zmtp/conversation.hpp"
 
 namespace zlink {
 
 class outbound final {
 public:
     /// All outlive it; `subscriptions` may be null.
-    outbound(stream &bytes, peer &machine, subscription_set *subscriptions, const batching &sizes) noexcept
+    outbound(stream &bytes, conversation &machine, subscription_set *subscriptions,
+             const batching &sizes) noexcept
         : stream_(bytes), peer_(machine), subscriptions_(subscriptions), sizes_(sizes) {}
 
     /// Messages come from this pipe from now on; once the handshake is written out, it is served through `server`. `replays`:
@@ -103,7 +104,7 @@ private:
     void send_subscription_set();
 
     stream &stream_;
-    peer &peer_;
+    conversation &peer_;
     subscription_set *subscriptions_;
     const batching &sizes_;
     pipe_end_ptr pipe_;

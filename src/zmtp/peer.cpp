@@ -8,18 +8,19 @@
 #include <cstring>
 #include <new>
 
-#include "core/block.hpp"
 #include "core/frame.hpp"
 #include "zmtp/command.hpp"
 #include "zmtp/frame_walk.hpp"
 #include "zmtp/greeting.hpp"
+#include "zmtp/heartbeat.hpp"
+#include "zmtp/mechanism.hpp"
 
 namespace zlink {
 
 namespace {
 
 using action = peer::action;
-using time_point = heartbeat::time_point;
+using time_point = conversation::time_point;
 
 // How many octets of a greeting may be taken once there are `have`: no more than tell what comes next, for with an older peer that is
 // something else.
@@ -41,9 +42,8 @@ bool is_handshake_command(std::string_view name) noexcept {
 struct peer::state {
     enum class stage { fresh, greeting, identity, handshake, traffic, closed };
 
-    state(const settings &options, bool is_server)
-        : options_(options), mechanism_(make_mechanism(options, is_server)),
-          info_(block_ref::adopt(new peer_info)),
+    state(peer &self, const settings &options, bool is_server)
+        : self_(self), options_(options), mechanism_(make_mechanism(options, is_server)),
           heartbeat_(options.heartbeat_interval_ms, options.heartbeat_timeout_ms, options.heartbeat_ttl_ms) {}
 
     action resume(const event &what);
@@ -70,22 +70,24 @@ struct peer::state {
     action on_subscription(action_kind kind, byte_span topic) const;
     void send_greeting(std::size_t up_to);
     void forget_written() noexcept {
-        if (output_.empty())
+        if (self_.output_.empty())
             is_ping_pending_ = is_pong_pending_ = false;
     }
-    peer_info &info() noexcept { return static_cast<peer_info &>(*info_.get()); }
+    void enter(stage next) noexcept {
+        stage_ = next;
+        self_.is_established_ = next == stage::traffic;
+    }
     action fail(failure_kind failure, protocol_error detail, bool may_retry = true);
     action fail(protocol_error detail) { return fail(failure_kind::protocol, detail); }
 
     // Constant after construction
+    peer &self_;  // what the driver asks for stands there
     const settings &options_;
     std::unique_ptr<mechanism> mechanism_;  // null when the one asked for is not built in
-    block_ref info_;
 
     stage stage_ = stage::fresh;
     action verdict_{action_kind::close};  // what every resume() answers once closed
-    std::vector<std::uint8_t> output_;
-    time_point now_{};  // the latest we were told
+    time_point now_{};                    // the latest we were told
     heartbeat heartbeat_;
     time_point handshake_end_ = time_point::max();
 
@@ -97,17 +99,16 @@ struct peer::state {
     };
     std::unique_ptr<intake> intake_ = std::make_unique<intake>();  // null once there is traffic
     std::size_t greeting_sent_ = 0;
-    const zlink::framing *framing_ = &framing_of_zmtp_3_1();
     bool is_older_ = false;     // than 3.0: there are no commands
     bool is_versioned_ = true;  // or of ZMTP 1.0
 
-    // Whether output_ holds one that is not written yet
+    // Whether the output holds one that is not written yet
     bool is_ping_pending_ = false;
     bool is_pong_pending_ = false;
 };
 
 action peer::state::fail(failure_kind failure, protocol_error detail, bool may_retry) {
-    stage_ = stage::closed;
+    enter(stage::closed);
     verdict_.failure = failure;
     verdict_.detail = detail;
     verdict_.may_retry = may_retry;
@@ -134,7 +135,7 @@ action peer::state::resume(const event &what) {
 action peer::state::start() {
     if (!mechanism_)
         return fail(failure_kind::mechanism_mismatch, protocol_errors::mechanism_mismatch, false);
-    stage_ = stage::greeting;
+    enter(stage::greeting);
     if (options_.handshake_interval_ms > 0)
         handshake_end_ = now_ + std::chrono::milliseconds(options_.handshake_interval_ms);
     send_greeting(accepts_older_peers() ? signature_size : greeting_size);
@@ -145,8 +146,8 @@ void peer::state::send_greeting(std::size_t up_to) {
     const greeting_octets whole =
         make_greeting(mechanism_->name(), mechanism_->as_server(), options_.routing_id.size());
     if (up_to > greeting_sent_)
-        output_.insert(output_.end(), whole.begin() + static_cast<std::ptrdiff_t>(greeting_sent_),
-                       whole.begin() + static_cast<std::ptrdiff_t>(up_to));
+        self_.output_.insert(self_.output_.end(), whole.begin() + static_cast<std::ptrdiff_t>(greeting_sent_),
+                             whole.begin() + static_cast<std::ptrdiff_t>(up_to));
     greeting_sent_ = std::max(greeting_sent_, up_to);
 }
 
@@ -219,12 +220,12 @@ void peer::state::greet_unversioned_peer() {
     }
     is_older_ = true;
     is_versioned_ = false;
-    framing_ = &framing_of_zmtp_1_0();
+    self_.framing_ = &framing_of_zmtp_1_0();
     const byte_span id = as_bytes(options_.routing_id);
-    output_.insert(output_.end(), id.begin(), id.end());
+    self_.output_.insert(self_.output_.end(), id.begin(), id.end());
     const byte_span begun = byte_span(intake_->greeting).first(intake_->have);
     intake_->frame.assign(begun.begin(), begun.end());
-    stage_ = stage::identity;
+    enter(stage::identity);
 }
 
 // Revision 0 says that the framing is that of ZMTP 1.0, to libzmq as well.
@@ -235,9 +236,9 @@ void peer::state::greet_2_0_peer() {
     }
     is_older_ = true;
     const bool has_old_framing = greeting_view(intake_->greeting).major() == 0;
-    framing_ = has_old_framing ? &framing_of_zmtp_1_0() : &framing_of_zmtp_2_0();
-    output_.push_back(static_cast<std::uint8_t>(options_.type));
-    framing_->encode(0, as_bytes(options_.routing_id), output_);
+    self_.framing_ = has_old_framing ? &framing_of_zmtp_1_0() : &framing_of_zmtp_2_0();
+    self_.output_.push_back(static_cast<std::uint8_t>(options_.type));
+    self_.framing_->encode(0, as_bytes(options_.routing_id), self_.output_);
 }
 
 // There is no way to tell the peer why it is refused.
@@ -250,21 +251,21 @@ void peer::state::on_2_0_greeting() {
         fail(failure_kind::protocol, protocol_errors::invalid_metadata, false);
         return;
     }
-    info().add(property_name::socket_type, type);
-    stage_ = stage::identity;
+    self_.info().add(property_name::socket_type, type);
+    enter(stage::identity);
 }
 
 // Collects the frame with an older peer's routing id; true when it is whole. Of ZMTP 1.0 its flags mean nothing.
 bool peer::state::take_identity(byte_span &in) {
     std::vector<std::uint8_t> &frame = intake_->frame;
     frame_header header;
-    while (!framing_->get_header(frame, header)) {
+    while (!self_.framing_->get_header(frame, header)) {
         if (in.empty())
             return false;
         frame.push_back(in.front());
         in = in.subspan(1);
     }
-    const bool has_flags = framing_->is_identity() && (header.flags & ~frame_flag::large);
+    const bool has_flags = self_.framing_->is_identity() && (header.flags & ~frame_flag::large);
     if (has_flags || header.body_size > max_routing_id) {
         fail(protocol_errors::invalid_metadata);
         return false;
@@ -279,22 +280,22 @@ bool peer::state::take_identity(byte_span &in) {
 void peer::state::on_identity() {
     frame_header header;
     const byte_span frame = intake_->frame;
-    framing_->get_header(frame, header);
-    const char *const type = info().find(property_name::socket_type);
-    accept_routing_id(as_text(frame.subspan(header.header_size)), type ? type : "", options_, info());
-    stage_ = stage::traffic;
+    self_.framing_->get_header(frame, header);
+    const char *const type = self_.info().find(property_name::socket_type);
+    accept_routing_id(as_text(frame.subspan(header.header_size)), type ? type : "", options_, self_.info());
+    enter(stage::traffic);
 }
 
 void peer::state::on_greeting() {
     const greeting_view received(intake_->greeting);
     if (received.is_3_0())
-        framing_ = &framing_of_zmtp_2_0();
+        self_.framing_ = &framing_of_zmtp_2_0();
     if (!received.has_mechanism(mechanism_->name())) {
         fail(failure_kind::mechanism_mismatch, protocol_errors::mechanism_mismatch);
         return;
     }
-    stage_ = stage::handshake;
-    follow(mechanism_->start(output_));
+    enter(stage::handshake);
+    follow(mechanism_->start(self_.output_));
 }
 
 // Collects a frame of the handshake; true when `body` is the body of a whole command. What is wrong with a header is
@@ -331,7 +332,7 @@ void peer::state::on_handshake_command(byte_span body) {
     if (!parse_command(body, received))
         fail(protocol_errors::malformed_command);
     else
-        follow(mechanism_->receive(received, info(), output_));
+        follow(mechanism_->receive(received, self_.info(), self_.output_));
 }
 
 void peer::state::follow(const mechanism::outcome &outcome) {
@@ -342,7 +343,7 @@ void peer::state::follow(const mechanism::outcome &outcome) {
         fail(outcome.failure, outcome.detail, outcome.may_retry);
         break;
     case mechanism::progress::complete:
-        stage_ = stage::traffic;
+        enter(stage::traffic);
         heartbeat_.start(now_);
         break;
     }
@@ -358,7 +359,7 @@ action peer::state::on_time() {
         case heartbeat::verdict::ping:
             forget_written();
             if (!is_ping_pending_)
-                append_ping(output_, heartbeat_.ttl());
+                append_ping(self_.output_, heartbeat_.ttl());
             is_ping_pending_ = true;
             break;
         }
@@ -411,7 +412,7 @@ action peer::state::on_ping(byte_span data) {
     forget_written();
     // One answer is as good as many: however fast PINGs arrive, no more than one PONG waits.
     if (!is_pong_pending_)
-        append_pong(output_, ping.context);
+        append_pong(self_.output_, ping.context);
     is_pong_pending_ = true;
     return {};
 }
@@ -425,11 +426,12 @@ action peer::state::on_subscription(action_kind kind, byte_span topic) const {
     return result;
 }
 
-peer::peer(const settings &options, bool is_server) : state_(std::make_unique<state>(options, is_server)) {}
+peer::peer(const settings &options, bool is_server)
+    : conversation(framing_of_zmtp_3_1()), state_(std::make_unique<state>(*this, options, is_server)) {}
 
 peer::~peer() = default;
 
-peer::action peer::resume(const event &what) {
+action peer::resume(const event &what) {
     try {
         return state_->resume(what);
     } catch (const std::bad_alloc &) {
@@ -437,19 +439,15 @@ peer::action peer::resume(const event &what) {
     }
 }
 
-bool peer::is_established() const noexcept { return state_->stage_ == state::stage::traffic; }
+time_point peer::deadline() const noexcept { return state_->deadline(); }
 
-std::vector<std::uint8_t> &peer::output() noexcept { return state_->output_; }
-
-heartbeat::time_point peer::deadline() const noexcept { return state_->deadline(); }
-
-void peer::note_traffic(heartbeat::time_point now) noexcept {
+void peer::note_traffic(time_point now) noexcept {
     state_->now_ = std::max(state_->now_, now);
     state_->heartbeat_.note_traffic(now);
 }
 
-peer_info &peer::info() noexcept { return state_->info(); }
-
-const framing &peer::framing() const noexcept { return *state_->framing_; }
+std::unique_ptr<conversation> make_peer(const settings &options, bool is_server) {
+    return std::make_unique<peer>(options, is_server);
+}
 
 }  // namespace zlink

@@ -13,6 +13,7 @@
 #include "core/settings.hpp"
 #include "zmtp/frame_walk.hpp"
 #include "zmtp/greeting.hpp"
+#include "zmtp/heartbeat.hpp"
 #include "zmtp/peer.hpp"
 
 using namespace zlink;

@@ -20,6 +20,7 @@
 #include "zmtp/command.hpp"
 #include "zmtp/frame_walk.hpp"
 #include "zmtp/greeting.hpp"
+#include "zmtp/heartbeat.hpp"
 #include "zmtp/peer.hpp"
 
 namespace zlink::testing {

@@ -1,0 +1,10 @@
+// Which conversation a socket leads.
+#include "zmtp/conversation.hpp"
+
+namespace zlink {
+
+std::unique_ptr<conversation> make_conversation(const settings &options, bool is_server) {
+    return make_peer(options, is_server);
+}
+
+}  // namespace zlink

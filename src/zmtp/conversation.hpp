@@ -1,0 +1,91 @@
+// Contract of a conversation with one peer, as the driver of a connection leads it: what was heard goes in, what is to be done
+// comes out. Pure. `peer` speaks ZMTP.
+//
+// Flow:     `resume(event)` takes what happened and returns one action. Octets to send collect in output(); the driver
+//           writes them before anything from the queue. The driver calls again with the rest of the input while an action
+//           consumed some.
+// Cost:     what the driver asks for with every read or write is a load.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/bytes.hpp"
+#include "core/peer_info.hpp"
+#include "core/settings.hpp"
+#include "zmtp/failure.hpp"
+#include "zmtp/framing.hpp"
+
+namespace zlink {
+
+class conversation {
+public:
+    using time_point = std::chrono::steady_clock::time_point;
+
+    enum class event_kind { start, octets, command, time };
+    struct event {
+        event_kind kind;
+        byte_span bytes{};  // octets: what arrived; command: body of a command frame seen in traffic
+        time_point now{};   // time, and start; elsewhere what note_traffic() said last counts
+    };
+
+    enum class action_kind {
+        wait,         // nothing (more) to do now: write output(), read on, come back at deadline()
+        established,  // once: the handshake is over, info() and framing() stand; what follows is traffic
+        subscribe,    // traffic: the peer subscribes to `topic`
+        cancel,       // traffic: the peer takes a subscription back
+        close,  // write output() as far as it goes at once, then close; `failure` and `may_retry` say why
+    };
+    using failure_kind = zlink::failure_kind;
+    struct action {
+        action_kind kind = action_kind::wait;
+        std::size_t consumed = 0;  // octets of event.bytes that were used up
+        byte_span topic{};         // subscribe, cancel: inside event.bytes
+        failure_kind failure = failure_kind::none;
+        protocol_error detail = 0;
+        bool takes_all =
+            false;  // established: the peer tells no subscriptions, and chooses from what it is sent
+        bool may_retry = true;  // false after ERROR: the same credentials will fail again (RFC 23)
+    };
+
+    virtual ~conversation() = default;
+    conversation(const conversation &) = delete;
+    conversation &operator=(const conversation &) = delete;
+
+    virtual action resume(const event &what) = 0;
+    /// When to resume with `time` next; time_point::max() for never.
+    virtual time_point deadline() const noexcept = 0;
+    /// Any octets arrived: the peer is alive. Cheap.
+    virtual void note_traffic(time_point now) noexcept = 0;
+
+    /// From the action on that says so, until it closes.
+    bool is_established() const noexcept { return is_established_; }
+    /// Octets waiting to be written, in order. The driver removes what it wrote.
+    std::vector<std::uint8_t> &output() noexcept { return output_; }
+    /// After `established`: properties announced by the peer ("Socket-Type", "Routing-Id" ...) and its routing id. The
+    /// driver adds what the stream knows ("Peer-Address", "__fd") before it shares the record.
+    peer_info &info() noexcept { return static_cast<peer_info &>(*info_.get()); }
+    /// After `established`: how frames stand on the wire.
+    const zlink::framing &framing() const noexcept { return *framing_; }
+
+protected:
+    /// Throws bad_alloc.
+    explicit conversation(const zlink::framing &usual)
+        : info_(block_ref::adopt(new peer_info)), framing_(&usual) {}
+
+    bool is_established_ = false;
+    std::vector<std::uint8_t> output_;
+    const block_ref info_;
+    const zlink::framing *framing_;
+};
+
+/// The one that a socket with these options leads; they must outlive it. `is_server`: this side accepted the connection. Throws
+/// bad_alloc.
+std::unique_ptr<conversation> make_conversation(const settings &options, bool is_server);
+
+/// ZMTP.
+std::unique_ptr<conversation> make_peer(const settings &options, bool is_server);
+
+}  // namespace zlink
