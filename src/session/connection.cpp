@@ -17,8 +17,8 @@ constexpr int reads_at_the_end = 1024;
 connection::connection(const connection_environment &environment, std::unique_ptr<stream> bytes,
                        bool is_server, connection_host &host)
     : environment_(environment), host_(host), stream_(std::move(bytes)),
-      peer_(environment.options, is_server),
-      out_(*stream_, peer_, environment.subscriptions.get(), environment.sizes),
+      peer_(make_conversation(environment.options, is_server)),
+      out_(*stream_, *peer_, environment.subscriptions.get(), environment.sizes),
       lease_(environment_, *stream_, out_, *this) {
     stream_->set_events(this);
 }
@@ -44,7 +44,9 @@ bool connection::let_go(bool drops_unread) noexcept {
 }
 
 void connection::start() noexcept {
-    obey(peer_.resume({peer::event_kind::start, {}, environment_.io.now()}));
+    const auto first = peer_->resume({conversation::event_kind::start, {}, environment_.io.now()});
+    if (obey(first) && first.kind == conversation::action_kind::established)
+        enter_traffic(*lease_.reading(), {}, first.takes_all);
     if (state_ == state::live) {
         update_timer();
         write();
@@ -104,7 +106,7 @@ void connection::on_stream_readable() noexcept {
     if (!in || state_ != state::live)
         return;
     read(*in);
-    if (state_ == state::live && !peer_.output().empty())
+    if (state_ == state::live && !peer_->output().empty())
         write();
     report();
 }
@@ -124,8 +126,8 @@ void connection::on_time() noexcept {
         return;
     }
     if (in->is_paused() || out_.is_finished())
-        peer_.note_traffic(environment_.io.now());  // it is this side that does not listen, or asks no more
-    if (obey(peer_.resume({peer::event_kind::time, {}, environment_.io.now()}))) {
+        peer_->note_traffic(environment_.io.now());  // it is this side that does not listen, or asks no more
+    if (obey(peer_->resume({conversation::event_kind::time, {}, environment_.io.now()}))) {
         update_timer();
         write();
     }
@@ -200,7 +202,7 @@ void connection::tend_lease() noexcept {
 /// Heartbeats need the loop's thread all the time.
 bool connection::may_lend(inbound &in) noexcept {
     return state_ == state::live && !in.discards() && !pipe_->is_peer_closed() && !pipe_->is_conflating() &&
-           peer_.deadline() == time_point::max() && (!in.is_paused() || in.may_deliver());
+           peer_->deadline() == time_point::max() && (!in.is_paused() || in.may_deliver());
 }
 
 void connection::on_reading_back(inbound &in, error failure) noexcept {
@@ -236,7 +238,7 @@ void connection::read(inbound &in) noexcept {
 }
 
 inbound::found connection::read_once(inbound &in) noexcept {
-    const inbound::found found = in.read(environment_.io.scratch, peer_);
+    const inbound::found found = in.read(environment_.io.scratch, *peer_);
     if (!found.handshake.empty())
         take_handshake(in, found.handshake);
     note_reading(in);
@@ -257,7 +259,7 @@ void connection::read_to_the_end(inbound &in) noexcept {
 }
 
 void connection::resume_reading(inbound &in) noexcept {
-    const bool goes_on = in.resume(peer_);
+    const bool goes_on = in.resume(*peer_);
     note_reading(in);
     if (goes_on && state_ == state::live && !failed(out_.failure()))
         stream_->wait_readable();
@@ -280,14 +282,14 @@ void connection::note_reading(inbound &in) noexcept {
     }
 }
 
-/// Octets before traffic go to the peer machine; what stands behind the handshake is traffic already.
+/// Octets before traffic go to the conversation; what stands behind the handshake is traffic already.
 void connection::take_handshake(inbound &in, byte_span octets) noexcept {
-    while (!octets.empty() && state_ == state::live && !peer_.is_established()) {
-        const auto action = peer_.resume({peer::event_kind::octets, octets});
+    while (!octets.empty() && state_ == state::live && !peer_->is_established()) {
+        const auto action = peer_->resume({conversation::event_kind::octets, octets});
         octets = octets.subspan(action.consumed);
         if (!obey(action))
             return;
-        if (action.kind == peer::action_kind::established) {
+        if (action.kind == conversation::action_kind::established) {
             enter_traffic(in, octets, action.takes_all);
             return;
         }
@@ -308,7 +310,7 @@ void connection::enter_traffic(inbound &in, byte_span rest, bool takes_all) noex
     }
     lease_.open(*pipe_);
     out_.open(pipe_, replays_, *this);
-    pipe_->set_info(&peer_.info());
+    pipe_->set_info(&peer_->info());
     if (failed(say_hello())) {
         fail(error::no_memory);
         return;
@@ -316,7 +318,7 @@ void connection::enter_traffic(inbound &in, byte_span rest, bool takes_all) noex
     pipe_->publish();
     try {
         greet_application();
-        in.open(*pipe_, peer_.framing().make_decoder());
+        in.open(*pipe_, peer_->framing().make_decoder());
     } catch (...) {
         fail(error::no_memory);
         return;
@@ -324,7 +326,7 @@ void connection::enter_traffic(inbound &in, byte_span rest, bool takes_all) noex
     if (takes_all && environment_.options.has_subscribers())
         in.subscribe_to_all();
     if (!rest.empty())
-        in.begin(*static_cast<chunk *>(environment_.io.scratch.get()), rest, peer_);
+        in.begin(*static_cast<chunk *>(environment_.io.scratch.get()), rest, *peer_);
     note_reading(in);
     if (state_ == state::live)
         write();
@@ -335,13 +337,13 @@ void connection::greet_application() {
     const byte_span hello = as_bytes(environment_.options.hello_message);
     if (hello.empty())
         return;
-    peer_.framing().encode(0, hello, peer_.output());
+    peer_->framing().encode(0, hello, peer_->output());
 }
 
 error connection::say_hello() noexcept {
     // Of a peer without an id there is only one thing to say: constant memory, and none that the pipe holds.
     static constexpr std::uint8_t nameless[] = {frame_flag::command, 1, in_band::hello};
-    const byte_span id = as_bytes(peer_.info().routing_id);
+    const byte_span id = as_bytes(peer_->info().routing_id);
     if (id.empty())
         return pipe_->append(nullptr, nameless, 0, true);
     try {
@@ -353,9 +355,9 @@ error connection::say_hello() noexcept {
     }
 }
 
-/// Does what the peer machine says outside of traffic. False when the connection is over.
-bool connection::obey(const peer::action &action) noexcept {
-    if (action.kind != peer::action_kind::close)
+/// Does what the conversation says outside of traffic. False when the connection is over.
+bool connection::obey(const conversation::action &action) noexcept {
+    if (action.kind != conversation::action_kind::close)
         return true;
     write();  // an ERROR command goes out if there is room for it
     fail({.was_established = pipe_ != nullptr,
@@ -383,7 +385,7 @@ void connection::read_what_is_left() noexcept {
 // ---- life ----
 
 void connection::update_timer() noexcept {
-    const time_point deadline = peer_.deadline();
+    const time_point deadline = peer_->deadline();
     if (deadline == time_point::max()) {
         timer_.reset();
         return;

@@ -1,4 +1,4 @@
-// The driver: performs the peer machine's actions on one live stream, and moves frames between the stream and a pipe.
+// The driver: performs the actions of a conversation on one live stream, and moves frames between the stream and a pipe.
 //
 // Out:      `outbound`, from the loop's thread or from that of the sender.
 // In:       `inbound`, from the loop's thread or, by a lease that `lease_keeper` gives, from that of the receiver. There it handles
@@ -17,7 +17,7 @@
 #include "session/lease_keeper.hpp"
 #include "session/outbound.hpp"
 #include "transport/transport.hpp"
-#include "zmtp/peer.hpp"
+#include "zmtp/conversation.hpp"
 
 namespace zlink {
 
@@ -64,11 +64,11 @@ public:
     [[nodiscard]] bool let_go(bool drops_unread) noexcept;
     /// Whether the pipe got a message of the peer's application.
     bool has_delivered() noexcept { return lease_.reading() && lease_.reading()->has_delivered(); }
-    bool is_established() const noexcept { return peer_.is_established(); }
+    bool is_established() const noexcept { return peer_->is_established(); }
     /// Nothing is left to write, and no other thread reads.
     bool is_drained() noexcept;
     stream &bytes() noexcept { return *stream_; }
-    peer_info &info() noexcept { return peer_.info(); }
+    peer_info &info() noexcept { return peer_->info(); }
 
 private:
     // Until what a sender may leave that writes for itself is looked after: later, the longer it has done so.
@@ -108,7 +108,7 @@ private:
     void enter_traffic(inbound &in, byte_span rest, bool takes_all) noexcept;
     void greet_application();
     error say_hello() noexcept;
-    bool obey(const peer::action &action) noexcept;
+    bool obey(const conversation::action &action) noexcept;
 
     void update_timer() noexcept;
     void fail(break_reason why) noexcept;
@@ -118,7 +118,7 @@ private:
     const connection_environment environment_;
     connection_host &host_;
     std::unique_ptr<stream> stream_;
-    peer peer_;
+    const std::unique_ptr<conversation> peer_;
     std::unique_ptr<timer> timer_;
     time_point timer_at_;
     pipe_end_ptr pipe_;

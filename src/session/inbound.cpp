@@ -41,8 +41,9 @@ walk_limits limits_of(const settings &options) noexcept {
     return limits;
 }
 
-bool is_subscription(const peer::action &action) noexcept {
-    return action.kind == peer::action_kind::subscribe || action.kind == peer::action_kind::cancel;
+bool is_subscription(const conversation::action &action) noexcept {
+    return action.kind == conversation::action_kind::subscribe ||
+           action.kind == conversation::action_kind::cancel;
 }
 }  // namespace
 
@@ -59,10 +60,10 @@ void inbound::open(pipe_end &pipe, std::unique_ptr<frame_decoder> decoder) noexc
         exceed_mark();
 }
 
-void inbound::begin(chunk &block, byte_span first, peer &machine) noexcept {
+void inbound::begin(chunk &block, byte_span first, conversation &peer) noexcept {
     std::uint8_t *const begin = block.data() + (first.data() - block.data());
     const std::size_t octets = decoder_ ? decoder_->decode(first, begin) : first.size();
-    feed(&machine, &block, octets >= block.capacity / 2, {begin, octets});
+    feed(&peer, &block, octets >= block.capacity / 2, {begin, octets});
 }
 
 void inbound::fail(error system) noexcept { fail({.was_established = pipe_ != nullptr, .system = system}); }
@@ -74,7 +75,7 @@ void inbound::fail(break_reason why) noexcept {
 
 // ---- reading ----
 
-inbound::found inbound::read_with(peer *machine, block_ref &scratch) noexcept {
+inbound::found inbound::read_with(conversation *peer, block_ref &scratch) noexcept {
     const std::size_t kept = tail_.size();
     const std::size_t wanted = std::max(environment_.sizes.in_batch_size, kept + read_beside_large);
     chunk *const block = make_room(scratch, wanted);
@@ -96,8 +97,8 @@ inbound::found inbound::read_with(peer *machine, block_ref &scratch) noexcept {
             fail(result.status);
         return {};
     }
-    if (machine)  // no heartbeats elsewhere
-        machine->note_traffic(environment_.io.now());
+    if (peer)  // no heartbeats elsewhere
+        peer->note_traffic(environment_.io.now());
     found result_found{result.octets, result.octets == to.large_room + to.room};
     std::size_t rest = result.octets - taken;
     if (decoder_) {
@@ -106,7 +107,7 @@ inbound::found inbound::read_with(peer *machine, block_ref &scratch) noexcept {
     }
     expects_large_ = has_large && large_.is_whole();
     if (expects_large_)
-        take_large(machine);
+        take_large(peer);
     if (rest == 0 || !is_going_on())
         return result_found;
     tail_.clear();
@@ -114,7 +115,7 @@ inbound::found inbound::read_with(peer *machine, block_ref &scratch) noexcept {
     to_skip_ -= skipped;
     const byte_span in(block->data() + skipped, block->data() + kept + rest);
     if (pipe_)
-        feed(machine, block, in.size() >= block->capacity / 2, in);
+        feed(peer, block, in.size() >= block->capacity / 2, in);
     else
         result_found.handshake = in;
     return result_found;
@@ -151,22 +152,22 @@ bool inbound::choose_places(places &out, chunk &block, std::size_t lead, std::si
     return true;
 }
 
-void inbound::take_large(peer *machine) noexcept {
+void inbound::take_large(conversation *peer) noexcept {
     if (large_.is_elsewhere()) {
         deliver_offered();
         return;
     }
     block_ref owner;
     const byte_span whole = large_.take(owner);
-    feed(machine, owner.get(), true, whole);
+    feed(peer, owner.get(), true, whole);
 }
 
 // ---- traffic ----
 
-void inbound::feed(peer *machine, block *owner, bool may_share, byte_span in) noexcept {
+void inbound::feed(conversation *peer, block *owner, bool may_share, byte_span in) noexcept {
     const std::uint8_t *stopped = in.data();
     if (held_.empty() && !is_paused())
-        stopped = take_traffic(machine, owner, may_share, in);
+        stopped = take_traffic(peer, owner, may_share, in);
     if (!is_going_on())
         return;
     if (const byte_span rest(stopped, in.data() + in.size()); !rest.empty())
@@ -176,7 +177,7 @@ void inbound::feed(peer *machine, block *owner, bool may_share, byte_span in) no
 }
 
 /// Walks and delivers frames. Returns where it stopped because `flow_` says so, else the end.
-const std::uint8_t *inbound::take_traffic(peer *machine, block *owner, bool may_share,
+const std::uint8_t *inbound::take_traffic(conversation *peer, block *owner, bool may_share,
                                           byte_span in) noexcept {
     const std::uint8_t *p = in.data();
     const std::uint8_t *const end = p + in.size();
@@ -198,9 +199,9 @@ const std::uint8_t *inbound::take_traffic(peer *machine, block *owner, bool may_
             return p;
         case walk_stop::command:
             if (is_whole) {
-                if (!machine)
+                if (!peer)
                     flow_ = flow::at_command;
-                else if (take_command(*machine, {p + walked.next.header_size, p + whole}))
+                else if (take_command(*peer, {p + walked.next.header_size, p + whole}))
                     p += whole;
                 if (!is_going_on())
                     return end;
@@ -211,7 +212,7 @@ const std::uint8_t *inbound::take_traffic(peer *machine, block *owner, bool may_
             [[fallthrough]];
         case walk_stop::need_more:
             if (p != end)
-                keep_tail(!machine, {p, end}, walked.next);
+                keep_tail(!peer, {p, end}, walked.next);
             return end;
         case walk_stop::bad_frame:
             fail({.was_established = true,
@@ -227,16 +228,17 @@ const std::uint8_t *inbound::take_traffic(peer *machine, block *owner, bool may_
 }
 
 /// False when it is not done: there is no room for what it says, or the conversation is over.
-bool inbound::take_command(peer &machine, byte_span body) noexcept {
-    const peer::action action = machine.resume({peer::event_kind::command, body});
+bool inbound::take_command(conversation &peer, byte_span body) noexcept {
+    const conversation::action action = peer.resume({conversation::event_kind::command, body});
     if (is_subscription(action)) {
         if (!is_inside_message() && !may_deliver()) {
             flow_ = flow::at_mark;
             return false;
         }
-        return discards_ || pass_subscription(action.kind == peer::action_kind::subscribe, action.topic);
+        return discards_ ||
+               pass_subscription(action.kind == conversation::action_kind::subscribe, action.topic);
     }
-    if (action.kind != peer::action_kind::close)
+    if (action.kind != conversation::action_kind::close)
         return true;
     fail({.was_established = true,
           .failure = action.failure,
@@ -411,11 +413,11 @@ void inbound::hold(block *owner, bool may_share, byte_span in) noexcept {
     fail(error::no_memory);
 }
 
-bool inbound::resume_with(peer *machine) noexcept {
+bool inbound::resume_with(conversation *peer) noexcept {
     flow_ = may_deliver() ? flow::going : flow::at_mark;
     while (!is_paused() && !held_.empty()) {
         held_range &front = held_.front();
-        front.begin = take_traffic(machine, front.owner.get(), true, {front.begin, front.end});
+        front.begin = take_traffic(peer, front.owner.get(), true, {front.begin, front.end});
         if (!is_going_on())
             return false;
         if (front.begin == front.end)

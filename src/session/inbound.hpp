@@ -5,7 +5,7 @@
 //           decoded in place first: see zmtp/framing.hpp.
 // Pauses:   what exceeds the receiver's mark stays here unpublished. Then is_paused(), and resume() goes on once there is credit. A message
 //           that does not end is bounded where one part is.
-// Commands: go to the peer machine, which is the loop's. Whoever reads without the machine pauses at the first command.
+// Commands: go to the conversation, which is the loop's. Whoever reads without it pauses at the first command.
 // Fails:    once, with failure(). Nothing is read or delivered afterwards.
 // Threads:  those of the reading half, one at a time: lease_keeper says whose it is.
 #pragma once
@@ -25,9 +25,9 @@
 #include "session/large_frame.hpp"
 #include "session/subscription_sieve.hpp"
 #include "transport/transport.hpp"
+#include "zmtp/conversation.hpp"
 #include "zmtp/frame_walk.hpp"
 #include "zmtp/framing.hpp"
-#include "zmtp/peer.hpp"
 
 namespace zlink {
 
@@ -39,17 +39,17 @@ public:
     /// From here on what is read is traffic, for this pipe, which outlives it too. `decoder`: null where the wire is the queue.
     void open(pipe_end &pipe, std::unique_ptr<frame_decoder> decoder) noexcept;
     /// The traffic that came with the end of the handshake, in the block that it was read into.
-    void begin(chunk &block, byte_span first, peer &machine) noexcept;
+    void begin(chunk &block, byte_span first, conversation &peer) noexcept;
 
     struct found {
         std::size_t octets = 0;
         bool has_filled_room = false;  // there may be more
-        byte_span handshake{};         // before open(): octets for the machine, in the scratch block
+        byte_span handshake{};         // before open(): octets for the peer, in the scratch block
     };
     /// Reads once, without blocking. Nothing is found in a stream that is drained, or dead. On the loop's thread.
-    found read(block_ref &scratch, peer &machine) noexcept { return read_with(&machine, scratch); }
+    found read(block_ref &scratch, conversation &peer) noexcept { return read_with(&peer, scratch); }
     /// Delivers what was kept back, as far as there is room. True when that was all, and there is room for more. On the loop's thread.
-    bool resume(peer &machine) noexcept { return resume_with(&machine); }
+    bool resume(conversation &peer) noexcept { return resume_with(&peer); }
     /// The peer, which tells no subscriptions, takes all.
     void subscribe_to_all() noexcept;
 
@@ -85,7 +85,7 @@ private:
     enum class flow {
         going,
         at_mark,     // of the receiver
-        at_command,  // and without the machine
+        at_command,  // and without the peer
     };
     /// Where one read goes.
     struct places {
@@ -100,14 +100,15 @@ private:
         const std::uint8_t *end;
     };
 
-    found read_with(peer *machine, block_ref &scratch) noexcept;
+    found read_with(conversation *peer, block_ref &scratch) noexcept;
     chunk *make_room(block_ref &scratch, std::size_t size) noexcept;
     bool choose_places(places &out, chunk &block, std::size_t lead, std::size_t wanted) noexcept;
-    void take_large(peer *machine) noexcept;
-    bool resume_with(peer *machine) noexcept;
-    void feed(peer *machine, block *owner, bool may_share, byte_span in) noexcept;
-    const std::uint8_t *take_traffic(peer *machine, block *owner, bool may_share, byte_span in) noexcept;
-    bool take_command(peer &machine, byte_span body) noexcept;
+    void take_large(conversation *peer) noexcept;
+    bool resume_with(conversation *peer) noexcept;
+    void feed(conversation *peer, block *owner, bool may_share, byte_span in) noexcept;
+    const std::uint8_t *take_traffic(conversation *peer, block *owner, bool may_share,
+                                     byte_span in) noexcept;
+    bool take_command(conversation &peer, byte_span body) noexcept;
     bool deliver(block *owner, bool may_share, const std::uint8_t *p, const walk_result &walked,
                  bool continues) noexcept;
     bool sift(byte_span frames) noexcept;
