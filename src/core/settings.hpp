@@ -60,6 +60,7 @@ struct settings {
     std::string connect_routing_id;  // one-shot: taken by the next connect
     bool router_mandatory = false;
     bool router_handover = false;
+    bool router_raw = false;
     int router_notify = 0;
     bool probe_router = false;
     bool req_correlate = false;
@@ -138,6 +139,10 @@ struct settings {
     }
     /// Peers subscribe to what it sends.
     bool has_subscribers() const noexcept { return type == socket_type::pub || type == socket_type::xpub; }
+    /// Peers do not speak ZMTP: what a connection brings and takes are octets without frames.
+    bool is_raw() const noexcept { return type == socket_type::stream || router_raw; }
+    /// Octets of a message frame, -1 = no limit. Of octets without frames as many are a message as were read at once.
+    std::int64_t most_in_frame() const noexcept { return is_raw() ? -1 : max_message_size; }
     bool has_routing_id_exchange() const noexcept {
         return type == socket_type::req || type == socket_type::rep || type == socket_type::dealer ||
                type == socket_type::router;

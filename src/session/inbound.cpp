@@ -20,12 +20,12 @@ std::uint64_t most_octets_of_message(const settings &options) noexcept {
     constexpr std::uint64_t least_octets = 1024 * 1024;
     constexpr std::uint64_t least_messages = 64;
     constexpr std::uint64_t usual_messages = 1000;
-    if (options.max_message_size < 0)
+    if (options.most_in_frame() < 0)
         return UINT64_MAX;
     const std::uint64_t messages = options.receive_hwm == 0
                                        ? usual_messages
                                        : std::max<std::uint64_t>(options.receive_hwm, least_messages);
-    const auto size = static_cast<std::uint64_t>(options.max_message_size);
+    const auto size = static_cast<std::uint64_t>(options.most_in_frame());
     return size > UINT64_MAX / messages - long_header_size
                ? UINT64_MAX
                : std::max(least_octets, messages * (size + long_header_size));
@@ -33,8 +33,8 @@ std::uint64_t most_octets_of_message(const settings &options) noexcept {
 
 walk_limits limits_of(const settings &options) noexcept {
     walk_limits limits;
-    if (options.max_message_size >= 0)
-        limits.max_body = static_cast<std::uint64_t>(options.max_message_size);
+    if (options.most_in_frame() >= 0)
+        limits.max_body = static_cast<std::uint64_t>(options.most_in_frame());
     // A subscription may be as long as a message.
     if (options.has_subscribers())
         limits.max_command = std::max(limits.max_command, limits.max_body);
@@ -78,11 +78,17 @@ void inbound::fail(break_reason why) noexcept {
 inbound::found inbound::read_with(conversation *peer, block_ref &scratch) noexcept {
     const std::size_t kept = tail_.size();
     const std::size_t wanted = std::max(environment_.sizes.in_batch_size, kept + read_beside_large);
-    chunk *const block = make_room(scratch, wanted);
-    places to;
     const bool has_large = large_.is_under_way();
-    const std::size_t lead = kept + (decoder_ ? decoder_->held() : 0);
-    if (!block || !choose_places(to, *block, lead, wanted)) {
+    chunk *const block = make_room(scratch, wanted);
+    if (!block) {
+        fail(error::no_memory);
+        return {};
+    }
+    // The block may be another socket's, with larger reads.
+    const std::size_t usable = std::min(block->capacity, wanted);
+    const std::size_t lead = kept + (decoder_ ? decoder_->lead(usable - kept) : 0);
+    places to;
+    if (!choose_places(to, {block->data() + lead, block->data() + usable})) {
         fail(error::no_memory);
         return {};
     }
@@ -129,9 +135,9 @@ chunk *inbound::make_room(block_ref &scratch, std::size_t size) noexcept {
     return static_cast<chunk *>(scratch.get());
 }
 
-/// False when memory is short. The block may be another socket's, with larger reads than those that are `wanted`.
-bool inbound::choose_places(places &out, chunk &block, std::size_t lead, std::size_t wanted) noexcept {
-    out.room = std::min(block.capacity, wanted) - lead;
+/// In the frame under way, and in what of the block is free. False when memory is short.
+bool inbound::choose_places(places &out, std::span<std::uint8_t> free) noexcept {
+    out.room = free.size();
     if (!pipe_)
         out.room = std::min(out.room, handshake_read);
     else if (large_.is_under_way() || expects_large_)
@@ -148,7 +154,7 @@ bool inbound::choose_places(places &out, chunk &block, std::size_t lead, std::si
             return true;
         }
     }
-    out.ranges[out.count++] = {block.data() + lead, out.room};
+    out.ranges[out.count++] = {free.data(), out.room};
     return true;
 }
 

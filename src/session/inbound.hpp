@@ -102,12 +102,11 @@ private:
 
     found read_with(conversation *peer, block_ref &scratch) noexcept;
     chunk *make_room(block_ref &scratch, std::size_t size) noexcept;
-    bool choose_places(places &out, chunk &block, std::size_t lead, std::size_t wanted) noexcept;
+    bool choose_places(places &out, std::span<std::uint8_t> free) noexcept;
     void take_large(conversation *peer) noexcept;
     bool resume_with(conversation *peer) noexcept;
     void feed(conversation *peer, block *owner, bool may_share, byte_span in) noexcept;
-    const std::uint8_t *take_traffic(conversation *peer, block *owner, bool may_share,
-                                     byte_span in) noexcept;
+    const std::uint8_t *take_traffic(conversation *peer, block *owner, bool may_share, byte_span in) noexcept;
     bool take_command(conversation &peer, byte_span body) noexcept;
     bool deliver(block *owner, bool may_share, const std::uint8_t *p, const walk_result &walked,
                  bool continues) noexcept;

@@ -5,6 +5,7 @@
 // In:       a `frame_decoder` turns what was read, in whatever pieces, into frames of a queue. It judges nothing: what its framing
 //           forbids comes out as a frame that the walk refuses (frame_walk.hpp), in its place behind what came before.
 // Limits:   a decoder keeps part of a header, and nothing of a body.
+// Raw:      see framing_raw.hpp.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +22,11 @@ class frame_decoder {
 public:
     virtual ~frame_decoder() = default;
 
-    /// Octets that were taken in and are not out yet.
-    virtual std::size_t held() const noexcept = 0;
-    /// Decodes all of `in`, and returns how many octets came out: at most held() more than went in. They are written from `out` on,
-    /// which may be held() octets in front of `in`, or more, in the same memory.
+    /// How many octets more than go in may come out of the next decode(), of at most `most` octets: such as were taken in before, and
+    /// headers that the wire does not have. None before the first octet of traffic, unless nothing but traffic is ever read.
+    virtual std::size_t lead(std::size_t most) const noexcept = 0;
+    /// Decodes all of `in`, and returns how many octets came out: at most lead() more than went in. They are written from `out` on,
+    /// which may be so many octets in front of `in`, or more, in the same memory.
     virtual std::size_t decode(byte_span in, std::uint8_t *out) noexcept = 0;
     /// So many octets of the body under way were read past the decoder.
     virtual void pass(std::size_t octets) noexcept = 0;

@@ -33,7 +33,7 @@ bool get_v1_header(byte_span in, frame_header &out) noexcept {
 
 class decoder_v1 final : public frame_decoder {
 public:
-    std::size_t held() const noexcept override { return have_; }
+    std::size_t lead(std::size_t) const noexcept override { return have_; }
     void pass(std::size_t octets) noexcept override { body_left_ -= octets; }
 
     std::size_t decode(byte_span in, std::uint8_t *const out) noexcept override {

@@ -22,9 +22,9 @@ namespace {
 
 constexpr std::size_t max_output = 4096;
 
-class conversation {
+class driven_peer {
 public:
-    explicit conversation(std::uint8_t options) {
+    explicit driven_peer(std::uint8_t options) {
         options_.type = static_cast<socket_type>((options >> 3) % 11);
         options_.heartbeat_interval_ms = options & 1 ? 50 : 0;
         machine_ = std::make_unique<peer>(options_, options & 1);
@@ -105,7 +105,7 @@ private:
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
     if (size == 0)
         return 0;
-    conversation talk(data[0]);
+    driven_peer talk(data[0]);
     for (std::size_t at = 1; at < size;) {
         const std::size_t wanted = data[at++];
         const std::size_t piece = std::min(wanted, size - at);

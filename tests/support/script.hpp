@@ -148,7 +148,7 @@ private:
             input_ += std::exchange(undecoded_, {});
             return;
         }
-        octets out(decoder_->held() + undecoded_.size(), '\0');
+        octets out(decoder_->lead(undecoded_.size()) + undecoded_.size(), '\0');
         out.resize(decoder_->decode(as_bytes(undecoded_), reinterpret_cast<std::uint8_t *>(out.data())));
         input_ += out;
         undecoded_.clear();

@@ -21,7 +21,7 @@ octets encoded(const framing &by, std::uint8_t flags, const octets &body) {
 
 /// Decodes octets that stand in front of the end of `memory`, as a connection does, and returns what is at the start of it.
 octets decoded_in_place(frame_decoder &decoder, std::string_view piece) {
-    octets memory(decoder.held(), '?');
+    octets memory(decoder.lead(piece.size()), '?');
     memory += piece;
     auto *const begin = reinterpret_cast<std::uint8_t *>(memory.data());
     const std::size_t at = memory.size() - piece.size();
@@ -78,7 +78,7 @@ TEST(framing, of_1_0_decodes_what_it_encodes_whatever_the_pieces) {
             out += decoded_in_place(*decoder, std::string_view(some.wire).substr(at, size));
         }
         ASSERT_EQ(out, some.queue);
-        EXPECT_EQ(decoder->held(), 0u);
+        EXPECT_EQ(decoder->lead(1), 0u);
     }
 }
 
