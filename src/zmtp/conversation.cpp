@@ -4,7 +4,7 @@
 namespace zlink {
 
 std::unique_ptr<conversation> make_conversation(const settings &options, bool is_server) {
-    return make_peer(options, is_server);
+    return options.is_raw() ? make_raw_conversation(options) : make_peer(options, is_server);
 }
 
 }  // namespace zlink

@@ -1,5 +1,5 @@
 // Contract of a conversation with one peer, as the driver of a connection leads it: what was heard goes in, what is to be done
-// comes out. Pure. `peer` speaks ZMTP.
+// comes out. Pure. `peer` speaks ZMTP, `raw_conversation` says nothing.
 //
 // Flow:     `resume(event)` takes what happened and returns one action. Octets to send collect in output(); the driver
 //           writes them before anything from the queue. The driver calls again with the rest of the input while an action
@@ -72,13 +72,12 @@ public:
 
 protected:
     /// Throws bad_alloc.
-    explicit conversation(const zlink::framing &usual)
-        : info_(block_ref::adopt(new peer_info)), framing_(&usual) {}
+    conversation() : info_(block_ref::adopt(new peer_info)) {}
 
     bool is_established_ = false;
     std::vector<std::uint8_t> output_;
     const block_ref info_;
-    const zlink::framing *framing_;
+    const zlink::framing *framing_ = &framing_of_zmtp_3_1();
 };
 
 /// The one that a socket with these options leads; they must outlive it. `is_server`: this side accepted the connection. Throws
@@ -87,5 +86,7 @@ std::unique_ptr<conversation> make_conversation(const settings &options, bool is
 
 /// ZMTP.
 std::unique_ptr<conversation> make_peer(const settings &options, bool is_server);
+/// None.
+std::unique_ptr<conversation> make_raw_conversation(const settings &options);
 
 }  // namespace zlink

@@ -427,7 +427,7 @@ action peer::state::on_subscription(action_kind kind, byte_span topic) const {
 }
 
 peer::peer(const settings &options, bool is_server)
-    : conversation(framing_of_zmtp_3_1()), state_(std::make_unique<state>(*this, options, is_server)) {}
+    : state_(std::make_unique<state>(*this, options, is_server)) {}
 
 peer::~peer() = default;
 

@@ -18,10 +18,10 @@
 #include "core/frame.hpp"
 #include "core/settings.hpp"
 #include "zmtp/command.hpp"
+#include "zmtp/conversation.hpp"
 #include "zmtp/frame_walk.hpp"
 #include "zmtp/greeting.hpp"
 #include "zmtp/heartbeat.hpp"
-#include "zmtp/peer.hpp"
 
 namespace zlink::testing {
 
@@ -93,7 +93,7 @@ inline settings socket_of(socket_type type) {
     return options;
 }
 
-inline std::string describe(const peer::action &close) {
+inline std::string describe(const conversation::action &close) {
     static constexpr const char *kinds[] = {"none",       "protocol",  "mechanism_mismatch", "authentication",
                                             "peer_error", "peer_dead", "handshake_timeout"};
     char out[80];
@@ -106,8 +106,8 @@ inline std::string describe(const peer::action &close) {
 class peer_driver {
 public:
     explicit peer_driver(const settings &options, bool is_server = false)
-        : machine_(std::make_unique<peer>(options, is_server)) {
-        perform(machine_->resume({peer::event_kind::start, {}, now_}));
+        : machine_(make_conversation(options, is_server)) {
+        perform(machine_->resume({conversation::event_kind::start, {}, now_}));
     }
 
     /// Octets arrive.
@@ -125,7 +125,7 @@ public:
         for (int calls = 0; !is_closed_ && machine_->deadline() <= end; ++calls) {
             ASSERT_LT(calls, 100000) << "the deadline does not move";
             now_ = std::max(now_, machine_->deadline());
-            perform(machine_->resume({peer::event_kind::time, {}, now_}));
+            perform(machine_->resume({conversation::event_kind::time, {}, now_}));
         }
         now_ = end;
     }
@@ -137,7 +137,7 @@ public:
     const octets &written() const { return written_; }
     /// What was written since the last call.
     octets take_written() { return std::exchange(unseen_, {}); }
-    peer &machine() { return *machine_; }
+    conversation &machine() { return *machine_; }
     /// Stops taking octets from output(), as when the stream is full.
     void block_writing() { is_writing_ = false; }
 
@@ -156,7 +156,7 @@ private:
     // One call of the machine, or one walk; false when there is nothing to go on with.
     bool step() {
         if (!machine_->is_established()) {
-            const auto result = machine_->resume({peer::event_kind::octets, as_bytes(input_)});
+            const auto result = machine_->resume({conversation::event_kind::octets, as_bytes(input_)});
             EXPECT_LE(result.consumed, input_.size());
             input_.erase(0, result.consumed);
             perform(result);
@@ -177,7 +177,7 @@ private:
             return false;
         const octets body = input_.substr(walked.next.header_size, whole - walked.next.header_size);
         input_.erase(0, whole);
-        perform(machine_->resume({peer::event_kind::command, as_bytes(body)}));
+        perform(machine_->resume({conversation::event_kind::command, as_bytes(body)}));
         return true;
     }
 
@@ -194,20 +194,20 @@ private:
         }
     }
 
-    void perform(const peer::action &what) {
+    void perform(const conversation::action &what) {
         switch (what.kind) {
-        case peer::action_kind::wait:
+        case conversation::action_kind::wait:
             break;
-        case peer::action_kind::established:
+        case conversation::action_kind::established:
             log_.emplace_back(what.takes_all ? "established, takes all" : "established");
             break;
-        case peer::action_kind::subscribe:
+        case conversation::action_kind::subscribe:
             log_.push_back("subscribe " + octets(as_text(what.topic)));
             break;
-        case peer::action_kind::cancel:
+        case conversation::action_kind::cancel:
             log_.push_back("cancel " + octets(as_text(what.topic)));
             break;
-        case peer::action_kind::close:
+        case conversation::action_kind::close:
             log_.push_back(describe(what));
             is_closed_ = true;
             break;
@@ -219,7 +219,7 @@ private:
         }
     }
 
-    std::unique_ptr<peer> machine_;
+    std::unique_ptr<conversation> machine_;
     heartbeat::time_point now_{std::chrono::hours(1)};
     std::unique_ptr<frame_decoder> decoder_;
     octets input_, undecoded_, parts_, written_, unseen_;
@@ -382,10 +382,10 @@ private:
         EXPECT_EQ(log.back().substr(0, 6), "close ");
         if (log.back() == "close framing")  // found by the walk: the machine was not asked
             return;
-        for (const auto what : {peer::event_kind::start, peer::event_kind::octets, peer::event_kind::command,
-                                peer::event_kind::time}) {
+        for (const auto what : {conversation::event_kind::start, conversation::event_kind::octets,
+                                conversation::event_kind::command, conversation::event_kind::time}) {
             const auto again = driver.machine().resume({what, as_bytes("x")});
-            EXPECT_EQ(again.kind, peer::action_kind::close);
+            EXPECT_EQ(again.kind, conversation::action_kind::close);
             EXPECT_EQ(describe(again), log.back());
         }
         EXPECT_EQ(driver.machine().deadline(), heartbeat::time_point::max());
