@@ -19,6 +19,8 @@
 
 namespace zlink {
 
+class writing;  // a write turn that is held, see pipe.hpp
+
 class write_turn {
 public:
     bool try_take() noexcept {
@@ -164,8 +166,8 @@ public:
         stream,  // more comes soon, or else the I/O thread: what goes out should fill pieces
         ready,   // the stream was seen to take more
     };
-    /// Writes what is published, without blocking. The write turn is held.
-    virtual written write_now(occasion when) noexcept = 0;
+    /// Writes what is published, without blocking.
+    virtual written write_now(writing &turn, occasion when) noexcept = 0;
     /// Whether the stream is full, and has to be waited for before it takes more. Any thread.
     virtual bool is_full() const noexcept = 0;
 

@@ -106,12 +106,10 @@ public:
 
     void introduce(const std::shared_ptr<pipe> &self) noexcept { first_.whole_ = second_.whole_ = self; }
 
-    pipe_end first_;
-    pipe_end second_;
-
-private:
     pipe_direction forth_;
     pipe_direction back_;
+    pipe_end first_;  // an end may give a turn back when it goes
+    pipe_end second_;
 };
 
 pipe_ends make_pipe(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options) {
@@ -146,10 +144,12 @@ error pipe_end::write_external(std::uint8_t flags, block_ref owner, byte_span bo
 }
 
 error pipe_end::write_last_large(byte_span body) noexcept {
-    io_turn *io = nullptr;
-    chunk *memory = nullptr;
-    if (!conflated_out_ && pace_ && out_->is_gathered && out_->turn.try_take()) {
-        io = out_->io.load(std::memory_order_relaxed);
+    writing turn;
+    if (!conflated_out_ && pace_ && out_->is_gathered)
+        turn = try_take_turn();
+    if (turn) {
+        const io_turn *const io = turn.server();
+        chunk *memory = nullptr;
         // A stream that is full is waited for by limiting the backlog, unless one body is more than that allows.
         if (io && (!io->is_full() || (body.size() > largest_to_write && pace_->may_wait_for_room())))
             memory = out_->queue.memory_for_copy(body.size());
@@ -157,13 +157,13 @@ error pipe_end::write_last_large(byte_span body) noexcept {
         if (memory)
             memory->release();
         if (!failed(e)) {
-            is_in_place_ = true;
+            in_place_ = std::move(turn);
             octets_written_ += frame_header_size(body.size()) + body.size();
             large_unpublished_ += body.size();
             ++written_;
             return error::none;
         }
-        if (out_->turn.give())
+        if (turn.give())
             wake_other_end();
     }
     debug_counters::add(debug_counters::count::copied_octets, slot.is_inproc ? 0 : body.size());
@@ -226,7 +226,7 @@ bool pipe_end::has_conflated_unpublished() const noexcept { return conflated_out
 
 void pipe_end::roll_back() noexcept {
     const std::uint64_t gone = out_->queue.roll_back();
-    if (std::exchange(is_in_place_, false) && out_->turn.give())
+    if (in_place_ && in_place_.give())
         wake_other_end();
     if (out_->is_gathered) {
         octets_written_ -= gone;
@@ -320,7 +320,7 @@ void pipe_end::plan_write() noexcept {
 /// this processor's cache; very large ones fill it, and have to be left to the I/O thread anyway.
 void pipe_end::publish_in_stream(bool may_write) noexcept {
     const std::size_t large = std::exchange(large_unpublished_, 0);
-    if (is_in_place_) {
+    if (in_place_) {
         publish_in_place(may_write, large);
         return;
     }
@@ -328,11 +328,13 @@ void pipe_end::publish_in_stream(bool may_write) noexcept {
     large_published_ = out_->is_gathered ? octets_written_ : large_published_ + large;
     if (written_ < write_due_ && large < out_->written_alone_from)
         return;
-    if (large > largest_to_write && pace_ && may_write && pace_->may_wait_for_room() &&
-        out_->turn.try_take()) {
-        io_turn *const io = out_->io.load(std::memory_order_relaxed);
-        (void)end_write(io ? write_with_waits(*io, large) : io_turn::written::refused, false);
-        return;
+    if (large > largest_to_write && pace_ && may_write && pace_->may_wait_for_room()) {
+        if (writing turn = try_take_turn()) {
+            const io_turn::written result =
+                turn.server() ? write_with_waits(turn, large) : io_turn::written::refused;
+            (void)end_write(turn, result, false);
+            return;
+        }
     }
     // What does not fill a piece has to be brought by an I/O thread that is awake, and is not worth that for bodies of many. At
     // the mark nothing comes after it.
@@ -384,30 +386,32 @@ bool pipe_end::wakes_by_writing() noexcept {
 /// `arms`: for a sender that goes to wait, and tells the I/O thread that it wants everything out if that is writing just now.
 /// `looks`: for a large message with nothing else under way, whose end should not wait for the I/O thread.
 bool pipe_end::write_on_this_thread(io_turn::occasion when, bool arms, bool looks) noexcept {
-    if (!(arms ? out_->turn.take_or_request() : out_->turn.try_take())) {
+    writing turn = arms ? other_->take_turn() : try_take_turn();
+    if (!turn) {
         plan_write();
         return false;
     }
     const platform::cancellation_shield shield;
-    io_turn *io = out_->io.load(std::memory_order_relaxed);
-    io_turn::written result = io ? io->write_now(when) : io_turn::written::refused;
+    io_turn *const io = turn.server();
+    io_turn::written result = io ? io->write_now(turn, when) : io_turn::written::refused;
     if (looks && result == io_turn::written::full && !out_->lease.is_out()) {
         pace_->look_for_room([&] {
-            result = io->write_now(io_turn::occasion::ready);
+            result = io->write_now(turn, io_turn::occasion::ready);
             return result != io_turn::written::full;
         });
     }
-    return end_write(result, arms);
+    return end_write(turn, result, arms);
 }
 
-bool pipe_end::end_write(io_turn::written result, bool arms) noexcept {
+/// What is left is for the I/O thread, or for who has the lease.
+bool pipe_end::end_write(writing &turn, io_turn::written result, bool arms) noexcept {
     plan_write();
     if (arms && result == io_turn::written::all)
         out_->reader_armed.store(true, std::memory_order_relaxed);  // this thread publishes the next
-    const bool is_awaited = out_->turn.give();
+    const bool was_refused = turn.give();
     if (result == io_turn::written::some || result == io_turn::written::full)
         out_->reader_armed.store(false, std::memory_order_relaxed);
-    if (is_awaited || result == io_turn::written::some ||
+    if (was_refused || result == io_turn::written::some ||
         (result == io_turn::written::full && !out_->lease.is_out()))
         wake_other_end();
     return result == io_turn::written::all;
@@ -415,20 +419,20 @@ bool pipe_end::end_write(io_turn::written result, bool arms) noexcept {
 
 /// Writes a body from where the application has it. What the stream does not take is copied.
 void pipe_end::publish_in_place(bool may_write, std::size_t octets) noexcept {
-    is_in_place_ = false;
+    writing turn = std::move(in_place_);
     large_published_ = octets_written_;
-    io_turn *const io = out_->io.load(std::memory_order_relaxed);
-    const io_turn::written result = may_write ? write_with_waits(*io, octets) : io_turn::written::some;
+    const io_turn::written result = may_write ? write_with_waits(turn, octets) : io_turn::written::some;
     if (result != io_turn::written::all) {
-        out_->queue.copy_rest();
+        turn.copy_rest();
         debug_counters::add(debug_counters::count::copied_octets, octets);
     }
-    (void)end_write(result, false);
+    (void)end_write(turn, result, false);
 }
 
 /// Writes all there is, the last of it a body of so many octets, as long as the stream takes it about as fast as it could be copied into
 /// new memory. To hand it to the I/O thread instead would make that a third one on what most often are two processors' caches.
-io_turn::written pipe_end::write_with_waits(io_turn &io, std::size_t octets) noexcept {
+io_turn::written pipe_end::write_with_waits(writing &turn, std::size_t octets) noexcept {
+    io_turn &io = *turn.server();
     const platform::cancellation_shield shield;
     const auto taken = [this] { return out_->large_taken.load(std::memory_order_relaxed); };
     pace::wait_for_room patience(*pace_, octets);
@@ -440,9 +444,9 @@ io_turn::written pipe_end::write_with_waits(io_turn &io, std::size_t octets) noe
     }
     for (;;) {
         const std::uint64_t before = taken();
-        const io_turn::written result = io.write_now(when);
+        const io_turn::written result = io.write_now(turn, when);
         if (result == io_turn::written::full) {
-            if (out_->turn.is_claimed_by_end() || !patience.wait(io.descriptor(), io.opening()))
+            if (turn.is_claimed() || !patience.wait(io.descriptor(), io.opening()))
                 return result;
             when = io_turn::occasion::ready;
         } else if (result != io_turn::written::some || taken() == before) {
@@ -541,26 +545,27 @@ void pipe_end::arm_reader() noexcept {
         light_publisher_met();
 }
 
-frame_queue::gathered pipe_end::gather(iovec *ranges, std::size_t limit, std::size_t max_octets) noexcept {
-    return in_->queue.gather(ranges, limit, max_octets);
+frame_queue::gathered writing::gather(iovec *ranges, std::size_t limit, std::size_t max_octets) noexcept {
+    return end_->in_->queue.gather(ranges, limit, max_octets);
 }
 
-void pipe_end::release(std::size_t octets) noexcept {
-    note_large_taken(octets);
-    note_taken(in_->queue.release(octets));
+void writing::release(std::size_t octets) noexcept {
+    end_->note_large_taken(octets);
+    end_->note_taken(end_->in_->queue.release(octets));
 }
 
-bool pipe_end::read_for_wire(frame_view &out) noexcept {
-    if (!read(out))
+bool writing::read(frame_view &out) noexcept {
+    if (!end_->read(out))
         return false;
-    note_large_taken(frame_header_size(out.size) + (out.size < counted_in_octets_from ? out.size : 0));
+    end_->note_large_taken(frame_header_size(out.size) +
+                           (out.size < pipe_end::counted_in_octets_from ? out.size : 0));
     return true;
 }
 
-void pipe_end::drop_cut_message() noexcept {
-    const frame_queue::dropped what = in_->queue.drop_cut_message();
-    note_large_taken(what.octets);
-    note_taken(what.messages);
+void writing::drop_cut_message() noexcept {
+    const frame_queue::dropped what = end_->in_->queue.drop_cut_message();
+    end_->note_large_taken(what.octets);
+    end_->note_taken(what.messages);
 }
 
 // ---- life ----

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "core/fence.hpp"
 #include "core/tuning.hpp"
@@ -80,6 +81,54 @@ struct pipe_direction {
     std::atomic<std::uint64_t> large_taken{0};
     std::atomic<std::uint64_t> about_taken{0};  // messages taken, up to a step ago; written by the reader
     std::unique_ptr<conflated_slot> newest;     // instead of messages in the queue, or null
+};
+
+/// The write turn of a queue that a connection takes, held: what only its holder may do, on whichever thread that is. An empty one
+/// was refused, or given back.
+class [[nodiscard]] writing {
+public:
+    writing() noexcept = default;
+    writing(writing &&other) noexcept : end_(std::exchange(other.end_, nullptr)) {}
+    writing &operator=(writing &&other) noexcept {
+        std::swap(end_, other.end_);
+        return *this;
+    }
+    ~writing() {
+        if (end_)
+            (void)give();
+    }
+    explicit operator bool() const noexcept { return end_ != nullptr; }
+    /// Gives the turn back. True when somebody was refused meanwhile, and wants out what was published.
+    [[nodiscard]] bool give() noexcept;
+    /// Whether the end of the connection waits for it.
+    bool is_claimed() const noexcept;
+
+    bool has_input() noexcept;
+    frame_queue::gathered gather(iovec *ranges, std::size_t limit, std::size_t max_octets) noexcept;
+    void release(std::size_t octets) noexcept;
+    /// Takes the next frame, for one who encodes it anew.
+    bool read(frame_view &out) noexcept;
+    void drop_cut_message() noexcept;
+    /// Copies what is left of a body that was written in place. Its writer holds the turn.
+    void copy_rest() noexcept;
+    /// Exact once all that was gathered is released.
+    std::uint64_t messages_taken() const noexcept;
+    /// Returns credit once a step of messages has been taken. To be called when nothing was found to gather, too: the mark may
+    /// have been lowered since the step was chosen, and the writer must not wait for a reader with nothing to read.
+    void return_due_credit() noexcept;
+    /// As pipe_end::arm_reader().
+    void arm_reader() noexcept;
+
+    /// Lets the other end write, and borrow, through `io`, until the turn is claimed.
+    void serve(io_turn &io) noexcept;
+    /// Whom the other end writes through, or null.
+    io_turn *server() const noexcept;
+
+private:
+    friend class pipe_end;
+    explicit writing(pipe_end *connections) noexcept : end_(connections) {}
+
+    pipe_end *end_ = nullptr;  // the connection's
 };
 
 class alignas(64) pipe_end {
@@ -188,8 +237,6 @@ public:
 
     /// Takes the next frame, returning credit to the writer as messages are used up.
     bool read(frame_view &out) noexcept;
-    /// The same for a connection that encodes the frame anew.
-    bool read_for_wire(frame_view &out) noexcept;
     /// As read() for a message of one small frame. False, and nothing taken, when something else comes next, or nothing.
     bool read_short(short_frame &out) noexcept;
     /// What read_short() would take.
@@ -202,38 +249,29 @@ public:
     void follow(bool on) noexcept { in_->is_followed.store(on, std::memory_order_relaxed); }
     /// As the queue's.
     [[nodiscard]] bool own_body(const std::uint8_t *body) noexcept { return in_->queue.own_body(body); }
-    /// Exact once all that was gathered is released.
-    std::uint64_t messages_taken() const noexcept { return taken_; }
     /// The mark of what this end reads; 0 without one.
     std::uint64_t read_mark() const noexcept { return in_->hwm.load(std::memory_order_relaxed); }
     /// The other end is a socket of another thread: reading may leave it alone for a moment when little is there.
     void stand_off() noexcept { in_->queue.stand_off(); }
     /// Says that this end wants on_readable; after arming all pipes, run heavy_fence() and look at has_input() again.
     void arm_reader() noexcept;
-    frame_queue::gathered gather(iovec *ranges, std::size_t limit, std::size_t max_octets) noexcept;
-    void release(std::size_t octets) noexcept;
-    void drop_cut_message() noexcept;
-    /// Returns credit once a step of messages has been taken. To be called when nothing was found to gather, too: the mark may
-    /// have been lowered since the step was chosen, and the writer must not wait for a reader with nothing to read.
-    void return_due_credit() noexcept;
-    /// For a connection: the functions above need the write turn from serve() on. False when the other end is writing: it
-    /// calls on_readable when it has done.
-    bool take_turn() noexcept { return in_->turn.take_or_request(); }
-    /// Whether the other end was refused meanwhile and wants out what it has published.
-    [[nodiscard]] bool give_turn() noexcept { return in_->turn.give(); }
+
+    // ---- the connection at this end ----
+
+    /// What the pipe holds is taken in turns, from the first on. Empty when the other end is writing: it calls on_readable when it has
+    /// done.
+    writing take_turn() noexcept { return writing(in_->turn.take_or_request() ? this : nullptr); }
+    /// The turn for good, to end with: the other end does not write any more. Empty while it does: it calls on_readable when it has
+    /// done, and the turn is to be claimed again then.
+    writing claim_turn() noexcept {
+        if (!in_->turn.claim())
+            return {};
+        in_->io.store(nullptr, std::memory_order_relaxed);
+        return writing(this);
+    }
     read_lease &lease() noexcept { return in_->lease; }
     /// Makes the other end's socket look, also out of a wait.
     void wake_other_end() noexcept;
-    /// Lets the other end write, and borrow, through `io`. The turn must be held.
-    void serve(io_turn &io) noexcept { in_->io.store(&io, std::memory_order_relaxed); }
-    /// Ends that, and takes the turn. False while the other end is writing: it calls on_readable when it has done, and writes no more;
-    /// to be called again then.
-    [[nodiscard]] bool take_turn_for_good() noexcept {
-        if (!in_->turn.claim())
-            return false;
-        in_->io.store(nullptr, std::memory_order_relaxed);
-        return true;
-    }
 
     // ---- life ----
 
@@ -291,6 +329,7 @@ public:
 
 private:
     friend class pipe;
+    friend class writing;
 
     /// In a stream without waits the sender writes for itself once senders_batch_size octets have come together, by the size of
     /// the messages before; at most after so many messages.
@@ -302,14 +341,17 @@ private:
     static constexpr std::size_t most_pieces_to_fill = 3;
     void publish_in_stream(bool may_write) noexcept;
     void publish_in_place(bool may_write, std::size_t octets) noexcept;
-    io_turn::written write_with_waits(io_turn &io, std::size_t octets) noexcept;
-    bool end_write(io_turn::written result, bool arms) noexcept;
+    io_turn::written write_with_waits(writing &turn, std::size_t octets) noexcept;
+    bool end_write(writing &turn, io_turn::written result, bool arms) noexcept;
     void plan_write() noexcept;
     bool wakes_by_writing() noexcept;
     bool is_awaited() const noexcept;
     bool write_on_this_thread(io_turn::occasion when, bool arms, bool looks = false) noexcept;
+    /// To write what this end publishes.
+    writing try_take_turn() noexcept { return writing(out_->turn.try_take() ? other_ : nullptr); }
     void note_sleeper() noexcept;
     void fence_publish() noexcept;
+    void return_due_credit() noexcept;
     void return_credit() noexcept;
     void expect_return_at(std::uint64_t due) noexcept;
     error write_conflated(byte_span body) noexcept;
@@ -363,7 +405,7 @@ private:
     std::uint32_t taken_at_wake_ = 0;  // the last digits of taken_ when a message found a sleeper last
     bool fences_ = true;  // as out_->writer_fences: few publishes for each wake-up, each with a fence
     bool is_closed_ = false;
-    bool is_in_place_ = false;  // the body written last; this thread has the write turn
+    writing in_place_;  // held from write_last_large() to publish()
     pace *pace_ = nullptr;
     std::size_t large_unpublished_ = 0;  // octets of large bodies
     std::uint64_t large_published_ = 0;  // as out_->large_taken
@@ -472,5 +514,23 @@ inline bool pipe_end::read(frame_view &out) noexcept {
 inline bool pipe_end::has_unpublished() const noexcept {
     return out_->queue.has_unpublished() || (conflated_out_ && has_conflated_unpublished());
 }
+
+inline bool writing::give() noexcept { return std::exchange(end_, nullptr)->in_->turn.give(); }
+
+inline bool writing::is_claimed() const noexcept { return end_->in_->turn.is_claimed_by_end(); }
+
+inline bool writing::has_input() noexcept { return end_->has_input(); }
+
+inline std::uint64_t writing::messages_taken() const noexcept { return end_->taken_; }
+
+inline void writing::return_due_credit() noexcept { end_->return_due_credit(); }
+
+inline void writing::arm_reader() noexcept { end_->arm_reader(); }
+
+inline void writing::copy_rest() noexcept { end_->in_->queue.copy_rest(); }
+
+inline void writing::serve(io_turn &io) noexcept { end_->in_->io.store(&io, std::memory_order_relaxed); }
+
+inline io_turn *writing::server() const noexcept { return end_->in_->io.load(std::memory_order_relaxed); }
 
 }  // namespace zlink

@@ -79,7 +79,7 @@ private:
     void on_stream_writable() noexcept override;
     void on_time() noexcept;
 
-    written write_now(occasion when) noexcept override { return out_.write_now(when); }
+    written write_now(writing &turn, occasion when) noexcept override { return out_.write_now(turn, when); }
     bool is_full() const noexcept override { return out_.is_full(); }
     int descriptor() const noexcept override { return stream_->descriptor(); }
     bool expects_more() const noexcept override { return lease_.borrowed().expects_more(); }

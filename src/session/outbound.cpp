@@ -38,37 +38,39 @@ void outbound::open(pipe_end_ptr pipe, bool replays, io_turn &server) noexcept {
 bool outbound::close() noexcept {
     if (!pipe_)
         return true;
-    if (!pipe_->take_turn_for_good())
+    writing turn = pipe_->claim_turn();
+    if (!turn)
         return false;
-    const pipe_end_ptr pipe = std::move(pipe_);  // nobody is in write_now() any more
+    // Nobody is in write_now() any more.
     if (translates_)
-        drop_translated_message(*pipe);
+        drop_translated_message(turn);
     else
-        pipe->drop_cut_message();
-    (void)pipe->give_turn();
+        turn.drop_cut_message();
+    (void)turn.give();
+    pipe_ = nullptr;
     return true;
 }
 
 outbound::outcome outbound::write(time_point now, std::uint64_t octets_to_defer) noexcept {
-    if (!pipe_)
-        return write_in_turn(now, octets_to_defer);
-    if (!pipe_->take_turn())
+    writing turn;
+    if (pipe_ && !(turn = pipe_->take_turn()))
         return outcome::stopped;
-    const outcome result = write_in_turn(now, octets_to_defer);
+    const outcome result = write_in_turn(turn, now, octets_to_defer);
     // Who was refused goes to wait, and leaves what it has sent since.
-    const bool is_asked = pipe_->give_turn();
-    return is_asked && (result == outcome::deferred || result == outcome::collecting) ? outcome::more
-                                                                                      : result;
+    const bool was_refused = turn && turn.give();
+    return was_refused && (result == outcome::deferred || result == outcome::collecting) ? outcome::more
+                                                                                         : result;
 }
 
-outbound::outcome outbound::write_in_turn(time_point now, std::uint64_t octets_to_defer) noexcept {
+outbound::outcome outbound::write_in_turn(writing &turn, time_point now,
+                                          std::uint64_t octets_to_defer) noexcept {
     will_come_back_ = false;
     if (std::exchange(is_writable_again_, false))
         is_full_ = false;
     const bool is_left_to_others = owes_wait_ && is_leased_;
     if (!is_left_to_others && std::exchange(owes_wait_, false))
         stream_.wait_writable();
-    if (senders_octets_ - octets_seen_ >= octets_to_defer && (is_left_to_others || has_little())) {
+    if (senders_octets_ - octets_seen_ >= octets_to_defer && (is_left_to_others || has_little(turn))) {
         octets_seen_ = senders_octets_;
         will_come_back_ = true;
         collector_.stop();
@@ -80,22 +82,22 @@ outbound::outcome outbound::write_in_turn(time_point now, std::uint64_t octets_t
     if (!collects)
         collector_.stop();
     progress done;
-    for (int turn = 0; turn < writes_per_turn; ++turn) {
-        switch (write_once(true, hold_back::nothing, done)) {
+    for (int i = 0; i < writes_per_turn; ++i) {
+        switch (write_once(turn, true, hold_back::nothing, done)) {
         case write_result::wrote:
             if (collects && done.is_all) {
                 const progress all = std::exchange(done, {});
                 if (collector_.note_written(now, all.octets, all.messages))
-                    return start_collecting();
+                    return start_collecting(turn);
             }
             break;
         case write_result::nothing:
-            if (pipe_) {
-                if (collects && turn == 0 && collector_.note_nothing(now))
-                    return start_collecting();
-                pipe_->arm_reader();
+            if (turn) {
+                if (collects && i == 0 && collector_.note_nothing(now))
+                    return start_collecting(turn);
+                turn.arm_reader();
                 if (server_)
-                    pipe_->serve(*std::exchange(server_, nullptr));
+                    turn.serve(*std::exchange(server_, nullptr));
             }
             return outcome::drained;
         case write_result::full:
@@ -112,7 +114,7 @@ outbound::outcome outbound::write_in_turn(time_point now, std::uint64_t octets_t
     return outcome::more;
 }
 
-io_turn::written outbound::write_now(io_turn::occasion when) noexcept {
+io_turn::written outbound::write_now(writing &turn, io_turn::occasion when) noexcept {
     const bool is_ready = when == io_turn::occasion::ready;
     const bool was_left_to_others = is_ready && owes_wait_;
     if (is_ready)
@@ -121,8 +123,8 @@ io_turn::written outbound::write_now(io_turn::occasion when) noexcept {
         return io_turn::written::refused;
     hold_back held_back = when == io_turn::occasion::stream ? hold_back::tail : hold_back::nothing;
     progress done;
-    for (int turn = 0; turn < senders_writes_per_turn; ++turn) {
-        switch (write_once(false, held_back, done)) {
+    for (int i = 0; i < senders_writes_per_turn; ++i) {
+        switch (write_once(turn, false, held_back, done)) {
         case write_result::wrote:
             if (held_back == hold_back::tail)
                 held_back = hold_back::less_than_a_piece;
@@ -130,9 +132,9 @@ io_turn::written outbound::write_now(io_turn::occasion when) noexcept {
         case write_result::held:
             return io_turn::written::held;
         case write_result::nothing:
-            pipe_->return_due_credit();
+            turn.return_due_credit();
             if (was_left_to_others && !will_come_back_)
-                pipe_->arm_reader();  // the I/O thread does not know that it was full
+                turn.arm_reader();  // the I/O thread does not know that it was full
             return io_turn::written::all;
         case write_result::full:
             owes_wait_ = true;
@@ -153,25 +155,26 @@ bool outbound::may_collect() noexcept {
     return mark == 0 || mark >= least_mark_to_collect;
 }
 
-outbound::outcome outbound::start_collecting() noexcept {
-    pipe_->return_due_credit();
+outbound::outcome outbound::start_collecting(writing &turn) noexcept {
+    turn.return_due_credit();
     will_come_back_ = true;
     return outcome::collecting;
 }
 
 /// Whether what is left can wait: the sender writes for itself, and this is about what it writes at once, or less.
-bool outbound::has_little() noexcept {
+bool outbound::has_little(writing &turn) noexcept {
     if (!peer_.output().empty() || translates_ || pipe_->is_peer_closed())
         return false;
     std::array<iovec, max_ranges> ranges;
-    return pipe_->gather(ranges.data(), ranges.size(), worth_a_write).octets < worth_a_write;
+    return turn.gather(ranges.data(), ranges.size(), worth_a_write).octets < worth_a_write;
 }
 
-outbound::write_result outbound::write_once(bool with_control, hold_back held_back, progress &done) noexcept {
+outbound::write_result outbound::write_once(writing &turn, bool with_control, hold_back held_back,
+                                            progress &done) noexcept {
     if (!may_write())
         return write_result::broken;
     std::array<iovec, max_ranges> ranges;
-    listed what = list(ranges, with_control);
+    listed what = list(turn, ranges, with_control);
     if (failed(failure()))
         return write_result::broken;
     if (what.ranges == 0)
@@ -191,10 +194,10 @@ outbound::write_result outbound::write_once(bool with_control, hold_back held_ba
     if (result.octets > 0) {
         at_boundary_ = result.octets == what.octets && what.ends_message;
         count_write(what.ranges, result.octets < what.octets, what.uncopied);
-        const std::uint64_t taken = pipe_ ? pipe_->messages_taken() : 0;
-        take_written(result.octets, what);
+        const std::uint64_t taken = turn ? turn.messages_taken() : 0;
+        take_written(turn, result.octets, what);
         done.octets += result.octets;
-        done.messages += pipe_ ? pipe_->messages_taken() - taken : 0;
+        done.messages += turn ? turn.messages_taken() - taken : 0;
         done.is_all = what.is_all;
     }
     if (failed(result.status) && result.status != error::again) {
@@ -208,7 +211,7 @@ outbound::write_result outbound::write_once(bool with_control, hold_back held_ba
 }
 
 /// Lists what to write: control octets where they may stand, then the queue's.
-outbound::listed outbound::list(std::span<iovec> ranges, bool with_control) noexcept {
+outbound::listed outbound::list(writing &turn, std::span<iovec> ranges, bool with_control) noexcept {
     listed what;
     if (with_control) {
         auto &control = peer_.output();
@@ -218,11 +221,11 @@ outbound::listed outbound::list(std::span<iovec> ranges, bool with_control) noex
             ranges[what.ranges++] = {control.data() + control_written_, what.control};
         }
     }
-    if (!pipe_)
+    if (!turn)
         return what;
     if (translates_) {
         if (translated_.empty())
-            translate();
+            translate(turn);
         if (!translated_.empty()) {
             const std::size_t rest = translated_.size() - translated_at_;
             ranges[what.ranges++] = {translated_.data() + translated_at_, rest};
@@ -232,7 +235,7 @@ outbound::listed outbound::list(std::span<iovec> ranges, bool with_control) noex
         return what;
     }
     const auto found =
-        pipe_->gather(ranges.data() + what.ranges, ranges.size() - what.ranges, sizes_.out_batch_size);
+        turn.gather(ranges.data() + what.ranges, ranges.size() - what.ranges, sizes_.out_batch_size);
     what.ranges += found.ranges;
     what.octets += found.octets;
     what.ends_message = found.ends_message;
@@ -252,7 +255,7 @@ void outbound::listed::cut(std::span<iovec> list, std::size_t limit) noexcept {
     }
 }
 
-void outbound::take_written(std::size_t octets, const listed &what) noexcept {
+void outbound::take_written(writing &turn, std::size_t octets, const listed &what) noexcept {
     if (what.control > 0) {
         const std::size_t taken = std::min(octets, what.control);
         octets -= taken;
@@ -278,14 +281,17 @@ void outbound::take_written(std::size_t octets, const listed &what) noexcept {
         }
         return;
     }
-    pipe_->release(octets);
+    turn.release(octets);
 }
 
 bool outbound::has_work() noexcept {
-    if (!pipe_ || !pipe_->take_turn())
-        return false;  // who has the turn says when it is done
-    const bool result = owes_wait_ || (may_write() && pipe_->has_input());
-    return pipe_->give_turn() || result;
+    if (!pipe_)
+        return false;
+    writing turn = pipe_->take_turn();
+    if (!turn)
+        return false;  // who has it says when it is done
+    const bool result = owes_wait_ || (may_write() && turn.has_input());
+    return turn.give() || result;
 }
 
 bool outbound::is_drained() noexcept {
@@ -293,35 +299,34 @@ bool outbound::is_drained() noexcept {
         return false;
     if (!pipe_)
         return true;
-    if (!pipe_->take_turn())
-        return false;
-    const bool result = translated_.empty() && at_boundary_ && !pipe_->has_input();
-    (void)pipe_->give_turn();
-    return result;
+    writing turn = pipe_->take_turn();
+    return turn && translated_.empty() && at_boundary_ && !turn.has_input();
 }
 
 bool outbound::lease_out() noexcept {
-    if (server_ || is_finished_ || failed(failure()) || !peer_.output().empty() || !pipe_->take_turn())
+    if (server_ || is_finished_ || failed(failure()) || !peer_.output().empty())
+        return false;
+    const writing turn = pipe_->take_turn();
+    if (!turn)
         return false;
     is_leased_ = true;
     if (std::exchange(is_writable_again_, false))
         is_full_ = false;
     owes_wait_ = is_full_;
-    (void)pipe_->give_turn();
     return true;
 }
 
 // ---- translation ----
 
 /// Encodes frames of the pipe one by one, for peers that want another form than the queue's.
-void outbound::translate() noexcept {
+void outbound::translate(writing &turn) noexcept {
     try {
         if (replays_) {
             replays_ = false;
-            send_subscription_set();
+            send_subscription_set(turn);
         }
         frame_view frame;
-        while (translated_.size() < translate_batch && pipe_->read_for_wire(frame))
+        while (translated_.size() < translate_batch && turn.read(frame))
             translate_frame(frame);
     } catch (...) {
         failure_.store(error::no_memory, std::memory_order_release);
@@ -345,19 +350,19 @@ void outbound::translate_frame(const frame_view &frame) {
 }
 
 /// The frames of a message went to a connection that is gone: the rest must not begin the next one.
-void outbound::drop_translated_message(pipe_end &pipe) noexcept {
+void outbound::drop_translated_message(writing &turn) noexcept {
     frame_view frame;
-    while (in_translated_message_ && pipe.read_for_wire(frame))
+    while (in_translated_message_ && turn.read(frame))
         in_translated_message_ = frame.is_command() || frame.has_more();
 }
 
 /// A new connection on a pipe that was there before: the whole set goes out, and subscriptions still in the pipe are part
 /// of it. The socket changes set and pipe under the same lock; it has written no changes while nobody followed them.
-void outbound::send_subscription_set() {
+void outbound::send_subscription_set(writing &turn) {
     std::vector<std::uint8_t> messages;
     subscriptions_->with_lock([&](const subscription_set::topics &topics) {
         frame_view frame;
-        while (pipe_->read_for_wire(frame)) {
+        while (turn.read(frame)) {
             if (!frame.is_command())
                 translate_frame(frame);
         }

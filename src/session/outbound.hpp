@@ -4,7 +4,7 @@
 //           stream until nothing is left or the stream is full. Only a full stream is waited for.
 // Forms:    gathered as it stands in the queue, or translated frame by frame: subscribers' side, conflating pipes, and peers to whom the
 //           wire is not the queue (zmtp/framing.hpp).
-// Turns:    once a pipe is served its write turn guards everything here but control octets, which are the I/O thread's.
+// Turns:    once there is a pipe, who holds its write turn may use everything here but control octets, which are the I/O thread's.
 //           The thread that sends writes messages only: nothing while the handshake's last octets, or half a command, are
 //           still to go, and nothing to a stream that is full or broken.
 #pragma once
@@ -66,7 +66,7 @@ public:
     void end_lease() noexcept { is_leased_ = false; }
 
     /// As io_turn::write_now().
-    io_turn::written write_now(io_turn::occasion when) noexcept;
+    io_turn::written write_now(writing &turn, io_turn::occasion when) noexcept;
     bool is_full() const noexcept { return is_full_.load(std::memory_order_relaxed); }
 
 private:
@@ -90,18 +90,19 @@ private:
     /// What is left for the next write.
     enum class hold_back { nothing, tail, less_than_a_piece };
 
-    outcome write_in_turn(time_point now, std::uint64_t octets_to_defer) noexcept;
-    bool has_little() noexcept;
+    // The turn is empty before there is a pipe.
+    outcome write_in_turn(writing &turn, time_point now, std::uint64_t octets_to_defer) noexcept;
+    bool has_little(writing &turn) noexcept;
     bool may_collect() noexcept;
-    outcome start_collecting() noexcept;
-    write_result write_once(bool with_control, hold_back held_back, progress &done) noexcept;
+    outcome start_collecting(writing &turn) noexcept;
+    write_result write_once(writing &turn, bool with_control, hold_back held_back, progress &done) noexcept;
     bool may_write() const noexcept { return !is_full_ && !is_finished_ && !failed(failure()); }
-    listed list(std::span<iovec> ranges, bool with_control) noexcept;
-    void take_written(std::size_t octets, const listed &what) noexcept;
-    void translate() noexcept;
+    listed list(writing &turn, std::span<iovec> ranges, bool with_control) noexcept;
+    void take_written(writing &turn, std::size_t octets, const listed &what) noexcept;
+    void translate(writing &turn) noexcept;
     void translate_frame(const frame_view &frame);
-    void drop_translated_message(pipe_end &pipe) noexcept;
-    void send_subscription_set();
+    void drop_translated_message(writing &turn) noexcept;
+    void send_subscription_set(writing &turn);
 
     stream &stream_;
     conversation &peer_;

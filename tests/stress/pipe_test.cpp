@@ -240,17 +240,18 @@ TEST_P(two_threads, lose_no_message_and_no_wake_up) {
         stream_check stream;
         std::array<iovec, 16> ranges;
         while (await_input(*reader, *reader_bell, is_lost)) {
+            writing turn = reader->take_turn();
             const auto found =
-                reader->gather(ranges.data(), 1 + random() % ranges.size(), 1 + random() % 100000);
+                turn.gather(ranges.data(), 1 + random() % ranges.size(), 1 + random() % 100000);
             std::size_t written = random() % 3 ? found.octets : 1 + random() % found.octets;
             for (std::size_t i = 0, left = written; left > 0; ++i) {
                 const std::size_t part = std::min<std::size_t>(left, ranges[i].iov_len);
                 stream.feed(static_cast<const std::uint8_t *>(ranges[i].iov_base), part);
                 left -= part;
             }
-            reader->release(written);
+            turn.release(written);
             if (random() % 20 == 0) {
-                reader->drop_cut_message();
+                turn.drop_cut_message();
                 stream.start_again();
             }
         }

@@ -13,17 +13,13 @@ namespace {
 
 /// A connection whose stream takes so many octets, and is full then.
 struct narrow_connection final : io_turn {
-    explicit narrow_connection(pipe_end &from) : end(from) {
-        EXPECT_TRUE(end.take_turn());
-        end.serve(*this);
-        (void)end.give_turn();
-    }
-    ~narrow_connection() override { EXPECT_TRUE(end.take_turn_for_good()); }
+    explicit narrow_connection(pipe_end &from) : end(from) { end.take_turn().serve(*this); }
+    ~narrow_connection() override { EXPECT_TRUE(end.claim_turn()); }
 
-    written write_now(occasion) noexcept override {
+    written write_now(writing &turn, occasion) noexcept override {
         std::array<iovec, 8> ranges;
         for (;;) {
-            const auto found = end.gather(ranges.data(), ranges.size(), SIZE_MAX);
+            const auto found = turn.gather(ranges.data(), ranges.size(), SIZE_MAX);
             if (found.octets == 0)
                 return written::all;
             std::size_t taken = 0;
@@ -36,7 +32,7 @@ struct narrow_connection final : io_turn {
                 taken += octets;
             }
             room -= taken;
-            end.release(taken);
+            turn.release(taken);
             if (taken < found.octets)
                 return written::full;
         }
@@ -97,9 +93,9 @@ protected:
     }
     void write_the_rest() {
         connection.room = SIZE_MAX;
-        ASSERT_TRUE(reader.take_turn());
-        EXPECT_EQ(connection.write_now(io_turn::occasion::any), io_turn::written::all);
-        (void)reader.give_turn();
+        writing turn = reader.take_turn();
+        ASSERT_TRUE(turn);
+        EXPECT_EQ(connection.write_now(turn, io_turn::occasion::any), io_turn::written::all);
     }
 
     pipe_ends ends = make_pipe(chunk_pool::make(), {});
@@ -149,11 +145,24 @@ TEST_F(borrowed_body, goes_out_behind_what_was_written_before) {
     EXPECT_EQ(connection.wire, before + wire_of("id", frame_flag::more) + wire_of(sent) + wire_of("behind"));
 }
 
+TEST_F(borrowed_body, keeps_the_turn_until_it_is_published_or_rolled_back) {
+    ASSERT_EQ(writer.write_last_large(as_bytes(body)), error::none);
+    EXPECT_FALSE(reader.take_turn());
+    writer.publish();
+    EXPECT_TRUE(reader.take_turn());
+    write_the_rest();
+    ASSERT_EQ(writer.write_last_large(as_bytes(body)), error::none);
+    EXPECT_FALSE(reader.take_turn());
+    writer.roll_back();
+    EXPECT_TRUE(reader.take_turn());
+}
+
 TEST_F(borrowed_body, is_copied_where_another_thread_writes) {
     const std::string sent = body;
-    ASSERT_TRUE(reader.take_turn());
+    writing turn = reader.take_turn();
+    ASSERT_TRUE(turn);
     send();
-    (void)reader.give_turn();
+    (void)turn.give();
     write_the_rest();
     EXPECT_EQ(connection.wire, wire_of(sent));
     EXPECT_EQ(connection.from_application, 0u);

@@ -31,7 +31,7 @@ struct publisher {
     }
     std::size_t ranges_of(const fake_peer &peer) {
         iovec ranges[256];
-        return peer.far->gather(ranges, 256, 1 << 20).ranges;
+        return peer.far->take_turn().gather(ranges, 256, 1 << 20).ranges;
     }
 
     fake_network network;

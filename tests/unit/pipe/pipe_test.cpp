@@ -257,8 +257,9 @@ TEST_F(pipe_to_connection, knows_what_is_under_way_however_long_the_queue_is_nev
     for (int round = 0; round < rounds; ++round) {
         ASSERT_NO_FATAL_FAILURE(send_round(round));
         if (round > 0) {
-            ASSERT_GT(reader->gather(ranges.data(), ranges.size(), SIZE_MAX).octets, wire_of_round());
-            reader->release(wire_of_round());
+            writing turn = reader->take_turn();
+            ASSERT_GT(turn.gather(ranges.data(), ranges.size(), SIZE_MAX).octets, wire_of_round());
+            turn.release(wire_of_round());
         }
         ASSERT_EQ(writer->large_under_way(), wire_of_round());
     }
@@ -271,7 +272,7 @@ TEST_F(pipe_to_connection, knows_what_is_under_way_where_frames_are_encoded_anew
     for (int round = 0; round < rounds; ++round) {
         ASSERT_NO_FATAL_FAILURE(send_round(round));
         for (int i = 0; round > 0 && i < frames_of_round; ++i)
-            ASSERT_TRUE(reader->read_for_wire(frame));
+            ASSERT_TRUE(reader->take_turn().read(frame));
         ASSERT_EQ(writer->large_under_way(), wire_of_round());
     }
 }
@@ -285,16 +286,17 @@ TEST_F(pipe_to_connection, knows_what_is_under_way_after_messages_that_were_cut)
         SCOPED_TRACE(round);
         ASSERT_NO_FATAL_FAILURE(send_round(round));
         ASSERT_NO_FATAL_FAILURE(send_round(round));
-        (void)reader->gather(ranges.data(), ranges.size(), SIZE_MAX);
+        writing turn = reader->take_turn();
+        (void)turn.gather(ranges.data(), ranges.size(), SIZE_MAX);
         const std::size_t cut = 1 + static_cast<std::size_t>(round) * 977 % wire_of_round();
-        reader->release(cut);
-        reader->drop_cut_message();
+        turn.release(cut);
+        turn.drop_cut_message();
         const std::size_t dropped = cut <= first                    ? first
                                     : cut <= wire_of_round() - last ? wire_of_round() - last
                                                                     : wire_of_round();
         ASSERT_EQ(writer->large_under_way(), 2 * wire_of_round() - dropped);
-        (void)reader->gather(ranges.data(), ranges.size(), SIZE_MAX);
-        reader->release(2 * wire_of_round() - dropped);
+        (void)turn.gather(ranges.data(), ranges.size(), SIZE_MAX);
+        turn.release(2 * wire_of_round() - dropped);
         ASSERT_EQ(writer->large_under_way(), 0u);
     }
 }
@@ -330,7 +332,7 @@ TEST_F(pipe_pair, knows_about_how_much_is_under_way_long_before_credit_is_due) {
     for (std::uint64_t taken = 1; taken <= 4 * step; ++taken) {
         ASSERT_EQ(receive(), "x");
         if (taken == 10)
-            reader->return_due_credit();
+            reader->take_turn().return_due_credit();
         ASSERT_GE(writer->under_way(), (5 * step - taken) * octets);
         ASSERT_LE(writer->under_way(), (6 * step - taken) * octets);
     }
@@ -436,26 +438,22 @@ TEST_F(pipe_pair, returns_what_was_taken_when_the_reader_lowers_its_mark) {
 
 /// A connection that takes all there is, once its stream is not full.
 struct taker final : io_turn {
-    explicit taker(pipe_end &from) : end(from) {
-        EXPECT_TRUE(end.take_turn());
-        end.serve(*this);
-        (void)end.give_turn();
-    }
-    ~taker() override { EXPECT_TRUE(end.take_turn_for_good()); }
+    explicit taker(pipe_end &from) : end(from) { end.take_turn().serve(*this); }
+    ~taker() override { EXPECT_TRUE(end.claim_turn()); }
 
-    written write_now(occasion) noexcept override {
+    written write_now(writing &turn, occasion) noexcept override {
         std::array<iovec, 4> ranges;
         last_taken = 0;
         if (full_times > 0) {
             --full_times;
             return written::full;
         }
-        for (std::size_t taken; (taken = end.gather(ranges.data(), ranges.size(), SIZE_MAX).octets) > 0;) {
-            end.release(taken);
+        for (std::size_t taken; (taken = turn.gather(ranges.data(), ranges.size(), SIZE_MAX).octets) > 0;) {
+            turn.release(taken);
             last_taken += taken;
         }
         ++writes;
-        end.return_due_credit();
+        turn.return_due_credit();
         return written::all;
     }
     bool is_full() const noexcept override { return false; }
@@ -473,15 +471,47 @@ struct taker final : io_turn {
 TEST_F(pipe_pair, tells_a_connection_that_is_just_writing_when_its_sender_goes_to_wait) {
     open(0);
     taker connection(*reader);
-    ASSERT_TRUE(reader->take_turn());
+    writing turn = reader->take_turn();
+    ASSERT_TRUE(turn);
     ASSERT_TRUE(send("x"));
-    EXPECT_FALSE(reader->give_turn());
-    ASSERT_TRUE(reader->take_turn());
+    EXPECT_FALSE(turn.give());
+    turn = reader->take_turn();
+    ASSERT_TRUE(turn);
     writer->flush_remainder();
     EXPECT_EQ(connection.writes, 0);
-    EXPECT_TRUE(reader->give_turn());
+    EXPECT_TRUE(turn.give());
     writer->flush_remainder();
     EXPECT_EQ(connection.writes, 1);
+}
+
+TEST_F(pipe_pair, gives_the_write_turn_back_with_the_last_that_holds_it) {
+    open(0);
+    {
+        writing turn = reader->take_turn();
+        ASSERT_TRUE(turn);
+        EXPECT_FALSE(reader->take_turn());
+        writing moved = std::move(turn);
+        EXPECT_FALSE(turn);
+        EXPECT_FALSE(reader->take_turn());
+        writing last;
+        last = std::move(moved);
+        EXPECT_FALSE(reader->claim_turn());
+        EXPECT_TRUE(last.is_claimed());
+    }
+    EXPECT_FALSE(reader->take_turn()) << "it is left to who claimed it";
+    writing turn = reader->claim_turn();
+    ASSERT_TRUE(turn);
+    turn = {};
+    EXPECT_TRUE(reader->take_turn());
+}
+
+TEST_F(pipe_pair, has_no_server_once_the_turn_was_claimed) {
+    open(0);
+    taker connection(*reader);
+    EXPECT_EQ(reader->take_turn().server(), &connection);
+    EXPECT_EQ(reader->claim_turn().server(), nullptr);
+    EXPECT_FALSE(writer->write_now());
+    EXPECT_EQ(connection.writes, 0);
 }
 
 TEST_F(pipe_pair, writes_for_itself_whenever_a_batch_has_come_together) {
@@ -746,11 +776,12 @@ TEST_F(pipe_pair, keeps_exact_credit_through_random_writes_gathers_and_breaks) {
                 }
                 continue;
             }
-            auto found = reader->gather(ranges.data(), 1 + random() % ranges.size(), 1 + random() % 2000);
+            writing turn = reader->take_turn();
+            auto found = turn.gather(ranges.data(), 1 + random() % ranges.size(), 1 + random() % 2000);
             if (found.octets > 0)
-                reader->release(random() % 2 ? found.octets : random() % found.octets);
+                turn.release(random() % 2 ? found.octets : random() % found.octets);
             if (random() % 4 == 0) {
-                reader->drop_cut_message();
+                turn.drop_cut_message();
                 frame_view frame;
                 while (random() % 3 && reader->read(frame)) {
                     while (frame.has_more()) {
@@ -760,9 +791,10 @@ TEST_F(pipe_pair, keeps_exact_credit_through_random_writes_gathers_and_breaks) {
             }
             ASSERT_LE(writer->credit(), hwm);
         }
-        reader->drop_cut_message();
-        for (frame_queue::gathered found; (found = reader->gather(ranges.data(), 8, 1000)).octets > 0;)
-            reader->release(found.octets);
+        writing turn = reader->take_turn();
+        turn.drop_cut_message();
+        for (frame_queue::gathered found; (found = turn.gather(ranges.data(), 8, 1000)).octets > 0;)
+            turn.release(found.octets);
         ASSERT_FALSE(arm_and_look());
         ASSERT_EQ(writer->credit(), hwm);
         ASSERT_GT(sent, 0u);

@@ -21,13 +21,12 @@ public:
     explicit lender(pipe_end_ptr end) : end_(std::move(end)), events_(std::make_shared<events>()) {
         events_->self = this;
         end_->set_events(events_);
-        EXPECT_TRUE(end_->take_turn());
-        end_->serve(*this);
-        (void)end_->give_turn();
+        end_->take_turn().serve(*this);
     }
 
-    written write_now(occasion) noexcept override {
+    written write_now(writing &turn, occasion) noexcept override {
         ++writes;
+        turn_ = &turn;
         return on_write();
     }
     bool is_full() const noexcept override { return is_stream_full; }
@@ -66,7 +65,7 @@ public:
     written take_all() {
         for (frame_view frame; end_->read(frame);) {
         }
-        end_->return_due_credit();
+        turn_->return_due_credit();
         is_stream_full = false;
         return written::all;
     }
@@ -99,6 +98,7 @@ private:
     }
 
     const pipe_end_ptr end_;
+    writing *turn_ = nullptr;
     const std::shared_ptr<events> events_;
 };
 
