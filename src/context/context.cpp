@@ -405,7 +405,7 @@ error context_impl::connect(socket &self, const std::string &endpoint, std::stri
         return e;
     actual = endpoint;
     near->slot.routing_id = self.take_connect_routing_id();
-    self.attach(near, true, true);
+    self.attach(near, true);
     return error::none;
 }
 

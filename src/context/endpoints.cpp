@@ -112,7 +112,7 @@ error endpoints::connect(socket &self, const std::string &scheme, const std::str
             ends.first->set_events(inbox_);
             ends.first->slot.endpoint = name_of(environment);
             ends.first->slot.routing_id = self.take_connect_routing_id();
-            self.attach(ends.first, true, false);
+            self.attach(ends.first, true);
         } catch (...) {
             fresh->stop();
             throw;
@@ -206,7 +206,7 @@ pipe_end_ptr endpoints::make_session_pipe(session &which) noexcept {
         ends.first->set_events(inbox_);
         ends.first->slot.endpoint = name_of(which.environment());
         ends.second->set_events(which.shared_from_this());
-        if (!inbox_->post({mailbox::command_kind::attach, ends.first, which.is_connecting(), false}))
+        if (!inbox_->post({mailbox::command_kind::attach, ends.first, which.is_connecting()}))
             return nullptr;
         return ends.second;
     } catch (...) {

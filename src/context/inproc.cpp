@@ -56,7 +56,7 @@ bool inproc_names::join(const inproc_side &bound, const waiting &who) {
     who.far->set_events(bound.inbox);
     say_hello(*who.far, bound.routing_id);
     greet_application(*who.far, bound.hello_message);
-    return bound.inbox->post({mailbox::command_kind::attach, who.far, false, true});
+    return bound.inbox->post({mailbox::command_kind::attach, who.far, false});
 }
 
 error inproc_names::unbind(const std::string &name, const void *owner) noexcept {
@@ -75,7 +75,7 @@ error inproc_names::connect(const std::string &name, const inproc_side &self, pi
     options.first_to_second_hwm = self.send_hwm;
     options.second_to_first_hwm = self.receive_hwm;
     options.conflate = self.conflate;
-    options.joins_sockets = true;
+    options.second = end_kind::socket;
     options.sizes = sizes_;
     const pipe_ends ends = make_pipe(pool_, options);
     ends.first->set_events(self.inbox);

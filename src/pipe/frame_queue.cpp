@@ -92,9 +92,9 @@ void frame_queue::segment::let_go() noexcept {
         from->release();
 }
 
-frame_queue::frame_queue(std::shared_ptr<chunk_pool> pool, std::size_t first_chunk, consumer how,
+frame_queue::frame_queue(std::shared_ptr<chunk_pool> pool, std::size_t first_chunk, bodies where,
                          std::uint16_t copied_external)
-    : how_(how), copied_external_(copied_external), pool_(std::move(pool)),
+    : bodies_(where), copied_external_(copied_external), pool_(std::move(pool)),
       next_chunk_size_(std::min(first_chunk, largest_chunk_size)) {
     // The first segment is empty and has no memory; it stands for "before the first frame".
     tail_ = open_ = head_ = boundary_.in = oldest_ = new segment;
@@ -236,7 +236,7 @@ bool frame_queue::reserve_copy(std::size_t need) noexcept {
 }
 
 error frame_queue::write_slow(std::uint8_t flags, byte_span body) noexcept {
-    if (how_ == consumer::reads && body.size() >= own_block_from)
+    if (bodies_ == bodies::referred_to && body.size() >= own_block_from)
         return write_block(flags, body);
     if (!reserve_copy(frame_header_size(body.size()) + body.size()))
         return error::no_memory;

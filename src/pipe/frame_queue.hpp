@@ -6,7 +6,7 @@
 //           memory of its own is the whole of the segment behind the one that ends with its header.
 // Lent:     where that is more work than a copy, a small body is copied behind its header, and its memory kept until those octets
 //           have been taken. Records of that grow down from the end of the chunk whose frames grow up.
-// Refers:   where the consumer only reads, a body kept in memory of its own is a frame with a reference instead.
+// Refers:   where bodies need not stand apart, a body kept in memory of its own is a frame with a reference instead.
 // Publish:  one store to `committed` of the segment that was open. Segments written since are linked behind it before, and
 //           the store also says that the segment is final, so the consumer follows the link only when it is complete.
 // Threads:  producer functions on one thread, consumer functions on another. Nothing else is safe.
@@ -59,7 +59,11 @@ struct short_frame {
 
 class frame_queue {
 public:
-    enum class consumer : std::uint8_t { may_gather, reads };
+    /// Where bodies stand that are not copied.
+    enum class bodies : std::uint8_t {
+        apart,        // as segments of their own, which can be gathered, and copied later
+        referred_to,  // a frame refers to them: the consumer only reads
+    };
 
     /// To copy a body of so many octets is less work than to gather it.
     static constexpr std::uint16_t most_copied_external = 2048;
@@ -68,10 +72,9 @@ public:
     static constexpr std::size_t own_block_from = 256 * 1024 + 1;
 
     /// `first_chunk`: octets of the memory that a quiet queue keeps; a busy one takes more. `copied_external`: the largest body that
-    /// write_external() copies for one that may gather. Throws bad_alloc.
+    /// write_external() copies where they stand apart. Throws bad_alloc.
     explicit frame_queue(std::shared_ptr<chunk_pool> pool, std::size_t first_chunk = 128,
-                         consumer how = consumer::may_gather,
-                         std::uint16_t copied_external = most_copied_external);
+                         bodies where = bodies::apart, std::uint16_t copied_external = most_copied_external);
     ~frame_queue();
     frame_queue(const frame_queue &) = delete;
     frame_queue &operator=(const frame_queue &) = delete;
@@ -83,7 +86,7 @@ public:
     /// Writes one frame whose body stays in `owner`'s memory (a null owner: memory that lives for ever).
     error write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept;
     /// Writes one frame, the last of a message, whose body stays where it is until what is left of it is copied into `memory`, of as many octets.
-    /// For one that may gather.
+    /// Where bodies stand apart.
     error write_in_place(byte_span body, chunk *memory) noexcept;
     /// Memory for that; null when it is short.
     chunk *memory_for_copy(std::size_t octets) noexcept { return pool_->allocate(octets); }
@@ -92,7 +95,7 @@ public:
     void copy_rest() noexcept;
     /// Whether write_external() copies a body of so many octets, and keeps its owner until the copy has been taken.
     bool copies_external(std::size_t octets) const noexcept {
-        return how_ == consumer::may_gather && octets <= copied_external_;
+        return bodies_ == bodies::apart && octets <= copied_external_;
     }
     /// Appends whole frames that already are in wire form inside `owner`: `messages` of them end in this range, and when
     /// it is not 0 the last frame is the end of one. The range merges with the one before when it continues it.
@@ -284,7 +287,7 @@ private:
     bool is_copying_ = false;  // open_ ends at copy_cursor_ and can grow
     bool in_message_ = false;
     bool has_references_ = false;  // one was written once
-    const consumer how_;
+    const bodies bodies_;
     const std::uint16_t copied_external_;
     segment *oldest_;  // the first one that is not used again: all from here to tail_ are linked
     std::uint64_t given_back_seen_ = 0;  // the count below as last looked at

@@ -10,7 +10,7 @@
 namespace zlink {
 
 error frame_queue::write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept {
-    if (how_ == consumer::reads)
+    if (bodies_ == bodies::referred_to)
         return write_reference(flags, std::move(owner), body);
     if (copies_external(body.size()))
         return owner ? write_kept(flags, std::move(owner), body) : write(flags, body);

@@ -10,7 +10,7 @@ namespace zlink {
 
 /// Catches up with the frames that were read one by one, so that release() does not report their messages again.
 void frame_queue::begin_gathering() noexcept {
-    ZLINK_INVARIANT(how_ == consumer::may_gather);
+    ZLINK_INVARIANT(bodies_ == bodies::apart);
     has_input();  // leaves a segment that is used up: it may be a lone body, which cannot be walked
     reported_in_head_ = 0;
     for (std::uint64_t at = 0; at < head_octet_;) {

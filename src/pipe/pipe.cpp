@@ -60,9 +60,10 @@ static std::uint64_t joint_mark(std::uint64_t writers, std::uint64_t readers) no
 }
 
 pipe_direction::pipe_direction(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options,
-                               std::uint64_t writers_mark, std::uint64_t readers_mark, bool to_connection)
+                               std::uint64_t writers_mark, std::uint64_t readers_mark)
     : queue(pool, options.sizes.out_batch_size_small,
-            options.joins_sockets ? frame_queue::consumer::reads : frame_queue::consumer::may_gather,
+            options.second == end_kind::socket ? frame_queue::bodies::referred_to
+                                               : frame_queue::bodies::apart,
             // What is to go by reference whoever owns it is not copied because the application lends it.
             static_cast<std::uint16_t>(std::min<std::size_t>(frame_queue::most_copied_external,
                                                              options.sizes.out_writev_threshold - 1))),
@@ -70,7 +71,7 @@ pipe_direction::pipe_direction(const std::shared_ptr<chunk_pool> &pool, const pi
       readers_share(readers_mark), reference_threshold(options.sizes.out_writev_threshold),
       senders_batch_size(short_size(options.sizes.senders_batch_size)),
       written_alone_from(short_size(options.sizes.written_alone_from)),
-      piece(short_size(options.sizes.piece)), is_gathered(to_connection),
+      piece(short_size(options.sizes.piece)),
       newest(options.conflate ? std::make_unique<conflated_slot>() : nullptr) {}
 
 pipe_direction::~pipe_direction() = default;
@@ -93,13 +94,13 @@ void pipe_direction::join_shares() noexcept {
 class pipe {
 public:
     pipe(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options)
-        : forth_(pool, options, options.first_to_second_hwm, pipe_direction::no_share,
-                 !options.joins_sockets),
-          back_(pool, options, pipe_direction::no_share, options.second_to_first_hwm, false) {
+        : forth_(pool, options, options.first_to_second_hwm, pipe_direction::no_share),
+          back_(pool, options, pipe_direction::no_share, options.second_to_first_hwm) {
         first_.out_ = second_.in_ = &forth_;
         first_.in_ = second_.out_ = &back_;
         first_.other_ = &second_;
         second_.other_ = &first_;
+        first_.other_kind_ = options.second;
         first_.conflated_out_ = second_.conflated_in_ = forth_.newest.get();
         first_.conflated_in_ = second_.conflated_out_ = back_.newest.get();
     }
@@ -134,7 +135,7 @@ error pipe_end::write_external(std::uint8_t flags, block_ref owner, byte_span bo
     octets_written_ += frame_header_size(body.size()) + body.size();
     if (out_->queue.copies_external(body.size()))
         debug_counters::add(debug_counters::count::copied_octets, body.size());
-    else if (!out_->is_gathered)
+    else if (other_kind_ == end_kind::socket)
         octets_by_reference_ += body.size();
     if (body.size() >= counted_in_octets_from)
         large_unpublished_ += body.size();
@@ -145,7 +146,7 @@ error pipe_end::write_external(std::uint8_t flags, block_ref owner, byte_span bo
 
 error pipe_end::write_last_large(byte_span body) noexcept {
     writing turn;
-    if (!conflated_out_ && pace_ && out_->is_gathered)
+    if (!conflated_out_ && pace_ && other_kind_ == end_kind::connection)
         turn = try_take_turn();
     if (turn) {
         const io_turn *const io = turn.server();
@@ -166,7 +167,8 @@ error pipe_end::write_last_large(byte_span body) noexcept {
         if (turn.give())
             wake_other_end();
     }
-    debug_counters::add(debug_counters::count::copied_octets, slot.is_inproc ? 0 : body.size());
+    debug_counters::add(debug_counters::count::copied_octets,
+                        other_kind_ == end_kind::socket ? 0 : body.size());
     return write(0, body);
 }
 
@@ -228,7 +230,7 @@ void pipe_end::roll_back() noexcept {
     const std::uint64_t gone = out_->queue.roll_back();
     if (in_place_ && in_place_.give())
         wake_other_end();
-    if (out_->is_gathered) {
+    if (other_kind_ == end_kind::connection) {
         octets_written_ -= gone;
         octets_at_window_ = std::min(octets_at_window_, octets_written_);
         octets_planned_ = std::min(octets_planned_, octets_written_);
@@ -325,7 +327,7 @@ void pipe_end::publish_in_stream(bool may_write) noexcept {
         return;
     }
     const bool is_alone = large > 0 && large_under_way() == 0;
-    large_published_ = out_->is_gathered ? octets_written_ : large_published_ + large;
+    large_published_ = other_kind_ == end_kind::connection ? octets_written_ : large_published_ + large;
     if (written_ < write_due_ && large < out_->written_alone_from)
         return;
     if (large > largest_to_write && pace_ && may_write && pace_->may_wait_for_room()) {
@@ -370,7 +372,7 @@ bool pipe_end::is_awaited() const noexcept {
 
 /// Does the sleeper's work where that is cheaper than waking it, and leaves it asleep.
 bool pipe_end::wakes_by_writing() noexcept {
-    if (!out_->io.load(std::memory_order_relaxed))
+    if (!is_served())
         return false;
     const bool is_allowed = pace_->allows(publishes_since_wake_, is_awaited());
     taken_at_wake_ = static_cast<std::uint32_t>(taken_);
@@ -465,7 +467,7 @@ void pipe_end::wake_other_end() noexcept {
 // ---- borrowing ----
 
 bool pipe_end::ask_for_lease() noexcept {
-    if (!out_->io.load(std::memory_order_relaxed) || !out_->lease.ask())
+    if (!is_served() || !out_->lease.ask())
         return false;
     wake_other_end();
     return true;

@@ -29,6 +29,12 @@ class pipe_end;
 struct pipe_options;
 using pipe_end_ptr = std::shared_ptr<pipe_end>;
 
+/// Who has an end of a pipe.
+enum class end_kind : std::uint8_t {
+    socket,
+    connection,  // or a session, which lets its connections have it one after the other
+};
+
 /// How the owner of one end hears of the other. Called on the other end's thread, from the middle of what it does; must not block, and
 /// not call that end. An end that no thread looks after may be used from there, as from any other thread.
 class pipe_events {
@@ -48,7 +54,7 @@ struct pipe_direction {
     static constexpr std::uint64_t no_share = UINT64_MAX;
 
     pipe_direction(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options,
-                   std::uint64_t writers_mark, std::uint64_t readers_mark, bool to_connection);
+                   std::uint64_t writers_mark, std::uint64_t readers_mark);
     ~pipe_direction();
 
     /// To be called by whoever has changed its share of the mark.
@@ -71,12 +77,12 @@ struct pipe_direction {
     const std::uint32_t senders_batch_size;
     const std::uint32_t written_alone_from;
     const std::uint32_t piece;
-    const bool is_gathered;               // a connection reads it
     std::atomic<bool> is_followed{true};  // see pipe_end::is_followed()
     // Where a connection reads the queue:
-    alignas(64) write_turn turn;         // guards that half of the queue
-    read_lease lease;                    // of the other direction of the connection
-    std::atomic<io_turn *> io{nullptr};  // written with the turn held, while nothing is leased
+    alignas(64) write_turn turn;  // guards that half of the queue
+    read_lease lease;             // of the other direction of the connection
+    std::atomic<io_turn *> server{
+        nullptr};  // the connection, while it is served; written with the turn held, while nothing is leased
     // Octets of large bodies taken; of all, where a connection takes them. Written by the reader.
     std::atomic<std::uint64_t> large_taken{0};
     std::atomic<std::uint64_t> about_taken{0};  // messages taken, up to a step ago; written by the reader
@@ -174,7 +180,7 @@ public:
     /// For a thread that goes to wait: writes out what the connection at the other end would only look for later, or is being
     /// woken for. Where all went out, the next message finds that connection armed.
     void flush_remainder() noexcept {
-        if (out_->io.load(std::memory_order_relaxed) && !out_->reader_armed.load(std::memory_order_relaxed))
+        if (is_served() && !out_->reader_armed.load(std::memory_order_relaxed))
             (void)write_on_this_thread(io_turn::occasion::any, true);
     }
     /// Asks for the read lease of the connection at the other end. The answer comes as on_readable. False when there is no
@@ -182,7 +188,7 @@ public:
     bool ask_for_lease() noexcept;
     /// The connection to be read on this thread until end_use(); null when it is not leased.
     io_turn *begin_use() noexcept {
-        return out_->lease.begin_use() ? out_->io.load(std::memory_order_relaxed) : nullptr;
+        return out_->lease.begin_use() ? out_->server.load(std::memory_order_relaxed) : nullptr;
     }
     /// The connection was read, or waited for, by somebody who is likely to come back: keeps the lease from ending.
     void note_use() noexcept { out_->lease.note_use(); }
@@ -266,7 +272,7 @@ public:
     writing claim_turn() noexcept {
         if (!in_->turn.claim())
             return {};
-        in_->io.store(nullptr, std::memory_order_relaxed);
+        in_->server.store(nullptr, std::memory_order_relaxed);
         return writing(this);
     }
     read_lease &lease() noexcept { return in_->lease; }
@@ -294,6 +300,8 @@ public:
     void set_events(std::shared_ptr<pipe_events> events) noexcept;
     /// Whether this pipe keeps the newest message only. Such a pipe is read frame by frame, never gathered.
     bool is_conflating() const noexcept { return conflated_out_ != nullptr; }
+    /// Who has the far end. Only what a connection takes is gathered, and written on this thread.
+    end_kind other_kind() const noexcept { return other_kind_; }
     /// The far end, to be compared with; it belongs to somebody else.
     const pipe_end &other() const noexcept { return *other_; }
     /// Another pointer to this end, for a `pipe_events` that was given a reference. Any thread.
@@ -309,7 +317,6 @@ public:
         std::uint32_t mail_at = 0;        // where its mailbox has the command to attach it; guarded by that
         bool is_attached = false;
         bool is_ending = false;           // the other end was closed: read what is left, write nothing more
-        bool is_inproc = false;           // the other end is a socket
         bool is_held_back = false;        // XPUB: until its application has read some of
         std::uint32_t unread_frames = 0;  // what came from here
         std::string routing_id;           // how a ROUTER, REP or STREAM addresses this peer
@@ -347,6 +354,8 @@ private:
     bool wakes_by_writing() noexcept;
     bool is_awaited() const noexcept;
     bool write_on_this_thread(io_turn::occasion when, bool arms, bool looks = false) noexcept;
+    /// The other end is a connection that can write, just now.
+    bool is_served() const noexcept { return out_->server.load(std::memory_order_relaxed) != nullptr; }
     /// To write what this end publishes.
     writing try_take_turn() noexcept { return writing(out_->turn.try_take() ? other_ : nullptr); }
     void note_sleeper() noexcept;
@@ -405,6 +414,7 @@ private:
     std::uint32_t taken_at_wake_ = 0;  // the last digits of taken_ when a message found a sleeper last
     bool fences_ = true;  // as out_->writer_fences: few publishes for each wake-up, each with a fence
     bool is_closed_ = false;
+    end_kind other_kind_ = end_kind::socket;
     writing in_place_;  // held from write_last_large() to publish()
     pace *pace_ = nullptr;
     std::size_t large_unpublished_ = 0;  // octets of large bodies
@@ -415,13 +425,13 @@ private:
     std::size_t octets_taken_ = 0;       // since the writer was told: of large frames, or released
 };
 
-/// The marks are the first end's shares; the second may add its own.
+/// The first end is a socket's. The marks are its shares; the second may add its own.
 struct pipe_options {
     std::uint64_t first_to_second_hwm = 0;  // messages, 0 = no limit
     std::uint64_t second_to_first_hwm = 0;
     bool conflate = false;  // keep the newest message only, in both directions
     batching sizes = {};
-    bool joins_sockets = false;  // no connection at either end: nothing is gathered
+    end_kind second = end_kind::connection;
 };
 
 struct pipe_ends {
@@ -529,8 +539,8 @@ inline void writing::arm_reader() noexcept { end_->arm_reader(); }
 
 inline void writing::copy_rest() noexcept { end_->in_->queue.copy_rest(); }
 
-inline void writing::serve(io_turn &io) noexcept { end_->in_->io.store(&io, std::memory_order_relaxed); }
+inline void writing::serve(io_turn &io) noexcept { end_->in_->server.store(&io, std::memory_order_relaxed); }
 
-inline io_turn *writing::server() const noexcept { return end_->in_->io.load(std::memory_order_relaxed); }
+inline io_turn *writing::server() const noexcept { return end_->in_->server.load(std::memory_order_relaxed); }
 
 }  // namespace zlink

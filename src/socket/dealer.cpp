@@ -9,8 +9,8 @@ class dealer final : public two_way_pattern {
 public:
     using two_way_pattern::two_way_pattern;
 
-    void attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) override {
-        two_way_pattern::attach(pipe, is_local, is_inproc);
+    void attach(const pipe_end_ptr &pipe, bool is_local) override {
+        two_way_pattern::attach(pipe, is_local);
         if (options_.probe_router)
             send_probe(*pipe);
     }

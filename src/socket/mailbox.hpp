@@ -22,8 +22,7 @@ public:
     struct command {
         command_kind kind;
         pipe_end_ptr pipe;
-        bool is_local = false;   // attach: this socket connected it
-        bool is_inproc = false;  // attach: the other end is a socket
+        bool is_local = false;  // attach: this socket connected it
     };
 
     void on_readable(pipe_end &end) noexcept override {

@@ -9,12 +9,12 @@ class pair final : public two_way_pattern {
 public:
     using two_way_pattern::two_way_pattern;
 
-    void attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) override {
+    void attach(const pipe_end_ptr &pipe, bool is_local) override {
         if (peer_) {
             host_.finished(*pipe);
             return;
         }
-        two_way_pattern::attach(pipe, is_local, is_inproc);
+        two_way_pattern::attach(pipe, is_local);
         peer_ = pipe.get();
     }
     void detach(pipe_end &pipe) noexcept override {

@@ -71,10 +71,10 @@ class pattern {
 public:
     virtual ~pattern() = default;
 
-    /// A pipe is there. `is_local`: this socket connected it. `is_inproc`: the other end is a socket. The pipe may carry an
+    /// A pipe is there. `is_local`: this socket connected it. The pipe may carry an
     /// in_band::hello frame as its first one (always when the peer announces a routing id). Where it throws bad_alloc, nothing
     /// was read from the pipe: detach() follows, and the pipe may come again.
-    virtual void attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) = 0;
+    virtual void attach(const pipe_end_ptr &pipe, bool is_local) = 0;
     /// Forget a pipe that the application disconnects. Not followed by host.finished().
     virtual void detach(pipe_end &pipe) noexcept = 0;
 

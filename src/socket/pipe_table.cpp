@@ -102,7 +102,7 @@ void pipe_table::rescan_pipes() noexcept {
 
 bool pipe_table::try_take_in(const mailbox::command &what) noexcept {
     try {
-        take_in(what.pipe, what.is_local, what.is_inproc);
+        take_in(what.pipe, what.is_local);
         return true;
     } catch (...) {
         has_untaken_ = true;
@@ -132,16 +132,16 @@ void pipe_table::keep_untaken() noexcept {
         post_look_again();
 }
 
-void pipe_table::attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
+void pipe_table::attach(const pipe_end_ptr &pipe, bool is_local) {
     try {
-        take_in(pipe, is_local, is_inproc);
+        take_in(pipe, is_local);
     } catch (...) {
         pipe->close();
         throw;
     }
 }
 
-void pipe_table::take_in(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
+void pipe_table::take_in(const pipe_end_ptr &pipe, bool is_local) {
     if (is_closed_) {
         pipe->close();
         return;
@@ -152,13 +152,12 @@ void pipe_table::take_in(const pipe_end_ptr &pipe, bool is_local, bool is_inproc
     std::swap(pipes_[live_], pipes_.back());
     pipe->slot.socket_index = static_cast<std::uint32_t>(live_++);
     pipe->slot.is_attached = true;
-    pipe->slot.is_inproc = is_inproc;
-    if (is_inproc && around_.blocking.may_spin())
+    if (pipe->other_kind() == end_kind::socket && around_.blocking.may_spin())
         pipe->stand_off();
     pipe->set_pace(&around_.sending);
     pipe->slot.attach_number = ++attach_count_;
     try {
-        pattern_->attach(pipe, is_local, is_inproc);
+        pattern_->attach(pipe, is_local);
     } catch (...) {
         pattern_->detach(*pipe);  // it may have taken it in part
         drop(*pipe);

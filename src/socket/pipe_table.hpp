@@ -45,7 +45,7 @@ public:
     /// Where size() is not 0.
     pipe_end &first() const noexcept { return *pipes_[0]; }
     /// Takes a pipe into use. Throws bad_alloc, and has closed it then.
-    void attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc);
+    void attach(const pipe_end_ptr &pipe, bool is_local);
     /// What becomes of messages that an ended pipe has brought and nobody has received.
     enum class unread_input { dropped, kept };
     /// Ends every pipe of an endpoint. Returns how many there were.
@@ -118,7 +118,7 @@ public:
 
 private:
     void perform(mailbox::command &what);
-    void take_in(const pipe_end_ptr &pipe, bool is_local, bool is_inproc);
+    void take_in(const pipe_end_ptr &pipe, bool is_local);
     bool try_take_in(const mailbox::command &what) noexcept;
     void keep_untaken() noexcept;
     void go_on() noexcept;

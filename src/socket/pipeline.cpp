@@ -11,7 +11,7 @@ class push final : public pattern {
 public:
     explicit push(const pattern_environment &environment) : host_(environment.host) {}
 
-    void attach(const pipe_end_ptr &pipe, bool, bool) override { workers_.attach(*pipe); }
+    void attach(const pipe_end_ptr &pipe, bool) override { workers_.attach(*pipe); }
     void detach(pipe_end &pipe) noexcept override { workers_.detach(pipe); }
     void on_readable(pipe_end &) override {}
     void on_writable(pipe_end &pipe) override { workers_.activate(pipe); }
@@ -58,7 +58,7 @@ class pull final : public pattern {
 public:
     explicit pull(const pattern_environment &environment) : host_(environment.host) {}
 
-    void attach(const pipe_end_ptr &pipe, bool, bool) override { sources_.attach(*pipe); }
+    void attach(const pipe_end_ptr &pipe, bool) override { sources_.attach(*pipe); }
     void detach(pipe_end &pipe) noexcept override { sources_.detach(pipe); }
     void on_readable(pipe_end &pipe) override { sources_.activate(pipe); }
     void on_writable(pipe_end &) override {}

@@ -38,7 +38,7 @@ public:
         : options_(environment.options), host_(environment.host), peers_(environment.pool),
           has_news_(environment.options.type == socket_type::xpub), news_(environment.random) {}
 
-    void attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) override;
+    void attach(const pipe_end_ptr &pipe, bool is_local) override;
     void detach(pipe_end &pipe) noexcept override;
     void on_readable(pipe_end &pipe) override {
         if (!turns_.has(pipe))
@@ -136,7 +136,7 @@ private:
 
 // ---- pipes ----
 
-void publisher::attach(const pipe_end_ptr &pipe, bool, bool) {
+void publisher::attach(const pipe_end_ptr &pipe, bool) {
     pipe->slot.subscriber_number = next_number_++;
     if (has_news_)
         by_number_.emplace(number_of(*pipe), pipe.get());

@@ -19,7 +19,7 @@ class rep final : public pattern {
 public:
     explicit rep(const pattern_environment &environment) : host_(environment.host) {}
 
-    void attach(const pipe_end_ptr &pipe, bool, bool) override { requests_.attach(*pipe); }
+    void attach(const pipe_end_ptr &pipe, bool) override { requests_.attach(*pipe); }
     void detach(pipe_end &pipe) noexcept override {
         stop_replying_to(pipe);
         requests_.detach(pipe);

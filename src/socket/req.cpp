@@ -17,8 +17,8 @@ public:
     explicit req(const pattern_environment &environment)
         : two_way_pattern(environment), request_id_(static_cast<std::uint32_t>(environment.random.next())) {}
 
-    void attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) override {
-        two_way_pattern::attach(pipe, is_local, is_inproc);
+    void attach(const pipe_end_ptr &pipe, bool is_local) override {
+        two_way_pattern::attach(pipe, is_local);
         if (options_.probe_router)
             send_probe(*pipe);
     }

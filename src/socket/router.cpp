@@ -28,7 +28,7 @@ public:
           next_id_(static_cast<std::uint32_t>(environment.random.next())),
           peers_(0, keyed_hash(environment.random)), arrivals_(0, keyed_hash(environment.random)) {}
 
-    void attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) override;
+    void attach(const pipe_end_ptr &pipe, bool is_local) override;
     void detach(pipe_end &pipe) noexcept override;
     void on_readable(pipe_end &pipe) override;
     void on_writable(pipe_end &) override {}
@@ -133,7 +133,7 @@ private:
 
 // ---- peers ----
 
-void router::attach(const pipe_end_ptr &pipe, bool, bool) {
+void router::attach(const pipe_end_ptr &pipe, bool) {
     if (is_anonymous(*pipe)) {
         try {
             (void)await_hello(*pipe);
@@ -313,7 +313,7 @@ void router::finish(pipe_end &pipe) {
 /// Queues a notice when the application wants it, and memory is there. A peer that goes before its coming was read leaves no
 /// notice at all.
 void router::notify(pipe_end &pipe, int what) noexcept {
-    if (pipe.slot.is_inproc || options_.router_notify == 0)
+    if (pipe.other_kind() == end_kind::socket || options_.router_notify == 0)
         return;
     const std::string &id = pipe.slot.routing_id;
     if (what == notify_disconnect) {

@@ -154,7 +154,7 @@ public:
     std::shared_ptr<subscription_set> subscriptions() const noexcept { return subscriptions_; }
     /// Takes a pipe into use on the calling (application) thread. Its events must already go to inbox(). Throws bad_alloc, and
     /// has closed it then.
-    void attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc);
+    void attach(const pipe_end_ptr &pipe, bool is_local);
     using unread_input = pipe_table::unread_input;
     /// Ends every pipe of an endpoint, with this socket's linger. Returns how many there were.
     std::size_t detach_endpoint(const std::string &endpoint,

@@ -60,9 +60,10 @@ error socket::wait_for_lagging_peer(const outgoing &frame) {
         return error::none;
     pipe_end &peer = pipes_.first();
     const std::size_t size = frame.body.size();
-    socket_wait::lag lag{peer, {size, size >= pipe_end::counted_in_octets_from, peer.slot.is_inproc}, 0};
+    const bool is_inproc = peer.other_kind() == end_kind::socket;
+    socket_wait::lag lag{peer, {size, size >= pipe_end::counted_in_octets_from, is_inproc}, 0};
     const std::uint64_t ahead = lag.ahead();
-    const bool is_copied = !peer.slot.is_inproc || !travels_by_reference(frame, peer.reference_threshold());
+    const bool is_copied = !is_inproc || !travels_by_reference(frame, peer.reference_threshold());
     if (ahead <= most_ahead(lag.kind) || !is_copied || pipes_.is_exported() || peer.is_conflating() ||
         !environment_.blocking.may_spin() || pattern_->drops())
         return error::none;

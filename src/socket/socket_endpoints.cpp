@@ -50,9 +50,7 @@ error socket::disconnect(const char *endpoint) {
     return endpoint ? environment_.endpoints.disconnect(*this, endpoint) : error::invalid;
 }
 
-void socket::attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) {
-    pipes_.attach(pipe, is_local, is_inproc);
-}
+void socket::attach(const pipe_end_ptr &pipe, bool is_local) { pipes_.attach(pipe, is_local); }
 
 std::size_t socket::detach_endpoint(const std::string &endpoint, unread_input what) noexcept {
     return pipes_.detach_endpoint(endpoint, what);

@@ -77,7 +77,7 @@ struct socket_wait::facts {
     bool is_alone() const noexcept { return is_waiting_alone; }
     bool wants_input() const noexcept { return wanted == ZMQ_POLLIN; }
     bool wants_room() const noexcept { return wanted == ZMQ_POLLOUT; }
-    bool is_inproc() const noexcept { return self.pipes_.first().slot.is_inproc; }
+    bool is_inproc() const noexcept { return self.pipes_.first().other_kind() == end_kind::socket; }
     bool is_there() const noexcept {
         pipe_end &pipe = self.pipes_.first();
         return wants_input() ? pipe.has_input() : pipe.has_credit();

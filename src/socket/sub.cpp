@@ -24,7 +24,7 @@ public:
         : options_(environment.options), host_(environment.host), set_(environment.subscriptions),
           publishers_(environment.pool), is_sub_(environment.options.type == socket_type::sub) {}
 
-    void attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) override;
+    void attach(const pipe_end_ptr &pipe, bool is_local) override;
     void detach(pipe_end &pipe) noexcept override {
         publishers_.detach(pipe);
         incoming_.detach(pipe);
@@ -86,7 +86,7 @@ bool is_change(byte_span body) noexcept { return !body.empty() && body[0] <= in_
 
 // ---- pipes ----
 
-void subscriber::attach(const pipe_end_ptr &pipe, bool, bool) {
+void subscriber::attach(const pipe_end_ptr &pipe, bool) {
     std::vector<std::uint8_t> command;
     incoming_.attach(*pipe);
     set_->with_lock([&](const subscription_set::topics &topics) {

@@ -2,7 +2,7 @@
 
 namespace zlink {
 
-void two_way_pattern::attach(const pipe_end_ptr &pipe, bool, bool) {
+void two_way_pattern::attach(const pipe_end_ptr &pipe, bool) {
     incoming_.attach(*pipe);
     outgoing_.attach(*pipe);
 }

@@ -12,7 +12,7 @@ public:
     explicit two_way_pattern(const pattern_environment &environment)
         : options_(environment.options), host_(environment.host) {}
 
-    void attach(const pipe_end_ptr &pipe, bool is_local, bool is_inproc) override;
+    void attach(const pipe_end_ptr &pipe, bool is_local) override;
     void detach(pipe_end &pipe) noexcept override;
     void on_readable(pipe_end &pipe) override { incoming_.activate(pipe); }
     void on_writable(pipe_end &pipe) override { outgoing_.activate(pipe); }

@@ -87,7 +87,7 @@ error sim_context::connect(socket &self, const std::string &endpoint, std::strin
     pipe_end_ptr near;
     if (const error e = inproc_.connect(name_in(endpoint), side_of(self), near); failed(e))
         return e;
-    self.attach(near, true, true);
+    self.attach(near, true);
     return error::none;
 }
 

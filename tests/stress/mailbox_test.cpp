@@ -62,7 +62,7 @@ TEST(mailbox_stress, closes_every_pipe_that_arrives_while_it_closes) {
         const pipe_ends ends = make_pipe(pool, {});
         bool was_taken = true;
         std::thread poster([&] {
-            was_taken = box->post({mailbox::command_kind::attach, ends.first, false, true});
+            was_taken = box->post({mailbox::command_kind::attach, ends.first, false});
         });
         box->close();
         poster.join();

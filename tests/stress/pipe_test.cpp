@@ -81,9 +81,8 @@ enum class taking { gathers, reads, reads_only };
 
 class two_threads : public testing::TestWithParam<std::tuple<std::uint64_t, taking>> {
 protected:
-    /// `joins_sockets`: nothing is gathered.
-    void open(std::uint64_t hwm, bool conflate = false, bool joins_sockets = false) {
-        auto ends = make_pipe(pool, {hwm, hwm, conflate, {}, joins_sockets});
+    void open(std::uint64_t hwm, bool conflate = false, end_kind second = end_kind::connection) {
+        auto ends = make_pipe(pool, {hwm, hwm, conflate, {}, second});
         writer = std::move(ends.first);
         reader = std::move(ends.second);
         writer->set_events(writer_bell);
@@ -227,7 +226,7 @@ private:
 TEST_P(two_threads, lose_no_message_and_no_wake_up) {
     const auto [hwm, how] = GetParam();
     const std::uint64_t count = hwm == 0 || hwm > 100 ? 200000 : 30000;
-    open(hwm, false, how == taking::reads_only);
+    open(hwm, false, how == taking::reads_only ? end_kind::socket : end_kind::connection);
     if (hwm > 10)
         reader->stand_off();
     std::thread thread([&, count = count] { write_all(count); });

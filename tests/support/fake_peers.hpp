@@ -66,10 +66,12 @@ struct fake_peer {
 
 class fake_network {
 public:
-    fake_peer connect(std::uint64_t outgoing_hwm = 0, std::uint64_t incoming_hwm = 0) {
+    fake_peer connect(std::uint64_t outgoing_hwm = 0, std::uint64_t incoming_hwm = 0,
+                      end_kind far = end_kind::connection) {
         pipe_options options;
         options.first_to_second_hwm = outgoing_hwm;
         options.second_to_first_hwm = incoming_hwm;
+        options.second = far;
         pipe_ends ends = make_pipe(pool, options);
         ends.first->set_events(events);
         return {ends.first, ends.second};

@@ -32,10 +32,11 @@ public:
 
     /// Attaches a new peer. `prepare` acts on the pipe before: what the peer wrote already.
     template <class Prepare>
-    fake_peer attach_prepared(Prepare prepare, std::uint64_t outgoing_hwm = 0, bool is_inproc = false) {
-        fake_peer peer = network.connect(outgoing_hwm);
+    fake_peer attach_prepared(Prepare prepare, std::uint64_t outgoing_hwm = 0,
+                              end_kind far = end_kind::connection) {
+        fake_peer peer = network.connect(outgoing_hwm, 0, far);
         prepare(peer);
-        subject->attach(peer.near, false, is_inproc);
+        subject->attach(peer.near, false);
         go_on();
         return peer;
     }

@@ -24,11 +24,12 @@ protected:
         return socket::make(options, {endpoints, *blocking, platform::steady_clock(), *random, pool});
     }
     void join(socket &a, socket &b, std::uint64_t hwm = 0) {
-        const pipe_ends ends = make_pipe(pool, {hwm, hwm, false});
+        const pipe_ends ends = make_pipe(
+            pool, {.first_to_second_hwm = hwm, .second_to_first_hwm = hwm, .second = end_kind::socket});
         ends.first->set_events(a.inbox());
         ends.second->set_events(b.inbox());
-        EXPECT_TRUE(b.inbox()->post({mailbox::command_kind::attach, ends.second, false, true}));
-        a.attach(ends.first, true, true);
+        EXPECT_TRUE(b.inbox()->post({mailbox::command_kind::attach, ends.second, false}));
+        a.attach(ends.first, true);
     }
     static void send(socket &s, const frames &message) {
         for (std::size_t i = 0; i < message.size(); ++i)
@@ -142,8 +143,8 @@ TEST_F(lone_proxy_test, leaves_a_slow_side_behind_as_long_as_that_has_room) {
     const pipe_ends out = make_pipe(pool, {});
     in.first->set_events(front->inbox());
     out.first->set_events(back->inbox());
-    front->attach(in.first, false, false);
-    back->attach(out.first, false, false);
+    front->attach(in.first, false);
+    back->attach(out.first, false);
     for (int i = 0; i < count; ++i) {
         ASSERT_EQ(in.second->write(0, as_bytes(body)), error::none);
         in.second->publish();

@@ -79,9 +79,9 @@ std::vector<std::uint8_t> encoded(const std::vector<model_frame> &frames) {
 /// A queue, what should be in it, and random steps on both.
 class checked_queue {
 public:
-    checked_queue(unsigned seed, bool fails_allocations, frame_queue::consumer how)
-        : random_(seed), fails_allocations_(fails_allocations), how_(how),
-          queue_(std::make_unique<frame_queue>(pool_, 128, how)) {
+    checked_queue(unsigned seed, bool fails_allocations, frame_queue::bodies where)
+        : random_(seed), fails_allocations_(fails_allocations), where_(where),
+          queue_(std::make_unique<frame_queue>(pool_, 128, where)) {
         infos_[0] = nullptr;
         for (int i = 1; i < 3; ++i)
             infos_[i] = new peer_info;
@@ -220,7 +220,7 @@ private:
             note(frame);
     }
     bool has_own_block(const model_frame &frame) const {
-        return how_ == frame_queue::consumer::reads && frame.is_copied_alone &&
+        return where_ == frame_queue::bodies::referred_to && frame.is_copied_alone &&
                frame.body.size() >= frame_queue::own_block_from;
     }
     void write_short() {
@@ -419,7 +419,7 @@ private:
 
     std::mt19937 random_;
     const bool fails_allocations_;
-    const frame_queue::consumer how_;
+    const frame_queue::bodies where_;
     std::shared_ptr<chunk_pool> pool_ = chunk_pool::make();
     std::unique_ptr<frame_queue> queue_;
     std::array<peer_info *, 3> infos_;
@@ -454,7 +454,7 @@ void run_model(consumer how, bool fails_allocations) {
         std::mt19937 random(seed);
         const bool only_reads = how == consumer::only_reads;
         checked_queue both(seed, fails_allocations,
-                           only_reads ? frame_queue::consumer::reads : frame_queue::consumer::may_gather);
+                           only_reads ? frame_queue::bodies::referred_to : frame_queue::bodies::apart);
         bool reads = how == consumer::reads || only_reads;
         for (int step = 0; step < 400 && !testing::Test::HasFailure(); ++step) {
             if (random() % 5 < 3) {
@@ -506,7 +506,7 @@ protected:
     static constexpr std::size_t uncopied = small + 1;
 
     frame_queue queue{chunk_pool::make()};
-    frame_queue for_reader{chunk_pool::make(), 128, frame_queue::consumer::reads};
+    frame_queue for_reader{chunk_pool::make(), 128, frame_queue::bodies::referred_to};
     int live = 0;
     std::array<iovec, 16> ranges;
 
@@ -608,12 +608,12 @@ TEST_F(one_queue, drops_the_memory_of_bodies_that_are_rolled_back_and_does_not_w
             (void)from.release(found.octets);
         }
     };
-    using enum frame_queue::consumer;
+    using enum frame_queue::bodies;
     for (const bool is_blank : {true, false}) {
         for (const std::size_t size : {small, uncopied}) {
-            for (const auto &[how, by_reading] :
-                 {std::pair(reads, true), std::pair(may_gather, true), std::pair(may_gather, false)}) {
-                frame_queue each(chunk_pool::make(), 128, how);
+            for (const auto &[where, by_reading] :
+                 {std::pair(referred_to, true), std::pair(apart, true), std::pair(apart, false)}) {
+                frame_queue each(chunk_pool::make(), 128, where);
                 if (!is_blank) {
                     ASSERT_EQ(each.write(0, as_bytes("published")), error::none);
                     each.publish();
@@ -671,8 +671,8 @@ TEST_F(one_queue, gives_up_the_memory_of_a_large_copied_body_when_the_reader_doe
 }
 
 TEST_F(one_queue, drops_what_nobody_read_in_the_end) {
-    for (const auto how : {frame_queue::consumer::reads, frame_queue::consumer::may_gather}) {
-        frame_queue ending(chunk_pool::make(), 128, how);
+    for (const auto where : {frame_queue::bodies::referred_to, frame_queue::bodies::apart}) {
+        frame_queue ending(chunk_pool::make(), 128, where);
         for (int i = 0; i < 100; ++i) {
             write_external(ending, frame_flag::more, small);
             ASSERT_EQ(ending.write(frame_flag::more, as_bytes("between")), error::none);

@@ -30,8 +30,8 @@ struct recorder final : pipe_events {
 
 class pipe_pair : public testing::Test {
 protected:
-    void open(std::uint64_t hwm, bool conflate = false, bool joins_sockets = false) {
-        auto ends = make_pipe(pool, {hwm, hwm, conflate, {}, joins_sockets});
+    void open(std::uint64_t hwm, bool conflate = false, end_kind second = end_kind::connection) {
+        auto ends = make_pipe(pool, {hwm, hwm, conflate, {}, second});
         writer = ends.first;
         reader = ends.second;
         writer->set_events(writer_events);
@@ -105,6 +105,15 @@ TEST_F(pipe_pair, carries_messages_both_ways) {
     ASSERT_TRUE(writer->read(frame));
     EXPECT_EQ(as_text(frame.body()), "back");
     EXPECT_EQ(receive(), "(nothing)");
+}
+
+TEST_F(pipe_pair, says_who_has_the_other_end) {
+    open(0);
+    EXPECT_EQ(writer->other_kind(), end_kind::connection);
+    EXPECT_EQ(reader->other_kind(), end_kind::socket);
+    open(0, false, end_kind::socket);
+    EXPECT_EQ(writer->other_kind(), end_kind::socket);
+    EXPECT_EQ(reader->other_kind(), end_kind::socket);
 }
 
 TEST_F(pipe_pair, gives_events_a_pointer_that_keeps_both_ends) {
@@ -205,7 +214,7 @@ TEST_F(pipe_pair, refuses_short_ways_for_all_that_is_not_one_small_frame) {
 }
 
 TEST_F(pipe_pair, knows_how_much_of_large_bodies_is_under_way_between_sockets) {
-    open(0, false, true);
+    open(0, false, end_kind::socket);
     const std::string large(pipe_end::counted_in_octets_from, 'x'), small(100, 'y');
     ASSERT_TRUE(send(small));
     EXPECT_EQ(writer->large_under_way(), 0u);
@@ -302,8 +311,8 @@ TEST_F(pipe_to_connection, knows_what_is_under_way_after_messages_that_were_cut)
 }
 
 TEST_F(pipe_to_connection, counts_bodies_of_every_kind_as_under_way) {
-    for (const bool joins_sockets : {false, true}) {
-        open(0, false, joins_sockets);
+    for (const end_kind second : {end_kind::connection, end_kind::socket}) {
+        open(0, false, second);
         message moved;
         ASSERT_EQ(moved.init_size(12 * 1024), error::none);
         for (int i = 0; i < 200; ++i) {
@@ -314,7 +323,7 @@ TEST_F(pipe_to_connection, counts_bodies_of_every_kind_as_under_way) {
         }
         (void)moved.close();
         // In memory nobody copies them.
-        EXPECT_EQ(writer->under_way() > 1024 * 1024, !joins_sockets);
+        EXPECT_EQ(writer->under_way() > 1024 * 1024, second == end_kind::connection);
     }
 }
 

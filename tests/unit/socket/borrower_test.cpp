@@ -112,7 +112,7 @@ protected:
         const pipe_ends ends = make_pipe(pool, {.first_to_second_hwm = mark});
         ends.first->set_events(self->inbox());
         ends.first->slot.endpoint = std::make_shared<const std::string>("tcp://peer");
-        self->attach(ends.first, false, false);
+        self->attach(ends.first, false);
         return ends.second;
     }
     /// Waits so often that the connection is leased, and used in the last wait.

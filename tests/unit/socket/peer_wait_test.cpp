@@ -15,9 +15,11 @@ protected:
         wait.has_time = true;
     }
     pipe_end_ptr attach() {
-        const pipe_ends ends = make_pipe(pool, {.first_to_second_hwm = mark, .joins_sockets = is_inproc});
+        const pipe_ends ends =
+            make_pipe(pool, {.first_to_second_hwm = mark,
+                             .second = is_inproc ? end_kind::socket : end_kind::connection});
         ends.first->set_events(self->inbox());
-        self->attach(ends.first, false, is_inproc);
+        self->attach(ends.first, false);
         return ends.second;
     }
     void expect_receive_sleeps_once() {

@@ -103,7 +103,7 @@ TEST(short_memory, names_a_peer_that_it_was_too_short_for_at_first) {
         fake_peer a = bench.network.connect();
         write_command(*a.far, in_band::hello, name);
         write_message(*a.far, {"1"});
-        failures += fails_with_short_memory(nth, [&] { bench.subject->attach(a.near, false, false); });
+        failures += fails_with_short_memory(nth, [&] { bench.subject->attach(a.near, false); });
         if (bench.must_rescan)
             bench.subject->on_readable(*a.near);
         expect_named(bench, a, nth);
@@ -178,7 +178,7 @@ TEST(short_memory, reads_what_was_written_before_a_publisher_had_memory_for_it) 
         pattern_bench bench(socket_type::pub);
         fake_peer a = bench.network.connect();
         write_command(*a.far, in_band::subscribe, topic);
-        const auto attach = [&] { bench.subject->attach(a.near, false, false); };
+        const auto attach = [&] { bench.subject->attach(a.near, false); };
         bool is_refused = true;
         failures += fails_with_short_memory(nth, [&] {
             attach();
@@ -273,11 +273,11 @@ protected:
     }
     /// The first gets its pipe at once, the second hears of it by mail.
     void join(socket &a, socket &b) {
-        const pipe_ends ends = make_pipe(pool_, {});
+        const pipe_ends ends = make_pipe(pool_, {.second = end_kind::socket});
         ends.first->set_events(a.inbox());
         ends.second->set_events(b.inbox());
-        ASSERT_TRUE(b.inbox()->post({mailbox::command_kind::attach, ends.second, false, true}));
-        a.attach(ends.first, true, true);
+        ASSERT_TRUE(b.inbox()->post({mailbox::command_kind::attach, ends.second, false}));
+        a.attach(ends.first, true);
     }
     static error receive(socket &from, std::string &out) {
         char buffer[64];

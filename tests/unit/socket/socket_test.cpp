@@ -47,12 +47,13 @@ protected:
     }
     /// Joins two sockets as an inproc connect does: `b` hears of it by mail.
     void join(socket &a, socket &b, std::uint64_t hwm = 0) {
-        const pipe_ends ends = make_pipe(pool, {hwm, hwm, false});
+        const pipe_ends ends = make_pipe(
+            pool, {.first_to_second_hwm = hwm, .second_to_first_hwm = hwm, .second = end_kind::socket});
         ends.first->set_events(a.inbox());
         ends.second->set_events(b.inbox());
         ends.first->slot.endpoint = std::make_shared<const std::string>("inproc://b");
-        EXPECT_TRUE(b.inbox()->post({mailbox::command_kind::attach, ends.second, false, true}));
-        a.attach(ends.first, true, true);
+        EXPECT_TRUE(b.inbox()->post({mailbox::command_kind::attach, ends.second, false}));
+        a.attach(ends.first, true);
     }
     static error send(socket &s, std::string_view body, int flags = ZMQ_DONTWAIT) {
         return test::send_as_in_c(s, as_bytes(body), flags);
@@ -181,13 +182,13 @@ protected:
     }
     /// Names the peers as sessions do, in band.
     void join(socket &first, socket &second) {
-        const pipe_ends ends = make_pipe(pool, {0, 0, false});
+        const pipe_ends ends = make_pipe(pool, {.second = end_kind::socket});
         ends.first->set_events(first.inbox());
         ends.second->set_events(second.inbox());
         hello(*ends.first, "A");
         hello(*ends.second, "B");
-        EXPECT_TRUE(second.inbox()->post({mailbox::command_kind::attach, ends.second, false, true}));
-        first.attach(ends.first, true, true);
+        EXPECT_TRUE(second.inbox()->post({mailbox::command_kind::attach, ends.second, false}));
+        first.attach(ends.first, true);
     }
     static void hello(pipe_end &from, const std::string &id) {
         EXPECT_EQ(from.write(frame_flag::command, as_bytes("\2" + id)), error::none);
@@ -297,13 +298,13 @@ TEST_F(routed, keeps_messages_apart_when_a_second_peer_comes_behind_an_address) 
     send_to_b("x");
     EXPECT_EQ(receive(*b), "A");
     ASSERT_EQ(send(*a, "B", ZMQ_SNDMORE | ZMQ_DONTWAIT), error::none);
-    const pipe_ends ends = make_pipe(pool, {0, 0, false});
+    const pipe_ends ends = make_pipe(pool, {.second = end_kind::socket});
     ends.first->set_events(b->inbox());
     ends.second->set_events(c->inbox());
     hello(*ends.first, "B2");
     hello(*ends.second, "C");
-    c->attach(ends.second, false, true);
-    b->attach(ends.first, true, true);
+    c->attach(ends.second, false);
+    b->attach(ends.first, true);
     ASSERT_EQ(send(*c, "B2", ZMQ_SNDMORE | ZMQ_DONTWAIT), error::none);
     ASSERT_EQ(send(*c, "z"), error::none);
     ASSERT_EQ(send(*a, "y"), error::none);
@@ -440,9 +441,9 @@ TEST_F(socket_test, ends_a_blocked_call_when_it_is_stopped) {
 
 TEST_F(socket_test, closes_its_pipes_with_its_linger) {
     const auto a = make(socket_type::pair);
-    const pipe_ends ends = make_pipe(pool, {});
+    const pipe_ends ends = make_pipe(pool, {.second = end_kind::socket});
     ends.first->set_events(a->inbox());
-    a->attach(ends.first, true, true);
+    a->attach(ends.first, true);
     set(*a, ZMQ_LINGER, 17);
     EXPECT_EQ(send(*a, "last words"), error::none);
     a->close();
