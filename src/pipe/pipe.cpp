@@ -2,49 +2,11 @@
 
 #include <algorithm>
 #include <limits>
-#include <mutex>
 #include <utility>
-#include <vector>
 
-#include "core/platform.hpp"
+#include "pipe/conflated_slot.hpp"
 
 namespace zlink {
-
-class conflated_slot {
-public:
-    void keep(byte_span body) { pending_.assign(body.begin(), body.end()); }
-    void forget() noexcept { has_pending_ = false; }
-    void note_pending() noexcept { has_pending_ = true; }
-    bool has_pending() const noexcept { return has_pending_; }
-
-    void publish() noexcept {
-        std::lock_guard guard(mutex_);
-        newest_.swap(pending_);
-        is_full_ = true;
-        has_pending_ = false;
-    }
-    bool is_full() noexcept {
-        std::lock_guard guard(mutex_);
-        return is_full_;
-    }
-    bool take(byte_span &out) noexcept {
-        std::lock_guard guard(mutex_);
-        if (!is_full_)
-            return false;
-        taken_.swap(newest_);
-        is_full_ = false;
-        out = taken_;
-        return true;
-    }
-
-private:
-    std::vector<std::uint8_t> pending_;  // writer only
-    bool has_pending_ = false;           // writer only
-    std::vector<std::uint8_t> taken_;    // reader only
-    std::mutex mutex_;                   // guards the rest
-    std::vector<std::uint8_t> newest_;
-    bool is_full_ = false;
-};
 
 /// Nothing comes near 4 GiB.
 static std::uint32_t short_size(std::size_t octets) noexcept {
@@ -142,34 +104,6 @@ error pipe_end::write_external(std::uint8_t flags, block_ref owner, byte_span bo
     if (!(flags & (frame_flag::more | frame_flag::command)))
         ++written_;
     return error::none;
-}
-
-error pipe_end::write_last_large(byte_span body) noexcept {
-    writing turn;
-    if (!conflated_out_ && pace_ && other_kind_ == end_kind::connection)
-        turn = try_take_turn();
-    if (turn) {
-        const io_turn *const io = turn.server();
-        chunk *memory = nullptr;
-        // A stream that is full is waited for by limiting the backlog, unless one body is more than that allows.
-        if (io && (!io->is_full() || (body.size() > largest_to_write && pace_->may_wait_for_room())))
-            memory = out_->queue.memory_for_copy(body.size());
-        const error e = memory ? out_->queue.write_in_place(body, memory) : error::no_memory;
-        if (memory)
-            memory->release();
-        if (!failed(e)) {
-            in_place_ = std::move(turn);
-            octets_written_ += frame_header_size(body.size()) + body.size();
-            large_unpublished_ += body.size();
-            ++written_;
-            return error::none;
-        }
-        if (turn.give())
-            wake_other_end();
-    }
-    debug_counters::add(debug_counters::count::copied_octets,
-                        other_kind_ == end_kind::socket ? 0 : body.size());
-    return write(0, body);
 }
 
 error pipe_end::append(block *owner, byte_span range, std::uint32_t messages, bool starts_message,
@@ -282,183 +216,6 @@ void pipe_end::allow_short_writes() noexcept {
         short_until_ = std::min(short_until_, std::max(written_, seen_returned_ + hwm));
 }
 
-/// How many publishes without a wake-up make a burst.
-constexpr std::uint32_t burst_length = 64;
-
-/// The full fence of a writer that is not in a burst; ends it when a burst has begun.
-void pipe_end::fence_publish() noexcept {
-    if (publishes_since_wake_ >= burst_length) {
-        // A reader that still saw the flag up has armed itself before the fence, and is seen by every look behind it.
-        fences_ = false;
-        out_->writer_fences.store(false, std::memory_order_seq_cst);
-    }
-    full_fence();
-}
-
-void pipe_end::wake_reader(bool may_write) noexcept {
-    if (may_write && pace_ && wakes_by_writing())
-        return;
-    if (!out_->reader_armed.exchange(false, std::memory_order_seq_cst))
-        return;
-    note_sleeper();
-    wake_other_end();
-}
-
-/// Says when the sender writes for itself the next time: not later than at its mark, where it could only wait, or drop.
-void pipe_end::plan_write() noexcept {
-    if (written_ > write_planned_)
-        octets_each_ = (octets_written_ - octets_planned_) / (written_ - write_planned_);
-    write_planned_ = written_;
-    octets_planned_ = octets_written_;
-    write_due_ = written_ + std::clamp<std::uint64_t>(out_->senders_batch_size / (octets_each_ + 1), 1,
-                                                      most_messages_to_write);
-    if (const std::uint64_t hwm = out_->hwm.load(std::memory_order_relaxed)) {
-        seen_returned_ = out_->returned.load(std::memory_order_acquire);
-        write_due_ = std::min(write_due_, std::max(written_ + 1, seen_returned_ + hwm));
-    }
-}
-
-/// Once in a while in a stream. While the stream takes what it is given, a large message is cheapest to write while it is in
-/// this processor's cache; very large ones fill it, and have to be left to the I/O thread anyway.
-void pipe_end::publish_in_stream(bool may_write) noexcept {
-    const std::size_t large = std::exchange(large_unpublished_, 0);
-    if (in_place_) {
-        publish_in_place(may_write, large);
-        return;
-    }
-    const bool is_alone = large > 0 && large_under_way() == 0;
-    large_published_ = other_kind_ == end_kind::connection ? octets_written_ : large_published_ + large;
-    if (written_ < write_due_ && large < out_->written_alone_from)
-        return;
-    if (large > largest_to_write && pace_ && may_write && pace_->may_wait_for_room()) {
-        if (writing turn = try_take_turn()) {
-            const io_turn::written result =
-                turn.server() ? write_with_waits(turn, large) : io_turn::written::refused;
-            (void)end_write(turn, result, false);
-            return;
-        }
-    }
-    // What does not fill a piece has to be brought by an I/O thread that is awake, and is not worth that for bodies of many. At
-    // the mark nothing comes after it.
-    const bool fills_pieces = large < most_pieces_to_fill * out_->piece && has_credit() &&
-                              !out_->reader_armed.load(std::memory_order_relaxed);
-    if (pace_ && may_write && large <= largest_to_write)
-        (void)write_on_this_thread(fills_pieces ? io_turn::occasion::stream : io_turn::occasion::any, false,
-                                   is_alone);
-    else
-        plan_write();
-}
-
-/// A message found the reader asleep.
-void pipe_end::note_sleeper() noexcept {
-    if (publishes_since_wake_ < burst_length) {
-        out_->queue.expect_little();
-        // A reader that sleeps after every few messages would pay a heavy fence each time: pay a small one for each message.
-        if (!fences_) {
-            fences_ = true;
-            out_->writer_fences.store(true, std::memory_order_release);
-        }
-    }
-    publishes_since_wake_ = 0;
-    short_until_ = 0;
-}
-
-/// Whether what was published is likely to be the answer that the peer waits for. Nobody but this thread would see its next
-/// message, which the I/O thread might have under way elsewhere.
-bool pipe_end::is_awaited() const noexcept {
-    return taken_at_wake_ != static_cast<std::uint32_t>(taken_) && out_->lease.is_out() &&
-           !in_->queue.shows_more();
-}
-
-/// Does the sleeper's work where that is cheaper than waking it, and leaves it asleep.
-bool pipe_end::wakes_by_writing() noexcept {
-    if (!is_served())
-        return false;
-    const bool is_allowed = pace_->allows(publishes_since_wake_, is_awaited());
-    taken_at_wake_ = static_cast<std::uint32_t>(taken_);
-    if (!is_allowed)
-        return false;
-    const bool is_done = write_now();
-    pace_->note_written();
-    if (is_done)
-        note_sleeper();
-    return is_done;
-}
-
-/// `arms`: for a sender that goes to wait, and tells the I/O thread that it wants everything out if that is writing just now.
-/// `looks`: for a large message with nothing else under way, whose end should not wait for the I/O thread.
-bool pipe_end::write_on_this_thread(io_turn::occasion when, bool arms, bool looks) noexcept {
-    writing turn = arms ? other_->take_turn() : try_take_turn();
-    if (!turn) {
-        plan_write();
-        return false;
-    }
-    const platform::cancellation_shield shield;
-    io_turn *const io = turn.server();
-    io_turn::written result = io ? io->write_now(turn, when) : io_turn::written::refused;
-    if (looks && result == io_turn::written::full && !out_->lease.is_out()) {
-        pace_->look_for_room([&] {
-            result = io->write_now(turn, io_turn::occasion::ready);
-            return result != io_turn::written::full;
-        });
-    }
-    return end_write(turn, result, arms);
-}
-
-/// What is left is for the I/O thread, or for who has the lease.
-bool pipe_end::end_write(writing &turn, io_turn::written result, bool arms) noexcept {
-    plan_write();
-    if (arms && result == io_turn::written::all)
-        out_->reader_armed.store(true, std::memory_order_relaxed);  // this thread publishes the next
-    const bool was_refused = turn.give();
-    if (result == io_turn::written::some || result == io_turn::written::full)
-        out_->reader_armed.store(false, std::memory_order_relaxed);
-    if (was_refused || result == io_turn::written::some ||
-        (result == io_turn::written::full && !out_->lease.is_out()))
-        wake_other_end();
-    return result == io_turn::written::all;
-}
-
-/// Writes a body from where the application has it. What the stream does not take is copied.
-void pipe_end::publish_in_place(bool may_write, std::size_t octets) noexcept {
-    writing turn = std::move(in_place_);
-    large_published_ = octets_written_;
-    const io_turn::written result = may_write ? write_with_waits(turn, octets) : io_turn::written::some;
-    if (result != io_turn::written::all) {
-        turn.copy_rest();
-        debug_counters::add(debug_counters::count::copied_octets, octets);
-    }
-    (void)end_write(turn, result, false);
-}
-
-/// Writes all there is, the last of it a body of so many octets, as long as the stream takes it about as fast as it could be copied into
-/// new memory. To hand it to the I/O thread instead would make that a third one on what most often are two processors' caches.
-io_turn::written pipe_end::write_with_waits(writing &turn, std::size_t octets) noexcept {
-    io_turn &io = *turn.server();
-    const platform::cancellation_shield shield;
-    const auto taken = [this] { return out_->large_taken.load(std::memory_order_relaxed); };
-    pace::wait_for_room patience(*pace_, octets);
-    io_turn::occasion when = io_turn::occasion::any;
-    if (io.is_full()) {
-        if (!patience.wait(io.descriptor(), io.opening()))
-            return io_turn::written::full;
-        when = io_turn::occasion::ready;
-    }
-    for (;;) {
-        const std::uint64_t before = taken();
-        const io_turn::written result = io.write_now(turn, when);
-        if (result == io_turn::written::full) {
-            if (turn.is_claimed() || !patience.wait(io.descriptor(), io.opening()))
-                return result;
-            when = io_turn::occasion::ready;
-        } else if (result != io_turn::written::some || taken() == before) {
-            return result;
-        } else {
-            when = io_turn::occasion::any;
-        }
-    }
-}
-
 void pipe_end::wake_other_end() noexcept {
     if (pipe_events *events = other_->events_.load(std::memory_order_acquire))
         events->on_readable(*other_);
@@ -545,29 +302,6 @@ void pipe_end::arm_reader() noexcept {
     full_fence();
     if (!in_->writer_fences.load(std::memory_order_acquire))
         light_publisher_met();
-}
-
-frame_queue::gathered writing::gather(iovec *ranges, std::size_t limit, std::size_t max_octets) noexcept {
-    return end_->in_->queue.gather(ranges, limit, max_octets);
-}
-
-void writing::release(std::size_t octets) noexcept {
-    end_->note_large_taken(octets);
-    end_->note_taken(end_->in_->queue.release(octets));
-}
-
-bool writing::read(frame_view &out) noexcept {
-    if (!end_->read(out))
-        return false;
-    end_->note_large_taken(frame_header_size(out.size) +
-                           (out.size < pipe_end::counted_in_octets_from ? out.size : 0));
-    return true;
-}
-
-void writing::drop_cut_message() noexcept {
-    const frame_queue::dropped what = end_->in_->queue.drop_cut_message();
-    end_->note_large_taken(what.octets);
-    end_->note_taken(what.messages);
 }
 
 // ---- life ----

@@ -338,22 +338,20 @@ private:
     friend class pipe;
     friend class writing;
 
-    /// In a stream without waits the sender writes for itself once senders_batch_size octets have come together, by the size of
-    /// the messages before; at most after so many messages.
-    static constexpr std::uint64_t most_messages_to_write = 1024;
-
     static constexpr std::uint64_t messages_of_window = 1024;
 
-    static constexpr std::size_t largest_to_write = 1024 * 1024;
-    static constexpr std::size_t most_pieces_to_fill = 3;
+    // What write_policy is told.
+    struct answer_facts;
+    struct publish_facts;
+    struct body_facts;
+
     void publish_in_stream(bool may_write) noexcept;
     void publish_in_place(bool may_write, std::size_t octets) noexcept;
     io_turn::written write_with_waits(writing &turn, std::size_t octets) noexcept;
     bool end_write(writing &turn, io_turn::written result, bool arms) noexcept;
     void plan_write() noexcept;
     bool wakes_by_writing() noexcept;
-    bool is_awaited() const noexcept;
-    bool write_on_this_thread(io_turn::occasion when, bool arms, bool looks = false) noexcept;
+    bool write_on_this_thread(io_turn::occasion when, bool arms, bool is_alone = false) noexcept;
     /// The other end is a connection that can write, just now.
     bool is_served() const noexcept { return out_->server.load(std::memory_order_relaxed) != nullptr; }
     /// To write what this end publishes.

@@ -8,12 +8,7 @@
 namespace zlink {
 
 namespace {
-constexpr std::size_t part_of_a_stream = 8 * 1024;  // octets of a write that show that the sender is in one
-constexpr std::size_t worth_a_write = 128 * 1024;
 constexpr std::size_t max_ranges = 256;  // two for each body that is not copied
-constexpr std::uint64_t least_mark_to_collect = 256;
-constexpr int writes_per_turn = 4;
-constexpr int senders_writes_per_turn = 8;
 constexpr std::size_t translate_batch = 64 * 1024;
 
 /// For the debug counters: the kernel took something of what was listed.
@@ -82,7 +77,7 @@ outbound::outcome outbound::write_in_turn(writing &turn, time_point now,
     if (!collects)
         collector_.stop();
     progress done;
-    for (int i = 0; i < writes_per_turn; ++i) {
+    for (int i = 0; i < write_policy::writes_per_turn; ++i) {
         switch (write_once(turn, true, hold_back::nothing, done)) {
         case write_result::wrote:
             if (collects && done.is_all) {
@@ -121,13 +116,12 @@ io_turn::written outbound::write_now(writing &turn, io_turn::occasion when) noex
         is_full_ = owes_wait_ = false;
     if (!may_write() || control_written_ > 0)
         return io_turn::written::refused;
-    hold_back held_back = when == io_turn::occasion::stream ? hold_back::tail : hold_back::nothing;
+    hold_back held_back = write_policy::first_hold_back(when);
     progress done;
-    for (int i = 0; i < senders_writes_per_turn; ++i) {
+    for (int i = 0; i < write_policy::senders_writes_per_turn; ++i) {
         switch (write_once(turn, false, held_back, done)) {
         case write_result::wrote:
-            if (held_back == hold_back::tail)
-                held_back = hold_back::less_than_a_piece;
+            held_back = write_policy::next_hold_back(held_back);
             break;
         case write_result::held:
             return io_turn::written::held;
@@ -151,8 +145,7 @@ io_turn::written outbound::write_now(writing &turn, io_turn::occasion when) noex
 bool outbound::may_collect() noexcept {
     if (!pipe_ || server_ || translates_ || pipe_->is_peer_closed() || !peer_.output().empty())
         return false;
-    const std::uint64_t mark = pipe_->read_mark();
-    return mark == 0 || mark >= least_mark_to_collect;
+    return write_policy::may_collect_below(pipe_->read_mark());
 }
 
 outbound::outcome outbound::start_collecting(writing &turn) noexcept {
@@ -166,7 +159,8 @@ bool outbound::has_little(writing &turn) noexcept {
     if (!peer_.output().empty() || translates_ || pipe_->is_peer_closed())
         return false;
     std::array<iovec, max_ranges> ranges;
-    return turn.gather(ranges.data(), ranges.size(), worth_a_write).octets < worth_a_write;
+    return turn.gather(ranges.data(), ranges.size(), write_policy::worth_a_write).octets <
+           write_policy::worth_a_write;
 }
 
 outbound::write_result outbound::write_once(writing &turn, bool with_control, hold_back held_back,
@@ -180,16 +174,16 @@ outbound::write_result outbound::write_once(writing &turn, bool with_control, ho
     if (what.ranges == 0)
         return write_result::nothing;
     // A full list may be the beginning of more.
-    if (held_back != hold_back::nothing && sizes_.piece && what.ranges < ranges.size()) {
-        if (what.octets > sizes_.piece)
-            what.cut(ranges, what.octets - what.octets % sizes_.piece);
-        else if (held_back == hold_back::less_than_a_piece && what.octets < sizes_.piece)
+    if (held_back != hold_back::nothing && what.ranges < ranges.size()) {
+        const std::size_t octets = write_policy::octets_to_write(what.octets, sizes_.piece, held_back);
+        if (octets == 0)
             return write_result::held;
+        what.cut(ranges, octets);
     }
     if (sizes_.tcp_max_transfer)
         what.cut(ranges, sizes_.tcp_max_transfer);
     const io_result result = stream_.try_write({ranges.data(), what.ranges});
-    if (!with_control && result.octets >= part_of_a_stream)
+    if (!with_control && result.octets >= write_policy::part_of_a_stream)
         senders_octets_ += result.octets;
     if (result.octets > 0) {
         at_boundary_ = result.octets == what.octets && what.ends_message;

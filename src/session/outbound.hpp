@@ -18,6 +18,7 @@
 #include "core/subscription_set.hpp"
 #include "core/tuning.hpp"
 #include "pipe/pipe.hpp"
+#include "pipe/write_policy.hpp"
 #include "session/collector.hpp"
 #include "transport/transport.hpp"
 #include "zmtp/conversation.hpp"
@@ -87,8 +88,7 @@ private:
         std::uint64_t messages = 0;
         bool is_all = true;  // that there was, with the last write
     };
-    /// What is left for the next write.
-    enum class hold_back { nothing, tail, less_than_a_piece };
+    using hold_back = write_policy::hold_back;
 
     // The turn is empty before there is a pipe.
     outcome write_in_turn(writing &turn, time_point now, std::uint64_t octets_to_defer) noexcept;

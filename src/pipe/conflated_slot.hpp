@@ -1,0 +1,50 @@
+// One direction of a pipe that keeps the newest message only (ZMQ_CONFLATE).
+//
+// Threads:  keep(), forget(), note_pending(), has_pending() and publish() on the writer's; take() on the reader's; is_full() on any.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "core/bytes.hpp"
+
+namespace zlink {
+
+class conflated_slot {
+public:
+    void keep(byte_span body) { pending_.assign(body.begin(), body.end()); }
+    void forget() noexcept { has_pending_ = false; }
+    void note_pending() noexcept { has_pending_ = true; }
+    bool has_pending() const noexcept { return has_pending_; }
+
+    void publish() noexcept {
+        std::lock_guard guard(mutex_);
+        newest_.swap(pending_);
+        is_full_ = true;
+        has_pending_ = false;
+    }
+    bool is_full() noexcept {
+        std::lock_guard guard(mutex_);
+        return is_full_;
+    }
+    bool take(byte_span &out) noexcept {
+        std::lock_guard guard(mutex_);
+        if (!is_full_)
+            return false;
+        taken_.swap(newest_);
+        is_full_ = false;
+        out = taken_;
+        return true;
+    }
+
+private:
+    std::vector<std::uint8_t> pending_;  // writer only
+    bool has_pending_ = false;           // writer only
+    std::vector<std::uint8_t> taken_;    // reader only
+    std::mutex mutex_;                   // guards the rest
+    std::vector<std::uint8_t> newest_;
+    bool is_full_ = false;
+};
+
+}  // namespace zlink

@@ -1,0 +1,269 @@
+// The end of a pipe whose messages a connection writes: wakes it, or writes on this thread; and what the holder of a turn does.
+//
+// Judges:   who writes, when and how much is said by write_policy. Here it is told the facts, and obeyed.
+#include <algorithm>
+#include <utility>
+
+#include "core/platform.hpp"
+#include "pipe/pipe.hpp"
+#include "pipe/write_policy.hpp"
+
+namespace zlink {
+
+// ---- waking ----
+
+/// How many publishes without a wake-up make a burst.
+constexpr std::uint32_t burst_length = 64;
+
+/// The full fence of a writer that is not in a burst; ends it when a burst has begun.
+void pipe_end::fence_publish() noexcept {
+    if (publishes_since_wake_ >= burst_length) {
+        // A reader that still saw the flag up has armed itself before the fence, and is seen by every look behind it.
+        fences_ = false;
+        out_->writer_fences.store(false, std::memory_order_seq_cst);
+    }
+    full_fence();
+}
+
+void pipe_end::wake_reader(bool may_write) noexcept {
+    if (may_write && pace_ && wakes_by_writing())
+        return;
+    if (!out_->reader_armed.exchange(false, std::memory_order_seq_cst))
+        return;
+    note_sleeper();
+    wake_other_end();
+}
+
+/// A message found the reader asleep.
+void pipe_end::note_sleeper() noexcept {
+    if (publishes_since_wake_ < burst_length) {
+        out_->queue.expect_little();
+        // A reader that sleeps after every few messages would pay a heavy fence each time: pay a small one for each message.
+        if (!fences_) {
+            fences_ = true;
+            out_->writer_fences.store(true, std::memory_order_release);
+        }
+    }
+    publishes_since_wake_ = 0;
+    short_until_ = 0;
+}
+
+struct pipe_end::answer_facts {
+    const pipe_end &self;
+
+    bool has_taken_since() const noexcept {
+        return self.taken_at_wake_ != static_cast<std::uint32_t>(self.taken_);
+    }
+    bool is_leased() const noexcept { return self.out_->lease.is_out(); }
+    bool shows_more() const noexcept { return self.in_->queue.shows_more(); }
+};
+
+/// Does the sleeper's work where that is cheaper than waking it, and leaves it asleep.
+bool pipe_end::wakes_by_writing() noexcept {
+    if (!is_served())
+        return false;
+    const bool is_allowed =
+        pace_->allows(publishes_since_wake_, write_policy::is_awaited(answer_facts{*this}));
+    taken_at_wake_ = static_cast<std::uint32_t>(taken_);
+    if (!is_allowed)
+        return false;
+    const bool is_done = write_now();
+    pace_->note_written();
+    if (is_done)
+        note_sleeper();
+    return is_done;
+}
+
+// ---- writing on this thread ----
+
+/// Says when the sender looks next whether to write for itself.
+void pipe_end::plan_write() noexcept {
+    if (written_ > write_planned_)
+        octets_each_ = (octets_written_ - octets_planned_) / (written_ - write_planned_);
+    write_planned_ = written_;
+    octets_planned_ = octets_written_;
+    const std::uint64_t mark = out_->hwm.load(std::memory_order_relaxed);
+    if (mark != 0)
+        seen_returned_ = out_->returned.load(std::memory_order_acquire);
+    write_due_ =
+        write_policy::next_look({written_, seen_returned_, mark, octets_each_, out_->senders_batch_size});
+}
+
+struct pipe_end::publish_facts {
+    pipe_end &self;
+    std::size_t large_;
+    bool may_write_;
+
+    bool is_due() const noexcept { return self.written_ >= self.write_due_; }
+    std::size_t large() const noexcept { return large_; }
+    std::size_t written_alone_from() const noexcept { return self.out_->written_alone_from; }
+    bool may_write() const noexcept { return may_write_ && self.pace_; }
+    bool may_wait() const noexcept { return self.pace_->may_wait_for_room(); }
+    std::size_t piece() const noexcept { return self.out_->piece; }
+    bool has_credit() const noexcept { return self.has_credit(); }
+    bool is_reader_armed() const noexcept { return self.out_->reader_armed.load(std::memory_order_relaxed); }
+};
+
+/// Once in a while in a stream.
+void pipe_end::publish_in_stream(bool may_write) noexcept {
+    using write_policy::senders_part;
+    const std::size_t large = std::exchange(large_unpublished_, 0);
+    if (in_place_) {
+        publish_in_place(may_write, large);
+        return;
+    }
+    const bool is_alone = large > 0 && large_under_way() == 0;
+    large_published_ = other_kind_ == end_kind::connection ? octets_written_ : large_published_ + large;
+    switch (write_policy::after_publish(publish_facts{*this, large, may_write})) {
+    case senders_part::none_yet:
+        return;
+    case senders_part::left:
+        plan_write();
+        return;
+    case senders_part::all:
+        (void)write_on_this_thread(io_turn::occasion::any, false, is_alone);
+        return;
+    case senders_part::pieces:
+        (void)write_on_this_thread(io_turn::occasion::stream, false, is_alone);
+        return;
+    case senders_part::with_waits:
+        if (writing turn = try_take_turn())
+            (void)end_write(turn, write_with_waits(turn, large), false);
+        else
+            plan_write();
+        return;
+    }
+}
+
+/// `arms`: for a sender that goes to wait, and tells the I/O thread that it wants everything out if that is writing just now.
+/// `is_alone`: what is written is a large message, and nothing else is under way.
+bool pipe_end::write_on_this_thread(io_turn::occasion when, bool arms, bool is_alone) noexcept {
+    writing turn = arms ? other_->take_turn() : try_take_turn();
+    if (!turn) {
+        plan_write();
+        return false;
+    }
+    const platform::cancellation_shield shield;
+    io_turn *const io = turn.server();
+    io_turn::written result = io ? io->write_now(turn, when) : io_turn::written::refused;
+    if (write_policy::looks_for_room(result, is_alone, [this] { return out_->lease.is_out(); })) {
+        pace_->look_for_room([&] {
+            result = io->write_now(turn, io_turn::occasion::ready);
+            return result != io_turn::written::full;
+        });
+    }
+    return end_write(turn, result, arms);
+}
+
+/// True when all went out. What is left is for the I/O thread, or for who has the lease.
+bool pipe_end::end_write(writing &turn, io_turn::written result, bool arms) noexcept {
+    plan_write();
+    if (arms && result == io_turn::written::all)
+        out_->reader_armed.store(true, std::memory_order_relaxed);  // this thread publishes the next
+    const bool was_refused = turn.give();
+    if (write_policy::leaves_some(result))
+        out_->reader_armed.store(false, std::memory_order_relaxed);
+    if (write_policy::wakes_io_thread(result, was_refused, [this] { return out_->lease.is_out(); }))
+        wake_other_end();
+    return result == io_turn::written::all;
+}
+
+/// Writes all there is, the last of it a body of so many octets, as long as the stream takes it about as fast as it could be copied into
+/// new memory. To hand it to the I/O thread instead would make that a third one on what most often are two processors' caches.
+io_turn::written pipe_end::write_with_waits(writing &turn, std::size_t octets) noexcept {
+    using write_policy::next_step;
+    io_turn *const io = turn.server();
+    if (!io)
+        return io_turn::written::refused;
+    const platform::cancellation_shield shield;
+    const auto taken = [this] { return out_->large_taken.load(std::memory_order_relaxed); };
+    pace::wait_for_room patience(*pace_, octets);
+    io_turn::written result = io_turn::written::full;
+    for (next_step next = io->is_full() ? next_step::wait : next_step::write; next != next_step::stop;) {
+        if (next == next_step::wait && !patience.wait(io->descriptor(), io->opening()))
+            return result;
+        const auto when = next == next_step::wait ? io_turn::occasion::ready : io_turn::occasion::any;
+        const std::uint64_t before = taken();
+        result = io->write_now(turn, when);
+        next = write_policy::next_with_waits(result, taken() != before, turn.is_claimed());
+    }
+    return result;
+}
+
+// ---- bodies written from where they are ----
+
+struct pipe_end::body_facts {
+    pipe_end &self;
+    const io_turn *server;
+    std::size_t size_;
+
+    bool is_served() const noexcept { return server != nullptr; }
+    bool is_full() const noexcept { return server->is_full(); }
+    std::size_t size() const noexcept { return size_; }
+    bool may_wait() const noexcept { return self.pace_->may_wait_for_room(); }
+};
+
+error pipe_end::write_last_large(byte_span body) noexcept {
+    writing turn;
+    if (!conflated_out_ && pace_ && other_kind_ == end_kind::connection)
+        turn = try_take_turn();
+    if (turn) {
+        chunk *const memory = write_policy::writes_in_place(body_facts{*this, turn.server(), body.size()})
+                                  ? out_->queue.memory_for_copy(body.size())
+                                  : nullptr;
+        const error e = memory ? out_->queue.write_in_place(body, memory) : error::no_memory;
+        if (memory)
+            memory->release();
+        if (!failed(e)) {
+            in_place_ = std::move(turn);
+            octets_written_ += frame_header_size(body.size()) + body.size();
+            large_unpublished_ += body.size();
+            ++written_;
+            return error::none;
+        }
+        if (turn.give())
+            wake_other_end();
+    }
+    debug_counters::add(debug_counters::count::copied_octets,
+                        other_kind_ == end_kind::socket ? 0 : body.size());
+    return write(0, body);
+}
+
+/// What the stream does not take is copied.
+void pipe_end::publish_in_place(bool may_write, std::size_t octets) noexcept {
+    writing turn = std::move(in_place_);
+    large_published_ = octets_written_;
+    const io_turn::written result = may_write ? write_with_waits(turn, octets) : io_turn::written::some;
+    if (result != io_turn::written::all) {
+        turn.copy_rest();
+        debug_counters::add(debug_counters::count::copied_octets, octets);
+    }
+    (void)end_write(turn, result, false);
+}
+
+// ---- with the turn held ----
+
+frame_queue::gathered writing::gather(iovec *ranges, std::size_t limit, std::size_t max_octets) noexcept {
+    return end_->in_->queue.gather(ranges, limit, max_octets);
+}
+
+void writing::release(std::size_t octets) noexcept {
+    end_->note_large_taken(octets);
+    end_->note_taken(end_->in_->queue.release(octets));
+}
+
+bool writing::read(frame_view &out) noexcept {
+    if (!end_->read(out))
+        return false;
+    end_->note_large_taken(frame_header_size(out.size) +
+                           (out.size < pipe_end::counted_in_octets_from ? out.size : 0));
+    return true;
+}
+
+void writing::drop_cut_message() noexcept {
+    const frame_queue::dropped what = end_->in_->queue.drop_cut_message();
+    end_->note_large_taken(what.octets);
+    end_->note_taken(what.messages);
+}
+
+}  // namespace zlink
