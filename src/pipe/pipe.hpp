@@ -142,18 +142,13 @@ public:
     /// Bodies that are counted in octets too: half a mark of them is more memory than caches, and pools, hold.
     static constexpr std::size_t counted_in_octets_from = 16 * 1024;
 
-    // ---- writing ----
+    // ---- writing: sockets and connections ----
 
     /// Whether a message may be started now. Looks at the shared count only when the cached credit is used up.
     bool has_credit() noexcept;
     /// Writes one frame. The caller has checked has_credit() before the first frame of a message.
     error write(std::uint8_t flags, byte_span body) noexcept;
     error write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept;
-    /// Writes the last frame of a message, and copies no more of its body than the connection at the other end does not take at once.
-    /// publish() has to follow, with the body still there.
-    error write_last_large(byte_span body) noexcept;
-    /// Bodies from here on are written so: to copy a smaller one is less work than to ask the stream again and again.
-    static constexpr std::size_t written_in_place_from = 128 * 1024;
     error append(block *owner, byte_span range, std::uint32_t messages, bool starts_message,
                  std::size_t owner_size = 0) noexcept;
     error write_wire(byte_span frames, std::uint32_t messages) noexcept;
@@ -162,6 +157,26 @@ public:
     /// Makes what was written visible. Where the reader is armed, it is woken, or a connection writes at once on this thread
     /// when `may_write` and the pace allow it. Call after the last frame of a message.
     void publish(bool may_write = true) noexcept;
+    void roll_back() noexcept;
+    bool has_unpublished() const noexcept;
+    /// Says that this end wants on_writable; after arming all pipes, run heavy_fence() and look at has_credit() again.
+    void arm_writer() noexcept;
+    /// Whether commands that change a state (subscriptions) are to be written. Where the other end is a connection that is still to
+    /// come, they would only pile up: it asks for the state as a whole.
+    bool is_followed() const noexcept { return out_->is_followed.load(std::memory_order_relaxed); }
+    /// How many messages can still be written: the mark less what is under way; UINT64_MAX without a mark. Refreshes.
+    std::uint64_t credit() noexcept;
+
+    // ---- reading: sockets; a connection does it through `writing` ----
+
+    /// Takes the next frame, returning credit to the writer as messages are used up.
+    bool read(frame_view &out) noexcept;
+    bool has_input() noexcept;
+    /// Says that this end wants on_readable; after arming all pipes, run heavy_fence() and look at has_input() again.
+    void arm_reader() noexcept;
+
+    // ---- a socket: the short ways ----
+
     /// Writes and publishes a message of one small frame, between messages. False, and nothing done, when there is more to
     /// decide than whether the reader sleeps: then has_credit(), write() and publish(), and allow_short_writes() again.
     bool write_short(byte_span body) noexcept;
@@ -173,6 +188,18 @@ public:
     void allow_short_writes() noexcept;
     /// Whether has_credit() is known to be true, and write_short() goes unless the frame itself is in its way.
     bool may_write_short() const noexcept { return written_ < short_until_; }
+    /// As read() for a message of one small frame. False, and nothing taken, when something else comes next, or nothing.
+    bool read_short(short_frame &out) noexcept;
+    /// What read_short() would take.
+    bool peek_short(short_frame &out) noexcept { return in_->queue.peek_short(out); }
+    /// As the queue's; reads where no credit has to be returned.
+    bool peek_at_once(short_frame &out) const noexcept { return in_->queue.peek_at_once(out); }
+    bool read_at_once(short_frame &out, std::size_t capacity) noexcept;
+
+    // ---- a socket: what a connection at the other end does on this thread ----
+
+    /// Lets publish() write on this thread. The pace must outlive this end's use by its socket.
+    void set_pace(pace *owners) noexcept { pace_ = owners; }
     /// Has the connection at the other end, if there is one, write on this thread what was published. True when all went out.
     bool write_now(io_turn::occasion when = io_turn::occasion::any) noexcept {
         return write_on_this_thread(when, false);
@@ -183,6 +210,14 @@ public:
         if (is_served() && !out_->reader_armed.load(std::memory_order_relaxed))
             (void)write_on_this_thread(io_turn::occasion::any, true);
     }
+    /// Writes the last frame of a message, and copies no more of its body than the connection at the other end does not take at once.
+    /// publish() has to follow, with the body still there.
+    error write_last_large(byte_span body) noexcept;
+    /// Bodies from here on are written so: to copy a smaller one is less work than to ask the stream again and again.
+    static constexpr std::size_t written_in_place_from = 128 * 1024;
+
+    // ---- a socket: the lease of that connection ----
+
     /// Asks for the read lease of the connection at the other end. The answer comes as on_readable. False when there is no
     /// connection, or it has been asked.
     bool ask_for_lease() noexcept;
@@ -207,17 +242,9 @@ public:
     /// While the lease is in use: whether messages were published to this end that it has not taken. Unlike has_input() it
     /// leaves the frame read last valid.
     bool has_untaken() const noexcept { return other_->published_ != taken_; }
-    /// Lets publish() write on this thread. The pace must outlive this end's use by its socket.
-    void set_pace(pace *owners) noexcept { pace_ = owners; }
-    void roll_back() noexcept;
-    bool has_unpublished() const noexcept;
-    /// Says that this end wants on_writable; after arming all pipes, run heavy_fence() and look at has_credit() again.
-    void arm_writer() noexcept;
-    /// Whether commands that change a state (subscriptions) are to be written. Where the other end is a connection that is still to
-    /// come, they would only pile up: it asks for the state as a whole.
-    bool is_followed() const noexcept { return out_->is_followed.load(std::memory_order_relaxed); }
-    /// Peer record for messages written from here on (sessions).
-    void set_info(peer_info *info) noexcept;
+
+    // ---- a socket: how far it is ahead ----
+
     /// How many octets of large bodies were published and not taken by the other end. Where that is a connection, of all that was
     /// published, at least up to the last large body.
     std::uint64_t large_under_way() noexcept {
@@ -234,35 +261,15 @@ public:
     /// Whether it is time to look how far ahead of the other end this one is: after each 512 KiB or 1024 messages, about.
     bool is_backlog_check_due() const noexcept { return written_ >= next_backlog_check_; }
     void begin_backlog_window() noexcept;
-    /// How many messages can still be written: the mark less what is under way; UINT64_MAX without a mark. Refreshes.
-    std::uint64_t credit() noexcept;
-    /// Whether more messages are under way than the mark allows.
-    bool is_beyond_mark() const noexcept;
 
-    // ---- reading ----
+    // ---- a socket: the rest ----
 
-    /// Takes the next frame, returning credit to the writer as messages are used up.
-    bool read(frame_view &out) noexcept;
-    /// As read() for a message of one small frame. False, and nothing taken, when something else comes next, or nothing.
-    bool read_short(short_frame &out) noexcept;
-    /// What read_short() would take.
-    bool peek_short(short_frame &out) noexcept { return in_->queue.peek_short(out); }
-    /// As the queue's; reads where no credit has to be returned.
-    bool peek_at_once(short_frame &out) const noexcept { return in_->queue.peek_at_once(out); }
-    bool read_at_once(short_frame &out, std::size_t capacity) noexcept;
-    bool has_input() noexcept;
-    /// Says whether the commands of the other end are wanted. From off to on with what guards the state locked, after it was read.
-    void follow(bool on) noexcept { in_->is_followed.store(on, std::memory_order_relaxed); }
     /// As the queue's.
     [[nodiscard]] bool own_body(const std::uint8_t *body) noexcept { return in_->queue.own_body(body); }
-    /// The mark of what this end reads; 0 without one.
-    std::uint64_t read_mark() const noexcept { return in_->hwm.load(std::memory_order_relaxed); }
     /// The other end is a socket of another thread: reading may leave it alone for a moment when little is there.
     void stand_off() noexcept { in_->queue.stand_off(); }
-    /// Says that this end wants on_readable; after arming all pipes, run heavy_fence() and look at has_input() again.
-    void arm_reader() noexcept;
 
-    // ---- the connection at this end ----
+    // ---- a connection or a session at this end ----
 
     /// What the pipe holds is taken in turns, from the first on. Empty when the other end is writing: it calls on_readable when it has
     /// done.
@@ -278,8 +285,16 @@ public:
     read_lease &lease() noexcept { return in_->lease; }
     /// Makes the other end's socket look, also out of a wait.
     void wake_other_end() noexcept;
+    /// Peer record for messages written from here on (sessions).
+    void set_info(peer_info *info) noexcept;
+    /// Says whether the commands of the other end are wanted. From off to on with what guards the state locked, after it was read.
+    void follow(bool on) noexcept { in_->is_followed.store(on, std::memory_order_relaxed); }
+    /// Whether more messages are under way than the mark allows.
+    bool is_beyond_mark() const noexcept;
+    /// The mark of what this end reads; 0 without one.
+    std::uint64_t read_mark() const noexcept { return in_->hwm.load(std::memory_order_relaxed); }
 
-    // ---- life ----
+    // ---- life: sockets and sessions ----
 
     /// No more writing or reading at this end: rolls back what was not published and tells the other end, once.
     /// `linger_ms`: how long the other end shall try to send on what was published; -1 for ever.
