@@ -166,7 +166,6 @@ void pipe_end::roll_back() noexcept {
         wake_other_end();
     if (other_kind_ == end_kind::connection) {
         octets_written_ -= gone;
-        octets_at_window_ = std::min(octets_at_window_, octets_written_);
         octets_planned_ = std::min(octets_planned_, octets_written_);
     }
     written_ = published_;
@@ -195,15 +194,11 @@ bool pipe_end::is_beyond_mark() const noexcept {
 
 void pipe_end::begin_backlog_window() noexcept {
     constexpr std::uint64_t octets_of_window = 512 * 1024;
-    constexpr std::uint64_t messages_of_first_window = 64;
-    const std::uint64_t messages = written_ - window_began_;
-    const std::uint64_t copied = octets_written_ - octets_by_reference_;
-    octets_per_message_ =
-        messages > 0 ? (copied - octets_at_window_) / messages : octets_of_window / messages_of_first_window;
-    octets_at_window_ = copied;
-    window_began_ = written_;
-    next_backlog_check_ = written_ + std::clamp<std::uint64_t>(octets_of_window / (octets_per_message_ + 1),
-                                                               1, messages_of_window);
+    constexpr std::uint64_t messages_of_first_window = 64;  // of which nothing is known
+    next_backlog_check_ =
+        written_ + (write_planned_ == 0 ? messages_of_first_window
+                                        : std::clamp<std::uint64_t>(octets_of_window / (octets_each_ + 1), 1,
+                                                                    messages_of_window));
 }
 
 /// Short writes may go on until credit runs out, or the sender is to write for itself, or to look how far ahead it is.

@@ -254,9 +254,9 @@ public:
         return large_published_ - taken;
     }
     /// About how many octets were written and not taken by the other end: the messages under way, of which up to 1024 may be
-    /// taken, as large as those of the last step on average.
+    /// taken, as large as those of the last batch on average.
     std::uint64_t under_way() const noexcept {
-        return (written_ - out_->about_taken.load(std::memory_order_relaxed)) * octets_per_message_;
+        return (written_ - out_->about_taken.load(std::memory_order_relaxed)) * octets_each_;
     }
     /// Whether it is time to look how far ahead of the other end this one is: after each 512 KiB or 1024 messages, about.
     bool is_backlog_check_due() const noexcept { return written_ >= next_backlog_check_; }
@@ -415,12 +415,9 @@ private:
     std::uint64_t octets_by_reference_ = 0;  // of these, bodies that nobody copies
     std::uint64_t write_due_ = 1;            // the sender writes for itself when written_ gets here
     std::uint64_t write_planned_ = 0;        // written_ when that was set
-    std::uint64_t octets_planned_ = 0;       // octets_written_ at that time
-    std::uint64_t octets_each_ = 0;          // of a message, before that
+    std::uint64_t octets_planned_ = 0;       // octets written, without those by reference, at that time
+    std::uint64_t octets_each_ = 0;          // as many were in a message, before that
     std::uint64_t next_backlog_check_ = 0;   // is_backlog_check_due() from here on
-    std::uint64_t window_began_ = 0;         // written_ at that time
-    std::uint64_t octets_at_window_ = 0;     // octets written, without those by reference, at that time
-    std::uint64_t octets_per_message_ = 0;   // in the last step
     std::uint64_t published_ = 0;            // of these
     std::uint64_t seen_returned_ = 0;        // out_->returned as last looked at
     std::uint32_t publishes_since_wake_ = 0;

@@ -78,10 +78,11 @@ bool pipe_end::wakes_by_writing() noexcept {
 
 /// Says when the sender looks next whether to write for itself.
 void pipe_end::plan_write() noexcept {
+    const std::uint64_t octets = octets_written_ - octets_by_reference_;
     if (written_ > write_planned_)
-        octets_each_ = (octets_written_ - octets_planned_) / (written_ - write_planned_);
+        octets_each_ = (octets - octets_planned_) / (written_ - write_planned_);
     write_planned_ = written_;
-    octets_planned_ = octets_written_;
+    octets_planned_ = octets;
     const std::uint64_t mark = out_->hwm.load(std::memory_order_relaxed);
     if (mark != 0)
         seen_returned_ = out_->returned.load(std::memory_order_acquire);
