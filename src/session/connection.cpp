@@ -137,10 +137,8 @@ void connection::on_time() noexcept {
 void connection::write() noexcept {
     if (state_ != state::live)
         return;
-    switch (out_.write(environment_.io.now(), octets_of_stream())) {
+    switch (out_.write(environment_.io.now())) {
     case outbound::outcome::drained:
-        flush_delay_ = first_flush_delay;
-        deferred_at_ = environment_.io.now();
         if (pipe_) {
             host_.want_look();
             host_.on_drained(*this);
@@ -149,15 +147,8 @@ void connection::write() noexcept {
     case outbound::outcome::more:
         host_.want_turn();
         break;
-    case outbound::outcome::deferred:
-        deferred_at_ = environment_.io.now();
-        if (!flush_timer_ || !flush_timer_->is_pending()) {
-            write_at(deferred_at_ + flush_delay_);
-            flush_delay_ = std::min<duration>(2 * flush_delay_, longest_flush_delay);
-        }
-        break;
-    case outbound::outcome::collecting:
-        write_at(out_.collected_at());
+    case outbound::outcome::left_alone:
+        write_at(out_.due());
         break;
     case outbound::outcome::leased_full:
         pipe_->wake_other_end();  // a borrower that sleeps already waits for other things
@@ -167,20 +158,15 @@ void connection::write() noexcept {
     }
 }
 
-/// How much a sender has written itself since it was last left alone, if it still is in a stream: some, and after a longer time as
-/// much in each of the shortest delays as shows that it does nothing else.
-std::uint64_t connection::octets_of_stream() const noexcept {
-    constexpr std::uint64_t octets_of_delay = 32 * 1024;
-    const auto delays = (environment_.io.now() - deferred_at_) / first_flush_delay;
-    return delays < 2 ? 1 : static_cast<std::uint64_t>(delays) * octets_of_delay;
-}
-
 void connection::write_at(time_point when) noexcept {
     if (!flush_timer_)
         flush_timer_ = environment_.io.make_timer([this] {
             write();
             report();
         });
+    if (flush_timer_ && flush_timer_->is_pending() && flush_at_ == when)
+        return;
+    flush_at_ = when;
     if (flush_timer_)
         flush_timer_->expires_at(when);
     else

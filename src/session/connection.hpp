@@ -71,10 +71,6 @@ public:
     peer_info &info() noexcept { return peer_->info(); }
 
 private:
-    // Until what a sender may leave that writes for itself is looked after: later, the longer it has done so.
-    static constexpr std::chrono::microseconds first_flush_delay{100};
-    static constexpr std::chrono::microseconds longest_flush_delay{800};
-
     void on_stream_readable() noexcept override;
     void on_stream_writable() noexcept override;
     void on_time() noexcept;
@@ -94,7 +90,6 @@ private:
     void tend_lease() noexcept;
     bool may_lend(inbound &in) noexcept;
 
-    std::uint64_t octets_of_stream() const noexcept;
     void write_at(time_point when) noexcept;
     void write() noexcept;
 
@@ -125,8 +120,7 @@ private:
 
     outbound out_;
     std::unique_ptr<timer> flush_timer_;
-    duration flush_delay_ = first_flush_delay;
-    time_point deferred_at_{};  // or nothing was left then
+    time_point flush_at_{};
     bool replays_ = false;
 
     lease_keeper lease_;  // with the reading half

@@ -46,30 +46,28 @@ bool outbound::close() noexcept {
     return true;
 }
 
-outbound::outcome outbound::write(time_point now, std::uint64_t octets_to_defer) noexcept {
+outbound::outcome outbound::write(time_point now) noexcept {
     writing turn;
     if (pipe_ && !(turn = pipe_->take_turn()))
         return outcome::stopped;
-    const outcome result = write_in_turn(turn, now, octets_to_defer);
+    const outcome result = write_in_turn(turn, now);
     // Who was refused goes to wait, and leaves what it has sent since.
     const bool was_refused = turn && turn.give();
-    return was_refused && (result == outcome::deferred || result == outcome::collecting) ? outcome::more
-                                                                                         : result;
+    return was_refused && result == outcome::left_alone ? outcome::more : result;
 }
 
-outbound::outcome outbound::write_in_turn(writing &turn, time_point now,
-                                          std::uint64_t octets_to_defer) noexcept {
+outbound::outcome outbound::write_in_turn(writing &turn, time_point now) noexcept {
     will_come_back_ = false;
     if (std::exchange(is_writable_again_, false))
         is_full_ = false;
     const bool is_left_to_others = owes_wait_ && is_leased_;
     if (!is_left_to_others && std::exchange(owes_wait_, false))
         stream_.wait_writable();
-    if (senders_octets_ - octets_seen_ >= octets_to_defer && (is_left_to_others || has_little(turn))) {
+    if (senders_octets_ - octets_seen_ >= deferral_.octets_of_stream(now) &&
+        (is_left_to_others || has_little(turn))) {
         octets_seen_ = senders_octets_;
-        will_come_back_ = true;
         collector_.stop();
-        return outcome::deferred;
+        return leave_alone_until(deferral_.defer(now, due_));
     }
     if (is_left_to_others)
         return outcome::stopped;
@@ -94,6 +92,7 @@ outbound::outcome outbound::write_in_turn(writing &turn, time_point now,
                 if (server_)
                     turn.serve(*std::exchange(server_, nullptr));
             }
+            deferral_.note_drained(now);
             return outcome::drained;
         case write_result::full:
             owes_wait_ = is_leased_;
@@ -150,8 +149,13 @@ bool outbound::may_collect() noexcept {
 
 outbound::outcome outbound::start_collecting(writing &turn) noexcept {
     turn.return_due_credit();
+    return leave_alone_until(collector_.due());
+}
+
+outbound::outcome outbound::leave_alone_until(time_point when) noexcept {
+    due_ = when;
     will_come_back_ = true;
-    return outcome::collecting;
+    return outcome::left_alone;
 }
 
 /// Whether what is left can wait: the sender writes for itself, and this is about what it writes at once, or less.

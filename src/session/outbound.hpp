@@ -20,6 +20,7 @@
 #include "pipe/pipe.hpp"
 #include "pipe/write_policy.hpp"
 #include "session/collector.hpp"
+#include "session/deferral.hpp"
 #include "transport/transport.hpp"
 #include "zmtp/conversation.hpp"
 
@@ -43,13 +44,12 @@ public:
         drained,  // nothing is left; the pipe is armed
         stopped,  // the stream is full or broken, or another thread is writing: somebody will say when to go on
         more,     // there is more to write, but it is the turn of others
-        deferred,  // the sender writes for itself, as it did just now: come back in a moment for what it may leave
-        collecting,   // small messages follow each other: come back when collected_at() says
+        left_alone,  // the sender writes for itself, as it did just now, or small messages follow each other: come back when due() says
         leased_full,  // the stream is full, and leased: who has it is to wait for it
     };
-    /// Defers when the sender itself has written so many octets, in large writes, since the last time. I/O thread.
-    outcome write(time_point now, std::uint64_t octets_to_defer) noexcept;
-    time_point collected_at() const noexcept { return collector_.due(); }
+    /// I/O thread.
+    outcome write(time_point now) noexcept;
+    time_point due() const noexcept { return due_; }
     /// The stream takes more again. I/O thread; call write() next.
     void note_writable() noexcept { is_writable_again_ = true; }
     /// Whether write() has something to do. I/O thread.
@@ -91,10 +91,11 @@ private:
     using hold_back = write_policy::hold_back;
 
     // The turn is empty before there is a pipe.
-    outcome write_in_turn(writing &turn, time_point now, std::uint64_t octets_to_defer) noexcept;
+    outcome write_in_turn(writing &turn, time_point now) noexcept;
     bool has_little(writing &turn) noexcept;
     bool may_collect() noexcept;
     outcome start_collecting(writing &turn) noexcept;
+    outcome leave_alone_until(time_point when) noexcept;
     write_result write_once(writing &turn, bool with_control, hold_back held_back, progress &done) noexcept;
     bool may_write() const noexcept { return !is_full_ && !is_finished_ && !failed(failure()); }
     listed list(writing &turn, std::span<iovec> ranges, bool with_control) noexcept;
@@ -125,7 +126,9 @@ private:
     std::atomic<error> failure_{error::none};
 
     // I/O thread only.
+    deferral deferral_;
     collector collector_;
+    time_point due_{};           // until then it was left alone last
     io_turn *server_ = nullptr;  // until the pipe is served
     bool is_leased_ = false;
     bool is_writable_again_ = false;
