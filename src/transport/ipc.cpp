@@ -79,21 +79,22 @@ public:
         return error::none;
     }
 
-    /// To be called when the socket is bound. While it is open, no other file has its inode.
-    void remember(const std::string &path) {
+    /// To be called before the socket is bound: what is bound must not be forgotten for lack of memory.
+    void expect(const std::string &path) { path_ = path; }
+    /// To be called when it is bound. While it is open, no other file has its inode.
+    void remember() noexcept {
         struct stat made {};
-        if (::stat(path.c_str(), &made) != 0)
+        if (::stat(path_.c_str(), &made) != 0)
             return;
         device_ = made.st_dev;
         inode_ = made.st_ino;
-        path_ = path;
     }
 
 private:
     const unsigned generation_ = platform::fork_generation();
     std::string directory_;
     std::string path_;
-    dev_t device_ = 0;
+    dev_t device_ = 0;  // with the inode: none, as long as nothing was bound
     ino_t inode_ = 0;
 };
 
@@ -175,12 +176,14 @@ error bind_and_listen(const std::string &path, const settings &options, socket_f
         return e;
     set_up_ipc_socket(socket.get(), options);
     const bool has_file = path[0] != '@';
-    if (has_file)
+    if (has_file) {
+        file.expect(path);
         ::unlink(path.c_str());
+    }
     if (::bind(socket.get(), as_sockaddr(local), local.length) != 0)
         return from_errno(errno);
     if (has_file)
-        file.remember(path);
+        file.remember();
     if (::listen(socket.get(), options.backlog) != 0)
         return from_errno(errno);
     out = std::move(socket);
