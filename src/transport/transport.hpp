@@ -38,7 +38,7 @@ public:
     virtual ~stream() = default;
     /// Must be set before the first wait; may be changed while no wait is pending.
     virtual void set_events(stream_events *events) noexcept = 0;
-    /// One non-blocking read into `ranges`. After a short read the caller waits instead of reading again: most often the stream is
+    /// One non-blocking read into `ranges`, which have room. After a short read the caller waits instead of reading again: most often the stream is
     /// drained, and if not, the wait ends at once. Who does not wait reads until there is nothing.
     virtual io_result try_read(std::span<const iovec> ranges) noexcept = 0;
     /// One non-blocking gathered write.
@@ -51,7 +51,8 @@ public:
     virtual bool finish_writing() noexcept = 0;
     /// Whether a read finds octets that the descriptor does not show. Only after a read that filled its ranges. Whoever reads.
     virtual bool holds_input() const noexcept { return false; }
-    /// Asks for one on_stream_readable() when a read would not fail with again. Asking twice is asking once.
+    /// Asks for one on_stream_readable() when a read would not fail with again, or a little early where nobody has read to the end.
+    /// Asking twice is asking once.
     virtual void wait_readable() noexcept = 0;
     virtual void wait_writable() noexcept = 0;
     /// Gives the stream out of the loop's hands: until take_back() another thread may wait for its descriptor and read, and
