@@ -1,4 +1,5 @@
-// Streams, dialers and listeners of tcp and ipc over real sockets of this machine.
+// Streams, dialers and listeners of tcp and ipc over real sockets of this machine, with the loop on a thread of its own. What holds for
+// every transport is in tests/contract/transport_contract.cpp and transport_streams.cpp.
 #include "transport/transport.hpp"
 
 #include <atomic>
@@ -6,17 +7,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <dirent.h>
-#include <fcntl.h>
 #include <future>
 #include <gtest/gtest.h>
 #include <mutex>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <new>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "reactor/io_threads.hpp"
@@ -168,50 +166,6 @@ protected:
     std::condition_variable changed_;
     std::vector<attempt> accepted_;
 };
-
-TEST_P(streams, carry_octets_both_ways_and_end) {
-    std::unique_ptr<stream> client, server;
-    connect(client, server);
-    watcher at_server, at_client;
-    char in[16] = {};
-    iovec halves[2] = {range_of(in, 3), range_of(in + 3, 13)};
-    on_loop([&] {
-        server->set_events(&at_server);
-        client->set_events(&at_client);
-        EXPECT_EQ(server->try_read(halves).status, error::again);
-        server->wait_readable();
-        server->wait_readable();
-        char hello[] = "hello", world[] = " world";
-        iovec out[2] = {range_of(hello, 5), range_of(world, 6)};
-        io_result sent = client->try_write(out);
-        EXPECT_EQ(sent.status, error::none);
-        EXPECT_EQ(sent.octets, 11u);
-    });
-    at_server.wait_readable(1);
-    on_loop([&] {
-        io_result got = server->try_read(halves);
-        EXPECT_EQ(got.status, error::none);
-        EXPECT_EQ(got.octets, 11u);
-        EXPECT_STREQ(in, "hello world");
-        client->wait_readable();
-        iovec back[1] = {range_of(in, 4)};
-        EXPECT_EQ(server->try_write(back).octets, 4u);
-    });
-    at_client.wait_readable(1);
-    on_loop([&] {
-        iovec all[1] = {range_of(in, sizeof in)};
-        EXPECT_EQ(client->try_read(all).octets, 4u);
-        client->wait_readable();
-        server.reset();
-    });
-    at_client.wait_readable(2);
-    on_loop([&] {
-        iovec all[1] = {range_of(in, sizeof in)};
-        EXPECT_EQ(client->try_read(all).status, error::connection_reset);
-    });
-    destroy(client);
-    EXPECT_EQ(at_server.readable, 1);
-}
 
 TEST_P(streams, tell_that_there_is_room_again) {
     std::unique_ptr<stream> client, server;
@@ -399,179 +353,6 @@ TEST_P(streams, may_be_destroyed_while_they_wait) {
         EXPECT_EQ(w.readable + w.writable, 0);
     }
     EXPECT_EQ(open_descriptors(), before);
-}
-
-TEST_P(streams, may_be_destroyed_in_their_own_callbacks) {
-    std::unique_ptr<stream> client, server;
-    connect(client, server);
-    struct ender final : stream_events {
-        void on_stream_readable() noexcept override {
-            mine->reset();
-            done.set_value();
-        }
-        void on_stream_writable() noexcept override {}
-        std::unique_ptr<stream> *mine = nullptr;
-        std::promise<void> done;
-    } ender;
-    ender.mine = &server;
-    on_loop([&] {
-        server->set_events(&ender);
-        server->wait_readable();
-        client.reset();
-    });
-    ender.done.get_future().wait();
-    EXPECT_FALSE(server);
-}
-
-TEST_P(streams, know_their_names) {
-    std::unique_ptr<stream> client, server;
-    connect(client, server);
-    EXPECT_EQ(client->remote_endpoint(), endpoint_);
-    EXPECT_EQ(server->local_endpoint(), endpoint_);
-    EXPECT_GE(client->descriptor(), 0);
-    EXPECT_EQ(server->peer_address(), is_tcp() ? "127.0.0.1" : "");
-    if (is_tcp()) {
-        EXPECT_EQ(client->local_endpoint(), server->remote_endpoint());
-    }
-    EXPECT_EQ(::fcntl(client->descriptor(), F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
-    EXPECT_EQ(::fcntl(server->descriptor(), F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
-    destroy(client);
-    destroy(server);
-}
-
-TEST_P(streams, end_without_a_signal_when_the_peer_is_gone) {
-    std::unique_ptr<stream> client, server;
-    connect(client, server);
-    destroy(server);
-    char octets[64] = {};
-    iovec all[1] = {range_of(octets, sizeof octets)};
-    io_result sent;
-    while ((sent = client->try_write(all)).status == error::none) {
-    }
-    EXPECT_TRUE(to_errno(sent.status) == EPIPE || sent.status == error::connection_reset)
-        << to_errno(sent.status);
-    destroy(client);
-}
-
-TEST_P(streams, dialing_nobody_fails) {
-    listen();
-    const std::string address = address_of(endpoint_);
-    listener_.reset();  // not started: any thread
-    attempt a = dial(address);
-    EXPECT_FALSE(a.made);
-    EXPECT_EQ(to_errno(a.failure), is_tcp() ? ECONNREFUSED : ENOENT);
-}
-
-TEST_P(streams, dialers_and_listeners_may_go_at_any_time) {
-    listen();
-    const std::string address = address_of(endpoint_);
-    const int before = open_descriptors();
-    for (int i = 0; i < 200; ++i) {
-        std::atomic<int> calls{0};
-        on_loop([&] {
-            std::unique_ptr<dialer> d;
-            ASSERT_EQ(scheme().make_dialer(address, options_, knobs_.ipc, io(), d), error::none);
-            d->dial([&](std::unique_ptr<stream>, error) { ++calls; });
-            dialer_ = std::move(d);
-        });
-        if (i % 4 == 0)
-            on_loop([] {});  // gets one turn further
-        on_loop([&] { dialer_.reset(); });
-        const int so_far = calls;
-        on_loop([] {});
-        EXPECT_EQ(calls, so_far);
-    }
-    EXPECT_EQ(open_descriptors(), before);
-    on_loop([&] {
-        listener_->start([](std::unique_ptr<stream>, error) { FAIL() << "an accept after the end"; });
-        listener_.reset();
-    });
-    on_loop([] {});
-}
-
-TEST_P(streams, a_listener_may_go_in_its_own_handler) {
-    listen();
-    std::promise<void> done;
-    on_loop([&] {
-        listener_->start([&](std::unique_ptr<stream> s, error) {
-            s.reset();
-            listener_.reset();
-            done.set_value();
-        });
-    });
-    dial(address_of(endpoint_)).made.reset();
-    done.get_future().wait();
-    EXPECT_FALSE(listener_);
-}
-
-TEST_P(streams, a_dialer_may_dial_again_and_end_in_its_handler) {
-    listen();
-    start();
-    for (int i = 0; i < 3; ++i) {
-        attempt a = dial(address_of(endpoint_));
-        EXPECT_EQ(a.failure, error::none);
-        std::promise<error> second;
-        on_loop([&] {
-            dialer_->dial([&](std::unique_ptr<stream>, error e) {
-                dialer_.reset();
-                second.set_value(e);
-            });
-        });
-        EXPECT_EQ(second.get_future().get(), error::none);
-        destroy(a.made);
-    }
-}
-
-TEST_P(streams, accepting_goes_on_after_descriptors_ran_out) {
-    listen();
-    start();
-    // A raw connection waits in the queue while there is no descriptor for its other end.
-    const int raw = ::socket(is_tcp() ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_storage where{};
-    socklen_t length = sizeof where;
-    ASSERT_EQ(::getsockname(listener_->descriptor(), reinterpret_cast<sockaddr *>(&where), &length), 0);
-    rlimit kept;
-    ::getrlimit(RLIMIT_NOFILE, &kept);
-    rlimit low = kept;
-    low.rlim_cur = 3;
-    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
-    ASSERT_EQ(::connect(raw, reinterpret_cast<sockaddr *>(&where), length), 0);
-    attempt first = next_accepted();
-    attempt second = next_accepted();
-    ::setrlimit(RLIMIT_NOFILE, &kept);
-    EXPECT_EQ(first.failure, error::too_many_files);
-    EXPECT_FALSE(first.made);
-    EXPECT_EQ(second.failure, error::too_many_files);
-    attempt at_last;
-    int more_failures = 0;
-    do {
-        at_last = next_accepted();
-        ++more_failures;
-    } while (failed(at_last.failure));
-    EXPECT_TRUE(at_last.made);
-    EXPECT_LE(more_failures, 3);  // it pauses between attempts
-    destroy(at_last.made);
-    ::close(raw);
-}
-
-TEST_P(streams, use_a_socket_that_the_application_made) {
-    listen();
-    const int made = ::fcntl(listener_->descriptor(), F_DUPFD_CLOEXEC, 0);
-    const std::string address = address_of(endpoint_);
-    std::unique_ptr<listener> first = std::move(listener_);
-    options_.use_fd = made;
-    ASSERT_EQ(scheme().make_listener(address, options_, knobs_, io(), listener_), error::none);
-    EXPECT_EQ(listener_->endpoint(), first->endpoint());
-    start();
-    attempt a = dial(address);
-    EXPECT_EQ(a.failure, error::none);
-    EXPECT_TRUE(next_accepted().made);
-    destroy(a.made);
-    on_loop([&] { listener_.reset(); });
-    if (!is_tcp()) {
-        EXPECT_TRUE(exists(address));  // whose file it is, is not known
-    }
-    first.reset();
 }
 
 INSTANTIATE_TEST_SUITE_P(each, streams,
@@ -776,19 +557,6 @@ TEST_P(ipc_addresses, go_to_the_last_who_binds) {
     EXPECT_FALSE(exists(path));
 }
 
-TEST_P(ipc_addresses, may_be_abstract) {
-    const std::string name = "@stream_test" + std::to_string(::getpid());
-    ASSERT_EQ(scheme().make_listener(name, options_, knobs_, io(), listener_), error::none);
-    EXPECT_EQ(listener_->endpoint(), "ipc://" + name);
-    std::unique_ptr<listener> second;
-    EXPECT_EQ(scheme().make_listener(name, options_, knobs_, io(), second), error::address_in_use);
-    start();
-    attempt a = dial(name);
-    EXPECT_EQ(a.failure, error::none);
-    EXPECT_TRUE(next_accepted().made);
-    destroy(a.made);
-}
-
 TEST_P(ipc_addresses, are_filtered_by_user_group_and_process) {
     options_.ipc_uid_filters = {::getuid() + 1};
     listen();
@@ -810,14 +578,6 @@ TEST_P(ipc_addresses, are_filtered_by_user_group_and_process) {
 }
 
 INSTANTIATE_TEST_SUITE_P(ipc, ipc_addresses, testing::Values(kind_of_stream{"ipc", "ipc"}));
-
-TEST(find_transport, knows_tcp_and_ipc) {
-    EXPECT_STREQ(find_transport("tcp")->scheme(), "tcp");
-    EXPECT_STREQ(find_transport("ipc")->scheme(), "ipc");
-    EXPECT_EQ(find_transport("TCP"), nullptr);
-    EXPECT_EQ(find_transport("inproc"), nullptr);
-    EXPECT_EQ(find_transport(""), nullptr);
-}
 
 }  // namespace
 }  // namespace zlink

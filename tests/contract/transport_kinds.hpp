@@ -1,0 +1,48 @@
+// The transports that the contract is held against: a line each. A scheme that is added gets its own.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <string>
+
+#include "core/tuning.hpp"
+#include "transport_bench.hpp"
+
+namespace zlink::test {
+
+struct transport_kind {
+    const char *name;
+    const char *scheme;
+    const char *any;    // to bind where the transport chooses
+    const char *again;  // to bind where others may bind later; "@FOLDER" stands for a folder of the test's
+    const char *peer_address;  // what a peer of this machine has
+    const char *no_address;    // neither to bind nor to connect to
+    bool is_confirmed_late;    // the peer's system says later that it has what was written
+    bool is_taken_over;        // binding takes an address over from whoever has it
+    std::size_t shared_memory = 0;
+};
+
+inline constexpr transport_kind transport_kinds[] = {
+    {"tcp", "tcp", "127.0.0.1:*", "127.0.0.1:*", "127.0.0.1", "127.0.0.1:no_port", true, false},
+    {"ipc", "ipc", "*", "@FOLDER/socket", "", "@", false, true},
+    {"ipc_in_shared_memory", "ipc", "*", "@FOLDER/socket", "", "@", false, true, default_shared_memory},
+};
+
+inline void PrintTo(const transport_kind &which, std::ostream *out) { *out << which.name; }
+
+class of_every_transport : public ::testing::TestWithParam<transport_kind> {
+protected:
+    void SetUp() override { bench.knobs.ipc.shared_memory = GetParam().shared_memory; }
+    void listen() {
+        std::string address = GetParam().again;
+        if (const auto at = address.find("@FOLDER"); at != std::string::npos)
+            address.replace(at, 7, bench.knobs.temporary_directory);
+        ASSERT_NO_FATAL_FAILURE(bench.listen(address));
+    }
+    driven_loop &drive() { return *bench.drive; }
+
+    transport_bench bench{GetParam().scheme};
+};
+
+}  // namespace zlink::test
