@@ -1,0 +1,274 @@
+// What tcp has beside the contract of transports: sources, interfaces, both families, names with several addresses, SOCKS proxies.
+//
+// The test drives the loop, plays the proxy with the far end of a stream, and the name server with a getaddrinfo() of its own.
+#include "transport/transport.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <dlfcn.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <string>
+
+#include "support/transport_bench.hpp"
+
+extern "C" int getaddrinfo(const char *host, const char *service, const addrinfo *hints, addrinfo **found) {
+    static const auto real = reinterpret_cast<decltype(&getaddrinfo)>(::dlsym(RTLD_NEXT, "getaddrinfo"));
+    if (!host || std::strcmp(host, "two.played") != 0 || (hints && (hints->ai_flags & AI_NUMERICHOST)))
+        return real(host, service, hints, found);
+    // Two addresses: nobody listens at the first.
+    const int status = real("127.0.0.2", service, hints, found);
+    if (status == 0)
+        (void)real("127.0.0.1", service, hints, &(*found)->ai_next);
+    return status;
+}
+
+namespace zlink {
+namespace {
+
+using namespace test;
+
+class tcp_test : public ::testing::Test {
+protected:
+    void listen(const std::string &address = "127.0.0.1:*") {
+        ASSERT_NO_FATAL_FAILURE(bench.listen(address));
+        port = bench.there.substr(bench.there.rfind(':') + 1);
+    }
+    /// The address that the far end sees, of one that dials so.
+    std::string seen_from(const std::string &address) {
+        near.emplace(*bench.drive, bench.dial(address).bytes);
+        if (!near->bytes)
+            return "nobody";
+        far.emplace(*bench.drive, bench.next(bench.accepted).bytes);
+        return far->bytes ? far->bytes->peer_address() : "nobody";
+    }
+    void TearDown() override {
+        near.reset();
+        far.reset();
+    }
+    static bool has_ipv6() {
+        const int socket = ::socket(AF_INET6, SOCK_STREAM, 0);
+        sockaddr_in6 here{};
+        here.sin6_family = AF_INET6;
+        here.sin6_addr = in6addr_loopback;
+        const bool has = socket >= 0 && ::bind(socket, reinterpret_cast<sockaddr *>(&here), sizeof here) == 0;
+        ::close(socket);
+        return has;
+    }
+
+    transport_bench bench{"tcp"};
+    std::string port;
+    std::optional<stream_end> near, far;
+};
+
+TEST_F(tcp_test, connects_from_the_address_the_interface_and_the_port_that_it_is_given) {
+    listen();
+    EXPECT_EQ(seen_from("127.0.0.1:" + port), "127.0.0.1");
+    EXPECT_EQ(seen_from("127.0.0.3;127.0.0.1:" + port), "127.0.0.3");
+    EXPECT_EQ(seen_from("127.0.0.4:*;127.0.0.1:" + port), "127.0.0.4");
+    EXPECT_EQ(seen_from("lo;127.0.0.1:" + port), "127.0.0.1");
+    // A port that was free just now.
+    const auto from = std::move(bench.listening);
+    ASSERT_EQ(bench.bind("127.0.0.5:*"), error::none);
+    const std::string source = bench.address_of(bench.listening->endpoint());
+    bench.listening.reset();
+    EXPECT_EQ(seen_from(source + ";127.0.0.1:" + port), "127.0.0.5");
+    ASSERT_TRUE(near->bytes && far->bytes);
+    EXPECT_EQ(far->bytes->remote_endpoint(), "tcp://" + source);
+    EXPECT_EQ(near->bytes->local_endpoint(), "tcp://" + source);
+}
+
+TEST_F(tcp_test, says_which_source_there_is_not_when_it_dials) {
+    listen();
+    EXPECT_EQ(bench.dial("no_such_if;127.0.0.1:" + port).failure, error::no_device);
+    EXPECT_EQ(bench.dial("192.0.2.1;127.0.0.1:" + port).failure, error::address_not_available);
+    EXPECT_EQ(bench.dialing->descriptor(), -1) << "it was closed before anybody heard of it";
+}
+
+TEST_F(tcp_test, tells_that_an_attempt_takes_time_once_for_each_address) {
+    listen();
+    bench.begin_to_dial("two.played:" + port);
+    EXPECT_EQ(bench.next(bench.dialed).failure, error::none);
+    EXPECT_EQ(bench.pending_reports, 2);
+}
+
+TEST_F(tcp_test, goes_on_to_the_next_address_where_one_is_refused_and_gives_the_last_error) {
+    listen();
+    ASSERT_EQ(seen_from("two.played:" + port), "127.0.0.1");
+    EXPECT_EQ(near->bytes->remote_endpoint(), "tcp://127.0.0.1:" + port);
+    bench.listening.reset();
+    EXPECT_EQ(bench.dial("two.played:" + port).failure, error::connection_refused);
+    // Of an attempt that is given up between the two nothing is left.
+    bench.begin_to_dial("two.played:" + port);
+    bench.drive->until([&] { return bench.pending_reports >= 5; });
+    const std::size_t so_far = bench.dialed.size();
+    bench.dialing.reset();
+    bench.drive->turn();
+    EXPECT_EQ(bench.dialed.size(), so_far) << "called after its end";
+}
+
+TEST_F(tcp_test, listens_at_interfaces_and_knows_its_addresses_however_they_are_written) {
+    listen("lo:*");
+    EXPECT_EQ(bench.listening->endpoint(), "tcp://127.0.0.1:" + port);
+    const std::string endpoint = bench.listening->endpoint();
+    for (const std::string host : {"lo", "127.0.0.1", "[127.0.0.1]"})
+        EXPECT_TRUE(bench.kind.may_be_bound_to(host + ":" + port, endpoint)) << host;
+    for (const std::string host : {"*", "127.0.0.2", "no_such_if", "localhost", ""})
+        EXPECT_FALSE(bench.kind.may_be_bound_to(host + ":" + port, endpoint)) << host;
+    EXPECT_TRUE(bench.kind.may_be_bound_to("*:" + port, "tcp://0.0.0.0:" + port));
+}
+
+TEST_F(tcp_test, hears_both_families_where_ipv6_is_allowed) {
+    if (!has_ipv6())
+        GTEST_SKIP() << "no IPv6 here";
+    bench.options.ipv6 = true;
+    listen("*:*");
+    EXPECT_EQ(bench.listening->endpoint(), "tcp://[::]:" + port);
+    ASSERT_EQ(seen_from("[::1]:" + port), "::1");
+    EXPECT_EQ(near->bytes->remote_endpoint(), "tcp://[::1]:" + port);
+    EXPECT_EQ(near->bytes->peer_address(), "::1");
+    EXPECT_EQ(seen_from("127.0.0.1:" + port), "::ffff:127.0.0.1");
+    EXPECT_EQ(seen_from("::1;[::1]:" + port), "::1");
+    EXPECT_TRUE(bench.kind.may_be_bound_to("*:" + port, bench.listening->endpoint()));
+    EXPECT_TRUE(bench.kind.may_be_bound_to("127.0.0.1:" + port, "tcp://[::ffff:127.0.0.1]:" + port));
+    bench.options.ipv6 = false;
+    EXPECT_TRUE(failed(bench.dial("[::1]:" + port).failure)) << "it is not allowed";
+}
+
+TEST_F(tcp_test, filters_by_addresses_of_both_families) {
+    ipv4_or_6_filter only;
+    only.address[0] = 127;
+    only.address[3] = 6;
+    only.prefix_bits = 32;
+    bench.options.tcp_accept_filters = {only};
+    listen();
+    stream_end refused(*bench.drive, bench.dial("127.0.0.1:" + port).bytes);
+    EXPECT_EQ(bench.next(bench.accepted).failure, error::connection_refused);
+    refused.expect_end();
+    EXPECT_EQ(seen_from("127.0.0.6;127.0.0.1:" + port), "127.0.0.6") << "it goes on";
+    if (!has_ipv6())
+        return;
+    // An IPv4 address on a socket of IPv6 is filtered as what it is.
+    bench.options.ipv6 = true;
+    listen("*:*");
+    EXPECT_EQ(seen_from("127.0.0.6;127.0.0.1:" + port), "::ffff:127.0.0.6");
+    stream_end other(*bench.drive, bench.dial("[::1]:" + port).bytes);
+    EXPECT_EQ(bench.next(bench.accepted).failure, error::connection_refused);
+}
+
+// ---- through a proxy ----
+
+class through_a_proxy : public tcp_test {
+protected:
+    void SetUp() override {
+        listen();
+        bench.options.socks_proxy = bench.there;
+    }
+    /// The proxy has been called.
+    void call() {
+        bench.begin_to_dial("far.example:555");
+        far.emplace(*bench.drive, bench.next(bench.accepted).bytes);
+        ASSERT_TRUE(far->bytes);
+    }
+    const std::string hello{"\5\1\0", 3};
+    const std::string request = std::string("\5\1\0\3\13", 5) + "far.example" + std::string("\x02\x2b", 2);
+    static std::string reply(char code) {
+        return std::string("\5", 1) + code + std::string("\0\1\0\0\0\0\0\0", 8);
+    }
+};
+
+TEST_F(through_a_proxy,
+       reaches_a_name_that_nobody_here_looks_up_and_loses_nothing_that_comes_behind_the_reply) {
+    call();
+    EXPECT_EQ(far->receive(3), hello);
+    far->send(std::string("\5\0", 2));
+    EXPECT_EQ(far->receive(request.size()), request);
+    EXPECT_TRUE(bench.dialed.empty());
+    far->send(reply(0) + "and more");
+    stream_end connected(*bench.drive, bench.next(bench.dialed).bytes);
+    ASSERT_TRUE(connected.bytes);
+    EXPECT_EQ(connected.receive(8), "and more");
+    connected.send("through");
+    EXPECT_EQ(far->receive(7), "through");
+}
+
+TEST_F(through_a_proxy, is_refused_by_it_as_by_the_far_side) {
+    for (const auto &[code, why] :
+         {std::pair('\5', error::connection_refused), {'\4', error::host_unreachable}}) {
+        call();
+        (void)far->receive(3);
+        far->send(std::string("\5\0", 2));
+        (void)far->receive(request.size());
+        far->send(reply(code));
+        const outcome end = bench.next(bench.dialed);
+        EXPECT_EQ(end.failure, why);
+        far->expect_end();
+    }
+}
+
+TEST_F(through_a_proxy, fails_wherever_the_proxy_goes) {
+    const std::string all = std::string("\5\0", 2) + reply(0);
+    for (std::size_t cut = 0; cut < all.size(); ++cut) {
+        SCOPED_TRACE(cut);
+        call();
+        (void)far->receive(3);
+        far->send(all.substr(0, cut));
+        if (cut >= 2)
+            (void)far->receive(request.size());
+        far->bytes.reset();
+        EXPECT_TRUE(failed(bench.next(bench.dialed).failure));
+        EXPECT_TRUE(bench.dialed.empty()) << "called twice";
+    }
+}
+
+TEST_F(through_a_proxy, takes_a_reply_octet_by_octet) {
+    call();
+    (void)far->receive(3);
+    for (const char octet : std::string("\5\0", 2) + reply(0)) {
+        EXPECT_TRUE(bench.dialed.empty());
+        far->send({&octet, 1});
+        for (int i = 0; i < 3; ++i)
+            bench.drive->turn();
+    }
+    EXPECT_EQ(bench.next(bench.dialed).failure, error::none);
+}
+
+TEST_F(through_a_proxy, is_given_up_anywhere_without_a_call) {
+    for (int step = 0; step < 4; ++step) {
+        call();
+        if (step > 0)
+            (void)far->receive(3);
+        if (step > 1)
+            far->send(std::string("\5\0", 2));
+        if (step > 2)
+            (void)far->receive(request.size());
+        bench.dialing.reset();
+        bench.drive->turn();
+        EXPECT_TRUE(bench.dialed.empty());
+        while (step == 0 && far->receive(3).empty() && far->last.status == error::none) {
+        }
+        far->expect_end();
+    }
+}
+
+TEST_F(through_a_proxy, does_not_wait_longer_for_words_than_for_a_handshake) {
+    bench.options.handshake_interval_ms = 20;
+    call();
+    EXPECT_EQ(bench.next(bench.dialed).failure, error::timed_out);
+    (void)far->receive(3);
+    far->expect_end();
+}
+
+TEST_F(through_a_proxy, is_not_tried_with_an_address_that_is_none) {
+    std::unique_ptr<dialer> none;
+    for (const char *proxy : {"127.0.0.1", ":80", "127.0.0.1:0", "127.0.0.2;127.0.0.1:80", "*:80"}) {
+        bench.options.socks_proxy = proxy;
+        EXPECT_EQ(bench.kind.check_connect("far.example:555", bench.options), error::invalid) << proxy;
+        EXPECT_EQ(bench.kind.make_dialer("far.example:555", bench.options, {}, *bench.drive, none),
+                  error::invalid);
+    }
+}
+
+}  // namespace
+}  // namespace zlink
