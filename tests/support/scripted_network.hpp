@@ -1,0 +1,292 @@
+// Loops, dialers, listeners and streams that a test plays itself: time passes when the test says so, and everything happens on its thread.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stepped_session.hpp"
+
+namespace zlink::test {
+
+/// A loop in virtual time. Timers go off in their order.
+class virtual_loop final : public loop {
+public:
+    void post(loop_task &task) noexcept override {
+        if (std::find(tasks_.begin(), tasks_.end(), &task) == tasks_.end())
+            tasks_.push_back(&task);
+    }
+    error post(std::function<void()> work) noexcept override {
+        if (std::exchange(refuses_functions, false))
+            return error::no_memory;
+        functions_.push_back(std::move(work));
+        return error::none;
+    }
+    error post_and_wait(const std::function<void()> &work) noexcept override {
+        run();
+        work();
+        return error::none;
+    }
+    void run_before_sleep(loop_task &task) noexcept override {
+        if (std::find(before_sleep_.begin(), before_sleep_.end(), &task) == before_sleep_.end())
+            before_sleep_.push_back(&task);
+    }
+    std::unique_ptr<timer> make_timer(std::function<void()> on_expiry) noexcept override {
+        if (has_no_timers)
+            return nullptr;
+        return std::make_unique<virtual_timer>(*this, std::move(on_expiry));
+    }
+    time_point now() const noexcept override { return now_; }
+
+    /// Until it would sleep.
+    void run() {
+        for (;;) {
+            if (!functions_.empty())
+                take_first(functions_)();
+            else if (!tasks_.empty())
+                take_first(tasks_)->run();
+            else if (!before_sleep_.empty())
+                take_first(before_sleep_)->run();
+            else
+                return;
+        }
+    }
+    void pass(duration how_long) {
+        const time_point end = now_ + how_long;
+        for (run();; run()) {
+            const auto next =
+                std::min_element(timers_.begin(), timers_.end(),
+                                 [](const auto *a, const auto *b) { return a->when < b->when; });
+            if (next == timers_.end() || (*next)->when > end)
+                break;
+            virtual_timer &due = **next;
+            now_ = std::max(now_, due.when);
+            due.cancel();
+            const auto handler = due.handler;  // may destroy it
+            handler();
+        }
+        now_ = end;
+    }
+    bool has_pending_timers() const { return !timers_.empty(); }
+
+    bool has_no_timers = false;
+    bool refuses_functions = false;  // the next one
+
+private:
+    struct virtual_timer final : timer {
+        virtual_timer(virtual_loop &where, std::function<void()> what)
+            : io(where), handler(std::move(what)) {}
+        ~virtual_timer() override { cancel(); }
+        void expires_at(time_point at) noexcept override {
+            cancel();
+            when = at;
+            io.timers_.push_back(this);
+        }
+        void cancel() noexcept override { std::erase(io.timers_, this); }
+        bool is_pending() const noexcept override {
+            return std::find(io.timers_.begin(), io.timers_.end(), this) != io.timers_.end();
+        }
+        virtual_loop &io;
+        time_point when{};
+        const std::function<void()> handler;
+    };
+    template <class T>
+    static T take_first(std::deque<T> &from) {
+        T first = std::move(from.front());
+        from.pop_front();
+        return first;
+    }
+
+    time_point now_{std::chrono::hours(1)};
+    std::deque<std::function<void()>> functions_;
+    std::deque<loop_task *> tasks_, before_sleep_;
+    std::vector<virtual_timer *> timers_;  // that are pending, in the order they were set
+};
+
+/// The far side of a stream, also when the stream is gone.
+struct far_side {
+    void receive(std::string_view octets) {
+        input += octets;
+        tell_readable();
+    }
+    /// The peer ends: what it has sent can still be read.
+    void end() {
+        has_ended = true;
+        tell_readable();
+    }
+    void make_room(std::size_t octets) {
+        room += octets;
+        if (room > 0 && std::exchange(waits_writable, false))
+            events->on_stream_writable();
+    }
+    void tell_readable() {
+        if (is_open && std::exchange(waits_readable, false))
+            events->on_stream_readable();
+    }
+
+    int descriptor = 0;
+    std::string input;   // not read yet
+    std::string output;  // all that was written
+    std::size_t room = SIZE_MAX / 2;
+    std::size_t unconfirmed = 0;
+    bool has_ended = false;
+    bool is_open = true;
+    bool has_finished = false;    // the near side, writing
+    bool finishes = false;        // whether it can
+    bool waits_readable = false;  // the near side
+    bool waits_writable = false;
+    stream_events *events = nullptr;
+};
+
+class played_stream final : public stream {
+public:
+    explicit played_stream(std::shared_ptr<far_side> far) : far_(std::move(far)) {}
+    ~played_stream() override { far_->is_open = far_->waits_readable = far_->waits_writable = false; }
+    void set_events(stream_events *events) noexcept override { far_->events = events; }
+    io_result try_read(std::span<const iovec> ranges) noexcept override {
+        if (far_->input.empty())
+            return {0, far_->has_ended ? error::connection_reset : error::again};
+        std::size_t octets = 0;
+        for (const iovec &range : ranges)
+            octets += far_->input.copy(static_cast<char *>(range.iov_base), range.iov_len, octets);
+        far_->input.erase(0, octets);
+        return {octets};
+    }
+    io_result try_write(std::span<const iovec> ranges) noexcept override {
+        if (far_->has_ended)
+            return {0, from_errno(EPIPE)};
+        std::size_t octets = 0;
+        for (const iovec &range : ranges) {
+            const std::size_t part = std::min(range.iov_len, far_->room);
+            far_->output.append(static_cast<const char *>(range.iov_base), part);
+            far_->room -= part;
+            octets += part;
+        }
+        return {octets, octets > 0 ? error::none : error::again};
+    }
+    std::size_t unconfirmed() noexcept override { return far_->unconfirmed; }
+    bool finish_writing() noexcept override { return far_->has_finished = far_->finishes; }
+    void wait_readable() noexcept override { far_->waits_readable = true; }
+    void wait_writable() noexcept override { far_->waits_writable = true; }
+    int descriptor() const noexcept override { return far_->descriptor; }
+    std::string peer_address() const override { return "there"; }
+    std::string local_endpoint() const override { return "here"; }
+    std::string remote_endpoint() const override { return "there"; }
+
+private:
+    const std::shared_ptr<far_side> far_;
+};
+
+/// Where sessions dial, and listeners are made. The test answers.
+class played_transport final : public transport {
+public:
+    struct attempt {
+        std::string address;
+        dial_handler handler;
+        std::function<void()> pending;
+        bool is_given_up = false;
+        int descriptor = -1;
+    };
+
+    const char *scheme() const noexcept override { return "played"; }
+    error check_connect(const std::string &, const settings &) const noexcept override { return error::none; }
+    error make_dialer(const std::string &address, const settings &, const batching &, loop &,
+                      std::unique_ptr<dialer> &out) const noexcept override {
+        if (const error e = std::exchange(next_failure, error::none); failed(e))
+            return e;
+        attempts.push_back(std::make_shared<attempt>());
+        attempts.back()->address = address;
+        out = std::make_unique<played_dialer>(attempts.back());
+        return error::none;
+    }
+    error make_listener(const std::string &, const settings &, const tuning &, loop &,
+                        std::unique_ptr<listener> &) const noexcept override {
+        return error::invalid;
+    }
+
+    /// Whether somebody waits for the answer to the attempt made last.
+    bool is_called() const { return !attempts.empty() && attempts.back()->handler; }
+    std::shared_ptr<far_side> answer(int descriptor = 7) {
+        auto far = std::make_shared<far_side>();
+        far->descriptor = descriptor;
+        take_handler()(std::make_unique<played_stream>(far), error::none);
+        return far;
+    }
+    void refuse(error why = error::connection_refused, int descriptor = -1) {
+        if (is_called())
+            attempts.back()->descriptor = descriptor;
+        take_handler()(nullptr, why);
+    }
+
+    mutable std::vector<std::shared_ptr<attempt>> attempts;
+    mutable error next_failure = error::none;  // of making a dialer
+
+private:
+    struct played_dialer final : dialer {
+        explicit played_dialer(std::shared_ptr<attempt> what) : mine(std::move(what)) {}
+        ~played_dialer() override {
+            mine->is_given_up = bool(mine->handler);
+            mine->handler = nullptr;
+        }
+        void dial(dial_handler handler) noexcept override { mine->handler = std::move(handler); }
+        void report_pending(std::function<void()> pending) noexcept override {
+            mine->pending = std::move(pending);
+        }
+        int descriptor() const noexcept override { return mine->descriptor; }
+        const std::shared_ptr<attempt> mine;
+    };
+    dial_handler take_handler() {
+        if (is_called())
+            return std::exchange(attempts.back()->handler, nullptr);
+        ADD_FAILURE() << "nobody dials";
+        return [](std::unique_ptr<stream>, error) {};
+    }
+};
+
+/// Events as text: "connected 7".
+struct event_log final : event_sink {
+    void emit(const connection_event &event) noexcept override {
+        log.push_back(name(event.kind) + " " + std::to_string(event.value));
+        EXPECT_EQ(event.endpoint, "tcp://there");
+    }
+    std::vector<std::string> take() { return std::exchange(log, {}); }
+    static std::string name(event_kind kind) {
+        switch (kind) {
+        case event_kind::connected:
+            return "connected";
+        case event_kind::connect_delayed:
+            return "delayed";
+        case event_kind::connect_retried:
+            return "retried";
+        case event_kind::listening:
+            return "listening";
+        case event_kind::accepted:
+            return "accepted";
+        case event_kind::accept_failed:
+            return "accept_failed";
+        case event_kind::closed:
+            return "closed";
+        case event_kind::disconnected:
+            return "disconnected";
+        case event_kind::handshake_failed_no_detail:
+            return "handshake_failed";
+        case event_kind::handshake_failed_protocol:
+            return "handshake_failed_protocol";
+        case event_kind::handshake_succeeded:
+            return "handshake_succeeded";
+        default:
+            return "another";
+        }
+    }
+    std::vector<std::string> log;
+};
+using events = std::vector<std::string>;
+
+}  // namespace zlink::test
