@@ -143,6 +143,10 @@ struct settings {
     bool is_raw() const noexcept { return type == socket_type::stream || router_raw; }
     /// Octets of a message frame, -1 = no limit. Of octets without frames as many are a message as were read at once.
     std::int64_t most_in_frame() const noexcept { return is_raw() ? -1 : max_message_size; }
+    /// The application gets an empty message when a connection is made, and when it is gone.
+    bool tells_of_connections() const noexcept {
+        return type == socket_type::stream ? stream_notify : router_raw;
+    }
     bool has_routing_id_exchange() const noexcept {
         return type == socket_type::req || type == socket_type::rep || type == socket_type::dealer ||
                type == socket_type::router;

@@ -297,7 +297,7 @@ void connection::enter_traffic(inbound &in, byte_span rest, bool takes_all) noex
     lease_.open(*pipe_);
     out_.open(pipe_, replays_, *this);
     pipe_->set_info(&peer_->info());
-    if (failed(say_hello())) {
+    if (failed(say_hello()) || (environment_.options.tells_of_connections() && failed(pipe_->write(0, {})))) {
         fail(error::no_memory);
         return;
     }

@@ -250,6 +250,8 @@ void session::after_break() noexcept {
 void session::say_gone(bool comes_again) noexcept {
     const settings &options = environment_->options;
     leave_message(comes_again ? options.hiccup_message : options.disconnect_message);
+    if (options.tells_of_connections() && !failed(pipe_->write(0, {})))
+        pipe_->publish();
     if (!is_connecting() || options.immediate)
         return;  // the pipe goes, too
     const std::uint8_t gone[] = {in_band::gone};
@@ -362,9 +364,10 @@ void session::on_parting_time() noexcept {
 }
 
 /// What the socket closed is over. A socket that closed the pipe of this connection alone (it refused the peer) still
-/// wants its endpoint connected.
+/// wants its endpoint connected; but where peers do not speak ZMTP it is the application that has closed it.
 void session::end_pipe() noexcept {
-    if (!is_connecting() || !environment_->options.immediate || is_stopping()) {
+    if (!is_connecting() || !environment_->options.immediate || is_stopping() ||
+        environment_->options.is_raw()) {
         end();
         return;
     }
