@@ -360,7 +360,7 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
  *   later        at binds and connects made later, and at what is accepted there.
  *   not built    zmq_setsockopt and zmq_getsockopt answer EINVAL. */
 #define ZMQ_AFFINITY                          4  /* uint64 bits, default 0, later: the I/O threads to choose from, bit 0 the first; 0 is all */
-#define ZMQ_ROUTING_ID                        5  /* octets, default none, later: a ROUTER calls this peer so; 1 to 255 */
+#define ZMQ_ROUTING_ID                        5  /* octets, default none, later: a ROUTER calls this peer so; 1 to 255. STREAM: its newest peer */
 #define ZMQ_SUBSCRIBE                         6  /* octets, set only, default none, at once: SUB takes what begins so; XPUB: ZMQ_XPUB_MANUAL */
 #define ZMQ_UNSUBSCRIBE                       7  /* octets, set only, default none, at once: takes one ZMQ_SUBSCRIBE back */
 #define ZMQ_RATE                              8  /* int kbit/s, default 100, no effect: kept for pgm */
@@ -375,7 +375,7 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 #define ZMQ_RECONNECT_IVL                     18 /* int ms, default 100, later: until a connection is tried again; 0 and -1: it is not */
 #define ZMQ_BACKLOG                           19 /* int connections, default 100, later: that may wait to be accepted */
 #define ZMQ_RECONNECT_IVL_MAX                 21 /* int ms, default 0, later: ZMQ_RECONNECT_IVL doubles up to it; 0: it stays */
-#define ZMQ_MAXMSGSIZE                        22 /* int64 octets, default -1, later: a peer that sends a longer part is cut off; -1: no limit */
+#define ZMQ_MAXMSGSIZE                        22 /* int64 octets, default -1, later: a peer that sends a longer part is cut off; -1, and STREAM: no limit */
 #define ZMQ_SNDHWM                            23 /* int messages, default 1000, at once: so many may wait for one peer; 0: no limit */
 #define ZMQ_RCVHWM                            24 /* int messages, default 1000, at once: so many may wait of one peer; 0: no limit */
 #define ZMQ_MULTICAST_HOPS                    25 /* int hops, default 1, no effect: kept for pgm and norm */
@@ -406,7 +406,7 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 #define ZMQ_ZAP_DOMAIN                        55 /* not built: EINVAL */
 #define ZMQ_ROUTER_HANDOVER                   56 /* bool, set only, default 0, next peer: 1: it may take over a routing id; 0: it is refused */
 #define ZMQ_TOS                               57 /* int, default 0, later: IP_TOS and IPV6_TCLASS; 0 leaves it to the system */
-#define ZMQ_CONNECT_ROUTING_ID                61 /* octets, set only, default none, next connect: ROUTER, REP call that peer so; holds once */
+#define ZMQ_CONNECT_ROUTING_ID                61 /* octets, set only, default none, next connect: ROUTER, REP, STREAM call that peer so; holds once */
 #define ZMQ_GSSAPI_SERVER                     62 /* not built: EINVAL */
 #define ZMQ_GSSAPI_PRINCIPAL                  63 /* not built: EINVAL */
 #define ZMQ_GSSAPI_SERVICE_PRINCIPAL          64 /* not built: EINVAL */
@@ -417,7 +417,7 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 #define ZMQ_BLOCKY                            70 /* bool, default 1, next socket: of contexts: 0: ZMQ_LINGER is 0 at first */
 #define ZMQ_XPUB_MANUAL                       71 /* bool, set only, default 0, next message: ZMQ_SUBSCRIBE is for the peer heard of last */
 #define ZMQ_XPUB_WELCOME_MSG                  72 /* octets, set only, default none, next peer: PUB and XPUB send it this first */
-#define ZMQ_STREAM_NOTIFY                     73 /* not built: EINVAL */
+#define ZMQ_STREAM_NOTIFY                     73 /* bool, set only, default 1, later: STREAM gets an empty message for each connection, and its end */
 #define ZMQ_INVERT_MATCHING                   74 /* bool, default 0, next message: PUB, XPUB, SUB let through what does not match */
 #define ZMQ_HEARTBEAT_IVL                     75 /* int ms, default 0, later: between PINGs; 0: none are sent */
 #define ZMQ_HEARTBEAT_TTL                     76 /* int ms, default 0, later: told to the peer: it gives up after such a silence; steps of 100 */

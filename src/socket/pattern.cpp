@@ -27,7 +27,7 @@ std::unique_ptr<pattern> make_pattern(const pattern_environment &environment) {
     case socket_type::xsub:
         return make_xsub(environment);
     case socket_type::stream:
-        return nullptr;
+        return make_raw_router(environment);
     }
     return nullptr;
 }

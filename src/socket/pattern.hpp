@@ -140,6 +140,7 @@ std::unique_ptr<pattern> make_req(const pattern_environment &environment);
 std::unique_ptr<pattern> make_rep(const pattern_environment &environment);
 std::unique_ptr<pattern> make_dealer(const pattern_environment &environment);
 std::unique_ptr<pattern> make_router(const pattern_environment &environment);
+std::unique_ptr<pattern> make_raw_router(const pattern_environment &environment);
 std::unique_ptr<pattern> make_push(const pattern_environment &environment);
 std::unique_ptr<pattern> make_pull(const pattern_environment &environment);
 

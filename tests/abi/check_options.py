@@ -20,7 +20,7 @@ ROW = re.compile(
     r"(?:read only|default (?P<default>none|-?\d+)(?: \((?P<others>[A-Z, ]+) (?P<theirs>-?\d+)\))?, "
     r"(?:at once|next \w+|first socket|later|no effect)): \S"
 )
-TYPES = "PAIR PUB SUB REQ REP DEALER ROUTER PULL PUSH XPUB XSUB".split()
+TYPES = "PAIR PUB SUB REQ REP DEALER ROUTER PULL PUSH XPUB XSUB STREAM".split()
 OF_CONTEXTS = ("Context", "Draft context")
 ALSO_OF_CONTEXTS = ("ZMQ_IPV6", "ZMQ_BLOCKY")
 SIZES = {"bool": 4, "int": 4, "int64": 8, "uint64": 8}

@@ -68,6 +68,7 @@ const std::map<int, test_names> socket_options = {
     {ZMQ_XPUB_NODROP, {"xpub.without_dropping_reports_a_full_subscriber"}},
     {ZMQ_XPUB_MANUAL, {"xpub.manual_subscribes_the_last_heard_subscriber_to_what_it_is_told"}},
     {ZMQ_XPUB_WELCOME_MSG, {"xpub.greets_each_subscriber_with_the_welcome_message"}},
+    {ZMQ_STREAM_NOTIFY, {"stream_socket.tells_of_no_connection_where_it_is_not_to"}},
     {ZMQ_INVERT_MATCHING, {"pub.inverted_matching_sends_to_those_who_did_not_ask"}},
     {ZMQ_HEARTBEAT_IVL, {"silent_peer.is_pinged_and_given_up"}},
     {ZMQ_HEARTBEAT_TTL, {"silent_peer.is_pinged_and_given_up"}},
@@ -118,8 +119,8 @@ const std::map<int, test_names> context_options = {
 
 constexpr int most_number = 300;
 constexpr int first_tls_number = 0x5A00, last_tls_number = 0x5A20;
-constexpr int types[] = {ZMQ_PAIR,   ZMQ_PUB,  ZMQ_SUB,  ZMQ_REQ,  ZMQ_REP, ZMQ_DEALER,
-                         ZMQ_ROUTER, ZMQ_PULL, ZMQ_PUSH, ZMQ_XPUB, ZMQ_XSUB};
+constexpr int types[] = {ZMQ_PAIR,   ZMQ_PUB,  ZMQ_SUB,  ZMQ_REQ,  ZMQ_REP,  ZMQ_DEALER,
+                         ZMQ_ROUTER, ZMQ_PULL, ZMQ_PUSH, ZMQ_XPUB, ZMQ_XSUB, ZMQ_STREAM};
 constexpr int likely_numbers[] = {0, 1, 2, 3, -1, 100, 8192};
 
 std::vector<std::string> likely_values() {
