@@ -389,7 +389,7 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 #define ZMQ_TCP_KEEPALIVE_INTVL               37 /* int s, default -1, later: TCP_KEEPINTVL, with ZMQ_TCP_KEEPALIVE 1 */
 #define ZMQ_IMMEDIATE                         39 /* bool, default 0, later: 1: messages go to complete connections only */
 #define ZMQ_XPUB_VERBOSE                      40 /* bool, set only, default 0, next message: XPUB receives every subscription, known ones too */
-#define ZMQ_ROUTER_RAW                        41 /* bool, set only, default 0, no effect: not built, 1: EINVAL */
+#define ZMQ_ROUTER_RAW                        41 /* bool, set only, default 0, later: ROUTER: its peers do not speak ZMTP; see zmq_socket */
 #define ZMQ_IPV6                              42 /* bool, default 0, later: 1: IPv6 too. Of contexts too: the default of the next socket */
 #define ZMQ_MECHANISM                         43 /* int ZMQ_NULL to ZMQ_GSSAPI, read only: as the options of the mechanisms have chosen */
 #define ZMQ_PLAIN_SERVER                      44 /* bool, default 0, later: not built, 1 refuses every peer */
@@ -486,7 +486,11 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
  * type       ZMQ_PAIR to ZMQ_STREAM.
  * returns    a socket that zmq_close releases, or NULL.
  * errors     EINVAL (unknown type, or one not built), EFAULT (not a context), EMFILE (ZMQ_MAX_SOCKETS
- *            reached), ETERM. */
+ *            reached), ETERM.
+ * note       the peers of a ZMQ_STREAM do not speak ZMTP. A message is a routing id and octets: as many as were read at once,
+ *            8 KiB at most, and to be sent as they are. It is empty where a connection is made, or gone; an empty one that is sent
+ *            ends the connection behind all that was sent before. The id of a connection of the socket's own is ZMQ_ROUTING_ID
+ *            after zmq_connect. EHOSTUNREACH: the id is nobody's. */
 ZMQ_EXPORT void *zmq_socket(void *ctx, int type);
 
 /* Closes a socket. Queued messages are sent in the background for at most ZMQ_LINGER milliseconds.

@@ -17,7 +17,7 @@ std::unique_ptr<pattern> make_pattern(const pattern_environment &environment) {
     case socket_type::dealer:
         return make_dealer(environment);
     case socket_type::router:
-        return make_router(environment);
+        return environment.options.router_raw ? make_raw_router(environment) : make_router(environment);
     case socket_type::pull:
         return make_pull(environment);
     case socket_type::push:

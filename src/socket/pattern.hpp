@@ -144,7 +144,7 @@ std::unique_ptr<pattern> make_raw_router(const pattern_environment &environment)
 std::unique_ptr<pattern> make_push(const pattern_environment &environment);
 std::unique_ptr<pattern> make_pull(const pattern_environment &environment);
 
-/// The pattern of a type; null for a type that is not built.
+/// The pattern of a type, and of a raw ROUTER; null for a type that is not built.
 std::unique_ptr<pattern> make_pattern(const pattern_environment &environment);
 
 }  // namespace zlink

@@ -77,9 +77,7 @@ socket::socket(const settings &defaults, const socket_environment &environment)
 
 std::unique_ptr<socket> socket::make(const settings &defaults, const socket_environment &environment) {
     std::unique_ptr<socket> made(new socket(defaults, environment));
-    const pattern_environment inner{made->options_, made->pipes_, environment.pool, environment.random,
-                                    made->subscriptions_};
-    made->pattern_ = make_pattern(inner);
+    made->pattern_ = made->make_pattern();
     if (!made->pattern_) {
         made->pipes_.close();  // nobody knows of the socket
         return nullptr;
@@ -89,6 +87,10 @@ std::unique_ptr<socket> socket::make(const settings &defaults, const socket_envi
 }
 
 socket::~socket() { close(); }
+
+std::unique_ptr<pattern> socket::make_pattern() {
+    return zlink::make_pattern({options_, pipes_, environment_.pool, environment_.random, subscriptions_});
+}
 
 // ---- Messages ----------------------------------------------------------------------------------------------
 

@@ -179,6 +179,8 @@ private:
     error wait_for(short wanted, int timeout_ms, Attempt &&attempt);
     error export_descriptor(int &descriptor);
     error get_option_of_socket(int number, void *value, std::size_t *size);
+    std::unique_ptr<pattern> make_pattern();
+    error set_router_raw(const void *value, std::size_t size);
 
     settings options_;
     socket_environment environment_;

@@ -31,11 +31,34 @@ error socket::set_option(int number, const void *value, std::size_t size) {
         return pattern_->subscribe(octets);
     if (number == ZMQ_UNSUBSCRIBE)
         return pattern_->unsubscribe(octets);
+    if (number == ZMQ_ROUTER_RAW)
+        return set_router_raw(value, size);
     if (const error e = zlink::set_option(options_, number, value, size); failed(e))
         return e;
     if (number == ZMQ_SNDHWM || number == ZMQ_RCVHWM)
         pipes_.apply_marks();
     return error::none;
+}
+
+/// Makes another pattern of a ROUTER, which knows nothing of the peers that the one before has.
+error socket::set_router_raw(const void *value, std::size_t size) {
+    const bool was_raw = options_.router_raw;
+    error e = zlink::set_option(options_, ZMQ_ROUTER_RAW, value, size);
+    if (failed(e) || options_.router_raw == was_raw)
+        return e;
+    try {
+        if (pipes_.size() == 0) {
+            std::unique_ptr<pattern> other = make_pattern();
+            pipes_.set_pattern(*other);
+            pattern_ = std::move(other);
+            return error::none;
+        }
+        e = error::invalid;
+    } catch (...) {
+        e = error::no_memory;
+    }
+    options_.router_raw = was_raw;
+    return e;
 }
 
 error socket::get_option(int number, void *value, std::size_t *size) {

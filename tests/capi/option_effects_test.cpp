@@ -48,7 +48,7 @@ const std::map<int, test_names> socket_options = {
     {ZMQ_TCP_ACCEPT_FILTER, {"tcp_accept_filter.lets_in_whom_it_names_and_nobody_else"}},
     {ZMQ_IMMEDIATE, {"immediate.on_refuses_until_a_connection_is_complete"}},
     {ZMQ_XPUB_VERBOSE, {"xpub_filter.verbose_is_told_of_every_subscription"}},
-    {ZMQ_ROUTER_RAW, {"refused_option.takes_its_neutral_value_only"}},
+    {ZMQ_ROUTER_RAW, {"raw_router.tells_of_connections_without_being_asked_and_keeps_its_own_id"}},
     {ZMQ_IPV6, {"asio_tcp.an_ipv6_socket_hears_both_families"}},
     {ZMQ_PLAIN_SERVER, {"plain_options.refuse_a_peer_without_a_name_and_a_password"}},
     {ZMQ_PLAIN_USERNAME, {"plain_options.refuse_a_peer_without_a_name_and_a_password"}},
