@@ -330,15 +330,6 @@ error set_coupled_flag(settings &s, option_value value) {
     return error::none;
 }
 
-/// A REP has envelopes to read, whatever libzmq accepts.
-error set_router_raw(settings &s, option_value value) {
-    const auto on = read_as<int>(value);
-    if (!on || !accepts(truth::not_negative, *on) || (*on && s.type != router))
-        return error::invalid;
-    s.router_raw = *on;
-    return error::none;
-}
-
 /// A property for the handshake, "X-name:value". A later one of the same name replaces it.
 error set_metadata(settings &s, option_value value) {
     const std::string_view text = as_text(value);
@@ -386,7 +377,7 @@ constexpr option_row table[] = {
     {ZMQ_CONNECT_ROUTING_ID, routers | only(stream), octets_rule{&s::connect_routing_id, 1, no_limit, wo}},
     {ZMQ_ROUTER_MANDATORY, routers, flag_rule{&s::router_mandatory, truth::not_negative, wo}},
     {ZMQ_ROUTER_HANDOVER, routers, flag_rule{&s::router_handover, truth::not_negative, wo}},
-    {ZMQ_ROUTER_RAW, routers, special_rule{set_router_raw, nullptr}},
+    {ZMQ_ROUTER_RAW, only(router), flag_rule{&s::router_raw, truth::not_negative, wo}},
     {ZMQ_ROUTER_NOTIFY, routers,
      number_rule{&s::router_notify, 0, ZMQ_NOTIFY_CONNECT | ZMQ_NOTIFY_DISCONNECT}},
     {ZMQ_PROBE_ROUTER, probers, flag_rule{&s::probe_router, truth::not_negative, wo}},
