@@ -76,6 +76,8 @@ void inbound::fail(break_reason why) noexcept {
 // ---- reading ----
 
 inbound::found inbound::read_with(conversation *peer, block_ref &scratch) noexcept {
+    if (!is_going_on())
+        return {};
     const std::size_t kept = tail_.size();
     const std::size_t wanted = std::max(environment_.sizes.in_batch_size, kept + read_beside_large);
     const bool has_large = large_.is_under_way();
@@ -272,10 +274,11 @@ bool inbound::deliver(block *owner, bool may_share, const std::uint8_t *p, const
     const std::size_t rest = walked.octets - walked.message_octets;
     error e = error::none;
     if (walked.message_octets > 0) {
-        has_delivered_ = true;
         e = put({p, walked.message_octets}, walked.messages);
-        if (!failed(e))
+        if (!failed(e)) {
+            has_delivered_ = true;
             pipe_->publish();
+        }
         continues = false;
     }
     if (!failed(e) && rest > 0)
@@ -420,6 +423,8 @@ void inbound::hold(block *owner, bool may_share, byte_span in) noexcept {
 }
 
 bool inbound::resume_with(conversation *peer) noexcept {
+    if (!is_going_on())
+        return false;
     flow_ = may_deliver() ? flow::going : flow::at_mark;
     while (!is_paused() && !held_.empty()) {
         held_range &front = held_.front();

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -16,6 +18,7 @@
 #include "pipe/pace.hpp"
 #include "script.hpp"
 #include "session/session.hpp"
+#include "short_heap.hpp"
 
 namespace zlink::test {
 
@@ -32,9 +35,11 @@ public:
     }
     void run_before_sleep(loop_task &task) noexcept override { tasks_.push_back(&task); }
     std::unique_ptr<timer> make_timer(std::function<void()> handler) noexcept override {
+        if (!makes_timers)
+            return nullptr;
         return std::make_unique<idle_timer>(timers_, std::move(handler));
     }
-    time_point now() const noexcept override { return time_point(std::chrono::hours(1)); }
+    time_point now() const noexcept override { return time; }
 
     void run() {
         while (!tasks_.empty()) {
@@ -51,6 +56,31 @@ public:
                 each->handler();
         run();
     }
+    /// Those that are due meanwhile go off, each in its moment.
+    void pass(duration how_long) {
+        const time_point end = time + how_long;
+        for (;;) {
+            idle_timer *next = nullptr;
+            for (idle_timer *each : timers_)
+                if (each->is_set && each->at <= end && (!next || each->at < next->at))
+                    next = each;
+            if (!next)
+                break;
+            time = std::max(time, next->at);
+            next->is_set = false;
+            next->handler();
+            run();
+        }
+        time = end;
+    }
+    /// How many are set.
+    std::size_t pending() const {
+        return static_cast<std::size_t>(
+            std::count_if(timers_.begin(), timers_.end(), [](auto *each) { return each->is_set; }));
+    }
+
+    time_point time{std::chrono::hours(1)};
+    bool makes_timers = true;
 
 private:
     struct idle_timer final : timer {
@@ -59,30 +89,67 @@ private:
             all.insert(this);
         }
         ~idle_timer() override { all.erase(this); }
-        void expires_at(time_point) noexcept override { is_set = true; }
+        void expires_at(time_point when) noexcept override {
+            at = when;
+            is_set = true;
+        }
         void cancel() noexcept override { is_set = false; }
         bool is_pending() const noexcept override { return is_set; }
         std::set<idle_timer *> &all;
         std::function<void()> handler;
+        time_point at{};
         bool is_set = false;
     };
     std::deque<loop_task *> tasks_;
     std::set<idle_timer *> timers_;
 };
 
-/// What a stream shows of itself, also when it is gone.
+/// What a stream shows of itself, also when it is gone, and what it is to do.
 struct stream_state {
     stream_events *events = nullptr;
     std::string input;
     std::size_t taken = 0;  // of it
     std::string output;
-    bool is_reset = false;
+    bool is_reset = false;  // behind the input
     bool is_open = true;
     std::function<void()> in_write;  // once
 
+    // What it is to do
+    std::size_t most_in_read = SIZE_MAX;
+    std::size_t most_in_write = SIZE_MAX;
+    std::size_t room = SIZE_MAX;        // octets that it takes until it is full
+    error write_failure = error::none;  // once it is full
+    error take_back_failure = error::none;
+    bool may_be_leased = true;
+    bool holds_input = false;
+    std::size_t unconfirmed = 0;
+    bool may_finish = false;
+
+    // What it was told
+    bool is_read_awaited = false;
+    bool is_room_awaited = false;
+    bool is_leased = false;
+    bool is_finished = false;
+
     void receive(std::string_view octets) {
         input += octets;
+        is_read_awaited = false;
         events->on_stream_readable();
+    }
+    /// Octets arrive: whoever waits for them is called, as long as there are any.
+    void arrive(std::string_view octets) {
+        input += octets;
+        let_read();
+    }
+    void let_read() {
+        while ((taken < input.size() || is_reset) && std::exchange(is_read_awaited, false))
+            events->on_stream_readable();
+    }
+    /// It takes so many octets more: whoever waits for room is called.
+    void make_room(std::size_t octets) {
+        room = octets;
+        while ((room > 0 || failed(write_failure)) && std::exchange(is_room_awaited, false))
+            events->on_stream_writable();
     }
 };
 
@@ -96,8 +163,9 @@ public:
             return {0, state_.is_reset ? error::connection_reset : error::again};
         std::size_t octets = 0;
         for (const iovec &range : ranges) {
-            const std::size_t taken =
-                state_.input.copy(static_cast<char *>(range.iov_base), range.iov_len, state_.taken + octets);
+            const std::size_t taken = state_.input.copy(static_cast<char *>(range.iov_base),
+                                                        std::min(range.iov_len, state_.most_in_read - octets),
+                                                        state_.taken + octets);
             octets += taken;
         }
         state_.taken += octets;
@@ -107,26 +175,60 @@ public:
         if (state_.is_reset)
             return {0, error::connection_reset};
         std::size_t octets = 0;
-        for (const iovec &range : ranges) {
-            state_.output.append(static_cast<const char *>(range.iov_base), range.iov_len);
-            octets += range.iov_len;
-        }
-        if (const auto meanwhile = std::exchange(state_.in_write, {}))
-            meanwhile();
+        short_heap::uncounted([&] { octets = take(ranges); });
         EXPECT_TRUE(state_.is_open) << "it was destroyed under its user";
+        if (octets == 0 && !ranges.empty())
+            return {0, failed(state_.write_failure) ? state_.write_failure : error::again};
         return {octets};
     }
-    std::size_t unconfirmed() noexcept override { return 0; }
-    bool finish_writing() noexcept override { return false; }
-    void wait_readable() noexcept override {}
-    void wait_writable() noexcept override {}
-    bool lease_out() noexcept override { return true; }
+    std::size_t unconfirmed() noexcept override { return state_.unconfirmed; }
+    bool finish_writing() noexcept override {
+        state_.is_finished = state_.may_finish;
+        return state_.may_finish;
+    }
+    bool holds_input() const noexcept override { return state_.holds_input; }
+    void wait_readable() noexcept override {
+        EXPECT_FALSE(state_.is_leased);
+        state_.is_read_awaited = true;
+    }
+    void wait_writable() noexcept override {
+        EXPECT_FALSE(state_.is_leased);
+        state_.is_room_awaited = true;
+    }
+    bool lease_out() noexcept override {
+        EXPECT_FALSE(state_.is_leased);
+        if (!state_.may_be_leased)
+            return false;
+        state_.is_leased = true;
+        state_.is_read_awaited = state_.is_room_awaited = false;
+        return true;
+    }
+    error take_back() noexcept override {
+        EXPECT_TRUE(state_.is_leased);
+        state_.is_leased = false;
+        return state_.take_back_failure;
+    }
     int descriptor() const noexcept override { return -1; }
     std::string peer_address() const override { return {}; }
     std::string local_endpoint() const override { return {}; }
     std::string remote_endpoint() const override { return {}; }
 
 private:
+    std::size_t take(std::span<const iovec> ranges) {
+        const std::size_t most = std::min(state_.room, state_.most_in_write);
+        std::size_t octets = 0;
+        for (const iovec &range : ranges) {
+            const std::size_t taken = std::min(range.iov_len, most - octets);
+            state_.output.append(static_cast<const char *>(range.iov_base), taken);
+            octets += taken;
+        }
+        if (state_.room != SIZE_MAX)
+            state_.room -= octets;
+        if (const auto meanwhile = std::exchange(state_.in_write, {}))
+            meanwhile();
+        return octets;
+    }
+
     stream_state &state_;
 };
 

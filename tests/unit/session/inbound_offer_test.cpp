@@ -1,0 +1,142 @@
+// Bodies that are read straight into the borrower's memory, and what else may come.
+#include "session/inbound.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "stepped_reader.hpp"
+
+namespace zlink {
+namespace {
+
+using namespace test;
+
+// ---- the borrower's memory ----
+
+struct offering : reader {
+    explicit offering(std::uint64_t mark = 0) : reader(socket_of(socket_type::dealer), mark) {
+        in.note_lease();
+    }
+    /// The borrower reads what is there, with this offer.
+    void borrow(std::size_t size) {
+        place.assign(size, '?');
+        in.offer({reinterpret_cast<std::uint8_t *>(place.data()), place.size()});
+        read_on();
+    }
+    void read_on() {
+        while (state.taken < state.input.size() && in.read_for_socket(borrowers)) {
+        }
+    }
+    octets place;
+};
+
+TEST(inbound, reads_the_next_body_into_the_memory_offered_for_it) {
+    const octets body = body_of(200'000);
+    for (const std::size_t first : {9u, 10u, 500u, 20'000u, 65'536u, 200'008u})
+        for (const std::size_t more : {0u, 1u, 40u}) {
+            SCOPED_TRACE(::testing::Message() << first << " " << more);
+            offering it(more == 1 ? 1 : 0);
+            const octets wire = message(body) + message(octets(more, 'x'));
+            it.state.input = wire.substr(0, first);
+            it.borrow(body.size());
+            EXPECT_TRUE(it.in.fills_offer());
+            it.state.input = wire;
+            it.read_on();
+            EXPECT_FALSE(it.in.fills_offer());
+            EXPECT_EQ(it.in.withdraw_offer(), io_turn::offer_end::filled);
+            EXPECT_TRUE(it.place == body);
+            EXPECT_TRUE(it.in.has_delivered());
+            frame_view delivered;
+            ASSERT_TRUE(it.near->read(delivered));
+            EXPECT_EQ(delivered.data, reinterpret_cast<const std::uint8_t *>(it.place.data()));
+            EXPECT_EQ(delivered.size, body.size());
+            EXPECT_EQ(it.in.withdraw_offer(), io_turn::offer_end::unused);
+            ASSERT_NO_FATAL_FAILURE(it.read());
+            ASSERT_NO_FATAL_FAILURE(it.expect({"=" + octets(more, 'x')}));
+        }
+}
+
+TEST(inbound, leaves_the_offer_alone_where_something_else_comes) {
+    const octets body = body_of(100'000);
+    const struct {
+        const char *what;
+        octets wire;
+        std::vector<octets> log;
+    } cases[] = {{"too large", message(body + "x"), {"=" + body + "x"}},
+                 {"multipart", part(body) + message("z"), {"+" + body, "=z"}},
+                 {"the last of several", part("a") + message(body), {"+a", "=" + body}},
+                 {"behind a small one", message("a") + message(body), {"=a", "=" + body}},
+                 {"small", message("a"), {"=a"}}};
+    for (const auto &each : cases)
+        for (const std::size_t size : {9u, 30'000u}) {
+            SCOPED_TRACE(each.what);
+            offering it;
+            it.place.assign(body.size(), '?');
+            it.in.offer({reinterpret_cast<std::uint8_t *>(it.place.data()), it.place.size()});
+            for (std::size_t at = 0; at < each.wire.size(); at += size) {
+                it.state.input += each.wire.substr(at, size);
+                it.read_on();
+                EXPECT_FALSE(it.in.fills_offer());
+            }
+            EXPECT_EQ(it.place, octets(body.size(), '?'));
+            EXPECT_EQ(it.in.withdraw_offer(), io_turn::offer_end::unused);
+            ASSERT_NO_FATAL_FAILURE(it.expect(each.log));
+        }
+}
+
+TEST(inbound, leaves_the_offer_alone_on_the_loops_thread) {
+    offering it;
+    it.place.assign(100'000, '?');
+    it.in.offer({reinterpret_cast<std::uint8_t *>(it.place.data()), it.place.size()});
+    it.state.input = message(body_of(100'000));
+    ASSERT_NO_FATAL_FAILURE(it.read());
+    EXPECT_EQ(it.place, octets(100'000, '?'));
+    EXPECT_EQ(it.in.withdraw_offer(), io_turn::offer_end::unused);
+    ASSERT_NO_FATAL_FAILURE(it.expect({"=" + body_of(100'000)}));
+}
+
+TEST(inbound, moves_a_body_on_when_the_offer_is_withdrawn_in_the_middle) {
+    const octets body = body_of(300'000);
+    const octets wire = message(body) + message("next");
+    for (const std::size_t first : {9u, 10u, 16'392u, 16'393u, 16'394u, 200'000u, 300'008u}) {
+        SCOPED_TRACE(first);
+        offering it;
+        it.state.input = wire.substr(0, first);
+        it.borrow(body.size());
+        ASSERT_TRUE(it.in.fills_offer());
+        EXPECT_EQ(it.in.withdraw_offer(), io_turn::offer_end::unused);
+        it.place.assign(body.size(), '!');
+        it.state.input = wire;
+        ASSERT_NO_FATAL_FAILURE(it.read());
+        EXPECT_EQ(it.place, octets(body.size(), '!'));
+        ASSERT_NO_FATAL_FAILURE(it.expect({"=" + body, "=next"}));
+    }
+}
+
+TEST(inbound, fails_when_the_offer_is_withdrawn_and_there_is_no_memory_for_what_has_come) {
+    const octets wire = message("before") + message(body_of(300'000));
+    for (const std::size_t first : {40u, 20'000u, 200'000u}) {
+        SCOPED_TRACE(first);
+        offering it;
+        it.state.input = wire.substr(0, 8);
+        it.read_on();
+        it.state.input = wire.substr(0, first);
+        it.borrow(300'000);
+        ASSERT_TRUE(it.in.fills_offer());
+        {
+            const short_heap none(1, true);
+            EXPECT_EQ(short_heap::counted([&] { return it.in.withdraw_offer(); }),
+                      io_turn::offer_end::failed);
+        }
+        ASSERT_TRUE(it.in.failure());
+        EXPECT_EQ(it.in.failure()->system, error::no_memory);
+        EXPECT_FALSE(it.in.fills_offer());
+        it.expect_end();
+        ASSERT_NO_FATAL_FAILURE(it.expect({"=before"}));
+    }
+}
+
+}  // namespace
+}  // namespace zlink

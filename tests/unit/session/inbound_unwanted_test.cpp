@@ -1,0 +1,145 @@
+// What the reading half keeps from its socket: messages that nobody takes, and all but subscriptions.
+#include "session/inbound.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "stepped_reader.hpp"
+
+namespace zlink {
+namespace {
+
+using namespace test;
+
+// ---- what nobody takes ----
+
+TEST(inbound, throws_away_what_comes_once_nobody_takes_it_and_goes_on_with_commands) {
+    const octets head = message("taken");
+    const struct {
+        const char *what;
+        octets wire;
+    } cases[] = {{"small", message(body_of(100))},
+                 {"large", message(body_of(100'000))},
+                 {"multipart", part("a") + part(body_of(50'000)) + message("b")},
+                 {"with a command", part("a") + testing::ping(0, "inside") + message(body_of(300))}};
+    for (const auto &each : cases) {
+        std::vector<std::size_t> cuts = every(each.wire.size() > 10'000 ? 997 : 1, each.wire.size());
+        cuts.insert(cuts.begin(), {0, 1, 2, 9});
+        for (const std::size_t cut : cuts) {
+            SCOPED_TRACE(::testing::Message() << each.what << " " << cut);
+            reader it(socket_of(socket_type::dealer), 5);
+            it.state.input = head + each.wire.substr(0, cut);
+            ASSERT_NO_FATAL_FAILURE(it.read());
+            it.in.discard();
+            EXPECT_TRUE(it.in.discards());
+            it.state.input += each.wire.substr(cut);
+            for (int i = 0; i < 10; ++i)
+                it.state.input += message(body_of(20'000)) + part("") + message("more");
+            it.state.input += testing::ping(0, "end");
+            ASSERT_NO_FATAL_FAILURE(it.read());
+            EXPECT_FALSE(it.in.failure());
+            EXPECT_FALSE(it.far->has_unpublished());
+            ASSERT_FALSE(it.answers.empty());
+            EXPECT_EQ(it.answers.back(), testing::pong("end"));
+            EXPECT_LE(it.take(), 2u);
+            EXPECT_EQ(it.log.at(0), "=taken");
+            EXPECT_EQ(it.log.size() > 1, cut == each.wire.size() && it.log.size() > 1);
+        }
+    }
+}
+
+TEST(inbound, throws_away_what_was_kept_back_at_the_mark_too) {
+    reader it(socket_of(socket_type::dealer), 1);
+    it.state.input = message("a") + message("b") + part("c");
+    (void)it.in.read(it.io.scratch, *it.peer);
+    ASSERT_TRUE(it.in.is_paused());
+    it.in.discard();
+    EXPECT_TRUE(it.in.resume(*it.peer));
+    it.state.input += message("d") + testing::ping(0, "x");
+    ASSERT_NO_FATAL_FAILURE(it.read());
+    EXPECT_EQ(it.answers, std::vector{testing::pong("x")});
+    ASSERT_NO_FATAL_FAILURE(it.expect({"=a"}));
+}
+
+TEST(inbound, keeps_nothing_for_a_socket_that_receives_nothing) {
+    for (const std::size_t size : {1u, 1000u, 70'000u}) {
+        reader it(socket_of(socket_type::push), 1, {}, greeting() + ready("PULL"));
+        const octets wire = message("a") + message(body_of(100'000)) + part("b") + message(body_of(300)) +
+                            testing::ping(0, "x");
+        const long before = short_heap::blocks();
+        ASSERT_NO_FATAL_FAILURE(it.feed(wire, every(size, wire.size())));
+        EXPECT_EQ(it.answers, std::vector{testing::pong("x")});
+        EXPECT_LE(short_heap::blocks() - before, 20) << "the scratch block, and what was answered";
+        EXPECT_FALSE(it.in.has_delivered());
+        ASSERT_NO_FATAL_FAILURE(it.expect({}));
+    }
+}
+
+// ---- subscriptions ----
+
+TEST(inbound, passes_on_only_subscriptions_to_a_pub) {
+    traffic said;
+    const auto ignores = [&](const octets &wire) { said.wire += wire; };
+    said.says({"\1a"});
+    ignores(message("b"));
+    ignores(part("c") + message("d"));
+    said.says({octets("\0a", 2)});
+    subscribes(said, "command");
+    said.wire += command_frame("CANCEL", "command");
+    said.log.push_back("=" + octets(1, '\0') + "command");
+    ignores(message(body_of(100'000)));
+    ignores(part("x"));
+    said.wire += part("\1second");  // one frame stands for those before
+    said.log.insert(said.log.end(), {"+", "+\1second"});
+    subscribes(said, "inside", true);
+    ignores(part(body_of(40'000)));
+    said.wire += message("behind");
+    said.log.push_back("=");
+    said.says({"\1" + body_of(50'000)});
+    ignores(message(""));
+    said.says({"\1end"});
+    for (const std::uint64_t mark : {0u, 1u, 3u})
+        for (const std::size_t size : {1u, 2u, 5u, 1000u, 8192u, 70'000u, 1'000'000u}) {
+            SCOPED_TRACE(::testing::Message() << mark << " " << size);
+            reader it(socket_of(socket_type::pub), mark);
+            ASSERT_NO_FATAL_FAILURE(it.feed(said.wire, every(size, said.wire.size())));
+            ASSERT_NO_FATAL_FAILURE(it.expect(said.log));
+            EXPECT_FALSE(it.in.has_delivered()) << "messages, that is";
+        }
+}
+
+TEST(inbound, throws_subscriptions_away_once_nobody_takes_them) {
+    const octets wire = message("\1a") + part("\1b") + part(body_of(300)) + message("\1" + body_of(50'000)) +
+                        command_frame("SUBSCRIBE", "c");
+    for (const socket_type type : {socket_type::pub, socket_type::xpub})
+        for (std::size_t cut = 0; cut < wire.size(); cut += cut < 400 ? 1 : 1001) {
+            SCOPED_TRACE(cut);
+            reader it(socket_of(type), 4);
+            it.state.input = wire.substr(0, cut);
+            ASSERT_NO_FATAL_FAILURE(it.read());
+            it.in.discard();
+            it.state.input = wire + wire + testing::ping(0, "end");
+            ASSERT_NO_FATAL_FAILURE(it.read());
+            ASSERT_FALSE(it.answers.empty());
+            EXPECT_EQ(it.answers.back(), testing::pong("end"));
+            EXPECT_FALSE(it.far->has_unpublished());
+            it.take();
+            EXPECT_LE(it.log.size(), 1u);
+        }
+}
+
+TEST(inbound, takes_a_peer_that_tells_no_subscriptions_for_one_of_everything) {
+    for (const socket_type type : {socket_type::pub, socket_type::xpub}) {
+        reader it(socket_of(type));
+        it.in.subscribe_to_all();
+        ASSERT_NO_FATAL_FAILURE(it.expect({"=\1"}));
+        it.in.discard();
+        it.in.subscribe_to_all();
+        ASSERT_NO_FATAL_FAILURE(it.expect({"=\1"}));
+    }
+}
+
+}  // namespace
+}  // namespace zlink
