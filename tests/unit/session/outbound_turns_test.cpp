@@ -1,0 +1,206 @@
+// Who writes, who waits for a full stream, and what may wait for more.
+#include "session/outbound.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "stepped_writer.hpp"
+
+namespace zlink {
+namespace {
+
+using namespace test;
+
+// ---- senders that write for themselves ----
+
+TEST(outbound, is_written_by_the_sender_once_the_handshake_is_out) {
+    writer it;
+    it.send({"a"});
+    EXPECT_FALSE(it.near->write_now());
+    it.peer->output().assign(5, 'R');
+    it.state.room = 3;
+    EXPECT_EQ(it.write_all(), outcome::stopped);
+    EXPECT_FALSE(it.near->write_now()) << "the handshake is not over";
+    EXPECT_EQ(it.write_on(), outcome::drained);
+    it.send({"b", "c"});
+    EXPECT_TRUE(it.near->write_now());
+    EXPECT_EQ(it.state.output, octets(5, 'R') + message("a") + part("b") + message("c"));
+    EXPECT_EQ(it.write(), outcome::drained);
+}
+
+TEST(outbound, leaves_a_stream_that_the_sender_found_full_to_the_loops_thread) {
+    for (const form &how : forms()) {
+        const octets wire = all_said(how);
+        for (const std::size_t cut : places(wire)) {
+            if (cut == wire.size())
+                continue;
+            SCOPED_TRACE(::testing::Message() << how.name << " " << cut);
+            writer it(socket_type::dealer, how.first_words);
+            EXPECT_EQ(it.write(), outcome::drained);
+            for (const frames &each : said())
+                it.send(each);
+            it.state.room = cut;
+            it.loop_woken = 0;
+            while (!it.out->is_full())
+                EXPECT_FALSE(it.near->write_now());
+            EXPECT_GE(it.loop_woken, 1);
+            EXPECT_TRUE(it.out->has_work());
+            it.state.room = SIZE_MAX;
+            EXPECT_FALSE(it.near->write_now());
+            EXPECT_EQ(it.state.output, wire.substr(0, cut)) << "it waits for the stream";
+            EXPECT_FALSE(it.state.is_room_awaited) << "which is for the loop's thread to do";
+            EXPECT_EQ(it.write(), outcome::stopped);
+            EXPECT_EQ(it.write_on(), outcome::drained);
+            EXPECT_TRUE(it.state.output == wire);
+        }
+    }
+}
+
+TEST(outbound, has_who_leased_a_full_stream_wait_for_it) {
+    for (const form &how : forms()) {
+        const octets wire = all_said(how);
+        for (const std::size_t cut : places(wire)) {
+            if (cut == wire.size())
+                continue;
+            SCOPED_TRACE(::testing::Message() << how.name << " " << cut);
+            writer it(socket_type::dealer, how.first_words);
+            EXPECT_EQ(it.write(), outcome::drained);
+            ASSERT_TRUE(it.out->lease_out());
+            for (const frames &each : said())
+                it.send(each);
+            it.state.room = cut;
+            EXPECT_EQ(it.write_all(), outcome::leased_full);
+            EXPECT_EQ(it.write_all(), outcome::stopped);
+            EXPECT_FALSE(it.state.is_room_awaited);
+            // The borrower finds room, a little and then all of it.
+            it.state.room = 2;
+            (void)it.near->write_now(io_turn::occasion::ready);
+            it.state.room = SIZE_MAX;
+            while (!it.near->write_now(io_turn::occasion::ready)) {
+            }
+            EXPECT_TRUE(it.state.output == wire);
+            it.out->end_lease();
+            EXPECT_EQ(it.write(), outcome::drained);
+            EXPECT_FALSE(it.state.is_room_awaited);
+            EXPECT_TRUE(it.out->is_drained());
+        }
+    }
+}
+
+TEST(outbound, waits_for_a_full_stream_itself_once_a_lease_is_over) {
+    writer it;
+    EXPECT_EQ(it.write(), outcome::drained);
+    ASSERT_TRUE(it.out->lease_out());
+    it.send({"abc"});
+    it.state.room = 2;
+    EXPECT_EQ(it.write(), outcome::leased_full);
+    it.out->end_lease();
+    EXPECT_EQ(it.write(), outcome::stopped);
+    EXPECT_EQ(it.write_on(), outcome::drained);
+    EXPECT_EQ(it.state.output, message("abc"));
+}
+
+TEST(outbound, is_not_leased_while_there_is_something_that_only_the_loops_thread_may_do) {
+    writer it;
+    EXPECT_FALSE(it.out->lease_out()) << "the handshake is not written out";
+    EXPECT_EQ(it.write(), outcome::drained);
+    it.peer->output().push_back('P');
+    EXPECT_FALSE(it.out->lease_out());
+    EXPECT_EQ(it.write(), outcome::drained);
+    {
+        const writing turn = it.far->take_turn();
+        EXPECT_FALSE(it.out->lease_out());
+    }
+    EXPECT_TRUE(it.out->lease_out());
+    it.out->end_lease();
+    it.out->finish();
+    EXPECT_TRUE(it.out->is_finished());
+    EXPECT_FALSE(it.out->lease_out());
+}
+
+TEST(outbound, fills_pieces_where_more_comes_soon) {
+    batching sizes;
+    sizes.piece = 100;
+    writer it(socket_type::dealer, {}, 0, sizes);
+    EXPECT_EQ(it.write(), outcome::drained);
+    it.send({body_of(50)});
+    it.send({body_of(60)});
+    it.send({body_of(150)});
+    EXPECT_FALSE(it.near->write_now(io_turn::occasion::stream));
+    EXPECT_EQ(it.state.output.size(), 200u) << "whole pieces";
+    it.peer->output().assign(3, 'P');
+    EXPECT_EQ(it.write_all(), outcome::drained);
+    EXPECT_EQ(it.state.output,
+              message(body_of(50)) + message(body_of(60)) + message(body_of(150)) + octets(3, 'P'));
+}
+
+TEST(outbound, comes_back_later_for_what_a_sender_in_a_stream_may_leave) {
+    writer it;
+    EXPECT_EQ(it.write(), outcome::drained);
+    it.send({body_of(20'000)});
+    EXPECT_TRUE(it.near->write_now());
+    it.send({"left"});
+    EXPECT_EQ(it.write_at_once(), outcome::left_alone);
+    EXPECT_GT(it.out->due(), it.io.now());
+    EXPECT_EQ(it.write_at_once(), outcome::drained) << "it has written nothing since";
+    it.send({body_of(20'000)});
+    EXPECT_TRUE(it.near->write_now());
+    it.send({"left"});
+    it.peer->output().push_back('P');
+    EXPECT_EQ(it.write_at_once(), outcome::drained) << "control octets do not wait";
+    it.send({body_of(20'000)});
+    EXPECT_TRUE(it.near->write_now());
+    it.send({body_of(200'000)});
+    EXPECT_NE(it.write_at_once(), outcome::left_alone) << "nor does much";
+}
+
+TEST(outbound, lets_small_messages_of_a_stream_come_together) {
+    writer it;
+    EXPECT_EQ(it.write(), outcome::drained);
+    outcome last = outcome::drained;
+    for (int i = 0; i < 10 && last != outcome::left_alone; ++i) {
+        it.send({"a"});
+        last = it.write_at_once();
+    }
+    ASSERT_EQ(last, outcome::left_alone);
+    EXPECT_GT(it.out->due(), it.io.now());
+    const std::size_t before = it.state.output.size();
+    for (int i = 0; i < 20; ++i)
+        it.send({"b"});
+    it.io.time = it.out->due();
+    last = it.write_at_once();
+    EXPECT_EQ(it.state.output.size(), before + 60);
+    it.peer->output().push_back('P');
+    EXPECT_EQ(it.write_at_once(), outcome::drained) << "control octets do not wait";
+    EXPECT_EQ(it.state.output.size(), before + 61);
+}
+
+TEST(outbound, does_not_let_messages_wait_where_the_sender_would_soon_be_at_its_mark) {
+    writer it(socket_type::dealer, {}, 100);
+    EXPECT_EQ(it.write(), outcome::drained);
+    for (int i = 0; i < 20; ++i) {
+        it.send({"a"});
+        EXPECT_EQ(it.write(), outcome::drained);
+    }
+}
+
+TEST(outbound, stops_while_another_thread_writes_which_calls_when_it_has_done) {
+    writer it;
+    EXPECT_EQ(it.write(), outcome::drained);
+    it.state.in_write = [&] {
+        it.loop_woken = 0;
+        EXPECT_EQ(it.write(), outcome::stopped);
+        EXPECT_FALSE(it.out->has_work());
+        EXPECT_FALSE(it.out->close()) << "there is a writer";
+        EXPECT_EQ(it.loop_woken, 0);
+    };
+    it.send({"a"});
+    (void)it.near->write_now();
+    EXPECT_GE(it.loop_woken, 1);
+    EXPECT_TRUE(it.out->close());
+}
+
+}  // namespace
+}  // namespace zlink
