@@ -23,7 +23,7 @@ using testing::octets;
 inline octets body_of(std::size_t size, unsigned seed = 0) {
     octets out(size, '\0');
     for (std::size_t i = 0; i < size; ++i)
-        out[i] = static_cast<char>('a' + (i * 7 + i / 251 + seed * 13) % 53);
+        out[i] = static_cast<char>('a' + (i * 7 + i / 251 + seed * 11) % 26);
     return out;
 }
 
@@ -100,6 +100,14 @@ public:
         if (messages < most)
             near->arm_reader();
         return messages;
+    }
+    /// What was taken so far, without pages of it where it is something else.
+    void expect_taken(const std::vector<octets> &what) {
+        ASSERT_EQ(log.size(), what.size());
+        for (std::size_t i = 0; i < what.size(); ++i)
+            ASSERT_TRUE(log[i] == what[i])
+                << "frame " << i << " of " << what[i].size() << " octets: " << what[i].substr(0, 40)
+                << " but was " << log[i].size() << ": " << log[i].substr(0, 40);
     }
     /// The application sends.
     void send(const std::vector<octets> &parts) {

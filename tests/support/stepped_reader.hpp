@@ -90,13 +90,6 @@ public:
         take();
         expect_taken(what);
     }
-    void expect_taken(const std::vector<octets> &what) {
-        ASSERT_EQ(log.size(), what.size());
-        for (std::size_t i = 0; i < what.size(); ++i)
-            ASSERT_TRUE(log[i] == what[i])
-                << "frame " << i << " of " << what[i].size() << " octets: " << what[i].substr(0, 40)
-                << " but was " << log[i].size() << ": " << log[i].substr(0, 40);
-    }
     /// Of one that has failed: nothing is read or delivered any more.
     void expect_end() {
         const std::size_t taken = state.taken;

@@ -35,9 +35,11 @@ public:
     }
     void run_before_sleep(loop_task &task) noexcept override { tasks_.push_back(&task); }
     std::unique_ptr<timer> make_timer(std::function<void()> handler) noexcept override {
-        if (!makes_timers)
+        try {
+            return makes_timers ? std::make_unique<idle_timer>(timers_, std::move(handler)) : nullptr;
+        } catch (...) {
             return nullptr;
-        return std::make_unique<idle_timer>(timers_, std::move(handler));
+        }
     }
     time_point now() const noexcept override { return time; }
 

@@ -1,0 +1,392 @@
+// A connection as a script: the handshake, the timers, what goes wrong, and the end.
+#include "session/connection.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "stepped_connection.hpp"
+
+namespace zlink {
+namespace {
+
+using namespace test;
+using namespace std::chrono_literals;
+
+const octets hello("!\2", 2);
+const octets our_first_words = greeting() + testing::ready("DEALER", testing::property("Identity", ""));
+
+// ---- the handshake ----
+
+TEST(connection, is_established_by_a_handshake_in_any_pieces) {
+    const octets theirs = greeting() + ready("DEALER");
+    for (const bool is_server : {false, true})
+        for (std::size_t size = 1; size <= theirs.size(); ++size) {
+            SCOPED_TRACE(size);
+            driven one(socket_type::dealer);
+            one.start(is_server);
+            EXPECT_EQ(one.state.output, our_first_words.substr(0, 10)) << "before it knows who is there";
+            for (std::size_t at = 0; at < theirs.size(); at += size) {
+                EXPECT_FALSE(one.it->is_established());
+                EXPECT_EQ(one.established, 0);
+                one.arrive(std::string_view(theirs).substr(at, size));
+            }
+            EXPECT_TRUE(one.it->is_established());
+            EXPECT_EQ(one.established, 1);
+            EXPECT_EQ(one.broken, 0);
+            EXPECT_EQ(one.state.output, our_first_words);
+            EXPECT_GE(one.drained, 1);
+            EXPECT_TRUE(one.it->is_drained());
+            ASSERT_NO_FATAL_FAILURE(one.expect({hello}));
+        }
+}
+
+TEST(connection, is_established_with_a_stream_that_is_full_at_any_octet) {
+    for (std::size_t cut = 0; cut <= our_first_words.size(); ++cut)
+        for (const std::size_t step : {std::size_t{1}, std::size_t{7}, SIZE_MAX}) {
+            SCOPED_TRACE(cut);
+            driven one(socket_type::dealer);
+            one.state.room = cut;
+            one.start();
+            one.send({"first"});
+            one.arrive(greeting() + ready("DEALER") + message("in"));
+            EXPECT_EQ(one.established, 1);
+            EXPECT_EQ(one.state.output, our_first_words.substr(0, cut));
+            for (int i = 0; i < 200 && one.state.is_room_awaited; ++i)
+                one.make_room(step);
+            EXPECT_EQ(one.state.output, our_first_words + message("first"));
+            ASSERT_NO_FATAL_FAILURE(one.expect({hello, "=in"}));
+        }
+}
+
+TEST(connection, takes_what_stands_behind_the_handshake_for_traffic) {
+    const octets wire = greeting() + ready("DEALER") + message("a") + ping(0, "x") + part("b") + message("") +
+                        message(body_of(5000));
+    for (std::size_t cut = 0; cut <= wire.size(); cut += cut < 150 ? 1 : 97)
+        for (const std::uint64_t mark : {0u, 1u}) {
+            SCOPED_TRACE(cut);
+            driven one(socket_type::dealer, mark);
+            one.start();
+            one.arrive(wire.substr(0, cut));
+            one.arrive(wire.substr(cut));
+            EXPECT_EQ(one.established, 1);
+            ASSERT_NO_FATAL_FAILURE(one.expect({hello, "=a", "+b", "=", "=" + body_of(5000)}));
+            EXPECT_EQ(one.state.output, our_first_words + pong("x"));
+            EXPECT_TRUE(one.it->has_delivered());
+        }
+}
+
+TEST(connection, says_whom_it_reaches_in_front_of_all_messages) {
+    driven one(socket_type::router);
+    one.start();
+    one.arrive(greeting() + ready("DEALER", testing::property("Identity", "peer")) + message("in"));
+    ASSERT_NO_FATAL_FAILURE(one.expect({hello + "peer", "=in"}));
+}
+
+TEST(connection, greets_the_other_application_in_front_of_what_waits_in_the_pipe) {
+    settings options = socket_of(socket_type::dealer);
+    options.hello_message = "good day";
+    driven one(options);
+    one.send({"waits"});
+    one.start();
+    one.arrive(greeting() + ready("DEALER"));
+    EXPECT_EQ(one.state.output, our_first_words + message("good day") + message("waits"));
+}
+
+TEST(connection, ends_when_the_host_has_no_pipe_for_it) {
+    driven one(socket_type::dealer);
+    one.gives_pipe = false;
+    one.start();
+    one.arrive(greeting() + ready("DEALER") + message("for nobody"));
+    EXPECT_EQ(one.established, 1);
+    EXPECT_EQ(one.broken, 1);
+    EXPECT_TRUE(one.reason.was_established);
+    one.take();
+    EXPECT_TRUE(one.log.empty());
+}
+
+TEST(connection, says_an_error_to_a_peer_that_it_does_not_talk_to_and_ends) {
+    const octets error = testing::command_frame("ERROR", "\x18Incompatible-Socket-Type");
+    for (const bool has_room : {true, false}) {
+        driven one(socket_type::dealer);
+        one.start();
+        one.arrive(greeting());
+        const octets before = one.state.output;
+        if (!has_room)
+            one.state.room = 0;
+        one.arrive(ready("PUSH"));
+        EXPECT_EQ(one.broken, 1);
+        EXPECT_FALSE(one.reason.was_established);
+        EXPECT_FALSE(one.reason.may_retry);
+        EXPECT_EQ(one.reason.failure, failure_kind::protocol);
+        EXPECT_EQ(one.state.output, before + (has_room ? error : octets()));
+        EXPECT_EQ(one.established, 0);
+    }
+}
+
+TEST(connection, ends_once_wherever_the_handshake_breaks_off_or_goes_wrong) {
+    const octets theirs = greeting() + ready("DEALER");
+    for (std::size_t cut = 0; cut < theirs.size(); ++cut) {
+        SCOPED_TRACE(cut);
+        {
+            driven one(socket_type::dealer);
+            one.start();
+            one.state.is_reset = true;
+            one.arrive(theirs.substr(0, cut));
+            one.state.let_read();
+            EXPECT_EQ(one.broken, 1);
+            EXPECT_EQ(one.reason.system, error::connection_reset);
+            EXPECT_FALSE(one.reason.was_established);
+        }
+        for (const int change : {0x01, 0x20, 0x80, 0xff}) {
+            driven one(socket_type::dealer);
+            one.start();
+            octets hurt = theirs;
+            hurt[cut] = static_cast<char>(hurt[cut] ^ change);
+            one.arrive(hurt);
+            one.pass(31s);
+            EXPECT_TRUE(one.broken == 1 || one.it->is_established());
+            one.arrive("more");
+            EXPECT_LE(one.broken, 1);
+        }
+    }
+}
+
+TEST(connection, gives_a_silent_peer_no_longer_than_the_handshake_may_take) {
+    for (const std::size_t cut : {0u, 1u, 20u, 70u}) {
+        driven one(socket_type::dealer);
+        one.start();
+        one.pass(20s);
+        one.arrive((greeting() + ready("DEALER")).substr(0, cut));
+        one.pass(9999ms);
+        EXPECT_EQ(one.broken, 0);
+        one.pass(2ms);
+        EXPECT_EQ(one.broken, 1);
+        EXPECT_EQ(one.reason.failure, failure_kind::handshake_timeout);
+        EXPECT_EQ(one.io.pending(), 0u);
+    }
+}
+
+TEST(connection, ends_where_there_is_no_memory_for_a_timer_that_it_needs) {
+    driven one(socket_type::dealer);
+    one.io.makes_timers = false;
+    one.start();
+    EXPECT_EQ(one.broken, 1);
+    EXPECT_EQ(one.reason.system, error::no_memory);
+}
+
+// ---- traffic ----
+
+TEST(connection, reads_a_few_times_in_a_row_and_then_lets_others_go_on) {
+    driven one(socket_type::dealer);
+    ASSERT_NO_FATAL_FAILURE(one.establish());
+    one.state.input += message(body_of(1'000'000)) + message("b");
+    one.state.is_read_awaited = false;
+    const std::size_t before = one.state.taken;
+    one.state.events->on_stream_readable();
+    EXPECT_LE(one.state.taken - before, 4 * 80'000u);
+    EXPECT_TRUE(one.state.is_read_awaited);
+    one.arrive("");
+    ASSERT_NO_FATAL_FAILURE(one.expect({"=" + body_of(1'000'000), "=b"}));
+}
+
+TEST(connection, waits_for_room_at_the_mark_and_goes_on) {
+    driven one(socket_type::dealer, 2);
+    ASSERT_NO_FATAL_FAILURE(one.establish());
+    for (int i = 0; i < 7; ++i)
+        one.arrive(message(octets(1, static_cast<char>('a' + i))));
+    EXPECT_FALSE(one.state.is_read_awaited);
+    EXPECT_EQ(one.take(), 2u);
+    EXPECT_FALSE(one.state.is_read_awaited);
+    one.run();
+    EXPECT_TRUE(one.state.is_read_awaited) << "there is room";
+    one.arrive("");
+    EXPECT_FALSE(one.state.is_read_awaited);
+    EXPECT_EQ(one.take(), 2u);
+    ASSERT_NO_FATAL_FAILURE(one.expect({"=a", "=b", "=c", "=d", "=e", "=f", "=g"}));
+    EXPECT_TRUE(one.state.is_read_awaited);
+}
+
+TEST(connection, looks_again_for_what_came_while_it_went_to_sleep) {
+    driven one(socket_type::dealer);
+    ASSERT_NO_FATAL_FAILURE(one.establish());
+    one.send({"a"});
+    one.wants_turn = false;  // as if it had been published before the reader was armed
+    one.it->look();
+    EXPECT_TRUE(one.wants_turn);
+    one.run();
+    EXPECT_EQ(one.state.output, message("a"));
+    one.it->look();
+    EXPECT_FALSE(one.wants_turn);
+}
+
+TEST(connection, ends_with_a_bad_frame_and_delivers_what_came_before) {
+    const struct {
+        octets wire;
+        failure_kind failure;
+    } ends[] = {{octets("\x08\1x", 3), failure_kind::protocol}, {ready("DEALER"), failure_kind::protocol}};
+    for (const auto &each : ends) {
+        driven one(socket_type::dealer);
+        ASSERT_NO_FATAL_FAILURE(one.establish());
+        one.arrive(message("a") + part("cut") + each.wire + message("late"));
+        EXPECT_EQ(one.broken, 1);
+        EXPECT_TRUE(one.reason.was_established);
+        EXPECT_EQ(one.reason.failure, each.failure);
+        EXPECT_FALSE(one.far->has_unpublished());
+        one.arrive(message("later"));
+        one.pass(10s);
+        EXPECT_EQ(one.broken, 1);
+        ASSERT_NO_FATAL_FAILURE(one.expect({"=a"}));
+    }
+}
+
+TEST(connection, throws_away_what_comes_once_nobody_takes_it) {
+    for (const bool is_at_mark : {false, true}) {
+        driven one(socket_type::dealer, 1);
+        ASSERT_NO_FATAL_FAILURE(one.establish());
+        one.arrive(is_at_mark ? message("a") + message("b") : part("a"));
+        one.near->close(0);
+        one.it->discard_input();
+        one.run();
+        one.arrive(message("c") + message(body_of(100'000)) + ping(0, "x"));
+        EXPECT_EQ(one.state.output, pong("x"));
+        EXPECT_EQ(one.state.taken, one.state.input.size());
+        EXPECT_EQ(one.broken, 0);
+        one.state.is_reset = true;
+        one.state.let_read();
+        EXPECT_EQ(one.broken, 1);
+    }
+}
+
+// ---- heartbeats ----
+
+settings with_heartbeats(int interval, int timeout) {
+    settings options = socket_of(socket_type::dealer);
+    options.heartbeat_interval_ms = interval;
+    options.heartbeat_timeout_ms = timeout;
+    return options;
+}
+
+TEST(connection, answers_a_ping_between_messages_once_there_is_room) {
+    driven one(socket_type::dealer);
+    ASSERT_NO_FATAL_FAILURE(one.establish());
+    one.state.room = 3;
+    one.send({"abc"});
+    one.run();
+    one.arrive(ping(0, "x"));
+    EXPECT_EQ(one.state.output, message("abc").substr(0, 3));
+    one.make_room(SIZE_MAX);
+    EXPECT_EQ(one.state.output, message("abc") + pong("x"));
+}
+
+TEST(connection, pings_a_silent_peer_and_ends_when_it_does_not_answer) {
+    driven one(with_heartbeats(100, 300));
+    ASSERT_NO_FATAL_FAILURE(one.establish());
+    one.pass(99ms);
+    EXPECT_EQ(one.state.output, "");
+    one.pass(1ms);
+    EXPECT_EQ(one.state.output, ping(0));
+    for (int i = 0; i < 10; ++i) {
+        one.arrive(i % 2 ? pong() : message("alive"));
+        one.pass(250ms);
+        EXPECT_EQ(one.broken, 0);
+    }
+    one.pass(51ms);
+    EXPECT_EQ(one.broken, 0) << "since the first PING that was not answered";
+    one.pass(400ms);
+    EXPECT_EQ(one.broken, 1);
+    EXPECT_EQ(one.reason.failure, failure_kind::peer_dead);
+    EXPECT_TRUE(one.reason.was_established);
+    EXPECT_EQ(one.io.pending(), 0u);
+}
+
+TEST(connection, takes_a_peer_for_alive_that_it_does_not_listen_to_itself) {
+    driven one(with_heartbeats(100, 300), 1);
+    ASSERT_NO_FATAL_FAILURE(one.establish());
+    one.arrive(message("a") + message("b"));
+    EXPECT_FALSE(one.state.is_read_awaited);
+    one.pass(10s);
+    EXPECT_EQ(one.broken, 0);
+    one.take();
+    one.run();
+    one.take();
+    one.run();
+    one.pass(1s);
+    EXPECT_EQ(one.broken, 1);
+}
+
+TEST(connection, ends_after_the_silence_that_the_peer_itself_named) {
+    driven one(socket_type::dealer);
+    ASSERT_NO_FATAL_FAILURE(one.establish());
+    EXPECT_EQ(one.io.pending(), 0u);
+    one.arrive(ping(5, "x"));
+    EXPECT_EQ(one.io.pending(), 1u);
+    one.pass(400ms);
+    one.arrive(message("a"));
+    one.pass(499ms);
+    EXPECT_EQ(one.broken, 0);
+    one.arrive(ping(0));
+    one.pass(10s);
+    EXPECT_EQ(one.broken, 0) << "it has taken that back";
+    one.arrive(ping(5));
+    one.pass(500ms);
+    EXPECT_EQ(one.broken, 1);
+    EXPECT_EQ(one.reason.failure, failure_kind::peer_dead);
+}
+
+// ---- memory ----
+
+TEST(connection, comes_to_one_end_wherever_memory_is_short) {
+    const octets wire = greeting() + ready("DEALER", testing::property("Identity", "me")) + message("a") +
+                        ping(5, "x") + part("b") + message(body_of(300)) + message(body_of(40'000)) +
+                        message("last");
+    const std::vector<octets> all{hello + "me",          "=a",   "+b", "=" + body_of(300),
+                                  "=" + body_of(40'000), "=last"};
+    for (const bool from_there_on : {false, true})
+        for (const std::size_t size : {50u, 1'000'000u}) {
+            unsigned n = 1;
+            for (bool goes_on = true; goes_on; ++n) {
+                SCOPED_TRACE(::testing::Message() << "allocation " << n << from_there_on);
+                const long before = short_heap::blocks();
+                {
+                    settings options = socket_of(socket_type::router);
+                    options.hello_message = "good day";
+                    driven one(options, 2);
+                    one.make();
+                    {
+                        const short_heap heap(n, from_there_on);
+                        short_heap::counted([&] { one.it->start(); });
+                        one.run();
+                        for (std::size_t at = 0; at < wire.size(); at += size) {
+                            one.arrive(std::string_view(wire).substr(at, size));
+                            one.take();
+                            one.run();
+                        }
+                        one.settle();
+                        goes_on = short_heap::has_struck();
+                    }
+                    if (one.broken == 0) {
+                        EXPECT_TRUE(one.log == all);
+                    } else {
+                        EXPECT_TRUE(goes_on);
+                        EXPECT_EQ(one.broken, 1);
+                        EXPECT_TRUE(one.reason.system == error::no_memory ||
+                                    one.reason.failure == failure_kind::none);
+                        EXPECT_FALSE(one.far->has_unpublished());
+                        one.take();
+                        EXPECT_TRUE(one.log.size() < all.size() &&
+                                    std::equal(one.log.begin(), one.log.end(), all.begin()));
+                    }
+                }
+                ASSERT_FALSE(::testing::Test::HasFailure());
+                EXPECT_EQ(short_heap::blocks(), before) << "a leak";
+                ASSERT_LT(n, 200u);
+            }
+            EXPECT_GT(n, 5u);
+        }
+}
+
+}  // namespace
+}  // namespace zlink
