@@ -44,7 +44,8 @@ public:
 
     /// Reads all that is there. At the mark the socket takes a message.
     void read(reads whose = reads::on_the_loops_thread, std::size_t taken_at_once = 1) {
-        while (!in.failure()) {
+        for (int steps = 0; !in.failure(); ++steps) {
+            ASSERT_LT(steps, 100'000) << "it does not get on";
             if (in.is_paused() && !in.may_deliver()) {
                 const std::size_t count = take(mark_ > 0 ? taken_at_once : SIZE_MAX);
                 ASSERT_GT(count, 0u) << "paused for nothing";

@@ -139,6 +139,7 @@ TEST(connection, ends_once_wherever_the_handshake_breaks_off_or_goes_wrong) {
             EXPECT_EQ(one.broken, 1);
             EXPECT_EQ(one.reason.system, error::connection_reset);
             EXPECT_FALSE(one.reason.was_established);
+            EXPECT_EQ(one.io.pending(), 0u);
         }
         for (const int change : {0x01, 0x20, 0x80, 0xff}) {
             driven one(socket_type::dealer);
@@ -220,6 +221,42 @@ TEST(connection, looks_again_for_what_came_while_it_went_to_sleep) {
     EXPECT_EQ(one.state.output, message("a"));
     one.it->look();
     EXPECT_FALSE(one.wants_turn);
+}
+
+TEST(connection, comes_back_in_a_moment_for_what_a_sender_that_writes_for_itself_may_leave) {
+    for (const bool has_timers : {true, false}) {
+        driven one(socket_type::dealer);
+        ASSERT_NO_FATAL_FAILURE(one.establish());
+        one.send({body_of(20'000)});
+        EXPECT_TRUE(one.near->write_now());
+        one.io.makes_timers = has_timers;
+        one.run();
+        one.send({"left"});
+        EXPECT_EQ(one.wants_turn, !has_timers) << "nobody is woken for it where somebody comes";
+        one.pass(99us);
+        EXPECT_EQ(one.state.output == message(body_of(20'000)), has_timers);
+        one.pass(1us);
+        EXPECT_TRUE(one.state.output == message(body_of(20'000)) + message("left"));
+        EXPECT_EQ(one.io.pending(), 0u);
+    }
+}
+
+TEST(connection, lets_small_messages_come_together_for_50_us) {
+    driven one(socket_type::dealer);
+    ASSERT_NO_FATAL_FAILURE(one.establish());
+    octets sent;
+    while (one.io.pending() == 0 && sent.size() < 100) {
+        one.send({"a"});
+        sent += message("a");
+        one.run();
+    }
+    ASSERT_EQ(one.state.output, sent);
+    one.send({"b"});
+    one.wants_turn = false;  // whoever is woken for it finds that it waits
+    one.pass(49us);
+    EXPECT_EQ(one.state.output, sent);
+    one.pass(1us);
+    EXPECT_EQ(one.state.output, sent + message("b"));
 }
 
 TEST(connection, ends_with_a_bad_frame_and_delivers_what_came_before) {

@@ -86,6 +86,18 @@ TEST(inbound, leaves_the_offer_alone_where_something_else_comes) {
         }
 }
 
+TEST(inbound, leaves_the_offer_alone_for_the_rest_of_a_message_that_has_begun) {
+    const octets body = body_of(100'000);
+    offering it;
+    it.state.input = part("a");
+    it.read_on();
+    it.state.input += message(body);
+    it.borrow(body.size());
+    EXPECT_EQ(it.place, octets(body.size(), '?'));
+    EXPECT_EQ(it.in.withdraw_offer(), io_turn::offer_end::unused);
+    ASSERT_NO_FATAL_FAILURE(it.expect({"+a", "=" + body}));
+}
+
 TEST(inbound, leaves_the_offer_alone_on_the_loops_thread) {
     offering it;
     it.place.assign(100'000, '?');

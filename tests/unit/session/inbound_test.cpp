@@ -67,6 +67,7 @@ TEST(inbound, begins_with_what_came_behind_the_handshake) {
         constexpr std::size_t handshake = 100;
         said.wire.copy(reinterpret_cast<char *>(block->data()) + handshake, cut);
         it.in.begin(*block, {block->data() + handshake, cut}, *it.peer);
+        EXPECT_FALSE(block->is_shared()) << "for so little";
         it.state.input = said.wire.substr(cut);
         ASSERT_NO_FATAL_FAILURE(it.read());
         ASSERT_NO_FATAL_FAILURE(it.expect(said.log));
@@ -240,6 +241,27 @@ TEST(inbound, reads_nothing_at_the_mark_and_keeps_back_what_was_read_with_the_la
         ASSERT_NO_FATAL_FAILURE(it.read());
         ASSERT_NO_FATAL_FAILURE(it.expect(said.log));
     }
+}
+
+TEST(inbound, counts_subscriptions_as_messages_at_the_mark) {
+    traffic said;
+    for (int i = 0; i < 7; ++i)
+        subscribes(said, octets(1, static_cast<char>('a' + i)));
+    reader it(socket_of(socket_type::xpub), 2);
+    it.state.input = said.wire;
+    ASSERT_NO_FATAL_FAILURE(it.read(reads::on_the_loops_thread, SIZE_MAX));
+    ASSERT_NO_FATAL_FAILURE(it.expect(said.log));
+}
+
+TEST(inbound, is_paused_again_once_what_was_kept_back_has_used_up_the_room) {
+    reader it(socket_of(socket_type::dealer), 1);
+    it.state.input = message("a") + message("b");
+    (void)it.in.read(it.io.scratch, *it.peer);
+    EXPECT_EQ(it.take(), 1u);
+    EXPECT_FALSE(it.in.resume(*it.peer));
+    EXPECT_TRUE(it.in.is_paused());
+    EXPECT_EQ(it.take(), 1u);
+    EXPECT_TRUE(it.in.resume(*it.peer));
 }
 
 TEST(inbound, obeys_a_command_behind_the_last_message_that_the_mark_lets_through) {
