@@ -101,7 +101,7 @@ private:
     std::size_t free_count_ = 0;
 };
 
-/// The only global of the library. Lives for ever.
+/// Lives for ever.
 extern handle_slab handles __attribute__((visibility("hidden")));
 
 /// The socket behind a pointer, or null.

@@ -1,7 +1,7 @@
 // How long a thread looks again before it goes on without what it looks for.
 //
 // It looks for something that another running thread is about to do. A look costs nothing but the processor's time, so it
-// must pay: each time in vain doubles how often it is left out, up to some hundred times.
+// must pay: each time in vain doubles how often it is skipped, up to 63 times.
 // Threads:  one.
 #pragma once
 

@@ -26,7 +26,8 @@ public:
     }
 };
 
-/// Tells a descriptor from all that had, or will have, its number. Never 0.
+/// A number for one opening of a descriptor, which the process gives no second time: the descriptor's own number is given again once it
+/// is closed. Never 0.
 inline std::uint64_t new_opening() noexcept {
     static std::atomic<std::uint64_t> last{0};
     return last.fetch_add(1, std::memory_order_relaxed) + 1;

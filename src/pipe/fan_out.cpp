@@ -133,7 +133,8 @@ error fan_out::stop_at(std::size_t at, std::uint8_t flags, std::size_t size) noe
     return error::no_memory;
 }
 
-/// The frame comes again, for those that lack it. When it is another one, those that have the first lose the message.
+/// Writes again after no_memory, to the pipes that lack the frame. Where the caller gives another frame this time, those that have the
+/// first one lose the message.
 error fan_out::write_to_rest(std::uint8_t flags, byte_span body, block *owner, bool by_reference) noexcept {
     const bool is_same = flags == frame_flags_ && body.size() == frame_size_;
     for (std::size_t i = matching_; !is_same && i-- > 0;) {

@@ -407,9 +407,9 @@ void frame_queue::set_info(peer_info *info) noexcept {
 
 bool frame_queue::see_more() noexcept { return look(); }
 
-/// The same for a consumer that takes frame by frame. One that fetches each message as soon as it is published takes, each time,
-/// two cache lines out of the hands of the producer. Off for some microseconds, it finds hundreds of messages, in lines that
-/// nobody wants any more.
+/// As see_more(), for a consumer that takes frame by frame, which may stand off. One that fetches each message as soon as it is
+/// published takes two cache lines from the producer each time. After some microseconds without a look it finds hundreds of messages, in
+/// lines that the producer does not write to any more.
 bool frame_queue::see_stream() noexcept {
     if (__builtin_expect(looks_until_stand_off_ == 0, 0))
         return look_from_afar();
@@ -419,7 +419,8 @@ bool frame_queue::see_stream() noexcept {
     return is_found;
 }
 
-/// Where a producer that is left alone does not write more than a few messages, it is done half as often.
+/// Stands off, and looks then. Where the producer has written no more than a few messages meanwhile, twice as many looks pass before the
+/// next time.
 bool frame_queue::look_from_afar() noexcept {
     patience::pause(pauses_of_stand_off);
     std::uint32_t gained = 0;

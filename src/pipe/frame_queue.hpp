@@ -10,8 +10,8 @@
 // Publish:  one store to `committed` of the segment that was open. Segments written since are linked behind it before, and
 //           the store also says that the segment is final, so the consumer follows the link only when it is complete.
 // Threads:  producer functions on one thread, consumer functions on another. Nothing else is safe.
-// Again:    a segment that is used up stays linked where it is. The consumer counts how many, and the producer takes the
-//           oldest for new ones, all but the last: with many of them, what lies behind that one goes back to the heap.
+// Reuse:    a segment that is used up stays linked where it is. The consumer counts them, and the producer makes new ones of the
+//           oldest, but never of the last. Where very many wait for that, the consumer gives further ones back to the heap.
 // Writes:   the consumer, too, into frames that the queue copied: an octet of each cache line, when it takes them (decision 0011).
 // Owns:     one reference to the block of each segment.
 #pragma once
@@ -36,7 +36,7 @@ struct frame_view {
     const std::uint8_t *data = nullptr;
     std::size_t size = 0;
     std::uint8_t flags = 0;  // frame_flag::more and frame_flag::command
-    block *owner = nullptr;  // keeps `data` alive when retained; null when the memory is constant or borrowed
+    block *owner = nullptr;  // keeps `data` alive when retained; null when that is constant or the caller's
     std::size_t owner_size = 0;  // octets that a reference to owner would pin
     peer_info *info = nullptr;   // the peer it came from, when known
     block **lone_owner =
@@ -197,7 +197,7 @@ private:
         const std::uint8_t *next_kept = nullptr;
         bool starts_message = true;
         bool is_lone_body = false;
-        bool is_copied = false;  // a lone body, from the memory that it was borrowed from
+        bool is_copied = false;  // a lone body, written in place before: what was left of it is in `owner`
         // The memory goes back to the producer, who copied the frames: nobody else looks at one before it is taken.
         bool comes_back = false;
 

@@ -158,7 +158,7 @@ public:
         all,   // nothing is left
         some,  // some is left, or something is to be done that only the I/O thread can do: wake it
         full,  // some is left, and the stream is full: who has the read lease waits for it, or else the I/O thread
-        refused,  // this is not the moment; it is known what is to be done
+        refused,  // the stream is full or of no use, or control octets go first: nobody is to be woken
         held,     // less than a piece is left for the next time
     };
     enum class occasion {

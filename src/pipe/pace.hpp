@@ -31,7 +31,8 @@ public:
             self.writes_without_pause = 0;
         const duration since = begun_ - ended_;
         const bool is_slow = since >= cost_ * messages;
-        // So that it is found out when writes come to cost less, as those do that wake nobody.
+        // Messages that come a little too fast take something off what a write is believed to cost. Else nobody would find out that
+        // writes cost less by now, as those do that wake nobody.
         if (!is_slow && since >= least_cost * messages)
             cost_ -= (cost_ - least_cost) / 16;
         self.last = ended_ = begun_;

@@ -290,7 +290,7 @@ void pipe_end::arm_reader() noexcept {
     // A reader that has drained the queue owes the writer nothing, whatever the step was when it began.
     if (taken_ != told_)
         return_credit();
-    // What this thread reads from the connection itself it need not be told of.
+    // This thread reads that connection itself: nobody has to wake it.
     if (out_->lease.is_used())
         return;
     in_->reader_armed.store(true, std::memory_order_seq_cst);
@@ -327,7 +327,8 @@ void pipe_end::set_write_hwm(std::uint64_t messages) noexcept {
         return;
     out_->writers_share.store(messages, std::memory_order_seq_cst);
     out_->join_shares();
-    // What this thread wrote for a connection that sleeps may be credit kept back by the step of a higher mark.
+    // What this thread has written for a sleeping connection counts as taken, but a step of the higher mark before may hold that credit
+    // back, and nobody else would return it.
     (void)write_now();
 }
 

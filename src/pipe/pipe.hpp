@@ -6,7 +6,8 @@
 //           that publishes to an armed reader disarms it and calls the other end's `pipe_events`. The same for credit.
 // End:      close() says that nothing more will be written or read at this end. What was published before can still be read
 //           at the other end, which then finds is_finished().
-// Threads:  each end belongs to one thread at a time; only `pipe_events` is called from the other end's thread.
+// Threads:  each end belongs to one thread at a time; `pipe_events` is called from the other end's thread. Of a connection's end the
+//           thread of the socket uses what belongs to a `writing` that it holds, or to the lease that it has in use.
 // Owns:     both ends live in one object that the last of the two pointers destroys.
 #pragma once
 
@@ -245,8 +246,8 @@ public:
 
     // ---- a socket: how far it is ahead ----
 
-    /// How many octets of large bodies were published and not taken by the other end. Where that is a connection, of all that was
-    /// published, at least up to the last large body.
+    /// Octets that were published and not taken by the other end. Towards a socket those of large bodies alone; towards a connection
+    /// all that were published, at least up to the last large body.
     std::uint64_t large_under_way() noexcept {
         const std::uint64_t taken = out_->large_taken.load(std::memory_order_relaxed);
         if (taken > large_published_)
@@ -322,7 +323,7 @@ public:
     /// Another pointer to this end, for a `pipe_events` that was given a reference. Any thread.
     pipe_end_ptr shared_from_this() noexcept;
 
-    /// Bookkeeping of the end's owner; the pipe never looks at it.
+    /// Bookkeeping of the end's owner. The pipe looks at the last two only, in had_dialogue().
     struct owner_slot {
         std::uint32_t socket_index = 0;
         std::uint32_t fair_index = 0;
@@ -416,9 +417,9 @@ private:
     std::uint64_t write_due_ = 1;            // the sender writes for itself when written_ gets here
     std::uint64_t write_planned_ = 0;        // written_ when that was set
     std::uint64_t octets_planned_ = 0;       // octets written, without those by reference, at that time
-    std::uint64_t octets_each_ = 0;          // as many were in a message, before that
+    std::uint64_t octets_each_ = 0;          // of a message, on average, in the batch before that
     std::uint64_t next_backlog_check_ = 0;   // is_backlog_check_due() from here on
-    std::uint64_t published_ = 0;            // of these
+    std::uint64_t published_ = 0;            // of written_, those that the reader may see
     std::uint64_t seen_returned_ = 0;        // out_->returned as last looked at
     std::uint32_t publishes_since_wake_ = 0;
     std::uint32_t taken_at_wake_ = 0;  // the last digits of taken_ when a message found a sleeper last

@@ -29,7 +29,7 @@ inline constexpr spin_limit spin_limits[] = {
     {spin::none, 0},
     // A thread that did not have to wait last time need not ask whether it has to this time: it reads, and saves the wait.
     {spin::first_read, 1},
-    // Some 30 us with the pauses below: what it costs to sleep and to be woken. Who looks for longer spends more than who sleeps at
+    // Some 30 us with the pauses below: what it costs to sleep and to be woken. To look for longer would cost more than to sleep at
     // once. Being woken costs both sides several times what a look costs; but a look disturbs the sender, and so there is a pause
     // before each.
     {spin::answer, 6},
@@ -37,15 +37,16 @@ inline constexpr spin_limit spin_limits[] = {
     // wake a sleeper each time.
     {spin::rest, 100},
     // Each is a write in vain, of half a microsecond. Together: the time in which a reader takes what an ipc stream holds. A full
-    // stream takes more as soon as its reader has taken something, but wakes a sleeper only when it is three quarters empty. Who is
-    // waited for may wait for this processor.
+    // stream takes more as soon as its reader has taken something, but wakes a sleeper only when it is three quarters empty. The
+    // reader may be waiting for this processor, and so this thread yields often.
     {spin::room, 200, 8},
     // A look at memory, and as long a pause. Together: the time in which a peer in the same process takes or writes half a mark of
     // small messages. While both sides are at work neither should sleep: to be woken takes longer than that.
     {spin::peer, 1000},
     // As many as looks_for_lag() says: a look takes about as long as so many octets take to be moved.
     {spin::lag, 0},
-    // For `longest_look_for_body_end`: to wake the I/O thread for the rest takes about as long. Who reads may wait for this processor.
+    // For `longest_look_for_body_end`: to wake the I/O thread for the rest takes about as long. The reader
+    // may be waiting for this processor, and so each look is followed by a yield.
     {spin::body_end, 0, 1},
 };
 inline constexpr std::chrono::microseconds longest_look_for_body_end{100};

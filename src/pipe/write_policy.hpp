@@ -41,7 +41,8 @@ struct stream_so_far {
 /// A larger body fills this processor's cache, and has to be left to the I/O thread anyway, unless it may be waited for. While the
 /// stream takes what it is given, a smaller one is cheapest to write while it is in the cache.
 inline constexpr std::size_t largest_to_write = 1024 * 1024;
-/// What does not fill a piece has to be brought by an I/O thread that is awake, and is not worth that for bodies of this many.
+/// The part of a body that does not fill a piece is left for the next write, or for the I/O thread, which has to be awake for that. A body
+/// of so many pieces goes out whole: its last part matters less, and the I/O thread can sleep.
 inline constexpr std::size_t most_pieces_to_fill = 3;
 
 enum class senders_part {
@@ -62,7 +63,7 @@ template <class Facts>
         return senders_part::left;
     if (now.large() > largest_to_write)
         return now.may_wait() ? senders_part::with_waits : senders_part::left;
-    // At the mark nothing comes after it, and what sleeps does not bring the rest.
+    // A sender at its mark writes nothing more that could fill the piece, and an I/O thread that sleeps would not write the rest.
     const bool leaves_the_rest =
         now.large() < most_pieces_to_fill * now.piece() && now.has_credit() && !now.is_reader_armed();
     return leaves_the_rest ? senders_part::pieces : senders_part::all;

@@ -15,8 +15,8 @@ namespace zlink {
 
 class deferral {
 public:
-    /// How much a sender must have written itself since it was last left alone, if it still is in a stream: some, and after a longer time
-    /// as much in each of the shortest delays as shows that it does nothing else.
+    /// Octets that a sender must have written itself since it was last left alone, for it to be in a stream still: any at all within two
+    /// of the shortest delays, and later `octets_of_delay` for each such delay that has passed.
     std::uint64_t octets_of_stream(time_point now) const noexcept {
         const auto delays = (now - since_) / first_delay;
         return delays < 2 ? 1 : static_cast<std::uint64_t>(delays) * octets_of_delay;

@@ -10,6 +10,7 @@
 namespace zlink {
 
 namespace {
+// Little, so that most of a large frame that comes next is still to be read, into memory of its own.
 constexpr std::size_t read_beside_large = 8 * 1024;
 // A longer read holds the stream against the side that writes to it: on loopback 3.3 GB/s instead of 4.7.
 constexpr std::size_t most_at_once = 64 * 1024;
@@ -300,7 +301,7 @@ bool inbound::may_go_on(std::uint64_t octets) noexcept {
     return false;
 }
 
-/// What is beyond the mark is counted from where the pipe was within it last.
+/// Counts octets beyond the mark, together with what earlier connections have brought since the pipe was within its mark last.
 void inbound::exceed_mark() noexcept {
     exceeds_mark_ = true;
     if (pipe_ && !pipe_->is_beyond_mark())

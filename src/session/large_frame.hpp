@@ -34,7 +34,7 @@ public:
     /// Starts with what has arrived, whose header is whole. False when memory is short.
     bool begin(chunk_pool &pool, byte_span arrived, const frame_header &header) noexcept;
 
-    /// The same with a place for its body, of which no more than that is there. Until move_to_own_memory() or the end of it.
+    /// As begin(), with `place` for the body alone, to be read there until move_to_own_memory(), take_body() or forget().
     void begin_elsewhere(std::uint8_t *place, byte_span arrived, const frame_header &header) noexcept;
     bool is_elsewhere() const noexcept { return elsewhere_ != nullptr; }
     /// Goes on in memory of its own. False when that is short: forget().

@@ -51,7 +51,7 @@ outbound::outcome outbound::write(time_point now) noexcept {
     if (pipe_ && !(turn = pipe_->take_turn()))
         return outcome::stopped;
     const outcome result = write_in_turn(turn, now);
-    // Who was refused goes to wait, and leaves what it has sent since.
+    // A sender that was refused meanwhile has gone to wait: what it has published is for this thread to write, now.
     const bool was_refused = turn && turn.give();
     return was_refused && result == outcome::left_alone ? outcome::more : result;
 }

@@ -112,7 +112,7 @@ private:
     pipe_end_ptr pipe_;
 
     std::atomic<bool> is_full_{false};  // the stream; written in turn
-    bool owes_wait_ = false;            // another thread found it full
+    bool owes_wait_ = false;            // it is full, and the I/O thread has not begun to wait for it
     bool at_boundary_ = true;           // control octets may go out now
     std::size_t control_written_ = 0;   // of the peer machine's output; only while it is 0 may others write
     std::uint64_t senders_octets_ = 0;  // written by the thread that sends, in large writes

@@ -33,8 +33,8 @@ public:
     bool is_recalled() const noexcept;
     /// What to wait for from `now` on. Returns the number of items: size(), or 0 when they are listed already.
     std::size_t list(wait_item *items, time_point now) noexcept;
-    /// Reads those that need not be waited for, and may not: a stream may hold octets that its descriptor does not show. True when
-    /// something was published, or may still be. Behind a message that the pattern does not want now, octets may stay.
+    /// Reads streams that hold octets which their descriptors do not show: nobody may wait for those descriptors before that. True when
+    /// something was published, or may still be. Octets behind a message that the pattern does not want now may stay unread.
     bool read_more() noexcept {
         for (int turn = 0; turn < most_turns; ++turn) {
             bool has_read = false;
@@ -135,13 +135,13 @@ private:
         bool is_kept = false;
     };
 
-    /// Who reads without waiting would never see that a full stream takes more.
+    /// Tries a full stream again: a thread that reads without waiting does not hear that it takes more.
     static bool write_beside(use &u) noexcept {
         if (u.io->is_full())
             (void)u.pipe->write_now(io_turn::occasion::ready);
         return true;
     }
-    /// Who does not wait does not keep a lease.
+    /// Keeps the lease from ending, where the thread waits: reading without waiting is no reason to keep it.
     void note_use(use &u) const noexcept {
         if (counts_)
             u.pipe->note_use();

@@ -96,8 +96,8 @@ public:
     /// then leaves the pattern out.
     virtual direct_way direct_input() noexcept { return {}; }
     virtual direct_way direct_output() noexcept { return {}; }
-    /// The socket ends that between the address and the rest of a message, which comes from (goes to) that pipe. What receive()
-    /// gives next, or send() gets, is what stands behind the address.
+    /// The socket has left the direct way behind an address: the rest of that message is the pattern's, from (to) the same pipe. The next
+    /// receive() gives, or send() gets, what stands behind the address.
     virtual void resume_input() noexcept {}
     virtual void resume_output() noexcept {}
 

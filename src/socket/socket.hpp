@@ -49,8 +49,8 @@ public:
     /// Off: who sends has other things to do than to wait for a peer that is far behind, as long as there is room.
     void set_limits_backlog(bool on) noexcept { limits_backlog_ = on; }
 
-    /// Sends a small message if there is nothing to decide and nobody to call; otherwise refused, and send() has to be called, or
-    /// done for a sleeper, and wake_receiver().
+    /// Sends a small message if there is nothing to decide. refused: nothing was done, and send() has to be called. sent_needs_wake: it is
+    /// sent, and wake_receiver() has to be called.
     [[gnu::always_inline]] pipe_end::at_once send_at_once(byte_span body, int flags) noexcept {
         if (!pipes_.output().is_plain() || mailbox_->has_commands())
             return pipe_end::at_once::refused;

@@ -29,7 +29,7 @@ bool socket_wait::write_out() noexcept {
     return is_done;
 }
 
-/// One who sends to many does not write for itself.
+/// Not where there are more pipes: each wait would go through all of them, and their I/O threads write what is left, if a little later.
 void socket_wait::flush_remainder() noexcept {
     if (pipes_.size() > most_pipes_flushed)
         return;
@@ -263,7 +263,7 @@ bool socket_wait::spin_for_lagging_peer(const lag &of) noexcept {
         (void)spins_.look_for(spin::lag, looks_for_lag(of.kind), is_near);
         return false;
     }
-    // Who keeps a connection also reads it: what comes may have to go to the I/O thread.
+    // A thread that has a lease in use reads, too, not only writes: what comes may be something that only the I/O thread can answer.
     (void)leases_.read_all();
     if (leases_.is_held_up() && !spin_for_room(is_near) && !spins_.take_skip(spin::lag) &&
         !leases_.read_more())

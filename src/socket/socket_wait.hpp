@@ -44,7 +44,7 @@ public:
     }
     /// Reads what is leased.
     bool read_leased() noexcept;
-    /// Who was sending and now looks for something else wants out what the I/O thread would write only later.
+    /// For a thread that has been sending, and now looks for something else: writes what the I/O thread would only write later.
     void flush_remainder() noexcept;
     /// Writes what fills the pipes: room by the shortest way. True when there may be some.
     bool write_out() noexcept;
@@ -103,7 +103,7 @@ private:
                 pipes_.look_for_input(pipe);
         });
     }
-    /// Nor does the thread wait any more, nor take in what the wait has brought.
+    /// The wait is over, and what it brought is read: from `now` on the thread works.
     void note_wait_over(time_point now) noexcept { leases_.note_wait_over(now); }
 
     error make_level(const wakeup *&out) noexcept;

@@ -1,6 +1,6 @@
 // A descriptor that Boost.Asio watches; see readiness.hpp.
 //
-// Order:    the registration, which outlives its owner while Asio may call it; making and closing; lending and taking back;
+// Order:    the registration, which outlives its owner while Asio may call it; making and closing; leasing out and taking back;
 //           waits.
 #include "transport/readiness.hpp"
 
