@@ -450,7 +450,7 @@ void context_impl::close_all(socket &self) noexcept {
             network = it->second;
     }
     if (network)
-        network->close();
+        network->close(self.options().linger_ms);
 }
 
 }  // namespace

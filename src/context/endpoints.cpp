@@ -178,14 +178,14 @@ bool endpoints::stop_sessions(const std::string &endpoint) {
     return was_connected;
 }
 
-void endpoints::close() noexcept {
+void endpoints::close(int linger_ms) noexcept {
     for (const auto &each : acceptors_)
         each->close();
     acceptors_.clear();
     std::lock_guard guard(mutex_);
     is_closed_ = true;
     for (const auto &which : sessions_)
-        which->stop();
+        which->stop_within(linger_ms);
 }
 
 bool endpoints::add(const std::shared_ptr<session> &what) {

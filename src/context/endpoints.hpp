@@ -52,7 +52,8 @@ public:
     error connect(socket &self, const std::string &scheme, const std::string &address, std::string &actual);
     /// Ends what was bound or connected as `endpoint`: the listener, the sessions of both kinds, their pipes.
     error remove(socket &self, const std::string &scheme, const std::string &address);
-    void close() noexcept;
+    /// The socket closes, and lingers so long at most, in milliseconds; -1: for ever.
+    void close(int linger_ms) noexcept;
 
     pipe_end_ptr make_session_pipe(session &which) noexcept override;
     void withdraw_pipe(const pipe_end &sockets_end) noexcept override { inbox_->withdraw(sockets_end); }

@@ -295,6 +295,7 @@ void connection::enter_traffic(inbound &in, byte_span rest, bool takes_all) noex
         return;
     }
     lease_.open(*pipe_);
+    in.open(*pipe_);
     out_.open(pipe_, replays_, *this);
     pipe_->set_info(&peer_->info());
     if (failed(say_hello()) || (environment_.options.tells_of_connections() && failed(pipe_->write(0, {})))) {
@@ -304,7 +305,7 @@ void connection::enter_traffic(inbound &in, byte_span rest, bool takes_all) noex
     pipe_->publish();
     try {
         greet_application();
-        in.open(*pipe_, peer_->framing().make_decoder());
+        in.set_decoder(peer_->framing().make_decoder());
     } catch (...) {
         fail(error::no_memory);
         return;

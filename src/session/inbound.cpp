@@ -53,9 +53,8 @@ inbound::inbound(const connection_environment &environment, stream &bytes) noexc
       limits_(limits_of(environment.options)), most_unfinished_(most_octets_of_message(environment.options)) {
 }
 
-void inbound::open(pipe_end &pipe, std::unique_ptr<frame_decoder> decoder) noexcept {
+void inbound::open(pipe_end &pipe) noexcept {
     pipe_ = &pipe;
-    decoder_ = std::move(decoder);
     discards_ = pipe.is_peer_closed();
     if (exceeds_mark_)
         exceed_mark();
@@ -174,6 +173,8 @@ void inbound::take_large(conversation *peer) noexcept {
 // ---- traffic ----
 
 void inbound::feed(conversation *peer, block *owner, bool may_share, byte_span in) noexcept {
+    if (!is_going_on())
+        return;
     const std::uint8_t *stopped = in.data();
     if (held_.empty() && !is_paused())
         stopped = take_traffic(peer, owner, may_share, in);

@@ -36,8 +36,10 @@ public:
     /// Both outlive it.
     inbound(const connection_environment &environment, stream &bytes) noexcept;
 
-    /// From here on what is read is traffic, for this pipe, which outlives it too. `decoder`: null where the wire is the queue.
-    void open(pipe_end &pipe, std::unique_ptr<frame_decoder> decoder) noexcept;
+    /// From here on what is read is traffic, for this pipe, which outlives it too.
+    void open(pipe_end &pipe) noexcept;
+    /// To be called before anything is read then. Null where the wire is the queue.
+    void set_decoder(std::unique_ptr<frame_decoder> decoder) noexcept { decoder_ = std::move(decoder); }
     /// The traffic that came with the end of the handshake, in the block that it was read into.
     void begin(chunk &block, byte_span first, conversation &peer) noexcept;
 

@@ -49,6 +49,11 @@ bool session::stop(why_stopped why) noexcept {
     return is_first;
 }
 
+void session::stop_within(int linger_ms) noexcept {
+    most_linger_ms_.store(linger_ms, std::memory_order_relaxed);
+    (void)stop();
+}
+
 void session::on_readable(pipe_end &) noexcept { ask(wish_work); }
 void session::on_writable(pipe_end &) noexcept { ask(wish_work); }
 void session::on_closed(pipe_end &) noexcept { ask(wish_closed); }
@@ -75,6 +80,8 @@ void session::run() noexcept {
         after_break();
     if (goes_on() && (wishes & wish_closed))
         begin_linger();
+    if (goes_on() && is_lingering_ && (wishes & wish_stop))
+        shorten_linger();
     if (goes_on() && is_stopping() && !pipe_)
         end();
     if (goes_on() && connection_ && (wishes & wish_work))
@@ -324,6 +331,20 @@ void session::begin_linger() noexcept {
         connection_->discard_input();
         connection_->work();
     }
+}
+
+/// The application has ended the connection in band, so that what it had sent before goes out. It does not for longer than the socket
+/// lingers.
+void session::shorten_linger() noexcept {
+    const int most_ms = most_linger_ms_.load(std::memory_order_relaxed);
+    if (!environment_->options.is_raw() || most_ms < 0 || linger_timer_)
+        return;
+    if (most_ms > 0)
+        linger_timer_ = environment_->io->make_timer([this] { end_pipe(); });
+    if (linger_timer_)
+        linger_timer_->expires_at(environment_->io->now() + std::chrono::milliseconds(most_ms));
+    else
+        end_pipe();
 }
 
 void session::end_if_lingered() noexcept {

@@ -67,6 +67,8 @@ public:
     /// True the first time.
     enum class why_stopped { closed, disconnected };
     bool stop(why_stopped why = why_stopped::closed) noexcept;
+    /// stop(), of a socket that lingers so long at most, in milliseconds, -1 for ever: also where a connection was ended before, in band.
+    void stop_within(int linger_ms) noexcept;
     bool is_stopping() const noexcept { return is_stopping_.load(std::memory_order_relaxed); }
 
     const session_environment_ptr &environment() const noexcept { return environment_; }
@@ -119,6 +121,7 @@ private:
     void drop_connection() noexcept;
     void close_pipe() noexcept;
     void begin_linger() noexcept;
+    void shorten_linger() noexcept;
     void end_if_lingered() noexcept;
     bool part() noexcept;
     void on_parting_time() noexcept;
@@ -154,7 +157,8 @@ private:
     std::atomic<unsigned> wishes_{0};  // any thread
     std::atomic<bool> is_stopping_{false};
     std::atomic<bool> is_disconnected_{false};
-    std::shared_ptr<session> keep_;  // set by whoever makes wishes_ non-zero, taken by run()
+    std::atomic<int> most_linger_ms_{-1};  // -1: no limit
+    std::shared_ptr<session> keep_;        // set by whoever makes wishes_ non-zero, taken by run()
     look_task look_;
 };
 

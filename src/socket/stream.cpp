@@ -51,8 +51,8 @@ private:
     void end_connection() {
         pipe_end &pipe = *target();
         give_up_message();
+        pipe.close(-1);  // what was sent before goes out, unless the socket closes first, and does not linger
         dismiss(pipe);
-        pipe.close(options_.linger_ms);
     }
 };
 

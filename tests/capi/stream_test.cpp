@@ -431,6 +431,37 @@ TEST_P(stream, sends_all_before_its_end) {
     EXPECT_TRUE(peer.is_closed_by_other_side());
 }
 
+TEST_P(stream, sends_what_it_has_sent_before_it_ends_a_connection_however_long_it_lingers) {
+    test_socket server = bound();
+    server.set(ZMQ_LINGER, 0);
+    std::string id;
+    raw_peer peer = arrived(server, id);
+    const std::string piece = random_octets(1000000, 8);
+    constexpr std::size_t pieces = 30;
+    for (std::size_t i = 0; i < pieces; ++i)
+        ASSERT_TRUE(server.send_all({id, piece}));
+    ASSERT_TRUE(server.send_all({id, ""}));
+    std::string expected;
+    for (std::size_t i = 0; i < pieces; ++i)
+        expected += piece;
+    // Only now does the peer read.
+    EXPECT_TRUE(peer.receive(expected.size()) == expected);
+    EXPECT_TRUE(is_closed(peer, server));
+}
+
+TEST_P(stream, lingers_for_no_longer_than_its_socket_does_where_it_ends_a_connection) {
+    test_socket server = bound();
+    std::string id;
+    raw_peer peer = arrived(server, id);
+    const std::string piece = random_octets(1000000, 9);
+    for (int i = 0; i < 30; ++i)
+        ASSERT_TRUE(server.send_all({id, piece}));
+    ASSERT_TRUE(server.send_all({id, ""}));
+    server.set(ZMQ_LINGER, 0);
+    EXPECT_EQ(server.close(), 0);
+    EXPECT_EQ(zmq_.term(), 0) << "although the peer does not read";
+}
+
 TEST_P(stream, ends_the_connections_of_an_endpoint_that_it_gives_up) {
     raw_listener listener(GetParam().transport);
     test_socket socket = bound();

@@ -109,7 +109,7 @@ void sim_context::close_all(socket &self) noexcept {
     inproc_.forget(&self);
     if (const auto at = sockets_.find(&self); at != sockets_.end()) {
         const auto network = at->second;  // the loop may run, and sockets come and go meanwhile
-        network->close();
+        network->close(self.options().linger_ms);
     }
 }
 

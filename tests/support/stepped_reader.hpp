@@ -39,7 +39,8 @@ public:
           peer(talk(of.is_raw()         ? octets()
                     : handshake.empty() ? greeting() + ready(of.has_subscribers() ? "SUB" : "DEALER")
                                         : octets(handshake))) {
-        in.open(*far, peer->framing().make_decoder());
+        in.open(*far);
+        in.set_decoder(peer->framing().make_decoder());
     }
 
     /// Reads all that is there. At the mark the socket takes a message.

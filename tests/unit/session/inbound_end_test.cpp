@@ -247,7 +247,7 @@ TEST(inbound, goes_on_where_a_connection_ended_for_want_of_memory) {
     ASSERT_TRUE(it.in.failure());
     it.far->roll_back();
     inbound next(it.environment, it.bytes);
-    next.open(*it.far, nullptr);
+    next.open(*it.far);
     it.state.input += message("c");
     it.state.taken = it.state.input.size() - message("c").size();
     (void)next.read(it.io.scratch, *it.peer);

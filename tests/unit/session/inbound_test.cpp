@@ -295,7 +295,7 @@ TEST(inbound, goes_beyond_the_mark_up_to_8_mib_once_it_may) {
         EXPECT_FALSE(it.in.may_deliver());
         // A later connection of the same pipe has no more.
         inbound next(it.environment, it.bytes);
-        next.open(*it.far, nullptr);
+        next.open(*it.far);
         next.exceed_mark();
         EXPECT_FALSE(next.may_deliver());
         const std::size_t messages = it.take();

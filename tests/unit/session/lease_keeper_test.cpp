@@ -435,7 +435,7 @@ TEST(lease_keeper, says_with_each_return_whether_the_stream_can_be_used_on) {
 
 TEST(lease_keeper, keeps_what_was_read_by_the_borrower) {
     lender it;
-    it.keeper.reading()->open(*it.far, nullptr);
+    it.keeper.reading()->open(*it.far);
     it.borrow();
     it.state.input = message("a") + message("b").substr(0, 2);
     block_ref scratch;
