@@ -2,21 +2,18 @@
 //
 // One row an option: its number, the socket types that have it, and a rule that says which field it stands for, what it
 // accepts and which way it can be used. What does not fit a rule has a pair of functions.
-// Order:    the parts of a row; values in and out; mechanisms; filters; the other specials; the table; applying a rule; the
-//           functions of options.hpp.
+// Order:    the parts of a row; mechanisms; filters; the other specials; the table; the functions of options.hpp.
 #include "socket/options.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <new>
-#include <optional>
 #include <stdexcept>
 #include <string_view>
-#include <variant>
 
 #include "core/z85.hpp"
 #include "socket/accept_filter.hpp"
+#include "socket/option_rules.hpp"
 
 #ifndef ZMQ_BUILD_DRAFT_API
 #error "the option table knows the draft numbers: define ZMQ_BUILD_DRAFT_API"
@@ -25,6 +22,8 @@
 namespace zlink {
 
 namespace {
+
+using namespace option_rules;
 
 #ifdef ZLINK_WITH_CURVE
 constexpr bool curve_is_built = true;
@@ -47,108 +46,14 @@ constexpr unsigned routers = only(rep, router);
 constexpr unsigned both_ways = only(pair, dealer, router);  // any message, at any time
 constexpr unsigned probers = only(req, rep, dealer, router);
 
-enum class access { read_write, write_only };
 constexpr int all_reconnect_stops = reconnect_stop_on::connection_refused |
                                     reconnect_stop_on::handshake_failed | reconnect_stop_on::disconnect;
-constexpr int most_int = std::numeric_limits<int>::max();
-
-/// An int within limits.
-struct number_rule {
-    int settings::*field;
-    int least;
-    int most = most_int;
-};
-
-/// An int that means yes or no.
-enum class truth { zero_or_one, not_negative, any_int };
-struct flag_rule {
-    bool settings::*field;
-    truth accepted;
-    access direction = access::read_write;
-};
-
-/// What is not built: off is accepted, and read where it can be.
-struct off_rule {
-    access direction = access::read_write;
-};
-
-/// 64 bits, any value.
-template <typename Integer>
-struct wide_rule {
-    Integer settings::*field;
-};
-
-/// Text: read back with a NUL. What an empty value (a null pointer and no size) does differs.
-enum class when_empty { refuse, clear };
-struct text_rule {
-    std::string settings::*field;
-    std::size_t longest;
-    when_empty empty;
-    bool empty_needs_null = true;  // size 0 clears only when the pointer is null
-};
-
-/// Octets as they are.
-struct octets_rule {
-    std::string settings::*field;
-    std::size_t least;
-    std::size_t most;
-    access direction;
-};
-
-using option_value = byte_span;  // data() is null when the caller passed a null pointer
-
-struct special_rule {
-    error (*set)(settings &, option_value);
-    error (*get)(const settings &, void *, std::size_t *);
-};
-
-using rule = std::variant<number_rule, flag_rule, off_rule, wide_rule<std::uint64_t>, wide_rule<std::int64_t>,
-                          text_rule, octets_rule, special_rule>;
 
 struct option_row {
     int number;
     unsigned types;
     rule how;
 };
-
-// ---- Values in and out -------------------------------------------------------------------------------------
-
-template <typename Integer>
-std::optional<Integer> read_as(option_value value) noexcept {
-    Integer result;
-    if (!value.data() || value.size() != sizeof result)
-        return std::nullopt;
-    std::memcpy(&result, value.data(), sizeof result);
-    return result;
-}
-
-template <typename Integer>
-error write_as(Integer result, void *out, std::size_t *size) noexcept {
-    if (*size != sizeof result)
-        return error::invalid;
-    std::memcpy(out, &result, sizeof result);
-    return error::none;
-}
-
-error write_octets(std::string_view octets, void *out, std::size_t *size) noexcept {
-    return store_option(as_bytes(octets), out, size);
-}
-
-error write_text(const std::string &text, void *out, std::size_t *size) noexcept {
-    return write_octets({text.c_str(), text.size() + 1}, out, size);
-}
-
-bool accepts(truth accepted, int value) noexcept {
-    switch (accepted) {
-    case truth::zero_or_one:
-        return value == 0 || value == 1;
-    case truth::not_negative:
-        return value >= 0;
-    case truth::any_int:
-        return true;
-    }
-    return false;
-}
 
 // ---- Mechanisms: PLAIN and CURVE options choose the mechanism as they are set ------------------------------
 
@@ -466,78 +371,6 @@ const option_row *find_row(int number) noexcept {
     return row == std::end(table) ? nullptr : row;
 }
 
-// ---- Applying a rule ---------------------------------------------------------------------------------------
-
-struct setter {
-    settings &target;
-    option_value value;
-
-    error operator()(const number_rule &r) const {
-        const auto number = read_as<int>(value);
-        if (!number || *number < r.least || *number > r.most)
-            return error::invalid;
-        target.*r.field = *number;
-        return error::none;
-    }
-    error operator()(const flag_rule &r) const {
-        const auto number = read_as<int>(value);
-        if (!number || !accepts(r.accepted, *number))
-            return error::invalid;
-        target.*r.field = *number != 0;
-        return error::none;
-    }
-    error operator()(const off_rule &) const {
-        return read_as<int>(value) == 0 ? error::none : error::invalid;
-    }
-    template <typename Integer>
-    error operator()(const wide_rule<Integer> &r) const {
-        const auto number = read_as<Integer>(value);
-        if (!number)
-            return error::invalid;
-        target.*r.field = *number;
-        return error::none;
-    }
-    error operator()(const text_rule &r) const {
-        const bool may_clear = r.empty == when_empty::clear && (!value.data() || !r.empty_needs_null);
-        if (value.empty() ? !may_clear : value.size() > r.longest)
-            return error::invalid;
-        target.*r.field = as_text(value);
-        return error::none;
-    }
-    error operator()(const octets_rule &r) const {
-        if (value.size() < r.least || value.size() > r.most)
-            return error::invalid;
-        target.*r.field = as_text(value);
-        return error::none;
-    }
-    error operator()(const special_rule &r) const { return r.set ? r.set(target, value) : error::invalid; }
-};
-
-struct getter {
-    const settings &source;
-    void *out;
-    std::size_t *size;
-
-    error operator()(const number_rule &r) const { return write_as(source.*r.field, out, size); }
-    error operator()(const flag_rule &r) const {
-        return r.direction == access::write_only ? error::invalid : write_as(int{source.*r.field}, out, size);
-    }
-    error operator()(const off_rule &r) const {
-        return r.direction == access::write_only ? error::invalid : write_as(0, out, size);
-    }
-    template <typename Integer>
-    error operator()(const wide_rule<Integer> &r) const {
-        return write_as(source.*r.field, out, size);
-    }
-    error operator()(const text_rule &r) const { return write_text(source.*r.field, out, size); }
-    error operator()(const octets_rule &r) const {
-        return r.direction == access::write_only ? error::invalid : write_octets(source.*r.field, out, size);
-    }
-    error operator()(const special_rule &r) const {
-        return r.get ? r.get(source, out, size) : error::invalid;
-    }
-};
-
 }  // namespace
 
 settings default_settings(socket_type type) {
@@ -572,12 +405,7 @@ error get_option(const settings &source, int number, void *value, std::size_t *s
 }
 
 error store_option(byte_span octets, void *value, std::size_t *size) noexcept {
-    if (*size < octets.size())
-        return error::invalid;
-    auto *out = static_cast<std::uint8_t *>(value);
-    std::fill(std::copy(octets.begin(), octets.end(), out), out + *size, std::uint8_t{0});
-    *size = octets.size();
-    return error::none;
+    return write_octets(as_text(octets), value, size);
 }
 
 bool is_answered_by_socket(int number) noexcept {
