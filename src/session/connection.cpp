@@ -91,7 +91,7 @@ void connection::discard_input() noexcept {
 bool connection::is_drained() noexcept {
     const bool is_here = lease_.recall() != nullptr;
     report();
-    return is_here && state_ == state::live && out_.is_drained();
+    return is_here && state_ == state::live && out_.is_drained() && stream_->is_flushed();
 }
 
 bool connection::finish_writing() noexcept {

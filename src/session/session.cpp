@@ -190,7 +190,10 @@ pipe_end_ptr session::on_established(connection &which) noexcept {
         peer_info &info = which.info();
         const std::string address = which.bytes().peer_address();
         const std::string descriptor = std::to_string(which.bytes().descriptor());
-        info.reserve(2, address.size() + descriptor.size() + 32);
+        const std::string user = which.bytes().user_id();
+        info.reserve(3, address.size() + descriptor.size() + user.size() + 40);
+        if (!user.empty())
+            info.add("User-Id", user);
         info.add("Peer-Address", address);
         info.add("__fd", descriptor);
     } catch (...) {

@@ -49,6 +49,10 @@ public:
     /// Nothing more will be written: says so to the peer, which reads the end of the stream behind what is still on its way.
     /// False when that cannot be done.
     virtual bool finish_writing() noexcept = 0;
+    /// Whether the system has all that was written: closing a stream before loses the rest. on_stream_writable() comes when it has.
+    virtual bool is_flushed() const noexcept { return true; }
+    /// Whether reading and writing have something in common, so that both are for the loop's thread alone.
+    virtual bool stays_on_loop() const noexcept { return false; }
     /// Whether a read finds octets that the descriptor does not show. Only after a read that filled its ranges. Whoever reads.
     virtual bool holds_input() const noexcept { return false; }
     /// Asks for one on_stream_readable() when a read would not fail with again, or a little early where nobody has read to the end.
@@ -64,6 +68,8 @@ public:
     virtual int descriptor() const noexcept = 0;
     /// What "Peer-Address" says: the numeric address of the peer without the port; empty for ipc.
     virtual std::string peer_address() const = 0;
+    /// What "User-Id" says: who the peer has proven to be; empty where it has proven nothing.
+    virtual std::string user_id() const { return {}; }
     /// "tcp://127.0.0.1:5555" of this and the far side.
     virtual std::string local_endpoint() const = 0;
     virtual std::string remote_endpoint() const = 0;
