@@ -436,15 +436,15 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 #define ZMQ_GSSAPI_SERVICE_PRINCIPAL_NAMETYPE 91 /* not built: EINVAL */
 #define ZMQ_BINDTODEVICE                      92 /* string, default none, later: SO_BINDTODEVICE, tcp only; null pointer: none */
 
-/* TLS options, for tls:// and wss://: zlink's own, in a range that libzmq does not use. Files are PEM, by path. */
-#define ZMQ_TLS_CERT                0x5A00 /* not built: EINVAL; string: file of the certificate and its chain */
-#define ZMQ_TLS_KEY                 0x5A01 /* not built: EINVAL; string: file of the private key */
-#define ZMQ_TLS_CA                  0x5A02 /* not built: EINVAL; string: file of the authorities to trust */
-#define ZMQ_TLS_VERIFY              0x5A03 /* not built: EINVAL; bool, default 1: verify the peer */
-#define ZMQ_TLS_REQUIRE_CLIENT_CERT 0x5A04 /* not built: EINVAL; bool, default 0: servers ask for a certificate */
-#define ZMQ_TLS_HOSTNAME            0x5A05 /* not built: EINVAL; string: name to send and to verify */
-#define ZMQ_TLS_TRUST_SYSTEM        0x5A06 /* not built: EINVAL; bool, default 1: trust the system's authorities */
-#define ZMQ_TLS_PASSWORD            0x5A07 /* not built: EINVAL; string: password of the private key */
+/* TLS options, for tls://: zlink's own, in a range that libzmq does not use. Files are PEM, by path. A build without TLS has none: EINVAL. */
+#define ZMQ_TLS_CERT                0x5A00 /* string, default none, later: file of the certificate and its chain; a server needs one */
+#define ZMQ_TLS_KEY                 0x5A01 /* string, default none, later: file of the private key of ZMQ_TLS_CERT */
+#define ZMQ_TLS_CA                  0x5A02 /* string, default none, later: file of the authorities to trust */
+#define ZMQ_TLS_VERIFY              0x5A03 /* bool, default 1, later: 0: a client takes any server: nobody knows who listens */
+#define ZMQ_TLS_REQUIRE_CLIENT_CERT 0x5A04 /* bool, default 0, later: 1: a server lets in clients with a certificate of ZMQ_TLS_CA only */
+#define ZMQ_TLS_HOSTNAME            0x5A05 /* string, default none, later: the name that the server must prove; none: that of the endpoint */
+#define ZMQ_TLS_TRUST_SYSTEM        0x5A06 /* int -1 to 1, default -1, later: 1: trust the system's authorities, too; -1: a client without ZMQ_TLS_CA does */
+#define ZMQ_TLS_PASSWORD            0x5A07 /* string, default none, later: password of ZMQ_TLS_KEY */
 
 /* Deprecated options. */
 #define ZMQ_IPV4ONLY          31 /* bool, default 1, later: the opposite of ZMQ_IPV6 */

@@ -121,6 +121,14 @@ struct settings {
     std::string curve_public_key;  // 32 octets or empty
     std::string curve_secret_key;
     std::string curve_server_key;
+    std::string tls_cert;  // files, by path
+    std::string tls_key;
+    std::string tls_ca;
+    std::string tls_hostname;  // empty = the host of the endpoint
+    std::string tls_password;
+    bool tls_verify = true;
+    bool tls_require_client_cert = false;
+    int tls_trust_system = -1;                                  // -1 = where there is no tls_ca
     std::vector<std::pair<std::string, std::string>> metadata;  // the application's own "X-" properties
 
     // For transports that are not built

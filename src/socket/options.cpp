@@ -356,6 +356,16 @@ constexpr option_row table[] = {
      special_rule{set_curve_key<&s::curve_server_key, true>, get_curve_key<&s::curve_server_key>}},
     {ZMQ_ZAP_ENFORCE_DOMAIN, every_type,
      off_rule{}},  // nor is there a domain: nobody would be asked about a peer
+#ifdef ZLINK_WITH_TLS
+    {ZMQ_TLS_CERT, every_type, text_rule{&s::tls_cert, no_limit, when_empty::clear, false}},
+    {ZMQ_TLS_KEY, every_type, text_rule{&s::tls_key, no_limit, when_empty::clear, false}},
+    {ZMQ_TLS_CA, every_type, text_rule{&s::tls_ca, no_limit, when_empty::clear, false}},
+    {ZMQ_TLS_VERIFY, every_type, flag_rule{&s::tls_verify, truth::zero_or_one}},
+    {ZMQ_TLS_REQUIRE_CLIENT_CERT, every_type, flag_rule{&s::tls_require_client_cert, truth::zero_or_one}},
+    {ZMQ_TLS_HOSTNAME, every_type, text_rule{&s::tls_hostname, 255, when_empty::clear, false}},
+    {ZMQ_TLS_TRUST_SYSTEM, every_type, number_rule{&s::tls_trust_system, -1, 1}},
+    {ZMQ_TLS_PASSWORD, every_type, text_rule{&s::tls_password, 255, when_empty::clear, false}},
+#endif
 
     // Of pgm, epgm and norm, whose endpoints are refused
     {ZMQ_RATE, every_type, number_rule{&s::rate, 1}},

@@ -131,6 +131,7 @@ public:
 // The schemes, each in its own file.
 const transport &tcp() noexcept;
 const transport &ipc() noexcept;
+const transport &tls() noexcept;  // where it is built
 
 /// The transport of a scheme ("tcp", "ipc"); null when there is none. inproc is not one: it never leaves the
 /// context.

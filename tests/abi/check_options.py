@@ -34,6 +34,7 @@ class Option:
         self.name, self.number = name, int(number, 0)
         self.is_of_contexts = block in OF_CONTEXTS or name in ALSO_OF_CONTEXTS
         self.is_of_sockets = block not in OF_CONTEXTS and name != "ZMQ_BLOCKY"
+        self.is_of_tls = block == "TLS"
         self.is_built = not NOT_BUILT.match(text)
         self.row = ROW.match(text)
 
@@ -67,6 +68,9 @@ class Library:
         self.sockets = {
             name: ctypes.c_void_p(self.zmq.zmq_socket(self.context, number)) for number, name in enumerate(TYPES)
         }
+
+    def has(self, capability):
+        return self.zmq.zmq_has(capability.encode()) == 1
 
     def close(self):
         for socket in self.sockets.values():
@@ -134,6 +138,7 @@ def context_faults(option, library, read_numbers):
 def library_faults(options, library):
     read_of_contexts = {o.number for o in options if o.is_of_contexts and not o.is_set_only()}
     for option in options:
+        option.is_built &= not option.is_of_tls or library.has("tls")
         if option.is_of_sockets:
             yield from (f"{option.name}: {fault}" for fault in socket_faults(option, library))
         if option.is_of_contexts:

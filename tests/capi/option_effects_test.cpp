@@ -101,6 +101,18 @@ const std::map<int, test_names> socket_options = {
     {ZMQ_XSUB_VERBOSE_UNSUBSCRIBE, {"xsub.subscribes_by_sending"}},
 };
 
+// Of a build that has them.
+const std::map<int, test_names> tls_options = {
+    {ZMQ_TLS_CERT, {"tls.passes_messages_between_a_server_and_a_client_that_know_one_authority"}},
+    {ZMQ_TLS_KEY, {"tls.passes_messages_between_a_server_and_a_client_that_know_one_authority"}},
+    {ZMQ_TLS_CA, {"tls.passes_messages_between_a_server_and_a_client_that_know_one_authority"}},
+    {ZMQ_TLS_VERIFY, {"tls.without_verification_takes_any_server"}},
+    {ZMQ_TLS_REQUIRE_CLIENT_CERT, {"tls.says_whose_certificate_a_message_came_with"}},
+    {ZMQ_TLS_HOSTNAME, {"tls.a_server_proves_the_name_that_is_asked_for"}},
+    {ZMQ_TLS_TRUST_SYSTEM, {"tls.trusts_the_system_where_it_is_told_to"}},
+    {ZMQ_TLS_PASSWORD, {"tls.opens_a_key_with_its_password"}},
+};
+
 const std::map<int, test_names> context_options = {
     {ZMQ_IO_THREADS, {"ctx.works_without_io_threads_for_inproc"}},
     {ZMQ_MAX_SOCKETS, {"ctx.refuses_more_sockets_than_its_limit"}},
@@ -203,7 +215,10 @@ void expect_rows(const std::set<int> &settable, const std::map<int, test_names> 
 }
 
 TEST(option_effects, are_shown_by_a_test_for_each_socket_option_that_can_be_set) {
-    expect_rows(settable_on_sockets(), socket_options);
+    std::map<int, test_names> expected = socket_options;
+    if (zmq_has("tls"))
+        expected.insert(tls_options.begin(), tls_options.end());
+    expect_rows(settable_on_sockets(), expected);
 }
 
 TEST(option_effects, are_shown_by_a_test_for_each_context_option_that_can_be_set) {
@@ -213,7 +228,7 @@ TEST(option_effects, are_shown_by_a_test_for_each_context_option_that_can_be_set
 TEST(option_effects, are_shown_by_tests_that_there_are) {
     const std::set<std::string> written = written_tests();
     ASSERT_FALSE(written.empty()) << "ZLINK_TESTS_DIR says where the tests are; ctest sets it";
-    for (const auto *table : {&socket_options, &context_options})
+    for (const auto *table : {&socket_options, &tls_options, &context_options})
         for (const auto &[option, tests] : *table)
             for (const std::string &name : tests)
                 EXPECT_TRUE(written.contains(name)) << name << ", of option " << option;

@@ -4,6 +4,9 @@
 // of stopping it. Failures are ordinary return values with errno, because most tests are about them.
 #pragma once
 
+#ifdef ZLINK_TESTS_WITH_TLS
+#include "certificates.hpp"
+#endif
 #include "eventually.hpp"
 #include "scratch_endpoint.hpp"
 
@@ -74,10 +77,12 @@ public:
 
     // Binds and returns the endpoint to connect to, without wild-cards.
     std::string bind(const std::string &endpoint) {
+        secure(endpoint);
         EXPECT_EQ(zmq_bind(handle_, endpoint.c_str()), 0) << endpoint << ": " << zmq_strerror(zmq_errno());
         return last_endpoint();
     }
     void connect(const std::string &endpoint) {
+        secure(endpoint);
         EXPECT_EQ(zmq_connect(handle_, endpoint.c_str()), 0) << endpoint << ": " << zmq_strerror(zmq_errno());
     }
     int disconnect(const std::string &endpoint) { return zmq_disconnect(handle_, endpoint.c_str()); }
@@ -120,6 +125,18 @@ public:
     bool has_room(int timeout_ms = patience_ms) { return polled(ZMQ_POLLOUT, timeout_ms); }
 
 private:
+    // A socket that has not been given certificates has good ones.
+    void secure([[maybe_unused]] const std::string &endpoint) {
+#ifdef ZLINK_TESTS_WITH_TLS
+        if (endpoint.starts_with("tls:") && get_text(ZMQ_TLS_CERT).size() == 1 &&
+            get_text(ZMQ_TLS_CA).size() == 1) {
+            set(ZMQ_TLS_CERT, good().cert);
+            set(ZMQ_TLS_KEY, good().key);
+            set(ZMQ_TLS_CA, good().ca);
+        }
+#endif
+    }
+
     bool polled(short events, int timeout_ms) {
         zmq_pollitem_t item{handle_, 0, events, 0};
         return zmq_poll(&item, 1, timeout_ms) == 1;

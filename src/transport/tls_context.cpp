@@ -1,0 +1,155 @@
+#include "transport/tls_context.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+
+namespace zlink {
+
+namespace {
+
+constexpr int least_security = 2;  // 112 bits: no RSA key below 2048, no SHA-1
+constexpr std::size_t read_at_once = 64 * 1024;
+
+/// What OpenSSL notes of its failures on this thread between construction and destruction does not stay: the application may look at its own.
+class quiet_errors {
+public:
+    quiet_errors() noexcept { ERR_set_mark(); }
+    ~quiet_errors() { ERR_pop_to_mark(); }
+    quiet_errors(const quiet_errors &) = delete;
+    quiet_errors &operator=(const quiet_errors &) = delete;
+};
+
+/// I/O threads may outlive main(): OpenSSL must not be taken down under them.
+bool start_openssl() noexcept {
+    static const bool is_started =
+        OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr) == 1 && OPENSSL_init_ssl(0, nullptr) == 1;
+    return is_started;
+}
+
+/// Answers for OpenSSL, which would ask on the terminal.
+int tell_password(char *out, int room, int, void *password) noexcept {
+    const auto *text = static_cast<const std::string *>(password);
+    if (!text || text->empty() || text->size() > static_cast<std::size_t>(room))
+        return -1;
+    std::memcpy(out, text->data(), text->size());
+    return static_cast<int>(text->size());
+}
+
+bool is_numeric_address(const std::string &host) noexcept {
+    ASN1_OCTET_STRING *const octets = a2i_IPADDRESS(host.c_str());
+    ASN1_OCTET_STRING_free(octets);
+    return octets != nullptr;
+}
+
+/// As certificates have it: without the interface of an IPv6 address, and without the dot of a complete name.
+std::string as_certified(std::string host) {
+    host.erase(std::min(host.size(), host.find('%')));
+    if (host.size() > 1 && host.back() == '.')
+        host.pop_back();
+    return host;
+}
+
+}  // namespace
+
+tls_context::tls_context(role as, std::string peer_name) noexcept
+    : role_(as), peer_name_(std::move(peer_name)) {}
+
+tls_context::~tls_context() { SSL_CTX_free(shared_); }
+
+error tls_context::make(role as, const settings &options, std::string peer_name,
+                        std::shared_ptr<const tls_context> &out) {
+    if (!start_openssl())
+        return error::no_memory;
+    const quiet_errors quiet;
+    if (!options.tls_hostname.empty())
+        peer_name = options.tls_hostname;
+    std::shared_ptr<tls_context> made(new tls_context(as, as_certified(std::move(peer_name))));
+    if (const error e = made->load(options); failed(e))
+        return e;
+    if (SSL *const trial = made->make_connection())
+        SSL_free(trial);
+    else
+        return error::invalid;  // no certificate can bear the peer's name
+    out = std::move(made);
+    return error::none;
+}
+
+error tls_context::load(const settings &options) noexcept {
+    shared_ = SSL_CTX_new(role_ == role::server ? TLS_server_method() : TLS_client_method());
+    if (!shared_)
+        return error::no_memory;
+    SSL_CTX_set_min_proto_version(shared_, TLS1_3_VERSION);
+    SSL_CTX_set_security_level(shared_, std::max(least_security, SSL_CTX_get_security_level(shared_)));
+    SSL_CTX_set_mode(shared_, SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_read_ahead(shared_, 1);
+    SSL_CTX_set_default_read_buffer_len(shared_, read_at_once);
+    // Nothing is resumed yet: no tickets.
+    SSL_CTX_set_session_cache_mode(shared_, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_num_tickets(shared_, 0);
+    return load_own_certificate(options) && load_authorities(options) ? error::none : error::invalid;
+}
+
+bool tls_context::load_own_certificate(const settings &options) noexcept {
+    SSL_CTX_set_default_passwd_cb(shared_, tell_password);
+    if (options.tls_cert.empty() && options.tls_key.empty())
+        return role_ == role::client;
+    SSL_CTX_set_default_passwd_cb_userdata(shared_, const_cast<std::string *>(&options.tls_password));
+    const bool is_loaded =
+        SSL_CTX_use_certificate_chain_file(shared_, options.tls_cert.c_str()) == 1 &&
+        SSL_CTX_use_PrivateKey_file(shared_, options.tls_key.c_str(), SSL_FILETYPE_PEM) == 1 &&
+        SSL_CTX_check_private_key(shared_) == 1;
+    SSL_CTX_set_default_passwd_cb_userdata(shared_, nullptr);
+    return is_loaded;
+}
+
+/// Of a server only an authority that was chosen by hand says who may come: those of the system vouch for anybody.
+bool tls_context::load_authorities(const settings &options) noexcept {
+    const bool verifies = role_ == role::client ? options.tls_verify : options.tls_require_client_cert;
+    if (!verifies)
+        return true;
+    if (!options.tls_verify)
+        return false;  // it cannot both require a certificate and not look at it
+    const bool is_free = options.tls_ca.empty() && role_ == role::client;
+    const bool trusts_system = options.tls_trust_system < 0 ? is_free : options.tls_trust_system > 0;
+    if (options.tls_ca.empty() && !trusts_system)
+        return false;
+    if (trusts_system && SSL_CTX_set_default_verify_paths(shared_) != 1)
+        return false;
+    if (!options.tls_ca.empty() && SSL_CTX_load_verify_file(shared_, options.tls_ca.c_str()) != 1)
+        return false;
+    SSL_CTX_set_verify(shared_, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+    return true;
+}
+
+SSL *tls_context::make_connection() const noexcept {
+    SSL *const made = SSL_new(shared_);
+    if (!made)
+        return nullptr;
+    if (role_ == role::server) {
+        SSL_set_accept_state(made);
+        return made;
+    }
+    SSL_set_connect_state(made);
+    if (name_peer(made))
+        return made;
+    SSL_free(made);
+    return nullptr;
+}
+
+/// Tells the server whom it is taken for, and has its certificate looked at for that: in the alternative names, not in the subject
+/// (RFC 9525).
+bool tls_context::name_peer(SSL *connection) const noexcept {
+    const bool verifies = SSL_get_verify_mode(connection) & SSL_VERIFY_PEER;
+    if (peer_name_.empty())
+        return !verifies;
+    if (is_numeric_address(peer_name_))
+        return !verifies ||
+               X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(connection), peer_name_.c_str()) == 1;
+    SSL_set_hostflags(connection, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+    return SSL_set_tlsext_host_name(connection, peer_name_.c_str()) == 1 &&
+           (!verifies || SSL_set1_host(connection, peer_name_.c_str()) == 1);
+}
+
+}  // namespace zlink

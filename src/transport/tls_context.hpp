@@ -1,0 +1,43 @@
+// What TLS has to know about this side before there is a connection: certificate, key, and whom to trust.
+//
+// Files:    read once, when the context is made. What cannot be used is `invalid`; nobody is asked for a password.
+// Threads:  any, once it is made.
+// Owns:     the private key, which OpenSSL wipes when the last connection and the context are gone.
+#pragma once
+
+#include <memory>
+#include <openssl/ssl.h>
+#include <string>
+
+#include "core/error.hpp"
+#include "core/settings.hpp"
+
+namespace zlink {
+
+class tls_context {
+public:
+    enum class role { server, client };
+
+    /// `peer_name`: a client's peer has to prove this name or numeric address. Throws std::bad_alloc.
+    static error make(role as, const settings &options, std::string peer_name,
+                      std::shared_ptr<const tls_context> &out);
+    ~tls_context();
+    tls_context(const tls_context &) = delete;
+    tls_context &operator=(const tls_context &) = delete;
+
+    /// State for one connection, the caller's; null when memory is short.
+    SSL *make_connection() const noexcept;
+
+private:
+    tls_context(role as, std::string peer_name) noexcept;
+    error load(const settings &options) noexcept;
+    bool load_own_certificate(const settings &options) noexcept;
+    bool load_authorities(const settings &options) noexcept;
+    bool name_peer(SSL *connection) const noexcept;
+
+    const role role_;
+    const std::string peer_name_;
+    SSL_CTX *shared_ = nullptr;
+};
+
+}  // namespace zlink

@@ -1,0 +1,400 @@
+// Map: how OpenSSL reaches the inner stream; making and the end; failures; the handshake; reading; writing; waits; names.
+#include "transport/tls_stream.hpp"
+
+#include <array>
+#include <cstring>
+#include <openssl/err.h>
+
+#include "transport/range_cursor.hpp"
+
+namespace zlink {
+
+namespace {
+
+constexpr std::size_t most_in_record = SSL3_RT_MAX_PLAIN_LENGTH;
+constexpr std::size_t records_at_once = 8;           // before they are handed on
+constexpr std::size_t most_at_once = 1 << 20;        // octets of a write, whatever the inner stream takes
+constexpr std::uint64_t records_of_a_key = 1 << 23;  // RFC 8446 §5.5: 2^24.5 of AES-GCM at most
+
+/// Memory for records, of the thread: only what the inner stream does not take stays with a connection.
+std::vector<std::uint8_t> &spare_memory() noexcept {
+    thread_local std::vector<std::uint8_t> spare;
+    return spare;
+}
+
+/// What stands next, up to a full record: where it is, or gathered in memory of the thread.
+byte_span next_record(range_cursor &from) noexcept {
+    thread_local std::array<std::uint8_t, most_in_record> gathered;
+    std::size_t size = std::min(from.size(), most_in_record);
+    const std::uint8_t *const begin = from.data();
+    from.advance(size);
+    if (size == most_in_record || from.is_at_end())
+        return {begin, size};
+    std::memcpy(gathered.data(), begin, size);
+    while (size < most_in_record && !from.is_at_end()) {
+        const std::size_t step = std::min(from.size(), most_in_record - size);
+        std::memcpy(gathered.data() + size, from.data(), step);
+        from.advance(step);
+        size += step;
+    }
+    return {gathered.data(), size};
+}
+
+error reason_of_certificate(long result) noexcept {
+    switch (result) {
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+        return from_errno(EKEYEXPIRED);
+    case X509_V_ERR_CERT_REVOKED:
+        return from_errno(EKEYREVOKED);
+    case X509_V_ERR_OUT_OF_MEM:
+        return error::no_memory;
+    default:
+        return from_errno(EKEYREJECTED);
+    }
+}
+
+/// What the peer says of our certificate, and the rest of what it may say.
+error reason_of_alert(int alert) noexcept {
+    switch (alert) {
+    case SSL3_AD_CERTIFICATE_EXPIRED:
+        return from_errno(EKEYEXPIRED);
+    case SSL3_AD_CERTIFICATE_REVOKED:
+        return from_errno(EKEYREVOKED);
+    case TLS13_AD_CERTIFICATE_REQUIRED:
+        return from_errno(ENOKEY);
+    case SSL3_AD_BAD_CERTIFICATE:
+    case SSL3_AD_UNSUPPORTED_CERTIFICATE:
+    case SSL3_AD_CERTIFICATE_UNKNOWN:
+    case TLS1_AD_UNKNOWN_CA:
+    case TLS1_AD_ACCESS_DENIED:
+        return from_errno(EKEYREJECTED);
+    default:
+        return error::protocol;
+    }
+}
+
+}  // namespace
+
+// ---- how OpenSSL reaches the inner stream ----
+
+struct tls_octets {
+    static tls_stream &of(BIO *bio) noexcept { return *static_cast<tls_stream *>(BIO_get_data(bio)); }
+    static int read(BIO *bio, char *out, int size) noexcept {
+        BIO_clear_retry_flags(bio);
+        const int count = of(bio).take_input(out, static_cast<std::size_t>(size));
+        if (count < 0 && of(bio).input_ == error::again)
+            BIO_set_retry_read(bio);
+        return count;
+    }
+    static int write(BIO *bio, const char *octets, int size) noexcept {
+        BIO_clear_retry_flags(bio);
+        return of(bio).keep_output(octets, static_cast<std::size_t>(size));
+    }
+    static long control(BIO *, int command, long, void *) noexcept { return command == BIO_CTRL_FLUSH; }
+
+    /// Null when memory is short.
+    static BIO *make(tls_stream &self) noexcept {
+        static BIO_METHOD *const method = make_method();  // never freed: I/O threads may outlive main()
+        BIO *const bio = method ? BIO_new(method) : nullptr;
+        if (bio) {
+            BIO_set_data(bio, &self);
+            BIO_set_init(bio, 1);
+        }
+        return bio;
+    }
+    static BIO_METHOD *make_method() noexcept {
+        BIO_METHOD *const method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "zlink stream");
+        if (method) {
+            BIO_meth_set_read(method, read);
+            BIO_meth_set_write(method, write);
+            BIO_meth_set_ctrl(method, control);
+        }
+        return method;
+    }
+};
+
+/// As read(2); input_ says why there is nothing.
+int tls_stream::take_input(char *out, std::size_t size) noexcept {
+    const iovec range{out, size};
+    const io_result result = bytes_->try_read({&range, 1});
+    if (result.octets > 0)
+        return static_cast<int>(result.octets);
+    input_ = failed(result.status) ? result.status : error::again;
+    return input_ == error::connection_reset ? 0 : -1;
+}
+
+int tls_stream::keep_output(const char *octets, std::size_t size) noexcept {
+    try {
+        if (out_.capacity() == 0)
+            out_.swap(spare_memory());
+        out_.insert(out_.end(), octets, octets + size);
+        return static_cast<int>(size);
+    } catch (const std::bad_alloc &) {
+        input_ = error::no_memory;
+        return -1;
+    }
+}
+
+// ---- making and the end ----
+
+tls_stream::tls_stream(loop &io, std::shared_ptr<const tls_context> context, std::unique_ptr<stream> bytes)
+    : context_(std::move(context)), bytes_(std::move(bytes)), tls_(context_->make_connection()),
+      report_(io, [this] { report(); }) {
+    bytes_->set_events(this);
+}
+
+error tls_stream::make(loop &io, std::shared_ptr<const tls_context> context, std::unique_ptr<stream> bytes,
+                       std::unique_ptr<stream> &out) noexcept {
+    try {
+        std::unique_ptr<tls_stream> made(new tls_stream(io, std::move(context), std::move(bytes)));
+        if (!made->open())
+            return error::no_memory;
+        out = std::move(made);
+        return error::none;
+    } catch (const std::bad_alloc &) {
+        return error::no_memory;
+    }
+}
+
+bool tls_stream::open() noexcept {
+    BIO *const octets = tls_ ? tls_octets::make(*this) : nullptr;
+    if (octets)
+        SSL_set_bio(tls_.get(), octets, octets);
+    return octets != nullptr;
+}
+
+tls_stream::~tls_stream() {
+    if (is_open_ && !failed(failure_) && !failed(write_failure_) && waiting() == 0) {
+        ERR_clear_error();
+        (void)SSL_shutdown(tls_.get());
+        flush();
+    }
+    ERR_clear_error();
+}
+
+bool tls_stream::finish_writing() noexcept {
+    if (!is_open_ || failed(failure_) || failed(write_failure_))
+        return false;
+    ERR_clear_error();
+    (void)SSL_shutdown(tls_.get());
+    is_finishing_ = true;
+    flush();
+    return true;
+}
+
+// ---- failures ----
+
+/// Why a call of OpenSSL gave `result`: again, when it waits for input.
+error tls_stream::reason_of(int result) noexcept {
+    switch (SSL_get_error(tls_.get(), result)) {
+    case SSL_ERROR_WANT_READ:
+        return error::again;
+    case SSL_ERROR_ZERO_RETURN:
+        return error::connection_reset;
+    case SSL_ERROR_SYSCALL:
+        return failed(input_) && input_ != error::again ? input_ : error::connection_reset;
+    default:
+        break;
+    }
+    const unsigned long noted = ERR_peek_last_error();
+    if (ERR_GET_LIB(noted) != ERR_LIB_SSL)
+        return ERR_GET_REASON(noted) == ERR_R_MALLOC_FAILURE ? error::no_memory : error::protocol;
+    switch (const int reason = ERR_GET_REASON(noted)) {
+    case SSL_R_UNEXPECTED_EOF_WHILE_READING:
+        return error::connection_reset;
+    case SSL_R_CERTIFICATE_VERIFY_FAILED:
+        return reason_of_certificate(SSL_get_verify_result(tls_.get()));
+    case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
+        return from_errno(ENOKEY);
+    default:
+        return reason > SSL_AD_REASON_OFFSET ? reason_of_alert(reason - SSL_AD_REASON_OFFSET)
+                                             : error::protocol;
+    }
+}
+
+/// What has to follow when a call of OpenSSL gave `result`. An alert for the peer may have been made.
+error tls_stream::fail(int result) noexcept {
+    const error reason = reason_of(result);
+    ERR_clear_error();
+    if (reason != error::again)
+        failure_ = reason;
+    flush();
+    return reason;
+}
+
+// ---- the handshake ----
+
+/// Goes on with it. none once it is over.
+error tls_stream::advance() noexcept {
+    if (failed(failure_) || is_open_)
+        return failure_;
+    ERR_clear_error();
+    const int result = SSL_do_handshake(tls_.get());
+    if (result != 1)
+        return fail(result);
+    is_open_ = true;
+    flush();
+    return error::none;
+}
+
+// ---- reading ----
+
+io_result tls_stream::try_read(std::span<const iovec> ranges) noexcept {
+    if (const error e = advance(); failed(e))
+        return {0, e};
+    std::size_t octets = 0;
+    for (range_cursor to(ranges); !to.is_at_end();) {
+        std::size_t count = 0;
+        ERR_clear_error();
+        const int result = SSL_read_ex(tls_.get(), to.data(), to.size(), &count);
+        if (result != 1) {
+            holds_input_ = false;
+            const error reason = fail(result);
+            return {octets, octets > 0 ? error::none : reason};
+        }
+        to.advance(count);
+        octets += count;
+    }
+    holds_input_ = SSL_has_pending(tls_.get());
+    return {octets, error::none};
+}
+
+// ---- writing ----
+
+io_result tls_stream::try_write(std::span<const iovec> ranges) noexcept {
+    if (const error e = advance(); failed(e))
+        return {0, e};
+    std::size_t octets = 0;
+    flush();
+    for (range_cursor from(ranges); !from.is_at_end() && octets < most_at_once;) {
+        if (failed(write_failure_) || waiting() > 0)
+            break;
+        for (std::size_t i = 0; i < records_at_once && !from.is_at_end(); ++i) {
+            const byte_span record = next_record(from);
+            if (!write_record(record))
+                return {octets, failure_};
+            octets += record.size();
+        }
+        flush();
+    }
+    return {octets, octets > 0 ? error::none : failed(write_failure_) ? write_failure_ : error::again};
+}
+
+bool tls_stream::write_record(byte_span octets) noexcept {
+    std::size_t written = 0;
+    ERR_clear_error();
+    const int result = SSL_write_ex(tls_.get(), octets.data(), octets.size(), &written);
+    if (result == 1) {
+        if (++records_ % records_of_a_key == 0)
+            (void)SSL_key_update(tls_.get(), SSL_KEY_UPDATE_NOT_REQUESTED);
+        return true;
+    }
+    (void)fail(result);
+    if (!failed(failure_))
+        failure_ = error::protocol;  // it has nothing to wait for
+    return false;
+}
+
+/// Hands records on. Sees to it that it is called again while some wait.
+void tls_stream::flush() noexcept {
+    while (waiting() > 0) {
+        const iovec range{out_.data() + out_at_, waiting()};
+        const io_result result = bytes_->try_write({&range, 1});
+        out_at_ += result.octets;
+        if (failed(result.status) && result.status != error::again) {
+            write_failure_ = result.status;
+            break;
+        }
+        if (result.octets < range.iov_len) {
+            bytes_->wait_writable();
+            return;
+        }
+    }
+    out_.clear();
+    out_at_ = 0;
+    if (out_.capacity() > 0) {
+        out_.swap(spare_memory());
+        std::vector<std::uint8_t>().swap(out_);
+    }
+    if (std::exchange(is_finishing_, false) && !failed(write_failure_))
+        (void)bytes_->finish_writing();
+}
+
+// ---- waits ----
+
+void tls_stream::wait_readable() noexcept {
+    wants_readable_ = true;
+    const bool was_open = is_open_;
+    // A client that has nothing to say begins here.
+    if (const error e = advance(); (failed(e) && e != error::again) || was_open != is_open_ || holds_input_)
+        report_.schedule();
+    else
+        bytes_->wait_readable();
+}
+
+void tls_stream::wait_writable() noexcept {
+    wants_writable_ = true;
+    if (failed(failure_) || failed(write_failure_))
+        report_.schedule();
+    else if (!is_open_)
+        bytes_->wait_readable();
+    else if (waiting() == 0)
+        bytes_->wait_writable();
+}
+
+void tls_stream::on_stream_readable() noexcept {
+    if (!is_open_ && advance() == error::again) {
+        bytes_->wait_readable();
+        return;
+    }
+    report();
+}
+
+void tls_stream::on_stream_writable() noexcept {
+    flush();
+    if (waiting() > 0 || !is_open_)
+        return;
+    // Also where nobody asked: who waits for the end has to know.
+    wants_writable_ = false;
+    events_->on_stream_writable();
+}
+
+/// The owner may destroy this object in its call.
+void tls_stream::report() noexcept {
+    const bool is_readable = std::exchange(wants_readable_, false);
+    if (std::exchange(wants_writable_, false)) {
+        if ((wants_readable_ = is_readable))
+            report_.schedule();
+        events_->on_stream_writable();
+    } else if (is_readable) {
+        events_->on_stream_readable();
+    }
+}
+
+// ---- names ----
+
+std::string tls_stream::user_id() const {
+    X509 *const certificate = SSL_get0_peer_certificate(tls_.get());
+    if (!certificate || !(SSL_get_verify_mode(tls_.get()) & SSL_VERIFY_PEER))
+        return {};
+    BIO *const text = BIO_new(BIO_s_mem());
+    if (!text)
+        throw std::bad_alloc();
+    X509_NAME_print_ex(text, X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
+    char *octets = nullptr;
+    const long size = BIO_get_mem_data(text, &octets);
+    try {
+        std::string result(octets, size > 0 ? static_cast<std::size_t>(size) : 0);
+        BIO_free(text);
+        return result;
+    } catch (...) {
+        BIO_free(text);
+        throw;
+    }
+}
+
+std::string tls_stream::local_endpoint() const { return as_tls_endpoint(bytes_->local_endpoint()); }
+std::string tls_stream::remote_endpoint() const { return as_tls_endpoint(bytes_->remote_endpoint()); }
+
+}  // namespace zlink
