@@ -98,8 +98,7 @@ bool tls_context::load_own_certificate(const settings &options) noexcept {
     SSL_CTX_set_default_passwd_cb_userdata(shared_, const_cast<std::string *>(&options.tls_password));
     const bool is_loaded =
         SSL_CTX_use_certificate_chain_file(shared_, options.tls_cert.c_str()) == 1 &&
-        SSL_CTX_use_PrivateKey_file(shared_, options.tls_key.c_str(), SSL_FILETYPE_PEM) == 1 &&
-        SSL_CTX_check_private_key(shared_) == 1;
+        SSL_CTX_use_PrivateKey_file(shared_, options.tls_key.c_str(), SSL_FILETYPE_PEM) == 1;  // of that one
     SSL_CTX_set_default_passwd_cb_userdata(shared_, nullptr);
     return is_loaded;
 }

@@ -201,8 +201,6 @@ error tls_stream::reason_of(int result) noexcept {
     if (ERR_GET_LIB(noted) != ERR_LIB_SSL)
         return ERR_GET_REASON(noted) == ERR_R_MALLOC_FAILURE ? error::no_memory : error::protocol;
     switch (const int reason = ERR_GET_REASON(noted)) {
-    case SSL_R_UNEXPECTED_EOF_WHILE_READING:
-        return error::connection_reset;
     case SSL_R_CERTIFICATE_VERIFY_FAILED:
         return reason_of_certificate(SSL_get_verify_result(tls_.get()));
     case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
@@ -344,11 +342,14 @@ void tls_stream::wait_writable() noexcept {
 }
 
 void tls_stream::on_stream_readable() noexcept {
-    if (!is_open_ && advance() == error::again) {
+    if (is_open_) {
+        if (std::exchange(wants_readable_, false))
+            events_->on_stream_readable();
+    } else if (advance() == error::again) {
         bytes_->wait_readable();
-        return;
+    } else {
+        report();
     }
-    report();
 }
 
 void tls_stream::on_stream_writable() noexcept {
@@ -363,7 +364,8 @@ void tls_stream::on_stream_writable() noexcept {
 /// The owner may destroy this object in its call.
 void tls_stream::report() noexcept {
     const bool is_readable = std::exchange(wants_readable_, false);
-    if (std::exchange(wants_writable_, false)) {
+    if (wants_writable_ && (waiting() == 0 || failed(failure_))) {
+        wants_writable_ = false;
         if ((wants_readable_ = is_readable))
             report_.schedule();
         events_->on_stream_writable();

@@ -1,0 +1,194 @@
+"""tls:// against OpenSSL's own programs and Python's ssl, with the certificates that docs/secure.md makes.
+
+ZLINK_LIBRARY_DIR says where the library is.
+"""
+
+import ctypes
+import os
+import pathlib
+import re
+import socket
+import ssl
+import subprocess
+
+import pytest
+
+PAIR, PULL, PUSH = 0, 7, 8
+LAST_ENDPOINT, LINGER, RCVTIMEO = 32, 17, 27
+TLS_CERT, TLS_KEY, TLS_CA, TLS_REQUIRE_CLIENT_CERT = 0x5A00, 0x5A01, 0x5A02, 0x5A04
+PATIENCE = 20
+GUIDE = pathlib.Path(__file__).parents[2] / "docs" / "secure.md"
+
+zmq = ctypes.CDLL(os.path.join(os.environ["ZLINK_LIBRARY_DIR"], "libzmq.so.5"))
+for name in ("zmq_ctx_new", "zmq_socket"):
+    getattr(zmq, name).restype = ctypes.c_void_p
+zmq.zmq_msg_gets.restype = ctypes.c_char_p
+
+pytestmark = pytest.mark.skipif(zmq.zmq_has(b"tls") != 1, reason="built without TLS")
+
+
+class Socket:
+    def __init__(self, context, kind):
+        self.handle = ctypes.c_void_p(zmq.zmq_socket(context, kind))
+        self.set(LINGER, 0)
+        self.set(RCVTIMEO, PATIENCE * 1000)
+
+    def set(self, option, value):
+        octets = value.to_bytes(4, "little", signed=True) if isinstance(value, int) else os.fsencode(value)
+        assert zmq.zmq_setsockopt(self.handle, option, octets, len(octets)) == 0
+
+    def bind(self, endpoint):
+        assert zmq.zmq_bind(self.handle, endpoint.encode()) == 0
+        text, size = ctypes.create_string_buffer(256), ctypes.c_size_t(256)
+        assert zmq.zmq_getsockopt(self.handle, LAST_ENDPOINT, text, ctypes.byref(size)) == 0
+        return int(text.value.rsplit(b":", 1)[1])
+
+    def connect(self, endpoint):
+        assert zmq.zmq_connect(self.handle, endpoint.encode()) == 0
+
+    def send(self, body):
+        assert zmq.zmq_send(self.handle, body, len(body), 0) == len(body)
+
+    def receive(self):
+        """The body, and the User-Id."""
+        message = ctypes.create_string_buffer(64)
+        zmq.zmq_msg_init(message)
+        size = zmq.zmq_msg_recv(message, self.handle, 0)
+        assert size >= 0, "nothing came"
+        zmq.zmq_msg_data.restype = ctypes.c_void_p
+        body = ctypes.string_at(zmq.zmq_msg_data(message), size)
+        user = zmq.zmq_msg_gets(message, b"User-Id")
+        zmq.zmq_msg_close(message)
+        return body, user
+
+
+@pytest.fixture
+def context():
+    made = ctypes.c_void_p(zmq.zmq_ctx_new())
+    sockets = []
+
+    def make(kind):
+        sockets.append(Socket(made, kind))
+        return sockets[-1]
+
+    yield make
+    for each in sockets:
+        zmq.zmq_close(each.handle)
+    zmq.zmq_ctx_term(made)
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory):
+    """What the guide says, done."""
+    directory = tmp_path_factory.mktemp("certificates")
+    script = re.search(r"```sh\n([\s\S]*?)```", GUIDE.read_text(encoding="utf-8")).group(1)
+    subprocess.run(["sh", "-e", "-c", script], cwd=directory, check=True, capture_output=True)
+    return directory
+
+
+def server(context, files, kind, requires_certificates=False):
+    made = context(kind)
+    made.set(TLS_CERT, files / "server.pem")
+    made.set(TLS_KEY, files / "server.key")
+    if requires_certificates:
+        made.set(TLS_CA, files / "ca.pem")
+        made.set(TLS_REQUIRE_CLIENT_CERT, 1)
+    return made, made.bind("tls://127.0.0.1:*")
+
+
+def greeting():
+    return b"\xff" + bytes(8) + b"\x7f\x03\x01NULL" + bytes(48)
+
+
+def ready(kind):
+    body = b"\x05READY\x0bSocket-Type" + len(kind).to_bytes(4, "big") + kind
+    return bytes([4, len(body)]) + body
+
+
+def frame(body):
+    return bytes([0, len(body)]) + body
+
+
+def read(stream, count):
+    octets = b""
+    while len(octets) < count:
+        more = stream.recv(count - len(octets))
+        assert more, f"ended after {octets!r}"
+        octets += more
+    return octets
+
+
+def free_port():
+    with socket.socket() as trial:
+        trial.bind(("127.0.0.1", 0))
+        return trial.getsockname()[1]
+
+
+def test_the_guide_s_programs_know_each_other(context, files):
+    pull, port = server(context, files, PULL, requires_certificates=True)
+    push = context(PUSH)
+    push.set(TLS_CA, files / "ca.pem")
+    push.set(TLS_CERT, files / "client.pem")
+    push.set(TLS_KEY, files / "client.key")
+    push.connect(f"tls://localhost:{port}")
+    push.send(b"hello")
+    assert pull.receive() == (b"hello", b"CN=alice")
+
+
+def test_a_client_of_pythons_ssl_is_heard(context, files):
+    pair, port = server(context, files, PAIR, requires_certificates=True)
+    trust = ssl.create_default_context(cafile=files / "ca.pem")
+    trust.load_cert_chain(files / "client.pem", files / "client.key")
+    with socket.create_connection(("127.0.0.1", port), PATIENCE) as plain:
+        with trust.wrap_socket(plain, server_hostname="feed.example") as peer:
+            assert peer.version() == "TLSv1.3"
+            peer.sendall(greeting() + ready(b"PAIR") + frame(b"question"))
+            assert pair.receive() == (b"question", b"CN=alice")
+            pair.send(b"answer")
+            assert read(peer, 64 + len(ready(b"PAIR")) + 8).endswith(frame(b"answer"))
+
+
+def test_a_server_of_pythons_ssl_is_spoken_to(context, files):
+    shown = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    shown.load_cert_chain(files / "server.pem", files / "server.key")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(PATIENCE)
+        pair = context(PAIR)
+        pair.set(TLS_CA, files / "ca.pem")
+        pair.connect(f"tls://localhost:{listening.getsockname()[1]}")
+        pair.send(b"question")
+        plain, _ = listening.accept()
+        plain.settimeout(PATIENCE)
+        with shown.wrap_socket(plain, server_side=True) as peer:
+            peer.sendall(greeting() + ready(b"PAIR") + frame(b"answer"))
+            assert read(peer, 64 + len(ready(b"PAIR")) + 10).endswith(frame(b"question"))
+            assert pair.receive() == (b"answer", b"CN=feed")
+
+
+def test_openssl_s_client_is_heard(context, files):
+    pull, port = server(context, files, PULL)
+    command = ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", "-CAfile", files / "ca.pem", "-verify_return_error",
+               "-verify_hostname", "feed.example", "-quiet"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as peer:
+        peer.stdin.write(greeting() + ready(b"PUSH") + frame(b"from s_client"))
+        peer.stdin.flush()
+        assert pull.receive() == (b"from s_client", None)
+        assert peer.stdout.read(64)[:1] == b"\xff"
+        peer.terminate()
+
+
+def test_openssl_s_server_is_spoken_to(context, files):
+    port = free_port()
+    command = ["openssl", "s_server", "-accept", f"127.0.0.1:{port}", "-cert", files / "server.pem", "-key",
+               files / "server.key", "-CAfile", files / "ca.pem", "-Verify", "1", "-verify_return_error", "-quiet", "-naccept", "1"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as peer:
+        peer.stdin.write(greeting() + ready(b"PULL"))
+        peer.stdin.flush()
+        push = context(PUSH)
+        push.set(TLS_CA, files / "ca.pem")
+        push.set(TLS_CERT, files / "client.pem")
+        push.set(TLS_KEY, files / "client.key")
+        push.connect(f"tls://127.0.0.1:{port}")
+        push.send(b"to s_server")
+        assert peer.stdout.read(64 + len(ready(b"PUSH")) + 13).endswith(frame(b"to s_server"))
+        peer.terminate()
