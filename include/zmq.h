@@ -412,7 +412,7 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 #define ZMQ_GSSAPI_SERVICE_PRINCIPAL          64 /* not built: EINVAL */
 #define ZMQ_GSSAPI_PLAINTEXT                  65 /* not built: EINVAL */
 #define ZMQ_HANDSHAKE_IVL                     66 /* int ms, default 30000, later: a handshake may take so long; 0: no limit */
-#define ZMQ_SOCKS_PROXY                       68 /* string, default none, later: "host:port" to connect through, tcp only; null pointer: none */
+#define ZMQ_SOCKS_PROXY                       68 /* string, default none, later: "host:port" to connect through, tcp and tls only; null pointer: none */
 #define ZMQ_XPUB_NODROP                       69 /* bool, set only, default 0, next message: 1: PUB, XPUB wait for a full peer; 0: drop */
 #define ZMQ_BLOCKY                            70 /* bool, default 1, next socket: of contexts: 0: ZMQ_LINGER is 0 at first */
 #define ZMQ_XPUB_MANUAL                       71 /* bool, set only, default 0, next message: ZMQ_SUBSCRIBE is for the peer heard of last */
@@ -434,7 +434,7 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 #define ZMQ_USE_FD                            89 /* int descriptor, default -1, later: it listens already, and is bound instead of a new one */
 #define ZMQ_GSSAPI_PRINCIPAL_NAMETYPE         90 /* not built: EINVAL */
 #define ZMQ_GSSAPI_SERVICE_PRINCIPAL_NAMETYPE 91 /* not built: EINVAL */
-#define ZMQ_BINDTODEVICE                      92 /* string, default none, later: SO_BINDTODEVICE, tcp only; null pointer: none */
+#define ZMQ_BINDTODEVICE                      92 /* string, default none, later: SO_BINDTODEVICE, tcp and tls only; null pointer: none */
 
 /* TLS options, for tls://: zlink's own, in a range that libzmq does not use. Files are PEM, by path. A build without TLS has none: EINVAL. */
 #define ZMQ_TLS_CERT                0x5A00 /* string, default none, later: file of the certificate and its chain; a server needs one */

@@ -249,6 +249,24 @@ TEST_F(tls_client, talks_to_a_server_that_hands_out_tickets) {
               message("world"));
 }
 
+TEST_F(tls_client, goes_through_a_proxy_to_the_server_whose_name_it_asks_for) {
+    const identity far_server({.alternatives = "DNS:far.example"}, &good().authority);
+    client.set(ZMQ_SOCKS_PROXY, listening.endpoint().substr(6));
+    client.connect("tls://far.example:1234");
+    raw_peer proxy = listening.accept();
+    EXPECT_EQ(proxy.receive(3), std::string("\5\1\0", 3));
+    proxy.send(std::string("\5\0", 2));
+    EXPECT_EQ(proxy.receive(7 + 11), std::string("\5\1\0\3\13far.example\4\xd2", 18));
+    proxy.send(std::string("\5\0\0\1\0\0\0\0\0\0", 10));
+    tls_peer server(std::move(proxy), tls_peer::role::server);
+    server.use(far_server);
+    ASSERT_TRUE(server.shake_hands());
+    EXPECT_STREQ(SSL_get_servername(server.tls(), TLSEXT_NAMETYPE_host_name), "far.example");
+    ASSERT_TRUE(server.shake_hands_of_zmtp("PAIR"));
+    EXPECT_EQ(client.send("x"), 1);
+    EXPECT_EQ(server.receive(3), message("x"));
+}
+
 TEST_F(tls_client, packs_small_messages_together) {
     raw_peer octets = called();
     constexpr int count = 1000;
