@@ -26,16 +26,17 @@ class tls_listener final : public listener {
 public:
     tls_listener(loop &io, context_ptr context, std::unique_ptr<listener> accepting)
         : loop_(io), context_(std::move(context)), accepting_(std::move(accepting)),
-          endpoint_(as_tls_endpoint(accepting_->endpoint())) {}
+          endpoint_(as_tls_endpoint(accepting_->endpoint())), handler_(std::make_shared<accept_handler>()) {}
 
     void start(accept_handler handler) noexcept override {
-        // The owner may destroy this object in its call.
-        accepting_->start([&io = loop_, context = context_,
-                           handler = std::move(handler)](std::unique_ptr<stream> bytes, error failure) {
+        *handler_ = std::move(handler);
+        accepting_->start([this](std::unique_ptr<stream> bytes, error failure) {
+            const std::shared_ptr<accept_handler> owners =
+                handler_;  // who may destroy this object in its call
             std::unique_ptr<stream> accepted;
             if (bytes)
-                failure = tls_stream::make(io, context, std::move(bytes), accepted);
-            handler(std::move(accepted), failure);
+                failure = tls_stream::make(loop_, context_, std::move(bytes), accepted);
+            (*owners)(std::move(accepted), failure);
         });
     }
     const std::string &endpoint() const noexcept override { return endpoint_; }
@@ -46,6 +47,7 @@ private:
     const context_ptr context_;
     const std::unique_ptr<listener> accepting_;
     const std::string endpoint_;
+    const std::shared_ptr<accept_handler> handler_;
 };
 
 class tls_dialer final : public dialer {
@@ -54,13 +56,14 @@ public:
         : loop_(io), context_(std::move(context)), connecting_(std::move(connecting)) {}
 
     void dial(dial_handler handler) noexcept override {
-        // The owner may destroy this object in its call.
-        connecting_->dial([&io = loop_, context = context_,
-                           handler = std::move(handler)](std::unique_ptr<stream> bytes, error failure) {
+        handler_ = std::move(handler);
+        connecting_->dial([this](std::unique_ptr<stream> bytes, error failure) {
+            const dial_handler owners =
+                std::move(handler_);  // who may destroy this object in its call, or dial again
             std::unique_ptr<stream> connected;
             if (bytes)
-                failure = tls_stream::make(io, context, std::move(bytes), connected);
-            handler(std::move(connected), failure);
+                failure = tls_stream::make(loop_, context_, std::move(bytes), connected);
+            owners(std::move(connected), failure);
         });
     }
     void report_pending(std::function<void()> pending) noexcept override {
@@ -72,6 +75,7 @@ private:
     loop &loop_;
     const context_ptr context_;
     const std::unique_ptr<dialer> connecting_;
+    dial_handler handler_;
 };
 
 class tls_transport final : public transport {

@@ -276,7 +276,9 @@ io_result tls_stream::try_write(std::span<const iovec> ranges) noexcept {
         }
         flush();
     }
-    return {octets, octets > 0 ? error::none : failed(write_failure_) ? write_failure_ : error::again};
+    if (octets > 0 || range_cursor(ranges).is_at_end())
+        return {octets, error::none};
+    return {0, failed(write_failure_) ? write_failure_ : error::again};
 }
 
 bool tls_stream::write_record(byte_span octets) noexcept {

@@ -431,7 +431,13 @@ TEST_P(listening, may_be_at_a_socket_that_the_application_made) {
 const auto name_of = [](const auto &which) { return std::string(which.param.name); };
 INSTANTIATE_TEST_SUITE_P(each, connecting, ::testing::ValuesIn(transport_kinds), name_of);
 INSTANTIATE_TEST_SUITE_P(each, dialing, ::testing::ValuesIn(transport_kinds), name_of);
-INSTANTIATE_TEST_SUITE_P(each, listening, ::testing::ValuesIn(transport_kinds), name_of);
+/// Peers of the others say something before anybody listens; a handshake has to be answered first.
+const std::vector<transport_kind> without_handshake = [] {
+    std::vector<transport_kind> those(std::begin(transport_kinds), std::end(transport_kinds));
+    std::erase_if(those, [](const transport_kind &each) { return each.is_secured; });
+    return those;
+}();
+INSTANTIATE_TEST_SUITE_P(each, listening, ::testing::ValuesIn(without_handshake), name_of);
 
 }  // namespace
 }  // namespace zlink::test

@@ -7,6 +7,9 @@
 #include <string>
 
 #include "core/tuning.hpp"
+#ifdef ZLINK_WITH_TLS
+#include "certificates.hpp"
+#endif
 #include "transport_bench.hpp"
 
 namespace zlink::test {
@@ -21,19 +24,35 @@ struct transport_kind {
     bool is_confirmed_late;    // the peer's system says later that it has what was written
     bool is_taken_over;        // binding takes an address over from whoever has it
     std::size_t shared_memory = 0;
+    bool is_secured = false;  // with certificates; its streams stay on the loop
 };
 
 inline constexpr transport_kind transport_kinds[] = {
     {"tcp", "tcp", "127.0.0.1:*", "127.0.0.1:*", "127.0.0.1", "127.0.0.1:no_port", true, false},
     {"ipc", "ipc", "*", "@FOLDER/socket", "", "@", false, true},
     {"ipc_in_shared_memory", "ipc", "*", "@FOLDER/socket", "", "@", false, true, default_shared_memory},
+#ifdef ZLINK_WITH_TLS
+    {"tls", "tls", "127.0.0.1:*", "127.0.0.1:*", "127.0.0.1", "127.0.0.1:no_port", true, false, 0, true},
+#endif
 };
+
+inline void prepare(transport_bench &bench, const transport_kind &which) {
+    bench.knobs.ipc.shared_memory = which.shared_memory;
+#ifdef ZLINK_WITH_TLS
+    bench.has_handshake = which.is_secured;
+    if (which.is_secured) {
+        bench.options.tls_cert = zlink_test::good().cert;
+        bench.options.tls_key = zlink_test::good().key;
+        bench.options.tls_ca = zlink_test::good().ca;
+    }
+#endif
+}
 
 inline void PrintTo(const transport_kind &which, std::ostream *out) { *out << which.name; }
 
 class of_every_transport : public ::testing::TestWithParam<transport_kind> {
 protected:
-    void SetUp() override { bench.knobs.ipc.shared_memory = GetParam().shared_memory; }
+    void SetUp() override { prepare(bench, GetParam()); }
     void listen() {
         std::string address = GetParam().again;
         if (const auto at = address.find("@FOLDER"); at != std::string::npos)

@@ -217,10 +217,25 @@ public:
         EXPECT_EQ(near.failure, error::none);
         outcome far = next(accepted);
         EXPECT_EQ(far.failure, error::none);
-        return {stream_end(*drive, std::move(near.bytes)), stream_end(*drive, std::move(far.bytes))};
+        std::pair ends{stream_end(*drive, std::move(near.bytes)), stream_end(*drive, std::move(far.bytes))};
+        if (has_handshake && ends.first.bytes && ends.second.bytes) {
+            pass_one(ends.first, ends.second);
+            pass_one(ends.second, ends.first);
+        }
+        return ends;
+    }
+    /// An octet goes from one end to the other while both do what has to come before it.
+    void pass_one(stream_end &from, stream_end &to) {
+        for (bool is_sent = false; !::testing::Test::HasFailure(); drive->turn()) {
+            is_sent = is_sent || from.write("x").octets == 1;
+            if (to.read(1) == "x")
+                return;
+            ASSERT_EQ(to.last.status, error::again);
+        }
     }
 
     const transport &kind;
+    bool has_handshake = false;  // of its own
     const std::set<int> before = open_descriptors();
     settings options;
     tuning knobs;
