@@ -65,6 +65,8 @@ error tls_context::make(role as, const settings &options, std::string peer_name,
     const quiet_errors quiet;
     if (!options.tls_hostname.empty())
         peer_name = options.tls_hostname;
+    if (peer_name.starts_with('.'))
+        return error::invalid;  // OpenSSL would take it for any name below
     std::shared_ptr<tls_context> made(new tls_context(as, as_certified(std::move(peer_name))));
     if (const error e = made->load(options); failed(e))
         return e;
@@ -80,7 +82,8 @@ error tls_context::load(const settings &options) noexcept {
     shared_ = SSL_CTX_new(role_ == role::server ? TLS_server_method() : TLS_client_method());
     if (!shared_)
         return error::no_memory;
-    SSL_CTX_set_min_proto_version(shared_, TLS1_3_VERSION);
+    if (SSL_CTX_set_min_proto_version(shared_, TLS1_3_VERSION) != 1)
+        return error::invalid;
     SSL_CTX_set_security_level(shared_, std::max(least_security, SSL_CTX_get_security_level(shared_)));
     SSL_CTX_set_mode(shared_, SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_read_ahead(shared_, 1);

@@ -1,6 +1,7 @@
 // Map: how OpenSSL reaches the inner stream; making and the end; failures; the handshake; reading; writing; waits; names.
 #include "transport/tls_stream.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <openssl/err.h>
@@ -116,10 +117,18 @@ struct tls_octets {
 
 /// As read(2); input_ says why there is nothing.
 int tls_stream::take_input(char *out, std::size_t size) noexcept {
-    const iovec range{out, size};
+    const std::size_t left = std::min(input_left_, vain_input_left_);
+    if (left == 0) {
+        input_ = error::again;
+        return -1;
+    }
+    const iovec range{out, std::min(size, left)};
     const io_result result = bytes_->try_read({&range, 1});
-    if (result.octets > 0)
+    if (result.octets > 0) {
+        input_left_ -= result.octets;
+        vain_input_left_ -= result.octets;
         return static_cast<int>(result.octets);
+    }
     input_ = failed(result.status) ? result.status : error::again;
     return input_ == error::connection_reset ? 0 : -1;
 }
@@ -165,7 +174,8 @@ bool tls_stream::open() noexcept {
 }
 
 tls_stream::~tls_stream() {
-    if (is_open_ && !failed(failure_) && !failed(write_failure_) && waiting() == 0) {
+    const bool has_said_so = tls_ && (SSL_get_shutdown(tls_.get()) & SSL_SENT_SHUTDOWN);
+    if (is_open_ && !has_said_so && !failed(failure_) && !failed(write_failure_) && waiting() == 0) {
         ERR_clear_error();
         (void)SSL_shutdown(tls_.get());
         flush();
@@ -239,10 +249,12 @@ error tls_stream::advance() noexcept {
 // ---- reading ----
 
 io_result tls_stream::try_read(std::span<const iovec> ranges) noexcept {
+    begin_call();
     if (const error e = advance(); failed(e))
         return {0, e};
     std::size_t octets = 0;
-    for (range_cursor to(ranges); !to.is_at_end();) {
+    range_cursor to(ranges);
+    for (int records = 0; records < most_records_at_once && !to.is_at_end(); ++records) {
         std::size_t count = 0;
         ERR_clear_error();
         const int result = SSL_read_ex(tls_.get(), to.data(), to.size(), &count);
@@ -253,6 +265,7 @@ io_result tls_stream::try_read(std::span<const iovec> ranges) noexcept {
         }
         to.advance(count);
         octets += count;
+        vain_input_left_ = most_input_in_vain;
     }
     holds_input_ = SSL_has_pending(tls_.get());
     return {octets, error::none};
@@ -261,6 +274,7 @@ io_result tls_stream::try_read(std::span<const iovec> ranges) noexcept {
 // ---- writing ----
 
 io_result tls_stream::try_write(std::span<const iovec> ranges) noexcept {
+    begin_call();
     if (const error e = advance(); failed(e))
         return {0, e};
     std::size_t octets = 0;
@@ -325,6 +339,7 @@ void tls_stream::flush() noexcept {
 
 void tls_stream::wait_readable() noexcept {
     wants_readable_ = true;
+    begin_call();
     const bool was_open = is_open_;
     // A client that has nothing to say begins here.
     if (const error e = advance(); (failed(e) && e != error::again) || was_open != is_open_ || holds_input_)
@@ -385,9 +400,11 @@ std::string tls_stream::user_id() const {
     BIO *const text = BIO_new(BIO_s_mem());
     if (!text)
         throw std::bad_alloc();
-    X509_NAME_print_ex(text, X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
+    // A subject that cannot be shown as a whole is not shown: part of it is another's name.
+    const bool is_whole = X509_NAME_print_ex(text, X509_get_subject_name(certificate), 0,
+                                             XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB) >= 0;
     char *octets = nullptr;
-    const long size = BIO_get_mem_data(text, &octets);
+    const long size = is_whole ? BIO_get_mem_data(text, &octets) : 0;
     try {
         std::string result(octets, size > 0 ? static_cast<std::size_t>(size) : 0);
         BIO_free(text);

@@ -62,6 +62,13 @@ private:
     int take_input(char *out, std::size_t size) noexcept;
     int keep_output(const char *octets, std::size_t size) noexcept;
 
+    /// One call takes in so much at most, and less where nothing of it is for the application: OpenSSL goes on by itself as long as a peer
+    /// sends it new keys.
+    static constexpr std::size_t most_input_at_once = 128 * 1024;
+    static constexpr std::size_t most_input_in_vain = 32 * 1024;
+    static constexpr int most_records_at_once = 1024;  // of a read
+    void begin_call() noexcept { input_left_ = most_input_at_once, vain_input_left_ = most_input_in_vain; }
+
     error advance() noexcept;
     error reason_of(int result) noexcept;
     error fail(int result) noexcept;
@@ -75,11 +82,13 @@ private:
     stream_events *events_ = nullptr;
     deferred_call report_;
 
-    std::vector<std::uint8_t> out_;  // records
-    std::size_t out_at_ = 0;         // of these, octets that the inner stream has taken
-    std::uint64_t records_ = 0;      // written with any key
-    error input_ = error::none;      // why the inner stream gave nothing last
-    error failure_ = error::none;    // nothing can be read any more, nor written
+    std::vector<std::uint8_t> out_;    // records
+    std::size_t out_at_ = 0;           // of these, octets that the inner stream has taken
+    std::uint64_t records_ = 0;        // written with any key
+    std::size_t input_left_ = 0;       // octets, for the call under way
+    std::size_t vain_input_left_ = 0;  // until there is a record for the application
+    error input_ = error::none;        // why the inner stream gave nothing last
+    error failure_ = error::none;      // nothing can be read any more, nor written
     error write_failure_ = error::none;
     bool is_open_ = false;      // the handshake is over
     bool holds_input_ = false;  // of records that have arrived
