@@ -28,6 +28,9 @@ struct chunk : block {
 
 class chunk_pool : public std::enable_shared_from_this<chunk_pool> {
 public:
+    /// The largest body whose chunk is kept to be used again.
+    static constexpr std::size_t largest_kept = 256 * 1024;
+
     static std::shared_ptr<chunk_pool> make() { return std::make_shared<chunk_pool>(); }
     chunk_pool() noexcept;
     ~chunk_pool();
@@ -58,6 +61,7 @@ private:
     static constexpr std::size_t class_size(std::size_t index) noexcept { return std::size_t{64} << index; }
     /// A body of exactly the class size still fits with its header.
     static constexpr std::size_t class_capacity(std::size_t index) noexcept { return class_size(index) + 64; }
+    static_assert(largest_kept == std::size_t{64} << (class_count - 1));
 
     struct free_list {
         chunk *head = nullptr;

@@ -20,6 +20,9 @@ constexpr std::size_t default_writev_threshold = SIZE_MAX;  // only what the app
 /// What the kernel sends over tcp in one piece: 64 KiB less headers, in whole packets of Ethernet.
 constexpr std::size_t tcp_piece = 45 * 1448;
 
+/// Octets of one write that show that the sender is in a stream, and writes for itself.
+constexpr std::size_t part_of_a_stream = 8 * 1024;
+
 /// A power of two. It should lie in the caches of two processors, and carry a side on while the other one wakes.
 constexpr std::size_t default_shared_memory = 1024 * 1024;
 constexpr std::size_t least_shared_memory = 64 * 1024;

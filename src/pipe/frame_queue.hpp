@@ -69,7 +69,7 @@ public:
     static constexpr std::uint16_t most_copied_external = 2048;
     /// Between sockets a copied body of so many octets has a block of its own. The queue's chunk would stay with the producer until it needs the
     /// next one: each side would have two under way, and the bodies of a conversation would not fit into the caches.
-    static constexpr std::size_t own_block_from = 256 * 1024 + 1;
+    static constexpr std::size_t own_block_from = chunk_pool::largest_kept + 1;
 
     /// `first_chunk`: octets of the memory that a quiet queue keeps; a busy one takes more. `copied_external`: the largest body that
     /// write_external() copies where they stand apart. Throws bad_alloc.

@@ -143,8 +143,6 @@ inline constexpr int senders_writes_per_turn = 8;
 
 // ---- What the I/O thread may leave for later ---------------------------------------------------------------
 
-/// Octets of one write that show that the sender is in a stream, and writes for itself.
-inline constexpr std::size_t part_of_a_stream = 8 * 1024;
 /// What is less than this can wait: the sender writes about so much at once.
 inline constexpr std::size_t worth_a_write = 128 * 1024;
 

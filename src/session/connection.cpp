@@ -1,7 +1,5 @@
 #include "session/connection.hpp"
 
-#include <algorithm>
-
 #include "core/invariant.hpp"
 #include "pipe/in_band.hpp"
 
@@ -9,8 +7,6 @@ namespace zlink {
 
 namespace {
 constexpr int reads_per_turn = 4;
-// More than a local socket or a ring holds, and a tcp socket as systems set it up.
-constexpr std::size_t most_at_the_end = 8 * 1024 * 1024;
 constexpr int reads_at_the_end = 1024;
 }  // namespace
 
@@ -234,7 +230,7 @@ inbound::found connection::read_once(inbound &in) noexcept {
 /// All that has arrived, as far as there is room for it. Nobody waits for more: a short read is not the last one.
 void connection::read_to_the_end(inbound &in) noexcept {
     std::size_t octets = 0;
-    for (int i = 0; i < reads_at_the_end && octets < most_at_the_end; ++i) {
+    for (int i = 0; i < reads_at_the_end && octets < inbound::most_at_the_end; ++i) {
         if (state_ != state::live || in.is_paused())
             break;
         const inbound::found last = read_once(in);

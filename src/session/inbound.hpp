@@ -33,6 +33,9 @@ namespace zlink {
 
 class inbound final {
 public:
+    // More than a local socket or a ring holds, and a tcp socket as systems set it up.
+    static constexpr std::size_t most_at_the_end = 8 * 1024 * 1024;
+
     /// Both outlive it.
     inbound(const connection_environment &environment, stream &bytes) noexcept;
 
@@ -82,7 +85,7 @@ public:
 
 private:
     static constexpr std::size_t most_beyond_mark =
-        8 * 1024 * 1024;  // octets, and what was read with the last of them
+        most_at_the_end;  // octets, and what was read with the last of them
 
     enum class flow {
         going,

@@ -187,7 +187,7 @@ outbound::write_result outbound::write_once(writing &turn, bool with_control, ho
     if (sizes_.tcp_max_transfer)
         what.cut(ranges, sizes_.tcp_max_transfer);
     const io_result result = stream_.try_write({ranges.data(), what.ranges});
-    if (!with_control && result.octets >= write_policy::part_of_a_stream)
+    if (!with_control && result.octets >= part_of_a_stream)
         senders_octets_ += result.octets;
     if (result.octets > 0) {
         at_boundary_ = result.octets == what.octets && what.ends_message;

@@ -322,14 +322,8 @@ void session::begin_linger() noexcept {
         end_pipe();
         return;
     }
-    if (linger_ms > 0) {
-        linger_timer_ = environment_->io->make_timer([this] { end_pipe(); });
-        if (!linger_timer_) {
-            end_pipe();
-            return;
-        }
-        linger_timer_->expires_at(environment_->io->now() + std::chrono::milliseconds(linger_ms));
-    }
+    if (linger_ms > 0 && !end_after(linger_ms))
+        return;
     if (connection_) {
         connection_->discard_input();
         connection_->work();
@@ -342,12 +336,21 @@ void session::shorten_linger() noexcept {
     const int most_ms = most_linger_ms_.load(std::memory_order_relaxed);
     if (!environment_->options.is_raw() || most_ms < 0 || linger_timer_)
         return;
-    if (most_ms > 0)
-        linger_timer_ = environment_->io->make_timer([this] { end_pipe(); });
-    if (linger_timer_)
-        linger_timer_->expires_at(environment_->io->now() + std::chrono::milliseconds(most_ms));
-    else
+    if (most_ms == 0)
         end_pipe();
+    else
+        (void)end_after(most_ms);
+}
+
+/// False when it has ended already, because memory is short.
+bool session::end_after(int linger_ms) noexcept {
+    linger_timer_ = environment_->io->make_timer([this] { end_pipe(); });
+    if (!linger_timer_) {
+        end_pipe();
+        return false;
+    }
+    linger_timer_->expires_at(environment_->io->now() + std::chrono::milliseconds(linger_ms));
+    return true;
 }
 
 void session::end_if_lingered() noexcept {

@@ -121,6 +121,7 @@ private:
     void drop_connection() noexcept;
     void close_pipe() noexcept;
     void begin_linger() noexcept;
+    bool end_after(int linger_ms) noexcept;
     void shorten_linger() noexcept;
     void end_if_lingered() noexcept;
     bool part() noexcept;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/tuning.hpp"
 #include "transport/passed_descriptors.hpp"
 #include "transport/socket_calls.hpp"
 
@@ -14,7 +15,6 @@ namespace zlink {
 
 namespace {
 
-constexpr std::size_t part_of_a_stream = 8 * 1024;  // octets of a write that show that the sender is in one
 constexpr std::uint64_t worth_a_ring = 1024 * 1024;
 constexpr std::uint64_t patience_with_peer = 8 * 1024 * 1024;  // octets until it is known to accept no ring
 constexpr std::size_t most_in_piece = 32 * 1024;               // until the other side sees it

@@ -17,6 +17,10 @@ constexpr std::size_t records_at_once = 8;           // before they are handed o
 constexpr std::size_t most_at_once = 1 << 20;        // octets of a write, whatever the inner stream takes
 constexpr std::uint64_t records_of_a_key = 1 << 23;  // RFC 8446 §5.5: 2^24.5 of AES-GCM at most
 
+struct bio_closer {
+    void operator()(BIO *what) const noexcept { BIO_free(what); }
+};
+
 /// Memory for records, of the thread: only what the inner stream does not take stays with a connection.
 std::vector<std::uint8_t> &spare_memory() noexcept {
     thread_local std::vector<std::uint8_t> spare;
@@ -277,9 +281,12 @@ io_result tls_stream::try_write(std::span<const iovec> ranges) noexcept {
     begin_call();
     if (const error e = advance(); failed(e))
         return {0, e};
-    std::size_t octets = 0;
     flush();
-    for (range_cursor from(ranges); !from.is_at_end() && octets < most_at_once;) {
+    range_cursor from(ranges);
+    if (from.is_at_end())
+        return {};
+    std::size_t octets = 0;
+    while (!from.is_at_end() && octets < most_at_once) {
         if (failed(write_failure_) || waiting() > 0)
             break;
         for (std::size_t i = 0; i < records_at_once && !from.is_at_end(); ++i) {
@@ -290,7 +297,7 @@ io_result tls_stream::try_write(std::span<const iovec> ranges) noexcept {
         }
         flush();
     }
-    if (octets > 0 || range_cursor(ranges).is_at_end())
+    if (octets > 0)
         return {octets, error::none};
     return {0, failed(write_failure_) ? write_failure_ : error::again};
 }
@@ -397,7 +404,8 @@ std::string tls_stream::user_id() const {
     X509 *const certificate = SSL_get0_peer_certificate(tls_.get());
     if (!certificate || !(SSL_get_verify_mode(tls_.get()) & SSL_VERIFY_PEER))
         return {};
-    BIO *const text = BIO_new(BIO_s_mem());
+    const std::unique_ptr<BIO, bio_closer> owner(BIO_new(BIO_s_mem()));
+    BIO *const text = owner.get();
     if (!text)
         throw std::bad_alloc();
     // A subject that cannot be shown as a whole is not shown: part of it is another's name.
@@ -405,14 +413,7 @@ std::string tls_stream::user_id() const {
                                              XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB) >= 0;
     char *octets = nullptr;
     const long size = is_whole ? BIO_get_mem_data(text, &octets) : 0;
-    try {
-        std::string result(octets, size > 0 ? static_cast<std::size_t>(size) : 0);
-        BIO_free(text);
-        return result;
-    } catch (...) {
-        BIO_free(text);
-        throw;
-    }
+    return std::string(octets, size > 0 ? static_cast<std::size_t>(size) : 0);
 }
 
 std::string tls_stream::local_endpoint() const { return as_tls_endpoint(bytes_->local_endpoint()); }

@@ -3,7 +3,8 @@
 
 #include <cstdlib>
 #include <malloc.h>
-#include <new>
+
+#include "replaced_operators.hpp"
 
 using zlink::test::short_heap;
 
@@ -33,38 +34,13 @@ void *allocate(std::size_t size, std::size_t alignment) noexcept {
         return nullptr;
     if (size == 0)
         size = 1;
-    void *const made = alignment
-                           ? std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment)
-                           : __real_malloc(size);
+    void *const made =
+        alignment ? std::aligned_alloc(alignment, whole_units(size, alignment)) : __real_malloc(size);
     if (made)
         short_heap::note_made(::malloc_usable_size(made));
     return made;
 }
 
-void *allocate_or_throw(std::size_t size, std::size_t alignment) {
-    if (void *made = allocate(size, alignment))
-        return made;
-    throw std::bad_alloc();
-}
+void release(void *what) noexcept { __wrap_free(what); }
 
 }  // namespace
-
-void *operator new(std::size_t size) { return allocate_or_throw(size, 0); }
-void *operator new[](std::size_t size) { return allocate_or_throw(size, 0); }
-void *operator new(std::size_t size, const std::nothrow_t &) noexcept { return allocate(size, 0); }
-void *operator new[](std::size_t size, const std::nothrow_t &) noexcept { return allocate(size, 0); }
-void *operator new(std::size_t size, std::align_val_t alignment) {
-    return allocate_or_throw(size, static_cast<std::size_t>(alignment));
-}
-void *operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t &) noexcept {
-    return allocate(size, static_cast<std::size_t>(alignment));
-}
-void operator delete(void *what) noexcept { __wrap_free(what); }
-void operator delete[](void *what) noexcept { __wrap_free(what); }
-void operator delete(void *what, std::size_t) noexcept { __wrap_free(what); }
-void operator delete[](void *what, std::size_t) noexcept { __wrap_free(what); }
-void operator delete(void *what, const std::nothrow_t &) noexcept { __wrap_free(what); }
-void operator delete[](void *what, const std::nothrow_t &) noexcept { __wrap_free(what); }
-void operator delete(void *what, std::align_val_t) noexcept { __wrap_free(what); }
-void operator delete(void *what, std::size_t, std::align_val_t) noexcept { __wrap_free(what); }
-void operator delete(void *what, std::align_val_t, const std::nothrow_t &) noexcept { __wrap_free(what); }
