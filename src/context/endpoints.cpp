@@ -1,6 +1,7 @@
 #include "context/endpoints.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace zlink {
 
@@ -28,15 +29,18 @@ pipe_options endpoints::pipe_for(const settings &options, const batching &sizes)
 }
 
 /// The environment of the sessions of `endpoint`: the one made last while it is in use and still holds.
-session_environment_ptr endpoints::environment_for(socket &self, const std::string &scheme, loop &io,
+session_environment_ptr endpoints::environment_for(socket &self, const transport &kind,
+                                                   const std::string &address, loop &io,
                                                    std::string endpoint) {
+    std::optional<web_place> place = kind.place_of(address);
     if (const session_environment_ptr last = last_made_.lock();
-        last && last->io == &io && last->endpoint == endpoint && last->options == self.options())
+        last && last->io == &io && last->endpoint == endpoint && last->place == place &&
+        last->options == self.options())
         return last;
     auto made = std::make_shared<session_environment>();
     made->io = &io;
     made->options = self.options();
-    made->sizes = scheme == "ipc" ? environment_.knobs.ipc : environment_.knobs.tcp;
+    made->sizes = std::string_view(kind.scheme()) == "ipc" ? environment_.knobs.ipc : environment_.knobs.tcp;
     override_batch_sizes(made->sizes, made->options.in_batch_size, made->options.out_batch_size);
     made->pool = environment_.pool;
     if (self.type() == socket_type::sub || self.type() == socket_type::xsub)
@@ -45,6 +49,7 @@ session_environment_ptr endpoints::environment_for(socket &self, const std::stri
     made->host = shared_from_this();
     made->random = &environment_.random;
     made->endpoint = std::move(endpoint);
+    made->place = std::move(place);
     last_made_ = made;
     return made;
 }
@@ -66,7 +71,7 @@ error endpoints::bind(socket &self, const std::string &scheme, const std::string
     }
     actual = listening->endpoint();
     auto made =
-        std::make_shared<acceptor>(environment_for(self, scheme, *io, actual), std::move(listening),
+        std::make_shared<acceptor>(environment_for(self, *kind, address, *io, actual), std::move(listening),
                                    [weak = weak_from_this()](const std::shared_ptr<session> &accepted) {
                                        const auto alive = weak.lock();
                                        return alive && alive->add(accepted);
@@ -97,7 +102,7 @@ error endpoints::connect(socket &self, const std::string &scheme, const std::str
             }))
             return error::none;
     }
-    const session_environment_ptr environment = environment_for(self, scheme, *io, actual);
+    const session_environment_ptr environment = environment_for(self, *kind, address, *io, actual);
     pipe_ends ends;
     if (!self.options().immediate)
         ends = make_pipe(environment_.pool, pipe_for(self.options(), environment->sizes));

@@ -60,8 +60,8 @@ public:
     void on_session_end(session &which) noexcept override;
 
 private:
-    session_environment_ptr environment_for(socket &self, const std::string &scheme, loop &io,
-                                            std::string endpoint);
+    session_environment_ptr environment_for(socket &self, const transport &kind, const std::string &address,
+                                            loop &io, std::string endpoint);
     static pipe_options pipe_for(const settings &options, const batching &sizes) noexcept;
     bool add(const std::shared_ptr<session> &what);
     error remove_named(socket &self, const std::string &endpoint);

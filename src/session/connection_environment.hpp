@@ -8,6 +8,7 @@
 #include "core/settings.hpp"
 #include "core/subscription_set.hpp"
 #include "core/tuning.hpp"
+#include "core/web_place.hpp"
 #include "reactor/loop.hpp"
 #include "zmtp/failure.hpp"
 
@@ -20,6 +21,7 @@ struct connection_environment {
     const batching &sizes;
     std::shared_ptr<chunk_pool> pool;
     std::shared_ptr<subscription_set> subscriptions;  // of SUB and XSUB, else null
+    const web_place *place = nullptr;                 // of streams that begin as a web server's
 };
 
 /// Why a connection ended.

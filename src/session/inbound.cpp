@@ -61,9 +61,17 @@ void inbound::open(pipe_end &pipe) noexcept {
 }
 
 void inbound::begin(chunk &block, byte_span first, conversation &peer) noexcept {
-    std::uint8_t *const begin = block.data() + (first.data() - block.data());
-    const std::size_t octets = decoder_ ? decoder_->decode(first, begin) : first.size();
-    feed(&peer, &block, octets >= block.capacity / 2, {begin, octets});
+    if (!decoder_) {
+        feed(&peer, &block, first.size() >= block.capacity / 2, first);
+        return;
+    }
+    // The handshake was read with no lead.
+    std::uint8_t *const begin = block.data() + decoder_->lead(first.size());
+    if (begin > first.data()) {
+        std::memmove(begin, first.data(), first.size());
+        first = {begin, first.size()};
+    }
+    feed_decoded(&peer, block, block.data(), 0, first);
 }
 
 void inbound::fail(error system) noexcept { fail({.was_established = pipe_ != nullptr, .system = system}); }
@@ -108,25 +116,46 @@ inbound::found inbound::read_with(conversation *peer, block_ref &scratch) noexce
     if (peer)  // no heartbeats elsewhere
         peer->note_traffic(environment_.io.now());
     found result_found{result.octets, result.octets == to.large_room + to.room};
-    std::size_t rest = result.octets - taken;
-    if (decoder_) {
-        decoder_->pass(taken);
-        rest = decoder_->decode({block->data() + lead, rest}, block->data() + kept);
-    }
+    if (decoder_)
+        decoder_->pass({static_cast<std::uint8_t *>(to.ranges[0].iov_base), taken});
     expects_large_ = has_large && large_.is_whole();
     if (expects_large_)
         take_large(peer);
+    const std::size_t rest = result.octets - taken;
     if (rest == 0 || !is_going_on())
         return result_found;
-    tail_.clear();
-    const std::uint64_t skipped = std::min<std::uint64_t>(to_skip_, kept + rest);
-    to_skip_ -= skipped;
-    const byte_span in(block->data() + skipped, block->data() + kept + rest);
-    if (pipe_)
-        feed(peer, block, in.size() >= block->capacity / 2, in);
+    if (!pipe_)
+        result_found.handshake = {block->data(), rest};
+    else if (decoder_)
+        feed_decoded(peer, *block, block->data(), kept, {block->data() + lead, rest});
     else
-        result_found.handshake = in;
+        feed_block(peer, *block, {block->data(), kept + rest});
     return result_found;
+}
+
+/// Feeds what the decoder makes of `in`, behind `kept` octets at `out`, in the same block.
+void inbound::feed_decoded(conversation *peer, chunk &block, std::uint8_t *out, std::size_t kept,
+                           byte_span in) noexcept {
+    do {
+        const frame_decoder::decoded step = decoder_->decode(in, out + kept);
+        in = in.subspan(step.taken);
+        if (step.octets > 0)
+            feed_block(peer, block, {out, kept + step.octets});
+        out += kept + step.octets;
+        kept = 0;
+        block_ref owner;
+        if (const byte_span frame = decoder_->take_frame(owner); !frame.empty())
+            feed(peer, owner.get(), true, frame);
+    } while (!in.empty() && is_going_on());
+}
+
+/// Feeds what stands in the block, with what was kept of the read before in front.
+void inbound::feed_block(conversation *peer, chunk &block, byte_span in) noexcept {
+    tail_.clear();
+    const std::uint64_t skipped = std::min<std::uint64_t>(to_skip_, in.size());
+    to_skip_ -= skipped;
+    in = in.subspan(static_cast<std::size_t>(skipped));
+    feed(peer, &block, in.size() >= block.capacity / 2, in);
 }
 
 chunk *inbound::make_room(block_ref &scratch, std::size_t size) noexcept {

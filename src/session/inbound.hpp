@@ -109,6 +109,9 @@ private:
     chunk *make_room(block_ref &scratch, std::size_t size) noexcept;
     bool choose_places(places &out, std::span<std::uint8_t> free) noexcept;
     void take_large(conversation *peer) noexcept;
+    void feed_decoded(conversation *peer, chunk &block, std::uint8_t *out, std::size_t kept,
+                      byte_span in) noexcept;
+    void feed_block(conversation *peer, chunk &block, byte_span in) noexcept;
     bool resume_with(conversation *peer) noexcept;
     void feed(conversation *peer, block *owner, bool may_share, byte_span in) noexcept;
     const std::uint8_t *take_traffic(conversation *peer, block *owner, bool may_share, byte_span in) noexcept;

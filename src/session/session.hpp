@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/events.hpp"
@@ -41,7 +42,8 @@ struct session_environment {
     std::shared_ptr<event_sink> events;
     std::shared_ptr<session_host> host;
     random_source *random;
-    std::string endpoint;  // as bound or connected, for events and for the socket to find its pipes
+    std::string endpoint;            // as bound or connected, for events and for the socket to find its pipes
+    std::optional<web_place> place;  // of an endpoint on a web server
 };
 using session_environment_ptr = std::shared_ptr<const session_environment>;
 

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <sys/uio.h>
@@ -14,6 +15,7 @@
 #include "core/error.hpp"
 #include "core/settings.hpp"
 #include "core/tuning.hpp"
+#include "core/web_place.hpp"
 #include "reactor/loop.hpp"
 
 namespace zlink {
@@ -118,6 +120,11 @@ public:
     virtual bool may_be_bound_to(const std::string &address, const std::string &endpoint) const noexcept {
         (void)address, (void)endpoint;
         return false;
+    }
+    /// Where on a web server the sockets of this address are; none where there is no web server.
+    virtual std::optional<web_place> place_of(const std::string &address) const {
+        (void)address;
+        return {};
     }
     /// Any thread. The dialer lives on `io`'s thread from then on.
     virtual error make_dialer(const std::string &address, const settings &options, const batching &sizes,

@@ -3,7 +3,9 @@
 
 namespace zlink {
 
-std::unique_ptr<conversation> make_conversation(const settings &options, bool is_server) {
+std::unique_ptr<conversation> make_conversation(const settings &options, bool is_server,
+                                                const web_place *place) {
+    (void)place;
     return options.is_raw() ? make_raw_conversation(options) : make_peer(options, is_server);
 }
 

@@ -15,6 +15,7 @@
 #include "core/bytes.hpp"
 #include "core/peer_info.hpp"
 #include "core/settings.hpp"
+#include "core/web_place.hpp"
 #include "zmtp/failure.hpp"
 #include "zmtp/framing.hpp"
 
@@ -80,9 +81,10 @@ protected:
     const zlink::framing *framing_ = &framing_of_zmtp_3_1();
 };
 
-/// The one that a socket with these options leads; they must outlive it. `is_server`: this side accepted the connection. Throws
-/// bad_alloc.
-std::unique_ptr<conversation> make_conversation(const settings &options, bool is_server);
+/// The one that a socket with these options leads; they must outlive it. `is_server`: this side accepted the connection. `place`: the
+/// stream begins as one of a web server's; else null. Throws bad_alloc.
+std::unique_ptr<conversation> make_conversation(const settings &options, bool is_server,
+                                                const web_place *place = nullptr);
 
 /// ZMTP.
 std::unique_ptr<conversation> make_peer(const settings &options, bool is_server);

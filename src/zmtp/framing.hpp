@@ -4,14 +4,16 @@
 // Out:      encode() makes the octets of one frame. A subscription is a command to a peer of ZMTP 3.1, and a message to others.
 // In:       a `frame_decoder` turns what was read, in whatever pieces, into frames of a queue. It judges nothing: what its framing
 //           forbids comes out as a frame that the walk refuses (frame_walk.hpp), in its place behind what came before.
-// Limits:   a decoder keeps part of a header, and nothing of a body.
+// Limits:   a decoder keeps part of a header, and nothing of a body but where the wire does not say how long it will be.
 // Raw:      see framing_raw.hpp.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
+#include "core/block.hpp"
 #include "core/bytes.hpp"
 #include "core/frame.hpp"
 
@@ -25,11 +27,21 @@ public:
     /// How many octets more than go in may come out of the next decode(), of at most `most` octets: such as were taken in before, and
     /// headers that the wire does not have. None before the first octet of traffic, unless nothing but traffic is ever read.
     virtual std::size_t lead(std::size_t most) const noexcept = 0;
-    /// Decodes all of `in`, and returns how many octets came out: at most lead() more than went in. They are written from `out` on,
-    /// which may be so many octets in front of `in`, or more, in the same memory.
-    virtual std::size_t decode(byte_span in, std::uint8_t *out) noexcept = 0;
-    /// So many octets of the body under way were read past the decoder.
-    virtual void pass(std::size_t octets) noexcept = 0;
+    struct decoded {
+        std::size_t taken = 0;   // octets of `in`
+        std::size_t octets = 0;  // written: at most lead() more than were taken
+    };
+    /// Decodes `in`, all of it or up to the end of a frame that take_frame() has. What comes out is written from `out` on, which may be
+    /// lead() octets in front of `in`, or more, in the same memory.
+    virtual decoded decode(byte_span in, std::uint8_t *out) noexcept = 0;
+    /// A frame that came in pieces of unknown size stands in memory of its own: where, in the queue's form, and whose memory that is. It
+    /// comes behind what was decoded last. Empty where there is none.
+    virtual byte_span take_frame(block_ref &owner) noexcept {
+        (void)owner;
+        return {};
+    }
+    /// These octets of the body under way were read past the decoder, which may have to change them.
+    virtual void pass(std::span<std::uint8_t> octets) noexcept = 0;
 };
 
 class framing {

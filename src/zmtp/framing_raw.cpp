@@ -14,9 +14,10 @@ public:
     std::size_t lead(std::size_t most) const noexcept override {
         return (most + largest_ - 1) / largest_ * long_header_size;
     }
-    void pass(std::size_t) noexcept override {}
+    void pass(std::span<std::uint8_t>) noexcept override {}
 
-    std::size_t decode(byte_span in, std::uint8_t *const out) noexcept override {
+    decoded decode(byte_span in, std::uint8_t *const out) noexcept override {
+        const std::size_t taken = in.size();
         std::uint8_t *end = out;
         while (!in.empty()) {
             const std::size_t size = std::min(in.size(), largest_);
@@ -26,7 +27,7 @@ public:
             end = body + size;
             in = in.subspan(size);
         }
-        return static_cast<std::size_t>(end - out);
+        return {taken, static_cast<std::size_t>(end - out)};
     }
 
 private:

@@ -34,9 +34,10 @@ bool get_v1_header(byte_span in, frame_header &out) noexcept {
 class decoder_v1 final : public frame_decoder {
 public:
     std::size_t lead(std::size_t) const noexcept override { return have_; }
-    void pass(std::size_t octets) noexcept override { body_left_ -= octets; }
+    void pass(std::span<std::uint8_t> octets) noexcept override { body_left_ -= octets.size(); }
 
-    std::size_t decode(byte_span in, std::uint8_t *const out) noexcept override {
+    decoded decode(byte_span in, std::uint8_t *const out) noexcept override {
+        const std::size_t taken = in.size();
         std::uint8_t *end = out;
         while (!in.empty() && !is_broken_) {
             if (body_left_ > 0) {
@@ -53,7 +54,7 @@ public:
             if (frame_header header; get_v1_header(byte_span(header_).first(have_), header))
                 end = put_header(end, header);
         }
-        return static_cast<std::size_t>(end - out);
+        return {taken, static_cast<std::size_t>(end - out)};
     }
 
 private:

@@ -20,7 +20,7 @@ std::vector<std::uint8_t> decoded(frame_decoder &decoder, byte_span piece) {
     std::vector<std::uint8_t> memory(decoder.lead(piece.size()));
     const std::size_t at = memory.size();
     memory.insert(memory.end(), piece.begin(), piece.end());
-    const std::size_t count = decoder.decode(byte_span(memory).subspan(at), memory.data());
+    const std::size_t count = decoder.decode(byte_span(memory).subspan(at), memory.data()).octets;
     ZLINK_INVARIANT(count <= memory.size());
     memory.resize(count);
     return memory;

@@ -148,10 +148,16 @@ private:
             input_ += std::exchange(undecoded_, {});
             return;
         }
-        octets out(decoder_->lead(undecoded_.size()) + undecoded_.size(), '\0');
-        out.resize(decoder_->decode(as_bytes(undecoded_), reinterpret_cast<std::uint8_t *>(out.data())));
-        input_ += out;
-        undecoded_.clear();
+        while (!undecoded_.empty()) {
+            octets out(decoder_->lead(undecoded_.size()) + undecoded_.size(), '\0');
+            const auto step =
+                decoder_->decode(as_bytes(undecoded_), reinterpret_cast<std::uint8_t *>(out.data()));
+            undecoded_.erase(0, step.taken);
+            out.resize(step.octets);
+            input_ += out;
+            block_ref owner;
+            input_ += as_text(decoder_->take_frame(owner));
+        }
     }
     // One call of the machine, or one walk; false when there is nothing to go on with.
     bool step() {

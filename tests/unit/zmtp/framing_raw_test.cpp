@@ -19,7 +19,7 @@ octets decoded_in_place(frame_decoder &decoder, std::string_view piece, std::siz
     memory += piece;
     auto *const begin = reinterpret_cast<std::uint8_t *>(memory.data());
     const std::size_t at = memory.size() - piece.size();
-    memory.resize(decoder.decode({begin + at, piece.size()}, begin));
+    memory.resize(decoder.decode({begin + at, piece.size()}, begin).octets);
     return memory;
 }
 
