@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/kernel_copy.hpp"
 #include "core/platform.hpp"
 #include "pipe/pipe.hpp"
 #include "pipe/write_policy.hpp"
@@ -206,7 +207,8 @@ struct pipe_end::body_facts {
 
 error pipe_end::write_last_large(byte_span body) noexcept {
     writing turn;
-    if (!conflated_out_ && pace_ && other_kind_ == end_kind::connection)
+    if (!conflated_out_ && pace_ && other_kind_ == end_kind::connection &&
+        !kernel_copy::is_slow_to_send(body.data()))
         turn = try_take_turn();
     if (turn) {
         chunk *const memory = write_policy::writes_in_place(body_facts{*this, turn.server(), body.size()})

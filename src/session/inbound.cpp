@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/kernel_copy.hpp"
 #include "pipe/in_band.hpp"
 
 namespace zlink {
@@ -485,7 +486,7 @@ bool inbound::read_for_socket(block_ref &scratch) noexcept {
 /// Whether a frame that has begun to arrive is all of the message that the borrower waits for.
 bool inbound::suits_offer(bool is_sockets_thread, const frame_header &frame) const noexcept {
     return is_sockets_thread && !in_message_ && !frame.has_more() && !frame.is_command() &&
-           frame.body_size <= offered_.size();
+           frame.body_size <= offered_.size() && !kernel_copy::is_slow_to_receive(offered_.data());
 }
 
 void inbound::deliver_offered() noexcept {

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 
 #include "core/platform.hpp"
 #include "pipe/pipe.hpp"
+#include "placed_memory.hpp"
 
 namespace zlink {
 namespace {
@@ -74,7 +76,7 @@ protected:
     borrowed_body() {
         for (std::size_t i = 0; i < body.size(); ++i)
             body[i] = static_cast<char>('a' + i * 7 % 23);
-        connection.application = body;
+        connection.application = place.text();
         thread.connection = &connection;
         ends.first->set_pace(&own_pace);
     }
@@ -87,7 +89,7 @@ protected:
     }
     /// As a sender that uses its memory again at once.
     void send() {
-        ASSERT_EQ(writer.write_last_large(as_bytes(body)), error::none);
+        ASSERT_EQ(writer.write_last_large(place.octets()), error::none);
         writer.publish();
         std::fill(body.begin(), body.end(), 'X');
     }
@@ -101,7 +103,8 @@ protected:
     pipe_ends ends = make_pipe(chunk_pool::make(), {});
     pipe_end &writer = *ends.first;
     pipe_end &reader = *ends.second;
-    std::string body = std::string(400'000, ' ');
+    test::placed_memory place{400'000};
+    std::span<char> body{place.data(), place.text().size()};
     narrow_connection connection{reader};
     waiting_thread thread;
     pace own_pace{platform::steady_clock(), thread};
@@ -109,18 +112,30 @@ protected:
 
 TEST_F(borrowed_body, is_not_copied_where_the_stream_takes_it) {
     connection.room = SIZE_MAX;
-    const std::string sent = body;
+    const std::string sent(place.text());
     send();
     EXPECT_EQ(connection.wire, wire_of(sent));
     EXPECT_EQ(connection.from_application, sent.size());
 }
 
+TEST_F(borrowed_body, is_copied_first_where_the_system_would_copy_slowly) {
+    place = test::placed_memory(body.size(), 0);
+    connection.room = SIZE_MAX;
+    connection.application = place.text();
+    const std::string sent(place.text());
+    ASSERT_EQ(writer.write_last_large(place.octets()), error::none);
+    writer.publish();
+    write_the_rest();
+    EXPECT_EQ(connection.wire, wire_of(sent));
+    EXPECT_EQ(connection.from_application, 0u);
+}
+
 TEST_F(borrowed_body, is_copied_from_where_the_stream_was_full) {
-    const std::string sent = body;
+    const std::string sent(place.text());
     for (const std::size_t room : {0u, 1u, 9u, 10u, 123'456u, 400'008u}) {
         SCOPED_TRACE(room);
-        body = sent;
-        connection.application = body;
+        std::ranges::copy(sent, body.begin());
+        connection.application = place.text();
         connection.wire.clear();
         connection.room = room;
         send();
@@ -131,7 +146,7 @@ TEST_F(borrowed_body, is_copied_from_where_the_stream_was_full) {
 }
 
 TEST_F(borrowed_body, goes_out_behind_what_was_written_before) {
-    const std::string sent = body;
+    const std::string sent(place.text());
     const std::string before = wire_of("address", frame_flag::more) + wire_of("");
     ASSERT_EQ(writer.write(frame_flag::more, as_bytes("address")), error::none);
     ASSERT_EQ(writer.write(0, {}), error::none);
@@ -146,19 +161,19 @@ TEST_F(borrowed_body, goes_out_behind_what_was_written_before) {
 }
 
 TEST_F(borrowed_body, keeps_the_turn_until_it_is_published_or_rolled_back) {
-    ASSERT_EQ(writer.write_last_large(as_bytes(body)), error::none);
+    ASSERT_EQ(writer.write_last_large(place.octets()), error::none);
     EXPECT_FALSE(reader.take_turn());
     writer.publish();
     EXPECT_TRUE(reader.take_turn());
     write_the_rest();
-    ASSERT_EQ(writer.write_last_large(as_bytes(body)), error::none);
+    ASSERT_EQ(writer.write_last_large(place.octets()), error::none);
     EXPECT_FALSE(reader.take_turn());
     writer.roll_back();
     EXPECT_TRUE(reader.take_turn());
 }
 
 TEST_F(borrowed_body, is_copied_where_another_thread_writes) {
-    const std::string sent = body;
+    const std::string sent(place.text());
     writing turn = reader.take_turn();
     ASSERT_TRUE(turn);
     send();
@@ -169,7 +184,7 @@ TEST_F(borrowed_body, is_copied_where_another_thread_writes) {
 }
 
 TEST_F(borrowed_body, that_is_rolled_back_leaves_the_turn) {
-    ASSERT_EQ(writer.write_last_large(as_bytes(body)), error::none);
+    ASSERT_EQ(writer.write_last_large(place.octets()), error::none);
     writer.roll_back();
     write_the_rest();
     EXPECT_EQ(connection.wire, "");
@@ -177,30 +192,30 @@ TEST_F(borrowed_body, that_is_rolled_back_leaves_the_turn) {
 
 /// As a body that was read into the memory of a caller, who gets something else.
 TEST_F(borrowed_body, that_is_not_taken_yet_is_copied_from_where_it_was_read_to) {
-    const std::string sent = body;
+    const std::string sent(place.text());
     ASSERT_EQ(reader.write(0, as_bytes("before")), error::none);
-    ASSERT_EQ(reader.write_external(0, {}, as_bytes(body)), error::none);
+    ASSERT_EQ(reader.write_external(0, {}, place.octets()), error::none);
     reader.publish();
-    ASSERT_TRUE(writer.own_body(as_bytes(body).data()));
+    ASSERT_TRUE(writer.own_body(place.octets().data()));
     std::fill(body.begin(), body.end(), 'X');
     frame_view frame;
     ASSERT_TRUE(writer.read(frame));
     EXPECT_EQ(as_text(frame.body()), "before");
     ASSERT_TRUE(writer.read(frame));
     EXPECT_EQ(as_text(frame.body()), sent);
-    ASSERT_TRUE(writer.own_body(as_bytes(body).data()));
+    ASSERT_TRUE(writer.own_body(place.octets().data()));
     EXPECT_FALSE(writer.read(frame));
 }
 
 TEST_F(borrowed_body, is_waited_for_while_the_stream_takes_it_and_no_longer) {
-    const std::string sent = body;
+    const std::string sent(place.text());
     own_pace.set_may_wait_longer(true);
     thread.most = 100;
     send();
     EXPECT_EQ(connection.from_application, sent.size());
     EXPECT_EQ(thread.waits, 9);
 
-    body = sent;
+    std::ranges::copy(sent, body.begin());
     thread.waits = 0;
     thread.most = 3;
     send();
@@ -208,7 +223,7 @@ TEST_F(borrowed_body, is_waited_for_while_the_stream_takes_it_and_no_longer) {
     write_the_rest();
     EXPECT_EQ(connection.wire, wire_of(sent) + wire_of(sent));
 
-    body = sent;
+    std::ranges::copy(sent, body.begin());
     thread.waits = 0;
     own_pace.set_may_wait_longer(false);
     connection.room = 10;

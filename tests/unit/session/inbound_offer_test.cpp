@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
+#include "placed_memory.hpp"
 #include "stepped_reader.hpp"
 
 namespace zlink {
@@ -20,16 +22,16 @@ struct offering : reader {
         in.note_lease();
     }
     /// The borrower reads what is there, with this offer.
-    void borrow(std::size_t size) {
-        place.assign(size, '?');
-        in.offer({reinterpret_cast<std::uint8_t *>(place.data()), place.size()});
+    void borrow(std::size_t size, std::size_t offset_in_page = placed_memory::usual) {
+        place = placed_memory(size, offset_in_page);
+        in.offer(place.octets());
         read_on();
     }
     void read_on() {
         while (state.taken < state.input.size() && in.read_for_socket(borrowers)) {
         }
     }
-    octets place;
+    placed_memory place{0};
 };
 
 TEST(inbound, reads_the_next_body_into_the_memory_offered_for_it) {
@@ -46,7 +48,7 @@ TEST(inbound, reads_the_next_body_into_the_memory_offered_for_it) {
             it.read_on();
             EXPECT_FALSE(it.in.fills_offer());
             EXPECT_EQ(it.in.withdraw_offer(), io_turn::offer_end::filled);
-            EXPECT_TRUE(it.place == body);
+            EXPECT_TRUE(it.place.text() == body);
             EXPECT_TRUE(it.in.has_delivered());
             frame_view delivered;
             ASSERT_TRUE(it.near->read(delivered));
@@ -56,6 +58,16 @@ TEST(inbound, reads_the_next_body_into_the_memory_offered_for_it) {
             ASSERT_NO_FATAL_FAILURE(it.read());
             ASSERT_NO_FATAL_FAILURE(it.expect({"=" + octets(more, 'x')}));
         }
+}
+
+TEST(inbound, leaves_the_offer_alone_where_the_system_would_copy_slowly) {
+    const octets body = body_of(200'000);
+    offering it;
+    it.state.input = message(body);
+    it.borrow(body.size(), 16);
+    EXPECT_EQ(it.in.withdraw_offer(), io_turn::offer_end::unused);
+    EXPECT_EQ(it.place.text(), octets(body.size(), '?'));
+    ASSERT_NO_FATAL_FAILURE(it.expect({"=" + body}));
 }
 
 TEST(inbound, leaves_the_offer_alone_where_something_else_comes) {
@@ -73,14 +85,14 @@ TEST(inbound, leaves_the_offer_alone_where_something_else_comes) {
         for (const std::size_t size : {9u, 30'000u}) {
             SCOPED_TRACE(each.what);
             offering it;
-            it.place.assign(body.size(), '?');
-            it.in.offer({reinterpret_cast<std::uint8_t *>(it.place.data()), it.place.size()});
+            it.place = placed_memory(body.size());
+            it.in.offer(it.place.octets());
             for (std::size_t at = 0; at < each.wire.size(); at += size) {
                 it.state.input += each.wire.substr(at, size);
                 it.read_on();
                 EXPECT_FALSE(it.in.fills_offer());
             }
-            EXPECT_EQ(it.place, octets(body.size(), '?'));
+            EXPECT_EQ(it.place.text(), octets(body.size(), '?'));
             EXPECT_EQ(it.in.withdraw_offer(), io_turn::offer_end::unused);
             ASSERT_NO_FATAL_FAILURE(it.expect(each.log));
         }
@@ -93,18 +105,18 @@ TEST(inbound, leaves_the_offer_alone_for_the_rest_of_a_message_that_has_begun) {
     it.read_on();
     it.state.input += message(body);
     it.borrow(body.size());
-    EXPECT_EQ(it.place, octets(body.size(), '?'));
+    EXPECT_EQ(it.place.text(), octets(body.size(), '?'));
     EXPECT_EQ(it.in.withdraw_offer(), io_turn::offer_end::unused);
     ASSERT_NO_FATAL_FAILURE(it.expect({"+a", "=" + body}));
 }
 
 TEST(inbound, leaves_the_offer_alone_on_the_loops_thread) {
     offering it;
-    it.place.assign(100'000, '?');
-    it.in.offer({reinterpret_cast<std::uint8_t *>(it.place.data()), it.place.size()});
+    it.place = placed_memory(100'000);
+    it.in.offer(it.place.octets());
     it.state.input = message(body_of(100'000));
     ASSERT_NO_FATAL_FAILURE(it.read());
-    EXPECT_EQ(it.place, octets(100'000, '?'));
+    EXPECT_EQ(it.place.text(), octets(100'000, '?'));
     EXPECT_EQ(it.in.withdraw_offer(), io_turn::offer_end::unused);
     ASSERT_NO_FATAL_FAILURE(it.expect({"=" + body_of(100'000)}));
 }
@@ -119,10 +131,10 @@ TEST(inbound, moves_a_body_on_when_the_offer_is_withdrawn_in_the_middle) {
         it.borrow(body.size());
         ASSERT_TRUE(it.in.fills_offer());
         EXPECT_EQ(it.in.withdraw_offer(), io_turn::offer_end::unused);
-        it.place.assign(body.size(), '!');
+        std::ranges::fill(it.place.octets(), std::uint8_t{'!'});
         it.state.input = wire;
         ASSERT_NO_FATAL_FAILURE(it.read());
-        EXPECT_EQ(it.place, octets(body.size(), '!'));
+        EXPECT_EQ(it.place.text(), octets(body.size(), '!'));
         ASSERT_NO_FATAL_FAILURE(it.expect({"=" + body, "=next"}));
     }
 }
