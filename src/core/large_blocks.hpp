@@ -2,7 +2,7 @@
 // cleared again when the next body is written.
 //
 // Kept:     blocks of 64 KiB to 64 MiB, rounded up by a quarter at most; 64 MiB in the process, until memory is short. A size that
-//           comes back takes the place of others.
+//           comes back takes the place of others. Beside that, the block that each of eight processors had last, of up to 2 MiB.
 // Pages:    blocks of 2 MiB and more are mapped by themselves, in huge pages where the system has them.
 // Threads:  any, also after a fork. Nobody waits: who finds another thread at the lists goes to the heap instead.
 #pragma once
