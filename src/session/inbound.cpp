@@ -119,6 +119,8 @@ inbound::found inbound::read_with(conversation *peer, block_ref &scratch) noexce
     found result_found{result.octets, result.octets == to.large_room + to.room};
     if (decoder_)
         decoder_->pass({static_cast<std::uint8_t *>(to.ranges[0].iov_base), taken});
+    if (to.round_to)
+        std::memcpy(to.round_to, to.ranges[0].iov_base, taken);
     expects_large_ = has_large && large_.is_whole();
     if (expects_large_)
         take_large(peer);
@@ -181,6 +183,8 @@ bool inbound::choose_places(places &out, std::span<std::uint8_t> free) noexcept 
             return false;
         out.large_room = std::min(next.octets, most_at_once);
         out.ranges[out.count++] = {next.begin, out.large_room};
+        if (large_.is_where_reading_is_slow())
+            go_round(out, free);
         if (out.large_room < large_.missing()) {
             out.room = 0;
             return true;
@@ -188,6 +192,19 @@ bool inbound::choose_places(places &out, std::span<std::uint8_t> free) noexcept 
     }
     out.ranges[out.count++] = {free.data(), out.room};
     return true;
+}
+
+/// Has the octets of the frame under way come by the end of what is free, to be copied from there while they are in the cache.
+void inbound::go_round(places &out, std::span<std::uint8_t> free) noexcept {
+    constexpr std::size_t left = read_beside_large + kernel_copy::page;
+    if (free.size() <= left)
+        return;
+    iovec &large = out.ranges[0];
+    out.round_to = static_cast<std::uint8_t *>(large.iov_base);
+    large.iov_len = out.large_room = std::min(out.large_room, free.size() - left);
+    std::uint8_t *const last = free.data() + free.size() - out.large_room;
+    large.iov_base = last - kernel_copy::octets_behind_a_quick_place(last, out.round_to);
+    out.room = std::min(out.room, read_beside_large);
 }
 
 void inbound::take_large(conversation *peer) noexcept {
@@ -486,7 +503,7 @@ bool inbound::read_for_socket(block_ref &scratch) noexcept {
 /// Whether a frame that has begun to arrive is all of the message that the borrower waits for.
 bool inbound::suits_offer(bool is_sockets_thread, const frame_header &frame) const noexcept {
     return is_sockets_thread && !in_message_ && !frame.has_more() && !frame.is_command() &&
-           frame.body_size <= offered_.size() && !kernel_copy::is_slow_to_receive(offered_.data());
+           frame.body_size <= offered_.size();
 }
 
 void inbound::deliver_offered() noexcept {

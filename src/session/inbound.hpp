@@ -96,8 +96,9 @@ private:
     struct places {
         std::array<iovec, 2> ranges;
         std::size_t count = 0;
-        std::size_t large_room = 0;  // octets, of the frame under way
-        std::size_t room = 0;        // octets behind it
+        std::size_t large_room = 0;        // octets, of the frame under way
+        std::size_t room = 0;              // octets behind it
+        std::uint8_t *round_to = nullptr;  // where the first range is copied to
     };
     struct held_range {
         block_ref owner;
@@ -108,6 +109,7 @@ private:
     found read_with(conversation *peer, block_ref &scratch) noexcept;
     chunk *make_room(block_ref &scratch, std::size_t size) noexcept;
     bool choose_places(places &out, std::span<std::uint8_t> free) noexcept;
+    static void go_round(places &out, std::span<std::uint8_t> free) noexcept;
     void take_large(conversation *peer) noexcept;
     void feed_decoded(conversation *peer, chunk &block, std::uint8_t *out, std::size_t kept,
                       byte_span in) noexcept;

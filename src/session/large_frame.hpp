@@ -14,6 +14,7 @@
 #include "core/bytes.hpp"
 #include "core/chunk.hpp"
 #include "core/frame.hpp"
+#include "core/kernel_copy.hpp"
 
 namespace zlink {
 
@@ -37,6 +38,9 @@ public:
     /// As begin(), with `place` for the body alone, to be read there until move_to_own_memory(), take_body() or forget().
     void begin_elsewhere(std::uint8_t *place, byte_span arrived, const frame_header &header) noexcept;
     bool is_elsewhere() const noexcept { return elsewhere_ != nullptr; }
+    bool is_where_reading_is_slow() const noexcept {
+        return elsewhere_ && kernel_copy::is_slow_to_receive(elsewhere_);
+    }
     /// Goes on in memory of its own. False when that is short: forget().
     bool move_to_own_memory(chunk_pool &pool) noexcept;
     /// Of one that is whole there: it is no more under way.

@@ -128,6 +128,7 @@ struct stream_state {
     bool may_finish = false;
 
     // What it was told
+    std::vector<iovec> last_read;  // where it went
     bool is_read_awaited = false;
     bool is_room_awaited = false;
     bool is_leased = false;
@@ -164,6 +165,7 @@ public:
         if (state_.taken == state_.input.size())
             return {0, state_.is_reset ? error::connection_reset : error::again};
         std::size_t octets = 0;
+        short_heap::uncounted([&] { state_.last_read.assign(ranges.begin(), ranges.end()); });
         for (const iovec &range : ranges) {
             const std::size_t taken = state_.input.copy(static_cast<char *>(range.iov_base),
                                                         std::min(range.iov_len, state_.most_in_read - octets),
