@@ -40,7 +40,28 @@ bool connection::let_go(bool drops_unread) noexcept {
 }
 
 void connection::start() noexcept {
-    const auto first = peer_->resume({conversation::event_kind::start, {}, environment_.io.now()});
+    started_at_ = environment_.io.now();
+    open();
+    report();
+}
+
+void connection::open() noexcept {
+    const error reason = stream_->shake_hands();
+    if (!failed(reason)) {
+        begin();
+    } else if (reason != error::again) {
+        fail(reason);
+    } else {
+        update_timer();
+        if (state_ == state::opening)
+            stream_->wait_readable();
+    }
+}
+
+/// The conversation. What the stream's handshake has taken is part of the time that this one may take.
+void connection::begin() noexcept {
+    state_ = state::live;
+    const auto first = peer_->resume({conversation::event_kind::start, {}, started_at_});
     if (obey(first) && first.kind == conversation::action_kind::established)
         enter_traffic(*lease_.reading(), {}, first.takes_all);
     if (state_ == state::live) {
@@ -48,7 +69,6 @@ void connection::start() noexcept {
         write();
         stream_->wait_readable();
     }
-    report();
 }
 
 void connection::work() noexcept {
@@ -98,6 +118,11 @@ bool connection::finish_writing() noexcept {
 }
 
 void connection::on_stream_readable() noexcept {
+    if (state_ == state::opening) {
+        open();
+        report();
+        return;
+    }
     inbound *const in = lease_.reading();
     if (!in || state_ != state::live)
         return;
@@ -113,7 +138,19 @@ void connection::on_stream_writable() noexcept {
     report();
 }
 
+void connection::on_time_of_opening() noexcept {
+    if (environment_.io.now() >= deadline())
+        fail(break_reason{.failure = failure_kind::handshake_timeout});
+    else
+        update_timer();
+    report();
+}
+
 void connection::on_time() noexcept {
+    if (state_ == state::opening) {
+        on_time_of_opening();
+        return;
+    }
     inbound *const in = lease_.reading();
     if (!in || state_ != state::live)
         return;  // nothing is due at a connection that may be leased
@@ -367,14 +404,21 @@ void connection::read_what_is_left() noexcept {
 
 // ---- life ----
 
+time_point connection::deadline() const noexcept {
+    if (state_ != state::opening)
+        return peer_->deadline();
+    const int most_ms = environment_.options.handshake_interval_ms;
+    return most_ms > 0 ? started_at_ + std::chrono::milliseconds(most_ms) : time_point::max();
+}
+
 void connection::update_timer() noexcept {
-    const time_point deadline = peer_->deadline();
-    if (deadline == time_point::max()) {
+    const time_point when = deadline();
+    if (when == time_point::max()) {
         timer_.reset();
         return;
     }
     // A timer that goes off too early looks again and is put off.
-    if (timer_ && timer_->is_pending() && timer_at_ <= deadline)
+    if (timer_ && timer_->is_pending() && timer_at_ <= when)
         return;
     if (!timer_)
         timer_ = environment_.io.make_timer([this] { on_time(); });
@@ -382,8 +426,8 @@ void connection::update_timer() noexcept {
         fail(error::no_memory);
         return;
     }
-    timer_at_ = deadline;
-    timer_->expires_at(deadline);
+    timer_at_ = when;
+    timer_->expires_at(when);
 }
 
 void connection::fail(error system) noexcept {
@@ -391,7 +435,7 @@ void connection::fail(error system) noexcept {
 }
 
 void connection::fail(break_reason why) noexcept {
-    if (state_ != state::live)
+    if (state_ != state::live && state_ != state::opening)
         return;
     state_ = state::broken;
     reason_ = why;

@@ -3,7 +3,7 @@
 // Out:      `outbound`, from the loop's thread or from that of the sender.
 // In:       `inbound`, from the loop's thread or, by a lease that `lease_keeper` gives, from that of the receiver. There it handles
 //           message frames only; a command, the end of the stream and every failure end the lease first.
-// Here:     the handshake, the timers, and the end.
+// Here:     the handshakes (the stream's own, then the conversation's), the timers, and the end.
 // Breaks:   when writing fails, what the peer sent before it went is still read and delivered, also beyond the mark. Where earlier
 //           connections have brought much beyond it already, the rest waits for the receiver, and so does the end of the connection.
 // Threads:  the loop's, but for what is said in `io_turn`.
@@ -71,9 +71,13 @@ public:
     peer_info &info() noexcept { return peer_->info(); }
 
 private:
+    void open() noexcept;
+    void begin() noexcept;
+
     void on_stream_readable() noexcept override;
     void on_stream_writable() noexcept override;
     void on_time() noexcept;
+    void on_time_of_opening() noexcept;
 
     written write_now(writing &turn, occasion when) noexcept override { return out_.write_now(turn, when); }
     bool is_full() const noexcept override { return out_.is_full(); }
@@ -105,6 +109,7 @@ private:
     error say_hello() noexcept;
     bool obey(const conversation::action &action) noexcept;
 
+    time_point deadline() const noexcept;
     void update_timer() noexcept;
     void fail(break_reason why) noexcept;
     void fail(error system) noexcept;
@@ -125,11 +130,14 @@ private:
 
     lease_keeper lease_;  // with the reading half
 
+    time_point started_at_{};
+
     enum class state {
+        opening,  // the stream shakes hands
         live,
         broken,  // to be reported, once nobody writes any more
         over     // reported, or let go
-    } state_ = state::live;
+    } state_ = state::opening;
     break_reason reason_;
 };
 

@@ -15,12 +15,7 @@ namespace {
 
 using context_ptr = std::shared_ptr<const tls_context>;
 
-/// What does not speak ZMTP has no handshake of its own that would wait for this one.
-bool is_for(const settings &options) noexcept { return !options.is_raw(); }
-
 error make_client_context(const std::string &address, const settings &options, context_ptr &out) {
-    if (!is_for(options))
-        return error::incompatible_protocol;
     tcp_remote_address to;
     if (const error e = parse_tcp_connect(address, to); failed(e))
         return e;
@@ -127,8 +122,6 @@ public:
     error make_listener(const std::string &address, const settings &options, const tuning &knobs, loop &io,
                         std::unique_ptr<listener> &out) const noexcept override {
         try {
-            if (!is_for(options))
-                return error::incompatible_protocol;
             context_ptr context;
             if (const error e = tls_context::make(tls_context::role::server, options, {}, context); failed(e))
                 return e;

@@ -246,8 +246,14 @@ error tls_stream::advance() noexcept {
     if (result != 1)
         return fail(result);
     is_open_ = true;
+    holds_input_ = SSL_has_pending(tls_.get());  // what came right behind the handshake
     flush();
     return error::none;
+}
+
+error tls_stream::shake_hands() noexcept {
+    begin_call();
+    return advance();
 }
 
 // ---- reading ----

@@ -30,6 +30,7 @@ public:
     ~tls_stream() override;
 
     void set_events(stream_events *events) noexcept override { events_ = events; }
+    error shake_hands() noexcept override;
     io_result try_read(std::span<const iovec> ranges) noexcept override;
     io_result try_write(std::span<const iovec> ranges) noexcept override;
     std::size_t unconfirmed() noexcept override { return bytes_->unconfirmed() + waiting(); }

@@ -40,6 +40,9 @@ public:
     virtual ~stream() = default;
     /// Must be set before the first wait; may be changed while no wait is pending.
     virtual void set_events(stream_events *events) noexcept = 0;
+    /// Goes on with the stream's own handshake, before anything is read or written: none once it is over, again while it waits for the
+    /// peer (wait_readable() says when to go on), or why it failed.
+    virtual error shake_hands() noexcept { return error::none; }
     /// One non-blocking read into `ranges`, which have room. After a short read the caller waits instead of reading again: most often the stream is
     /// drained, and if not, the wait ends at once. Who does not wait reads until there is nothing.
     virtual io_result try_read(std::span<const iovec> ranges) noexcept = 0;

@@ -280,14 +280,6 @@ TEST_F(tls, reads_its_options_back) {
     EXPECT_FAILS(EINVAL, client.set(ZMQ_TLS_HOSTNAME, std::string(256, 'a')));
 }
 
-TEST_F(tls, is_for_sockets_that_speak_zmtp) {
-    test_socket raw = zmq.socket(ZMQ_STREAM);
-    raw.set(ZMQ_TLS_CA, good().ca);
-    EXPECT_FAILS(ENOCOMPATPROTO, zmq_connect(raw.handle(), "tls://127.0.0.1:1"));
-    serve_with(raw, good().cert, good().key);
-    EXPECT_FAILS(ENOCOMPATPROTO, zmq_bind(raw.handle(), "tls://127.0.0.1:*"));
-}
-
 TEST_F(tls, needs_an_address_as_tcp_does) {
     client.set(ZMQ_TLS_CA, good().ca);
     serve_with(server, good().cert, good().key);

@@ -13,7 +13,7 @@ import subprocess
 
 import pytest
 
-PAIR, PULL, PUSH = 0, 7, 8
+PAIR, PULL, PUSH, STREAM = 0, 7, 8, 11
 LAST_ENDPOINT, LINGER, RCVTIMEO = 32, 17, 27
 TLS_CERT, TLS_KEY, TLS_CA, TLS_REQUIRE_CLIENT_CERT = 0x5A00, 0x5A01, 0x5A02, 0x5A04
 PATIENCE = 20
@@ -46,8 +46,9 @@ class Socket:
     def connect(self, endpoint):
         assert zmq.zmq_connect(self.handle, endpoint.encode()) == 0
 
-    def send(self, body):
-        assert zmq.zmq_send(self.handle, body, len(body), 0) == len(body)
+    def send(self, *frames):
+        for i, body in enumerate(frames):
+            assert zmq.zmq_send(self.handle, body, len(body), 2 if i + 1 < len(frames) else 0) == len(body)
 
     def receive(self):
         """The body, and the User-Id."""
@@ -192,3 +193,68 @@ def test_openssl_s_server_is_spoken_to(context, files):
         push.send(b"to s_server")
         assert peer.stdout.read(64 + len(ready(b"PUSH")) + 13).endswith(frame(b"to s_server"))
         peer.terminate()
+
+
+def octets_from(stream, peer, count):
+    octets = b""
+    while len(octets) < count:
+        assert stream.receive()[0] == peer
+        more, _ = stream.receive()
+        assert more, f"ended after {octets!r}"
+        octets += more
+    return octets
+
+
+def test_a_client_of_pythons_ssl_fetches_a_page_from_a_stream_socket(context, files):
+    stream, port = server(context, files, STREAM, requires_certificates=True)
+    trust = ssl.create_default_context(cafile=files / "ca.pem")
+    trust.load_cert_chain(files / "client.pem", files / "client.key")
+    page = bytes(range(256)) * 1000
+    with socket.create_connection(("127.0.0.1", port), PATIENCE) as plain:
+        with trust.wrap_socket(plain, server_hostname="feed.example") as browser:
+            peer, user = stream.receive()
+            assert stream.receive() == (b"", b"CN=alice")
+            browser.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            assert octets_from(stream, peer, 18) == b"GET / HTTP/1.0\r\n\r\n"
+            stream.send(peer, page)
+            stream.send(peer, b"")
+            assert read(browser, len(page)) == page
+            assert browser.recv(1) == b"", "ended as TLS ends"
+
+
+def test_a_stream_socket_fetches_a_page_from_a_server_of_pythons_ssl(context, files):
+    shown = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    shown.load_cert_chain(files / "server.pem", files / "server.key")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(PATIENCE)
+        stream = context(STREAM)
+        stream.set(TLS_CA, files / "ca.pem")
+        stream.connect(f"tls://localhost:{listening.getsockname()[1]}")
+        plain, _ = listening.accept()
+        plain.settimeout(PATIENCE)
+        with shown.wrap_socket(plain, server_side=True) as peer_of_it:
+            peer, _ = stream.receive()
+            assert stream.receive()[0] == b""
+            stream.send(peer, b"GET /\r\n")
+            assert read(peer_of_it, 7) == b"GET /\r\n"
+            peer_of_it.sendall(b"200 OK")
+            assert octets_from(stream, peer, 6) == b"200 OK"
+            peer_of_it.unwrap()
+        assert stream.receive()[0] == peer
+        assert stream.receive()[0] == b"", "the notice of the end"
+
+
+def test_a_stream_socket_talks_to_openssl_s_programs(context, files):
+    stream, port = server(context, files, STREAM)
+    command = ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", "-CAfile", files / "ca.pem", "-verify_return_error", "-quiet"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as client:
+        peer, _ = stream.receive()
+        assert stream.receive()[0] == b""
+        client.stdin.write(b"hello")
+        client.stdin.flush()
+        assert octets_from(stream, peer, 5) == b"hello"
+        stream.send(peer, b"good day")
+        assert client.stdout.read(8) == b"good day"
+        stream.send(peer, b"")
+        assert client.stdout.read() == b""
+        client.wait(PATIENCE)

@@ -122,6 +122,7 @@ struct stream_state {
     std::size_t room = SIZE_MAX;        // octets that it takes until it is full
     error write_failure = error::none;  // once it is full
     error take_back_failure = error::none;
+    error own_handshake = error::none;  // how far it is
     bool may_be_leased = true;
     bool holds_input = false;
     std::size_t unconfirmed = 0;
@@ -161,6 +162,7 @@ public:
     explicit scripted_stream(stream_state &state) : state_(state) {}
     ~scripted_stream() override { state_.is_open = false; }
     void set_events(stream_events *events) noexcept override { state_.events = events; }
+    error shake_hands() noexcept override { return state_.own_handshake; }
     io_result try_read(std::span<const iovec> ranges) noexcept override {
         if (state_.taken == state_.input.size())
             return {0, state_.is_reset ? error::connection_reset : error::again};

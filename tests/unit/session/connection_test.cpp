@@ -43,6 +43,61 @@ TEST(connection, is_established_by_a_handshake_in_any_pieces) {
         }
 }
 
+TEST(connection, says_nothing_before_the_stream_has_shaken_hands) {
+    for (const bool is_raw : {false, true}) {
+        driven one(is_raw ? socket_type::stream : socket_type::dealer);
+        one.state.own_handshake = error::again;
+        one.start();
+        for (int i = 0; i < 3; ++i) {
+            EXPECT_TRUE(one.state.is_read_awaited);
+            EXPECT_EQ(one.established, 0);
+            EXPECT_EQ(one.state.output, "");
+            one.state.receive("");
+        }
+        one.state.own_handshake = error::none;
+        one.state.receive("");
+        EXPECT_EQ(one.established, is_raw);
+        EXPECT_EQ(one.state.output.empty(), is_raw);
+        EXPECT_EQ(one.broken, 0);
+        EXPECT_TRUE(one.state.is_read_awaited);
+    }
+}
+
+TEST(connection, is_not_made_where_the_stream_s_handshake_fails) {
+    for (const bool is_at_once : {false, true}) {
+        driven one(socket_type::stream);
+        one.state.own_handshake = is_at_once ? error::protocol : error::again;
+        one.start();
+        one.state.own_handshake = error::protocol;
+        if (!is_at_once)
+            one.state.receive("");
+        EXPECT_EQ(one.broken, 1);
+        EXPECT_EQ(one.reason.system, error::protocol);
+        EXPECT_FALSE(one.reason.was_established);
+        EXPECT_EQ(one.established, 0);
+    }
+}
+
+TEST(connection, has_one_time_for_both_handshakes) {
+    for (const bool is_stream_done : {false, true}) {
+        settings options = socket_of(socket_type::dealer);
+        options.handshake_interval_ms = 100;
+        driven one(options);
+        one.state.own_handshake = error::again;
+        one.start();
+        one.pass(60ms);
+        if (is_stream_done)
+            one.state.own_handshake = error::none;
+        one.state.receive("");
+        EXPECT_EQ(one.state.output.empty(), !is_stream_done);
+        one.pass(39ms);
+        EXPECT_EQ(one.broken, 0);
+        one.pass(1ms);
+        EXPECT_EQ(one.broken, 1);
+        EXPECT_EQ(one.reason.failure, failure_kind::handshake_timeout);
+    }
+}
+
 TEST(connection, is_established_with_a_stream_that_is_full_at_any_octet) {
     for (std::size_t cut = 0; cut <= our_first_words.size(); ++cut)
         for (const std::size_t step : {std::size_t{1}, std::size_t{7}, SIZE_MAX}) {
