@@ -598,6 +598,11 @@ ZMQ_EXPORT int zmq_recv(void *s, void *buf, size_t len, int flags);
 #define ZMQ_EVENT_HANDSHAKE_FAILED_AUTH      0x4000 /* ZAP status: 300, 400 or 500 */
 #define ZMQ_EVENT_ALL                        0xFFFF
 
+/* zlink's own, beyond what ZMQ_EVENT_ALL asks for: why the event that follows has happened, in words. ZMQ_EVENT_REASONS asks for it in the
+ * mask; the message has three parts: ZMQ_EVENT_REASON with the errno, the endpoint, and the words, without a zero at their end. */
+#define ZMQ_EVENT_REASON  0x8000     /* errno, or 0 where nothing has failed */
+#define ZMQ_EVENT_REASONS 0x40000000 /* in the mask of zmq_socket_monitor */
+
 /* What went wrong in a handshake. */
 #define ZMQ_PROTOCOL_ERROR_ZMTP_UNSPECIFIED                   0x10000000
 #define ZMQ_PROTOCOL_ERROR_ZMTP_UNEXPECTED_COMMAND            0x10000001
@@ -625,7 +630,7 @@ ZMQ_EXPORT int zmq_recv(void *s, void *buf, size_t len, int flags);
  * message of two parts: a uint16 event and a uint32 value in host order, six bytes; then the endpoint.
  *
  * addr       an inproc endpoint; NULL ends the monitor with ZMQ_EVENT_MONITOR_STOPPED.
- * events     the ZMQ_EVENT_ bits wanted.
+ * events     the ZMQ_EVENT_ bits wanted; ZMQ_EVENT_ALL | ZMQ_EVENT_REASONS for words, too.
  * errors     ETERM, EPROTONOSUPPORT (not inproc), EINVAL (address in use), ENOTSOCK.
  * threads    as the other functions of the socket; the monitor itself needs no call into the socket. */
 ZMQ_EXPORT int zmq_socket_monitor(void *s, const char *addr, int events);

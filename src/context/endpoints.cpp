@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/reason.hpp"
+
 namespace zlink {
 
 namespace {
@@ -11,6 +13,13 @@ namespace {
 bool connects_once(socket_type type) {
     return type == socket_type::dealer || type == socket_type::sub || type == socket_type::pub ||
            type == socket_type::req;
+}
+
+/// In front of the event that it explains, if there is one.
+void emit_reason(socket &self, error why, const std::string &endpoint) {
+    if (std::string words = reason::take(); !words.empty())
+        self.events_sink()->emit(
+            {event_kind::reason, static_cast<std::uint32_t>(to_errno(why)), endpoint, std::move(words)});
 }
 
 std::shared_ptr<const std::string> name_of(const session_environment_ptr &environment) noexcept {
@@ -65,8 +74,10 @@ error endpoints::bind(socket &self, const std::string &scheme, const std::string
     std::unique_ptr<listener> listening;
     if (const error e = kind->make_listener(address, self.options(), environment_.knobs, *io, listening);
         failed(e)) {
+        const std::string endpoint = scheme + "://" + address;
+        emit_reason(self, e, endpoint);
         self.events_sink()->emit(
-            {event_kind::bind_failed, static_cast<std::uint32_t>(to_errno(e)), scheme + "://" + address});
+            {event_kind::bind_failed, static_cast<std::uint32_t>(to_errno(e)), endpoint});
         return e;
     }
     actual = listening->endpoint();
@@ -88,8 +99,10 @@ error endpoints::connect(socket &self, const std::string &scheme, const std::str
     const transport *kind = environment_.io.find(scheme);
     if (!kind)
         return error::protocol_not_supported;
-    if (const error e = kind->check_connect(address, self.options()); failed(e))
+    if (const error e = kind->check_connect(address, self.options()); failed(e)) {
+        emit_reason(self, e, scheme + "://" + address);
         return e;
+    }
     loop *io = environment_.io.choose(self.options().affinity);
     if (!io)
         return error::no_thread;

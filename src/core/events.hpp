@@ -6,7 +6,7 @@
 
 namespace zlink {
 
-/// Numbered as the ZMQ_EVENT_ constants in zmq.h.
+/// Numbered as the ZMQ_EVENT_ constants in zmq.h; the numbers are those of a monitor's mask, but for `reason`.
 enum class event_kind : std::uint16_t {
     connected = 0x0001,
     connect_delayed = 0x0002,
@@ -23,12 +23,17 @@ enum class event_kind : std::uint16_t {
     handshake_succeeded = 0x1000,
     handshake_failed_protocol = 0x2000,
     handshake_failed_auth = 0x4000,
+    reason = 0x8000,  // of the event that follows, in words
 };
+
+/// The bit of a monitor's mask that asks for `reason`: beyond those that ZMQ_EVENT_ALL asks for.
+constexpr int reasons_wanted = 0x40000000;
 
 struct connection_event {
     event_kind kind;
     std::uint32_t value = 0;  // a descriptor, an errno, milliseconds or a protocol error, by kind
     std::string endpoint;
+    std::string words = {};  // of a reason
 };
 
 /// Where events go. Threads: called from I/O threads and from the socket's own thread; must not block for long.

@@ -1,6 +1,7 @@
 #include "session/acceptor.hpp"
 
 #include "core/chunk.hpp"
+#include "core/reason.hpp"
 
 namespace zlink {
 
@@ -36,6 +37,7 @@ void acceptor::close() noexcept {
 }
 
 void acceptor::on_accept(std::unique_ptr<stream> bytes, error failure) noexcept {
+    emit_reason(failure);
     if (failed(failure)) {
         if (failure == error::no_memory)
             chunk_pool::give_up_idle();  // the next peer may find some
@@ -50,6 +52,18 @@ void acceptor::on_accept(std::unique_ptr<stream> bytes, error failure) noexcept 
     } catch (...) {
         chunk_pool::give_up_idle();
         emit(event_kind::accept_failed, static_cast<std::uint32_t>(to_errno(error::no_memory)));
+    }
+}
+
+/// Of a failure; or of what is not as it should be, but does not keep a peer out.
+void acceptor::emit_reason(error failure) noexcept {
+    std::string words = reason::take();
+    if (words.empty())
+        return;
+    try {
+        environment_->events->emit({event_kind::reason, static_cast<std::uint32_t>(to_errno(failure)),
+                                    environment_->endpoint, std::move(words)});
+    } catch (...) {
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/reason.hpp"
 #include "pipe/in_band.hpp"
 
 namespace zlink {
@@ -116,6 +117,7 @@ void session::dial() noexcept {
     error e = transport_->make_dialer(address_, environment_->options, environment_->sizes, *environment_->io,
                                       dialer_);
     if (failed(e)) {
+        emit_reason(reason::take(), e);
         retry_later();
         return;
     }
@@ -434,7 +436,29 @@ void session::emit(event_kind kind, std::uint32_t value) noexcept {
     }
 }
 
+/// In front of the event that it explains, if there is one.
+void session::emit_reason(std::string words, error why) noexcept {
+    if (words.empty())
+        return;
+    try {
+        environment_->events->emit({event_kind::reason, static_cast<std::uint32_t>(to_errno(why)),
+                                    environment_->endpoint, std::move(words)});
+    } catch (...) {
+    }
+}
+
+void session::emit_reason_of_break() noexcept {
+    try {
+        if (reason_.failure == failure_kind::handshake_timeout)
+            emit_reason("the handshake took longer than ZMQ_HANDSHAKE_IVL", error::again);
+        else if (connection_)
+            emit_reason(connection_->bytes().reason(), reason_.system);
+    } catch (...) {
+    }
+}
+
 void session::emit_break() noexcept {
+    emit_reason_of_break();
     if (!reason_.was_established)
         emit_failed_handshake();
     emit(event_kind::disconnected, static_cast<std::uint32_t>(descriptor_));

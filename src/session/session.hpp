@@ -131,7 +131,9 @@ private:
     void end_pipe() noexcept;
     void end() noexcept;
     void emit(event_kind kind, std::uint32_t value) noexcept;
+    void emit_reason(std::string words, error why) noexcept;
     void emit_break() noexcept;
+    void emit_reason_of_break() noexcept;
     void emit_failed_handshake() noexcept;
 
     const session_environment_ptr environment_;

@@ -13,7 +13,7 @@ void monitor::publish_on(std::unique_ptr<event_publisher> publisher, int mask) n
         // Nobody is left to send later what has no room now, and a reader waits for the last event.
         publisher_->lift_mark();
         flush_locked();
-        if (mask_ & static_cast<int>(event_kind::monitor_stopped))
+        if (wants(event_kind::monitor_stopped))
             (void)send({event_kind::monitor_stopped, 0, {}});
     }
     waiting_.clear();
@@ -21,9 +21,16 @@ void monitor::publish_on(std::unique_ptr<event_publisher> publisher, int mask) n
     mask_ = publisher_ ? mask : 0;
 }
 
+/// Who asks for everything (-1) does not know of reasons.
+bool monitor::wants(event_kind kind) const noexcept {
+    if (kind == event_kind::reason)
+        return mask_ > 0 && (mask_ & reasons_wanted);
+    return mask_ & static_cast<int>(kind);
+}
+
 void monitor::emit(const connection_event &event) noexcept {
     std::lock_guard guard(mutex_);
-    if (!publisher_ || !(mask_ & static_cast<int>(event.kind)))
+    if (!publisher_ || !wants(event.kind))
         return;
     flush_locked();
     if (waiting_.empty() && send(event))
@@ -52,7 +59,7 @@ bool monitor::send(const connection_event &event) noexcept {
     std::uint8_t record[sizeof kind + sizeof event.value];
     std::memcpy(record, &kind, sizeof kind);
     std::memcpy(record + sizeof kind, &event.value, sizeof event.value);
-    return publisher_->publish(record, as_bytes(event.endpoint));
+    return publisher_->publish(record, as_bytes(event.endpoint), as_bytes(event.words));
 }
 
 }  // namespace zlink

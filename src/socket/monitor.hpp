@@ -1,6 +1,6 @@
 // Publishes connection events as messages (zmq_socket_monitor).
 //
-// Wire:     frame 1: event:2, value:4 in host order; frame 2: the endpoint.
+// Wire:     frame 1: event:2, value:4 in host order; frame 2: the endpoint; of a reason, frame 3: its words.
 // Waiting:  events wait for a reader, and for room in its queue, as far as `most_waiting` goes; what comes then is lost. What waits goes
 //           out as soon as there is room: on the reader's thread, inside the call that made some. The last events do not wait.
 // Threads:  any; one lock inside, under which the publisher is used. Nobody who holds it waits for another thread.
@@ -19,8 +19,9 @@ namespace zlink {
 class event_publisher {
 public:
     virtual ~event_publisher() = default;
-    /// Sends a message of two frames. False when there is no reader or no room now: whoever brings that has the monitor flush().
-    virtual bool publish(byte_span event, byte_span endpoint) noexcept = 0;
+    /// Sends a message of two frames, or of three where there are words. False when there is no reader or no room now: whoever brings that
+    /// has the monitor flush().
+    virtual bool publish(byte_span event, byte_span endpoint, byte_span words) noexcept = 0;
     /// What comes from here on needs no room, but a reader.
     virtual void lift_mark() noexcept = 0;
 };
@@ -39,6 +40,7 @@ public:
     void flush() noexcept;
 
 private:
+    bool wants(event_kind kind) const noexcept;
     bool send(const connection_event &event) noexcept;
     void flush_locked() noexcept;
 

@@ -1,4 +1,5 @@
 // The monitor of a socket, and the socket that it publishes on.
+#include <span>
 #include <utility>
 
 #include "core/platform.hpp"
@@ -18,9 +19,11 @@ public:
     explicit socket_publisher(std::unique_ptr<socket> output) noexcept : output_(std::move(output)) {}
     ~socket_publisher() override { output_->close(); }
 
-    bool publish(byte_span event, byte_span endpoint) noexcept override {
+    bool publish(byte_span event, byte_span endpoint, byte_span words) noexcept override {
         const platform::cancellation_shield shield;
-        return try_publish(event, endpoint) || (output_->arm(ZMQ_POLLOUT) && try_publish(event, endpoint));
+        const byte_span parts[] = {event, endpoint, words};
+        const std::span<const byte_span> all(parts, words.empty() ? 2 : 3);
+        return try_publish(all) || (output_->arm(ZMQ_POLLOUT) && try_publish(all));
     }
     void lift_mark() noexcept override {
         constexpr int none = 0;
@@ -29,16 +32,19 @@ public:
     }
 
 private:
-    /// Where memory fails between the two frames, the next call goes on with the second.
-    bool try_publish(byte_span event, byte_span endpoint) noexcept {
-        if (!is_in_event_ && failed(output_->send(event, ZMQ_DONTWAIT | ZMQ_SNDMORE)))
-            return false;
-        is_in_event_ = failed(output_->send(endpoint, ZMQ_DONTWAIT));
-        return !is_in_event_;
+    /// Where memory fails between two frames, the next call, which is for the same event, goes on with the second.
+    bool try_publish(std::span<const byte_span> frames) noexcept {
+        for (; sent_ < frames.size(); ++sent_) {
+            const int more = sent_ + 1 < frames.size() ? ZMQ_SNDMORE : 0;
+            if (failed(output_->send(frames[sent_], ZMQ_DONTWAIT | more)))
+                return false;
+        }
+        sent_ = 0;
+        return true;
     }
 
     const std::unique_ptr<socket> output_;
-    bool is_in_event_ = false;
+    std::size_t sent_ = 0;  // frames of the event under way
 };
 
 }  // namespace

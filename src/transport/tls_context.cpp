@@ -1,9 +1,12 @@
 #include "transport/tls_context.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
+
+#include "core/reason.hpp"
+#include "transport/tls_files.hpp"
+#include "transport/tls_words.hpp"
 
 namespace zlink {
 
@@ -28,13 +31,9 @@ bool start_openssl() noexcept {
     return is_started;
 }
 
-/// Answers for OpenSSL, which would ask on the terminal.
-int tell_password(char *out, int room, int, void *password) noexcept {
-    const auto *text = static_cast<const std::string *>(password);
-    if (!text || text->empty() || text->size() > static_cast<std::size_t>(room))
-        return -1;
-    std::memcpy(out, text->data(), text->size());
-    return static_cast<int>(text->size());
+error refuse(std::string words) {
+    reason::leave(std::move(words));
+    return error::invalid;
 }
 
 bool is_numeric_address(const std::string &host) noexcept {
@@ -65,25 +64,29 @@ error tls_context::make(role as, const settings &options, std::string peer_name,
     const quiet_errors quiet;
     if (!options.tls_hostname.empty())
         peer_name = options.tls_hostname;
-    if (peer_name.starts_with('.'))
-        return error::invalid;  // OpenSSL would take it for any name below
+    if (peer_name.starts_with('.'))  // OpenSSL would take it for any name below
+        return refuse(peer_name + " is no name that a certificate could be for");
     std::shared_ptr<tls_context> made(new tls_context(as, as_certified(std::move(peer_name))));
     if (const error e = made->load(options); failed(e))
         return e;
-    if (SSL *const trial = made->make_connection())
-        SSL_free(trial);
-    else
-        return error::invalid;  // no certificate can bear the peer's name
+    tls_notes unused;
+    SSL *const trial = made->make_connection(unused);
+    if (!trial)
+        return refuse(made->peer_name_.empty()
+                          ? "it is not known what name the server has to prove"
+                          : made->peer_name_ + " is no name that a certificate could be for");
+    SSL_free(trial);
     out = std::move(made);
     return error::none;
 }
 
-error tls_context::load(const settings &options) noexcept {
+error tls_context::load(const settings &options) {
     shared_ = SSL_CTX_new(role_ == role::server ? TLS_server_method() : TLS_client_method());
     if (!shared_)
         return error::no_memory;
+    SSL_CTX_set_app_data(shared_, this);
     if (SSL_CTX_set_min_proto_version(shared_, TLS1_3_VERSION) != 1)
-        return error::invalid;
+        return refuse("this OpenSSL has no TLS 1.3, or is told not to use it");
     SSL_CTX_set_security_level(shared_, std::max(least_security, SSL_CTX_get_security_level(shared_)));
     SSL_CTX_set_mode(shared_, SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_read_ahead(shared_, 1);
@@ -91,44 +94,58 @@ error tls_context::load(const settings &options) noexcept {
     // Nothing is resumed yet: no tickets.
     SSL_CTX_set_session_cache_mode(shared_, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_num_tickets(shared_, 0);
-    return load_own_certificate(options) && load_authorities(options) ? error::none : error::invalid;
+    const error e = load_own_certificate(options);
+    return failed(e) ? e : load_authorities(options);
 }
 
-bool tls_context::load_own_certificate(const settings &options) noexcept {
-    SSL_CTX_set_default_passwd_cb(shared_, tell_password);
-    if (options.tls_cert.empty() && options.tls_key.empty())
-        return role_ == role::client;
-    SSL_CTX_set_default_passwd_cb_userdata(shared_, const_cast<std::string *>(&options.tls_password));
-    const bool is_loaded =
-        SSL_CTX_use_certificate_chain_file(shared_, options.tls_cert.c_str()) == 1 &&
-        SSL_CTX_use_PrivateKey_file(shared_, options.tls_key.c_str(), SSL_FILETYPE_PEM) == 1;  // of that one
-    SSL_CTX_set_default_passwd_cb_userdata(shared_, nullptr);
-    return is_loaded;
+error tls_context::load_own_certificate(const settings &options) {
+    if (!options.tls_cert.empty() || !options.tls_key.empty())
+        return tls_files().load_own(shared_, options.tls_cert, options.tls_key, options.tls_password);
+    return role_ == role::client ? error::none
+                                 : refuse("a server needs a certificate: ZMQ_TLS_CERT and ZMQ_TLS_KEY");
 }
 
 /// Of a server only an authority that was chosen by hand says who may come: those of the system vouch for anybody.
-bool tls_context::load_authorities(const settings &options) noexcept {
+error tls_context::load_authorities(const settings &options) {
     const bool verifies = role_ == role::client ? options.tls_verify : options.tls_require_client_cert;
     if (!verifies)
-        return true;
+        return error::none;
     if (!options.tls_verify)
-        return false;  // it cannot both require a certificate and not look at it
+        return refuse("ZMQ_TLS_REQUIRE_CLIENT_CERT 1 and ZMQ_TLS_VERIFY 0 exclude each other");
     const bool is_free = options.tls_ca.empty() && role_ == role::client;
     const bool trusts_system = options.tls_trust_system < 0 ? is_free : options.tls_trust_system > 0;
     if (options.tls_ca.empty() && !trusts_system)
-        return false;
+        return refuse("nobody is trusted: neither ZMQ_TLS_CA nor ZMQ_TLS_TRUST_SYSTEM is set");
     if (trusts_system && SSL_CTX_set_default_verify_paths(shared_) != 1)
-        return false;
-    if (!options.tls_ca.empty() && SSL_CTX_load_verify_file(shared_, options.tls_ca.c_str()) != 1)
-        return false;
-    SSL_CTX_set_verify(shared_, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
-    return true;
+        return refuse("the system's authorities cannot be read");
+    if (!options.tls_ca.empty())
+        if (const error e = tls_files().load_authorities(shared_, options.tls_ca); failed(e))
+            return e;
+    SSL_CTX_set_verify(shared_, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, look_at_certificate);
+    return error::none;
 }
 
-SSL *tls_context::make_connection() const noexcept {
+/// OpenSSL has looked at one certificate of a chain.
+int tls_context::look_at_certificate(int is_accepted, X509_STORE_CTX *looking) noexcept {
+    if (is_accepted)
+        return 1;
+    const SSL *const connection =
+        static_cast<SSL *>(X509_STORE_CTX_get_ex_data(looking, SSL_get_ex_data_X509_STORE_CTX_idx()));
+    const auto *self = static_cast<const tls_context *>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(connection)));
+    try {
+        static_cast<tls_notes *>(SSL_get_app_data(connection))->words =
+            words_of_certificate(looking, self->peer_name_);
+    } catch (const std::bad_alloc &) {
+        // The number says it.
+    }
+    return 0;
+}
+
+SSL *tls_context::make_connection(tls_notes &notes) const noexcept {
     SSL *const made = SSL_new(shared_);
     if (!made)
         return nullptr;
+    SSL_set_app_data(made, &notes);
     if (role_ == role::server) {
         SSL_set_accept_state(made);
         return made;

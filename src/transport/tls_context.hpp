@@ -1,6 +1,7 @@
 // What TLS has to know about this side before there is a connection: certificate, key, and whom to trust.
 //
-// Files:    read once, when the context is made. What cannot be used is `invalid`; nobody is asked for a password.
+// Files:    read once, when the context is made. What cannot be used is `invalid`, and the reason is left (core/reason.hpp); nobody is
+//           asked for a password.
 // Threads:  any, once it is made.
 // Owns:     the private key, which OpenSSL wipes when the last connection and the context are gone.
 #pragma once
@@ -14,6 +15,11 @@
 
 namespace zlink {
 
+/// What OpenSSL's callbacks note of one connection.
+struct tls_notes {
+    std::string words;  // why the peer's certificate is not accepted
+};
+
 class tls_context {
 public:
     enum class role { server, client };
@@ -25,15 +31,16 @@ public:
     tls_context(const tls_context &) = delete;
     tls_context &operator=(const tls_context &) = delete;
 
-    /// State for one connection, the caller's; null when memory is short.
-    SSL *make_connection() const noexcept;
+    /// State for one connection, the caller's; null when memory is short. `notes` outlives it.
+    SSL *make_connection(tls_notes &notes) const noexcept;
 
 private:
     tls_context(role as, std::string peer_name) noexcept;
-    error load(const settings &options) noexcept;
-    bool load_own_certificate(const settings &options) noexcept;
-    bool load_authorities(const settings &options) noexcept;
+    error load(const settings &options);
+    error load_own_certificate(const settings &options);
+    error load_authorities(const settings &options);
     bool name_peer(SSL *connection) const noexcept;
+    static int look_at_certificate(int is_accepted, X509_STORE_CTX *looking) noexcept;
 
     const role role_;
     const std::string peer_name_;

@@ -7,6 +7,7 @@
 #include <openssl/err.h>
 
 #include "transport/range_cursor.hpp"
+#include "transport/tls_words.hpp"
 
 namespace zlink {
 
@@ -152,7 +153,7 @@ int tls_stream::keep_output(const char *octets, std::size_t size) noexcept {
 // ---- making and the end ----
 
 tls_stream::tls_stream(loop &io, std::shared_ptr<const tls_context> context, std::unique_ptr<stream> bytes)
-    : context_(std::move(context)), bytes_(std::move(bytes)), tls_(context_->make_connection()),
+    : context_(std::move(context)), bytes_(std::move(bytes)), tls_(context_->make_connection(notes_)),
       report_(io, [this] { report(); }) {
     bytes_->set_events(this);
 }
@@ -228,11 +229,23 @@ error tls_stream::reason_of(int result) noexcept {
 /// What has to follow when a call of OpenSSL gave `result`. An alert for the peer may have been made.
 error tls_stream::fail(int result) noexcept {
     const error reason = reason_of(result);
+    const unsigned long noted = ERR_peek_last_error();
     ERR_clear_error();
-    if (reason != error::again)
+    if (reason != error::again) {
         failure_ = reason;
+        note_reason(noted);
+    }
     flush();
     return reason;
+}
+
+void tls_stream::note_reason(unsigned long noted) noexcept {
+    try {
+        if (notes_.words.empty())
+            notes_.words = words_of_end(noted, failure_, !is_open_);
+    } catch (const std::bad_alloc &) {
+        // The number says it.
+    }
 }
 
 // ---- the handshake ----

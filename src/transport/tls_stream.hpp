@@ -43,6 +43,7 @@ public:
     int descriptor() const noexcept override { return bytes_->descriptor(); }
     std::string peer_address() const override { return bytes_->peer_address(); }
     std::string user_id() const override;
+    std::string reason() const override { return notes_.words; }
     std::string local_endpoint() const override;
     std::string remote_endpoint() const override;
 
@@ -73,12 +74,14 @@ private:
     error advance() noexcept;
     error reason_of(int result) noexcept;
     error fail(int result) noexcept;
+    void note_reason(unsigned long noted) noexcept;
     bool write_record(byte_span octets) noexcept;
     void flush() noexcept;
     std::size_t waiting() const noexcept { return out_.size() - out_at_; }
 
     const std::shared_ptr<const tls_context> context_;
     const std::unique_ptr<stream> bytes_;
+    tls_notes notes_;
     std::unique_ptr<SSL, connection_closer> tls_;
     stream_events *events_ = nullptr;
     deferred_call report_;

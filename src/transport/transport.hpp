@@ -75,6 +75,8 @@ public:
     virtual std::string peer_address() const = 0;
     /// What "User-Id" says: who the peer has proven to be; empty where it has proven nothing.
     virtual std::string user_id() const { return {}; }
+    /// Why it has failed, in words for a person, where the error does not say it all.
+    virtual std::string reason() const { return {}; }
     /// "tcp://127.0.0.1:5555" of this and the far side.
     virtual std::string local_endpoint() const = 0;
     virtual std::string remote_endpoint() const = 0;

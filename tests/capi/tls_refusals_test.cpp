@@ -39,13 +39,29 @@ struct refusal {
     const char *name;
     std::function<credentials()> what;
     int value;
-    int told = value;  // of the alert that the other side gets
+    const char *words;  // with which the reason begins
+    int told = value;   // of the alert that the other side gets
+    const char *told_words = "the peer refuses our certificate: ";
 };
 void PrintTo(const refusal &r, std::ostream *out) { *out << r.name; }
 std::string refusal_name(const ::testing::TestParamInfo<refusal> &which) { return which.param.name; }
 
 credentials signed_with(const statement &says, const identity &by = good().authority) {
     return of(identity(says, &by));
+}
+
+constexpr int everything = ZMQ_EVENT_ALL | ZMQ_EVENT_REASONS;
+
+// The three events of a refusal: why in words, the value, and the end.
+void expect_refusal(monitor &at, int value, const std::string &words, const std::string &endpoint) {
+    monitor_event found = at.next(ZMQ_EVENT_REASON);
+    EXPECT_EQ(found.words.substr(0, words.size()), words);
+    EXPECT_EQ(found.value, value);
+    EXPECT_EQ(found.endpoint, endpoint);
+    found = at.next();
+    EXPECT_EQ(found.event, ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL);
+    EXPECT_EQ(found.value, value);
+    EXPECT_EQ(at.next().event, ZMQ_EVENT_DISCONNECTED);
 }
 
 class refused_server : public ::testing::TestWithParam<refusal> {};
@@ -56,28 +72,40 @@ TEST_P(refused_server, is_reported_by_the_client_and_gets_no_message) {
     show(server, GetParam().what());
     client.set(ZMQ_TLS_CA, good().ca);
     client.set(ZMQ_RECONNECT_IVL, -1);
-    monitor at_server(zmq, server), at_client(zmq, client);
-    client.connect(server.bind("tls://127.0.0.1:*"));
-    EXPECT_EQ(at_client.next(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL).value, GetParam().value);
-    EXPECT_EQ(at_client.next().event, ZMQ_EVENT_DISCONNECTED);
-    EXPECT_NE(at_server.next(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL).event, 0);
+    monitor at_server(zmq, server, everything), at_client(zmq, client, everything);
+    const std::string endpoint = server.bind("tls://127.0.0.1:*");
+    client.connect(endpoint);
+    expect_refusal(at_client, GetParam().value, GetParam().words, endpoint);
+    expect_refusal(at_server, GetParam().told, GetParam().told_words, endpoint);
     EXPECT_EQ(server.has_input(0), false);
 }
 
+constexpr const char *unknown = "unable to get local issuer certificate: CN=zlink test server, issued by CN=";
 const refusal servers[] = {
-    {"expired", [] { return signed_with({.valid_from = -2 * day, .valid_to = -day}); }, EKEYEXPIRED},
-    {"not_yet_valid", [] { return signed_with({.valid_from = day, .valid_to = 2 * day}); }, EKEYEXPIRED},
-    {"of_another_name", [] { return signed_with({.alternatives = "DNS:b.example"}); }, EKEYREJECTED},
-    {"of_another_address", [] { return signed_with({.alternatives = "IP:127.0.0.2"}); }, EKEYREJECTED},
+    {"expired", [] { return signed_with({.valid_from = -2 * day, .valid_to = -day}); }, EKEYEXPIRED,
+     "certificate has expired: CN=zlink test server, "},
+    {"not_yet_valid", [] { return signed_with({.valid_from = day, .valid_to = 2 * day}); }, EKEYEXPIRED,
+     "certificate is not yet valid: CN=zlink test server, ", EKEYREJECTED},
+    {"of_another_name", [] { return signed_with({.alternatives = "DNS:b.example"}); }, EKEYREJECTED,
+     "address mismatch: asked for 127.0.0.1, got b.example"},
+    {"of_another_address", [] { return signed_with({.alternatives = "IP:127.0.0.2,IP:::1"}); }, EKEYREJECTED,
+     "address mismatch: asked for 127.0.0.1, got 127.0.0.2, 0000:0000:0000:0000:0000:0000:0000:0001"},
     {"with_the_address_as_a_name", [] { return signed_with({.alternatives = "DNS:127.0.0.1"}); },
-     EKEYREJECTED},
-    {"without_a_name", [] { return signed_with({.alternatives = ""}); }, EKEYREJECTED},
-    {"for_another_use", [] { return signed_with({.usage = "clientAuth"}); }, EKEYREJECTED},
-    {"of_an_unknown_authority", [] { return signed_with({}, other_authority()); }, EKEYREJECTED},
-    {"signed_by_itself", [] { return of(identity({})); }, EKEYREJECTED},
-    {"without_the_intermediate_one", [] { return signed_with({}, intermediate()); }, EKEYREJECTED},
+     EKEYREJECTED, "address mismatch: asked for 127.0.0.1, got 127.0.0.1"},
+    {"without_a_name", [] { return signed_with({.alternatives = ""}); }, EKEYREJECTED,
+     "address mismatch: asked for 127.0.0.1, got none"},
+    {"for_another_use", [] { return signed_with({.usage = "clientAuth"}); }, EKEYREJECTED,
+     "unsuitable certificate purpose: CN=zlink test server"},
+    {"of_an_unknown_authority", [] { return signed_with({}, other_authority()); }, EKEYREJECTED, unknown},
+    {"signed_by_itself", [] { return of(identity({})); }, EKEYREJECTED,
+     "self-signed certificate: CN=zlink test server"},
+    {"without_the_intermediate_one", [] { return signed_with({}, intermediate()); }, EKEYREJECTED, unknown},
     {"signed_by_one_that_may_not_sign",
-     [] { return of(identity({}, &good().server), good().server.certificate_pem()); }, EKEYREJECTED},
+     [] {
+         const identity mere({.name = "a mere server"}, &good().authority);
+         return of(identity({}, &mere), mere.certificate_pem());
+     },
+     EKEYREJECTED, "invalid CA certificate: CN=a mere server"},
     {"with_an_expired_intermediate_one",
      [] {
          const identity old(
@@ -85,7 +113,7 @@ const refusal servers[] = {
              &good().authority);
          return of(identity({}, &old), old.certificate_pem());
      },
-     EKEYEXPIRED},
+     EKEYEXPIRED, "certificate has expired: CN=an old authority, "},
 };
 INSTANTIATE_TEST_SUITE_P(tls, refused_server, ::testing::ValuesIn(servers), refusal_name);
 
@@ -97,7 +125,7 @@ TEST_P(refused_client, is_reported_by_the_server_which_goes_on_with_others) {
     show(server, of(good().server));
     server.set(ZMQ_TLS_CA, good().ca);
     server.set(ZMQ_TLS_REQUIRE_CLIENT_CERT, 1);
-    monitor at_server(zmq, server), at_client(zmq, client);
+    monitor at_server(zmq, server, everything), at_client(zmq, client, everything);
     const std::string endpoint = server.bind("tls://127.0.0.1:*");
     client.set(ZMQ_TLS_CA, good().ca);
     client.set(ZMQ_RECONNECT_IVL, -1);
@@ -105,9 +133,8 @@ TEST_P(refused_client, is_reported_by_the_server_which_goes_on_with_others) {
         show(client, shown);
     client.connect(endpoint);
     client.send("of a stranger", ZMQ_DONTWAIT);
-    EXPECT_EQ(at_server.next(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL).value, GetParam().value);
-    EXPECT_EQ(at_server.next().event, ZMQ_EVENT_DISCONNECTED);
-    EXPECT_EQ(at_client.next(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL).value, GetParam().told);
+    expect_refusal(at_server, GetParam().value, GetParam().words, endpoint);
+    expect_refusal(at_client, GetParam().told, GetParam().told_words, endpoint);
     honest.connect(endpoint);
     honest.send("of a friend");
     EXPECT_EQ(server.receive(), "of a friend");
@@ -120,14 +147,22 @@ statement client_with(long from, long to) {
     says.valid_to = to;
     return says;
 }
+constexpr const char *unknown_client = "unable to get local issuer certificate: CN=a client, issued by CN=";
 const refusal clients[] = {
-    {"without_a_certificate", [] { return credentials(); }, ENOKEY},
-    {"expired", [] { return signed_with(client_with(-2 * day, -day)); }, EKEYEXPIRED},
-    {"not_yet_valid", [] { return signed_with(client_with(day, 2 * day)); }, EKEYEXPIRED, EKEYREJECTED},
-    {"for_another_use", [] { return signed_with({.usage = "serverAuth"}); }, EKEYREJECTED},
-    {"of_an_unknown_authority", [] { return signed_with(of_client, other_authority()); }, EKEYREJECTED},
-    {"signed_by_itself", [] { return of(identity(of_client)); }, EKEYREJECTED},
-    {"without_the_intermediate_one", [] { return signed_with(of_client, intermediate()); }, EKEYREJECTED},
+    {"without_a_certificate", [] { return credentials(); }, ENOKEY, "the client has shown no certificate",
+     ENOKEY, "the peer requires a certificate"},
+    {"expired", [] { return signed_with(client_with(-2 * day, -day)); }, EKEYEXPIRED,
+     "certificate has expired: CN=a client, "},
+    {"not_yet_valid", [] { return signed_with(client_with(day, 2 * day)); }, EKEYEXPIRED,
+     "certificate is not yet valid: CN=a client, ", EKEYREJECTED},
+    {"for_another_use", [] { return signed_with({.name = "a client", .usage = "serverAuth"}); }, EKEYREJECTED,
+     "unsuitable certificate purpose: CN=a client"},
+    {"of_an_unknown_authority", [] { return signed_with(of_client, other_authority()); }, EKEYREJECTED,
+     unknown_client},
+    {"signed_by_itself", [] { return of(identity(of_client)); }, EKEYREJECTED,
+     "self-signed certificate: CN=a client"},
+    {"without_the_intermediate_one", [] { return signed_with(of_client, intermediate()); }, EKEYREJECTED,
+     unknown_client},
 };
 INSTANTIATE_TEST_SUITE_P(tls, refused_client, ::testing::ValuesIn(clients), refusal_name);
 
@@ -186,11 +221,61 @@ TEST(tls_certificate, that_is_refused_is_tried_again_after_a_pause_only) {
     }
 }
 
+TEST(tls_reason, comes_to_a_monitor_that_asks_for_it_by_its_own_bit_only) {
+    for (const int mask : {ZMQ_EVENT_ALL, -1, ZMQ_EVENT_REASONS}) {
+        SCOPED_TRACE(mask);
+        context zmq;
+        test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
+        show(server, of(identity({})));
+        client.set(ZMQ_TLS_CA, good().ca);
+        client.set(ZMQ_RECONNECT_IVL, -1);
+        monitor events(zmq, client, mask);
+        client.connect(server.bind("tls://127.0.0.1:*"));
+        monitor_event found = events.next();
+        if (mask == ZMQ_EVENT_REASONS) {
+            EXPECT_EQ(found.event, ZMQ_EVENT_REASON);
+            continue;
+        }
+        for (; found.event != ZMQ_EVENT_DISCONNECTED && found.event != 0; found = events.next())
+            EXPECT_NE(found.event, ZMQ_EVENT_REASON);
+        EXPECT_EQ(found.event, ZMQ_EVENT_DISCONNECTED);
+    }
+}
+
+TEST(tls_reason, shows_nothing_of_a_certificate_that_a_terminal_would_obey) {
+    context zmq;
+    test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
+    show(server,
+         signed_with({.name = "\x1b[2J" + std::string(60, 'n'), .alternatives = "DNS:a\x1b[2J.example"}));
+    client.set(ZMQ_TLS_CA, good().ca);
+    client.set(ZMQ_RECONNECT_IVL, -1);
+    monitor events(zmq, client, everything);
+    client.connect(server.bind("tls://127.0.0.1:*"));
+    const std::string words = events.next(ZMQ_EVENT_REASON).words;
+    EXPECT_EQ(words, "address mismatch: asked for 127.0.0.1, got a?[2J.example");
+}
+
+TEST(tls_reason, tells_of_a_peer_that_speaks_something_else_and_of_one_that_says_nothing) {
+    context zmq;
+    test_socket server = zmq.socket(ZMQ_PULL);
+    server.set(ZMQ_HANDSHAKE_IVL, 50);
+    monitor events(zmq, server, everything);
+    const std::string endpoint = server.bind("tls://127.0.0.1:*");
+    raw_peer browser(endpoint);
+    browser.send("GET / HTTP/1.0\r\n\r\n");
+    expect_refusal(events, EPROTO, "no TLS 1.3 with this peer: http request", endpoint);
+    raw_peer silent(endpoint);
+    expect_refusal(events, EAGAIN, "the handshake took longer than ZMQ_HANDSHAKE_IVL", endpoint);
+    raw_peer(endpoint).close();
+    expect_refusal(events, ECONNRESET, "the peer closed the connection during the TLS handshake", endpoint);
+}
+
 // ---- files ----
 
 struct unusable {
     const char *name;
     std::function<void(test_socket &)> set_up;
+    std::string words;
 };
 void PrintTo(const unusable &u, std::ostream *out) { *out << u.name; }
 
@@ -205,59 +290,100 @@ std::string locked_key(const char *password) {
 
 class unusable_files : public ::testing::TestWithParam<unusable> {};
 
-TEST_P(unusable_files, are_einval_from_bind_and_from_connect) {
+TEST_P(unusable_files, are_einval_from_bind_and_from_connect_and_a_monitor_hears_why) {
     context zmq;
     test_socket socket = zmq.socket(ZMQ_PAIR);
     GetParam().set_up(socket);
+    monitor events(zmq, socket, everything);
+    const auto expect_reason = [&](const char *endpoint) {
+        const monitor_event found = events.next();
+        EXPECT_EQ(found.event, ZMQ_EVENT_REASON);
+        EXPECT_EQ(found.value, EINVAL);
+        EXPECT_EQ(found.endpoint, endpoint);
+        EXPECT_EQ(found.words, GetParam().words);
+    };
     EXPECT_FAILS(EINVAL, zmq_bind(socket.handle(), "tls://127.0.0.1:*"));
+    expect_reason("tls://127.0.0.1:*");
+    EXPECT_EQ(events.next().event, ZMQ_EVENT_BIND_FAILED);
     EXPECT_FAILS(EINVAL, zmq_connect(socket.handle(), "tls://127.0.0.1:1"));
+    expect_reason("tls://127.0.0.1:1");
 }
 
+std::string at(const char *name) { return (certificate_directory() / name).string(); }
+
 const unusable inputs[] = {
-    {"no_such_certificate", [](test_socket &s) { files(s, "/nowhere/at/all.pem", good().key); }},
-    {"no_such_key", [](test_socket &s) { files(s, good().cert, "/nowhere/at/all.key"); }},
-    {"a_directory", [](test_socket &s) { files(s, certificate_directory(), good().key); }},
-    {"an_empty_certificate", [](test_socket &s) { files(s, file_with("empty.pem", ""), good().key); }},
-    {"an_empty_key", [](test_socket &s) { files(s, good().cert, file_with("empty.key", "")); }},
-    {"no_pem", [](test_socket &s) { files(s, file_with("text.pem", std::string(5000, 'x')), good().key); }},
+    {"no_such_certificate", [](test_socket &s) { files(s, "/nowhere/at/all.pem", good().key); },
+     "cannot read /nowhere/at/all.pem: No such file or directory"},
+    {"no_such_key", [](test_socket &s) { files(s, good().cert, "/nowhere/at/all.key"); },
+     "cannot read /nowhere/at/all.key: No such file or directory"},
+    {"a_directory", [](test_socket &s) { files(s, certificate_directory(), good().key); },
+     "cannot read " + certificate_directory().string() + ": Is a directory"},
+    {"an_empty_certificate", [](test_socket &s) { files(s, file_with("empty.pem", ""), good().key); },
+     at("empty.pem") + " holds no certificate in PEM"},
+    {"an_empty_key", [](test_socket &s) { files(s, good().cert, file_with("empty.key", "")); },
+     at("empty.key") + " holds no private key in PEM"},
+    {"no_pem", [](test_socket &s) { files(s, file_with("text.pem", std::string(5000, 'x')), good().key); },
+     at("text.pem") + " holds no certificate in PEM"},
     {"half_a_certificate",
      [](test_socket &s) {
          const std::string whole = good().server.certificate_pem();
          files(s, file_with("half.pem", whole.substr(0, whole.size() / 2)), good().key);
-     }},
+     },
+     at("half.pem") + " holds a damaged certificate"},
     {"a_certificate_of_garbage",
      [](test_socket &s) {
          files(s, file_with("bad.pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
                good().key);
-     }},
-    {"key_and_certificate_exchanged", [](test_socket &s) { files(s, good().key, good().cert); }},
+     },
+     at("bad.pem") + " holds a damaged certificate"},
+    {"a_damaged_certificate_behind_a_good_one",
+     [](test_socket &s) {
+         const std::string whole = good().server.certificate_pem();
+         files(s, file_with("behind.pem", whole + whole.substr(0, whole.size() / 2)), good().key);
+     },
+     at("behind.pem") + " holds a damaged certificate"},
+    {"key_and_certificate_exchanged", [](test_socket &s) { files(s, good().key, good().cert); },
+     good().key + " holds no certificate in PEM"},
     {"the_key_of_another",
-     [](test_socket &s) { files(s, good().cert, file_with("other.key", identity({}).key_pem())); }},
-    {"a_certificate_without_its_key", [](test_socket &s) { files(s, good().cert, ""); }},
-    {"a_key_without_its_certificate", [](test_socket &s) { files(s, "", good().key); }},
-    {"a_locked_key_without_a_password", [](test_socket &s) { files(s, good().cert, locked_key("sesame")); }},
+     [](test_socket &s) { files(s, good().cert, file_with("other.key", identity({}).key_pem())); },
+     "the key in " + at("other.key") + " does not match the certificate CN=zlink test server"},
+    {"a_key_of_another_kind",
+     [](test_socket &s) {
+         files(s, good().cert, file_with("rsa.key", identity({}, nullptr, rsa_key(2048)).key_pem()));
+     },
+     "the key in " + at("rsa.key") + " does not match the certificate CN=zlink test server"},
+    {"a_certificate_without_its_key", [](test_socket &s) { files(s, good().cert, ""); },
+     "ZMQ_TLS_CERT is set, and ZMQ_TLS_KEY is not"},
+    {"a_key_without_its_certificate", [](test_socket &s) { files(s, "", good().key); },
+     "ZMQ_TLS_KEY is set, and ZMQ_TLS_CERT is not"},
+    {"a_locked_key_without_a_password", [](test_socket &s) { files(s, good().cert, locked_key("sesame")); },
+     at("locked.key") + " is locked, and ZMQ_TLS_PASSWORD does not open it"},
     {"a_wrong_password",
      [](test_socket &s) {
          files(s, good().cert, locked_key("sesame"));
          s.set(ZMQ_TLS_PASSWORD, "mustard");
-     }},
+     },
+     at("locked.key") + " is locked, and ZMQ_TLS_PASSWORD does not open it"},
     {"a_weak_key",
      [](test_socket &s) {
          const identity weak({}, &good().authority, rsa_key(1024));
          files(s, file_with("weak.pem", weak.certificate_pem()), file_with("weak.key", weak.key_pem()));
-     }},
+     },
+     "the certificate CN=zlink test server in " + at("weak.pem") + " cannot be used: ee key too small"},
     {"an_authority_that_is_not_there",
      [](test_socket &s) {
          files(s, good().cert, good().key);
          s.set(ZMQ_TLS_REQUIRE_CLIENT_CERT, 1);
          s.set(ZMQ_TLS_CA, "/nowhere/at/all.pem");
-     }},
+     },
+     "cannot read /nowhere/at/all.pem: No such file or directory"},
     {"an_authority_without_a_certificate",
      [](test_socket &s) {
          files(s, good().cert, good().key);
          s.set(ZMQ_TLS_REQUIRE_CLIENT_CERT, 1);
-         s.set(ZMQ_TLS_CA, good().key);
-     }},
+         s.set(ZMQ_TLS_CA, file_with("no.pem", "these are not the certificates that you look for"));
+     },
+     at("no.pem") + " holds no certificate in PEM"},
 };
 INSTANTIATE_TEST_SUITE_P(tls, unusable_files, ::testing::ValuesIn(inputs),
                          [](const auto &which) { return which.param.name; });

@@ -281,6 +281,8 @@ struct event_log final : event_sink {
             return "handshake_failed_protocol";
         case event_kind::handshake_succeeded:
             return "handshake_succeeded";
+        case event_kind::reason:
+            return "reason";
         default:
             return "another";
         }

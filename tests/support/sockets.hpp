@@ -184,6 +184,7 @@ struct monitor_event {
     int event = 0;
     int value = 0;
     std::string endpoint;
+    std::string words;  // of a reason
 };
 
 // Listens to the events of one socket.
@@ -205,13 +206,14 @@ public:
     monitor_event next() {
         const frames message = listener_.receive_all();
         monitor_event found;
-        if (message.size() != 2 || message[0].size() != 6)
+        if (message.size() < 2 || message.size() > 3 || message[0].size() != 6)
             return found;
         std::uint16_t event;
         std::uint32_t value;
         std::memcpy(&event, message[0].data(), sizeof event);
         std::memcpy(&value, message[0].data() + sizeof event, sizeof value);
-        return {event, static_cast<int>(value), message[1]};
+        EXPECT_EQ(message.size() == 3, event == zlink_reason);
+        return {event, static_cast<int>(value), message[1], message.size() == 3 ? message[2] : std::string()};
     }
     // The next event of this kind, others are skipped.
     monitor_event next(int kind) {
@@ -223,6 +225,7 @@ public:
     }
 
 private:
+    static constexpr int zlink_reason = 0x8000;  // libzmq has none
     test_socket &watched_;
     test_socket listener_;
 };

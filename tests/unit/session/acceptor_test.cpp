@@ -204,7 +204,8 @@ TEST_F(accepting, leaves_peers_that_do_not_shake_hands_in_time) {
     EXPECT_FALSE(silent->is_open || slow->is_open);
     EXPECT_TRUE(quick->is_open);
     const std::string late = "handshake_failed " + std::to_string(EAGAIN);
-    EXPECT_EQ(heard->take(), (events{late, "disconnected 7", late, "disconnected 8"}));
+    const std::string why = "reason " + std::to_string(EAGAIN);
+    EXPECT_EQ(heard->take(), (events{why, late, "disconnected 7", why, late, "disconnected 8"}));
     EXPECT_EQ(owner->ended, 2);
 }
 

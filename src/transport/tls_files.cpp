@@ -1,0 +1,193 @@
+// Map: reading; what OpenSSL makes of it; certificates; the key; authorities.
+#include "transport/tls_files.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <memory>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <unistd.h>
+
+#include "core/finally.hpp"
+#include "core/reason.hpp"
+#include "transport/tls_words.hpp"
+
+namespace zlink {
+
+namespace {
+
+constexpr std::size_t most_in_file = 64 << 20;
+
+template <auto free_it>
+struct openssl_delete {
+    template <class T>
+    void operator()(T *object) const noexcept {
+        free_it(object);
+    }
+};
+void free_all(STACK_OF(X509_INFO) * all) noexcept { sk_X509_INFO_pop_free(all, X509_INFO_free); }
+using bio_ptr = std::unique_ptr<BIO, openssl_delete<BIO_free>>;
+using x509_ptr = std::unique_ptr<X509, openssl_delete<X509_free>>;
+using key_ptr = std::unique_ptr<EVP_PKEY, openssl_delete<EVP_PKEY_free>>;
+using infos_ptr = std::unique_ptr<STACK_OF(X509_INFO), openssl_delete<free_all>>;
+
+error fail(std::string words) {
+    const bool is_short = ERR_GET_REASON(ERR_peek_last_error()) == ERR_R_MALLOC_FAILURE;
+    reason::leave(std::move(words));
+    return is_short ? error::no_memory : error::invalid;
+}
+
+/// How OpenSSL asks for a password, instead of on the terminal.
+struct password_teller {
+    const std::string *password;
+    bool was_asked = false;
+
+    static int tell(char *out, int room, int, void *self) noexcept {
+        auto &teller = *static_cast<password_teller *>(self);
+        teller.was_asked = true;
+        if (!teller.password || teller.password->empty() ||
+            teller.password->size() > static_cast<std::size_t>(room))
+            return -1;
+        std::memcpy(out, teller.password->data(), teller.password->size());
+        return static_cast<int>(teller.password->size());
+    }
+};
+
+bio_ptr octets_of(const std::string &text) {
+    bio_ptr made(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+    if (!made)
+        throw std::bad_alloc();
+    return made;
+}
+
+bool is_at_end_of_pem() noexcept {
+    const unsigned long noted = ERR_peek_last_error();
+    return ERR_GET_LIB(noted) == ERR_LIB_PEM && ERR_GET_REASON(noted) == PEM_R_NO_START_LINE;
+}
+
+}  // namespace
+
+// ---- reading ----
+
+error tls_files::read(const std::string &path, std::string &out) {
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    int failure = descriptor < 0 ? errno : 0;
+    const finally close_it([&] {
+        if (descriptor >= 0)
+            ::close(descriptor);
+    });
+    std::size_t have = 0;
+    while (failure == 0) {
+        if (out.size() - have < 4096) {
+            // Growing must not leave a copy of a key behind.
+            std::string larger(2 * out.size() + 8192, '\0');
+            std::memcpy(larger.data(), out.data(), have);
+            OPENSSL_cleanse(out.data(), out.size());
+            out.swap(larger);
+        }
+        const ssize_t count = ::read(descriptor, out.data() + have, out.size() - have);
+        if (count == 0)
+            break;
+        if (count > 0)
+            have += static_cast<std::size_t>(count);
+        else if (errno != EINTR)
+            failure = errno;
+        if (have > most_in_file)
+            failure = EFBIG;
+    }
+    out.resize(have);
+    if (failure == 0)
+        return error::none;
+    reason::leave("cannot read " + path + ": " + describe(failure));
+    const bool is_for_want = failure == EMFILE || failure == ENFILE || failure == ENOMEM;
+    return is_for_want ? from_errno(failure) : error::invalid;
+}
+
+// ---- certificate and key ----
+
+namespace {
+
+error use_chain(SSL_CTX *into, const std::string &path, BIO *in, x509_ptr &first) {
+    password_teller nobody{nullptr};
+    first.reset(PEM_read_bio_X509_AUX(in, nullptr, password_teller::tell, &nobody));
+    if (!first)
+        return fail(path +
+                    (is_at_end_of_pem() ? " holds no certificate in PEM" : " holds a damaged certificate"));
+    const auto use = [&](bool is_used, X509 *certificate) {
+        return is_used ? error::none
+                       : fail("the certificate " + subject_of(certificate) + " in " + path +
+                              " cannot be used: " + words_of_openssl(ERR_peek_last_error()));
+    };
+    if (const error e = use(SSL_CTX_use_certificate(into, first.get()) == 1, first.get()); failed(e))
+        return e;
+    for (;;) {
+        x509_ptr next(PEM_read_bio_X509(in, nullptr, password_teller::tell, &nobody));
+        if (!next)
+            return is_at_end_of_pem() ? error::none : fail(path + " holds a damaged certificate");
+        if (const error e = use(SSL_CTX_add1_chain_cert(into, next.get()) == 1, next.get()); failed(e))
+            return e;
+    }
+}
+
+error use_key(SSL_CTX *into, const std::string &path, BIO *in, const std::string &password,
+              X509 *certificate) {
+    password_teller teller{&password};
+    const key_ptr key(PEM_read_bio_PrivateKey(in, nullptr, password_teller::tell, &teller));
+    if (!key)
+        return fail(teller.was_asked ? path + " is locked, and ZMQ_TLS_PASSWORD does not open it"
+                                     : path + " holds no private key in PEM");
+    if (X509_check_private_key(certificate, key.get()) != 1)
+        return fail("the key in " + path + " does not match the certificate " + subject_of(certificate));
+    if (SSL_CTX_use_PrivateKey(into, key.get()) != 1)
+        return fail("the key in " + path + " cannot be used: " + words_of_openssl(ERR_peek_last_error()));
+    return error::none;
+}
+
+}  // namespace
+
+error tls_files::load_own(SSL_CTX *into, const std::string &cert, const std::string &key,
+                          const std::string &password) {
+    if (cert.empty())
+        return fail("ZMQ_TLS_KEY is set, and ZMQ_TLS_CERT is not");
+    std::string text;
+    const finally wipe([&] { OPENSSL_cleanse(text.data(), text.size()); });
+    if (const error e = read(cert, text); failed(e))
+        return e;
+    x509_ptr certificate;
+    if (const error e = use_chain(into, cert, octets_of(text).get(), certificate); failed(e))
+        return e;
+    if (key.empty())
+        return fail("ZMQ_TLS_CERT is set, and ZMQ_TLS_KEY is not");
+    OPENSSL_cleanse(text.data(), text.size());  // where the key stands in the same file
+    text.clear();
+    if (const error e = read(key, text); failed(e))
+        return e;
+    return use_key(into, key, octets_of(text).get(), password, certificate.get());
+}
+
+// ---- authorities ----
+
+error tls_files::load_authorities(SSL_CTX *into, const std::string &path) {
+    std::string text;
+    const finally wipe([&] { OPENSSL_cleanse(text.data(), text.size()); });
+    if (const error e = read(path, text); failed(e))
+        return e;
+    password_teller nobody{nullptr};
+    const infos_ptr found(
+        PEM_X509_INFO_read_bio(octets_of(text).get(), nullptr, password_teller::tell, &nobody));
+    if (!found)
+        return fail(path + " holds a damaged certificate: " + words_of_openssl(ERR_peek_last_error()));
+    X509_STORE *const store = SSL_CTX_get_cert_store(into);
+    bool has_any = false;
+    for (int i = 0; i < sk_X509_INFO_num(found.get()); ++i) {
+        const X509_INFO *const each = sk_X509_INFO_value(found.get(), i);
+        if (each->x509 && X509_STORE_add_cert(store, each->x509) != 1)
+            return fail(path + ": " + words_of_openssl(ERR_peek_last_error()));
+        has_any = has_any || each->x509;
+    }
+    return has_any ? error::none : fail(path + " holds no certificate in PEM");
+}
+
+}  // namespace zlink

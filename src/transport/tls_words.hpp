@@ -1,0 +1,24 @@
+// What went wrong with TLS, in words for a person.
+//
+// Words:    what comes from a peer's certificate is printable ASCII, and no more than a few hundred octets of it. Nothing of a key or a
+//           password is in them.
+// Errors:   functions throw std::bad_alloc.
+#pragma once
+
+#include <openssl/ssl.h>
+#include <string>
+
+#include "core/error.hpp"
+
+namespace zlink {
+
+/// Why OpenSSL does not accept the certificate that it looks at. `asked_for`: the name that it should have been for.
+std::string words_of_certificate(X509_STORE_CTX *looking, const std::string &asked_for);
+/// Why TLS ended: `noted` is what OpenSSL noted last, `why` what became of that.
+std::string words_of_end(unsigned long noted, error why, bool is_in_handshake);
+/// OpenSSL's own words: "wrong version number".
+std::string words_of_openssl(unsigned long noted);
+/// Which certificate it is.
+std::string subject_of(X509 *certificate);
+
+}  // namespace zlink
