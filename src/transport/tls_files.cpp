@@ -180,13 +180,18 @@ error tls_files::load_authorities(SSL_CTX *into, const std::string &path) {
     if (!found)
         return fail(path + " holds a damaged certificate: " + words_of_openssl(ERR_peek_last_error()));
     X509_STORE *const store = SSL_CTX_get_cert_store(into);
-    bool has_any = false;
+    bool has_any = false, has_lists = false;
     for (int i = 0; i < sk_X509_INFO_num(found.get()); ++i) {
         const X509_INFO *const each = sk_X509_INFO_value(found.get(), i);
         if (each->x509 && X509_STORE_add_cert(store, each->x509) != 1)
             return fail(path + ": " + words_of_openssl(ERR_peek_last_error()));
+        if (each->crl && X509_STORE_add_crl(store, each->crl) != 1)
+            return fail(path + ": " + words_of_openssl(ERR_peek_last_error()));
         has_any = has_any || each->x509;
+        has_lists = has_lists || each->crl;
     }
+    if (has_lists)
+        X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK);
     return has_any ? error::none : fail(path + " holds no certificate in PEM");
 }
 

@@ -16,7 +16,7 @@ public:
     /// The certificate in a file and those that stand behind it, and the key of that one.
     error load_own(SSL_CTX *into, const std::string &cert, const std::string &key,
                    const std::string &password);
-    /// Whom to trust.
+    /// Whom to trust, and the revocation lists that stand beside: where there are any, they count.
     error load_authorities(SSL_CTX *into, const std::string &path);
 
 private:

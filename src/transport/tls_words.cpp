@@ -40,6 +40,10 @@ std::string text_of(Write &&write) {
     return printable({octets, size > 0 ? static_cast<std::size_t>(size) : 0});
 }
 
+std::string name_text(const X509_NAME *name) {
+    return text_of([&](BIO *out) { X509_NAME_print_ex(out, name, 0, XN_FLAG_RFC2253); });
+}
+
 std::string time_of(const ASN1_TIME *when) {
     return text_of([&](BIO *out) { ASN1_TIME_print(out, when); });
 }
@@ -95,10 +99,7 @@ std::string words_of_alert(int alert) {
 
 }  // namespace
 
-std::string subject_of(X509 *certificate) {
-    return text_of(
-        [&](BIO *out) { X509_NAME_print_ex(out, X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253); });
-}
+std::string subject_of(X509 *certificate) { return name_text(X509_get_subject_name(certificate)); }
 
 std::string words_of_certificate(X509_STORE_CTX *looking, const std::string &asked_for) {
     X509 *const which = X509_STORE_CTX_get_current_cert(looking);
@@ -118,9 +119,12 @@ std::string words_of_certificate(X509_STORE_CTX *looking, const std::string &ask
         return what + ": " + subject + ", " + time_of(X509_get0_notBefore(which));
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-        return what + ": " + subject + ", issued by " + text_of([&](BIO *out) {
-                   X509_NAME_print_ex(out, X509_get_issuer_name(which), 0, XN_FLAG_RFC2253);
-               });
+        return what + ": " + subject + ", issued by " + name_text(X509_get_issuer_name(which));
+    case X509_V_ERR_UNABLE_TO_GET_CRL:
+    case X509_V_ERR_CRL_HAS_EXPIRED:
+    case X509_V_ERR_CRL_NOT_YET_VALID:
+    case X509_V_ERR_CRL_SIGNATURE_FAILURE:
+        return what + ": that of " + name_text(X509_get_issuer_name(which));
     default:
         return what + ": " + subject;
     }

@@ -1,29 +1,12 @@
 // Who is refused over tls: certificates that prove nothing, on either side, and files that are of no use.
-#include "sockets.hpp"
-#include "tls_peer.hpp"
+#include "tls_refusal.hpp"
 
 #include <functional>
 
 namespace {
 
 using namespace zlink_test;
-using zlink::test::raw_listener;
 using zlink::test::raw_peer;
-using zlink::test::tls_peer;
-
-// What one side shows: a chain, and the key of its first certificate.
-struct credentials {
-    std::string chain, key;
-};
-
-credentials of(const identity &whom, const std::string &more = {}) {
-    return {whom.certificate_pem() + more, whom.key_pem()};
-}
-
-void show(test_socket &socket, const credentials &what) {
-    ASSERT_EQ(socket.set(ZMQ_TLS_CERT, file_with("shown.pem", what.chain)), 0);
-    ASSERT_EQ(socket.set(ZMQ_TLS_KEY, file_with("shown.key", what.key)), 0);
-}
 
 const identity &intermediate() {
     static const identity made({.name = "an intermediate authority", .is_authority = true},
@@ -45,24 +28,6 @@ struct refusal {
 };
 void PrintTo(const refusal &r, std::ostream *out) { *out << r.name; }
 std::string refusal_name(const ::testing::TestParamInfo<refusal> &which) { return which.param.name; }
-
-credentials signed_with(const statement &says, const identity &by = good().authority) {
-    return of(identity(says, &by));
-}
-
-constexpr int everything = ZMQ_EVENT_ALL | ZMQ_EVENT_REASONS;
-
-// The three events of a refusal: why in words, the value, and the end.
-void expect_refusal(monitor &at, int value, const std::string &words, const std::string &endpoint) {
-    monitor_event found = at.next(ZMQ_EVENT_REASON);
-    EXPECT_EQ(found.words.substr(0, words.size()), words);
-    EXPECT_EQ(found.value, value);
-    EXPECT_EQ(found.endpoint, endpoint);
-    found = at.next();
-    EXPECT_EQ(found.event, ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL);
-    EXPECT_EQ(found.value, value);
-    EXPECT_EQ(at.next().event, ZMQ_EVENT_DISCONNECTED);
-}
 
 class refused_server : public ::testing::TestWithParam<refusal> {};
 
@@ -174,32 +139,6 @@ TEST(tls_certificate, with_its_intermediate_one_is_accepted) {
     client.connect(server.bind("tls://127.0.0.1:*"));
     client.send("x");
     EXPECT_EQ(server.receive(), "x");
-}
-
-TEST(tls_certificate, with_the_name_as_its_subject_only_is_refused) {
-    context zmq;
-    test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
-    show(server, signed_with({.name = "a.example", .alternatives = ""}));
-    client.set(ZMQ_TLS_CA, good().ca);
-    client.set(ZMQ_TLS_HOSTNAME, "a.example");
-    monitor at_client(zmq, client);
-    client.connect(server.bind("tls://127.0.0.1:*"));
-    EXPECT_EQ(at_client.next(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL).value, EKEYREJECTED);
-}
-
-TEST(tls_certificate, of_a_weak_key_is_refused) {
-    const identity weak({}, &good().authority, rsa_key(1024));
-    const raw_listener listening;
-    context zmq;
-    test_socket client = zmq.socket(ZMQ_PUSH);
-    monitor at_client(zmq, client);
-    client.set(ZMQ_TLS_CA, good().ca);
-    client.set(ZMQ_RECONNECT_IVL, -1);
-    client.connect("tls" + listening.endpoint().substr(3));
-    tls_peer server(const_cast<raw_listener &>(listening).accept(), tls_peer::role::server);
-    server.use(weak);
-    EXPECT_FALSE(server.shake_hands() && server.receive(1).size() == 1);
-    EXPECT_EQ(at_client.next(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL).value, EKEYREJECTED);
 }
 
 TEST(tls_certificate, that_is_refused_is_tried_again_after_a_pause_only) {

@@ -11,6 +11,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <unistd.h>
@@ -67,6 +68,7 @@ struct statement {
     bool is_authority = false;
     long valid_from = -day;  // seconds from now
     long valid_to = day;
+    const EVP_MD *(*digest)() = EVP_sha256;
 };
 
 // A certificate with its key, and what signed it.
@@ -95,7 +97,7 @@ public:
             if (!says.alternatives.empty())
                 extend(by, NID_subject_alt_name, says.alternatives);
         }
-        EXPECT_GT(X509_sign(x, signer ? signer->key_.get() : key_.get(), EVP_sha256()), 0);
+        EXPECT_GT(X509_sign(x, signer ? signer->key_.get() : key_.get(), says.digest()), 0);
     }
 
     EVP_PKEY *key() const { return key_.get(); }
@@ -110,6 +112,26 @@ public:
                                           password ? static_cast<int>(std::string(password).size()) : 0,
                                           nullptr, nullptr);
         });
+    }
+
+    // Which certificates of this authority count no more.
+    std::string revocation_list(std::initializer_list<const identity *> revoked, long valid_to = day) const {
+        const std::unique_ptr<X509_CRL, openssl_delete<X509_CRL_free>> list(X509_CRL_new());
+        const std::unique_ptr<ASN1_TIME, openssl_delete<ASN1_TIME_free>> from(
+            X509_gmtime_adj(nullptr, valid_to - 2 * day)),
+            to(X509_gmtime_adj(nullptr, valid_to));
+        X509_CRL_set_version(list.get(), 1);
+        X509_CRL_set_issuer_name(list.get(), X509_get_subject_name(certificate_.get()));
+        X509_CRL_set1_lastUpdate(list.get(), from.get());
+        X509_CRL_set1_nextUpdate(list.get(), to.get());
+        for (const identity *each : revoked) {
+            X509_REVOKED *const entry = X509_REVOKED_new();
+            X509_REVOKED_set_serialNumber(entry, X509_get_serialNumber(each->certificate()));
+            X509_REVOKED_set_revocationDate(entry, from.get());
+            X509_CRL_add0_revoked(list.get(), entry);
+        }
+        EXPECT_GT(X509_CRL_sign(list.get(), key_.get(), EVP_sha256()), 0);
+        return text_of([&](BIO *out) { PEM_write_bio_X509_CRL(out, list.get()); });
     }
 
 private:
