@@ -64,4 +64,7 @@ using environment_lookup = const char *(*)(const char *name);
 tuning read_tuning(environment_lookup lookup);
 tuning read_tuning();
 
+/// What a variable of another library says, which looks it up as secure_getenv does; or else `otherwise`.
+std::string path_from_environment(const char *name, const char *otherwise);
+
 }  // namespace zlink

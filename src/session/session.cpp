@@ -114,12 +114,15 @@ void session::begin() noexcept {
 // ---- connecting ----
 
 void session::dial() noexcept {
-    error e = transport_->make_dialer(address_, environment_->options, environment_->sizes, *environment_->io,
-                                      dialer_);
-    if (failed(e)) {
-        emit_reason(reason::take(), e);
-        retry_later();
-        return;
+    dialer_ = std::move(idle_dialer_);
+    if (!dialer_) {
+        const error e = transport_->make_dialer(address_, environment_->options, environment_->sizes,
+                                                *environment_->io, dialer_);
+        if (failed(e)) {
+            emit_reason(reason::take(), e);
+            retry_later();
+            return;
+        }
     }
     dialer_->report_pending([this] { emit(event_kind::connect_delayed, EINPROGRESS); });
     dialer_->dial(
@@ -128,6 +131,7 @@ void session::dial() noexcept {
 
 void session::on_dialed(std::unique_ptr<stream> bytes, error failure) noexcept {
     const std::shared_ptr<session> self = shared_from_this();
+    emit_reason(reason::take(), failure);
     if (failed(failure)) {
         if (failure == error::no_memory)
             chunk_pool::give_up_idle();
@@ -145,8 +149,15 @@ void session::on_dialed(std::unique_ptr<stream> bytes, error failure) noexcept {
     begin_connection(std::move(bytes), false);
 }
 
-void session::retry_later() noexcept {
+/// Its attempt is over.
+void session::put_dialer_away() noexcept {
+    if (dialer_ && dialer_->is_for_more_attempts())
+        idle_dialer_ = std::move(dialer_);
     dialer_.reset();
+}
+
+void session::retry_later() noexcept {
+    put_dialer_away();
     if (environment_->options.reconnect_interval_ms <= 0)
         return;  // never again; the pipe stays until the socket closes it
     const auto delay = backoff_.next(environment_->random->next());
@@ -166,7 +177,7 @@ bool session::has_given_up() const noexcept {
 }
 
 void session::begin_connection(std::unique_ptr<stream> bytes, bool is_server) noexcept {
-    dialer_.reset();
+    put_dialer_away();
     descriptor_ = bytes->descriptor();
     try {
         connection_ = std::make_unique<connection>(
@@ -419,6 +430,7 @@ void session::end() noexcept {
     has_ended_ = true;
     const std::shared_ptr<session> self = shared_from_this();
     dialer_.reset();
+    idle_dialer_.reset();
     retry_timer_.reset();
     linger_timer_.reset();
     parting_timer_.reset();

@@ -113,6 +113,7 @@ private:
     void on_dialed(std::unique_ptr<stream> bytes, error failure) noexcept;
     void begin_connection(std::unique_ptr<stream> bytes, bool is_server) noexcept;
     void after_break() noexcept;
+    void put_dialer_away() noexcept;
     void retry_later() noexcept;
     bool has_given_up() const noexcept;
     void say_gone(bool comes_again) noexcept;
@@ -142,7 +143,8 @@ private:
     std::unique_ptr<stream> first_stream_;
     pipe_end_ptr pipe_;
     std::unique_ptr<connection> connection_;
-    std::unique_ptr<dialer> dialer_;
+    std::unique_ptr<dialer> dialer_;       // with an attempt under way
+    std::unique_ptr<dialer> idle_dialer_;  // for the next one
     std::unique_ptr<timer> retry_timer_;
     std::unique_ptr<timer> linger_timer_;
     std::unique_ptr<timer> parting_timer_;

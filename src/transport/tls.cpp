@@ -2,10 +2,11 @@
 //
 // Addresses, dialing and listening are tcp's, a proxy too. The handshake begins on the stream that has come about, and is bounded as
 // that of ZMTP is.
-// Files:    a listener reads certificate and key once, when it is bound; a dialer with each attempt.
+// Files:    read when a listener is bound, and before a dialer's first attempt; again when they have changed (tls_contexts).
 // Order:    what the options say; the listener; the dialer; the transport.
+#include "reactor/deferred_call.hpp"
 #include "transport/endpoint.hpp"
-#include "transport/tls_context.hpp"
+#include "transport/tls_contexts.hpp"
 #include "transport/tls_stream.hpp"
 #include "transport/transport.hpp"
 
@@ -13,19 +14,19 @@ namespace zlink {
 
 namespace {
 
-using context_ptr = std::shared_ptr<const tls_context>;
+using contexts_ptr = std::unique_ptr<tls_contexts>;
 
-error make_client_context(const std::string &address, const settings &options, context_ptr &out) {
+error make_client_contexts(const std::string &address, const settings &options, contexts_ptr &out) {
     tcp_remote_address to;
     if (const error e = parse_tcp_connect(address, to); failed(e))
         return e;
-    return tls_context::make(tls_context::role::client, options, std::move(to.host), out);
+    return tls_contexts::make(tls_context::role::client, options, std::move(to.host), out);
 }
 
 class tls_listener final : public listener {
 public:
-    tls_listener(loop &io, context_ptr context, std::unique_ptr<listener> accepting)
-        : loop_(io), context_(std::move(context)), accepting_(std::move(accepting)),
+    tls_listener(loop &io, contexts_ptr contexts, std::unique_ptr<listener> accepting)
+        : loop_(io), contexts_(std::move(contexts)), accepting_(std::move(accepting)),
           endpoint_(as_tls_endpoint(accepting_->endpoint())), handler_(std::make_shared<accept_handler>()) {}
 
     void start(accept_handler handler) noexcept override {
@@ -35,7 +36,8 @@ public:
                 handler_;  // who may destroy this object in its call
             std::unique_ptr<stream> accepted;
             if (bytes)
-                failure = tls_stream::make(loop_, context_, std::move(bytes), accepted);
+                failure =
+                    tls_stream::make(loop_, contexts_->current(loop_.now()), std::move(bytes), accepted);
             (*owners)(std::move(accepted), failure);
         });
     }
@@ -44,37 +46,54 @@ public:
 
 private:
     loop &loop_;
-    const context_ptr context_;
+    const contexts_ptr contexts_;
     const std::unique_ptr<listener> accepting_;
     const std::string endpoint_;
     const std::shared_ptr<accept_handler> handler_;
 };
 
+/// Dials again and again: what it keeps of the last connection makes the next one cheap.
 class tls_dialer final : public dialer {
 public:
-    tls_dialer(loop &io, context_ptr context, std::unique_ptr<dialer> connecting)
-        : loop_(io), context_(std::move(context)), connecting_(std::move(connecting)) {}
+    tls_dialer(loop &io, contexts_ptr contexts, std::string address, const batching &sizes)
+        : loop_(io), contexts_(std::move(contexts)), address_(std::move(address)), sizes_(sizes),
+          report_(io, [this] { report(nullptr, error::no_memory); }) {}
 
     void dial(dial_handler handler) noexcept override {
         handler_ = std::move(handler);
+        if (failed(tcp().make_dialer(address_, contexts_->options(), sizes_, loop_, connecting_))) {
+            connecting_.reset();
+            report_.schedule();  // for want of memory: the address is good
+            return;
+        }
+        if (pending_)
+            connecting_->report_pending(std::move(pending_));
         connecting_->dial([this](std::unique_ptr<stream> bytes, error failure) {
-            const dial_handler owners =
-                std::move(handler_);  // who may destroy this object in its call, or dial again
             std::unique_ptr<stream> connected;
             if (bytes)
-                failure = tls_stream::make(loop_, context_, std::move(bytes), connected);
-            owners(std::move(connected), failure);
+                failure =
+                    tls_stream::make(loop_, contexts_->current(loop_.now()), std::move(bytes), connected);
+            report(std::move(connected), failure);
         });
     }
-    void report_pending(std::function<void()> pending) noexcept override {
-        connecting_->report_pending(std::move(pending));
-    }
-    int descriptor() const noexcept override { return connecting_->descriptor(); }
+    bool is_for_more_attempts() const noexcept override { return true; }
+    void report_pending(std::function<void()> pending) noexcept override { pending_ = std::move(pending); }
+    int descriptor() const noexcept override { return connecting_ ? connecting_->descriptor() : -1; }
 
 private:
+    /// The owner may destroy this object in its call, or dial again.
+    void report(std::unique_ptr<stream> connected, error failure) noexcept {
+        const dial_handler owners = std::move(handler_);
+        owners(std::move(connected), failure);
+    }
+
     loop &loop_;
-    const context_ptr context_;
-    const std::unique_ptr<dialer> connecting_;
+    const contexts_ptr contexts_;
+    const std::string address_;
+    const batching sizes_;
+    deferred_call report_;
+    std::unique_ptr<dialer> connecting_;  // the attempt under way, or the last one
+    std::function<void()> pending_;
     dial_handler handler_;
 };
 
@@ -87,8 +106,8 @@ public:
         try {
             if (const error e = tcp().check_connect(address, options); failed(e))
                 return e;
-            context_ptr unused;
-            return make_client_context(address, options, unused);
+            contexts_ptr unused;
+            return make_client_contexts(address, options, unused);
         } catch (const std::bad_alloc &) {
             return error::no_memory;
         }
@@ -97,13 +116,12 @@ public:
     error make_dialer(const std::string &address, const settings &options, const batching &sizes, loop &io,
                       std::unique_ptr<dialer> &out) const noexcept override {
         try {
-            context_ptr context;
-            if (const error e = make_client_context(address, options, context); failed(e))
+            if (const error e = tcp().check_connect(address, options); failed(e))
                 return e;
-            std::unique_ptr<dialer> connecting;
-            if (const error e = tcp().make_dialer(address, options, sizes, io, connecting); failed(e))
+            contexts_ptr contexts;
+            if (const error e = make_client_contexts(address, options, contexts); failed(e))
                 return e;
-            out = std::make_unique<tls_dialer>(io, std::move(context), std::move(connecting));
+            out = std::make_unique<tls_dialer>(io, std::move(contexts), address, sizes);
             return error::none;
         } catch (const std::bad_alloc &) {
             return error::no_memory;
@@ -122,13 +140,14 @@ public:
     error make_listener(const std::string &address, const settings &options, const tuning &knobs, loop &io,
                         std::unique_ptr<listener> &out) const noexcept override {
         try {
-            context_ptr context;
-            if (const error e = tls_context::make(tls_context::role::server, options, {}, context); failed(e))
+            contexts_ptr contexts;
+            if (const error e = tls_contexts::make(tls_context::role::server, options, {}, contexts);
+                failed(e))
                 return e;
             std::unique_ptr<listener> accepting;
             if (const error e = tcp().make_listener(address, options, knobs, io, accepting); failed(e))
                 return e;
-            out = std::make_unique<tls_listener>(io, std::move(context), std::move(accepting));
+            out = std::make_unique<tls_listener>(io, std::move(contexts), std::move(accepting));
             return error::none;
         } catch (const std::bad_alloc &) {
             return error::no_memory;

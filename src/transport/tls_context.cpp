@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
+#include <utility>
 
 #include "core/reason.hpp"
-#include "transport/tls_files.hpp"
 #include "transport/tls_words.hpp"
 
 namespace zlink {
@@ -61,14 +61,38 @@ bool lacks_list_only(X509_STORE_CTX *looking) noexcept {
     return has_none;
 }
 
+/// What was verified then is not looked at again when a session is resumed; that it has run out since is.
+bool holds_still(const SSL_SESSION *session) noexcept {
+    const X509 *const certificate = SSL_SESSION_get0_peer(const_cast<SSL_SESSION *>(session));
+    return !certificate || X509_cmp_current_time(X509_get0_notAfter(certificate)) > 0;
+}
+
+/// Whether a server goes by a ticket. It gives a new one each time.
+SSL_TICKET_RETURN judge_ticket(SSL *, SSL_SESSION *session, const unsigned char *, std::size_t,
+                               SSL_TICKET_STATUS status, void *) noexcept {
+    switch (status) {
+    case SSL_TICKET_SUCCESS:
+    case SSL_TICKET_SUCCESS_RENEW:
+        return holds_still(session) ? SSL_TICKET_RETURN_USE_RENEW : SSL_TICKET_RETURN_IGNORE_RENEW;
+    case SSL_TICKET_EMPTY:
+    case SSL_TICKET_NO_DECRYPT:
+        return SSL_TICKET_RETURN_IGNORE_RENEW;
+    default:
+        return SSL_TICKET_RETURN_ABORT;
+    }
+}
+
 }  // namespace
 
 tls_context::tls_context(role as, std::string peer_name) noexcept
     : role_(as), peer_name_(std::move(peer_name)) {}
 
-tls_context::~tls_context() { SSL_CTX_free(shared_); }
+tls_context::~tls_context() {
+    SSL_SESSION_free(ticket_);
+    SSL_CTX_free(shared_);
+}
 
-error tls_context::make(role as, const settings &options, std::string peer_name,
+error tls_context::make(role as, const settings &options, std::string peer_name, tls_files &files,
                         std::shared_ptr<const tls_context> &out) {
     if (!start_openssl())
         return error::no_memory;
@@ -78,7 +102,7 @@ error tls_context::make(role as, const settings &options, std::string peer_name,
     if (peer_name.starts_with('.'))  // OpenSSL would take it for any name below
         return refuse(peer_name + " is no name that a certificate could be for");
     std::shared_ptr<tls_context> made(new tls_context(as, as_certified(std::move(peer_name))));
-    if (const error e = made->load(options); failed(e))
+    if (const error e = made->load(options, files); failed(e))
         return e;
     tls_notes unused;
     SSL *const trial = made->make_connection(unused);
@@ -91,7 +115,7 @@ error tls_context::make(role as, const settings &options, std::string peer_name,
     return error::none;
 }
 
-error tls_context::load(const settings &options) {
+error tls_context::load(const settings &options, tls_files &files) {
     shared_ = SSL_CTX_new(role_ == role::server ? TLS_server_method() : TLS_client_method());
     if (!shared_)
         return error::no_memory;
@@ -102,22 +126,33 @@ error tls_context::load(const settings &options) {
     SSL_CTX_set_mode(shared_, SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_read_ahead(shared_, 1);
     SSL_CTX_set_default_read_buffer_len(shared_, read_at_once);
-    // Nothing is resumed yet: no tickets.
-    SSL_CTX_set_session_cache_mode(shared_, SSL_SESS_CACHE_OFF);
-    SSL_CTX_set_num_tickets(shared_, 0);
-    const error e = load_own_certificate(options);
-    return failed(e) ? e : load_authorities(options);
+    set_up_resumption();
+    const error e = load_own_certificate(options, files);
+    return failed(e) ? e : load_authorities(options, files);
 }
 
-error tls_context::load_own_certificate(const settings &options) {
+void tls_context::set_up_resumption() noexcept {
+    if (role_ == role::client) {
+        SSL_CTX_set_session_cache_mode(shared_, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+        SSL_CTX_sess_set_new_cb(shared_, keep_ticket);
+        return;
+    }
+    static constexpr unsigned char nobody_else[] = "zlink";  // OpenSSL wants one where clients are verified
+    (void)SSL_CTX_set_session_id_context(shared_, nobody_else, sizeof nobody_else);
+    SSL_CTX_set_session_cache_mode(shared_, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_num_tickets(shared_, 1);
+    SSL_CTX_set_session_ticket_cb(shared_, nullptr, judge_ticket, nullptr);
+}
+
+error tls_context::load_own_certificate(const settings &options, tls_files &files) {
     if (!options.tls_cert.empty() || !options.tls_key.empty())
-        return tls_files().load_own(shared_, options.tls_cert, options.tls_key, options.tls_password);
+        return files.load_own(shared_, options.tls_cert, options.tls_key, options.tls_password);
     return role_ == role::client ? error::none
                                  : refuse("a server needs a certificate: ZMQ_TLS_CERT and ZMQ_TLS_KEY");
 }
 
 /// Of a server only an authority that was chosen by hand says who may come: those of the system vouch for anybody.
-error tls_context::load_authorities(const settings &options) {
+error tls_context::load_authorities(const settings &options, tls_files &files) {
     const bool verifies = role_ == role::client ? options.tls_verify : options.tls_require_client_cert;
     if (!verifies)
         return error::none;
@@ -127,10 +162,12 @@ error tls_context::load_authorities(const settings &options) {
     const bool trusts_system = options.tls_trust_system < 0 ? is_free : options.tls_trust_system > 0;
     if (options.tls_ca.empty() && !trusts_system)
         return refuse("nobody is trusted: neither ZMQ_TLS_CA nor ZMQ_TLS_TRUST_SYSTEM is set");
+    if (trusts_system)
+        files.watch_system();
     if (trusts_system && SSL_CTX_set_default_verify_paths(shared_) != 1)
         return refuse("the system's authorities cannot be read");
     if (!options.tls_ca.empty())
-        if (const error e = tls_files().load_authorities(shared_, options.tls_ca); failed(e))
+        if (const error e = files.load_authorities(shared_, options.tls_ca); failed(e))
             return e;
     SSL_CTX_set_verify(shared_, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, look_at_certificate);
     return error::none;
@@ -166,10 +203,25 @@ SSL *tls_context::make_connection(tls_notes &notes) const noexcept {
         return made;
     }
     SSL_set_connect_state(made);
-    if (name_peer(made))
+    if (name_peer(made)) {
+        offer_ticket(made);
         return made;
+    }
     SSL_free(made);
     return nullptr;
+}
+
+int tls_context::keep_ticket(SSL *connection, SSL_SESSION *ticket) noexcept {
+    const auto *self = static_cast<const tls_context *>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(connection)));
+    SSL_SESSION_free(std::exchange(self->ticket_, ticket));
+    return 1;  // it is ours now
+}
+
+void tls_context::offer_ticket(SSL *connection) const noexcept {
+    SSL_SESSION *const ticket = std::exchange(ticket_, nullptr);
+    if (ticket && SSL_SESSION_is_resumable(ticket) && holds_still(ticket))
+        (void)SSL_set_session(connection, ticket);
+    SSL_SESSION_free(ticket);
 }
 
 /// Tells the server whom it is taken for, and has its certificate looked at for that: in the alternative names, not in the subject

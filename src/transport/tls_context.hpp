@@ -2,7 +2,10 @@
 //
 // Files:    read once, when the context is made. What cannot be used is `invalid`, and the reason is left (core/reason.hpp); nobody is
 //           asked for a password.
-// Threads:  any, once it is made.
+// Resumed:  a client offers the ticket that a server of this context gave it last, once. A server keeps nothing: what it has to know of a
+//           client, its certificate and that it was accepted, stands in the ticket, which only this context can open. Nothing is sent
+//           before the handshake is over.
+// Threads:  a server's: any, once it is made; a client's: the loop's.
 // Owns:     the private key, which OpenSSL wipes when the last connection and the context are gone.
 #pragma once
 
@@ -12,6 +15,7 @@
 
 #include "core/error.hpp"
 #include "core/settings.hpp"
+#include "transport/tls_files.hpp"
 
 namespace zlink {
 
@@ -24,8 +28,8 @@ class tls_context {
 public:
     enum class role { server, client };
 
-    /// `peer_name`: a client's peer has to prove this name or numeric address. Throws std::bad_alloc.
-    static error make(role as, const settings &options, std::string peer_name,
+    /// `peer_name`: a client's peer has to prove this name or numeric address. `files`: which have been read. Throws std::bad_alloc.
+    static error make(role as, const settings &options, std::string peer_name, tls_files &files,
                       std::shared_ptr<const tls_context> &out);
     ~tls_context();
     tls_context(const tls_context &) = delete;
@@ -36,15 +40,19 @@ public:
 
 private:
     tls_context(role as, std::string peer_name) noexcept;
-    error load(const settings &options);
-    error load_own_certificate(const settings &options);
-    error load_authorities(const settings &options);
+    error load(const settings &options, tls_files &files);
+    void set_up_resumption() noexcept;
+    error load_own_certificate(const settings &options, tls_files &files);
+    error load_authorities(const settings &options, tls_files &files);
     bool name_peer(SSL *connection) const noexcept;
     static int look_at_certificate(int is_accepted, X509_STORE_CTX *looking) noexcept;
+    static int keep_ticket(SSL *connection, SSL_SESSION *ticket) noexcept;
+    void offer_ticket(SSL *connection) const noexcept;
 
     const role role_;
     const std::string peer_name_;
     SSL_CTX *shared_ = nullptr;
+    mutable SSL_SESSION *ticket_ = nullptr;  // a client's, from its last connection
 };
 
 }  // namespace zlink

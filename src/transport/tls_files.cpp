@@ -1,4 +1,4 @@
-// Map: reading; what OpenSSL makes of it; certificates; the key; authorities.
+// Map: change; reading; what OpenSSL makes of it; certificates; the key; authorities.
 #include "transport/tls_files.hpp"
 
 #include <cerrno>
@@ -8,10 +8,13 @@
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
+#include <openssl/x509.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/finally.hpp"
 #include "core/reason.hpp"
+#include "core/tuning.hpp"
 #include "transport/tls_words.hpp"
 
 namespace zlink {
@@ -69,9 +72,39 @@ bool is_at_end_of_pem() noexcept {
 
 }  // namespace
 
+// ---- change ----
+
+bool tls_files::stamp::operator==(const stamp &other) const noexcept {
+    const auto same = [](const std::timespec &a, const std::timespec &b) {
+        return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+    };
+    return is_there == other.is_there && device == other.device && node == other.node && size == other.size &&
+           same(written, other.written) && same(changed, other.changed);
+}
+
+tls_files::stamp tls_files::look_at(const std::string &path) noexcept {
+    struct stat facts;
+    if (::stat(path.c_str(), &facts) != 0)
+        return {};
+    return {true, facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtim, facts.st_ctim};
+}
+
+bool tls_files::have_changed() const noexcept {
+    for (const watched &each : watched_)
+        if (!(look_at(each.path) == each.was))
+            return true;
+    return false;
+}
+
+void tls_files::watch_system() {
+    watch(path_from_environment(X509_get_default_cert_file_env(), X509_get_default_cert_file()));
+    watch(path_from_environment(X509_get_default_cert_dir_env(), X509_get_default_cert_dir()));
+}
+
 // ---- reading ----
 
 error tls_files::read(const std::string &path, std::string &out) {
+    watch(path);
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     int failure = descriptor < 0 ? errno : 0;
     const finally close_it([&] {

@@ -1,11 +1,15 @@
 // The files that the options of TLS name: certificate, key, and authorities.
 //
+// Change:   each file is known by what the system says of it, from before it was read.
 // Errors:   what cannot be used is `invalid`, and the reason is left (core/reason.hpp); short memory and descriptors are what they are.
 // Threads:  any.
 #pragma once
 
+#include <ctime>
 #include <openssl/ssl.h>
 #include <string>
+#include <sys/types.h>
+#include <vector>
 
 #include "core/error.hpp"
 
@@ -19,8 +23,30 @@ public:
     /// Whom to trust, and the revocation lists that stand beside: where there are any, they count.
     error load_authorities(SSL_CTX *into, const std::string &path);
 
+    /// Notes the system's authorities, which OpenSSL reads itself.
+    void watch_system();
+    /// Whether a file is another now. Looks at each, opens none.
+    bool have_changed() const noexcept;
+
 private:
+    struct stamp {
+        bool is_there = false;
+        dev_t device = 0;
+        ino_t node = 0;
+        off_t size = 0;
+        std::timespec written{}, changed{};
+
+        bool operator==(const stamp &other) const noexcept;
+    };
+    struct watched {
+        std::string path;
+        stamp was;
+    };
+    static stamp look_at(const std::string &path) noexcept;
+    void watch(const std::string &path) { watched_.push_back({path, look_at(path)}); }
     error read(const std::string &path, std::string &out);
+
+    std::vector<watched> watched_;
 };
 
 }  // namespace zlink

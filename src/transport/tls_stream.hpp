@@ -49,7 +49,11 @@ public:
 
 private:
     struct connection_closer {
-        void operator()(SSL *connection) const noexcept { SSL_free(connection); }
+        void operator()(SSL *connection) const noexcept {
+            // An end without a farewell makes no ticket worthless; OpenSSL drops those of a connection with an alert by itself.
+            SSL_set_shutdown(connection, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+            SSL_free(connection);
+        }
     };
 
     tls_stream(loop &io, std::shared_ptr<const tls_context> context, std::unique_ptr<stream> bytes);

@@ -92,6 +92,8 @@ public:
     /// Starts one attempt: resolves the address anew, connects. Calls `handler` once, never from inside this
     /// call.
     virtual void dial(dial_handler handler) noexcept = 0;
+    /// Whether it is worth keeping for the next attempt: a new one would begin from nothing.
+    virtual bool is_for_more_attempts() const noexcept { return false; }
     /// Has `pending` called when an attempt is under way that takes time: monitors are told. To be called before dial().
     virtual void report_pending(std::function<void()> pending) noexcept { (void)pending; }
     /// The descriptor of the attempt, for events, also after it has failed; -1 when it did not come that far.

@@ -10,6 +10,7 @@ import re
 import socket
 import ssl
 import subprocess
+import time
 
 import pytest
 
@@ -258,3 +259,39 @@ def test_a_stream_socket_talks_to_openssl_s_programs(context, files):
         stream.send(peer, b"")
         assert client.stdout.read() == b""
         client.wait(PATIENCE)
+
+
+def test_a_certificate_is_replaced_as_the_guide_says(context, files, tmp_path):
+    for name in files.iterdir():
+        (tmp_path / name.name).write_bytes(name.read_bytes())
+    _, port = server(context, tmp_path, PULL)
+
+    def serial():
+        trust = ssl.create_default_context(cafile=files / "ca.pem")
+        with socket.create_connection(("127.0.0.1", port), PATIENCE) as plain:
+            with trust.wrap_socket(plain, server_hostname="feed.example") as peer:
+                return peer.getpeercert()["serialNumber"]
+
+    before = serial()
+    script = re.findall(r"```sh\n([\s\S]*?)```", GUIDE.read_text(encoding="utf-8"))[1]
+    subprocess.run(["sh", "-e", "-c", script], cwd=tmp_path, check=True, capture_output=True)
+    deadline = time.monotonic() + PATIENCE
+    while serial() == before:
+        assert time.monotonic() < deadline, "the old certificate is still shown"
+
+
+def test_openssl_s_client_resumes_its_session(context, files, tmp_path):
+    stream, port = server(context, files, STREAM)
+    command = ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", "-CAfile", files / "ca.pem"]
+
+    def says(more):
+        with subprocess.Popen([*command, *more], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as client:
+            peer, _ = stream.receive()
+            assert stream.receive()[0] == b""
+            stream.send(peer, b"")  # behind the ticket
+            return client.stdout.read()
+
+    assert b"\nNew, TLSv1.3" in says(["-sess_out", tmp_path / "ticket"])
+    again = says(["-sess_in", tmp_path / "ticket"])
+    assert b"\nReused, TLSv1.3" in again
+    assert b"Max Early Data: 0" in again

@@ -202,6 +202,7 @@ public:
         if (watched_)
             zmq_socket_monitor(watched_.handle(), nullptr, 0);
     }
+    bool has_input() { return listener_.has_input(0); }
     // The next event; event 0 if none comes.
     monitor_event next() {
         const frames message = listener_.receive_all();

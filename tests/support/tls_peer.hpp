@@ -30,6 +30,12 @@ public:
         ::setsockopt(octets_.descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         is_server_ = as == role::server;
     }
+    // With the context of another: it knows that one's tickets.
+    tls_peer(raw_peer octets, const tls_peer &other)
+        : tls_peer(std::move(octets), other.is_server_ ? role::server : role::client) {
+        SSL_CTX_free(std::exchange(context_, other.context_));
+        SSL_CTX_up_ref(context_);
+    }
     tls_peer(const tls_peer &) = delete;
     tls_peer &operator=(const tls_peer &) = delete;
     ~tls_peer() {
@@ -120,7 +126,7 @@ public:
 
 private:
     raw_peer octets_;
-    SSL_CTX *const context_;
+    SSL_CTX *context_;
     SSL *tls_ = nullptr;
     bool is_server_ = false;
     int records_ = 0;

@@ -1,0 +1,40 @@
+#include "transport/tls_contexts.hpp"
+
+namespace zlink {
+
+namespace {
+constexpr std::chrono::seconds between_looks{1};
+}
+
+error tls_contexts::make(tls_context::role as, const settings &options, std::string peer_name,
+                         std::unique_ptr<tls_contexts> &out) {
+    std::unique_ptr<tls_contexts> made(new tls_contexts(as, options, std::move(peer_name)));
+    if (const error e = made->read(); failed(e))
+        return e;
+    out = std::move(made);
+    return error::none;
+}
+
+/// Files that cannot be used are not read again until they have changed; where memory or descriptors were short, they are.
+error tls_contexts::read() {
+    tls_files fresh;
+    const error e = tls_context::make(role_, options_, peer_name_, fresh, context_);
+    if (!failed(e) || e == error::invalid)
+        files_ = std::move(fresh);
+    return e;
+}
+
+const std::shared_ptr<const tls_context> &tls_contexts::current(time_point now) noexcept {
+    if (now < next_look_)
+        return context_;
+    next_look_ = now + between_looks;
+    try {
+        if (files_.have_changed())
+            (void)read();
+    } catch (const std::bad_alloc &) {
+        // Next time.
+    }
+    return context_;
+}
+
+}  // namespace zlink

@@ -1,0 +1,39 @@
+// The contexts of one endpoint, one after the other: a new one when the files that it is made of have changed.
+//
+// Files:    looked at when there is a new connection, once a second at most. Where new ones cannot be used the old context stays, and the
+//           reason is left once (core/reason.hpp).
+// Threads:  made on any; then the loop's.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "reactor/loop.hpp"
+#include "transport/tls_context.hpp"
+
+namespace zlink {
+
+class tls_contexts {
+public:
+    /// Throws std::bad_alloc.
+    static error make(tls_context::role as, const settings &options, std::string peer_name,
+                      std::unique_ptr<tls_contexts> &out);
+
+    /// What a new connection has to use.
+    const std::shared_ptr<const tls_context> &current(time_point now) noexcept;
+    const settings &options() const noexcept { return options_; }
+
+private:
+    tls_contexts(tls_context::role as, const settings &options, std::string peer_name)
+        : role_(as), options_(options), peer_name_(std::move(peer_name)) {}
+    error read();
+
+    const tls_context::role role_;
+    const settings options_;
+    const std::string peer_name_;
+    tls_files files_;
+    std::shared_ptr<const tls_context> context_;
+    time_point next_look_{};
+};
+
+}  // namespace zlink
