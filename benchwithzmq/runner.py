@@ -13,6 +13,7 @@ import sys
 PATTERNS = ["PAIR", "PUBSUB", "DEALER_DEALER", "DEALER_ROUTER", "ROUTER_ROUTER", "ROUTER_ROUTER_POLL", "PUSH_PULL"]
 TRANSPORTS = ["tcp", "ipc", "inproc"]
 ALL_TRANSPORTS = TRANSPORTS + ["ws", "wss", "tls"]
+SECURED = ["tls", "wss"]  # with certificates
 SIZES = [64, 256, 1024, 8192, 65536, 131072, 262144]
 LARGE_SIZES = [size << 20 for size in (1, 4, 16, 64)]
 MEASURES = ["throughput", "latency"]
@@ -153,16 +154,9 @@ def read_output(library, text):
     return values, lines
 
 
-def run_cell(build_dir, library, pattern, transport, size, measure="both", prefix=(), extra=(), **variables):
-    """One run of one cell: {measure: value}, and the result lines as printed."""
-    env = dict(os.environ, LD_LIBRARY_PATH=library.directory)
-    if transport in ("tls", "wss"):
-        env.update(certificates(build_dir))
-    for name, value in variables.items():
-        if value is not None:
-            env[name] = str(value)
-    command = list(prefix) + [program(build_dir), library.name, pattern, transport, str(size), measure] + list(extra)
-    where = "%s %s %s %s" % (library.name, pattern, transport, size)
+def run_program(command, env, variables, where):
+    """One run that has to end well."""
+    env.update((name, str(value)) for name, value in variables.items() if value is not None)
     try:
         done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=LONGEST_RUN_S)
     except subprocess.TimeoutExpired:
@@ -173,6 +167,25 @@ def run_cell(build_dir, library, pattern, transport, size, measure="both", prefi
         sys.stderr.write(done.stderr)
     if done.returncode != 0:
         raise Failure("%s: exit %d %s" % (where, done.returncode, done.stderr.strip()))
+    return done
+
+
+def run_raw(build_dir, path, size, measure, prefix=(), **variables):
+    """One run of a program that makes a stream without a library of messages: {measure: value}."""
+    env = dict(os.environ, **certificates(build_dir))
+    done = run_program(list(prefix) + [path, str(size), measure], env, variables, "%s %s" % (path, size))
+    found = [line.split(",") for line in done.stdout.splitlines() if line.startswith("RESULT,")]
+    return {fields[5]: float(fields[6]) for fields in found}
+
+
+def run_cell(build_dir, library, pattern, transport, size, measure="both", prefix=(), extra=(), **variables):
+    """One run of one cell: {measure: value}, and the result lines as printed."""
+    env = dict(os.environ, LD_LIBRARY_PATH=library.directory)
+    if transport in SECURED:
+        env.update(certificates(build_dir))
+    command = list(prefix) + [program(build_dir), library.name, pattern, transport, str(size), measure] + list(extra)
+    where = "%s %s %s %s" % (library.name, pattern, transport, size)
+    done = run_program(command, env, variables, where)
     ignored = re.search(r"^zlink: .* is ignored.*$", done.stderr, re.MULTILINE)
     if ignored:
         raise Failure("%s: %s" % (where, ignored.group()))

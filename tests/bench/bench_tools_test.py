@@ -16,6 +16,7 @@ import pairs  # noqa: E402
 import plot_results  # noqa: E402
 import run_comparison  # noqa: E402
 import run_matrix  # noqa: E402
+import run_transports  # noqa: E402
 import runner  # noqa: E402
 import sweep_batches  # noqa: E402
 import tables  # noqa: E402
@@ -229,6 +230,42 @@ def test_the_matrix_ends_with_a_table_results_and_pictures(build_dir, tmp_path, 
     for stem in ("throughput", "latency", "headline"):
         assert is_picture(os.path.join(out, stem + ".png"))
         assert is_picture(os.path.join(out, stem + ".svg"))
+
+
+# The stream without a library makes half of what the script above prints for zlink.
+FAKE_RAW = """#!/usr/bin/python3 -IS
+import os, sys
+size, measure = sys.argv[1:]
+assert os.environ["BENCH_TLS_CERT"] and os.environ["BENCH_MSG_COUNT" if measure == "throughput" else "BENCH_LAT_COUNT"]
+print("RESULT,raw,STREAM,tls,%s,%s,%.3f" % (size, measure, 2e6 if measure == "throughput" else 2.5))
+"""
+
+
+@pytest.mark.parametrize("has_raw", [True, False])
+def test_a_transport_stands_beside_the_one_below_and_beside_no_library(has_raw, build_dir, tmp_path, capsys):
+    raw = os.path.join(build_dir, "bench", "bench_raw_tls")
+    if has_raw:
+        with open(raw, "w", encoding="utf-8") as file:
+            file.write(FAKE_RAW)
+        os.chmod(raw, 0o755)
+    out = str(tmp_path / "out.json")
+    assert run_transports.main(["--patterns", "PAIR", "--sizes", "64", "--hwm", "7", "--contexts", "2", "--pairs", "2", "--seconds", "0.001",
+                                "--build-dir", build_dir, "--output", out]) == 0
+    rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines() if line.startswith("| PAIR")]
+    tail = ["2.00 (2.00 to 2.00)", "0.50 (0.50 to 0.50)"]
+    assert rows == [["PAIR", "tls", "64", "7", "2", "4", "4"] + (["2", "1.00 (1.00 to 1.00)", tail[0]] if has_raw else
+                                                                 ["", "1.00 (1.00 to 1.00)"]),
+                    ["PAIR", "tls", "64", "7", "2", "5", "5"] + (["2.5", "1.00 (1.00 to 1.00)", tail[1]] if has_raw else
+                                                                 ["", "1.00 (1.00 to 1.00)"])]
+    with open(out, encoding="utf-8") as file:
+        results = json.load(file)
+    assert [len(each["rounds"]) for each in results["cells"]] == [2, 2] and results["failures"] == []
+
+
+def test_what_fails_over_a_transport_is_told(build_dir, capsys):
+    assert run_transports.main(["--patterns", "ROUTER_ROUTER", "--sizes", "64", "--hwm", "0", "--contexts", "1", "--measures", "latency",
+                                "--build-dir", build_dir]) == 1
+    assert "FAILED zlink ROUTER_ROUTER tls 64: exit 1 send: failed" in capsys.readouterr().out
 
 
 def test_pairs_alternate_and_so_does_who_goes_first(build_dir, tmp_path, monkeypatch):
