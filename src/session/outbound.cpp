@@ -24,7 +24,7 @@ void count_write(std::size_t ranges, bool is_partial, debug_counters::tally unco
 }  // namespace
 
 void outbound::open(pipe_end_ptr pipe, bool replays, io_turn &server) noexcept {
-    server_ = stream_.stays_on_loop() ? nullptr : &server;
+    server_ = &server;
     pipe_ = std::move(pipe);
     translates_ = subscriptions_ != nullptr || pipe_->is_conflating() || !peer_.framing().is_identity();
     replays_ = replays && subscriptions_ != nullptr;

@@ -33,8 +33,8 @@ public:
              const batching &sizes) noexcept
         : stream_(bytes), peer_(machine), subscriptions_(subscriptions), sizes_(sizes) {}
 
-    /// Messages come from this pipe from now on; once the handshake is written out, it is served through `server`, but for streams that
-    /// stay on the loop. `replays`: it was there before the connection, so that subscriptions are sent from the set and not from the pipe.
+    /// Messages come from this pipe from now on; once the handshake is written out, it is served through `server`. `replays`: it was there
+    /// before the connection, so that subscriptions are sent from the set and not from the pipe.
     void open(pipe_end_ptr pipe, bool replays, io_turn &server) noexcept;
     /// Nothing is taken from the pipe any more; a message of which some went out is dropped whole. False while the sender writes: it
     /// has the I/O thread come back. True before the end. I/O thread.

@@ -13,7 +13,6 @@ namespace zlink {
 namespace {
 
 constexpr int least_security = 2;  // 112 bits: no RSA key below 2048, no SHA-1
-constexpr std::size_t read_at_once = 64 * 1024;
 
 /// What OpenSSL notes of its failures on this thread between construction and destruction does not stay: the application may look at its own.
 class quiet_errors {
@@ -125,7 +124,6 @@ error tls_context::load(const settings &options, tls_files &files) {
     SSL_CTX_set_security_level(shared_, std::max(least_security, SSL_CTX_get_security_level(shared_)));
     SSL_CTX_set_mode(shared_, SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_read_ahead(shared_, 1);
-    SSL_CTX_set_default_read_buffer_len(shared_, read_at_once);
     set_up_resumption();
     const error e = load_own_certificate(options, files);
     return failed(e) ? e : load_authorities(options, files);
@@ -213,12 +211,12 @@ SSL *tls_context::make_connection(tls_notes &notes) const noexcept {
 
 int tls_context::keep_ticket(SSL *connection, SSL_SESSION *ticket) noexcept {
     const auto *self = static_cast<const tls_context *>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(connection)));
-    SSL_SESSION_free(std::exchange(self->ticket_, ticket));
+    SSL_SESSION_free(self->ticket_.exchange(ticket));
     return 1;  // it is ours now
 }
 
 void tls_context::offer_ticket(SSL *connection) const noexcept {
-    SSL_SESSION *const ticket = std::exchange(ticket_, nullptr);
+    SSL_SESSION *const ticket = ticket_.exchange(nullptr);
     if (ticket && SSL_SESSION_is_resumable(ticket) && holds_still(ticket))
         (void)SSL_set_session(connection, ticket);
     SSL_SESSION_free(ticket);

@@ -9,6 +9,7 @@
 // Owns:     the private key, which OpenSSL wipes when the last connection and the context are gone.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <openssl/ssl.h>
 #include <string>
@@ -52,7 +53,8 @@ private:
     const role role_;
     const std::string peer_name_;
     SSL_CTX *shared_ = nullptr;
-    mutable SSL_SESSION *ticket_ = nullptr;  // a client's, from its last connection
+    // A client's, from its last connection; it comes with what is read, on whatever thread.
+    mutable std::atomic<SSL_SESSION *> ticket_{nullptr};
 };
 
 }  // namespace zlink

@@ -1,11 +1,12 @@
-// Map: how OpenSSL reaches the inner stream; making and the end; failures; the handshake; reading; writing; waits; names.
+// Map: how OpenSSL reaches the inner stream; making and the end; failures; the handshake; reading; writing; leasing; waits; names.
 #include "transport/tls_stream.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
+#include <new>
 #include <openssl/err.h>
 
+#include "transport/kept_failures.hpp"
 #include "transport/range_cursor.hpp"
 #include "transport/tls_words.hpp"
 
@@ -14,7 +15,7 @@ namespace zlink {
 namespace {
 
 constexpr std::size_t most_in_record = SSL3_RT_MAX_PLAIN_LENGTH;
-constexpr std::size_t records_at_once = 8;           // before they are handed on
+constexpr std::size_t records_at_once = 4;           // before they are handed on, in one turn
 constexpr std::size_t most_at_once = 1 << 20;        // octets of a write, whatever the inner stream takes
 constexpr std::uint64_t records_of_a_key = 1 << 23;  // RFC 8446 §5.5: 2^24.5 of AES-GCM at most
 
@@ -22,28 +23,37 @@ struct bio_closer {
     void operator()(BIO *what) const noexcept { BIO_free(what); }
 };
 
-/// Memory for records, of the thread: only what the inner stream does not take stays with a connection.
-std::vector<std::uint8_t> &spare_memory() noexcept {
-    thread_local std::vector<std::uint8_t> spare;
-    return spare;
-}
+/// Memory of a thread that writes: only what the inner stream does not take stays with a connection.
+struct spare_memory {
+    std::vector<std::uint8_t> records;
+    std::unique_ptr<std::uint8_t[]> gathered;  // most_in_record
 
-/// What stands next, up to a full record: where it is, or gathered in memory of the thread.
+    static spare_memory &of_thread() noexcept {
+        thread_local spare_memory spare;
+        return spare;
+    }
+};
+
+/// What stands next, up to a full record: where it is, or gathered in memory of the thread. Where there is none for that it is less.
 byte_span next_record(range_cursor &from) noexcept {
-    thread_local std::array<std::uint8_t, most_in_record> gathered;
     std::size_t size = std::min(from.size(), most_in_record);
     const std::uint8_t *const begin = from.data();
     from.advance(size);
     if (size == most_in_record || from.is_at_end())
         return {begin, size};
-    std::memcpy(gathered.data(), begin, size);
+    auto &gathered = spare_memory::of_thread().gathered;
+    if (!gathered)
+        gathered.reset(new (std::nothrow) std::uint8_t[most_in_record]);
+    if (!gathered)
+        return {begin, size};
+    std::memcpy(gathered.get(), begin, size);
     while (size < most_in_record && !from.is_at_end()) {
         const std::size_t step = std::min(from.size(), most_in_record - size);
-        std::memcpy(gathered.data() + size, from.data(), step);
+        std::memcpy(gathered.get() + size, from.data(), step);
         from.advance(step);
         size += step;
     }
-    return {gathered.data(), size};
+    return {gathered.get(), size};
 }
 
 error reason_of_certificate(long result) noexcept {
@@ -123,12 +133,14 @@ struct tls_octets {
 /// As read(2); input_ says why there is nothing.
 int tls_stream::take_input(char *out, std::size_t size) noexcept {
     const std::size_t left = std::min(input_left_, vain_input_left_);
+    is_input_likely_ = false;
     if (left == 0) {
         input_ = error::again;
         return -1;
     }
     const iovec range{out, std::min(size, left)};
     const io_result result = bytes_->try_read({&range, 1});
+    is_input_likely_ = result.octets == range.iov_len;
     if (result.octets > 0) {
         input_left_ -= result.octets;
         vain_input_left_ -= result.octets;
@@ -141,8 +153,9 @@ int tls_stream::take_input(char *out, std::size_t size) noexcept {
 int tls_stream::keep_output(const char *octets, std::size_t size) noexcept {
     try {
         if (out_.capacity() == 0)
-            out_.swap(spare_memory());
-        out_.insert(out_.end(), octets, octets + size);
+            out_.swap(spare_memory::of_thread().records);
+        const auto *const begin = reinterpret_cast<const std::uint8_t *>(octets);
+        out_.insert(out_.end(), begin, begin + size);
         return static_cast<int>(size);
     } catch (const std::bad_alloc &) {
         input_ = error::no_memory;
@@ -153,8 +166,8 @@ int tls_stream::keep_output(const char *octets, std::size_t size) noexcept {
 // ---- making and the end ----
 
 tls_stream::tls_stream(loop &io, std::shared_ptr<const tls_context> context, std::unique_ptr<stream> bytes)
-    : context_(std::move(context)), bytes_(std::move(bytes)), tls_(context_->make_connection(notes_)),
-      report_(io, [this] { report(); }) {
+    : context_(std::move(context)), bytes_(std::move(bytes)), report_(io, [this] { report(); }),
+      tls_(context_->make_connection(notes_)) {
     bytes_->set_events(this);
 }
 
@@ -173,9 +186,12 @@ error tls_stream::make(loop &io, std::shared_ptr<const tls_context> context, std
 
 bool tls_stream::open() noexcept {
     BIO *const octets = tls_ ? tls_octets::make(*this) : nullptr;
-    if (octets)
-        SSL_set_bio(tls_.get(), octets, octets);
-    return octets != nullptr;
+    if (!octets)
+        return false;
+    SSL_set_bio(tls_.get(), octets, octets);
+    // With some room for where OpenSSL begins in it.
+    SSL_set_default_read_buffer_len(tls_.get(), most_input_in_vain + 16);
+    return true;
 }
 
 tls_stream::~tls_stream() {
@@ -189,6 +205,7 @@ tls_stream::~tls_stream() {
 }
 
 bool tls_stream::finish_writing() noexcept {
+    const std::lock_guard turn(turn_);
     if (!is_open_ || failed(failure_) || failed(write_failure_))
         return false;
     ERR_clear_error();
@@ -232,7 +249,7 @@ error tls_stream::fail(int result) noexcept {
     const unsigned long noted = ERR_peek_last_error();
     ERR_clear_error();
     if (reason != error::again) {
-        failure_ = reason;
+        failure_.store(reason);
         note_reason(noted);
     }
     flush();
@@ -272,31 +289,40 @@ error tls_stream::shake_hands() noexcept {
 // ---- reading ----
 
 io_result tls_stream::try_read(std::span<const iovec> ranges) noexcept {
+    const kept_failures of_application;
+    const std::lock_guard turn(turn_);
     begin_call();
     if (const error e = advance(); failed(e))
         return {0, e};
     std::size_t octets = 0;
+    error status = error::none;
     range_cursor to(ranges);
     for (int records = 0; records < most_records_at_once && !to.is_at_end(); ++records) {
         std::size_t count = 0;
         ERR_clear_error();
         const int result = SSL_read_ex(tls_.get(), to.data(), to.size(), &count);
         if (result != 1) {
-            holds_input_ = false;
-            const error reason = fail(result);
-            return {octets, octets > 0 ? error::none : reason};
+            status = fail(result);
+            break;
         }
         to.advance(count);
         octets += count;
         vain_input_left_ = most_input_in_vain;
+        if (!is_input_likely_ && !to.is_at_end() && !SSL_has_pending(tls_.get()))
+            break;
     }
-    holds_input_ = SSL_has_pending(tls_.get());
-    return {octets, error::none};
+    // Why there is no more is something to read, too.
+    holds_input_ = failed(failure_) ? octets > 0 : !failed(status) && SSL_has_pending(tls_.get());
+    return {octets, octets > 0 ? error::none : status};
 }
 
 // ---- writing ----
 
 io_result tls_stream::try_write(std::span<const iovec> ranges) noexcept {
+    const kept_failures of_application;
+    std::unique_lock turn(turn_, std::try_to_lock);
+    if (!turn)
+        return {0, error::again};
     begin_call();
     if (const error e = advance(); failed(e))
         return {0, e};
@@ -304,21 +330,45 @@ io_result tls_stream::try_write(std::span<const iovec> ranges) noexcept {
     range_cursor from(ranges);
     if (from.is_at_end())
         return {};
+    if (failed(write_failure_))
+        return {0, write_failure_};
+    if (waiting() > 0)
+        return {0, error::again};
     std::size_t octets = 0;
+    if (std::exchange(owes_octet_, false)) {
+        from.advance(1);
+        octets = 1;
+    }
     while (!from.is_at_end() && octets < most_at_once) {
-        if (failed(write_failure_) || waiting() > 0)
-            break;
-        for (std::size_t i = 0; i < records_at_once && !from.is_at_end(); ++i) {
-            const byte_span record = next_record(from);
-            if (!write_record(record))
-                return {octets, failure_};
-            octets += record.size();
-        }
+        octets += write_records(from);
         flush();
+        if (failed(failure_) || failed(write_failure_) || waiting() > 0)
+            break;
+        // Who waits to read goes first.
+        turn.unlock();
+        if (!turn.try_lock())
+            return {octets, error::none};
+    }
+    if (waiting() > 0 && octets > 0) {
+        owes_octet_ = true;
+        --octets;
     }
     if (octets > 0)
         return {octets, error::none};
-    return {0, failed(write_failure_) ? write_failure_ : error::again};
+    const error reason = failed(failure_) ? failure_.load() : write_failure_.load();
+    return {0, failed(reason) ? reason : error::again};
+}
+
+/// A batch. Returns how many octets.
+std::size_t tls_stream::write_records(range_cursor &from) noexcept {
+    std::size_t octets = 0;
+    for (std::size_t i = 0; i < records_at_once && !from.is_at_end(); ++i) {
+        const byte_span record = next_record(from);
+        if (!write_record(record))
+            break;
+        octets += record.size();
+    }
+    return octets;
 }
 
 bool tls_stream::write_record(byte_span octets) noexcept {
@@ -332,43 +382,79 @@ bool tls_stream::write_record(byte_span octets) noexcept {
     }
     (void)fail(result);
     if (!failed(failure_))
-        failure_ = error::protocol;  // it has nothing to wait for
+        failure_.store(error::protocol);  // it has nothing to wait for
     return false;
 }
 
-/// Hands records on. Sees to it that it is called again while some wait.
+/// Hands records on. On the loop's thread, sees to it that it is called again while some wait.
 void tls_stream::flush() noexcept {
     while (waiting() > 0) {
         const iovec range{out_.data() + out_at_, waiting()};
         const io_result result = bytes_->try_write({&range, 1});
         out_at_ += result.octets;
         if (failed(result.status) && result.status != error::again) {
-            write_failure_ = result.status;
+            write_failure_.store(result.status);
             break;
         }
         if (result.octets < range.iov_len) {
-            bytes_->wait_writable();
+            if (is_on_loop() && !is_leased_)
+                bytes_->wait_writable();
             return;
         }
     }
     out_.clear();
     out_at_ = 0;
     if (out_.capacity() > 0) {
-        out_.swap(spare_memory());
+        out_.swap(spare_memory::of_thread().records);
         std::vector<std::uint8_t>().swap(out_);
     }
     if (std::exchange(is_finishing_, false) && !failed(write_failure_))
         (void)bytes_->finish_writing();
 }
 
+std::size_t tls_stream::unconfirmed() noexcept {
+    const std::lock_guard turn(turn_);
+    return bytes_->unconfirmed() + waiting();
+}
+
+bool tls_stream::is_flushed() const noexcept {
+    const std::lock_guard turn(turn_);
+    return waiting() == 0;
+}
+
+// ---- leasing ----
+
+bool tls_stream::lease_out() noexcept {
+    if (!is_open_ || failed(failure_) || !bytes_->lease_out())
+        return false;
+    is_leased_ = true;
+    wants_readable_ = wants_writable_ = false;
+    report_.cancel();
+    return true;
+}
+
+error tls_stream::take_back() noexcept {
+    const std::lock_guard turn(turn_);
+    if (const error e = bytes_->take_back(); failed(e))
+        return e;
+    is_leased_ = false;
+    flush();
+    return error::none;
+}
+
 // ---- waits ----
 
 void tls_stream::wait_readable() noexcept {
     wants_readable_ = true;
-    begin_call();
-    const bool was_open = is_open_;
-    // A client that has nothing to say begins here.
-    if (const error e = advance(); (failed(e) && e != error::again) || was_open != is_open_ || holds_input_)
+    bool is_due = failed(failure_) || holds_input_;
+    if (!is_open_) {
+        // A client that has nothing to say begins here.
+        const std::lock_guard turn(turn_);
+        begin_call();
+        const error e = advance();
+        is_due = e != error::again;
+    }
+    if (is_due)
         report_.schedule();
     else
         bytes_->wait_readable();
@@ -380,7 +466,7 @@ void tls_stream::wait_writable() noexcept {
         report_.schedule();
     else if (!is_open_)
         bytes_->wait_readable();
-    else if (waiting() == 0)
+    else
         bytes_->wait_writable();
 }
 
@@ -388,17 +474,27 @@ void tls_stream::on_stream_readable() noexcept {
     if (is_open_) {
         if (std::exchange(wants_readable_, false))
             events_->on_stream_readable();
-    } else if (advance() == error::again) {
-        bytes_->wait_readable();
-    } else {
-        report();
+        return;
     }
+    error e;
+    {
+        const std::lock_guard turn(turn_);
+        begin_call();
+        e = advance();
+    }
+    if (e == error::again)
+        bytes_->wait_readable();
+    else
+        report();
 }
 
 void tls_stream::on_stream_writable() noexcept {
-    flush();
-    if (waiting() > 0 || !is_open_)
-        return;
+    {
+        const std::lock_guard turn(turn_);
+        flush();
+        if (waiting() > 0 || !is_open_)
+            return;
+    }
     // Also where nobody asked: who waits for the end has to know.
     wants_writable_ = false;
     events_->on_stream_writable();
@@ -407,7 +503,7 @@ void tls_stream::on_stream_writable() noexcept {
 /// The owner may destroy this object in its call.
 void tls_stream::report() noexcept {
     const bool is_readable = std::exchange(wants_readable_, false);
-    if (wants_writable_ && (waiting() == 0 || failed(failure_))) {
+    if (wants_writable_ && (is_flushed() || failed(failure_))) {
         wants_writable_ = false;
         if ((wants_readable_ = is_readable))
             report_.schedule();

@@ -1,21 +1,28 @@
 // A stream inside TLS 1.3, over another stream.
 //
 // Handshake: goes on with each try_read() and try_write(), which answer `again` until it is over, and by itself as octets arrive.
-// Out:       what is written becomes whole records at once. Those that the inner stream does not take wait here, and go out as it takes
-//            more; meanwhile nothing else is accepted.
+// Out:       what is written becomes whole records at once. Those that the inner stream does not take wait here; meanwhile nothing else is
+//            accepted, and the last octet of what they hold counts as not written yet, so that whoever writes comes back for them.
 // Failures:  of reading and of writing are kept apart: what the peer sent before it went, its reason for one, is still read.
-// Threads:   the loop's only: one state of OpenSSL serves both directions.
+// Threads:   try_read() and try_write() any, one at a time for each direction, from when the handshake is over. One state of OpenSSL
+//            serves both: they take turns (tls_turn.hpp). The rest is for the loop's thread, on which the object is made.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <mutex>
+#include <thread>
 #include <vector>
 
 #include "core/bytes.hpp"
 #include "reactor/deferred_call.hpp"
 #include "transport/tls_context.hpp"
+#include "transport/tls_turn.hpp"
 #include "transport/transport.hpp"
 
 namespace zlink {
+
+class range_cursor;
 
 /// The same place by the scheme tls.
 inline std::string as_tls_endpoint(const std::string &tcp_endpoint) {
@@ -33,13 +40,14 @@ public:
     error shake_hands() noexcept override;
     io_result try_read(std::span<const iovec> ranges) noexcept override;
     io_result try_write(std::span<const iovec> ranges) noexcept override;
-    std::size_t unconfirmed() noexcept override { return bytes_->unconfirmed() + waiting(); }
+    std::size_t unconfirmed() noexcept override;
     bool finish_writing() noexcept override;
-    bool is_flushed() const noexcept override { return waiting() == 0; }
-    bool stays_on_loop() const noexcept override { return true; }
+    bool is_flushed() const noexcept override;
     bool holds_input() const noexcept override { return holds_input_; }
     void wait_readable() noexcept override;
     void wait_writable() noexcept override;
+    bool lease_out() noexcept override;
+    error take_back() noexcept override;
     int descriptor() const noexcept override { return bytes_->descriptor(); }
     std::string peer_address() const override { return bytes_->peer_address(); }
     std::string user_id() const override;
@@ -70,8 +78,9 @@ private:
 
     /// One call takes in so much at most, and less where nothing of it is for the application: OpenSSL goes on by itself as long as a peer
     /// sends it new keys.
-    static constexpr std::size_t most_input_at_once = 128 * 1024;
-    static constexpr std::size_t most_input_in_vain = 32 * 1024;
+    static constexpr std::size_t full_record = SSL3_RT_HEADER_LENGTH + SSL3_RT_MAX_PLAIN_LENGTH + 1 + 16;
+    static constexpr std::size_t most_input_at_once = 8 * full_record;
+    static constexpr std::size_t most_input_in_vain = 2 * full_record;
     static constexpr int most_records_at_once = 1024;  // of a read
     void begin_call() noexcept { input_left_ = most_input_at_once, vain_input_left_ = most_input_in_vain; }
 
@@ -81,28 +90,42 @@ private:
     void note_reason(unsigned long noted) noexcept;
     bool write_record(byte_span octets) noexcept;
     void flush() noexcept;
+    std::size_t write_records(range_cursor &from) noexcept;
     std::size_t waiting() const noexcept { return out_.size() - out_at_; }
+    bool is_on_loop() const noexcept { return std::this_thread::get_id() == loop_thread_; }
 
     const std::shared_ptr<const tls_context> context_;
     const std::unique_ptr<stream> bytes_;
+    const std::thread::id loop_thread_ = std::this_thread::get_id();
     tls_notes notes_;
-    std::unique_ptr<SSL, connection_closer> tls_;
     stream_events *events_ = nullptr;
     deferred_call report_;
 
+    // For who has the turn.
+    mutable tls_turn turn_;
+    std::unique_ptr<SSL, connection_closer> tls_;
     std::vector<std::uint8_t> out_;    // records
     std::size_t out_at_ = 0;           // of these, octets that the inner stream has taken
+    bool owes_octet_ = false;          // the last that became a record, to whoever writes
     std::uint64_t records_ = 0;        // written with any key
     std::size_t input_left_ = 0;       // octets, for the call under way
     std::size_t vain_input_left_ = 0;  // until there is a record for the application
     error input_ = error::none;        // why the inner stream gave nothing last
-    error failure_ = error::none;      // nothing can be read any more, nor written
-    error write_failure_ = error::none;
-    bool is_open_ = false;      // the handshake is over
+    bool is_input_likely_ = false;     // the inner stream gave last what it was asked for
+    bool is_finishing_ = false;        // the inner stream is to be told when all is written
+
+    // Written by who has the turn.
+    std::atomic<error> failure_{error::none};  // nothing can be read any more, nor written
+    std::atomic<error> write_failure_{error::none};
+
+    // Of who reads.
     bool holds_input_ = false;  // of records that have arrived
+
+    // Of the loop's thread; others come when it is open and stays so.
+    bool is_open_ = false;  // the handshake is over
+    bool is_leased_ = false;
     bool wants_readable_ = false;
     bool wants_writable_ = false;
-    bool is_finishing_ = false;  // the inner stream is to be told when all is written
 };
 
 }  // namespace zlink

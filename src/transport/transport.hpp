@@ -46,7 +46,7 @@ public:
     /// One non-blocking read into `ranges`, which have room. After a short read the caller waits instead of reading again: most often the stream is
     /// drained, and if not, the wait ends at once. Who does not wait reads until there is nothing.
     virtual io_result try_read(std::span<const iovec> ranges) noexcept = 0;
-    /// One non-blocking gathered write.
+    /// One non-blocking gathered write. After a short one the next begins with the octets that were left.
     virtual io_result try_write(std::span<const iovec> ranges) noexcept = 0;
     /// Octets written that the peer's system has not confirmed: closing a stream while input arrives loses them. 0 where
     /// what is written is with the peer at once.
@@ -56,8 +56,6 @@ public:
     virtual bool finish_writing() noexcept = 0;
     /// Whether the system has all that was written: closing a stream before loses the rest. on_stream_writable() comes when it has.
     virtual bool is_flushed() const noexcept { return true; }
-    /// Whether reading and writing have something in common, so that both are for the loop's thread alone.
-    virtual bool stays_on_loop() const noexcept { return false; }
     /// Whether a read finds octets that the descriptor does not show. Only after a read that filled its ranges. Whoever reads.
     virtual bool holds_input() const noexcept { return false; }
     /// Asks for one on_stream_readable() when a read would not fail with again, or a little early where nobody has read to the end.

@@ -24,7 +24,7 @@ struct transport_kind {
     bool is_confirmed_late;    // the peer's system says later that it has what was written
     bool is_taken_over;        // binding takes an address over from whoever has it
     std::size_t shared_memory = 0;
-    bool is_secured = false;  // with certificates; its streams stay on the loop
+    bool is_secured = false;  // with certificates
 };
 
 inline constexpr transport_kind transport_kinds[] = {

@@ -27,6 +27,9 @@
 #include <thread>
 #include <vector>
 
+#ifdef ZLINK_WITH_TLS
+#include "certificates.hpp"
+#endif
 #include "scratch_endpoint.hpp"
 
 namespace {
@@ -193,6 +196,19 @@ struct setup {
     std::uint32_t callers = 2;  // of each thread
 };
 
+#ifdef ZLINK_WITH_TLS
+constexpr const char *encrypted = "tls";
+void set_certificates(void *socket) {
+    const zlink_test::good_files &files = zlink_test::good();
+    for (const auto &[option, path] :
+         {std::pair{ZMQ_TLS_CERT, files.cert}, {ZMQ_TLS_KEY, files.key}, {ZMQ_TLS_CA, files.ca}})
+        EXPECT_EQ(zmq_setsockopt(socket, option, path.data(), path.size()), 0);
+}
+#else
+constexpr const char *encrypted = "tcp";  // once more
+void set_certificates(void *) {}
+#endif
+
 void *open(void *context, int type, const setup &how) {
     void *s = zmq_socket(context, type);
     EXPECT_NE(s, nullptr) << zmq_strerror(zmq_errno());
@@ -206,6 +222,8 @@ void *open(void *context, int type, const setup &how) {
     set(ZMQ_RECONNECT_IVL, 1);
     if (type == ZMQ_ROUTER)
         set(ZMQ_ROUTER_MANDATORY, 1);
+    if (how.transport == std::string("tls"))
+        set_certificates(s);
     return s;
 }
 
@@ -549,26 +567,32 @@ TEST(turns, keep_every_message_in_every_rhythm) {
     converse({"ipc", 2, 2}, 300, false, false, 2);
     converse({"tcp", 10, 3}, 300, false, false, 3);
     converse({"ipc", 1000, 1}, 300, false, false, 4);
+    converse({encrypted, 1, 1}, 300, false, false, 13);
+    converse({encrypted, 1000, 2}, 300, false, false, 14);
 }
 
 TEST(turns, keep_every_message_when_the_system_takes_little_at_a_time) {
     converse({"tcp", 10, 1, 4096}, 200, false, false, 5);
     converse({"ipc", 1000, 2, 4096}, 200, false, false, 6);
+    converse({encrypted, 10, 1, 4096}, 200, false, false, 15);
 }
 
 TEST(turns, keep_every_message_of_many_callers) {
     converse({.transport = "tcp", .hwm = 10, .callers = 25}, 1500, false, false, 11);
     converse({.transport = "ipc", .io_threads = 2, .callers = 40}, 1500, true, false, 12);
+    converse({.transport = encrypted, .hwm = 10, .callers = 25}, 500, false, false, 16);
 }
 
 TEST(turns, keep_every_message_under_signals) {
     converse({"tcp", 2, 1}, 300, true, false, 7);
     converse({"ipc", 100, 1}, 300, true, false, 8);
+    converse({encrypted, 10, 1}, 300, true, false, 17);
 }
 
 TEST(turns, keep_every_message_when_descriptors_are_asked_for_on_the_way) {
     converse({"tcp", 10, 1}, 300, false, true, 9);
     converse({"ipc", 1, 2}, 300, true, true, 10);
+    converse({encrypted, 10, 1}, 300, false, true, 18);
 }
 
 // ---- moving to another thread ----
@@ -704,6 +728,7 @@ TEST(turns, keep_every_message_of_peers_that_come_and_go) {
     pull_streams({"tcp", 1, 1});
     pull_streams({"ipc", 10, 2});
     pull_streams({"tcp", 1000, 1});
+    pull_streams({encrypted, 10, 1});
 }
 
 /// Callers that break off in the middle of a conversation, some of which take over the routing id of their predecessor
@@ -763,6 +788,7 @@ void break_off(const setup &how, std::uint64_t seed) {
 TEST(turns, survive_peers_that_break_off) {
     break_off({"tcp", 2, 1}, 1);
     break_off({"ipc", 100, 2}, 2);
+    break_off({encrypted, 10, 1}, 3);
 }
 
 // ---- the end of the context ----
@@ -770,7 +796,8 @@ TEST(turns, survive_peers_that_break_off) {
 TEST(turns, every_blocked_call_ends_with_the_context) {
     chance random(1);
     for (int round = 0; round < 60 * work_factor(); ++round) {
-        const setup how{round % 2 ? "tcp" : "ipc", round % 3 ? 2 : 1000, 1 + round % 2};
+        const char *const transport = round % 5 == 0 ? encrypted : round % 2 ? "tcp" : "ipc";
+        const setup how{transport, round % 3 ? 2 : 1000, 1 + round % 2};
         void *far_context = make_context(how.io_threads);
         void *near_context = make_context(how.io_threads);
         void *router = open(far_context, ZMQ_ROUTER, how);
@@ -784,6 +811,8 @@ TEST(turns, every_blocked_call_ends_with_the_context) {
                 if (!dealer)
                     return;
                 set(dealer, ZMQ_LINGER, 0);
+                if (how.transport == std::string("tls"))
+                    set_certificates(dealer);
                 (void)zmq_connect(dealer, where.c_str());
                 for (;;) {
                     const bool is_patient = kind < 2 || messages % 64;
@@ -921,7 +950,7 @@ measured ping_pong(const setup &how, int round_trips) {
 
 TEST(lending, lets_the_io_threads_sleep_through_a_ping_pong) {
     constexpr int round_trips = 5000;
-    for (const char *transport : {"tcp", "ipc"}) {
+    for (const char *transport : {"tcp", "ipc", encrypted}) {
         const measured lent = ping_pong({.transport = transport}, round_trips);
         // Each of the two leases is looked at every 2 to 8 ms.
         EXPECT_LT(lent.sleeps, round_trips / 5 + lent.elapsed_ms) << transport;
