@@ -132,7 +132,8 @@ protected:
         options.tls_cert = zlink_test::good().cert;
         options.tls_key = zlink_test::good().key;
         std::shared_ptr<const tls_context> context;
-        ASSERT_EQ(tls_context::make(tls_context::role::server, options, {}, context), error::none);
+        tls_files files;
+        ASSERT_EQ(tls_context::make(tls_context::role::server, options, {}, files, context), error::none);
         ASSERT_EQ(tls_stream::make(drive, context, std::make_unique<fake_bytes>(bytes, inner_events), tls),
                   error::none);
         tls->set_events(this);
