@@ -111,6 +111,7 @@ struct settings {
     std::string socks_proxy;
     std::string socks_username;
     std::string socks_password;
+    std::string web_origin;  // a client's; a server's: those that may come, separated by commas, empty = all
 
     // Security
     mechanism_kind mechanism = mechanism_kind::null;

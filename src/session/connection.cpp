@@ -338,7 +338,7 @@ void connection::enter_traffic(inbound &in, byte_span rest, bool takes_all) noex
     pipe_->publish();
     try {
         greet_application();
-        in.set_decoder(peer_->framing().make_decoder());
+        in.set_decoder(peer_->framing().make_decoder(environment_.pool.get()));
     } catch (...) {
         fail(error::no_memory);
         return;

@@ -5,7 +5,8 @@ namespace zlink {
 
 std::unique_ptr<conversation> make_conversation(const settings &options, bool is_server,
                                                 const web_place *place) {
-    (void)place;
+    if (place)
+        return make_web_conversation(options, is_server, *place);
     return options.is_raw() ? make_raw_conversation(options) : make_peer(options, is_server);
 }
 

@@ -1,5 +1,5 @@
 // Contract of a conversation with one peer, as the driver of a connection leads it: what was heard goes in, what is to be done
-// comes out. Pure. `peer` speaks ZMTP, `raw_conversation` says nothing.
+// comes out. Pure. `peer` speaks ZMTP, `raw_conversation` says nothing, `web_conversation` leads either over WebSocket.
 //
 // Flow:     `resume(event)` takes what happened and returns one action. Octets to send collect in output(); the driver
 //           writes them before anything from the queue. The driver calls again with the rest of the input while an action
@@ -60,6 +60,9 @@ public:
     virtual time_point deadline() const noexcept = 0;
     /// Any octets arrived: the peer is alive. Cheap.
     virtual void note_traffic(time_point now) noexcept = 0;
+    /// This side ends now. Last words, where there are such, go to output(); nothing may be written behind them. What the peer has
+    /// sent is still taken, and `close` comes when it has taken its leave, too: how long to wait for that is the driver's to say.
+    virtual void part() noexcept {}
 
     /// From the action on that says so, until it closes.
     bool is_established() const noexcept { return is_established_; }
@@ -77,7 +80,7 @@ protected:
 
     bool is_established_ = false;
     std::vector<std::uint8_t> output_;
-    const block_ref info_;
+    block_ref info_;  // stands from `established` on
     const zlink::framing *framing_ = &framing_of_zmtp_3_1();
 };
 
@@ -90,5 +93,8 @@ std::unique_ptr<conversation> make_conversation(const settings &options, bool is
 std::unique_ptr<conversation> make_peer(const settings &options, bool is_server);
 /// None.
 std::unique_ptr<conversation> make_raw_conversation(const settings &options);
+/// WebSocket, and behind it ZMTP or nothing.
+std::unique_ptr<conversation> make_web_conversation(const settings &options, bool is_server,
+                                                    const web_place &place);
 
 }  // namespace zlink

@@ -27,6 +27,7 @@ constexpr protocol_error malformed_error = 0x10000015;
 constexpr protocol_error malformed_ready = 0x10000016;
 constexpr protocol_error invalid_metadata = 0x10000018;
 constexpr protocol_error mechanism_mismatch = 0x11000002;
+constexpr protocol_error websocket = 0x30000000;
 }  // namespace protocol_errors
 
 }  // namespace zlink

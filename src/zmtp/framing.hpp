@@ -13,8 +13,8 @@
 #include <span>
 #include <vector>
 
-#include "core/block.hpp"
 #include "core/bytes.hpp"
+#include "core/chunk.hpp"
 #include "core/frame.hpp"
 
 namespace zlink {
@@ -34,8 +34,8 @@ public:
     /// Decodes `in`, all of it or up to the end of a frame that take_frame() has. What comes out is written from `out` on, which may be
     /// lead() octets in front of `in`, or more, in the same memory.
     virtual decoded decode(byte_span in, std::uint8_t *out) noexcept = 0;
-    /// A frame that came in pieces of unknown size stands in memory of its own: where, in the queue's form, and whose memory that is. It
-    /// comes behind what was decoded last. Empty where there is none.
+    /// A frame that came in pieces of unknown size stands in memory of its own: where, in the queue's form, and whose memory that is: a
+    /// chunk. It comes behind what was decoded last. Empty where there is none.
     virtual byte_span take_frame(block_ref &owner) noexcept {
         (void)owner;
         return {};
@@ -54,8 +54,9 @@ public:
                                      std::vector<std::uint8_t> &out) const;
     /// Reads a header; false when `in` does not hold all of it. Validates nothing: a size that cannot be comes out as a large one.
     virtual bool get_header(byte_span in, frame_header &out) const noexcept = 0;
-    /// For one connection, from the first octet of traffic on; null where is_identity(). Throws bad_alloc.
-    virtual std::unique_ptr<frame_decoder> make_decoder() const = 0;
+    /// For one connection, from the first octet of traffic on; null where is_identity(). Frames that come in pieces grow in `pool`, or
+    /// in one of their own. Throws bad_alloc.
+    virtual std::unique_ptr<frame_decoder> make_decoder(chunk_pool *pool = nullptr) const = 0;
 
 protected:
     ~framing() = default;

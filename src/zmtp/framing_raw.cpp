@@ -44,7 +44,7 @@ void framing_raw::encode_subscription(bool, byte_span, std::vector<std::uint8_t>
 
 bool framing_raw::get_header(byte_span, frame_header &) const noexcept { return false; }
 
-std::unique_ptr<frame_decoder> framing_raw::make_decoder() const {
+std::unique_ptr<frame_decoder> framing_raw::make_decoder(chunk_pool *) const {
     return std::make_unique<decoder_raw>(largest_);
 }
 

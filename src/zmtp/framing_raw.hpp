@@ -25,7 +25,7 @@ public:
     void encode_subscription(bool is_subscribe, byte_span topic,
                              std::vector<std::uint8_t> &out) const override;
     bool get_header(byte_span in, frame_header &out) const noexcept override;
-    std::unique_ptr<frame_decoder> make_decoder() const override;
+    std::unique_ptr<frame_decoder> make_decoder(chunk_pool *pool = nullptr) const override;
 
 private:
     static constexpr std::size_t least_largest = 256;

@@ -98,7 +98,9 @@ public:
     bool get_header(byte_span in, frame_header &out) const noexcept override {
         return get_v1_header(in, out);
     }
-    std::unique_ptr<frame_decoder> make_decoder() const override { return std::make_unique<decoder_v1>(); }
+    std::unique_ptr<frame_decoder> make_decoder(chunk_pool *) const override {
+        return std::make_unique<decoder_v1>();
+    }
 };
 
 constinit const framing_v1 of_zmtp_1_0{};

@@ -22,7 +22,7 @@ public:
     bool get_header(byte_span in, frame_header &out) const noexcept final {
         return get_frame_header(in.data(), in.size(), out);
     }
-    std::unique_ptr<frame_decoder> make_decoder() const final { return nullptr; }
+    std::unique_ptr<frame_decoder> make_decoder(chunk_pool *) const final { return nullptr; }
 
 protected:
     ~identity_framing() = default;

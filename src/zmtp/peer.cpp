@@ -21,6 +21,7 @@ namespace {
 
 using action = peer::action;
 using time_point = conversation::time_point;
+using opening = peer::opening;
 
 // How many octets of a greeting may be taken once there are `have`: no more than tell what comes next, for with an older peer that is
 // something else.
@@ -42,8 +43,8 @@ bool is_handshake_command(std::string_view name) noexcept {
 struct peer::state {
     enum class stage { fresh, greeting, identity, handshake, traffic, closed };
 
-    state(peer &self, const settings &options, bool is_server)
-        : self_(self), options_(options), mechanism_(make_mechanism(options, is_server)),
+    state(peer &self, const settings &options, bool is_server, opening first)
+        : self_(self), options_(options), opening_(first), mechanism_(make_mechanism(options, is_server)),
           heartbeat_(options.heartbeat_interval_ms, options.heartbeat_timeout_ms, options.heartbeat_ttl_ms) {}
 
     action resume(const event &what);
@@ -83,6 +84,7 @@ struct peer::state {
     // Constant after construction
     peer &self_;  // what the driver asks for stands there
     const settings &options_;
+    const opening opening_;
     std::unique_ptr<mechanism> mechanism_;  // null when the one asked for is not built in
 
     stage stage_ = stage::fresh;
@@ -135,11 +137,25 @@ action peer::state::resume(const event &what) {
 action peer::state::start() {
     if (!mechanism_)
         return fail(failure_kind::mechanism_mismatch, protocol_errors::mechanism_mismatch, false);
-    enter(stage::greeting);
     if (options_.handshake_interval_ms > 0)
         handshake_end_ = now_ + std::chrono::milliseconds(options_.handshake_interval_ms);
-    send_greeting(accepts_older_peers() ? signature_size : greeting_size);
-    return {};
+    switch (opening_) {
+    case opening::greeting:
+        enter(stage::greeting);
+        send_greeting(accepts_older_peers() ? signature_size : greeting_size);
+        break;
+    case opening::handshake:
+        enter(stage::handshake);
+        follow(mechanism_->start(self_.output_));
+        break;
+    case opening::identity:
+        enter(stage::identity);
+        is_older_ = true;
+        self_.framing_ = &framing_of_zmtp_2_0();
+        self_.framing_->encode(0, as_bytes(options_.routing_id), self_.output_);
+        break;
+    }
+    return stage_ == stage::closed ? verdict_ : action{};
 }
 
 void peer::state::send_greeting(std::size_t up_to) {
@@ -344,7 +360,8 @@ void peer::state::follow(const mechanism::outcome &outcome) {
         break;
     case mechanism::progress::complete:
         enter(stage::traffic);
-        heartbeat_.start(now_);
+        if (opening_ == opening::greeting)
+            heartbeat_.start(now_);
         break;
     }
 }
@@ -426,8 +443,8 @@ action peer::state::on_subscription(action_kind kind, byte_span topic) const {
     return result;
 }
 
-peer::peer(const settings &options, bool is_server)
-    : state_(std::make_unique<state>(*this, options, is_server)) {}
+peer::peer(const settings &options, bool is_server, opening first)
+    : state_(std::make_unique<state>(*this, options, is_server, first)) {}
 
 peer::~peer() = default;
 

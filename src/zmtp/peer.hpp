@@ -14,8 +14,12 @@ namespace zlink {
 
 class peer final : public conversation {
 public:
+    /// With what the two sides begin. Where that is no greeting, what carries the conversation has said already what it would say, and
+    /// looks after the time: there are no heartbeats.
+    enum class opening { greeting, handshake, identity };
+
     /// `options` must outlive the peer. `is_server`: this side accepted the connection.
-    peer(const settings &options, bool is_server);
+    peer(const settings &options, bool is_server, opening first = opening::greeting);
     ~peer() override;
 
     action resume(const event &what) override;

@@ -105,8 +105,8 @@ inline std::string describe(const conversation::action &close) {
 /// A connection without a stream: virtual time, octets in, octets and events out.
 class peer_driver {
 public:
-    explicit peer_driver(const settings &options, bool is_server = false)
-        : machine_(make_conversation(options, is_server)) {
+    explicit peer_driver(const settings &options, bool is_server = false, const web_place *place = nullptr)
+        : machine_(make_conversation(options, is_server, place)) {
         perform(machine_->resume({conversation::event_kind::start, {}, now_}));
     }
 

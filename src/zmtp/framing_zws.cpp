@@ -1,0 +1,480 @@
+// Map: encoding; decoding, by the parts of a WebSocket frame: header, octet of flags, body, piece, control; events; memory of pieces.
+#include "zmtp/framing_zws.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace zlink {
+
+namespace {
+
+// The first two octets of a header: RFC 6455, section 5.2.
+constexpr std::uint8_t final_bit = 0x80;
+constexpr std::uint8_t reserved_bits = 0x70;
+constexpr std::uint8_t opcode_bits = 0x0f;
+constexpr std::uint8_t mask_bit = 0x80;
+constexpr std::uint8_t length_16 = 126;
+constexpr std::uint8_t length_64 = 127;
+constexpr std::size_t short_web_header = 2;
+
+// Octets in front of a body: RFC 45/ZWS 2.0.
+constexpr std::uint8_t last_octet = 0;
+constexpr std::uint8_t more_octet = 1;
+
+// A body is masked in pieces of this size, each while it is in the first cache.
+constexpr std::size_t masked_at_once = 8 * 1024;
+
+// The body of a message in fragments is aligned as those of large frames are.
+constexpr std::size_t body_at = [] {
+    constexpr std::size_t alignment = 64;
+    std::size_t at = long_header_size;
+    while ((sizeof(chunk) + at) % alignment)
+        ++at;
+    return at;
+}();
+constexpr std::size_t first_piece = 256;
+
+constexpr bool is_control(std::uint8_t opcode) noexcept { return opcode & 0x8; }
+
+std::uint8_t *put_web_header(std::uint8_t *out, std::uint8_t opcode, std::uint64_t length,
+                             bool is_masked) noexcept {
+    out[0] = final_bit | opcode;
+    const std::uint8_t mask = is_masked ? mask_bit : 0;
+    if (length < length_16) {
+        out[1] = static_cast<std::uint8_t>(mask | length);
+        return out + short_web_header;
+    }
+    if (length <= UINT16_MAX) {
+        out[1] = mask | length_16;
+        put_u16(out + short_web_header, static_cast<std::uint16_t>(length));
+        return out + short_web_header + 2;
+    }
+    out[1] = mask | length_64;
+    put_u64(out + short_web_header, length);
+    return out + short_web_header + 8;
+}
+
+void append_masked(std::vector<std::uint8_t> &out, byte_span body, const mask_key &key) {
+    static_assert(masked_at_once % std::tuple_size_v<mask_key> == 0);
+    while (!body.empty()) {
+        const byte_span piece = body.first(std::min(body.size(), masked_at_once));
+        const std::size_t at = out.size();
+        out.insert(out.end(), piece.begin(), piece.end());
+        mask_octets(out.data() + at, out.data() + at, piece.size(), key);
+        body = body.subspan(piece.size());
+    }
+}
+
+}  // namespace
+
+// ---- out ----
+
+framing_zws::framing_zws(const form &how)
+    : form_(how), keys_(how.is_client ? std::make_unique<mask_keys>() : nullptr) {}
+
+void framing_zws::put(std::uint8_t opcode, byte_span prefix, byte_span body,
+                      std::vector<std::uint8_t> &out) const {
+    constexpr std::size_t longest = 16;
+    std::array<std::uint8_t, longest> head;
+    std::uint8_t *end =
+        put_web_header(head.data(), opcode, std::uint64_t{prefix.size()} + body.size(), keys_ != nullptr);
+    mask_key key{};
+    if (keys_) {
+        key = keys_->next();
+        end = std::copy(key.begin(), key.end(), end);
+    }
+    for (std::size_t i = 0; i < prefix.size(); ++i)
+        *end++ = prefix[i] ^ key[i];
+    const std::size_t needed = out.size() + static_cast<std::size_t>(end - head.data()) + body.size();
+    if (needed > out.capacity())
+        out.reserve(std::max(needed, 2 * out.capacity()));
+    out.insert(out.end(), head.data(), end);
+    if (keys_)
+        append_masked(out, body, advanced(key, prefix.size()));
+    else
+        out.insert(out.end(), body.begin(), body.end());
+}
+
+void framing_zws::encode(std::uint8_t flags, byte_span body, std::vector<std::uint8_t> &out) const {
+    const std::uint8_t octet = flags & frame_flag::more ? more_octet : last_octet;
+    put(web_opcode::binary, form_.is_raw ? byte_span() : byte_span(&octet, 1), body, out);
+}
+
+void framing_zws::encode_subscription(bool is_subscribe, byte_span topic,
+                                      std::vector<std::uint8_t> &out) const {
+    if (!form_.is_raw)
+        framing::encode_subscription(is_subscribe, topic, out);
+}
+
+void framing_zws::encode_command(byte_span body, std::vector<std::uint8_t> &out) const {
+    constexpr std::uint8_t octet = 2;
+    put(web_opcode::binary, {&octet, 1}, body, out);
+}
+
+void framing_zws::encode_control(std::uint8_t opcode, byte_span payload,
+                                 std::vector<std::uint8_t> &out) const {
+    put(opcode, {}, payload, out);
+}
+
+void framing_zws::encode_close(std::uint16_t status, std::vector<std::uint8_t> &out) const {
+    std::array<std::uint8_t, 2> octets;
+    put_u16(octets.data(), status);
+    put(web_opcode::close, {}, octets, out);
+}
+
+std::unique_ptr<frame_decoder> framing_zws::make_decoder(chunk_pool *pool) const {
+    return std::make_unique<decoder_zws>(form_, pool, false);
+}
+
+// ---- in ----
+
+// Headers grow where the wire says the length in 16 bits and the queue in 64: by 5 octets at most, and not for less than 256 of a body.
+// An event is at most 4 octets longer than what it says, which may have come before, and no call writes more than two.
+std::size_t decoder_zws::lead(std::size_t most) const noexcept {
+    constexpr std::size_t growth = 5;
+    constexpr std::size_t events = 2 * (max_control_payload + 4);
+    return (most / (max_short_body + 1) + 1) * growth + longest_header + events;
+}
+
+frame_decoder::decoded decoder_zws::decode(byte_span in, std::uint8_t *const out) noexcept {
+    const std::size_t whole = in.size();
+    std::uint8_t *end = out;
+    gave_event_ = has_stopped_ = false;
+    while (!in.empty() && !has_stopped_ && at_ != place::over) {
+        switch (at_) {
+        case place::header:
+            end = take_header(in, end);
+            break;
+        case place::flags:
+            end = take_flags(in, end);
+            break;
+        case place::command:
+            end = take_command(in, end);
+            break;
+        case place::body:
+            end = take_body(in, end);
+            break;
+        case place::piece:
+            end = take_piece(in, end);
+            break;
+        case place::control:
+            end = take_control(in, end);
+            break;
+        case place::over:
+            break;
+        }
+    }
+    if (at_ == place::over)
+        in = {};
+    if (has_ping_ && at_ != place::body)
+        end = put_ping(end);
+    return {whole - in.size(), static_cast<std::size_t>(end - out)};
+}
+
+void decoder_zws::pass(std::span<std::uint8_t> octets) noexcept {
+    if (octets.empty())
+        return;
+    if (!form_.is_client) {
+        mask_octets(octets.data(), octets.data(), octets.size(), key_);
+        key_ = advanced(key_, octets.size());
+    }
+    left_ -= octets.size();
+    if (left_ == 0)
+        at_ = place::header;
+}
+
+/// Each fault is found on the first octet that shows it, so that pieces do not matter.
+std::uint16_t decoder_zws::judge(byte_span in, web_header &out) const noexcept {
+    const std::uint8_t first = in[0];
+    out.opcode = first & opcode_bits;
+    out.is_final = first & final_bit;
+    if (first & reserved_bits)
+        return web_status::protocol_error;
+    if (is_control(out.opcode)) {
+        if (out.opcode > web_opcode::pong || !out.is_final)
+            return web_status::protocol_error;
+    } else if (in_pieces_ != (out.opcode == web_opcode::continuation) || out.opcode > web_opcode::binary) {
+        return web_status::protocol_error;
+    } else if (out.opcode == web_opcode::text) {
+        return web_status::unacceptable_type;
+    }
+    if (in.size() < short_web_header)
+        return 0;
+    const bool is_masked = in[1] & mask_bit;
+    const std::uint8_t length = in[1] & ~mask_bit;
+    if (is_masked == form_.is_client || (is_control(out.opcode) && length > max_control_payload))
+        return web_status::protocol_error;
+    std::size_t size = short_web_header + (length == length_16 ? 2 : length == length_64 ? 8 : 0);
+    if (in.size() < size)
+        return 0;
+    out.length = length;
+    if (length == length_16) {
+        out.length = get_u16(in.data() + short_web_header);
+        if (out.length < length_16)
+            return web_status::protocol_error;
+    } else if (length == length_64) {
+        out.length = get_u64(in.data() + short_web_header);
+        if (out.length <= UINT16_MAX || out.length >> 63)
+            return web_status::protocol_error;
+    }
+    if (is_masked) {
+        if (in.size() < size + out.key.size())
+            return 0;
+        std::memcpy(out.key.data(), in.data() + size, out.key.size());
+        size += out.key.size();
+    }
+    out.size = static_cast<std::uint8_t>(size);
+    return 0;
+}
+
+std::uint8_t *decoder_zws::take_header(byte_span &in, std::uint8_t *out) noexcept {
+    web_header header;
+    if (have_ == 0) {
+        if (const std::uint16_t status = judge(in, header))
+            return fault(status, out);
+        if (header.size > 0) {
+            in = in.subspan(header.size);
+            return begin_frame(header, in, out);
+        }
+    }
+    while (!in.empty()) {
+        header_[have_++] = in.front();
+        in = in.subspan(1);
+        if (const std::uint16_t status = judge(byte_span(header_).first(have_), header))
+            return fault(status, out);
+        if (header.size > 0) {
+            have_ = 0;
+            return begin_frame(header, in, out);
+        }
+    }
+    return out;
+}
+
+std::uint64_t decoder_zws::most_in_payload() const noexcept {
+    if (form_.is_raw)
+        return form_.max_body;
+    const std::uint64_t most = std::max(form_.max_body, form_.max_command);
+    return most == UINT64_MAX ? most : most + 1;
+}
+
+std::uint8_t *decoder_zws::begin_frame(const web_header &header, byte_span in, std::uint8_t *out) noexcept {
+    left_ = header.length;
+    key_ = header.key;
+    is_final_ = header.is_final;
+    opcode_ = header.opcode;
+    if (is_control(opcode_)) {
+        at_ = place::control;
+        control_size_ = 0;
+        return left_ == 0 ? end_control(out) : out;
+    }
+    if (in_pieces_ || !is_final_)
+        return begin_piece(out);
+    if (left_ > most_in_payload())
+        return fault(web_status::too_big, out);
+    if (!form_.is_raw) {
+        at_ = place::flags;
+        return left_ == 0 ? fault(web_status::protocol_error, out) : out;
+    }
+    return left_ == 0 ? out : begin_body(0, in, out);
+}
+
+std::uint8_t decoder_zws::next_octet(byte_span &in) noexcept {
+    const std::uint8_t octet = in.front() ^ key_[0];
+    key_ = advanced(key_, 1);
+    --left_;
+    in = in.subspan(1);
+    return octet;
+}
+
+std::uint8_t *decoder_zws::take_flags(byte_span &in, std::uint8_t *out) noexcept {
+    const std::uint8_t flags = next_octet(in);
+    if (!is_known(flags))
+        return fault(web_status::protocol_error, out);
+    if (left_ > limit_of(flags))
+        return fault(web_status::too_big, out);
+    if (flags == command_octet && left_ > 0) {
+        at_ = place::command;
+        return out;
+    }
+    return begin_body(flags, in, out);
+}
+
+std::uint8_t *decoder_zws::take_command(byte_span &in, std::uint8_t *out) noexcept {
+    const std::uint8_t first = in.front() ^ key_[0];
+    return first == 0 ? fault(web_status::protocol_error, out) : begin_body(command_octet, in, out);
+}
+
+/// A Ping that would come in the middle of the frame goes in front of it.
+std::uint8_t *decoder_zws::begin_body(std::uint8_t flags, byte_span in, std::uint8_t *out) noexcept {
+    if (has_ping_ && left_ > in.size())
+        out = put_ping(out);
+    at_ = left_ > 0 ? place::body : place::header;
+    has_stopped_ = stops_ && left_ == 0;
+    return put_frame_header(out, static_cast<std::size_t>(left_),
+                            flags == command_octet ? frame_flag::command : flags);
+}
+
+/// Takes octets of the payload without their mask.
+std::size_t decoder_zws::unmask(byte_span &in, std::uint8_t *to, std::uint64_t most) noexcept {
+    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(most, in.size()));
+    if (!form_.is_client) {
+        mask_octets(to, in.data(), count, key_);
+        key_ = advanced(key_, count);
+    } else if (to != in.data()) {
+        std::memmove(to, in.data(), count);
+    }
+    in = in.subspan(count);
+    left_ -= count;
+    return count;
+}
+
+std::uint8_t *decoder_zws::take_body(byte_span &in, std::uint8_t *out) noexcept {
+    const std::size_t count = unmask(in, out, left_);
+    if (left_ == 0) {
+        at_ = place::header;
+        has_stopped_ = stops_;
+    }
+    return out + count;
+}
+
+// ---- messages in fragments ----
+
+std::uint8_t *decoder_zws::begin_piece(std::uint8_t *out) noexcept {
+    if (!in_pieces_) {
+        in_pieces_ = true;
+        has_flags_ = form_.is_raw;
+        flags_ = last_octet;
+    }
+    const bool is_known_kind = has_flags_;
+    const std::uint64_t most = is_known_kind ? limit_of(flags_) : most_in_payload();
+    if (left_ > most - size_)
+        return fault(web_status::too_big, out);
+    at_ = place::piece;
+    return left_ == 0 ? end_piece(out) : out;
+}
+
+std::uint8_t *decoder_zws::take_piece(byte_span &in, std::uint8_t *out) noexcept {
+    if (!has_flags_) {
+        flags_ = next_octet(in);
+        has_flags_ = true;
+        if (!is_known(flags_))
+            return fault(web_status::protocol_error, out);
+        if (left_ > limit_of(flags_))
+            return fault(web_status::too_big, out);
+    }
+    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(left_, in.size()));
+    if (count > 0) {
+        if (!make_room(count))
+            return fault(web_status::internal_error, out);
+        unmask(in, memory_->data() + body_at + size_, count);
+        size_ += count;
+    }
+    return left_ == 0 ? end_piece(out) : out;
+}
+
+std::uint8_t *decoder_zws::end_piece(std::uint8_t *out) noexcept {
+    at_ = place::header;
+    if (!is_final_)
+        return out;
+    in_pieces_ = false;
+    if (!has_flags_)
+        return fault(web_status::protocol_error, out);
+    if (form_.is_raw && size_ == 0)
+        return out;
+    const bool is_command = flags_ == command_octet;
+    if (is_command && size_ > 0 && memory_->data()[body_at] == 0)
+        return fault(web_status::protocol_error, out);
+    // A body without octets has no memory yet.
+    if (!make_room(0))
+        return fault(web_status::internal_error, out);
+    is_whole_ = has_stopped_ = true;
+    return out;
+}
+
+bool decoder_zws::make_room(std::size_t more) noexcept {
+    const std::size_t used = body_at + size_;
+    if (memory_ && memory_->capacity - used >= more)
+        return true;
+    if (!pool_) {
+        try {
+            own_pool_ = chunk_pool::make();
+        } catch (...) {
+            return false;
+        }
+        pool_ = own_pool_.get();
+    }
+    const std::size_t wanted = std::max(used + more, memory_ ? 2 * memory_->capacity : 0);
+    chunk *const larger =
+        memory_ ? pool_->grow(memory_, wanted, used) : pool_->allocate(std::max(wanted, first_piece));
+    if (!larger)
+        return false;
+    memory_ = larger;
+    return true;
+}
+
+byte_span decoder_zws::take_frame(block_ref &owner) noexcept {
+    if (!is_whole_)
+        return {};
+    is_whole_ = false;
+    const std::size_t header = frame_header_size(size_);
+    std::uint8_t *const begin = memory_->data() + body_at - header;
+    put_frame_header(begin, size_, flags_ == command_octet ? frame_flag::command : flags_);
+    owner = block_ref::adopt(std::exchange(memory_, nullptr));
+    return {begin, header + std::exchange(size_, 0)};
+}
+
+void decoder_zws::forget_pieces() noexcept {
+    size_ = 0;
+    if (chunk *const mine = std::exchange(memory_, nullptr))
+        mine->release();
+}
+
+// ---- control frames ----
+
+std::uint8_t *decoder_zws::take_control(byte_span &in, std::uint8_t *out) noexcept {
+    const std::size_t count = unmask(in, control_.data() + control_size_, left_);
+    control_size_ = static_cast<std::uint8_t>(control_size_ + count);
+    return left_ == 0 ? end_control(out) : out;
+}
+
+std::uint8_t *decoder_zws::end_control(std::uint8_t *out) noexcept {
+    at_ = place::header;
+    if (opcode_ == web_opcode::ping) {
+        has_ping_ = true;
+        ping_size_ = control_size_;
+        std::memcpy(ping_.data(), control_.data(), control_size_);
+        has_stopped_ = stops_;
+    } else if (opcode_ == web_opcode::close) {
+        if (has_ping_)
+            out = put_ping(out);
+        out = put_event(web_event::close, byte_span(control_).first(control_size_), out);
+        at_ = place::over;
+        forget_pieces();
+    }
+    return out;
+}
+
+std::uint8_t *decoder_zws::put_event(std::uint8_t what, byte_span data, std::uint8_t *out) noexcept {
+    gave_event_ = true;
+    out = put_frame_header(out, 2 + data.size(), frame_flag::command);
+    *out++ = 0;
+    *out++ = what;
+    return std::copy(data.begin(), data.end(), out);
+}
+
+std::uint8_t *decoder_zws::put_ping(std::uint8_t *out) noexcept {
+    has_ping_ = false;
+    return put_event(web_event::ping, byte_span(ping_).first(ping_size_), out);
+}
+
+std::uint8_t *decoder_zws::fault(std::uint16_t status, std::uint8_t *out) noexcept {
+    if (has_ping_)
+        out = put_ping(out);
+    at_ = place::over;
+    forget_pieces();
+    std::array<std::uint8_t, 2> octets;
+    put_u16(octets.data(), status);
+    return put_event(web_event::fault, octets, out);
+}
+
+}  // namespace zlink

@@ -1,0 +1,68 @@
+// The mask that a WebSocket client lays over what it sends.
+//
+// Wire:     RFC 6455, section 5.3: octet i of a payload is combined with octet i mod 4 of the key, by exclusive or.
+// Keys:     from the system's generator, many at a time; each is used once. A program in whose hands a part of the payload is cannot say
+//           what octets go over the wire.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+
+#include "core/bytes.hpp"
+
+namespace zlink {
+
+using mask_key = std::array<std::uint8_t, 4>;
+
+/// The key for what stands behind `octets` of a payload.
+inline mask_key advanced(const mask_key &key, std::uint64_t octets) noexcept {
+    const auto at = static_cast<unsigned>(octets);
+    return {key[at & 3], key[(at + 1) & 3], key[(at + 2) & 3], key[(at + 3) & 3]};
+}
+
+/// Lays a mask on octets, or takes it away, while they are copied. `to` may be where `from` is, or in front of it.
+inline void mask_octets(std::uint8_t *to, const std::uint8_t *from, std::size_t size,
+                        const mask_key &key) noexcept {
+    typedef std::uint64_t vector [[gnu::vector_size(16)]];
+    constexpr std::size_t step = 4 * sizeof(vector);
+    const std::array<std::uint8_t, 8> twice{key[0], key[1], key[2], key[3], key[0], key[1], key[2], key[3]};
+    std::uint64_t word;
+    std::memcpy(&word, twice.data(), sizeof word);
+    const vector words{word, word};
+    std::size_t at = 0;
+    for (; at + step <= size; at += step) {
+        vector v[4];
+        std::memcpy(v, from + at, step);
+        for (vector &each : v)
+            each ^= words;
+        std::memcpy(to + at, v, step);
+    }
+    for (; at + sizeof word <= size; at += sizeof word) {
+        std::uint64_t v;
+        std::memcpy(&v, from + at, sizeof v);
+        v ^= word;
+        std::memcpy(to + at, &v, sizeof v);
+    }
+    for (; at < size; ++at)
+        to[at] = from[at] ^ key[at & 3];
+}
+
+/// Keys for the frames of one writer.
+class mask_keys {
+public:
+    mask_key next() noexcept {
+        if (used_ == drawn_.size())
+            draw();
+        return drawn_[used_++];
+    }
+
+private:
+    void draw() noexcept;
+
+    std::array<mask_key, 64> drawn_;
+    std::size_t used_ = drawn_.size();
+};
+
+}  // namespace zlink

@@ -1,0 +1,17 @@
+// What a Close frame may hold.
+//
+// Wire:     nothing, or status:2 | reason, in UTF-8.   RFC 6455, sections 5.5.1 and 7.4.
+#pragma once
+
+#include "core/bytes.hpp"
+
+namespace zlink {
+
+/// RFC 3629: no longer form than needed, no surrogates, nothing above U+10FFFF.
+bool is_utf8(byte_span text) noexcept;
+/// Whether a status may stand there: some stand for what cannot be said.
+bool may_be_sent(std::uint16_t status) noexcept;
+/// 0, or the status to close with.
+std::uint16_t judge_close(byte_span payload) noexcept;
+
+}  // namespace zlink
