@@ -197,6 +197,7 @@ void frame_queue::link_segment(segment *s, block *owner, std::size_t owner_size,
     s->starts_message = !in_message_;
     s->is_lone_body = false;
     s->is_copied = false;
+    s->is_in_place = false;
     s->committed.store(0, std::memory_order_relaxed);
     if (open_ == tail_) {
         // What was written to tail_ since the last publish stays hidden until publish_chain() commits it.

@@ -127,6 +127,8 @@ public:
 
     /// Takes the next frame. False when nothing more is published.
     bool read(frame_view &out) noexcept;
+    /// Whether the body that was read last stands where its writer has it, and its owner is memory for a copy.
+    bool has_read_in_place() const noexcept { return head_->is_in_place; }
     /// Takes the next frame if it is a message of one small frame. False, and nothing taken, otherwise.
     bool read_short(short_frame &out) noexcept;
     /// What read_short() would take.
@@ -198,6 +200,7 @@ private:
         bool starts_message = true;
         bool is_lone_body = false;
         bool is_copied = false;  // a lone body, written in place before: what was left of it is in `owner`
+        bool is_in_place = false;
         // The memory goes back to the producer, who copied the frames: nobody else looks at one before it is taken.
         bool comes_back = false;
 
@@ -245,7 +248,7 @@ private:
     error write_reference(std::uint8_t flags, block_ref owner, byte_span body) noexcept;
     void keep(const kept &record) noexcept;
     error write_kept(std::uint8_t flags, block_ref owner, byte_span body) noexcept;
-    error write_apart(std::uint8_t flags, block_ref owner, byte_span body) noexcept;
+    error write_apart(std::uint8_t flags, block_ref owner, byte_span body, bool is_in_place) noexcept;
     error write_countable(byte_span frames, std::uint32_t messages) noexcept;
     error append_countable(block *owner, byte_span range, std::uint32_t messages, bool starts_message,
                            std::size_t owner_size) noexcept;

@@ -14,7 +14,7 @@ error frame_queue::write_external(std::uint8_t flags, block_ref owner, byte_span
         return write_reference(flags, std::move(owner), body);
     if (copies_external(body.size()))
         return owner ? write_kept(flags, std::move(owner), body) : write(flags, body);
-    return write_apart(flags, std::move(owner), body);
+    return write_apart(flags, std::move(owner), body, false);
 }
 
 error frame_queue::write_reference(std::uint8_t flags, block_ref owner, byte_span body) noexcept {
@@ -57,7 +57,8 @@ error frame_queue::write_kept(std::uint8_t flags, block_ref owner, byte_span bod
 }
 
 /// The body becomes a segment.
-error frame_queue::write_apart(std::uint8_t flags, block_ref owner, byte_span body) noexcept {
+error frame_queue::write_apart(std::uint8_t flags, block_ref owner, byte_span body,
+                               bool is_in_place) noexcept {
     if (body.size() > octet_mask)
         return error::no_memory;
     const std::size_t header = frame_header_size(body.size());
@@ -76,6 +77,7 @@ error frame_queue::write_apart(std::uint8_t flags, block_ref owner, byte_span bo
     const bool was_in_message = std::exchange(in_message_, true);  // the body is not a place to start from
     link_segment(for_body, owner.detach(), body.size(), body.data());
     for_body->is_lone_body = true;
+    for_body->is_in_place = is_in_place;
     written_ = body.size();
     in_message_ = was_in_message;
     note_frame(flags);
@@ -85,7 +87,7 @@ error frame_queue::write_apart(std::uint8_t flags, block_ref owner, byte_span bo
 }
 
 error frame_queue::write_in_place(byte_span body, chunk *memory) noexcept {
-    return write_apart(0, block_ref::share(memory), body);
+    return write_apart(0, block_ref::share(memory), body, true);
 }
 
 void frame_queue::copy_rest() noexcept {
@@ -98,6 +100,7 @@ void frame_queue::copy_rest() noexcept {
         std::memcpy(own + taken, s->base + taken, octets - taken);
         s->base = own;
         s->is_copied = true;
+        s->is_in_place = false;
     }
 }
 

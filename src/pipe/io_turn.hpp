@@ -168,6 +168,8 @@ public:
     };
     /// Writes what is published, without blocking.
     virtual written write_now(writing &turn, occasion when) noexcept = 0;
+    /// Copies what is left of a body that was taken from where its sender has it. Who holds the turn.
+    virtual void copy_rest() noexcept {}
     /// Whether the stream is full, and has to be waited for before it takes more. Any thread.
     virtual bool is_full() const noexcept = 0;
 

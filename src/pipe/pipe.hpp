@@ -116,6 +116,8 @@ public:
     /// Takes the next frame, for one who encodes it anew.
     bool read(frame_view &out) noexcept;
     void drop_cut_message() noexcept;
+    /// Whether the body that was read last stands where its writer has it, and its owner is memory for a copy.
+    bool has_read_in_place() const noexcept;
     /// Copies what is left of a body that was written in place. Its writer holds the turn.
     void copy_rest() noexcept;
     /// Exact once all that was gathered is released.
@@ -548,7 +550,13 @@ inline void writing::return_due_credit() noexcept { end_->return_due_credit(); }
 
 inline void writing::arm_reader() noexcept { end_->arm_reader(); }
 
-inline void writing::copy_rest() noexcept { end_->in_->queue.copy_rest(); }
+inline bool writing::has_read_in_place() const noexcept { return end_->in_->queue.has_read_in_place(); }
+
+inline void writing::copy_rest() noexcept {
+    end_->in_->queue.copy_rest();
+    if (io_turn *const io = server())
+        io->copy_rest();
+}
 
 inline void writing::serve(io_turn &io) noexcept { end_->in_->server.store(&io, std::memory_order_relaxed); }
 

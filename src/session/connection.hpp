@@ -80,6 +80,7 @@ private:
     void on_time_of_opening() noexcept;
 
     written write_now(writing &turn, occasion when) noexcept override { return out_.write_now(turn, when); }
+    void copy_rest() noexcept override { out_.copy_rest(); }
     bool is_full() const noexcept override { return out_.is_full(); }
     int descriptor() const noexcept override { return stream_->descriptor(); }
     bool expects_more() const noexcept override { return lease_.borrowed().expects_more(); }

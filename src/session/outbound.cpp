@@ -9,7 +9,6 @@ namespace zlink {
 
 namespace {
 constexpr std::size_t max_ranges = 256;  // two for each body that is not copied
-constexpr std::size_t translate_batch = 64 * 1024;
 
 /// For the debug counters: the kernel took something of what was listed.
 void count_write(std::size_t ranges, bool is_partial, debug_counters::tally uncopied) noexcept {
@@ -222,14 +221,7 @@ outbound::listed outbound::list(writing &turn, std::span<iovec> ranges, bool wit
     if (!turn)
         return what;
     if (translates_) {
-        if (translated_.empty())
-            translate(turn);
-        if (!translated_.empty()) {
-            const std::size_t rest = translated_.size() - translated_at_;
-            ranges[what.ranges++] = {translated_.data() + translated_at_, rest};
-            what.octets += rest;
-        }
-        what.ends_message = !in_translated_message_;
+        list_translated(turn, ranges, what);
         return what;
     }
     const auto found =
@@ -267,19 +259,10 @@ void outbound::take_written(writing &turn, std::size_t octets, const listed &wha
     }
     if (octets == 0)
         return;
-    if (translates_) {
-        translated_at_ += octets;
-        if (translated_at_ == translated_.size()) {
-            // What a large frame took does not stay with a connection that may be idle from now on.
-            if (translated_.capacity() > 2 * translate_batch)
-                std::vector<std::uint8_t>().swap(translated_);
-            else
-                translated_.clear();
-            translated_at_ = 0;
-        }
-        return;
-    }
-    turn.release(octets);
+    if (translates_)
+        translated_.release(octets);
+    else
+        turn.release(octets);
 }
 
 bool outbound::has_work() noexcept {
@@ -298,7 +281,7 @@ bool outbound::is_drained() noexcept {
     if (!pipe_)
         return true;
     writing turn = pipe_->take_turn();
-    return turn && translated_.empty() && at_boundary_ && !turn.has_input();
+    return turn && translated_.is_empty() && at_boundary_ && !turn.has_input();
 }
 
 bool outbound::lease_out() noexcept {
@@ -317,34 +300,41 @@ bool outbound::lease_out() noexcept {
 // ---- translation ----
 
 /// Encodes frames of the pipe one by one, for peers that want another form than the queue's.
-void outbound::translate(writing &turn) noexcept {
+void outbound::list_translated(writing &turn, std::span<iovec> ranges, listed &what) noexcept {
     try {
-        if (replays_) {
-            replays_ = false;
-            send_subscription_set(turn);
-        }
-        frame_view frame;
-        while (translated_.size() < translate_batch && turn.read(frame))
-            translate_frame(frame);
+        if (translated_.is_empty())
+            translate(turn);
+        const translation::listed found = translated_.list(ranges.subspan(what.ranges));
+        what.ranges += found.ranges;
+        what.octets += found.octets;
+        what.ends_message = found.is_all && !in_translated_message_;
+        what.uncopied = found.uncopied;
     } catch (...) {
         failure_.store(error::no_memory, std::memory_order_release);
     }
 }
 
-void outbound::translate_frame(const frame_view &frame) {
+void outbound::translate(writing &turn) {
+    if (replays_) {
+        replays_ = false;
+        send_subscription_set(turn);
+    }
+    frame_view frame;
+    while (!translated_.is_full() && turn.read(frame))
+        translate_frame(translated_, frame, turn.has_read_in_place());
+}
+
+void outbound::translate_frame(translation &out, const frame_view &frame, bool is_in_place) {
     if (frame.is_command()) {
         if (frame.size == 0)
             return;
         const bool is_subscribe = frame.data[0] == in_band::subscribe;
         if (is_subscribe || frame.data[0] == in_band::cancel)
-            peer_.framing().encode_subscription(is_subscribe, frame.body().subspan(1), translated_);
+            peer_.framing().encode_subscription(is_subscribe, frame.body().subspan(1), out.tail());
         return;
     }
     in_translated_message_ = frame.has_more();
-    peer_.framing().encode(frame.flags, frame.body(), translated_);
-    debug_counters::add(debug_counters::count::copied_octets, frame.size);
-    if (frame.lone_owner)
-        block_ref::adopt(std::exchange(*frame.lone_owner, nullptr));
+    out.put(peer_.framing(), frame, is_in_place);
 }
 
 /// The frames of a message went to a connection that is gone: the rest must not begin the next one.
@@ -357,19 +347,18 @@ void outbound::drop_translated_message(writing &turn) noexcept {
 /// A new connection on a pipe that was there before: the whole set goes out, and subscriptions still in the pipe are part
 /// of it. The socket changes set and pipe under the same lock; it has written no changes while nobody followed them.
 void outbound::send_subscription_set(writing &turn) {
-    std::vector<std::uint8_t> messages;
+    translation messages;
     subscriptions_->with_lock([&](const subscription_set::topics &topics) {
         frame_view frame;
         while (turn.read(frame)) {
             if (!frame.is_command())
-                translate_frame(frame);
+                translate_frame(messages, frame, turn.has_read_in_place());
         }
-        messages.swap(translated_);
         topics.for_each(
-            [&](byte_span topic) { peer_.framing().encode_subscription(true, topic, translated_); });
+            [&](byte_span topic) { peer_.framing().encode_subscription(true, topic, translated_.tail()); });
         pipe_->follow(true);
     });
-    translated_.insert(translated_.end(), messages.begin(), messages.end());
+    translated_.put(std::move(messages));
 }
 
 }  // namespace zlink

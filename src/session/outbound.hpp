@@ -21,6 +21,7 @@
 #include "pipe/write_policy.hpp"
 #include "session/collector.hpp"
 #include "session/deferral.hpp"
+#include "session/translation.hpp"
 #include "transport/transport.hpp"
 #include "zmtp/conversation.hpp"
 
@@ -68,6 +69,8 @@ public:
 
     /// As io_turn::write_now().
     io_turn::written write_now(writing &turn, io_turn::occasion when) noexcept;
+    /// As io_turn::copy_rest().
+    void copy_rest() noexcept { translated_.copy_rest(); }
     bool is_full() const noexcept { return is_full_.load(std::memory_order_relaxed); }
 
 private:
@@ -100,8 +103,9 @@ private:
     bool may_write() const noexcept { return !is_full_ && !is_finished_ && !failed(failure()); }
     listed list(writing &turn, std::span<iovec> ranges, bool with_control) noexcept;
     void take_written(writing &turn, std::size_t octets, const listed &what) noexcept;
-    void translate(writing &turn) noexcept;
-    void translate_frame(const frame_view &frame);
+    void list_translated(writing &turn, std::span<iovec> ranges, listed &what) noexcept;
+    void translate(writing &turn);
+    void translate_frame(translation &out, const frame_view &frame, bool is_in_place);
     void drop_translated_message(writing &turn) noexcept;
     void send_subscription_set(writing &turn);
 
@@ -121,8 +125,7 @@ private:
     bool translates_ = false;
     bool replays_ = false;
     bool in_translated_message_ = false;  // the last frame translated was one with MORE
-    std::vector<std::uint8_t> translated_;
-    std::size_t translated_at_ = 0;
+    translation translated_;
     std::atomic<error> failure_{error::none};
 
     // I/O thread only.

@@ -10,12 +10,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "core/bytes.hpp"
 #include "core/chunk.hpp"
 #include "core/frame.hpp"
+#include "zmtp/masking.hpp"
 
 namespace zlink {
 
@@ -47,8 +49,12 @@ public:
 class framing {
 public:
     virtual bool is_identity() const noexcept = 0;
-    /// Appends a message frame. Of `flags` only more counts.
-    virtual void encode(std::uint8_t flags, byte_span body, std::vector<std::uint8_t> &out) const = 0;
+    /// Appends what stands in front of the body of a message frame, of so many octets. Of `flags` only more counts. Returns the mask of the
+    /// body where it has one: else it stands on the wire as it is.
+    virtual std::optional<mask_key> encode_header(std::uint8_t flags, std::size_t body_size,
+                                                  std::vector<std::uint8_t> &out) const = 0;
+    /// Appends a message frame.
+    void encode(std::uint8_t flags, byte_span body, std::vector<std::uint8_t> &out) const;
     /// Appends a subscription, or the end of one, in the form that the peer understands.
     virtual void encode_subscription(bool is_subscribe, byte_span topic,
                                      std::vector<std::uint8_t> &out) const;

@@ -36,8 +36,9 @@ private:
 
 }  // namespace
 
-void framing_raw::encode(std::uint8_t, byte_span body, std::vector<std::uint8_t> &out) const {
-    out.insert(out.end(), body.begin(), body.end());
+std::optional<mask_key> framing_raw::encode_header(std::uint8_t, std::size_t,
+                                                   std::vector<std::uint8_t> &) const {
+    return {};
 }
 
 void framing_raw::encode_subscription(bool, byte_span, std::vector<std::uint8_t> &) const {}

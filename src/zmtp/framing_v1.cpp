@@ -80,8 +80,9 @@ private:
 class framing_v1 final : public framing {
 public:
     bool is_identity() const noexcept override { return false; }
-    void encode(std::uint8_t flags, byte_span body, std::vector<std::uint8_t> &out) const override {
-        const std::uint64_t length = std::uint64_t{1} + body.size();
+    std::optional<mask_key> encode_header(std::uint8_t flags, std::size_t body_size,
+                                          std::vector<std::uint8_t> &out) const override {
+        const std::uint64_t length = std::uint64_t{1} + body_size;
         std::array<std::uint8_t, long_v1_header> header;
         std::size_t size = short_v1_header;
         if (length < long_length) {
@@ -93,7 +94,7 @@ public:
         }
         header[size - 1] = flags & frame_flag::more;
         out.insert(out.end(), header.data(), header.data() + size);
-        out.insert(out.end(), body.begin(), body.end());
+        return {};
     }
     bool get_header(byte_span in, frame_header &out) const noexcept override {
         return get_v1_header(in, out);

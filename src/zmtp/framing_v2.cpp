@@ -13,11 +13,12 @@ namespace {
 class identity_framing : public framing {
 public:
     bool is_identity() const noexcept final { return true; }
-    void encode(std::uint8_t flags, byte_span body, std::vector<std::uint8_t> &out) const final {
+    std::optional<mask_key> encode_header(std::uint8_t flags, std::size_t body_size,
+                                          std::vector<std::uint8_t> &out) const final {
         std::array<std::uint8_t, long_header_size> header;
-        std::uint8_t *const end = put_frame_header(header.data(), body.size(), flags & frame_flag::more);
+        std::uint8_t *const end = put_frame_header(header.data(), body_size, flags & frame_flag::more);
         out.insert(out.end(), header.data(), end);
-        out.insert(out.end(), body.begin(), body.end());
+        return {};
     }
     bool get_header(byte_span in, frame_header &out) const noexcept final {
         return get_frame_header(in.data(), in.size(), out);

@@ -21,9 +21,6 @@ constexpr std::size_t short_web_header = 2;
 constexpr std::uint8_t last_octet = 0;
 constexpr std::uint8_t more_octet = 1;
 
-// A body is masked in pieces of this size, each while it is in the first cache.
-constexpr std::size_t masked_at_once = 8 * 1024;
-
 // The body of a message in fragments is aligned as those of large frames are.
 constexpr std::size_t body_at = [] {
     constexpr std::size_t alignment = 64;
@@ -54,17 +51,6 @@ std::uint8_t *put_web_header(std::uint8_t *out, std::uint8_t opcode, std::uint64
     return out + short_web_header + 8;
 }
 
-void append_masked(std::vector<std::uint8_t> &out, byte_span body, const mask_key &key) {
-    static_assert(masked_at_once % std::tuple_size_v<mask_key> == 0);
-    while (!body.empty()) {
-        const byte_span piece = body.first(std::min(body.size(), masked_at_once));
-        const std::size_t at = out.size();
-        out.insert(out.end(), piece.begin(), piece.end());
-        mask_octets(out.data() + at, out.data() + at, piece.size(), key);
-        body = body.subspan(piece.size());
-    }
-}
-
 }  // namespace
 
 // ---- out ----
@@ -72,12 +58,12 @@ void append_masked(std::vector<std::uint8_t> &out, byte_span body, const mask_ke
 framing_zws::framing_zws(const form &how)
     : form_(how), keys_(how.is_client ? std::make_unique<mask_keys>() : nullptr) {}
 
-void framing_zws::put(std::uint8_t opcode, byte_span prefix, byte_span body,
-                      std::vector<std::uint8_t> &out) const {
+std::optional<mask_key> framing_zws::put_header(std::uint8_t opcode, byte_span prefix, std::size_t body_size,
+                                                std::vector<std::uint8_t> &out) const {
     constexpr std::size_t longest = 16;
     std::array<std::uint8_t, longest> head;
     std::uint8_t *end =
-        put_web_header(head.data(), opcode, std::uint64_t{prefix.size()} + body.size(), keys_ != nullptr);
+        put_web_header(head.data(), opcode, std::uint64_t{prefix.size()} + body_size, keys_ != nullptr);
     mask_key key{};
     if (keys_) {
         key = keys_->next();
@@ -85,19 +71,24 @@ void framing_zws::put(std::uint8_t opcode, byte_span prefix, byte_span body,
     }
     for (std::size_t i = 0; i < prefix.size(); ++i)
         *end++ = prefix[i] ^ key[i];
-    const std::size_t needed = out.size() + static_cast<std::size_t>(end - head.data()) + body.size();
-    if (needed > out.capacity())
-        out.reserve(std::max(needed, 2 * out.capacity()));
     out.insert(out.end(), head.data(), end);
-    if (keys_)
-        append_masked(out, body, advanced(key, prefix.size()));
+    if (!keys_)
+        return {};
+    return advanced(key, prefix.size());
+}
+
+void framing_zws::put(std::uint8_t opcode, byte_span prefix, byte_span body,
+                      std::vector<std::uint8_t> &out) const {
+    if (const std::optional<mask_key> key = put_header(opcode, prefix, body.size(), out))
+        append_masked(out, body, *key);
     else
         out.insert(out.end(), body.begin(), body.end());
 }
 
-void framing_zws::encode(std::uint8_t flags, byte_span body, std::vector<std::uint8_t> &out) const {
+std::optional<mask_key> framing_zws::encode_header(std::uint8_t flags, std::size_t body_size,
+                                                   std::vector<std::uint8_t> &out) const {
     const std::uint8_t octet = flags & frame_flag::more ? more_octet : last_octet;
-    put(web_opcode::binary, form_.is_raw ? byte_span() : byte_span(&octet, 1), body, out);
+    return put_header(web_opcode::binary, form_.is_raw ? byte_span() : byte_span(&octet, 1), body_size, out);
 }
 
 void framing_zws::encode_subscription(bool is_subscribe, byte_span topic,

@@ -66,7 +66,8 @@ public:
 
     bool is_identity() const noexcept override { return false; }
     // One writer at a time: keys are used up.
-    void encode(std::uint8_t flags, byte_span body, std::vector<std::uint8_t> &out) const override;
+    std::optional<mask_key> encode_header(std::uint8_t flags, std::size_t body_size,
+                                          std::vector<std::uint8_t> &out) const override;
     void encode_subscription(bool is_subscribe, byte_span topic,
                              std::vector<std::uint8_t> &out) const override;
     void encode_command(byte_span body, std::vector<std::uint8_t> &out) const;
@@ -77,6 +78,8 @@ public:
     std::unique_ptr<frame_decoder> make_decoder(chunk_pool *pool = nullptr) const override;
 
 private:
+    std::optional<mask_key> put_header(std::uint8_t opcode, byte_span prefix, std::size_t body_size,
+                                       std::vector<std::uint8_t> &out) const;
     void put(std::uint8_t opcode, byte_span prefix, byte_span body, std::vector<std::uint8_t> &out) const;
 
     const form form_;

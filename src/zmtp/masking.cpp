@@ -1,8 +1,21 @@
 #include "zmtp/masking.hpp"
 
+#include <algorithm>
 #include <sodium.h>
 
 namespace zlink {
+
+void append_masked(std::vector<std::uint8_t> &out, byte_span octets, mask_key key) {
+    constexpr std::size_t at_once = 8 * 1024;  // each while it is in the first cache
+    static_assert(at_once % std::tuple_size_v<mask_key> == 0);
+    while (!octets.empty()) {
+        const byte_span piece = octets.first(std::min(octets.size(), at_once));
+        const std::size_t at = out.size();
+        out.insert(out.end(), piece.begin(), piece.end());
+        mask_octets(out.data() + at, out.data() + at, piece.size(), key);
+        octets = octets.subspan(piece.size());
+    }
+}
 
 void mask_keys::draw() noexcept {
     randombytes_buf(drawn_.data(), sizeof drawn_);

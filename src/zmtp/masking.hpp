@@ -8,7 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <memory>
+#include <vector>
 
 #include "core/bytes.hpp"
 
@@ -48,6 +48,9 @@ inline void mask_octets(std::uint8_t *to, const std::uint8_t *from, std::size_t 
     for (; at < size; ++at)
         to[at] = from[at] ^ key[at & 3];
 }
+
+/// Appends octets and lays a mask on them. Throws bad_alloc.
+void append_masked(std::vector<std::uint8_t> &out, byte_span octets, mask_key key);
 
 /// Keys for the frames of one writer.
 class mask_keys {

@@ -1,0 +1,145 @@
+#include "session/translation.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace zlink {
+
+void translation::body::advance(std::size_t octets) noexcept {
+    data += octets;
+    size -= octets;
+    gone += octets;
+}
+
+void translation::body::copy_rest() noexcept {
+    if (!std::exchange(is_in_place, false))
+        return;
+    std::uint8_t *const own = static_cast<chunk *>(owner.get())->data() + gone;
+    std::memcpy(own, data, size);
+    data = own;
+}
+
+void translation::put(const framing &form, const frame_view &frame, bool is_in_place) {
+    while (masked_.size > 0)
+        mask_some();
+    const std::optional<mask_key> key = form.encode_header(frame.flags, frame.size, copied_);
+    const bool is_copied = frame.size < least_uncopied || !frame.owner;
+    block_ref owner;
+    if (frame.lone_owner)
+        owner = block_ref::adopt(std::exchange(*frame.lone_owner, nullptr));
+    else if (!is_copied)
+        owner = block_ref::share(frame.owner);
+    if (is_copied) {
+        if (key)
+            append_masked(copied_, frame.body(), *key);
+        else
+            copied_.insert(copied_.end(), frame.data, frame.data + frame.size);
+        debug_counters::add(debug_counters::count::copied_octets, frame.size);
+        return;
+    }
+    body put{copied_.size(), frame.data, frame.size, 0, std::move(owner), is_in_place};
+    if (!key) {
+        bodies_.push_back(std::move(put));
+        listed_bodies_ += frame.size;
+        return;
+    }
+    debug_counters::add(debug_counters::count::copied_octets, frame.size);
+    masked_ = std::move(put);
+    key_ = *key;
+    if (copied_.size() < batch)
+        mask_some();
+}
+
+void translation::put(translation others) {
+    while (masked_.size > 0)
+        mask_some();
+    for (body &each : others.bodies_) {
+        each.at += copied_.size();
+        bodies_.push_back(std::move(each));
+    }
+    listed_bodies_ += others.listed_bodies_;
+    copied_.insert(copied_.end(), others.copied_.begin(), others.copied_.end());
+    masked_ = std::move(others.masked_);
+    key_ = others.key_;
+}
+
+/// Encodes the next piece of the masked body, which fills the batch.
+void translation::mask_some() {
+    const std::size_t room = copied_.size() < batch ? batch - copied_.size() : batch;
+    const std::size_t octets = std::min(masked_.size, room);
+    append_masked(copied_, {masked_.data, octets}, key_);
+    key_ = advanced(key_, octets);
+    masked_.advance(octets);
+    if (masked_.size == 0)
+        masked_ = {};
+}
+
+translation::listed translation::list(std::span<iovec> ranges) {
+    if (copied_.empty() && bodies_.empty() && masked_.size > 0)
+        mask_some();
+    listed what;
+    const auto put = [&](const std::uint8_t *data, std::size_t size) {
+        if (size == 0)
+            return;
+        ranges[what.ranges++] = {const_cast<std::uint8_t *>(data), size};
+        what.octets += size;
+    };
+    std::size_t at = copied_gone_;
+    for (std::size_t i = bodies_gone_; i < bodies_.size(); ++i) {
+        const body &each = bodies_[i];
+        if (what.ranges + 3 > ranges.size()) {
+            what.is_all = false;
+            return what;
+        }
+        put(copied_.data() + at, each.at - at);
+        put(each.data, each.size);
+        what.uncopied.add();
+        at = each.at;
+    }
+    put(copied_.data() + at, copied_.size() - at);
+    what.is_all = masked_.size == 0;
+    return what;
+}
+
+void translation::release(std::size_t octets) noexcept {
+    while (octets > 0) {
+        const bool has_body = bodies_gone_ < bodies_.size();
+        const std::size_t copied = (has_body ? bodies_[bodies_gone_].at : copied_.size()) - copied_gone_;
+        const std::size_t taken = std::min(copied, octets);
+        copied_gone_ += taken;
+        octets -= taken;
+        if (octets == 0 || !has_body)
+            break;
+        body &next = bodies_[bodies_gone_];
+        const std::size_t of_body = std::min(next.size, octets);
+        next.advance(of_body);
+        octets -= of_body;
+        if (next.size > 0)
+            break;
+        listed_bodies_ -= next.gone;
+        next.owner.reset();
+        ++bodies_gone_;
+        debug_counters::add(debug_counters::count::uncopied_bodies);
+    }
+    if (bodies_gone_ == bodies_.size()) {
+        bodies_.clear();
+        bodies_gone_ = 0;
+    }
+    if (copied_gone_ == copied_.size() && bodies_.empty()) {
+        // What many small frames, or a long topic, took does not stay with a connection that may be idle from now on.
+        if (copied_.capacity() > 2 * batch)
+            std::vector<std::uint8_t>().swap(copied_);
+        else
+            copied_.clear();
+        copied_gone_ = 0;
+    }
+}
+
+void translation::copy_rest() noexcept {
+    if (!bodies_.empty())
+        bodies_.back().copy_rest();
+    masked_.copy_rest();
+}
+
+}  // namespace zlink

@@ -1,0 +1,76 @@
+// Frames in the form that the wire of one peer has, on their way from a pipe to a stream.
+//
+// Copied:   small frames, one behind the other, and what stands in front of large bodies.
+// Not:      a large body that stands on the wire as it is. It is listed where it is.
+// Masked:   a large body is encoded a piece at a time, when what came before has gone out: no second copy of it is ever there.
+// Memory:   bodies are kept alive by a reference. One that stands where its sender has it is copied when the sender says so.
+#pragma once
+
+#include <cstdint>
+#include <sys/uio.h>
+#include <vector>
+
+#include "core/block.hpp"
+#include "core/chunk.hpp"
+#include "core/debug_counters.hpp"
+#include "pipe/frame_queue.hpp"
+#include "zmtp/framing.hpp"
+
+namespace zlink {
+
+class translation {
+public:
+    /// Octets for one write, and what is more of the last body. They are out of the pipe: a connection that breaks takes them with it.
+    static constexpr std::size_t batch = 64 * 1024;
+
+    bool is_empty() const noexcept { return copied_.empty() && bodies_.empty() && masked_.size == 0; }
+    /// Nothing more should be put before some has gone out.
+    bool is_full() const noexcept { return copied_.size() + listed_bodies_ >= batch || masked_.size > 0; }
+    /// Puts a message frame behind the rest. `is_in_place`: the body stands where its sender has it, and its owner is memory for a copy.
+    /// Throws bad_alloc.
+    void put(const framing &form, const frame_view &frame, bool is_in_place);
+    /// Octets that are appended here stand behind the rest; to be called while no body is masked.
+    std::vector<std::uint8_t> &tail() noexcept { return copied_; }
+    /// Puts all of `others` behind the rest. Throws bad_alloc.
+    void put(translation others);
+
+    struct listed {
+        std::size_t ranges = 0;
+        std::size_t octets = 0;
+        bool is_all = true;                                    // that was put
+        [[no_unique_address]] debug_counters::tally uncopied;  // ranges in a message's own memory
+    };
+    /// Lists what goes out next. Throws bad_alloc.
+    listed list(std::span<iovec> ranges);
+    /// The first octets of what was listed have gone out.
+    void release(std::size_t octets) noexcept;
+    /// Copies what is left of a body that stands where its sender has it.
+    void copy_rest() noexcept;
+
+private:
+    static constexpr std::size_t least_uncopied = 8 * 1024;
+
+    struct body {
+        std::size_t at = 0;  // octets of copied_ in front of it
+        const std::uint8_t *data = nullptr;
+        std::size_t size = 0;
+        std::size_t gone = 0;  // octets that were there before `data`
+        block_ref owner;
+        bool is_in_place = false;
+
+        void advance(std::size_t octets) noexcept;
+        void copy_rest() noexcept;
+    };
+
+    void mask_some();
+
+    std::vector<std::uint8_t> copied_;
+    std::size_t copied_gone_ = 0;
+    std::vector<body> bodies_;
+    std::size_t bodies_gone_ = 0;
+    std::size_t listed_bodies_ = 0;  // octets
+    body masked_;                    // behind all else
+    mask_key key_{};                 // of what is left of it
+};
+
+}  // namespace zlink

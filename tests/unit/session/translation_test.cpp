@@ -1,0 +1,169 @@
+// Frames in the form of a peer, from a queue to a stream that takes them in pieces: which octets are copied, and when.
+#include "session/translation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "connection_parts.hpp"
+#include "zmtp/framing_zws.hpp"
+
+namespace zlink {
+namespace {
+
+using namespace test;
+
+std::string as_text_of(const translation::listed &what, const std::array<iovec, 256> &ranges) {
+    std::string out;
+    for (std::size_t i = 0; i < what.ranges; ++i)
+        out.append(static_cast<const char *>(ranges[i].iov_base), ranges[i].iov_len);
+    return out;
+}
+
+struct translated {
+    explicit translated(bool is_client)
+        : form({.is_client = is_client}), decoder({.is_client = !is_client}, nullptr, false) {}
+
+    void write(const std::string &body) {
+        ASSERT_EQ(queue.write_external(0, owner_of(body), last), error::none);
+        queue.publish();
+    }
+    /// Memory that goes with its last reference.
+    block_ref owner_of(const std::string &body) {
+        chunk *const own = pool->allocate(body.size());
+        std::memcpy(own->data(), body.data(), body.size());
+        last = {own->data(), body.size()};
+        return block_ref::adopt(own);
+    }
+    void put() {
+        for (frame_view frame; !out.is_full() && queue.read(frame);)
+            out.put(form, frame, queue.has_read_in_place());
+    }
+    translation::listed list() { return out.list(ranges); }
+    /// All that goes out, in pieces of at most so many octets.
+    std::string drain(std::size_t most) {
+        std::string wire;
+        for (put(); !out.is_empty(); put()) {
+            const translation::listed what = list();
+            largest_list = std::max(largest_list, what.octets);
+            const std::size_t taken = std::min(most, what.octets);
+            wire += as_text_of(what, ranges).substr(0, taken);
+            out.release(taken);
+        }
+        return wire;
+    }
+    /// The bodies of what a peer reads.
+    std::vector<std::string> read(const std::string &wire) {
+        std::vector<std::string> bodies;
+        std::vector<std::uint8_t> decoded(wire.size() + decoder.lead(wire.size()));
+        const auto step = decoder.decode(as_bytes(wire), decoded.data());
+        byte_span rest = byte_span(decoded).first(step.octets);
+        for (frame_header header; get_frame_header(rest.data(), rest.size(), header);) {
+            const byte_span body = rest.subspan(header.header_size, header.body_size);
+            bodies.emplace_back(as_text(body));
+            rest = rest.subspan(header.header_size + body.size());
+        }
+        EXPECT_TRUE(rest.empty());
+        return bodies;
+    }
+
+    std::shared_ptr<chunk_pool> pool = chunk_pool::make();
+    frame_queue queue{pool};
+    const framing_zws form;
+    decoder_zws decoder;
+    translation out;
+    std::array<iovec, 256> ranges;
+    byte_span last;
+    std::size_t largest_list = 0;
+};
+
+TEST(translation, says_the_same_in_pieces_of_every_size_masked_or_not) {
+    const std::vector<std::string> said{body_of(20'000),     "a", body_of(9'000, 1),
+                                        body_of(300'000, 2), "b", body_of(8'191),
+                                        body_of(8'192),      "c"};
+    for (const bool is_client : {false, true})
+        for (const std::size_t most : {13u, 4'099u, 65'536u, 1'000'000u}) {
+            SCOPED_TRACE(::testing::Message() << is_client << " " << most);
+            translated it(is_client);
+            for (const std::string &each : said)
+                it.write(each);
+            EXPECT_TRUE(it.read(it.drain(most)) == said);
+        }
+}
+
+TEST(translation, lists_a_large_body_where_it_is) {
+    translated it(false);
+    it.write("small");
+    it.write(body_of(100'000));
+    const byte_span body = it.last;
+    it.put();
+    const translation::listed what = it.list();
+    ASSERT_EQ(what.ranges, 2u);
+    EXPECT_EQ(it.ranges[1].iov_base, body.data());
+    EXPECT_EQ(it.ranges[1].iov_len, body.size());
+    EXPECT_TRUE(what.is_all);
+}
+
+TEST(translation, lists_several_bodies_for_one_write) {
+    translated it(false);
+    for (unsigned i = 0; i < 4; ++i)
+        it.write(body_of(10'000, i));
+    it.put();
+    EXPECT_EQ(it.list().ranges, 8u);
+}
+
+TEST(translation, masks_a_large_body_by_and_by) {
+    translated it(true);
+    it.write(body_of(10'000'000));
+    const std::string wire = it.drain(SIZE_MAX);
+    EXPECT_LE(it.largest_list, 64u * 1024 + 20);
+    EXPECT_TRUE(it.read(wire) == std::vector<std::string>{body_of(10'000'000)});
+}
+
+TEST(translation, keeps_the_memory_of_a_body_until_it_has_gone_out) {
+    for (const bool is_client : {false, true}) {
+        translated it(is_client);
+        block_ref owner = it.owner_of(body_of(100'000));
+        ASSERT_EQ(it.queue.write_external(0, owner, it.last), error::none);
+        it.queue.publish();
+        it.put();
+        EXPECT_TRUE(owner.get()->is_shared());
+        it.out.release(it.list().octets - 1);
+        EXPECT_TRUE(owner.get()->is_shared());
+        while (!it.out.is_empty())
+            it.out.release(it.list().octets);
+        EXPECT_FALSE(owner.get()->is_shared());
+    }
+}
+
+TEST(translation, copies_what_is_left_of_a_body_that_its_sender_takes_back) {
+    for (const bool is_client : {false, true})
+        for (const std::size_t gone : {0u, 5u, 70'000u, 150'000u}) {
+            SCOPED_TRACE(::testing::Message() << is_client << " " << gone);
+            translated it(is_client);
+            it.write("before");
+            std::string senders = body_of(200'000);
+            chunk *const memory = it.pool->allocate(senders.size());
+            ASSERT_EQ(it.queue.write_in_place(as_bytes(senders), memory), error::none);
+            memory->release();
+            it.queue.publish();
+            std::string wire;
+            while (wire.size() < gone) {
+                it.put();
+                const std::size_t more = std::min(gone - wire.size(), it.list().octets);
+                wire += as_text_of(it.list(), it.ranges).substr(0, more);
+                it.out.release(more);
+            }
+            it.put();
+            it.queue.copy_rest();
+            it.out.copy_rest();
+            senders.assign(senders.size(), '!');
+            wire += it.drain(SIZE_MAX);
+            EXPECT_TRUE(it.read(wire) == (std::vector<std::string>{"before", body_of(200'000)}));
+        }
+}
+
+}  // namespace
+}  // namespace zlink
