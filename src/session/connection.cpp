@@ -33,10 +33,15 @@ bool connection::let_go(bool drops_unread) noexcept {
         in->discard();
         read_to_the_end(*in);
     }
-    state_ = state::over;
+    is_leaving_ |= std::exchange(state_, state::over) != state::live;
     timer_.reset();
     flush_timer_.reset();
-    return out_.close();
+    if (!out_.close())
+        return false;
+    // What is not written now is not missed: the peer sees the end.
+    if (say_last_words())
+        (void)out_.write(environment_.io.now());
+    return true;
 }
 
 void connection::start() noexcept {
@@ -110,8 +115,25 @@ bool connection::is_drained() noexcept {
     return is_here && state_ == state::live && out_.is_drained() && stream_->is_flushed();
 }
 
+bool connection::take_leave() noexcept {
+    if (say_last_words())
+        write();
+    return is_drained();
+}
+
+/// False when there are none, or all has been said.
+bool connection::say_last_words() noexcept {
+    if (std::exchange(is_leaving_, true))
+        return false;
+    const std::size_t before = peer_->output().size();
+    peer_->part();
+    has_last_words_ = peer_->output().size() > before;
+    return has_last_words_;
+}
+
 bool connection::finish_writing() noexcept {
-    if (state_ != state::live || failed(out_.failure()) || unconfirmed() == 0 || !stream_->finish_writing())
+    const bool is_awaited = unconfirmed() > 0 || has_last_words_;
+    if (state_ != state::live || failed(out_.failure()) || !is_awaited || !stream_->finish_writing())
         return false;
     out_.finish();
     return true;

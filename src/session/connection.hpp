@@ -53,6 +53,10 @@ public:
     /// Nobody takes what arrives any more: it is read, for the sake of commands and the end of the stream, and thrown
     /// away.
     void discard_input() noexcept;
+    /// To be called once everything is written: says the last words of the conversation. True when they are written, too, or there are none.
+    bool take_leave() noexcept;
+    /// Whether the peer is likely to take its leave, too.
+    bool awaits_leave() const noexcept { return has_last_words_; }
     /// To be called once everything is written and nobody takes what arrives: says so to the peer, so that it reads to the
     /// end before the stream is closed under it. False when there is no need to wait for that.
     bool finish_writing() noexcept;
@@ -108,6 +112,7 @@ private:
     void enter_traffic(inbound &in, byte_span rest, bool takes_all) noexcept;
     void greet_application();
     error say_hello() noexcept;
+    bool say_last_words() noexcept;
     bool obey(const conversation::action &action) noexcept;
 
     time_point deadline() const noexcept;
@@ -128,6 +133,8 @@ private:
     std::unique_ptr<timer> flush_timer_;
     time_point flush_at_{};
     bool replays_ = false;
+    bool is_leaving_ = false;
+    bool has_last_words_ = false;  // and has said them
 
     lease_keeper lease_;  // with the reading half
 

@@ -370,7 +370,8 @@ bool session::end_after(int linger_ms) noexcept {
 void session::end_if_lingered() noexcept {
     if (is_parting_ || (pipe_ && pipe_->has_input()))
         return;
-    if (!connection_ || !connection_->is_established() || (connection_->is_drained() && !part()))
+    if (!connection_ || !connection_->is_established() ||
+        (connection_->is_drained() && connection_->take_leave() && !part()))
         end_pipe();
 }
 
@@ -397,7 +398,7 @@ void session::on_parting_time() noexcept {
     if (left < unconfirmed_)
         parting_ends_ = now + longest_parting;
     unconfirmed_ = left;
-    if (left == 0 || now >= parting_ends_)
+    if ((left == 0 && !connection_->awaits_leave()) || now >= parting_ends_)
         end_pipe();
     else
         parting_timer_->expires_at(
