@@ -436,6 +436,9 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 #define ZMQ_GSSAPI_SERVICE_PRINCIPAL_NAMETYPE 91 /* not built: EINVAL */
 #define ZMQ_BINDTODEVICE                      92 /* string, default none, later: SO_BINDTODEVICE, tcp and tls only; null pointer: none */
 
+/* Socket option, for ws:// and wss://: zlink's own, in a range that libzmq does not use. */
+#define ZMQ_WS_ORIGIN 0x5A10 /* string, default none, later: what a client says it comes from; a server: "http://a,http://b" may come only */
+
 /* TLS options, for tls://: zlink's own, in a range that libzmq does not use. Files are PEM, by path. A build without TLS has none: EINVAL. */
 #define ZMQ_TLS_CERT                0x5A00 /* string, default none, later: file of the certificate and its chain; a server needs one */
 #define ZMQ_TLS_KEY                 0x5A01 /* string, default none, later: file of the private key of ZMQ_TLS_CERT */
@@ -520,9 +523,9 @@ ZMQ_EXPORT int zmq_getsockopt(void *s, int option, void *optval, size_t *optvall
 
 /* Listens on an endpoint and accepts connections in the background.
  *
- * addr       tcp://ADDRESS:PORT, ipc://PATH, inproc://NAME, tls://, ws:// and wss:// likewise. ADDRESS
- *            may be * or an interface; PORT may be * for any: ZMQ_LAST_ENDPOINT tells which. zmq_has
- *            knows what is built.
+ * addr       tcp://ADDRESS:PORT, ipc://PATH, inproc://NAME, tls://ADDRESS:PORT, ws://ADDRESS:PORT/PATH,
+ *            wss:// likewise. ADDRESS may be * or an interface; PORT may be * for any: ZMQ_LAST_ENDPOINT
+ *            tells which. Without a PATH it is "/". zmq_has knows what is built.
  * errors     EINVAL, EPROTONOSUPPORT, ENOCOMPATPROTO, EADDRINUSE, EADDRNOTAVAIL, ENODEV, ETERM, ENOTSOCK,
  *            EMTHREAD. */
 ZMQ_EXPORT int zmq_bind(void *s, const char *addr);

@@ -36,20 +36,11 @@ constexpr bool curve_is_built = true;
 #else
 constexpr bool curve_is_built = false;
 #endif
-constexpr bool websocket_is_built = false;
 
 // Both spellings of the WebSocket ones: libzmq asks for capitals.
 constexpr capability capabilities[] = {
-    {"tcp", true},
-    {"ipc", true},
-    {"inproc", true},
-    {"tls", tls_is_built},
-    {"ws", websocket_is_built},
-    {"WS", websocket_is_built},
-    {"wss", websocket_is_built &&tls_is_built},
-    {"WSS", websocket_is_built &&tls_is_built},
-    {"curve", curve_is_built},
-    {"draft", false},
+    {"tcp", true}, {"ipc", true},         {"inproc", true},      {"tls", tls_is_built},     {"ws", true},
+    {"WS", true},  {"wss", tls_is_built}, {"WSS", tls_is_built}, {"curve", curve_is_built}, {"draft", false},
 };
 
 }  // namespace

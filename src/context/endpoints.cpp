@@ -106,7 +106,7 @@ error endpoints::connect(socket &self, const std::string &scheme, const std::str
     loop *io = environment_.io.choose(self.options().affinity);
     if (!io)
         return error::no_thread;
-    actual = scheme + "://" + address;
+    actual = kind->endpoint_for(address);
     if (connects_once(self.type())) {
         std::lock_guard guard(mutex_);
         if (std::any_of(sessions_.begin(), sessions_.end(), [&](const auto &existing) {
@@ -141,9 +141,10 @@ error endpoints::connect(socket &self, const std::string &scheme, const std::str
 
 /// A listener goes by its own name, which is what the system prints, and by every way to write the address that it is bound to.
 error endpoints::remove(socket &self, const std::string &scheme, const std::string &address) {
-    if (const error e = remove_named(self, scheme + "://" + address); e != error::no_entry)
-        return e;
     const transport *const kind = environment_.io.find(scheme);
+    const std::string own = kind ? kind->endpoint_for(address) : scheme + "://" + address;
+    if (const error e = remove_named(self, own); e != error::no_entry)
+        return e;
     const auto found = std::find_if(acceptors_.begin(), acceptors_.end(), [&](const auto &each) {
         return kind && kind->may_be_bound_to(address, each->endpoint());
     });

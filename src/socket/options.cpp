@@ -109,6 +109,14 @@ error get_curve_server(const settings &s, void *out, std::size_t *size) {
     return curve_is_built ? write_as(int{s.curve_server}, out, size) : error::invalid;
 }
 
+/// It stands in a line of a request: nothing in it may end that line.
+error set_origin(settings &s, option_value value) {
+    if (!std::ranges::all_of(value, [](std::uint8_t octet) { return octet >= ' ' && octet < 0x7f; }))
+        return error::invalid;
+    s.web_origin = as_text(value);
+    return error::none;
+}
+
 constexpr std::size_t curve_key_size = 32;
 constexpr std::size_t curve_key_text_size = z85_text_size(curve_key_size);
 
@@ -338,6 +346,7 @@ constexpr option_row table[] = {
     {ZMQ_SOCKS_PROXY, every_type, text_rule{&s::socks_proxy, no_limit, when_empty::clear}},
     {ZMQ_SOCKS_USERNAME, every_type, text_rule{&s::socks_username, 255, when_empty::clear, false}},
     {ZMQ_SOCKS_PASSWORD, every_type, text_rule{&s::socks_password, 255, when_empty::clear, false}},
+    {ZMQ_WS_ORIGIN, every_type, special_rule{set_origin, get_text<&s::web_origin>}},
     {ZMQ_METADATA, every_type, special_rule{set_metadata, nullptr}},
 
     // Security

@@ -3,9 +3,9 @@
 namespace zlink {
 
 const transport *find_transport(std::string_view scheme) noexcept {
-    for (const transport *t : {&tcp(), &ipc(),
+    for (const transport *t : {&tcp(), &ipc(), &ws(),
 #ifdef ZLINK_WITH_TLS
-                               &tls()
+                               &tls(), &wss()
 #endif
          })
         if (scheme == t->scheme())

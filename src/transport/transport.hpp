@@ -126,6 +126,10 @@ public:
         (void)address, (void)endpoint;
         return false;
     }
+    /// The endpoint that a connection to this address goes by.
+    virtual std::string endpoint_for(const std::string &address) const {
+        return std::string(scheme()) + "://" + address;
+    }
     /// Where on a web server the sockets of this address are; none where there is no web server.
     virtual std::optional<web_place> place_of(const std::string &address) const {
         (void)address;
@@ -143,7 +147,9 @@ public:
 // The schemes, each in its own file.
 const transport &tcp() noexcept;
 const transport &ipc() noexcept;
-const transport &tls() noexcept;  // where it is built
+const transport &ws() noexcept;
+const transport &tls() noexcept;  // where it is built, and so is wss
+const transport &wss() noexcept;
 
 /// The transport of a scheme ("tcp", "ipc"); null when there is none. inproc is not one: it never leaves the
 /// context.

@@ -128,8 +128,8 @@ private:
     // A socket that has not been given certificates has good ones.
     void secure([[maybe_unused]] const std::string &endpoint) {
 #ifdef ZLINK_TESTS_WITH_TLS
-        if (endpoint.starts_with("tls:") && get_text(ZMQ_TLS_CERT).size() == 1 &&
-            get_text(ZMQ_TLS_CA).size() == 1) {
+        if ((endpoint.starts_with("tls:") || endpoint.starts_with("wss:")) &&
+            get_text(ZMQ_TLS_CERT).size() == 1 && get_text(ZMQ_TLS_CA).size() == 1) {
             set(ZMQ_TLS_CERT, good().cert);
             set(ZMQ_TLS_KEY, good().key);
             set(ZMQ_TLS_CA, good().ca);
