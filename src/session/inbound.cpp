@@ -107,6 +107,10 @@ inbound::found inbound::read_with(conversation *peer, block_ref &scratch) noexce
         std::memcpy(block->data(), tail_.data(), kept);
     const io_result result = stream_.try_read({to.ranges.data(), to.count});
     const std::size_t taken = std::min(result.octets, to.large_room);
+    if (decoder_)  // before they are moved
+        decoder_->pass({static_cast<std::uint8_t *>(to.ranges[0].iov_base), taken});
+    if (to.round_to)
+        std::memcpy(to.round_to, to.ranges[0].iov_base, taken);
     if (has_large)
         large_.note_read(taken);
     if (result.octets == 0) {
@@ -117,10 +121,6 @@ inbound::found inbound::read_with(conversation *peer, block_ref &scratch) noexce
     if (peer)  // no heartbeats elsewhere
         peer->note_traffic(environment_.io.now());
     found result_found{result.octets, result.octets == to.large_room + to.room};
-    if (decoder_)
-        decoder_->pass({static_cast<std::uint8_t *>(to.ranges[0].iov_base), taken});
-    if (to.round_to)
-        std::memcpy(to.round_to, to.ranges[0].iov_base, taken);
     expects_large_ = has_large && large_.is_whole();
     if (expects_large_)
         take_large(peer);
