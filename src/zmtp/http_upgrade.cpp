@@ -81,10 +81,11 @@ public:
         parser_.put(boost::beast::net::const_buffer(text.data(), text.size()), failure);
         is_good_ = parser_.is_header_done() && (!failure || failure == http::error::need_more);
     }
-    /// HTTP 1.1, without a body.
-    bool is_good() const {
-        return is_good_ && get().version() == 11 && count("Transfer-Encoding") == 0 &&
-               count("Trailer") == 0 && (count("Content-Length") == 0 || value("Content-Length") == "0");
+    /// One of HTTP 1.1.
+    bool is_good() const { return is_good_ && get().version() == 11; }
+    bool has_body() const {
+        return count("Transfer-Encoding") > 0 ||
+               (count("Content-Length") > 0 && value("Content-Length") != "0");
     }
     const http::message<is_request, http::empty_body> &get() const { return parser_.get(); }
     std::size_t count(std::string_view name) const {
@@ -221,9 +222,11 @@ request_judgement judge_request(std::string_view head, std::string_view path, st
                                 web_protocols supported) {
     const parsed_head<true> request(head);
     if (!request.is_good())
-        return refused(http_status::bad_request, "This is not a request of HTTP/1.1 without a body.");
+        return refused(http_status::bad_request, "This is not a request of HTTP/1.1.");
     if (request.get().method() != http::verb::get)
         return refused(http_status::method_not_allowed, "WebSocket connections are made with GET.");
+    if (request.has_body())
+        return refused(http_status::bad_request, "The request must not have a body.");
     if (request.count("Host") != 1)
         return refused(http_status::bad_request, "The request has to name one Host.");
     if (path_of({request.get().target().data(), request.get().target().size()}) != path_of(path))
@@ -277,10 +280,11 @@ std::string make_refusal(int status, std::string_view why) {
 
 answer_judgement judge_answer(std::string_view head, std::string_view key, web_protocols offered) {
     const parsed_head<false> answer(head);
-    if (!answer.is_good() || answer.get().result_int() != http_status::switching_protocols ||
-        answer.count("Upgrade") != 1 || !is_same_token(answer.value("Upgrade"), "websocket") ||
-        !answer.has_token("Connection", "Upgrade") || answer.count("Sec-WebSocket-Accept") != 1 ||
-        answer.value("Sec-WebSocket-Accept") != accept_of(key) || answer.count("Sec-WebSocket-Extensions"))
+    if (!answer.is_good() || answer.has_body() ||
+        answer.get().result_int() != http_status::switching_protocols || answer.count("Upgrade") != 1 ||
+        !is_same_token(answer.value("Upgrade"), "websocket") || !answer.has_token("Connection", "Upgrade") ||
+        answer.count("Sec-WebSocket-Accept") != 1 || answer.value("Sec-WebSocket-Accept") != accept_of(key) ||
+        answer.count("Sec-WebSocket-Extensions"))
         return {};
     if (answer.count("Sec-WebSocket-Protocol") != (offered.empty() ? 0 : 1))
         return {};

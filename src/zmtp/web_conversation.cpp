@@ -24,6 +24,9 @@ framing_zws::form form_of(const settings &options, bool is_server) {
     // Also where octets have no frames elsewhere: here messages have.
     if (options.max_message_size >= 0)
         form.max_body = static_cast<std::uint64_t>(options.max_message_size);
+    // A subscription may be as long as a message.
+    if (options.has_subscribers())
+        form.max_command = std::max(form.max_command, form.max_body);
     return form;
 }
 
@@ -199,7 +202,7 @@ action web_conversation::follow(action inside) {
 }
 
 void web_conversation::take_inner_output() {
-    byte_span octets = inner_->output();
+    byte_span octets = has_said_close_ ? byte_span() : byte_span(inner_->output());
     for (frame_header header; get_frame_header(octets.data(), octets.size(), header);) {
         const byte_span body = octets.subspan(header.header_size, static_cast<std::size_t>(header.body_size));
         if (header.is_command())

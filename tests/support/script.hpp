@@ -237,8 +237,8 @@ private:
 
 class peer_script {
 public:
-    explicit peer_script(settings options, bool is_server = false)
-        : options_(std::move(options)), is_server_(is_server) {}
+    explicit peer_script(settings options, bool is_server = false, const web_place *place = nullptr)
+        : options_(std::move(options)), is_server_(is_server), place_(place) {}
 
     /// Octets arrive from the peer.
     peer_script &receives(octets bytes) { return add(kind::receives, std::move(bytes)); }
@@ -255,7 +255,7 @@ public:
 
     /// Plays the script; afterwards nothing may be left over.
     peer_script &run() {
-        peer_driver driver(options_, is_server_);
+        peer_driver driver(options_, is_server_, place_);
         std::size_t seen = 0;
         for (std::size_t i = 0; i < steps_.size(); ++i) {
             SCOPED_TRACE("step " + std::to_string(i + 1));
@@ -305,7 +305,7 @@ public:
             is_the_same(played(all, size), whole);
         }
         for (unsigned round = 0; round < rounds; ++round) {
-            peer_driver driver(options_, is_server_);
+            peer_driver driver(options_, is_server_, place_);
             for (std::size_t at = 0, size; at < all.size(); at += size) {
                 size = 1 + random() % 40;
                 driver.feed(std::string_view(all).substr(at, size));
@@ -355,7 +355,7 @@ private:
     }
     // In pieces of `size`, 0 for all at once.
     peer_driver played(const octets &all, std::size_t size) const {
-        peer_driver driver(options_, is_server_);
+        peer_driver driver(options_, is_server_, place_);
         if (size == 0)
             size = all.size();
         for (std::size_t at = 0; at < all.size(); at += size)
@@ -363,7 +363,7 @@ private:
         return driver;
     }
     peer_driver played_until(std::size_t end) const {
-        peer_driver driver(options_, is_server_);
+        peer_driver driver(options_, is_server_, place_);
         for (std::size_t i = 0; i < end; ++i)
             if (steps_[i].what == kind::receives)
                 driver.feed(steps_[i].bytes);
@@ -399,6 +399,7 @@ private:
 
     const settings options_;
     bool is_server_;
+    const web_place *place_;
     std::vector<step> steps_;
 };
 
