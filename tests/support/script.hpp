@@ -106,7 +106,8 @@ inline std::string describe(const conversation::action &close) {
 class peer_driver {
 public:
     explicit peer_driver(const settings &options, bool is_server = false, const web_place *place = nullptr)
-        : machine_(make_conversation(options, is_server, place)) {
+        : options_(std::make_unique<settings>(options)),
+          machine_(make_conversation(*options_, is_server, place)) {
         perform(machine_->resume({conversation::event_kind::start, {}, now_}));
     }
 
@@ -225,6 +226,7 @@ private:
         }
     }
 
+    std::unique_ptr<const settings> options_;
     std::unique_ptr<conversation> machine_;
     heartbeat::time_point now_{std::chrono::hours(1)};
     std::unique_ptr<frame_decoder> decoder_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "script.hpp"
+#include "zmtp/http_upgrade.hpp"
 
 namespace zlink::testing {
 
@@ -99,5 +100,50 @@ inline octets replaced(octets text, std::string_view what, std::string_view with
     EXPECT_NE(at, text.npos) << what;
     return at == text.npos ? text : text.replace(at, what.size(), with);
 }
+
+inline const std::string websocket_fault = "close protocol 30000000";
+inline const std::string ended = "close none 0";
+
+/// A server behind the upgrade and the handshake, with nothing to be read of it.
+class server_in_traffic : public peer_driver {
+public:
+    explicit server_in_traffic(const settings &options = socket_of(socket_type::pull),
+                               std::string_view peer_type = "PUSH")
+        : peer_driver(options, true, &a_place) {
+        feed(web_request());
+        feed(masked_zws(2, ready_body(peer_type)));
+        EXPECT_EQ(log(), std::vector<std::string>{"established"});
+        take_written();
+    }
+};
+
+/// A client that has asked; its request, and the good answer to it.
+class asking_client : public peer_driver {
+public:
+    explicit asking_client(const settings &options = socket_of(socket_type::pull),
+                           const web_place &place = a_place)
+        : peer_driver(options, false, &place), request(take_written()) {}
+
+    octets key() const {
+        const std::size_t at = request.find("Sec-WebSocket-Key: ");
+        return at == request.npos ? "" : request.substr(at + 19, 24);
+    }
+    octets good_answer(std::string_view protocol = "ZWS2.0/NULL") const {
+        return make_answer(key(), protocol);
+    }
+
+    const octets request;
+};
+
+class client_in_traffic : public asking_client {
+public:
+    explicit client_in_traffic(const settings &options = socket_of(socket_type::pull),
+                               std::string_view peer_type = "PUSH")
+        : asking_client(options) {
+        feed(good_answer() + zws(2, ready_body(peer_type)));
+        EXPECT_EQ(log(), std::vector<std::string>{"established"});
+        take_written();
+    }
+};
 
 }  // namespace zlink::testing
