@@ -37,6 +37,13 @@ constexpr std::string_view words[] = {
     "\2\0\0\0\0\0\0\1\0"sv,
     "\2\x7f\xff\xff\xff\xff\xff\xff\xff"sv,
     "\6\0\0\0\0\0\1\0\0"sv,
+    "\x82\3\0ab"sv,
+    "\x82\x83mask\x6d\0\0"sv,
+    "\2\x82mask\x6d\0"sv,
+    "\0\x81maska"sv,
+    "\x80\x80mask"sv,
+    "\x89\x81maskp"sv,
+    "\x88\x82\0\0\0\0\3\xe8"sv,
 };
 
 void run(const std::string &input) {
