@@ -73,9 +73,9 @@ public:
         far = ends.second;
     }
 
-    /// A conversation past its handshake with a peer that says this first.
-    std::unique_ptr<conversation> talk(std::string_view first_words) {
-        auto machine = make_conversation(options, false);
+    /// A conversation past its handshake with a peer that says this first; as a web server's where there is a place.
+    std::unique_ptr<conversation> talk(std::string_view first_words, const web_place *place = nullptr) {
+        auto machine = make_conversation(options, place != nullptr, place);
         takes_all = machine->resume({conversation::event_kind::start, {}, io.now()}).takes_all;
         for (byte_span in = as_bytes(first_words); !in.empty();) {
             const auto step = machine->resume({conversation::event_kind::octets, in});

@@ -34,11 +34,12 @@ inline batching reading(std::size_t octets) {
 class reader : public connection_parts {
 public:
     explicit reader(const settings &of, std::uint64_t mark = 0, const batching &with = {},
-                    std::string_view handshake = {})
+                    std::string_view handshake = {}, const web_place *place = nullptr)
         : connection_parts(of, mark, with), mark_(mark),
-          peer(talk(of.is_raw()         ? octets()
-                    : handshake.empty() ? greeting() + ready(of.has_subscribers() ? "SUB" : "DEALER")
-                                        : octets(handshake))) {
+          peer(talk(of.is_raw() && !place ? octets()
+                    : handshake.empty()   ? greeting() + ready(of.has_subscribers() ? "SUB" : "DEALER")
+                                          : octets(handshake),
+                    place)) {
         in.open(*far);
         in.set_decoder(peer->framing().make_decoder());
     }
