@@ -394,7 +394,8 @@ bool decoder_zws::make_room(std::size_t more) noexcept {
         }
         pool_ = own_pool_.get();
     }
-    const std::size_t wanted = std::max(used + more, memory_ ? 2 * memory_->capacity : 0);
+    // Half as much again, which pools make twice as much of as long as it is small.
+    const std::size_t wanted = std::max(used + more, memory_ ? memory_->capacity + memory_->capacity / 2 : 0);
     chunk *const larger =
         memory_ ? pool_->grow(memory_, wanted, used) : pool_->allocate(std::max(wanted, first_piece));
     if (!larger)

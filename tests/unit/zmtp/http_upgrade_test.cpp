@@ -205,6 +205,12 @@ TEST(http_upgrade, head_that_is_not_strictly_one_is_refused) {
     };
     for (const octets &request : bad)
         EXPECT_EQ(status_of(request), 400) << request;
+    // Without waiting for more.
+    for (const octets &begun : {octets("GET / HTTP/1.1\rH"), octets("GET / HTTP/1.1\n"), octets("GET /\0", 6),
+                                octets("GET /\x80"), octets("GET / HTTP/1.1\r\nHost: a\r\n ")}) {
+        EXPECT_EQ(status_of(begun.substr(0, begun.size() - 1)), 0) << begun;
+        EXPECT_EQ(status_of(begun), 400) << begun;
+    }
 }
 
 TEST(http_upgrade, what_is_no_http_is_refused_with_the_first_octet) {

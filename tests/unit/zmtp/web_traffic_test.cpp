@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "web_script.hpp"
+#include "zmtp/web_close.hpp"
 #include "zmtp/web_conversation.hpp"
 
 namespace zlink {
@@ -138,6 +139,9 @@ TEST(web_conversation, close_of_one_octet_is_a_fault) {
     server_in_traffic server;
     server.feed(web_frame(0x88, "x", a_mask));
     EXPECT_EQ(server.take_written(), web_frame(0x88, close_payload(1002)));
+    const octets good = close_payload(1000);
+    EXPECT_EQ(judge_close(as_bytes(good).first(1)), web_status::protocol_error);
+    EXPECT_EQ(judge_close(as_bytes(good)), 0);
 }
 
 TEST(web_conversation, close_with_a_reason_that_is_no_text_is_invalid_data) {
@@ -234,7 +238,8 @@ TEST(web_conversation, nothing_is_said_at_parting_before_there_is_a_websocket) {
     server.take_written();
     server.machine().part();
     EXPECT_EQ(text(server.machine().output()), web_frame(0x88, close_payload(1000)));
-    const auto other = make_conversation(socket_of(socket_type::pull), true);
+    const settings pull = socket_of(socket_type::pull);
+    const auto other = make_conversation(pull, true);
     (void)other->resume({conversation::event_kind::start});
     const std::size_t said = other->output().size();
     other->part();
