@@ -377,6 +377,7 @@ TEST(http_upgrade, bad_answers_are_refused) {
         replaced(good, "Upgrade: websocket\r\n", ""),
         replaced(good, "Upgrade: websocket", "Upgrade: h2c"),
         replaced(good, "Upgrade: websocket", "Upgrade: websocket, h2c"),
+        replaced(good, "Upgrade: websocket", "Upgrade: websocket\r\nUpgrade: h2c"),
         replaced(good, "Connection: Upgrade\r\n", ""),
         replaced(good, "Connection: Upgrade", "Connection: close"),
         replaced(good, "Sec-WebSocket-Accept: " + accept + "\r\n", ""),

@@ -238,6 +238,8 @@ TEST(web_conversation, nothing_is_said_at_parting_before_there_is_a_websocket) {
     server.take_written();
     server.machine().part();
     EXPECT_EQ(text(server.machine().output()), web_frame(0x88, close_payload(1000)));
+    server.feed(masked_zws(2, ready_body("SUB")));  // an ERROR would follow
+    EXPECT_EQ(server.take_written(), web_frame(0x88, close_payload(1000)));
     const settings pull = socket_of(socket_type::pull);
     const auto other = make_conversation(pull, true);
     (void)other->resume({conversation::event_kind::start});
