@@ -9,6 +9,7 @@ namespace zlink {
 
 namespace {
 constexpr std::size_t max_ranges = 256;  // two for each body that is not copied
+constexpr std::size_t few_ranges = 8;
 
 /// For the debug counters: the kernel took something of what was listed.
 void count_write(std::size_t ranges, bool is_partial, debug_counters::tally uncopied) noexcept {
@@ -26,6 +27,8 @@ void outbound::open(pipe_end_ptr pipe, bool replays, io_turn &server) noexcept {
     server_ = &server;
     pipe_ = std::move(pipe);
     translates_ = subscriptions_ != nullptr || pipe_->is_conflating() || !peer_.framing().is_identity();
+    gathers_ = !translates_ ||
+               (subscriptions_ == nullptr && !pipe_->is_conflating() && peer_.framing().has_encode_small());
     replays_ = replays && subscriptions_ != nullptr;
 }
 
@@ -141,7 +144,7 @@ io_turn::written outbound::write_now(writing &turn, io_turn::occasion when) noex
 /// Whether messages may wait for others. Not at the end of a connection, or of its handshake, nor where their sender would soon be at
 /// its mark, or commands are to go.
 bool outbound::may_collect() noexcept {
-    if (!pipe_ || server_ || translates_ || pipe_->is_peer_closed() || !peer_.output().empty())
+    if (!pipe_ || server_ || !gathers_ || pipe_->is_peer_closed() || !peer_.output().empty())
         return false;
     return write_policy::may_collect_below(pipe_->read_mark());
 }
@@ -159,7 +162,7 @@ outbound::outcome outbound::leave_alone_until(time_point when) noexcept {
 
 /// Whether what is left can wait: the sender writes for itself, and this is about what it writes at once, or less.
 bool outbound::has_little(writing &turn) noexcept {
-    if (!peer_.output().empty() || translates_ || pipe_->is_peer_closed())
+    if (!peer_.output().empty() || !gathers_ || !translated_.is_empty() || pipe_->is_peer_closed())
         return false;
     std::array<iovec, max_ranges> ranges;
     return turn.gather(ranges.data(), ranges.size(), write_policy::worth_a_write).octets <
@@ -171,6 +174,7 @@ outbound::write_result outbound::write_once(writing &turn, bool with_control, ho
     if (!may_write())
         return write_result::broken;
     std::array<iovec, max_ranges> ranges;
+    const std::uint64_t taken = turn ? turn.messages_taken() : 0;
     listed what = list(turn, ranges, with_control);
     if (failed(failure()))
         return write_result::broken;
@@ -191,7 +195,6 @@ outbound::write_result outbound::write_once(writing &turn, bool with_control, ho
     if (result.octets > 0) {
         at_boundary_ = result.octets == what.octets && what.ends_message;
         count_write(what.ranges, result.octets < what.octets, what.uncopied);
-        const std::uint64_t taken = turn ? turn.messages_taken() : 0;
         take_written(turn, result.octets, what);
         done.octets += result.octets;
         done.messages += turn ? turn.messages_taken() - taken : 0;
@@ -308,6 +311,7 @@ void outbound::list_translated(writing &turn, std::span<iovec> ranges, listed &w
         what.ranges += found.ranges;
         what.octets += found.octets;
         what.ends_message = found.is_all && !in_translated_message_;
+        what.is_all = what.ends_message && !turn.has_input();
         what.uncopied = found.uncopied;
     } catch (...) {
         failure_.store(error::no_memory, std::memory_order_release);
@@ -320,8 +324,32 @@ void outbound::translate(writing &turn) {
         send_subscription_set(turn);
     }
     frame_view frame;
-    while (!translated_.is_full() && turn.read(frame))
+    while (!translated_.is_full()) {
+        if (translate_small(turn))
+            continue;
+        if (!turn.read(frame))
+            break;
         translate_frame(translated_, frame, turn.has_read_in_place());
+    }
+}
+
+/// Encodes small frames that follow one another in the pipe together. False when none come next.
+bool outbound::translate_small(writing &turn) {
+    if (!gathers_)
+        return false;
+    std::array<iovec, few_ranges> ranges;
+    const frame_queue::gathered found = turn.gather(ranges.data(), ranges.size(), translation::batch);
+    std::size_t taken = 0;
+    for (std::size_t i = 0; i < found.ranges; ++i) {
+        byte_span rest(static_cast<const std::uint8_t *>(ranges[i].iov_base), ranges[i].iov_len);
+        translated_.put_small(peer_.framing(), rest, in_translated_message_);
+        taken += ranges[i].iov_len - rest.size();
+        if (!rest.empty())
+            break;
+    }
+    if (taken > 0)
+        turn.release(taken);
+    return taken > 0;
 }
 
 void outbound::translate_frame(translation &out, const frame_view &frame, bool is_in_place) {

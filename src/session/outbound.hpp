@@ -105,6 +105,7 @@ private:
     void take_written(writing &turn, std::size_t octets, const listed &what) noexcept;
     void list_translated(writing &turn, std::span<iovec> ranges, listed &what) noexcept;
     void translate(writing &turn);
+    bool translate_small(writing &turn);
     void translate_frame(translation &out, const frame_view &frame, bool is_in_place);
     void drop_translated_message(writing &turn) noexcept;
     void send_subscription_set(writing &turn);
@@ -123,6 +124,7 @@ private:
     std::uint64_t octets_seen_ = 0;     // of these, when the I/O thread deferred last
     bool will_come_back_ = false;       // the I/O thread is due by itself, or left a request
     bool translates_ = false;
+    bool gathers_ = true;  // what is not large
     bool replays_ = false;
     bool in_translated_message_ = false;  // the last frame translated was one with MORE
     translation translated_;

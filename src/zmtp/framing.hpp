@@ -53,6 +53,15 @@ public:
     /// body where it has one: else it stands on the wire as it is.
     virtual std::optional<mask_key> encode_header(std::uint8_t flags, std::size_t body_size,
                                                   std::vector<std::uint8_t> &out) const = 0;
+    /// Encodes the message frames that `in` begins with, in the form of a queue, as far as they are whole, their bodies are no larger than
+    /// `most`, and there is room. Takes them from `in`. `in_message` is whether the last of them was one with more. Returns the octets
+    /// written. Where has_encode_small() says so: elsewhere it is no faster than one by one.
+    virtual bool has_encode_small() const noexcept { return false; }
+    virtual std::size_t encode_small(byte_span &in, std::size_t most, std::span<std::uint8_t> out,
+                                     bool &in_message) const noexcept {
+        (void)in, (void)most, (void)out, (void)in_message;
+        return 0;
+    }
     /// Appends a message frame.
     void encode(std::uint8_t flags, byte_span body, std::vector<std::uint8_t> &out) const;
     /// Appends a subscription, or the end of one, in the form that the peer understands.

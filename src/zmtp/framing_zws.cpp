@@ -91,6 +91,34 @@ std::optional<mask_key> framing_zws::encode_header(std::uint8_t flags, std::size
     return put_header(web_opcode::binary, form_.is_raw ? byte_span() : byte_span(&octet, 1), body_size, out);
 }
 
+std::size_t framing_zws::encode_small(byte_span &in, std::size_t most, std::span<std::uint8_t> out,
+                                      bool &in_message) const noexcept {
+    constexpr std::size_t longest_head = 15;
+    const std::size_t prefix = form_.is_raw ? 0 : 1;
+    std::uint8_t *end = out.data();
+    for (frame_header header; get_frame_header(in.data(), in.size(), header);) {
+        const auto size = static_cast<std::size_t>(header.body_size);
+        if (header.is_command() || size > most || size > in.size() - header.header_size ||
+            size + longest_head > static_cast<std::size_t>(out.data() + out.size() - end))
+            break;
+        in_message = header.has_more();
+        const std::uint8_t *const body = in.data() + header.header_size;
+        in = in.subspan(header.header_size + size);
+        end = put_web_header(end, web_opcode::binary, prefix + size, keys_ != nullptr);
+        if (!keys_) {
+            *end = in_message ? more_octet : last_octet;
+            std::memcpy(end += prefix, body, size);
+        } else {
+            const mask_key key = keys_->next();
+            end = std::copy(key.begin(), key.end(), end);
+            *end = key[0] ^ (in_message ? more_octet : last_octet);
+            mask_octets(end += prefix, body, size, prefix ? advanced(key, 1) : key);
+        }
+        end += size;
+    }
+    return static_cast<std::size_t>(end - out.data());
+}
+
 void framing_zws::encode_subscription(bool is_subscribe, byte_span topic,
                                       std::vector<std::uint8_t> &out) const {
     if (!form_.is_raw)
@@ -218,7 +246,44 @@ std::uint16_t decoder_zws::judge(byte_span in, web_header &out) const noexcept {
     return 0;
 }
 
+/// Takes messages in a row that are whole, and of one short frame: what take_header() and all that follows it would make of them. What is
+/// anything else stays.
+std::uint8_t *decoder_zws::take_small(byte_span &in, std::uint8_t *out) noexcept {
+    const std::size_t mask = form_.is_client ? 0 : std::tuple_size_v<mask_key>;
+    const std::uint8_t *p = in.data();
+    const std::uint8_t *const end = p + in.size();
+    while (end - p > 2) {
+        const std::size_t length = p[1] ^ (form_.is_client ? 0 : mask_bit);
+        if (p[0] != (final_bit | web_opcode::binary) || length >= length_16 || length == 0 ||
+            length + mask + 2 > static_cast<std::size_t>(end - p))
+            break;
+        mask_key key{};
+        if (mask)
+            std::memcpy(key.data(), p + 2, sizeof key);
+        const std::uint8_t *const payload = p + 2 + mask;
+        const std::uint8_t flags = payload[0] ^ key[0];
+        const std::size_t size = length - 1;
+        if (flags > more_octet || size > form_.max_body)
+            break;
+        out[0] = flags;
+        out[1] = static_cast<std::uint8_t>(size);
+        if (mask)
+            mask_octets(out + 2, payload + 1, size, advanced(key, 1));
+        else
+            std::memmove(out + 2, payload + 1, size);
+        out += 2 + size;
+        p = payload + length;
+    }
+    in = {p, end};
+    return out;
+}
+
 std::uint8_t *decoder_zws::take_header(byte_span &in, std::uint8_t *out) noexcept {
+    if (have_ == 0 && !form_.is_raw && !stops_ && !in_pieces_ && !has_ping_) {
+        out = take_small(in, out);
+        if (in.empty())
+            return out;
+    }
     web_header header;
     if (have_ == 0) {
         if (const std::uint16_t status = judge(in, header))

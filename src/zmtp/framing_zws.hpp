@@ -68,6 +68,9 @@ public:
     // One writer at a time: keys are used up.
     std::optional<mask_key> encode_header(std::uint8_t flags, std::size_t body_size,
                                           std::vector<std::uint8_t> &out) const override;
+    bool has_encode_small() const noexcept override { return true; }
+    std::size_t encode_small(byte_span &in, std::size_t most, std::span<std::uint8_t> out,
+                             bool &in_message) const noexcept override;
     void encode_subscription(bool is_subscribe, byte_span topic,
                              std::vector<std::uint8_t> &out) const override;
     void encode_command(byte_span body, std::vector<std::uint8_t> &out) const;
@@ -122,6 +125,7 @@ private:
     };
     /// 0 or the status of a fault; `size` is 0 while not all of it is there.
     std::uint16_t judge(byte_span in, web_header &out) const noexcept;
+    std::uint8_t *take_small(byte_span &in, std::uint8_t *out) noexcept;
     std::uint8_t *take_header(byte_span &in, std::uint8_t *out) noexcept;
     std::uint8_t *begin_frame(const web_header &header, byte_span in, std::uint8_t *out) noexcept;
     std::uint8_t *begin_piece(std::uint8_t *out) noexcept;

@@ -18,7 +18,13 @@ void append_masked(std::vector<std::uint8_t> &out, byte_span octets, mask_key ke
 }
 
 void mask_keys::draw() noexcept {
-    randombytes_buf(drawn_.data(), sizeof drawn_);
+    static_assert(std::tuple_size_v<decltype(seed_)> == crypto_stream_chacha20_KEYBYTES);
+    static_assert(sizeof draws_ == crypto_stream_chacha20_NONCEBYTES);
+    if (draws_ == 0)
+        randombytes_buf(seed_.data(), sizeof seed_);
+    std::array<std::uint8_t, sizeof draws_> nonce;
+    put_u64(nonce.data(), draws_++);
+    crypto_stream_chacha20(drawn_.data()->data(), sizeof drawn_, nonce.data(), seed_.data());
     used_ = 0;
 }
 

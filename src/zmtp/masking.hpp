@@ -1,8 +1,8 @@
 // The mask that a WebSocket client lays over what it sends.
 //
 // Wire:     RFC 6455, section 5.3: octet i of a payload is combined with octet i mod 4 of the key, by exclusive or.
-// Keys:     from the system's generator, many at a time; each is used once. A program in whose hands a part of the payload is cannot say
-//           what octets go over the wire.
+// Keys:     of a key stream (ChaCha20) for each writer, whose own key is from the system's generator; each is used once. A program in whose hands
+//           a part of the payload is cannot say what octets go over the wire.
 #pragma once
 
 #include <array>
@@ -64,8 +64,10 @@ public:
 private:
     void draw() noexcept;
 
-    std::array<mask_key, 64> drawn_;
+    std::array<mask_key, 128> drawn_;  // octets of a key stream
     std::size_t used_ = drawn_.size();
+    std::array<std::uint8_t, 32> seed_;  // its key, once something was drawn
+    std::uint64_t draws_ = 0;
 };
 
 }  // namespace zlink

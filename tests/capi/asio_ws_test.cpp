@@ -186,9 +186,11 @@ TEST_P(asio_ws, goes_on_when_the_server_comes_back) {
     const std::string bound = server.bind(any("/path"));
     client.connect(bound);
     expect_talk();
+    monitor watch(zmq, client, ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
     server.close();
     server = zmq.socket(ZMQ_PAIR);
     ASSERT_EQ(server.bind(bound), bound);
+    ASSERT_EQ(watch.next().event, ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
     ASSERT_EQ(client.send("again"), 5);
     EXPECT_EQ(server.receive(), "again");
 }
