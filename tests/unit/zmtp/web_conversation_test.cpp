@@ -7,6 +7,7 @@
 
 #include "web_script.hpp"
 #include "zmtp/mechanism.hpp"
+#include "zmtp/peer.hpp"
 
 namespace zlink {
 namespace {
@@ -192,6 +193,17 @@ TEST(web_conversation, security_that_is_asked_for_and_not_built_ends_it_before_a
                 .receives(web_request("ZWS2.0"))
                 .run();
         }
+}
+
+TEST(web_conversation, conversation_inside_leaves_the_time_to_it) {
+    settings options = socket_of(socket_type::pull);
+    options.heartbeat_interval_ms = 100;
+    peer inside(options, true, peer::opening::handshake);
+    (void)inside.resume({conversation::event_kind::start});
+    EXPECT_EQ(text(inside.output()), ready("PULL"));
+    (void)inside.resume({conversation::event_kind::octets, as_bytes(ready("PUSH"))});
+    EXPECT_TRUE(inside.is_established());
+    EXPECT_EQ(inside.deadline(), conversation::time_point::max());
 }
 
 // ---- what is refused on the way ----
