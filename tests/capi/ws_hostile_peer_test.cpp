@@ -1,0 +1,241 @@
+// Peers that break the rules of HTTP, WebSocket and ZWS on a socket's port, each beside an honest one: it goes on being served.
+#include "sockets.hpp"
+#include "web_peer.hpp"
+
+namespace {
+
+using namespace zlink_test;
+using zlink::test::greeting;
+using zlink::test::ready;
+using zlink::test::upgrade;
+using zlink::test::web_close;
+using zlink::test::web_frame;
+using zlink::test::web_header;
+using zlink::test::web_message;
+using zlink::test::web_peer;
+using zlink::test::web_ready;
+namespace opcode = zlink::test::opcode;
+
+class ws_hostile : public ::testing::Test {
+protected:
+    void SetUp() override {
+        ASSERT_EQ(server.set(ZMQ_MAXMSGSIZE,
+                             std::string_view(reinterpret_cast<const char *>(&limit), sizeof limit)),
+                  0);
+        endpoint = server.bind("ws://127.0.0.1:*");
+        honest = web_peer(endpoint);
+        ASSERT_TRUE(honest.call("DEALER"));
+        expect_service();
+    }
+    void TearDown() override { expect_service(); }
+    void expect_service() {
+        ASSERT_TRUE(honest.send(web_message("question")));
+        const frames message = server.receive_all();
+        ASSERT_EQ(message.size(), 2u);
+        ASSERT_EQ(message[1], "question");
+        ASSERT_TRUE(server.send_all({message[0], "answer"}));
+        ASSERT_EQ(honest.receive_web_message(), "answer");
+        web_peer another(endpoint);
+        ASSERT_TRUE(another.call("DEALER"));
+    }
+    web_peer caller() {
+        web_peer peer(endpoint);
+        EXPECT_TRUE(peer.call("DEALER"));
+        return peer;
+    }
+    /// The status that this is answered with.
+    int status_of(std::string_view octets) {
+        web_peer peer = caller();
+        (void)peer.send(octets);
+        const int status = peer.receive_close();
+        EXPECT_TRUE(peer.is_closed_by_other_side());
+        return status;
+    }
+    /// The status line that this is answered with, or nothing.
+    std::string answer_to(std::string_view octets) {
+        web_peer peer(endpoint);
+        (void)peer.send(octets);
+        const std::string head = peer.receive_head();
+        EXPECT_TRUE(peer.is_closed_by_other_side());
+        return head.substr(0, 12);
+    }
+
+    static constexpr std::int64_t limit = 100'000;
+    context zmq;
+    test_socket server = zmq.socket(ZMQ_ROUTER);
+    std::string endpoint;
+    web_peer honest;
+};
+
+TEST_F(ws_hostile, is_told_what_is_wrong_with_its_request) {
+    EXPECT_EQ(answer_to("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), "HTTP/1.1 426");
+    EXPECT_EQ(answer_to("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n").substr(0, 10),
+              "HTTP/1.1 4");
+    EXPECT_EQ(answer_to(upgrade("/elsewhere")), "HTTP/1.1 404");
+    EXPECT_EQ(answer_to(upgrade("/", "chat")), "HTTP/1.1 400");
+}
+
+TEST_F(ws_hostile, that_speaks_something_else_is_sent_away) {
+    (void)answer_to(greeting() + ready("DEALER"));
+    // The beginning of a ClientHello.
+    (void)answer_to(std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11) + std::string(600, 'x'));
+    (void)answer_to(std::string(10'000, '\0'));
+    (void)answer_to("SSH-2.0-OpenSSH_9.2\r\n\r\n");
+}
+
+TEST_F(ws_hostile, is_sent_away_with_a_head_that_is_too_long) {
+    const std::string start = "GET / HTTP/1.1\r\nHost: a\r\n";
+    (void)answer_to(start + "X: " + std::string(1 << 20, 'x') + "\r\n\r\n");
+    std::string many = start;
+    for (int i = 0; i < 10'000; ++i)
+        many += "X" + std::to_string(i) + ": y\r\n";
+    (void)answer_to(many + "\r\n");
+    (void)answer_to(upgrade("/", "ZWS2.0/NULL", [] {
+        std::string extensions = "Sec-WebSocket-Extensions: a";
+        for (int i = 0; i < 100'000; ++i)
+            extensions += ", permessage-deflate";
+        return extensions + "\r\n";
+    }()));
+    // One that never ends.
+    web_peer endless(endpoint);
+    bool is_taken = endless.send(start);
+    for (int i = 0; i < 10'000 && is_taken; ++i)
+        is_taken = endless.send(std::string(1'000, 'x'));
+    EXPECT_FALSE(is_taken);
+}
+
+TEST_F(ws_hostile, may_offer_a_thousand_extensions_that_it_does_not_get) {
+    std::string extensions = "Sec-WebSocket-Extensions: e0";
+    for (int i = 1; i < 1'000; ++i)
+        extensions += ",e" + std::to_string(i);
+    web_peer peer(endpoint);
+    ASSERT_TRUE(peer.send(upgrade("/", "ZWS2.0/NULL", extensions + "\r\n")));
+    const std::string head = peer.receive_head();
+    EXPECT_EQ(head.find("Extensions"), std::string::npos) << head;
+}
+
+TEST_F(ws_hostile, may_repeat_the_header_with_its_protocols) {
+    web_peer peer(endpoint);
+    ASSERT_TRUE(peer.send(upgrade(
+        "/", "chat", "Sec-WebSocket-Protocol: ZWS2.0/PLAIN\r\nsec-websocket-protocol: , ZWS2.0/NULL\r\n")));
+    const std::string head = peer.receive_head();
+    EXPECT_TRUE(head.starts_with("HTTP/1.1 101 ")) << head;
+    EXPECT_NE(head.find("Sec-WebSocket-Protocol: ZWS2.0/NULL\r\n"), std::string::npos) << head;
+}
+
+TEST_F(ws_hostile, is_told_which_rule_it_has_broken) {
+    EXPECT_EQ(status_of(web_frame(opcode::text, "hello")), 1003);
+    EXPECT_EQ(status_of(web_message("hello", false)), 1002) << "not masked";
+    EXPECT_EQ(status_of(web_frame(opcode::continuation, "x")), 1002);
+    EXPECT_EQ(status_of(web_frame(3, "x")), 1002);
+    EXPECT_EQ(status_of(web_frame(opcode::binary | 0x40, std::string("\0x", 2))), 1002) << "a reserved bit";
+    EXPECT_EQ(status_of(web_frame(opcode::binary, "")), 1002) << "no flags";
+    EXPECT_EQ(status_of(web_frame(opcode::binary, "\7x")), 1002) << "flags that there are not";
+    EXPECT_EQ(status_of(web_frame(opcode::ping, std::string(126, 'x'))), 1002);
+    EXPECT_EQ(status_of(web_frame(opcode::ping, "x", true, false)), 1002);
+    EXPECT_EQ(status_of(web_frame(opcode::close, "x")), 1002);
+    EXPECT_EQ(status_of(web_close(1005)), 1002);
+    EXPECT_EQ(status_of(web_frame(opcode::close, "\x03\xe8\xff\xfe")), 1007);
+}
+
+TEST_F(ws_hostile, is_stopped_at_the_header_of_a_message_beyond_the_limit) {
+    EXPECT_EQ(status_of(web_header(opcode::binary, limit + 2, true) + "k3y!"), 1009);
+    EXPECT_EQ(status_of(web_header(opcode::binary, std::uint64_t{1} << 62, true) + "k3y!"), 1009);
+    const std::string largest(limit, 'x');
+    web_peer peer = caller();
+    ASSERT_TRUE(peer.send(web_message(largest)));
+    EXPECT_EQ(server.receive_all().at(1), largest);
+}
+
+TEST_F(ws_hostile, is_stopped_when_its_fragments_do_not_end) {
+    web_peer peer = caller();
+    bool is_taken = peer.send(web_frame(opcode::binary, std::string(1, '\0'), true, false));
+    for (int i = 0; i < 10'000 && is_taken; ++i)
+        is_taken = peer.send(web_frame(opcode::continuation, std::string(1'000, 'x'), true, false));
+    EXPECT_FALSE(is_taken) << "ten times the limit";
+}
+
+TEST_F(ws_hostile, may_send_fragments_without_octets) {
+    web_peer peer = caller();
+    ASSERT_TRUE(peer.send(web_frame(opcode::binary, std::string("\0h", 2), true, false)));
+    for (int i = 0; i < 1'000; ++i)
+        ASSERT_TRUE(
+            peer.send(web_frame(opcode::continuation, "", true, false) + web_frame(opcode::pong, "")));
+    ASSERT_TRUE(peer.send(web_frame(opcode::continuation, "i")));
+    EXPECT_EQ(server.receive_all().at(1), "hi");
+}
+
+TEST_F(ws_hostile, gets_no_more_pongs_than_it_reads) {
+    web_peer peer = caller();
+    std::string pings;
+    for (int i = 0; i < 1'000; ++i)
+        pings += web_frame(opcode::ping, std::string(125, 'p'));
+    for (int i = 0; i < 100; ++i)
+        ASSERT_TRUE(peer.send(pings));
+    ASSERT_TRUE(peer.send(web_message("after") + web_frame(opcode::ping, "last")));
+    EXPECT_EQ(server.receive_all().at(1), "after");
+    for (;;) {
+        const auto [kind, payload] = peer.receive_web_frame();
+        ASSERT_EQ(kind, opcode::pong);
+        if (payload == "last")
+            break;
+        ASSERT_EQ(payload, std::string(125, 'p'));
+    }
+}
+
+TEST_F(ws_hostile, loses_only_what_it_has_not_finished) {
+    const std::string last = web_message("cut");
+    for (std::size_t at = 0; at < last.size(); ++at) {
+        web_peer peer = caller();
+        ASSERT_TRUE(peer.send(web_message("whole") + last.substr(0, at)));
+        peer.close();
+        EXPECT_EQ(server.receive_all().at(1), "whole");
+    }
+    web_peer peer = caller();
+    ASSERT_TRUE(peer.send(web_message("whole") + last.substr(0, 5) + web_close(1000)));
+    peer.finish_writing();
+    EXPECT_EQ(server.receive_all().at(1), "whole");
+    EXPECT_TRUE(peer.is_closed_by_other_side());
+}
+
+TEST_F(ws_hostile, may_be_many_that_do_not_finish_their_handshake) {
+    std::vector<web_peer> slow;
+    const std::string words = upgrade() + web_ready("DEALER");
+    for (std::size_t at = 0; at < words.size(); at += 3) {
+        slow.emplace_back(endpoint);
+        ASSERT_TRUE(slow.back().send(words.substr(0, at)));
+    }
+    expect_service();
+}
+
+TEST(ws_handshake, is_bounded_in_time) {
+    context zmq;
+    test_socket server = zmq.socket(ZMQ_ROUTER);
+    server.set(ZMQ_HANDSHAKE_IVL, 50);
+    const std::string endpoint = server.bind("ws://127.0.0.1:*");
+    for (const std::string &words : {std::string(), std::string("GET / HTTP/1.1\r\nHost"), upgrade(),
+                                     upgrade() + web_ready("DEALER").substr(0, 9)}) {
+        web_peer peer(endpoint);
+        ASSERT_TRUE(peer.send(words));
+        EXPECT_TRUE(peer.is_closed_by_other_side());
+    }
+}
+
+TEST(ws_handshake, checks_the_types_of_both_sides) {
+    context zmq;
+    const std::pair<int, std::vector<const char *>> known[] = {{ZMQ_XPUB, {"SUB", "XSUB"}},
+                                                               {ZMQ_XSUB, {"PUB", "XPUB"}},
+                                                               {ZMQ_REP, {"REQ", "DEALER"}},
+                                                               {ZMQ_PULL, {"PUSH"}}};
+    for (const auto &[type, peers] : known) {
+        test_socket server = zmq.socket(type);
+        const std::string endpoint = server.bind("ws://127.0.0.1:*");
+        for (const char *peer : peers)
+            EXPECT_TRUE(web_peer(endpoint).call(peer)) << type << " " << peer;
+        web_peer other(endpoint);
+        ASSERT_TRUE(other.send(upgrade() + web_ready("PAIR")));
+        EXPECT_TRUE(other.is_closed_by_other_side()) << type;
+    }
+}
+
+}  // namespace
