@@ -159,6 +159,18 @@ public:
     /// Lists what is published, from the first octet not released, in up to `limit` ranges and about `max_octets`:
     /// the last message listed may go beyond.
     gathered gather(iovec *ranges, std::size_t limit, std::size_t max_octets) noexcept;
+    /// The frames that read() comes to next, as far as they stand one behind the other. Where bodies stand apart, the last may be a header
+    /// alone. Empty where there are none.
+    byte_span peek_run() noexcept {
+        return head_octet_ == octets_of(seen_) && !see_stream()
+                   ? byte_span{}
+                   : byte_span{head_->base + head_octet_, octets_of(seen_) - head_octet_};
+    }
+    /// Takes whole frames of these, as read() would.
+    void read_run(std::size_t octets) noexcept {
+        is_gathering_ = false;
+        head_octet_ += octets;
+    }
     /// Gives back the first `octets` of what is published, after they were written out. Returns the messages known to have
     /// ended since the last call: exact once everything gathered is released, never too many.
     std::uint32_t release(std::size_t octets) noexcept;

@@ -115,6 +115,9 @@ public:
     void release(std::size_t octets) noexcept;
     /// Takes the next frame, for one who encodes it anew.
     bool read(frame_view &out) noexcept;
+    /// The frames that come next, as far as they stand one behind the other; and takes whole ones of them, in which so many messages end.
+    byte_span peek_run() noexcept;
+    void read_run(std::size_t octets, std::uint64_t messages) noexcept;
     void drop_cut_message() noexcept;
     /// Whether the body that was read last stands where its writer has it, and its owner is memory for a copy.
     bool has_read_in_place() const noexcept;

@@ -263,6 +263,14 @@ bool writing::read(frame_view &out) noexcept {
     return true;
 }
 
+byte_span writing::peek_run() noexcept { return end_->in_->queue.peek_run(); }
+
+void writing::read_run(std::size_t octets, std::uint64_t messages) noexcept {
+    end_->in_->queue.read_run(octets);
+    end_->note_large_taken(octets);
+    end_->note_taken(messages);
+}
+
 void writing::drop_cut_message() noexcept {
     const frame_queue::dropped what = end_->in_->queue.drop_cut_message();
     end_->note_large_taken(what.octets);

@@ -312,7 +312,7 @@ void connection::note_reading(inbound &in) noexcept {
         return;
     if (in.failure()) {
         if (in.failure()->has_last_words)
-            write();
+            out_.write_last_words(environment_.io.now());
         fail(*in.failure());
         return;
     }
@@ -401,7 +401,7 @@ error connection::say_hello() noexcept {
 bool connection::obey(const conversation::action &action) noexcept {
     if (action.kind != conversation::action_kind::close)
         return true;
-    write();  // an ERROR command goes out if there is room for it
+    out_.write_last_words(environment_.io.now());  // an ERROR command goes out if there is room for it
     fail({.was_established = pipe_ != nullptr,
           .failure = action.failure,
           .detail = action.detail,

@@ -148,7 +148,7 @@ void inbound::feed_decoded(conversation *peer, chunk &block, std::uint8_t *out, 
         kept = 0;
         block_ref owner;
         if (const byte_span frame = decoder_->take_frame(owner); !frame.empty())
-            feed(peer, owner.get(), true, frame);
+            feed(peer, owner.get(), frame.size() >= least_held, frame);
     } while (!in.empty() && is_going_on());
 }
 
@@ -460,10 +460,17 @@ void inbound::hold(block *owner, bool may_share, byte_span in) noexcept {
             held_.push_back({block_ref::share(owner), in.data(), in.data() + in.size()});
             return;
         }
-        chunk *own = environment_.pool->allocate(in.size());
-        if (own) {
+        if (!held_.empty() && held_.back().room >= in.size()) {
+            held_range &last = held_.back();
+            std::memcpy(last.owner_end(), in.data(), in.size());
+            last.end += in.size();
+            last.room -= in.size();
+            return;
+        }
+        if (chunk *const own = environment_.pool->allocate(std::max(in.size(), least_held))) {
             std::memcpy(own->data(), in.data(), in.size());
-            held_.push_back({block_ref::adopt(own), own->data(), own->data() + in.size()});
+            held_.push_back(
+                {block_ref::adopt(own), own->data(), own->data() + in.size(), own->capacity - in.size()});
             return;
         }
     } catch (...) {
@@ -475,14 +482,13 @@ bool inbound::resume_with(conversation *peer) noexcept {
     if (!is_going_on())
         return false;
     flow_ = may_deliver() ? flow::going : flow::at_mark;
-    while (!is_paused() && !held_.empty()) {
-        held_range &front = held_.front();
-        front.begin = take_traffic(peer, front.owner.get(), true, {front.begin, front.end});
+    auto front = held_.begin();
+    for (; !is_paused() && front != held_.end(); front += front->begin == front->end) {
+        front->begin = take_traffic(peer, front->owner.get(), true, {front->begin, front->end});
         if (!is_going_on())
             return false;
-        if (front.begin == front.end)
-            held_.erase(held_.begin());
     }
+    held_.erase(held_.begin(), front);
     if (!is_paused() && !may_deliver())
         flow_ = flow::at_mark;
     return !is_paused();

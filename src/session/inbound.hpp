@@ -84,6 +84,8 @@ public:
     io_turn::offer_end withdraw_offer() noexcept;
 
 private:
+    /// What is less is copied, behind what was copied before.
+    static constexpr std::size_t least_held = 4096;
     static constexpr std::size_t most_beyond_mark =
         most_at_the_end;  // octets, and what was read with the last of them
 
@@ -104,6 +106,12 @@ private:
         block_ref owner;
         const std::uint8_t *begin;
         const std::uint8_t *end;
+        std::size_t room = 0;  // octets behind the end, where nobody else has the memory
+
+        std::uint8_t *owner_end() const noexcept {
+            auto *const data = static_cast<chunk *>(owner.get())->data();
+            return data + (end - data);
+        }
     };
 
     found read_with(conversation *peer, block_ref &scratch) noexcept;

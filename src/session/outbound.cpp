@@ -9,7 +9,6 @@ namespace zlink {
 
 namespace {
 constexpr std::size_t max_ranges = 256;  // two for each body that is not copied
-constexpr std::size_t few_ranges = 8;
 
 /// For the debug counters: the kernel took something of what was listed.
 void count_write(std::size_t ranges, bool is_partial, debug_counters::tally uncopied) noexcept {
@@ -56,6 +55,16 @@ outbound::outcome outbound::write(time_point now) noexcept {
     // A sender that was refused meanwhile has gone to wait: what it has published is for this thread to write, now.
     const bool was_refused = turn && turn.give();
     return was_refused && result == outcome::left_alone ? outcome::more : result;
+}
+
+void outbound::write_last_words(time_point now) noexcept {
+    writing turn;
+    if (pipe_ && !(turn = pipe_->take_turn()))
+        return;
+    has_last_words_ = true;
+    (void)write_in_turn(turn, now);
+    if (turn)
+        (void)turn.give();
 }
 
 outbound::outcome outbound::write_in_turn(writing &turn, time_point now) noexcept {
@@ -115,7 +124,7 @@ io_turn::written outbound::write_now(writing &turn, io_turn::occasion when) noex
     const bool was_left_to_others = is_ready && owes_wait_;
     if (is_ready)
         is_full_ = owes_wait_ = false;
-    if (!may_write() || control_written_ > 0)
+    if (!may_write() || control_written_ > 0 || has_last_words_)
         return io_turn::written::refused;
     hold_back held_back = write_policy::first_hold_back(when);
     progress done;
@@ -221,7 +230,8 @@ outbound::listed outbound::list(writing &turn, std::span<iovec> ranges, bool wit
             ranges[what.ranges++] = {control.data() + control_written_, what.control};
         }
     }
-    if (!turn)
+    // The rest of a message that has begun stands in front of the last words, and nothing behind them.
+    if (!turn || (has_last_words_ && at_boundary_))
         return what;
     if (translates_) {
         list_translated(turn, ranges, what);
@@ -305,12 +315,13 @@ bool outbound::lease_out() noexcept {
 /// Encodes frames of the pipe one by one, for peers that want another form than the queue's.
 void outbound::list_translated(writing &turn, std::span<iovec> ranges, listed &what) noexcept {
     try {
-        if (translated_.is_empty())
+        if (translated_.is_empty() && !(has_last_words_ && peer_.framing().has_control_between_frames()))
             translate(turn);
         const translation::listed found = translated_.list(ranges.subspan(what.ranges));
         what.ranges += found.ranges;
         what.octets += found.octets;
-        what.ends_message = found.is_all && !in_translated_message_;
+        what.ends_message =
+            found.is_all && (!in_translated_message_ || peer_.framing().has_control_between_frames());
         what.is_all = what.ends_message && !turn.has_input();
         what.uncopied = found.uncopied;
     } catch (...) {
@@ -337,18 +348,12 @@ void outbound::translate(writing &turn) {
 bool outbound::translate_small(writing &turn) {
     if (!gathers_)
         return false;
-    std::array<iovec, few_ranges> ranges;
-    const frame_queue::gathered found = turn.gather(ranges.data(), ranges.size(), translation::batch);
-    std::size_t taken = 0;
-    for (std::size_t i = 0; i < found.ranges; ++i) {
-        byte_span rest(static_cast<const std::uint8_t *>(ranges[i].iov_base), ranges[i].iov_len);
-        translated_.put_small(peer_.framing(), rest, in_translated_message_);
-        taken += ranges[i].iov_len - rest.size();
-        if (!rest.empty())
-            break;
-    }
+    const byte_span run = turn.peek_run();
+    byte_span rest = run;
+    const std::uint64_t messages = translated_.put_small(peer_.framing(), rest, in_translated_message_);
+    const std::size_t taken = run.size() - rest.size();
     if (taken > 0)
-        turn.release(taken);
+        turn.read_run(taken, messages);
     return taken > 0;
 }
 

@@ -51,6 +51,8 @@ public:
     /// I/O thread.
     outcome write(time_point now) noexcept;
     time_point due() const noexcept { return due_; }
+    /// write() for the last time: what the conversation has said last goes out, and no message behind it. I/O thread.
+    void write_last_words(time_point now) noexcept;
     /// The stream takes more again. I/O thread; call write() next.
     void note_writable() noexcept { is_writable_again_ = true; }
     /// Whether write() has something to do. I/O thread.
@@ -119,6 +121,7 @@ private:
     std::atomic<bool> is_full_{false};  // the stream; written in turn
     bool owes_wait_ = false;            // it is full, and the I/O thread has not begun to wait for it
     bool at_boundary_ = true;           // control octets may go out now
+    bool has_last_words_ = false;       // there are no messages behind them
     std::size_t control_written_ = 0;   // of the peer machine's output; only while it is 0 may others write
     std::uint64_t senders_octets_ = 0;  // written by the thread that sends, in large writes
     std::uint64_t octets_seen_ = 0;     // of these, when the I/O thread deferred last

@@ -51,17 +51,19 @@ void translation::put(const framing &form, const frame_view &frame, bool is_in_p
         mask_some();
 }
 
-void translation::put_small(const framing &form, byte_span &in, bool &in_message) {
+std::uint64_t translation::put_small(const framing &form, byte_span &in, bool &in_message) {
     constexpr std::size_t longest_head = 16;
     // An empty frame grows most, from two octets.
     constexpr std::size_t growth = 4;
     const std::size_t before = copied_.size();
     const std::size_t wanted = std::min(in.size(), batch) * growth + longest_head;
     copied_.resize(before + std::min(wanted, batch - before + least_uncopied + longest_head));
+    std::uint64_t messages = 0;
     const std::size_t octets =
-        form.encode_small(in, least_uncopied - 1, std::span(copied_).subspan(before), in_message);
+        form.encode_small(in, least_uncopied - 1, std::span(copied_).subspan(before), in_message, messages);
     copied_.resize(before + octets);
     debug_counters::add(debug_counters::count::copied_octets, octets);
+    return messages;
 }
 
 void translation::put(translation others) {

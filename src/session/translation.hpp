@@ -30,8 +30,8 @@ public:
     /// Throws bad_alloc.
     void put(const framing &form, const frame_view &frame, bool is_in_place);
     /// Puts the small message frames that `in` begins with, as it stands in a queue, behind the rest, and takes them from there, as far as
-    /// that is faster. `in_message` is whether the last of them was one with more. Throws bad_alloc.
-    void put_small(const framing &form, byte_span &in, bool &in_message);
+    /// that is faster. `in_message` is whether the last of them was one with more. Returns how many messages end in them. Throws bad_alloc.
+    std::uint64_t put_small(const framing &form, byte_span &in, bool &in_message);
     /// Octets that are appended here stand behind the rest; to be called while no body is masked.
     std::vector<std::uint8_t> &tail() noexcept { return copied_; }
     /// Puts all of `others` behind the rest. Throws bad_alloc.

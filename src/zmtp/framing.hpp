@@ -49,17 +49,19 @@ public:
 class framing {
 public:
     virtual bool is_identity() const noexcept = 0;
+    /// Whether what the conversation says may stand between the frames of a message, and not only between messages.
+    virtual bool has_control_between_frames() const noexcept { return false; }
     /// Appends what stands in front of the body of a message frame, of so many octets. Of `flags` only more counts. Returns the mask of the
     /// body where it has one: else it stands on the wire as it is.
     virtual std::optional<mask_key> encode_header(std::uint8_t flags, std::size_t body_size,
                                                   std::vector<std::uint8_t> &out) const = 0;
     /// Encodes the message frames that `in` begins with, in the form of a queue, as far as they are whole, their bodies are no larger than
-    /// `most`, and there is room. Takes them from `in`. `in_message` is whether the last of them was one with more. Returns the octets
-    /// written. Where has_encode_small() says so: elsewhere it is no faster than one by one.
+    /// `most`, and there is room. Takes them from `in`. `in_message` is whether the last of them was one with more; the messages that
+    /// end are counted. Returns the octets written. Where has_encode_small() says so: elsewhere it is no faster than one by one.
     virtual bool has_encode_small() const noexcept { return false; }
     virtual std::size_t encode_small(byte_span &in, std::size_t most, std::span<std::uint8_t> out,
-                                     bool &in_message) const noexcept {
-        (void)in, (void)most, (void)out, (void)in_message;
+                                     bool &in_message, std::uint64_t &messages) const noexcept {
+        (void)in, (void)most, (void)out, (void)in_message, (void)messages;
         return 0;
     }
     /// Appends a message frame.

@@ -92,7 +92,7 @@ std::optional<mask_key> framing_zws::encode_header(std::uint8_t flags, std::size
 }
 
 std::size_t framing_zws::encode_small(byte_span &in, std::size_t most, std::span<std::uint8_t> out,
-                                      bool &in_message) const noexcept {
+                                      bool &in_message, std::uint64_t &messages) const noexcept {
     constexpr std::size_t longest_head = 15;
     const std::size_t prefix = form_.is_raw ? 0 : 1;
     std::uint8_t *end = out.data();
@@ -102,6 +102,7 @@ std::size_t framing_zws::encode_small(byte_span &in, std::size_t most, std::span
             size + longest_head > static_cast<std::size_t>(out.data() + out.size() - end))
             break;
         in_message = header.has_more();
+        messages += !in_message;
         const std::uint8_t *const body = in.data() + header.header_size;
         in = in.subspan(header.header_size + size);
         end = put_web_header(end, web_opcode::binary, prefix + size, keys_ != nullptr);

@@ -65,12 +65,13 @@ public:
     explicit framing_zws(const form &how);
 
     bool is_identity() const noexcept override { return false; }
+    bool has_control_between_frames() const noexcept override { return true; }
     // One writer at a time: keys are used up.
     std::optional<mask_key> encode_header(std::uint8_t flags, std::size_t body_size,
                                           std::vector<std::uint8_t> &out) const override;
     bool has_encode_small() const noexcept override { return true; }
-    std::size_t encode_small(byte_span &in, std::size_t most, std::span<std::uint8_t> out,
-                             bool &in_message) const noexcept override;
+    std::size_t encode_small(byte_span &in, std::size_t most, std::span<std::uint8_t> out, bool &in_message,
+                             std::uint64_t &messages) const noexcept override;
     void encode_subscription(bool is_subscribe, byte_span topic,
                              std::vector<std::uint8_t> &out) const override;
     void encode_command(byte_span body, std::vector<std::uint8_t> &out) const;
