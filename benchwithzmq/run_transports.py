@@ -24,7 +24,7 @@ import runner
 import tables
 
 # transport: the one below it, and the program that makes the same stream without a library
-KINDS = {"tls": ("tcp", "bench_raw_tls")}
+KINDS = {"tls": ("tcp", "bench_raw_tls"), "ws": ("tcp", None), "wss": ("tls", None)}
 
 
 def parse(argv):

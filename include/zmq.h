@@ -994,6 +994,13 @@ ZMQ_EXPORT int zmq_recviov(void *s, struct iovec *iov, size_t *count, int flags)
 /* Draft context option. */
 #define ZMQ_ZERO_COPY_RECV 10 /* bool, default 1, no effect: of contexts: not built, 0: EINVAL */
 
+/* TLS options, as libzmq's drafts have them: text instead of files. For wss:// and tls://. A build without TLS has none: EINVAL. */
+#define ZMQ_WSS_KEY_PEM      103 /* string PEM, set only, default none, later: as ZMQ_TLS_KEY, but the key itself */
+#define ZMQ_WSS_CERT_PEM     104 /* string PEM, set only, default none, later: as ZMQ_TLS_CERT, but the certificates themselves */
+#define ZMQ_WSS_TRUST_PEM    105 /* string PEM, set only, default none, later: as ZMQ_TLS_CA, but the authorities themselves */
+#define ZMQ_WSS_HOSTNAME     106 /* string, set only, default none, later: as ZMQ_TLS_HOSTNAME */
+#define ZMQ_WSS_TRUST_SYSTEM 107 /* bool, set only, default none, later: as ZMQ_TLS_TRUST_SYSTEM */
+
 /* Draft options. */
 #define ZMQ_ZAP_ENFORCE_DOMAIN       93  /* bool, default 0, no effect: not built, 1: EINVAL */
 #define ZMQ_LOOPBACK_FASTPATH        94  /* bool, default 0, no effect: of Windows, 1: EINVAL */
@@ -1005,11 +1012,6 @@ ZMQ_EXPORT int zmq_recviov(void *s, struct iovec *iov, size_t *count, int flags)
 #define ZMQ_SOCKS_PASSWORD           100 /* string, default none, later: for ZMQ_SOCKS_PROXY; at most 255 */
 #define ZMQ_IN_BATCH_SIZE            101 /* int octets, default 8192, later: of a read, at least 8 KiB are asked for; until set, 64 KiB */
 #define ZMQ_OUT_BATCH_SIZE           102 /* int octets, default 8192, later: of a write, at most; until set, 256 KiB */
-#define ZMQ_WSS_KEY_PEM              103 /* not built: EINVAL */
-#define ZMQ_WSS_CERT_PEM             104 /* not built: EINVAL */
-#define ZMQ_WSS_TRUST_PEM            105 /* not built: EINVAL */
-#define ZMQ_WSS_HOSTNAME             106 /* not built: EINVAL */
-#define ZMQ_WSS_TRUST_SYSTEM         107 /* not built: EINVAL */
 #define ZMQ_ONLY_FIRST_SUBSCRIBE     108 /* bool, set only, default 0, next message: later parts are no subscriptions; PUB, XPUB, XSUB */
 #define ZMQ_RECONNECT_STOP           109 /* int ZMQ_RECONNECT_STOP_..., default 0, later: when a connection is not tried again */
 #define ZMQ_HELLO_MSG                110 /* octets, set only, default none, later: PAIR, DEALER, ROUTER send it first to each new peer */

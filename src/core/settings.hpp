@@ -122,7 +122,7 @@ struct settings {
     std::string curve_public_key;  // 32 octets or empty
     std::string curve_secret_key;
     std::string curve_server_key;
-    std::string tls_cert;  // files, by path
+    std::string tls_cert;  // files, by path, or what would stand in them: is_pem() tells
     std::string tls_key;
     std::string tls_ca;
     std::string tls_hostname;  // empty = the host of the endpoint
@@ -140,6 +140,10 @@ struct settings {
     bool multicast_loop = true;
 
     bool operator==(const settings &) const = default;
+
+    static bool is_pem(std::string_view text) noexcept {
+        return text.find("-----BEGIN ") != std::string_view::npos;
+    }
 
     reception receives() const noexcept {
         if (type == socket_type::push)

@@ -109,6 +109,36 @@ error get_curve_server(const settings &s, void *out, std::size_t *size) {
     return curve_is_built ? write_as(int{s.curve_server}, out, size) : error::invalid;
 }
 
+#ifdef ZLINK_WITH_TLS
+template <std::string settings::*field>
+error set_path(settings &s, option_value value) {
+    s.*field = as_text(value);
+    return error::none;
+}
+
+/// Text that was given instead of a file is not told.
+template <std::string settings::*field>
+error get_path(const settings &s, void *out, std::size_t *size) {
+    return write_text(settings::is_pem(s.*field) ? std::string() : s.*field, out, size);
+}
+
+template <std::string settings::*field>
+error set_pem(settings &s, option_value value) {
+    if (!value.empty() && !settings::is_pem(as_text(value)))
+        return error::invalid;
+    s.*field = as_text(value);
+    return error::none;
+}
+
+error set_trust_system(settings &s, option_value value) {
+    const auto on = read_as<int>(value);
+    if (!on || !accepts(truth::zero_or_one, *on))
+        return error::invalid;
+    s.tls_trust_system = *on;
+    return error::none;
+}
+#endif
+
 /// It stands in a line of a request: nothing in it may end that line.
 error set_origin(settings &s, option_value value) {
     if (!std::ranges::all_of(value, [](std::uint8_t octet) { return octet >= ' ' && octet < 0x7f; }))
@@ -366,14 +396,19 @@ constexpr option_row table[] = {
     {ZMQ_ZAP_ENFORCE_DOMAIN, every_type,
      off_rule{}},  // nor is there a domain: nobody would be asked about a peer
 #ifdef ZLINK_WITH_TLS
-    {ZMQ_TLS_CERT, every_type, text_rule{&s::tls_cert, no_limit, when_empty::clear, false}},
-    {ZMQ_TLS_KEY, every_type, text_rule{&s::tls_key, no_limit, when_empty::clear, false}},
-    {ZMQ_TLS_CA, every_type, text_rule{&s::tls_ca, no_limit, when_empty::clear, false}},
+    {ZMQ_TLS_CERT, every_type, special_rule{set_path<&s::tls_cert>, get_path<&s::tls_cert>}},
+    {ZMQ_TLS_KEY, every_type, special_rule{set_path<&s::tls_key>, get_path<&s::tls_key>}},
+    {ZMQ_TLS_CA, every_type, special_rule{set_path<&s::tls_ca>, get_path<&s::tls_ca>}},
     {ZMQ_TLS_VERIFY, every_type, flag_rule{&s::tls_verify, truth::zero_or_one}},
     {ZMQ_TLS_REQUIRE_CLIENT_CERT, every_type, flag_rule{&s::tls_require_client_cert, truth::zero_or_one}},
     {ZMQ_TLS_HOSTNAME, every_type, text_rule{&s::tls_hostname, 255, when_empty::clear, false}},
     {ZMQ_TLS_TRUST_SYSTEM, every_type, number_rule{&s::tls_trust_system, -1, 1}},
     {ZMQ_TLS_PASSWORD, every_type, text_rule{&s::tls_password, 255, when_empty::clear, false}},
+    {ZMQ_WSS_KEY_PEM, every_type, special_rule{set_pem<&s::tls_key>, nullptr}},
+    {ZMQ_WSS_CERT_PEM, every_type, special_rule{set_pem<&s::tls_cert>, nullptr}},
+    {ZMQ_WSS_TRUST_PEM, every_type, special_rule{set_pem<&s::tls_ca>, nullptr}},
+    {ZMQ_WSS_HOSTNAME, every_type, octets_rule{&s::tls_hostname, 0, 255, access::write_only}},
+    {ZMQ_WSS_TRUST_SYSTEM, every_type, special_rule{set_trust_system, nullptr}},
 #endif
 
     // Of pgm, epgm and norm, whose endpoints are refused

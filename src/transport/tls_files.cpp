@@ -14,6 +14,7 @@
 
 #include "core/finally.hpp"
 #include "core/reason.hpp"
+#include "core/settings.hpp"
 #include "core/tuning.hpp"
 #include "transport/tls_words.hpp"
 
@@ -40,6 +41,11 @@ error fail(std::string words) {
     const bool is_short = ERR_GET_REASON(ERR_peek_last_error()) == ERR_R_MALLOC_FAILURE;
     reason::leave(std::move(words));
     return is_short ? error::no_memory : error::invalid;
+}
+
+/// For people: text that was given instead of a file is not repeated.
+std::string name_of(const std::string &path, const char *option) {
+    return settings::is_pem(path) ? option : path;
 }
 
 /// How OpenSSL asks for a password, instead of on the terminal.
@@ -104,6 +110,10 @@ void tls_files::watch_system() {
 // ---- reading ----
 
 error tls_files::read(const std::string &path, std::string &out) {
+    if (settings::is_pem(path)) {
+        out = path;
+        return error::none;
+    }
     watch(path);
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     int failure = descriptor < 0 ? errno : 0;
@@ -189,7 +199,9 @@ error tls_files::load_own(SSL_CTX *into, const std::string &cert, const std::str
     if (const error e = read(cert, text); failed(e))
         return e;
     x509_ptr certificate;
-    if (const error e = use_chain(into, cert, octets_of(text).get(), certificate); failed(e))
+    if (const error e =
+            use_chain(into, name_of(cert, "ZMQ_WSS_CERT_PEM"), octets_of(text).get(), certificate);
+        failed(e))
         return e;
     if (key.empty())
         return fail("ZMQ_TLS_CERT is set, and ZMQ_TLS_KEY is not");
@@ -197,15 +209,16 @@ error tls_files::load_own(SSL_CTX *into, const std::string &cert, const std::str
     text.clear();
     if (const error e = read(key, text); failed(e))
         return e;
-    return use_key(into, key, octets_of(text).get(), password, certificate.get());
+    return use_key(into, name_of(key, "ZMQ_WSS_KEY_PEM"), octets_of(text).get(), password, certificate.get());
 }
 
 // ---- authorities ----
 
-error tls_files::load_authorities(SSL_CTX *into, const std::string &path) {
+error tls_files::load_authorities(SSL_CTX *into, const std::string &given) {
+    const std::string path = name_of(given, "ZMQ_WSS_TRUST_PEM");
     std::string text;
     const finally wipe([&] { OPENSSL_cleanse(text.data(), text.size()); });
-    if (const error e = read(path, text); failed(e))
+    if (const error e = read(given, text); failed(e))
         return e;
     password_teller nobody{nullptr};
     const infos_ptr found(

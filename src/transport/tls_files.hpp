@@ -1,5 +1,6 @@
 // The files that the options of TLS name: certificate, key, and authorities.
 //
+// Text:     what would stand in a file may be given instead of its path: settings::is_pem() tells which it is.
 // Change:   each file is known by what the system says of it, from before it was read.
 // Errors:   what cannot be used is `invalid`, and the reason is left (core/reason.hpp); short memory and descriptors are what they are.
 // Threads:  any.
@@ -21,7 +22,7 @@ public:
     error load_own(SSL_CTX *into, const std::string &cert, const std::string &key,
                    const std::string &password);
     /// Whom to trust, and the revocation lists that stand beside: where there are any, they count.
-    error load_authorities(SSL_CTX *into, const std::string &path);
+    error load_authorities(SSL_CTX *into, const std::string &given);
 
     /// Notes the system's authorities, which OpenSSL reads itself.
     void watch_system();

@@ -249,7 +249,7 @@ def test_a_transport_stands_beside_the_one_below_and_beside_no_library(has_raw, 
             file.write(FAKE_RAW)
         os.chmod(raw, 0o755)
     out = str(tmp_path / "out.json")
-    assert run_transports.main(["--patterns", "PAIR", "--sizes", "64", "--hwm", "7", "--contexts", "2", "--pairs", "2", "--seconds", "0.001",
+    assert run_transports.main(["--kinds", "tls", "--patterns", "PAIR", "--sizes", "64", "--hwm", "7", "--contexts", "2", "--pairs", "2", "--seconds", "0.001",
                                 "--build-dir", build_dir, "--output", out]) == 0
     rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines() if line.startswith("| PAIR")]
     tail = ["2.00 (2.00 to 2.00)", "0.50 (0.50 to 0.50)"]

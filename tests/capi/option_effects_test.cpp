@@ -111,6 +111,11 @@ const std::map<int, test_names> tls_options = {
     {ZMQ_TLS_REQUIRE_CLIENT_CERT, {"tls.says_whose_certificate_a_message_came_with"}},
     {ZMQ_TLS_HOSTNAME, {"tls.a_server_proves_the_name_that_is_asked_for"}},
     {ZMQ_TLS_TRUST_SYSTEM, {"tls.trusts_the_system_where_it_is_told_to"}},
+    {ZMQ_WSS_KEY_PEM, {"wss_options.take_the_text_itself_instead_of_files"}},
+    {ZMQ_WSS_CERT_PEM, {"wss_options.take_the_text_itself_instead_of_files"}},
+    {ZMQ_WSS_TRUST_PEM, {"wss_options.take_the_text_itself_instead_of_files"}},
+    {ZMQ_WSS_HOSTNAME, {"wss_options.name_whom_the_server_has_to_be"}},
+    {ZMQ_WSS_TRUST_SYSTEM, {"wss_options.trust_the_system_where_they_are_told_to"}},
     {ZMQ_TLS_PASSWORD, {"tls.opens_a_key_with_its_password"}},
 };
 
