@@ -3,9 +3,6 @@
 ZLINK_LIBRARY_DIR says where the library is.
 """
 
-import ctypes
-import os
-import pathlib
 import re
 import socket
 import ssl
@@ -14,78 +11,10 @@ import time
 
 import pytest
 
-PAIR, PULL, PUSH, STREAM = 0, 7, 8, 11
-LAST_ENDPOINT, LINGER, RCVTIMEO = 32, 17, 27
-TLS_CERT, TLS_KEY, TLS_CA, TLS_REQUIRE_CLIENT_CERT = 0x5A00, 0x5A01, 0x5A02, 0x5A04
-PATIENCE = 20
-GUIDE = pathlib.Path(__file__).parents[2] / "docs" / "secure.md"
-
-zmq = ctypes.CDLL(os.path.join(os.environ["ZLINK_LIBRARY_DIR"], "libzmq.so.5"))
-for name in ("zmq_ctx_new", "zmq_socket"):
-    getattr(zmq, name).restype = ctypes.c_void_p
-zmq.zmq_msg_gets.restype = ctypes.c_char_p
+from bare_socket import PAIR, PATIENCE, PULL, PUSH, STREAM, TLS_CA, TLS_CERT, TLS_KEY, TLS_REQUIRE_CLIENT_CERT, zmq
+from conftest import GUIDE
 
 pytestmark = pytest.mark.skipif(zmq.zmq_has(b"tls") != 1, reason="built without TLS")
-
-
-class Socket:
-    def __init__(self, context, kind):
-        self.handle = ctypes.c_void_p(zmq.zmq_socket(context, kind))
-        self.set(LINGER, 0)
-        self.set(RCVTIMEO, PATIENCE * 1000)
-
-    def set(self, option, value):
-        octets = value.to_bytes(4, "little", signed=True) if isinstance(value, int) else os.fsencode(value)
-        assert zmq.zmq_setsockopt(self.handle, option, octets, len(octets)) == 0
-
-    def bind(self, endpoint):
-        assert zmq.zmq_bind(self.handle, endpoint.encode()) == 0
-        text, size = ctypes.create_string_buffer(256), ctypes.c_size_t(256)
-        assert zmq.zmq_getsockopt(self.handle, LAST_ENDPOINT, text, ctypes.byref(size)) == 0
-        return int(text.value.rsplit(b":", 1)[1])
-
-    def connect(self, endpoint):
-        assert zmq.zmq_connect(self.handle, endpoint.encode()) == 0
-
-    def send(self, *frames):
-        for i, body in enumerate(frames):
-            assert zmq.zmq_send(self.handle, body, len(body), 2 if i + 1 < len(frames) else 0) == len(body)
-
-    def receive(self):
-        """The body, and the User-Id."""
-        message = ctypes.create_string_buffer(64)
-        zmq.zmq_msg_init(message)
-        size = zmq.zmq_msg_recv(message, self.handle, 0)
-        assert size >= 0, "nothing came"
-        zmq.zmq_msg_data.restype = ctypes.c_void_p
-        body = ctypes.string_at(zmq.zmq_msg_data(message), size)
-        user = zmq.zmq_msg_gets(message, b"User-Id")
-        zmq.zmq_msg_close(message)
-        return body, user
-
-
-@pytest.fixture
-def context():
-    made = ctypes.c_void_p(zmq.zmq_ctx_new())
-    sockets = []
-
-    def make(kind):
-        sockets.append(Socket(made, kind))
-        return sockets[-1]
-
-    yield make
-    for each in sockets:
-        zmq.zmq_close(each.handle)
-    zmq.zmq_ctx_term(made)
-
-
-@pytest.fixture(scope="session")
-def files(tmp_path_factory):
-    """What the guide says, done."""
-    directory = tmp_path_factory.mktemp("certificates")
-    script = re.search(r"```sh\n([\s\S]*?)```", GUIDE.read_text(encoding="utf-8")).group(1)
-    subprocess.run(["sh", "-e", "-c", script], cwd=directory, check=True, capture_output=True)
-    return directory
 
 
 def server(context, files, kind, requires_certificates=False):
@@ -95,7 +24,7 @@ def server(context, files, kind, requires_certificates=False):
     if requires_certificates:
         made.set(TLS_CA, files / "ca.pem")
         made.set(TLS_REQUIRE_CLIENT_CERT, 1)
-    return made, made.bind("tls://127.0.0.1:*")
+    return made, int(made.bind("tls://127.0.0.1:*").rsplit(":", 1)[1])
 
 
 def greeting():
