@@ -15,13 +15,14 @@ export CCACHE_NOHASHDIR := 1
 # Programs with ThreadSanitizer need addresses that are not randomised too widely, where that may be asked for.
 FIXED_ADDRESSES := $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
 
-.PHONY: help deps build test test-release test-asan test-tsan demo bench clean format check-format
+.PHONY: help deps build test test-release test-asan test-tsan test-web demo bench clean format check-format
 
 help:
 	@echo 'make deps          install the Debian packages that are missing'
 	@echo 'make build         build/release/lib/libzmq.so.5 and libzmq.a'
 	@echo 'make test          formatting, and all tests: plain, ASan+UBSan, TSan'
 	@echo 'make test-release  one of those three; also test-asan, test-tsan'
+	@echo 'make test-web      the page of examples/web in a headless Chromium, which has to be installed'
 	@echo 'make demo          a program written for libzmq, on libzmq and on zlink'
 	@echo 'make bench         zlink and libzmq side by side: a table of ratios, and pictures in build/bench; some 90 minutes'
 	@echo 'make bench PAIRS=1 the same with one pair of runs a cell instead of three, in half the time'
@@ -58,6 +59,9 @@ test-tsan: deps
 	cmake --preset tsan
 	cmake --build --preset tsan -j $(JOBS)
 	$(FIXED_ADDRESSES) ctest --preset tsan
+
+test-web: build
+	LD_LIBRARY_PATH=build/release/lib $(PYTHON) examples/web/check.py
 
 demo: build
 	$(PYTHON) demo/run.py
