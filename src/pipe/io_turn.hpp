@@ -172,6 +172,8 @@ public:
     virtual void copy_rest() noexcept {}
     /// Whether the stream is full, and has to be waited for before it takes more. Any thread.
     virtual bool is_full() const noexcept = 0;
+    /// Whether a full stream takes more once there is input, and room is of no use before. Any thread.
+    virtual bool awaits_input() const noexcept { return false; }
 
     // With the read lease in use:
 

@@ -70,8 +70,9 @@ std::size_t borrower::list(wait_item *items, time_point now) noexcept {
         return 0;
     listed_ = items;
     for (std::size_t i = 0; i < size_; ++i) {
-        const short events = uses_[i].io->is_full() ? POLLIN | POLLOUT : POLLIN;
-        items[i] = {uses_[i].io->descriptor(), events, 0, nullptr, uses_[i].io->opening()};
+        const io_turn &io = *uses_[i].io;
+        const short events = io.is_full() && !io.awaits_input() ? POLLIN | POLLOUT : POLLIN;
+        items[i] = {io.descriptor(), events, 0, nullptr, io.opening()};
         note_use(uses_[i]);
     }
     const bool is_for_little = size_ == 1 && reads_since_wait_ <= few_reads;

@@ -58,6 +58,9 @@ public:
     virtual bool is_flushed() const noexcept { return true; }
     /// Whether a read finds octets that the descriptor does not show. Only after a read that filled its ranges. Whoever reads.
     virtual bool holds_input() const noexcept { return false; }
+    /// Whether a write that found the stream full goes on when there is input, and room is of no use before. wait_writable() waits for what
+    /// it takes. Any thread.
+    virtual bool awaits_input() const noexcept { return false; }
     /// Asks for one on_stream_readable() when a read would not fail with again, or a little early where nobody has read to the end.
     /// Asking twice is asking once.
     virtual void wait_readable() noexcept = 0;

@@ -40,6 +40,7 @@ struct narrow_connection final : io_turn {
         }
     }
     bool is_full() const noexcept override { return false; }
+    bool awaits_input() const noexcept override { return is_for_input; }
     int descriptor() const noexcept override { return -1; }
     bool expects_more() const noexcept override { return false; }
     bool expects_large() const noexcept override { return false; }
@@ -47,6 +48,7 @@ struct narrow_connection final : io_turn {
 
     pipe_end &end;
     std::size_t room = 0;
+    bool is_for_input = false;  // when it is full
     std::string wire;
     std::string_view application;
     std::size_t from_application = 0;
@@ -143,6 +145,18 @@ TEST_F(borrowed_body, is_copied_from_where_the_stream_was_full) {
         write_the_rest();
         EXPECT_EQ(connection.wire, wire_of(sent));
     }
+}
+
+TEST_F(borrowed_body, does_not_wait_for_room_where_the_stream_waits_for_input) {
+    const std::string sent(place.text());
+    thread.most = 100;
+    connection.room = 123'456;
+    connection.is_for_input = true;
+    send();
+    EXPECT_EQ(thread.waits, 0);
+    EXPECT_EQ(connection.wire, wire_of(sent).substr(0, 123'456));
+    write_the_rest();
+    EXPECT_EQ(connection.wire, wire_of(sent));
 }
 
 TEST_F(borrowed_body, goes_out_behind_what_was_written_before) {

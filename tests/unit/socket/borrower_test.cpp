@@ -30,6 +30,7 @@ public:
         return on_write();
     }
     bool is_full() const noexcept override { return is_stream_full; }
+    bool awaits_input() const noexcept override { return is_for_input; }
     bool expects_large() const noexcept override { return is_large_next; }
     int descriptor() const noexcept override { return 12345; }
     bool expects_more() const noexcept override {
@@ -72,6 +73,7 @@ public:
 
     std::function<written()> on_write = [] { return written::refused; };
     bool is_stream_full = false;
+    bool is_for_input = false;
     bool is_large_next = false;
     int writes = 0;
     mutable std::function<void()> on_next_look;
@@ -570,6 +572,28 @@ TEST_F(borrower_test, a_sender_sleeps_on_a_stream_that_stays_full) {
     for (int i = 0; i < 3; ++i)
         EXPECT_EQ(self->send(as_bytes("x"), 0), error::none);
     EXPECT_EQ(wait.waits, 1);
+}
+
+TEST_F(borrower_test, a_sender_does_not_wait_for_room_before_a_stream_has_the_input_that_it_waits_for) {
+    mark = 2;
+    make(socket_type::dealer);
+    borrow_full_stream();
+    peer->is_for_input = true;
+    peer->on_read = [this] {
+        peer->is_for_input = false;
+        return true;
+    };
+    wait.on_wait = [this](std::span<wait_item> items) {
+        EXPECT_EQ(items.size(), 2u);
+        EXPECT_EQ(items.back().events, wait.waits == 1 ? POLLIN : POLLIN | POLLOUT);
+        items.back().revents = wait.waits == 1 ? POLLIN : POLLOUT;
+        if (wait.waits == 2)
+            peer->on_write = [this] { return peer->take_all(); };
+        return error::none;
+    };
+    for (int i = 0; i < 3; ++i)
+        EXPECT_EQ(self->send(as_bytes("x"), 0), error::none);
+    EXPECT_EQ(wait.waits, 2);
 }
 
 TEST_F(borrower_test, a_sender_of_large_bodies_waits_a_moment_for_a_full_stream_and_no_longer) {
