@@ -124,6 +124,7 @@ error tls_context::load(const settings &options, tls_files &files) {
     SSL_CTX_set_security_level(shared_, std::max(least_security, SSL_CTX_get_security_level(shared_)));
     SSL_CTX_set_mode(shared_, SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_read_ahead(shared_, 1);
+    SSL_CTX_set_info_callback(shared_, count_step);
     set_up_resumption();
     const error e = load_own_certificate(options, files);
     return failed(e) ? e : load_authorities(options, files);
@@ -169,6 +170,11 @@ error tls_context::load_authorities(const settings &options, tls_files &files) {
             return e;
     SSL_CTX_set_verify(shared_, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, look_at_certificate);
     return error::none;
+}
+
+void tls_context::count_step(const SSL *connection, int where, int) noexcept {
+    if (where & SSL_CB_LOOP)
+        ++static_cast<tls_notes *>(SSL_get_app_data(connection))->steps;
 }
 
 /// OpenSSL has looked at one certificate of a chain.

@@ -23,6 +23,8 @@ namespace zlink {
 /// What OpenSSL's callbacks note of one connection.
 struct tls_notes {
     std::string words;  // why the peer's certificate is not accepted
+    unsigned steps =
+        0;  // of its state machine: each message of a handshake, new keys and tickets too, makes some
 };
 
 class tls_context {
@@ -46,6 +48,7 @@ private:
     error load_own_certificate(const settings &options, tls_files &files);
     error load_authorities(const settings &options, tls_files &files);
     bool name_peer(SSL *connection) const noexcept;
+    static void count_step(const SSL *connection, int where, int) noexcept;
     static int look_at_certificate(int is_accepted, X509_STORE_CTX *looking) noexcept;
     static int keep_ticket(SSL *connection, SSL_SESSION *ticket) noexcept;
     void offer_ticket(SSL *connection) const noexcept;

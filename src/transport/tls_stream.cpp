@@ -225,6 +225,8 @@ error tls_stream::reason_of(int result) noexcept {
     case SSL_ERROR_ZERO_RETURN:
         return error::connection_reset;
     case SSL_ERROR_SYSCALL:
+        if (is_open_ && input_ == error::connection_reset)
+            return from_errno(ECONNABORTED);  // TLS has not ended: somebody else may have cut it
         return failed(input_) && input_ != error::again ? input_ : error::connection_reset;
     default:
         break;
@@ -277,6 +279,8 @@ error tls_stream::advance() noexcept {
         return fail(result);
     is_open_ = true;
     holds_input_ = SSL_has_pending(tls_.get());  // what came right behind the handshake
+    if (holds_input_ && wants_readable_)
+        report_.schedule();
     flush();
     return error::none;
 }
@@ -302,18 +306,35 @@ io_result tls_stream::try_read(std::span<const iovec> ranges) noexcept {
         ERR_clear_error();
         const int result = SSL_read_ex(tls_.get(), to.data(), to.size(), &count);
         if (result != 1) {
-            status = fail(result);
+            status = end_of_reading(result);
             break;
         }
         to.advance(count);
         octets += count;
         vain_input_left_ = most_input_in_vain;
+        notes_.steps = 0;
         if (!is_input_likely_ && !to.is_at_end() && !SSL_has_pending(tls_.get()))
             break;
     }
     // Why there is no more is something to read, too.
     holds_input_ = failed(failure_) ? octets > 0 : !failed(status) && SSL_has_pending(tls_.get());
+    if (awaits_input_ && !has_half_a_message())
+        awaits_input_ = false;
     return {octets, octets > 0 ? error::none : status};
+}
+
+/// There is no record for the application. A peer may change its keys, but not for ever.
+error tls_stream::end_of_reading(int result) noexcept {
+    const error reason = fail(result);
+    if (reason != error::again || notes_.steps <= most_steps_in_vain)
+        return reason;
+    try {
+        notes_.words = "the peer sends new keys and tickets, and nothing else";
+    } catch (const std::bad_alloc &) {
+        // The number has to do.
+    }
+    failure_.store(error::protocol);
+    return error::protocol;
 }
 
 // ---- writing ----
@@ -342,11 +363,11 @@ io_result tls_stream::try_write(std::span<const iovec> ranges) noexcept {
     while (!from.is_at_end() && octets < most_at_once) {
         octets += write_records(from);
         flush();
-        if (failed(failure_) || failed(write_failure_) || waiting() > 0)
+        if (failed(failure_) || failed(write_failure_) || awaits_input_ || waiting() > 0)
             break;
         // Who waits to read goes first.
         turn.unlock();
-        if (!turn.try_lock())
+        if (!turn.try_lock() || failed(failure_))
             return {octets, error::none};
     }
     if (waiting() > 0 && octets > 0) {
@@ -371,18 +392,24 @@ std::size_t tls_stream::write_records(range_cursor &from) noexcept {
     return octets;
 }
 
+/// OpenSSL reads what it needs to write, if it is within a message about keys, and then does not read ahead.
 bool tls_stream::write_record(byte_span octets) noexcept {
     std::size_t written = 0;
     ERR_clear_error();
+    const bool reads_first = has_half_a_message();
+    if (reads_first)
+        SSL_set_read_ahead(tls_.get(), 0);
     const int result = SSL_write_ex(tls_.get(), octets.data(), octets.size(), &written);
+    if (reads_first)
+        SSL_set_read_ahead(tls_.get(), 1);
     if (result == 1) {
+        awaits_input_ = false;
         if (++records_ % records_of_a_key == 0)
             (void)SSL_key_update(tls_.get(), SSL_KEY_UPDATE_NOT_REQUESTED);
         return true;
     }
-    (void)fail(result);
-    if (!failed(failure_))
-        failure_.store(error::protocol);  // it has nothing to wait for
+    // Where records wait there has to be room first.
+    awaits_input_ = fail(result) == error::again && waiting() == 0;
     return false;
 }
 
@@ -419,7 +446,7 @@ std::size_t tls_stream::unconfirmed() noexcept {
 
 bool tls_stream::is_flushed() const noexcept {
     const std::lock_guard turn(turn_);
-    return waiting() == 0;
+    return waiting() == 0 && !failed(write_failure_);
 }
 
 // ---- leasing ----
@@ -428,7 +455,7 @@ bool tls_stream::lease_out() noexcept {
     if (!is_open_ || failed(failure_) || !bytes_->lease_out())
         return false;
     is_leased_ = true;
-    wants_readable_ = wants_writable_ = false;
+    wants_readable_ = wants_writable_ = awaits_input_to_write_ = false;
     report_.cancel();
     return true;
 }
@@ -464,7 +491,7 @@ void tls_stream::wait_writable() noexcept {
     wants_writable_ = true;
     if (failed(failure_) || failed(write_failure_))
         report_.schedule();
-    else if (!is_open_)
+    else if (!is_open_ || (awaits_input_to_write_ = awaits_input_))
         bytes_->wait_readable();
     else
         bytes_->wait_writable();
@@ -472,6 +499,8 @@ void tls_stream::wait_writable() noexcept {
 
 void tls_stream::on_stream_readable() noexcept {
     if (is_open_) {
+        if (std::exchange(awaits_input_to_write_, false) && wants_writable_)
+            bytes_->wait_writable();
         if (std::exchange(wants_readable_, false))
             events_->on_stream_readable();
         return;
@@ -502,8 +531,9 @@ void tls_stream::on_stream_writable() noexcept {
 
 /// The owner may destroy this object in its call.
 void tls_stream::report() noexcept {
+    report_.cancel();
     const bool is_readable = std::exchange(wants_readable_, false);
-    if (wants_writable_ && (is_flushed() || failed(failure_))) {
+    if (wants_writable_ && (is_flushed() || failed(failure_) || failed(write_failure_))) {
         wants_writable_ = false;
         if ((wants_readable_ = is_readable))
             report_.schedule();
@@ -514,6 +544,11 @@ void tls_stream::report() noexcept {
 }
 
 // ---- names ----
+
+std::string tls_stream::reason() const {
+    const std::lock_guard turn(turn_);
+    return notes_.words;
+}
 
 std::string tls_stream::user_id() const {
     X509 *const certificate = SSL_get0_peer_certificate(tls_.get());

@@ -3,6 +3,8 @@
 // Handshake: goes on with each try_read() and try_write(), which answer `again` until it is over, and by itself as octets arrive.
 // Out:       what is written becomes whole records at once. Those that the inner stream does not take wait here; meanwhile nothing else is
 //            accepted, and the last octet of what they hold counts as not written yet, so that whoever writes comes back for them.
+// In:        read ahead, but by who reads only. When half a message about keys has come, OpenSSL wants the rest before it writes: a write
+//            takes in the records of that message and nothing behind them, so that a reader asleep on the descriptor misses nothing.
 // Failures:  of reading and of writing are kept apart: what the peer sent before it went, its reason for one, is still read.
 // Threads:   try_read() and try_write() any, one at a time for each direction, from when the handshake is over. One state of OpenSSL
 //            serves both: they take turns (tls_turn.hpp). The rest is for the loop's thread, on which the object is made.
@@ -44,6 +46,7 @@ public:
     bool finish_writing() noexcept override;
     bool is_flushed() const noexcept override;
     bool holds_input() const noexcept override { return holds_input_; }
+    bool awaits_input() const noexcept override { return awaits_input_; }
     void wait_readable() noexcept override;
     void wait_writable() noexcept override;
     bool lease_out() noexcept override;
@@ -51,7 +54,7 @@ public:
     int descriptor() const noexcept override { return bytes_->descriptor(); }
     std::string peer_address() const override { return bytes_->peer_address(); }
     std::string user_id() const override;
-    std::string reason() const override { return notes_.words; }
+    std::string reason() const override;
     std::string local_endpoint() const override;
     std::string remote_endpoint() const override;
 
@@ -82,27 +85,31 @@ private:
     static constexpr std::size_t most_input_at_once = 8 * full_record;
     static constexpr std::size_t most_input_in_vain = 2 * full_record;
     static constexpr int most_records_at_once = 1024;  // of a read
+    /// Of OpenSSL's state machine, between two records for the application: some forty messages about keys.
+    static constexpr unsigned most_steps_in_vain = 128;
     void begin_call() noexcept { input_left_ = most_input_at_once, vain_input_left_ = most_input_in_vain; }
 
     error advance() noexcept;
     error reason_of(int result) noexcept;
     error fail(int result) noexcept;
     void note_reason(unsigned long noted) noexcept;
+    error end_of_reading(int result) noexcept;
     bool write_record(byte_span octets) noexcept;
     void flush() noexcept;
     std::size_t write_records(range_cursor &from) noexcept;
     std::size_t waiting() const noexcept { return out_.size() - out_at_; }
+    bool has_half_a_message() const noexcept { return SSL_in_init(tls_.get()) != 0; }  // about keys
     bool is_on_loop() const noexcept { return std::this_thread::get_id() == loop_thread_; }
 
     const std::shared_ptr<const tls_context> context_;
     const std::unique_ptr<stream> bytes_;
     const std::thread::id loop_thread_ = std::this_thread::get_id();
-    tls_notes notes_;
     stream_events *events_ = nullptr;
     deferred_call report_;
 
     // For who has the turn.
     mutable tls_turn turn_;
+    tls_notes notes_;
     std::unique_ptr<SSL, connection_closer> tls_;
     std::vector<std::uint8_t> out_;    // records
     std::size_t out_at_ = 0;           // of these, octets that the inner stream has taken
@@ -117,6 +124,7 @@ private:
     // Written by who has the turn.
     std::atomic<error> failure_{error::none};  // nothing can be read any more, nor written
     std::atomic<error> write_failure_{error::none};
+    std::atomic<bool> awaits_input_{false};  // before it can write: half a message about keys has come
 
     // Of who reads.
     bool holds_input_ = false;  // of records that have arrived
@@ -126,6 +134,7 @@ private:
     bool is_leased_ = false;
     bool wants_readable_ = false;
     bool wants_writable_ = false;
+    bool awaits_input_to_write_ = false;  // who waits to write: room comes after it
 };
 
 }  // namespace zlink

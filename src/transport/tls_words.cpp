@@ -146,7 +146,9 @@ std::string words_of_end(unsigned long noted, error why, bool is_in_handshake) {
         return (is_in_handshake ? "no TLS 1.3 with this peer: " : "TLS has failed: ") +
                words_of_openssl(noted);
     if (!is_in_handshake)
-        return {};
+        return to_errno(why) == ECONNABORTED
+                   ? "the peer ended the connection without a close_notify: what it sent last may be cut off"
+                   : "";
     return why == error::connection_reset
                ? "the peer closed the connection during the TLS handshake"
                : std::string("during the TLS handshake: ") + describe(to_errno(why));

@@ -152,6 +152,32 @@ TEST_F(tls_server, has_the_keys_of_one_handshake_only) {
     EXPECT_EQ(SSL_session_reused(peer->tls()), 0);
 }
 
+TEST_F(tls_server, agrees_on_no_protocol_inside_whatever_a_client_offers) {
+    tls_peer *const peer = open_peer();
+    const std::string offered("\2h2\10http/1.1", 12);
+    SSL_set_alpn_protos(peer->tls(), reinterpret_cast<const unsigned char *>(offered.data()), 12);
+    EXPECT_TRUE(peer->shake_hands());
+    EXPECT_TRUE(peer->shake_hands_of_zmtp("DEALER"));
+    const unsigned char *chosen = nullptr;
+    unsigned size = 0;
+    SSL_get0_alpn_selected(peer->tls(), &chosen, &size);
+    EXPECT_EQ(size, 0u);
+}
+
+TEST_F(tls_server, speaks_with_authenticated_ciphers_and_modern_groups_only) {
+    for (const char *cipher :
+         {"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"})
+        for (const char *group : {"X25519", "P-256"}) {
+            tls_peer *const peer = open_peer();
+            SSL_set_ciphersuites(peer->tls(), cipher);
+            SSL_set1_groups_list(peer->tls(), group);
+            EXPECT_TRUE(peer->shake_hands()) << cipher << " " << group;
+        }
+    tls_peer *const weak = open_peer();
+    SSL_set_ciphersuites(weak->tls(), "TLS_AES_128_CCM_8_SHA256");
+    EXPECT_FALSE(weak->shake_hands());
+}
+
 TEST_F(tls_server, fills_its_records) {
     tls_peer *const peer = established_peer();
     const std::string body(400'000, 'z');
@@ -236,6 +262,53 @@ TEST_F(tls_client, names_the_server_it_asks_for_but_no_address) {
     second.use(good().server);
     EXPECT_TRUE(second.shake_hands());
     EXPECT_EQ(SSL_get_servername(second.tls(), TLSEXT_NAMETYPE_host_name), nullptr);
+}
+
+TEST_F(tls_client, offers_another_key_where_the_server_asks_for_it) {
+    tls_peer server(called(), tls_peer::role::server);
+    server.use(good().server);
+    SSL_set1_groups_list(server.tls(), "P-384");  // not the one that is offered first: HelloRetryRequest
+    ASSERT_TRUE(server.shake_hands());
+    ASSERT_TRUE(server.shake_hands_of_zmtp("PAIR"));
+    EXPECT_EQ(client.send("x"), 1);
+    EXPECT_EQ(server.receive(3), message("x"));
+}
+
+TEST_F(tls_client, is_not_asked_for_a_certificate_after_the_handshake_and_offers_no_protocol_inside) {
+    tls_peer server(called(), tls_peer::role::server);
+    server.use(good().server);
+    ASSERT_TRUE(server.shake_hands());
+    SSL_set_verify(server.tls(), SSL_VERIFY_PEER, nullptr);
+    EXPECT_EQ(SSL_verify_client_post_handshake(server.tls()), 0);
+    ERR_clear_error();
+    EXPECT_FALSE(SSL_client_hello_get0_ext(server.tls(), TLSEXT_TYPE_application_layer_protocol_negotiation,
+                                           nullptr, nullptr));
+    ASSERT_TRUE(server.shake_hands_of_zmtp("PAIR"));
+}
+
+TEST_F(tls_client, outlives_a_server_without_a_certificate) {
+    {
+        tls_peer server(called(), tls_peer::role::server);
+        EXPECT_FALSE(server.shake_hands());
+    }
+    EXPECT_EQ(events.next(failed_handshake).value, EPROTO);
+    EXPECT_NE(events.next(ZMQ_EVENT_DISCONNECTED).event, 0);
+}
+
+TEST_F(tls_client, drops_a_message_that_a_cut_has_ended) {
+    monitor reasons(zmq, client, ZMQ_EVENT_REASONS | ZMQ_EVENT_DISCONNECTED);
+    tls_peer server(called(), tls_peer::role::server);
+    server.use(good().server);
+    ASSERT_TRUE(server.shake_hands());
+    ASSERT_TRUE(server.shake_hands_of_zmtp("PAIR"));
+    ASSERT_TRUE(server.send(message("whole") + message("cut off").substr(0, 5)));
+    EXPECT_EQ(client.receive(), "whole");
+    server.octets().finish_writing();
+    const monitor_event found = reasons.next();
+    EXPECT_EQ(found.event, ZMQ_EVENT_REASON);
+    EXPECT_EQ(found.value, ECONNABORTED);
+    EXPECT_EQ(reasons.next().event, ZMQ_EVENT_DISCONNECTED);
+    EXPECT_FALSE(client.has_input(0));
 }
 
 TEST_F(tls_client, talks_to_a_server_that_hands_out_tickets) {

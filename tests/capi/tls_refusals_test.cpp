@@ -1,7 +1,9 @@
 // Who is refused over tls: certificates that prove nothing, on either side, and files that are of no use.
 #include "tls_refusal.hpp"
 
+#include <fcntl.h>
 #include <functional>
+#include <sys/resource.h>
 
 namespace {
 
@@ -331,6 +333,26 @@ TEST(tls_server, without_a_certificate_is_einval) {
     context zmq;
     test_socket server = zmq.socket(ZMQ_PAIR);
     EXPECT_FAILS(EINVAL, zmq_bind(server.handle(), "tls://127.0.0.1:*"));
+}
+
+TEST(tls_server, without_descriptors_left_says_so) {
+    context zmq;
+    test_socket server = zmq.socket(ZMQ_PAIR), client = zmq.socket(ZMQ_PAIR);
+    show(server, of(good().server));
+    client.set(ZMQ_TLS_CA, good().ca);
+    monitor events(zmq, server, everything);
+    rlimit before{};
+    ::getrlimit(RLIMIT_NOFILE, &before);
+    const int next = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    ::close(next);
+    const rlimit none{static_cast<rlim_t>(next), before.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &none);
+    EXPECT_FAILS(EMFILE, zmq_bind(server.handle(), "tls://127.0.0.1:*"));
+    EXPECT_FAILS(EMFILE, zmq_connect(client.handle(), "tls://127.0.0.1:1"));
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    EXPECT_EQ(events.next().words,
+              std::string("cannot read ") + server.get_text(ZMQ_TLS_CERT).c_str() + ": Too many open files");
+    server.bind("tls://127.0.0.1:*");
 }
 
 TEST(tls_server, that_requires_certificates_says_of_whom_and_looks_at_them) {

@@ -1,75 +1,17 @@
 // A stream inside TLS over one that a test is in command of: what happens where it takes little, and where two threads meet in it.
-#ifdef ZLINK_WITH_TLS
 #include "transport/tls_stream.hpp"
 
-#include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <functional>
 #include <openssl/err.h>
 #include <thread>
 
 #include "certificates.hpp"
 #include "driven_loop.hpp"
+#include "tls_wire.hpp"
 
 namespace zlink::test {
 namespace {
-
-/// What the inner stream and its test share.
-struct wire {
-    std::string in, out;  // to be read by the stream, written by it
-    std::size_t room = SIZE_MAX;
-    int waits_writable = 0, waits_readable = 0;
-    bool is_leased = false;
-    std::function<void()> while_reading, while_writing;
-};
-
-class fake_bytes final : public stream {
-public:
-    fake_bytes(wire &shared, stream_events *&events) : wire_(shared), events_(events) {}
-
-    void set_events(stream_events *events) noexcept override { events_ = events; }
-    io_result try_read(std::span<const iovec> ranges) noexcept override {
-        if (auto then = std::exchange(wire_.while_reading, nullptr))
-            then();
-        const std::size_t octets = std::min(ranges[0].iov_len, wire_.in.size());
-        if (octets == 0)
-            return {0, error::again};
-        std::memcpy(ranges[0].iov_base, wire_.in.data(), octets);
-        wire_.in.erase(0, octets);
-        return {octets, error::none};
-    }
-    io_result try_write(std::span<const iovec> ranges) noexcept override {
-        if (auto then = std::exchange(wire_.while_writing, nullptr))
-            then();
-        const std::size_t octets = std::min(ranges[0].iov_len, wire_.room);
-        if (octets == 0)
-            return {0, error::again};
-        wire_.out.append(static_cast<const char *>(ranges[0].iov_base), octets);
-        wire_.room -= octets;
-        return {octets, error::none};
-    }
-    std::size_t unconfirmed() noexcept override { return 0; }
-    bool finish_writing() noexcept override { return true; }
-    void wait_readable() noexcept override { ++wire_.waits_readable; }
-    void wait_writable() noexcept override {
-        EXPECT_FALSE(wire_.is_leased);
-        ++wire_.waits_writable;
-    }
-    bool lease_out() noexcept override { return wire_.is_leased = true; }
-    error take_back() noexcept override {
-        wire_.is_leased = false;
-        return error::none;
-    }
-    int descriptor() const noexcept override { return -1; }
-    std::string peer_address() const override { return {}; }
-    std::string local_endpoint() const override { return {}; }
-    std::string remote_endpoint() const override { return {}; }
-
-private:
-    wire &wire_;
-    stream_events *&events_;
-};
 
 /// The other side: OpenSSL in memory.
 class memory_peer {
@@ -109,7 +51,7 @@ public:
         return text;
     }
     /// Moves what is under way.
-    void exchange(wire &with) {
+    void exchange(tls_wire &with) {
         (void)BIO_write(in_, with.out.data(), static_cast<int>(with.out.size()));
         with.out.clear();
         char *octets = nullptr;
@@ -134,8 +76,7 @@ protected:
         std::shared_ptr<const tls_context> context;
         tls_files files;
         ASSERT_EQ(tls_context::make(tls_context::role::server, options, {}, files, context), error::none);
-        ASSERT_EQ(tls_stream::make(drive, context, std::make_unique<fake_bytes>(bytes, inner_events), tls),
-                  error::none);
+        ASSERT_EQ(tls_stream::make(drive, context, std::make_unique<tls_wire_end>(bytes), tls), error::none);
         tls->set_events(this);
         for (int i = 0; i < 4; ++i) {
             peer.shake_hands();
@@ -167,15 +108,9 @@ protected:
     static void elsewhere(Work &&work) {
         std::thread(work).join();
     }
-    /// As the inner stream, once there is room.
-    void make_room(std::size_t octets = SIZE_MAX) {
-        bytes.room = octets;
-        inner_events->on_stream_writable();
-    }
 
     driven_loop drive;
-    wire bytes;
-    stream_events *inner_events = nullptr;
+    tls_wire bytes;
     memory_peer peer;
     std::unique_ptr<stream> tls;
     io_result last;
@@ -196,7 +131,7 @@ TEST_F(tls_streams, count_the_last_octet_as_written_once_all_its_records_are) {
     EXPECT_EQ(last.status, error::again);
     EXPECT_FALSE(tls->is_flushed());
     EXPECT_GT(tls->unconfirmed(), 0u);
-    make_room();
+    bytes.make_room();
     EXPECT_EQ(writable, 1);
     EXPECT_TRUE(tls->is_flushed());
     EXPECT_EQ(write(text.substr(99) + "y"), 2u);
@@ -223,7 +158,7 @@ TEST_F(tls_streams, leave_it_to_who_writes_to_wait_while_they_are_leased) {
     EXPECT_EQ(bytes.waits_writable, 0);
     ASSERT_EQ(tls->take_back(), error::none);
     EXPECT_EQ(bytes.waits_writable, 1);
-    make_room();
+    bytes.make_room();
     EXPECT_EQ(write("p"), 1u);
     peer.exchange(bytes);
     EXPECT_EQ(peer.hear(), "from the loop");
@@ -360,4 +295,3 @@ TEST_F(tls_streams, tell_a_borrower_that_the_end_has_come_with_the_last_words) {
 
 }  // namespace
 }  // namespace zlink::test
-#endif
