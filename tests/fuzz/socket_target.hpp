@@ -30,15 +30,27 @@ inline constexpr fuzzed_role fuzzed_roles[] = {
     {ZMQ_REP, ZMQ_REQ, "REQ"},    {ZMQ_XPUB, ZMQ_SUB, "SUB"},         {ZMQ_SUB, ZMQ_XPUB, "PUB"},
 };
 
+// Files for tls. Without: ipc.
+struct fuzzed_security {
+    std::string cert, key, ca;
+};
+inline const fuzzed_security *security_of_fuzzed_sockets = nullptr;  // set before the first of them
+
 // One socket that the stranger talks to.
 class fuzzed_socket {
 public:
     fuzzed_socket(void *context, const fuzzed_role &role)
         : role_(role), socket_(context, role.type), honest_(context, role.honest_type) {
+        if (const fuzzed_security *const files = security_of_fuzzed_sockets)
+            for (zmq_socket_of *each : {&socket_, &honest_}) {
+                each->set(ZMQ_TLS_CERT, files->cert);
+                each->set(ZMQ_TLS_KEY, files->key);
+                each->set(ZMQ_TLS_CA, files->ca);
+            }
         if (role_.type == ZMQ_SUB)
             socket_.set(ZMQ_SUBSCRIBE, "");
         honest_.set(ZMQ_ROUTING_ID, "honest");
-        endpoint_ = socket_.bind("ipc://*");
+        endpoint_ = socket_.bind(security_of_fuzzed_sockets ? "tls://127.0.0.1:*" : "ipc://*");
         ZLINK_INVARIANT(!endpoint_.empty() && honest_.connect(endpoint_));
         // A bound socket subscribes to a new publisher during a call.
         while (role_.type == ZMQ_SUB && honest_.receive(ZMQ_DONTWAIT) != "\1")
@@ -131,7 +143,8 @@ public:
         return *found;
     }
     // The other side may hang up in the middle.
-    void say_to(raw_peer &stranger) const {
+    template <class Stranger>
+    void say_to(Stranger &stranger) const {
         const std::size_t piece = piece_ ? piece_ : octets_.size();
         for (std::size_t at = 0; at < octets_.size(); at += piece)
             if (!stranger.send(octets_.substr(at, piece)))
