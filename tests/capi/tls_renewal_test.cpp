@@ -67,19 +67,26 @@ TEST_F(renewal, with_files_that_cannot_be_used_keeps_the_old_ones_and_says_why_o
         tls_peer peer(raw_peer(endpoint), tls_peer::role::client);
         EXPECT_TRUE(peer.shake_hands());
     };
+    const std::string words = "the key in " + key + " does not match the certificate CN=the second";
+    int reasons = 0;
+    // Of the visitors, which go without a farewell, there are others.
+    const auto count_reasons = [&] {
+        while (events.has_input())
+            if (const monitor_event found = events.next(); found.words == words) {
+                EXPECT_EQ(found.value, 0);
+                EXPECT_EQ(found.endpoint, endpoint);
+                ++reasons;
+            }
+        return reasons;
+    };
     EXPECT_TRUE(eventually([&] {
         visit();
-        return events.has_input();
+        return count_reasons() > 0;
     }));
-    const monitor_event found = events.next();
-    EXPECT_EQ(found.event, ZMQ_EVENT_REASON);
-    EXPECT_EQ(found.value, 0);
-    EXPECT_EQ(found.endpoint, endpoint);
-    EXPECT_EQ(found.words, "the key in " + key + " does not match the certificate CN=the second");
     EXPECT_TRUE(is_served_by("the first"));
     replace(key, second.key_pem());
     EXPECT_TRUE(is_served_by("the second"));
-    EXPECT_FALSE(events.has_input()) << events.next().words;
+    EXPECT_EQ(count_reasons(), 1);
 }
 
 TEST_F(renewal, of_the_authorities_keeps_clients_of_the_old_one_out) {
