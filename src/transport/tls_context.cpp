@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/reason.hpp"
+#include "transport/tls_in_use.hpp"
 #include "transport/tls_words.hpp"
 
 namespace zlink {
@@ -86,10 +87,7 @@ SSL_TICKET_RETURN judge_ticket(SSL *, SSL_SESSION *session, const unsigned char 
 tls_context::tls_context(role as, std::string peer_name) noexcept
     : role_(as), peer_name_(std::move(peer_name)) {}
 
-tls_context::~tls_context() {
-    SSL_SESSION_free(ticket_);
-    SSL_CTX_free(shared_);
-}
+tls_context::~tls_context() { SSL_SESSION_free(ticket_); }
 
 error tls_context::make(role as, const settings &options, std::string peer_name, tls_files &files,
                         std::shared_ptr<const tls_context> &out) {
@@ -115,37 +113,46 @@ error tls_context::make(role as, const settings &options, std::string peer_name,
 }
 
 error tls_context::load(const settings &options, tls_files &files) {
-    shared_ = SSL_CTX_new(role_ == role::server ? TLS_server_method() : TLS_client_method());
-    if (!shared_)
+    std::string key = role_ == role::client ? tls_in_use::key_of(options) : "";
+    if (!key.empty() && (shared_ = tls_in_use::of_thread().find(key, files)))
+        return error::none;
+    SSL_CTX *const fresh = SSL_CTX_new(role_ == role::server ? TLS_server_method() : TLS_client_method());
+    if (!fresh)
         return error::no_memory;
-    SSL_CTX_set_app_data(shared_, this);
-    if (SSL_CTX_set_min_proto_version(shared_, TLS1_3_VERSION) != 1)
+    shared_ = std::shared_ptr<SSL_CTX>(fresh, SSL_CTX_free);
+    if (SSL_CTX_set_min_proto_version(shared_.get(), TLS1_3_VERSION) != 1)
         return refuse("this OpenSSL has no TLS 1.3, or is told not to use it");
-    SSL_CTX_set_security_level(shared_, std::max(least_security, SSL_CTX_get_security_level(shared_)));
-    SSL_CTX_set_mode(shared_, SSL_MODE_RELEASE_BUFFERS);
-    SSL_CTX_set_read_ahead(shared_, 1);
-    SSL_CTX_set_info_callback(shared_, count_step);
+    SSL_CTX_set_security_level(shared_.get(),
+                               std::max(least_security, SSL_CTX_get_security_level(shared_.get())));
+    SSL_CTX_set_mode(shared_.get(), SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_read_ahead(shared_.get(), 1);
+    SSL_CTX_set_info_callback(shared_.get(), count_step);
     set_up_resumption();
-    const error e = load_own_certificate(options, files);
-    return failed(e) ? e : load_authorities(options, files);
+    if (const error e = load_own_certificate(options, files); failed(e))
+        return e;
+    if (const error e = load_authorities(options, files); failed(e))
+        return e;
+    if (!key.empty())
+        tls_in_use::of_thread().add(std::move(key), shared_, files);
+    return error::none;
 }
 
 void tls_context::set_up_resumption() noexcept {
     if (role_ == role::client) {
-        SSL_CTX_set_session_cache_mode(shared_, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
-        SSL_CTX_sess_set_new_cb(shared_, keep_ticket);
+        SSL_CTX_set_session_cache_mode(shared_.get(), SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+        SSL_CTX_sess_set_new_cb(shared_.get(), keep_ticket);
         return;
     }
     static constexpr unsigned char nobody_else[] = "zlink";  // OpenSSL wants one where clients are verified
-    (void)SSL_CTX_set_session_id_context(shared_, nobody_else, sizeof nobody_else);
-    SSL_CTX_set_session_cache_mode(shared_, SSL_SESS_CACHE_OFF);
-    SSL_CTX_set_num_tickets(shared_, 1);
-    SSL_CTX_set_session_ticket_cb(shared_, nullptr, judge_ticket, nullptr);
+    (void)SSL_CTX_set_session_id_context(shared_.get(), nobody_else, sizeof nobody_else);
+    SSL_CTX_set_session_cache_mode(shared_.get(), SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_num_tickets(shared_.get(), 1);
+    SSL_CTX_set_session_ticket_cb(shared_.get(), nullptr, judge_ticket, nullptr);
 }
 
 error tls_context::load_own_certificate(const settings &options, tls_files &files) {
     if (!options.tls_cert.empty() || !options.tls_key.empty())
-        return files.load_own(shared_, options.tls_cert, options.tls_key, options.tls_password);
+        return files.load_own(shared_.get(), options.tls_cert, options.tls_key, options.tls_password);
     return role_ == role::client ? error::none
                                  : refuse("a server needs a certificate: ZMQ_TLS_CERT and ZMQ_TLS_KEY");
 }
@@ -163,12 +170,12 @@ error tls_context::load_authorities(const settings &options, tls_files &files) {
         return refuse("nobody is trusted: neither ZMQ_TLS_CA nor ZMQ_TLS_TRUST_SYSTEM is set");
     if (trusts_system)
         files.watch_system();
-    if (trusts_system && SSL_CTX_set_default_verify_paths(shared_) != 1)
+    if (trusts_system && SSL_CTX_set_default_verify_paths(shared_.get()) != 1)
         return refuse("the system's authorities cannot be read");
     if (!options.tls_ca.empty())
-        if (const error e = files.load_authorities(shared_, options.tls_ca); failed(e))
+        if (const error e = files.load_authorities(shared_.get(), options.tls_ca); failed(e))
             return e;
-    SSL_CTX_set_verify(shared_, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, look_at_certificate);
+    SSL_CTX_set_verify(shared_.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, look_at_certificate);
     return error::none;
 }
 
@@ -187,10 +194,9 @@ int tls_context::look_at_certificate(int is_accepted, X509_STORE_CTX *looking) n
     }
     const SSL *const connection =
         static_cast<SSL *>(X509_STORE_CTX_get_ex_data(looking, SSL_get_ex_data_X509_STORE_CTX_idx()));
-    const auto *self = static_cast<const tls_context *>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(connection)));
+    auto *const notes = static_cast<tls_notes *>(SSL_get_app_data(connection));
     try {
-        static_cast<tls_notes *>(SSL_get_app_data(connection))->words =
-            words_of_certificate(looking, self->peer_name_);
+        notes->words = words_of_certificate(looking, notes->context->peer_name_);
     } catch (const std::bad_alloc &) {
         // The number says it.
     }
@@ -198,9 +204,10 @@ int tls_context::look_at_certificate(int is_accepted, X509_STORE_CTX *looking) n
 }
 
 SSL *tls_context::make_connection(tls_notes &notes) const noexcept {
-    SSL *const made = SSL_new(shared_);
+    SSL *const made = SSL_new(shared_.get());
     if (!made)
         return nullptr;
+    notes.context = this;
     SSL_set_app_data(made, &notes);
     if (role_ == role::server) {
         SSL_set_accept_state(made);
@@ -216,7 +223,7 @@ SSL *tls_context::make_connection(tls_notes &notes) const noexcept {
 }
 
 int tls_context::keep_ticket(SSL *connection, SSL_SESSION *ticket) noexcept {
-    const auto *self = static_cast<const tls_context *>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(connection)));
+    const tls_context *const self = static_cast<tls_notes *>(SSL_get_app_data(connection))->context;
     SSL_SESSION_free(self->ticket_.exchange(ticket));
     return 1;  // it is ours now
 }

@@ -20,8 +20,11 @@
 
 namespace zlink {
 
-/// What OpenSSL's callbacks note of one connection.
+class tls_context;
+
+/// What OpenSSL's callbacks know and note of one connection.
 struct tls_notes {
+    const tls_context *context = nullptr;
     std::string words;  // why the peer's certificate is not accepted
     unsigned steps =
         0;  // of its state machine: each message of a handshake, new keys and tickets too, makes some
@@ -55,7 +58,7 @@ private:
 
     const role role_;
     const std::string peer_name_;
-    SSL_CTX *shared_ = nullptr;
+    std::shared_ptr<SSL_CTX> shared_;  // a client's also with others (tls_in_use)
     // A client's, from its last connection; it comes with what is read, on whatever thread.
     mutable std::atomic<SSL_SESSION *> ticket_{nullptr};
 };

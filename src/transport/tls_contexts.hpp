@@ -15,7 +15,7 @@ namespace zlink {
 
 class tls_contexts {
 public:
-    /// Throws std::bad_alloc.
+    /// `options` of a client outlive this; those of a server are copied. Throws std::bad_alloc.
     static error make(tls_context::role as, const settings &options, std::string peer_name,
                       std::unique_ptr<tls_contexts> &out);
 
@@ -25,11 +25,14 @@ public:
 
 private:
     tls_contexts(tls_context::role as, const settings &options, std::string peer_name)
-        : role_(as), options_(options), peer_name_(std::move(peer_name)) {}
+        : role_(as),
+          own_options_(as == tls_context::role::server ? std::make_unique<settings>(options) : nullptr),
+          options_(own_options_ ? *own_options_ : options), peer_name_(std::move(peer_name)) {}
     error read();
 
     const tls_context::role role_;
-    const settings options_;
+    const std::unique_ptr<const settings> own_options_;
+    const settings &options_;
     const std::string peer_name_;
     tls_files files_;
     std::shared_ptr<const tls_context> context_;

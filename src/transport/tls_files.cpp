@@ -1,6 +1,7 @@
 // Map: change; reading; what OpenSSL makes of it; certificates; the key; authorities.
 #include "transport/tls_files.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -96,10 +97,8 @@ tls_files::stamp tls_files::look_at(const std::string &path) noexcept {
 }
 
 bool tls_files::have_changed() const noexcept {
-    for (const watched &each : watched_)
-        if (!(look_at(each.path) == each.was))
-            return true;
-    return false;
+    return watched_ && std::any_of(watched_->begin(), watched_->end(),
+                                   [](const watched &each) { return !(look_at(each.path) == each.was); });
 }
 
 void tls_files::watch_system() {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <ctime>
+#include <memory>
 #include <openssl/ssl.h>
 #include <string>
 #include <sys/types.h>
@@ -44,10 +45,14 @@ private:
         stamp was;
     };
     static stamp look_at(const std::string &path) noexcept;
-    void watch(const std::string &path) { watched_.push_back({path, look_at(path)}); }
+    void watch(const std::string &path) {
+        if (!watched_)
+            watched_ = std::make_shared<std::vector<watched>>();
+        watched_->push_back({path, look_at(path)});
+    }
     error read(const std::string &path, std::string &out);
 
-    std::vector<watched> watched_;
+    std::shared_ptr<std::vector<watched>> watched_;  // the same for copies, which are made when all is read
 };
 
 }  // namespace zlink

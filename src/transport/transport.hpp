@@ -138,7 +138,7 @@ public:
         (void)address;
         return {};
     }
-    /// Any thread. The dialer lives on `io`'s thread from then on.
+    /// Any thread. The dialer lives on `io`'s thread from then on. `options` outlive it.
     virtual error make_dialer(const std::string &address, const settings &options, const batching &sizes,
                               loop &io, std::unique_ptr<dialer> &out) const noexcept = 0;
     /// Binds and listens at once, on the caller's thread (so that bind errors are the caller's); accepting

@@ -14,6 +14,10 @@
 #include <unistd.h>
 #include <utility>
 
+#ifdef ZLINK_TESTS_WITH_TLS
+#include "certificates.hpp"
+#endif
+
 namespace guard {
 
 inline constexpr std::size_t message_size = 64;
@@ -110,6 +114,7 @@ public:
             where = "ipc://*";
         if (transport == "inproc")
             where = "inproc://guard-" + std::to_string(++number);
+        secure(where);
         char text[256];
         std::size_t size = sizeof text;
         require(zmq_bind(handle_, where.c_str()) == 0, "zmq_bind");
@@ -120,6 +125,7 @@ public:
     void connect(const std::string &endpoint) {
         if (type_ == ZMQ_ROUTER)
             set(ZMQ_CONNECT_ROUTING_ID, std::string_view(to_));
+        secure(endpoint);
         require(zmq_connect(handle_, endpoint.c_str()) == 0, "zmq_connect");
     }
 
@@ -150,6 +156,15 @@ public:
     }
 
 private:
+    void secure([[maybe_unused]] const std::string &endpoint) {
+#ifdef ZLINK_TESTS_WITH_TLS
+        if (endpoint.compare(0, 4, "tls:") != 0)
+            return;
+        set(ZMQ_TLS_CERT, zlink_test::good().cert);
+        set(ZMQ_TLS_KEY, zlink_test::good().key);
+        set(ZMQ_TLS_CA, zlink_test::good().ca);
+#endif
+    }
     int send_lent(int flags) {
         zmq_msg_t message;
         require(zmq_msg_init_data(

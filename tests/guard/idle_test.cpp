@@ -105,8 +105,11 @@ TEST_P(an_idle_context, makes_no_wake_ups_while_a_thread_waits_for_a_message) {
     waits.join();
 }
 
-INSTANTIATE_TEST_SUITE_P(transports, an_idle_context, ::testing::Values("tcp", "ipc"),
-                         [](const auto &which) { return std::string(which.param); });
+const auto name_of = [](const auto &which) { return std::string(which.param); };
+INSTANTIATE_TEST_SUITE_P(transports, an_idle_context, ::testing::Values("tcp", "ipc"), name_of);
+#ifdef ZLINK_TESTS_WITH_TLS
+INSTANTIATE_TEST_SUITE_P(encrypted, an_idle_context, ::testing::Values("tls"), name_of);
+#endif
 
 TEST(count, finds_a_thread_that_wakes_up) {
     std::atomic<bool> is_over{false};
