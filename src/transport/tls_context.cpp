@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/reason.hpp"
+#include "transport/kept_failures.hpp"
 #include "transport/tls_in_use.hpp"
 #include "transport/tls_words.hpp"
 
@@ -14,15 +15,6 @@ namespace zlink {
 namespace {
 
 constexpr int least_security = 2;  // 112 bits: no RSA key below 2048, no SHA-1
-
-/// What OpenSSL notes of its failures on this thread between construction and destruction does not stay: the application may look at its own.
-class quiet_errors {
-public:
-    quiet_errors() noexcept { ERR_set_mark(); }
-    ~quiet_errors() { ERR_pop_to_mark(); }
-    quiet_errors(const quiet_errors &) = delete;
-    quiet_errors &operator=(const quiet_errors &) = delete;
-};
 
 /// I/O threads may outlive main(): OpenSSL must not be taken down under them.
 bool start_openssl() noexcept {
@@ -93,7 +85,7 @@ error tls_context::make(role as, const settings &options, std::string peer_name,
                         std::shared_ptr<const tls_context> &out) {
     if (!start_openssl())
         return error::no_memory;
-    const quiet_errors quiet;
+    const kept_failures of_application;  // OpenSSL clears its list when it looks for the system's authorities
     if (!options.tls_hostname.empty())
         peer_name = options.tls_hostname;
     if (peer_name.starts_with('.'))  // OpenSSL would take it for any name below

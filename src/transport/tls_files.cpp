@@ -114,12 +114,17 @@ error tls_files::read(const std::string &path, std::string &out) {
         return error::none;
     }
     watch(path);
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     int failure = descriptor < 0 ? errno : 0;
     const finally close_it([&] {
         if (descriptor >= 0)
             ::close(descriptor);
     });
+    // It is read again by the I/O thread: what gives its octets once, or when somebody likes, is no good.
+    struct stat facts;
+    if (failure == 0 && ::fstat(descriptor, &facts) == 0 && !S_ISREG(facts.st_mode) &&
+        !S_ISDIR(facts.st_mode))
+        return fail("cannot read " + path + ": it is not a regular file");
     std::size_t have = 0;
     while (failure == 0) {
         if (out.size() - have < 4096) {

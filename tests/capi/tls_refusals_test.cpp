@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <functional>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 namespace {
 
@@ -259,6 +260,12 @@ const unusable inputs[] = {
      "cannot read /nowhere/at/all.key: No such file or directory"},
     {"a_directory", [](test_socket &s) { files(s, certificate_directory(), good().key); },
      "cannot read " + certificate_directory().string() + ": Is a directory"},
+    {"a_named_pipe",
+     [](test_socket &s) {
+         ::mkfifo(at("pipe").c_str(), 0600);
+         files(s, at("pipe"), good().key);
+     },
+     "cannot read " + at("pipe") + ": it is not a regular file"},
     {"an_empty_certificate", [](test_socket &s) { files(s, file_with("empty.pem", ""), good().key); },
      at("empty.pem") + " holds no certificate in PEM"},
     {"an_empty_key", [](test_socket &s) { files(s, good().cert, file_with("empty.key", "")); },

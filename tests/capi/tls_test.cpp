@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <openssl/err.h>
 #include <thread>
 
 namespace {
@@ -290,6 +291,13 @@ TEST_F(tls, needs_an_address_as_tcp_does) {
         EXPECT_FAILS(EINVAL, zmq_connect(client.handle(), bad));
         EXPECT_EQ(zmq_bind(server.handle(), bad), -1) << bad;
     }
+}
+
+TEST_F(tls, leaves_alone_what_openssl_has_noted_of_the_application) {
+    ERR_raise(ERR_LIB_USER, 101);
+    EXPECT_EQ(zmq_connect(client.handle(), "tls://127.0.0.1:1"), 0);  // with the system's authorities
+    EXPECT_EQ(ERR_GET_REASON(ERR_get_error()), 101);
+    EXPECT_EQ(ERR_get_error(), 0u);
 }
 
 }  // namespace
