@@ -3,7 +3,7 @@
 import ctypes
 import os
 
-PAIR, DEALER, ROUTER, PULL, PUSH, XPUB, XSUB, STREAM = 0, 5, 6, 7, 8, 9, 10, 11
+PAIR, REP, DEALER, ROUTER, PULL, PUSH, XPUB, XSUB, STREAM = 0, 4, 5, 6, 7, 8, 9, 10, 11
 RCVMORE, LINGER, SNDHWM, RCVHWM, RCVTIMEO, SNDTIMEO, LAST_ENDPOINT = 13, 17, 23, 24, 27, 28, 32
 HEARTBEAT_IVL, HEARTBEAT_TIMEOUT = 75, 77
 TLS_CERT, TLS_KEY, TLS_CA, TLS_REQUIRE_CLIENT_CERT = 0x5A00, 0x5A01, 0x5A02, 0x5A04
@@ -38,6 +38,12 @@ class Socket:
 
     def connect(self, endpoint):
         assert zmq.zmq_connect(self.handle, endpoint.encode()) == 0
+
+    def close_lingering(self):
+        """Everything goes out first."""
+        self.set(LINGER, -1)
+        assert zmq.zmq_close(self.handle) == 0
+        self.handle = None
 
     def send(self, *frames):
         for i, body in enumerate(frames):

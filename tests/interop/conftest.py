@@ -23,7 +23,8 @@ def context():
 
     yield make
     for each in sockets:
-        zmq.zmq_close(each.handle)
+        if each.handle is not None:
+            zmq.zmq_close(each.handle)
     zmq.zmq_ctx_term(made)
 
 
