@@ -149,6 +149,7 @@ TEST_F(borrowed_body, is_copied_from_where_the_stream_was_full) {
 
 TEST_F(borrowed_body, does_not_wait_for_room_where_the_stream_waits_for_input) {
     const std::string sent(place.text());
+    own_pace.set_may_wait_longer(true);
     thread.most = 100;
     connection.room = 123'456;
     connection.is_for_input = true;

@@ -1,6 +1,7 @@
 // A stream inside TLS over one that a test is in command of: what happens where it takes little, and where two threads meet in it.
 #include "transport/tls_stream.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <functional>
 #include <openssl/err.h>
@@ -215,7 +216,8 @@ TEST_F(tls_streams, let_a_reader_in_between_the_batches_of_a_long_write) {
     peer.say("text");
     peer.exchange(bytes);
     const std::string much(1 << 20, 'm');
-    int writes = 0, writes_before_read = -1;
+    std::atomic<int> writes = 0;
+    int writes_before_read = -1;
     std::thread reader;
     std::function<void()> count = [&] {
         if (++writes == 1)
