@@ -128,7 +128,8 @@ io_turn::written outbound::write_now(writing &turn, io_turn::occasion when) noex
         return io_turn::written::refused;
     hold_back held_back = write_policy::first_hold_back(when);
     progress done;
-    for (int i = 0; i < write_policy::senders_writes_per_turn; ++i) {
+    // A body that goes out in pieces is one write.
+    for (int i = 0; i < write_policy::senders_writes_per_turn; i += !translated_.is_masking()) {
         switch (write_once(turn, false, held_back, done)) {
         case write_result::wrote:
             held_back = write_policy::next_hold_back(held_back);

@@ -21,8 +21,7 @@ void translation::body::copy_rest() noexcept {
 }
 
 void translation::put(const framing &form, const frame_view &frame, bool is_in_place) {
-    while (masked_.size > 0)
-        mask_some();
+    mask_all();
     const std::optional<mask_key> key = form.encode_header(frame.flags, frame.size, copied_);
     const bool is_copied = frame.size < least_uncopied || !frame.owner;
     block_ref owner;
@@ -47,8 +46,7 @@ void translation::put(const framing &form, const frame_view &frame, bool is_in_p
     debug_counters::add(debug_counters::count::copied_octets, frame.size);
     masked_ = std::move(put);
     key_ = *key;
-    if (copied_.size() < batch)
-        mask_some();
+    mask_some();
 }
 
 std::uint64_t translation::put_small(const framing &form, byte_span &in, bool &in_message) {
@@ -67,31 +65,44 @@ std::uint64_t translation::put_small(const framing &form, byte_span &in, bool &i
 }
 
 void translation::put(translation others) {
-    while (masked_.size > 0)
-        mask_some();
+    mask_all();
     for (body &each : others.bodies_) {
         each.at += copied_.size();
         bodies_.push_back(std::move(each));
     }
     listed_bodies_ += others.listed_bodies_;
     copied_.insert(copied_.end(), others.copied_.begin(), others.copied_.end());
+    piece_ = std::move(others.piece_);
+    piece_at_ = others.piece_at_;
+    piece_size_ = others.piece_size_;
     masked_ = std::move(others.masked_);
     key_ = others.key_;
 }
 
-/// Encodes the next piece of the masked body, which fills the batch.
+/// Encodes the next piece of the masked body.
 void translation::mask_some() {
-    const std::size_t room = copied_.size() < batch ? batch - copied_.size() : batch;
-    const std::size_t octets = std::min(masked_.size, room);
-    append_masked(copied_, {masked_.data, octets}, key_);
-    key_ = advanced(key_, octets);
-    masked_.advance(octets);
+    if (!piece_)
+        piece_ = std::make_unique_for_overwrite<std::uint8_t[]>(most_in_piece);
+    piece_at_ = 0;
+    piece_size_ = std::min(masked_.size, most_in_piece);
+    mask_octets(piece_.get(), masked_.data, piece_size_, key_);
+    key_ = advanced(key_, piece_size_);
+    masked_.advance(piece_size_);
     if (masked_.size == 0)
         masked_ = {};
 }
 
+/// For what is to stand behind the masked body.
+void translation::mask_all() {
+    const std::uint8_t *const piece = piece_.get() + piece_at_;
+    copied_.insert(copied_.end(), piece, piece + piece_size_);
+    piece_size_ = 0;
+    append_masked(copied_, {masked_.data, masked_.size}, key_);
+    masked_ = {};
+}
+
 translation::listed translation::list(std::span<iovec> ranges) {
-    if (copied_.empty() && bodies_.empty() && masked_.size > 0)
+    if (piece_size_ == 0 && masked_.size > 0)
         mask_some();
     listed what;
     const auto put = [&](const std::uint8_t *data, std::size_t size) {
@@ -103,7 +114,7 @@ translation::listed translation::list(std::span<iovec> ranges) {
     std::size_t at = copied_gone_;
     for (std::size_t i = bodies_gone_; i < bodies_.size(); ++i) {
         const body &each = bodies_[i];
-        if (what.ranges + 3 > ranges.size()) {
+        if (what.ranges + 4 > ranges.size()) {
             what.is_all = false;
             return what;
         }
@@ -113,6 +124,7 @@ translation::listed translation::list(std::span<iovec> ranges) {
         at = each.at;
     }
     put(copied_.data() + at, copied_.size() - at);
+    put(piece_.get() + piece_at_, piece_size_);
     what.is_all = masked_.size == 0;
     return what;
 }
@@ -124,8 +136,12 @@ void translation::release(std::size_t octets) noexcept {
         const std::size_t taken = std::min(copied, octets);
         copied_gone_ += taken;
         octets -= taken;
-        if (octets == 0 || !has_body)
+        if (octets == 0)
             break;
+        if (!has_body) {
+            release_piece(octets);
+            break;
+        }
         body &next = bodies_[bodies_gone_];
         const std::size_t of_body = std::min(next.size, octets);
         next.advance(of_body);
@@ -149,6 +165,13 @@ void translation::release(std::size_t octets) noexcept {
             copied_.clear();
         copied_gone_ = 0;
     }
+}
+
+void translation::release_piece(std::size_t octets) noexcept {
+    piece_at_ += octets;
+    piece_size_ -= octets;
+    if (!is_masking())
+        piece_.reset();
 }
 
 void translation::copy_rest() noexcept {

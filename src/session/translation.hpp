@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <sys/uio.h>
 #include <vector>
 
@@ -23,9 +24,11 @@ public:
     /// Octets for one write, and what is more of the last body. They are out of the pipe: a connection that breaks takes them with it.
     static constexpr std::size_t batch = 64 * 1024;
 
-    bool is_empty() const noexcept { return copied_.empty() && bodies_.empty() && masked_.size == 0; }
+    bool is_empty() const noexcept { return copied_.empty() && bodies_.empty() && !is_masking(); }
     /// Nothing more should be put before some has gone out.
-    bool is_full() const noexcept { return copied_.size() + listed_bodies_ >= batch || masked_.size > 0; }
+    bool is_full() const noexcept { return copied_.size() + listed_bodies_ >= batch || is_masking(); }
+    /// A body goes out in pieces.
+    bool is_masking() const noexcept { return masked_.size > 0 || piece_size_ > 0; }
     /// Puts a message frame behind the rest. `is_in_place`: the body stands where its sender has it, and its owner is memory for a copy.
     /// Throws bad_alloc.
     void put(const framing &form, const frame_view &frame, bool is_in_place);
@@ -52,6 +55,7 @@ public:
 
 private:
     static constexpr std::size_t least_uncopied = 8 * 1024;
+    static constexpr std::size_t most_in_piece = 128 * 1024;
 
     struct body {
         std::size_t at = 0;  // octets of copied_ in front of it
@@ -66,14 +70,20 @@ private:
     };
 
     void mask_some();
+    void mask_all();
+    void release_piece(std::size_t octets) noexcept;
 
     std::vector<std::uint8_t> copied_;
     std::size_t copied_gone_ = 0;
     std::vector<body> bodies_;
     std::size_t bodies_gone_ = 0;
     std::size_t listed_bodies_ = 0;  // octets
-    body masked_;                    // behind all else
-    mask_key key_{};                 // of what is left of it
+    // Behind all else: a piece with its mask on, and what of the body is behind it
+    std::unique_ptr<std::uint8_t[]> piece_;
+    std::size_t piece_at_ = 0;
+    std::size_t piece_size_ = 0;
+    body masked_;
+    mask_key key_{};  // of what is left of it
 };
 
 }  // namespace zlink

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -18,8 +19,10 @@ using mask_key = std::array<std::uint8_t, 4>;
 
 /// The key for what stands behind `octets` of a payload.
 inline mask_key advanced(const mask_key &key, std::uint64_t octets) noexcept {
-    const auto at = static_cast<unsigned>(octets);
-    return {key[at & 3], key[(at + 1) & 3], key[(at + 2) & 3], key[(at + 3) & 3]};
+    const int bits = static_cast<int>(octets & 3) * 8;
+    const auto number = std::bit_cast<std::uint32_t>(key);
+    return std::bit_cast<mask_key>(std::endian::native == std::endian::little ? std::rotr(number, bits)
+                                                                              : std::rotl(number, bits));
 }
 
 /// Lays a mask on octets, or takes it away, while they are copied. `to` may be where `from` is, or in front of it.
@@ -27,9 +30,7 @@ inline void mask_octets(std::uint8_t *to, const std::uint8_t *from, std::size_t 
                         const mask_key &key) noexcept {
     typedef std::uint64_t vector [[gnu::vector_size(16)]];
     constexpr std::size_t step = 4 * sizeof(vector);
-    const std::array<std::uint8_t, 8> twice{key[0], key[1], key[2], key[3], key[0], key[1], key[2], key[3]};
-    std::uint64_t word;
-    std::memcpy(&word, twice.data(), sizeof word);
+    const std::uint64_t word = std::bit_cast<std::uint32_t>(key) * ((std::uint64_t{1} << 32) + 1);
     const vector words{word, word};
     std::size_t at = 0;
     for (; at + step <= size; at += step) {
