@@ -221,6 +221,12 @@ slot &slot_of_this_processor() noexcept {
     return nearby[static_cast<unsigned>(::sched_getcpu()) % nearby_slots];
 }
 
+/// The one that it had goes to the lists.
+void keep_nearby(slot &where, kept_block *block) noexcept {
+    if (kept_block *const older = where.block.exchange(block, std::memory_order_acq_rel))
+        keep_far(older);
+}
+
 /// Null where the one of this processor has another size.
 void *take_nearby(std::size_t index) noexcept {
     slot &here = slot_of_this_processor();
@@ -229,8 +235,7 @@ void *take_nearby(std::size_t index) noexcept {
     kept_block *const found = here.block.exchange(nullptr, std::memory_order_acquire);
     if (!found || found->octets == size_of(index))
         return found;
-    if (kept_block *const newer = here.block.exchange(found, std::memory_order_acq_rel))
-        keep_far(newer);
+    keep_nearby(here, found);
     return nullptr;
 }
 
@@ -285,11 +290,11 @@ void release(void *memory, std::size_t size) noexcept {
         return;
     }
     const std::size_t index = class_of(size);
-    auto *gone = new (memory) kept_block{nullptr, size_of(index)};
-    if (gone->octets <= largest_nearby)
-        gone = slot_of_this_processor().block.exchange(gone, std::memory_order_acq_rel);
-    if (gone)
-        keep_far(gone);
+    auto *const block = new (memory) kept_block{nullptr, size_of(index)};
+    if (block->octets <= largest_nearby)
+        keep_nearby(slot_of_this_processor(), block);
+    else
+        keep_far(block);
 }
 
 void give_up_kept() noexcept {
@@ -306,8 +311,7 @@ std::size_t kept_octets() noexcept {
     for (slot &each : nearby) {
         if (kept_block *const found = each.block.exchange(nullptr, std::memory_order_acquire)) {
             octets += found->octets;
-            if (kept_block *const newer = each.block.exchange(found, std::memory_order_acq_rel))
-                keep_far(newer);
+            keep_nearby(each, found);
         }
     }
     const turn mine;
