@@ -1,4 +1,5 @@
 // The transports ws and wss: messages, addresses, options, and how a connection ends.
+#include "both_ways.hpp"
 #include "sockets.hpp"
 #include "web_peer.hpp"
 
@@ -91,34 +92,8 @@ TEST_P(asio_ws, passes_messages_of_many_frames) {
 }
 
 TEST_P(asio_ws, passes_a_hundred_thousand_small_messages_both_ways_at_once) {
-    constexpr int count = 100'000;
     link();
-    const auto exchange = [](test_socket &socket) {
-        int received = 0;
-        for (int sent = 0; sent < count || received < count;) {
-            if (sent < count && socket.send(std::to_string(sent), ZMQ_DONTWAIT) >= 0) {
-                ++sent;
-                continue;
-            }
-            const bool may_wait = sent == count;
-            while (received < count) {
-                const auto found = socket.receive(may_wait ? 0 : ZMQ_DONTWAIT);
-                if (!found)
-                    break;
-                ASSERT_EQ(*found, std::to_string(received));
-                ++received;
-            }
-            if (may_wait && received < count)
-                FAIL() << "only " << received << " came: " << zmq_strerror(zmq_errno());
-            if (sent < count) {
-                zmq_pollitem_t item{socket.handle(), 0, ZMQ_POLLIN | ZMQ_POLLOUT, 0};
-                ASSERT_EQ(zmq_poll(&item, 1, patience_ms), 1);
-            }
-        }
-    };
-    std::thread other([&] { exchange(server); });
-    exchange(client);
-    other.join();
+    exchange_numbers_both_ways(client, server, 100'000);
 }
 
 // A sender that waits, with bodies that stand where it has them.
