@@ -23,7 +23,7 @@ void translation::body::copy_rest() noexcept {
 void translation::put(const framing &form, const frame_view &frame, bool is_in_place) {
     mask_all();
     const std::optional<mask_key> key = form.encode_header(frame.flags, frame.size, copied_);
-    const bool is_copied = frame.size < least_uncopied || !frame.owner;
+    const bool is_copied = frame.size < (key ? least_in_pieces : least_uncopied) || !frame.owner;
     block_ref owner;
     if (frame.lone_owner)
         owner = block_ref::adopt(std::exchange(*frame.lone_owner, nullptr));
@@ -81,10 +81,10 @@ void translation::put(translation others) {
 
 /// Encodes the next piece of the masked body.
 void translation::mask_some() {
-    if (!piece_)
-        piece_ = std::make_unique_for_overwrite<std::uint8_t[]>(most_in_piece);
     piece_at_ = 0;
     piece_size_ = std::min(masked_.size, most_in_piece);
+    if (!piece_)
+        piece_ = std::make_unique_for_overwrite<std::uint8_t[]>(piece_size_);
     mask_octets(piece_.get(), masked_.data, piece_size_, key_);
     key_ = advanced(key_, piece_size_);
     masked_.advance(piece_size_);

@@ -55,6 +55,8 @@ public:
 
 private:
     static constexpr std::size_t least_uncopied = 8 * 1024;
+    // A smaller masked body goes out together with others.
+    static constexpr std::size_t least_in_pieces = 64 * 1024;
     static constexpr std::size_t most_in_piece = 128 * 1024;
 
     struct body {

@@ -29,16 +29,21 @@ inline mask_key advanced(const mask_key &key, std::uint64_t octets) noexcept {
 inline void mask_octets(std::uint8_t *to, const std::uint8_t *from, std::size_t size,
                         const mask_key &key) noexcept {
     typedef std::uint64_t vector [[gnu::vector_size(16)]];
-    constexpr std::size_t step = 4 * sizeof(vector);
     const std::uint64_t word = std::bit_cast<std::uint32_t>(key) * ((std::uint64_t{1} << 32) + 1);
     const vector words{word, word};
+    const auto masked = [&](std::size_t at) {
+        vector v;
+        std::memcpy(&v, from + at, sizeof v);
+        return v ^ words;
+    };
     std::size_t at = 0;
-    for (; at + step <= size; at += step) {
-        vector v[4];
-        std::memcpy(v, from + at, step);
-        for (vector &each : v)
-            each ^= words;
-        std::memcpy(to + at, v, step);
+    // One variable for each: the compiler keeps an array of them in memory, at a third of the speed.
+    for (constexpr std::size_t step = 4 * sizeof(vector); at + step <= size; at += step) {
+        const vector a = masked(at), b = masked(at + 16), c = masked(at + 32), d = masked(at + 48);
+        std::memcpy(to + at, &a, sizeof a);
+        std::memcpy(to + at + 16, &b, sizeof b);
+        std::memcpy(to + at + 32, &c, sizeof c);
+        std::memcpy(to + at + 48, &d, sizeof d);
     }
     for (; at + sizeof word <= size; at += sizeof word) {
         std::uint64_t v;
