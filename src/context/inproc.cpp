@@ -1,18 +1,13 @@
 #include "context/inproc.hpp"
 
 #include <new>
-#include <vector>
-
-#include "pipe/in_band.hpp"
 
 namespace zlink {
 
 namespace {
 
 void say_hello(pipe_end &from, const std::string &routing_id) {
-    std::vector<std::uint8_t> hello{in_band::hello};
-    hello.insert(hello.end(), routing_id.begin(), routing_id.end());
-    if (failed(from.write(frame_flag::command, hello)))
+    if (failed(from.say_hello(as_bytes(routing_id))))
         throw std::bad_alloc();
     from.publish();
 }

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "pipe/conflated_slot.hpp"
+#include "pipe/in_band.hpp"
 
 namespace zlink {
 
@@ -177,6 +179,38 @@ void pipe_end::roll_back() noexcept {
 void pipe_end::arm_writer() noexcept { out_->writer_armed.store(true, std::memory_order_seq_cst); }
 
 void pipe_end::set_info(peer_info *info) noexcept { out_->queue.set_info(info); }
+
+error pipe_end::say_hello(byte_span routing_id) noexcept {
+    // Of a peer without an id there is only one thing to say: constant memory, and none that the pipe holds.
+    static constexpr std::uint8_t nameless[] = {frame_flag::command, 1, in_band::hello};
+    if (has_said_hello_)
+        return error::none;
+    error e;
+    if (routing_id.empty()) {
+        e = append(nullptr, nameless, 0, true);
+    } else {
+        try {
+            std::vector<std::uint8_t> hello{in_band::hello};
+            hello.insert(hello.end(), routing_id.begin(), routing_id.end());
+            e = write(frame_flag::command, hello);
+        } catch (...) {
+            e = error::no_memory;
+        }
+    }
+    has_said_hello_ = !failed(e);
+    return e;
+}
+
+void pipe_end::say_gone() noexcept {
+    constexpr unsigned most_news_untaken = 16;
+    static constexpr std::uint8_t gone[] = {in_band::gone};
+    const unsigned untaken = (news_said_ - out_->news_taken.load(std::memory_order_relaxed)) & 0xff;
+    if (!has_said_hello_ || untaken >= most_news_untaken || failed(write(frame_flag::command, gone)))
+        return;
+    publish();
+    has_said_hello_ = false;
+    news_said_ = static_cast<std::uint8_t>(news_said_ + 2);  // with the hello that has to follow
+}
 
 std::uint64_t pipe_end::credit() noexcept {
     const std::uint64_t hwm = out_->hwm.load(std::memory_order_relaxed);

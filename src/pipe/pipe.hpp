@@ -78,7 +78,8 @@ struct pipe_direction {
     const std::uint32_t senders_batch_size;
     const std::uint32_t written_alone_from;
     const std::uint32_t piece;
-    std::atomic<bool> is_followed{true};  // see pipe_end::is_followed()
+    std::atomic<bool> is_followed{true};      // see pipe_end::is_followed()
+    std::atomic<std::uint8_t> news_taken{0};  // last digits; see pipe_end::say_hello(); the reader's
     // Where a connection reads the queue:
     alignas(64) write_turn turn;  // guards that half of the queue
     read_lease lease;             // of the other direction of the connection
@@ -272,6 +273,11 @@ public:
 
     /// As the queue's.
     [[nodiscard]] bool own_body(const std::uint8_t *body) noexcept { return in_->queue.own_body(body); }
+    /// A hello or a gone was read, and was not the first hello.
+    void note_news_taken() noexcept {
+        const unsigned before = in_->news_taken.load(std::memory_order_relaxed);
+        in_->news_taken.store(static_cast<std::uint8_t>(before + 1), std::memory_order_relaxed);
+    }
     /// The other end is a socket of another thread: reading may leave it alone for a moment when little is there.
     void stand_off() noexcept { in_->queue.stand_off(); }
 
@@ -293,6 +299,10 @@ public:
     void wake_other_end() noexcept;
     /// Peer record for messages written from here on (sessions).
     void set_info(peer_info *info) noexcept;
+    /// Tells the other end that a peer is there, under this id, or that it is away until the next hello. A peer that comes and goes while
+    /// nobody takes the news is there all the time: only so much is left in the pipe. The hello is to be published.
+    error say_hello(byte_span routing_id) noexcept;
+    void say_gone() noexcept;
     /// Says whether the commands of the other end are wanted. From off to on with what guards the state locked, after it was read.
     void follow(bool on) noexcept { in_->is_followed.store(on, std::memory_order_relaxed); }
     /// Whether more messages are under way than the mark allows.
@@ -430,6 +440,8 @@ private:
     std::uint32_t taken_at_wake_ = 0;  // the last digits of taken_ when a message found a sleeper last
     bool fences_ = true;  // as out_->writer_fences: few publishes for each wake-up, each with a fence
     bool is_closed_ = false;
+    bool has_said_hello_ = false;  // and no gone since then
+    std::uint8_t news_said_ = 0;   // without the first hello, as out_->news_taken
     end_kind other_kind_ = end_kind::socket;
     writing in_place_;  // held from write_last_large() to publish()
     pace *pace_ = nullptr;

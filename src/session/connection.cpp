@@ -1,7 +1,6 @@
 #include "session/connection.hpp"
 
 #include "core/invariant.hpp"
-#include "pipe/in_band.hpp"
 
 namespace zlink {
 
@@ -353,7 +352,8 @@ void connection::enter_traffic(inbound &in, byte_span rest, bool takes_all) noex
     in.open(*pipe_);
     out_.open(pipe_, replays_, *this);
     pipe_->set_info(&peer_->info());
-    if (failed(say_hello()) || (environment_.options.tells_of_connections() && failed(pipe_->write(0, {})))) {
+    if (failed(pipe_->say_hello(as_bytes(peer_->info().routing_id))) ||
+        (environment_.options.tells_of_connections() && failed(pipe_->write(0, {})))) {
         fail(error::no_memory);
         return;
     }
@@ -380,21 +380,6 @@ void connection::greet_application() {
     if (hello.empty())
         return;
     peer_->framing().encode(0, hello, peer_->output());
-}
-
-error connection::say_hello() noexcept {
-    // Of a peer without an id there is only one thing to say: constant memory, and none that the pipe holds.
-    static constexpr std::uint8_t nameless[] = {frame_flag::command, 1, in_band::hello};
-    const byte_span id = as_bytes(peer_->info().routing_id);
-    if (id.empty())
-        return pipe_->append(nullptr, nameless, 0, true);
-    try {
-        std::vector<std::uint8_t> hello{in_band::hello};
-        hello.insert(hello.end(), id.begin(), id.end());
-        return pipe_->write(frame_flag::command, hello);
-    } catch (...) {
-        return error::no_memory;
-    }
 }
 
 /// Does what the conversation says outside of traffic. False when the connection is over.

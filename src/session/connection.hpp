@@ -112,7 +112,6 @@ private:
     void take_handshake(inbound &in, byte_span octets) noexcept;
     void enter_traffic(inbound &in, byte_span rest, bool takes_all) noexcept;
     void greet_application();
-    error say_hello() noexcept;
     bool say_last_words() noexcept;
     bool obey(const conversation::action &action) noexcept;
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/reason.hpp"
-#include "pipe/in_band.hpp"
 
 namespace zlink {
 
@@ -278,9 +277,7 @@ void session::say_gone(bool comes_again) noexcept {
         pipe_->publish();
     if (!is_connecting() || options.immediate)
         return;  // the pipe goes, too
-    const std::uint8_t gone[] = {in_band::gone};
-    if (!failed(pipe_->write(frame_flag::command, gone)))
-        pipe_->publish();
+    pipe_->say_gone();
 }
 
 /// A message for the application that no peer has sent.

@@ -233,11 +233,12 @@ void router::take_notice() noexcept {
 
 /// With ZMQ_ROUTER_NOTIFY a pipe that outlives its connections tells of each of them.
 void router::on_command(pipe_end &pipe, const frame_view &command) {
-    if (command.size == 0)
+    if (command.size == 0 || (command.data[0] != in_band::hello && command.data[0] != in_band::gone))
         return;
+    pipe.note_news_taken();
     if (command.data[0] == in_band::hello)
         notify(pipe, notify_connect);
-    else if (command.data[0] == in_band::gone)
+    else
         notify(pipe, notify_disconnect);
 }
 

@@ -911,6 +911,37 @@ TEST_F(pipe_pair, wakes_an_armed_reader_when_conflating) {
     EXPECT_EQ(reader_events->readable, 1);
 }
 
+TEST_F(pipe_pair, leaves_little_news_of_a_peer_that_comes_and_goes_until_some_is_taken) {
+    open(0);
+    const auto come_and_go = [&](int times) {
+        for (int i = 0; i < times; ++i) {
+            EXPECT_EQ(writer->say_hello(as_bytes("me")), error::none);
+            writer->publish();
+            writer->say_gone();
+        }
+        EXPECT_EQ(writer->say_hello(as_bytes("me")), error::none);
+        writer->publish();
+    };
+    int told = 0;
+    const auto take_news = [&] {
+        std::vector<std::string> news;
+        for (frame_view frame; reader->read(frame);) {
+            news.emplace_back(as_text(frame.body()));
+            if (told++ > 0)  // the first hello
+                reader->note_news_taken();
+        }
+        return news;
+    };
+    come_and_go(2);
+    EXPECT_EQ(take_news(), (std::vector<std::string>{"\2me", "\3", "\2me", "\3", "\2me"}));
+    come_and_go(1000);
+    const std::vector<std::string> most = take_news();
+    EXPECT_LT(most.size(), 20u);
+    EXPECT_EQ(most.back(), "\2me");
+    come_and_go(1);
+    EXPECT_EQ(take_news(), (std::vector<std::string>{"\3", "\2me"}));
+}
+
 TEST_F(pipe_pair, tells_messages_of_different_peers_apart) {
     open(0);
     auto *info = new peer_info;

@@ -162,6 +162,20 @@ TEST_F(session_life, begins_with_the_first_interval_again_once_a_handshake_has_s
     EXPECT_EQ(heard->take().back(), "retried 100");
 }
 
+TEST_F(session_life, leaves_little_in_a_pipe_that_nobody_reads_while_its_peer_comes_and_goes) {
+    make();
+    for (int life = 0; life < 1000; ++life) {
+        ASSERT_NO_FATAL_FAILURE(establish());
+        far->end();
+        io.run();
+        io.pass(100ms);
+    }
+    int frames = 0;
+    for (frame_view frame; owner->near->read(frame);)
+        ++frames;
+    EXPECT_LT(frames, 20);
+}
+
 TEST_F(session_life, tries_again_where_not_even_a_dialer_could_be_made) {
     net.next_failure = error::no_memory;
     make();
