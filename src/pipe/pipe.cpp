@@ -295,7 +295,8 @@ bool pipe_end::read_slow(frame_view &out) noexcept {
 
 void pipe_end::return_due_credit() noexcept {
     const std::uint64_t due = told_ + credit_step(in_->hwm.load(std::memory_order_relaxed));
-    if (taken_ >= due || (octets_taken_ >= most_octets_untold && taken_ != told_))
+    const std::uint64_t untold = in_->large_taken.load(std::memory_order_relaxed) - large_told_;
+    if (taken_ >= due || (untold >= most_octets_untold && taken_ != told_))
         return_credit();
     else
         expect_return_at(due);
@@ -309,7 +310,7 @@ void pipe_end::expect_return_at(std::uint64_t due) noexcept {
 
 void pipe_end::return_credit() noexcept {
     told_ = taken_;
-    octets_taken_ = 0;
+    large_told_ = in_->large_taken.load(std::memory_order_relaxed);
     expect_return_at(taken_ + credit_step(in_->hwm.load(std::memory_order_relaxed)));
     in_->returned.store(taken_, std::memory_order_release);
     full_fence();

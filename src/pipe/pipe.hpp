@@ -399,15 +399,11 @@ private:
     bool read_slow(frame_view &out) noexcept;
     bool has_conflated_unpublished() const noexcept;
     static constexpr std::size_t most_octets_untold = 8 * 1024 * 1024;
-    void note_octets(std::size_t octets) noexcept {
-        octets_taken_ += octets;
-        if (octets_taken_ >= most_octets_untold)
-            return_at_ = 0;
-    }
     void note_large_taken(std::size_t octets) noexcept {
-        note_octets(octets);
-        in_->large_taken.store(in_->large_taken.load(std::memory_order_relaxed) + octets,
-                               std::memory_order_relaxed);
+        const std::uint64_t taken = in_->large_taken.load(std::memory_order_relaxed) + octets;
+        in_->large_taken.store(taken, std::memory_order_relaxed);
+        if (taken - large_told_ >= most_octets_untold)
+            return_at_ = 0;
     }
     void note_taken(std::uint64_t messages) noexcept {
         taken_ += messages;
@@ -450,7 +446,7 @@ private:
     std::uint64_t taken_ = 0;            // messages read from in_
     std::uint64_t told_ = 0;             // taken_ when the writer was told last
     std::uint64_t return_at_ = 1;        // tell the writer when taken_ gets here
-    std::size_t octets_taken_ = 0;       // since the writer was told: of large frames, or released
+    std::uint64_t large_told_ = 0;       // in_->large_taken at that time
 };
 
 /// The first end is a socket's. The marks are its shares; the second may add its own.

@@ -122,6 +122,7 @@ private:
     bool owes_wait_ = false;            // it is full, and the I/O thread has not begun to wait for it
     bool at_boundary_ = true;           // control octets may go out now
     bool has_last_words_ = false;       // there are no messages behind them
+    bool is_finished_ = false;  // the I/O thread's: no sender looks at it once the socket has closed its end
     std::size_t control_written_ = 0;   // of the peer machine's output; only while it is 0 may others write
     std::uint64_t senders_octets_ = 0;  // written by the thread that sends, in large writes
     std::uint64_t octets_seen_ = 0;     // of these, when the I/O thread deferred last
@@ -140,7 +141,6 @@ private:
     io_turn *server_ = nullptr;  // until the pipe is served
     bool is_leased_ = false;
     bool is_writable_again_ = false;
-    bool is_finished_ = false;
 };
 
 }  // namespace zlink
