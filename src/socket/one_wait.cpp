@@ -59,11 +59,12 @@ inline time_point one_wait::note_wait_over() noexcept {
     return now;
 }
 
-/// True when there is something to look at. Sockets are gone through as few times as can be: many do not stay in the cache.
-inline bool one_wait::borrow_and_arm(time_point deadline) noexcept {
+/// True when there is something to attempt. Sockets are gone through as few times as can be: many do not stay in the cache.
+inline bool one_wait::look(time_point deadline) noexcept {
     const bool is_alone = items_.size() == 1;
     bool found = false;
     leased_ = 0;
+    is_fresh_ = false;
     for (const watched &item : items_) {
         if (!item.which)
             continue;
@@ -74,15 +75,15 @@ inline bool one_wait::borrow_and_arm(time_point deadline) noexcept {
     return found;
 }
 
-/// Waits; `is_ready_` when one of the items is.
-inline error one_wait::wait(time_point deadline) {
-    const auto look_again = [&] { return clock_.has_passed(deadline) ? error::timed_out : error::none; };
+/// Lists what to sleep on, and says that it is slept on. `again`: there is something to attempt first; always, while a call is short of
+/// memory.
+inline error one_wait::arm() noexcept {
     if (const error e = prepare(); failed(e))
         return e;
     if (const error e = make_room(items_.size() + leased_); failed(e))
-        return is_call_ ? look_again() : e;
+        return is_call_ ? error::again : e;
     wait_item *level_item = waits_ + descriptors_;
-    wait_item *leased_item = waits_ + items_.size();
+    listed_end_ = waits_ + items_.size();
     const time_point now = clock_.now();
     for (const watched &item : items_) {
         if (!item.which)
@@ -92,28 +93,22 @@ inline error one_wait::wait(time_point deadline) {
         if (const error e = part.level(level); failed(e))
             return e;
         *level_item++ = {level->descriptor(), POLLIN, 0, level, level->opening()};
-        // There is something to look at first: always, while memory is short.
         if (!part.begin_wait())
-            return look_again();
-        leased_item += part.list_leased(leased_item, now);
+            return error::again;
+        listed_end_ += part.list_leased(listed_end_, now);
     }
-    const error e = how_->wait_as_caller({waits_, leased_item}, deadline);
+    return error::none;
+}
+
+/// `is_ready_` when one of the items is.
+inline error one_wait::sleep(time_point deadline) {
+    const error e = how_->wait_as_caller({waits_, listed_end_}, deadline);
     is_ready_ = !failed(e);
     return e;
 }
 
-/// Takes in what the sleep has brought, for a body that is read straight into the caller's memory. Whether to sleep once more for the
-/// rest.
-bool one_wait::fills_offer(time_point deadline) noexcept {
-    socket_wait &part = part_of(items_[0]);
-    part.end_wait();
-    part.go_on_with_leased(clock_.now());
-    is_ready_ = false;
-    return part.fills_offer(deadline);
-}
-
 /// Ends the wait, and takes in what it has brought.
-inline void one_wait::leave() noexcept {
+inline void one_wait::disarm() noexcept {
     time_point woken{};
     const bool is_ready = std::exchange(is_ready_, false);
     if (is_ready) {
@@ -133,18 +128,33 @@ inline void one_wait::leave() noexcept {
     (void)note_wait_over();
 }
 
-inline error one_wait::sleep(time_point deadline) {
-    const finally over([this] { leave(); });
-    error e = wait(deadline);
-    while (is_ready_ && is_call_ && part_of(items_[0]).has_offer() && fills_offer(deadline))
-        e = wait(deadline);
-    return e;
+/// Takes in what the sleep has brought, for a body that is read straight into the caller's memory. Whether to sleep once more for the
+/// rest.
+bool one_wait::fills_offer(time_point deadline) noexcept {
+    if (!is_call_ || !part_of(items_[0]).has_offer())
+        return false;
+    socket_wait &part = part_of(items_[0]);
+    part.end_wait();
+    part.go_on_with_leased(clock_.now());
+    is_ready_ = false;
+    return part.fills_offer(deadline);
 }
 
-error one_wait::round(time_point deadline) {
-    is_fresh_ = false;
-    if (!borrow_and_arm(deadline))
-        return sleep(deadline);
+inline error one_wait::after_look(time_point deadline) {
+    const finally over([this] { disarm(); });
+    for (;;) {
+        error e = arm();
+        if (e == error::again)
+            return clock_.has_passed(deadline) ? error::timed_out : error::none;
+        if (!failed(e))
+            e = sleep(deadline);
+        if (failed(e) || !fills_offer(deadline))
+            return e;
+    }
+}
+
+/// Nothing was slept on.
+error one_wait::over_at_once(time_point deadline) noexcept {
     for (const watched &item : items_) {
         if (item.which)
             part_of(item).return_leases();
@@ -152,9 +162,13 @@ error one_wait::round(time_point deadline) {
     return note_wait_over() >= deadline ? error::timed_out : error::none;
 }
 
+error one_wait::round(time_point deadline) {
+    return look(deadline) ? over_at_once(deadline) : after_look(deadline);
+}
+
 error one_wait::sleep_with_leases(time_point deadline) {
     leased_ = part_of(items_[0]).leased();
-    return sleep(deadline);
+    return after_look(deadline);
 }
 
 // ---- Descriptors, and memory for all -----------------------------------------------------------------------

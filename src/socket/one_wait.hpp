@@ -1,8 +1,10 @@
 // One wait of a thread: the engine of blocking calls, of zmq_poll, of the pollers and of proxies.
 //
-// Flow:     a round takes into use what is leased to the thread, spins, arms the sockets, and looks again; only then it sleeps, on their
-//           levels, on what is leased and on descriptors of the system together. However it ends, it takes in what it has brought, and
-//           the leases end. Whoever has asked looks for what it wants, and goes on with another round. No slices.
+// Flow:     a round has four steps. It *looks*: takes into use what is leased to the thread, spins, has the sockets say when there is
+//           something new, and looks again. It *arms*: says of each socket that it is about to sleep, and lists their levels, what is leased,
+//           and descriptors of the system. It *sleeps* on all of that together: the only step that blocks, so that whoever cannot may leave
+//           there, and come back when something of the list is ready. It *disarms*, however it ends: takes in what it has brought, and the
+//           leases end. Whoever has asked looks for what it wants, and goes on with another round. No slices.
 // Threads:  the one that holds all the sockets. Whoever cancels it ends it in the sleep; everything is put back then.
 #pragma once
 
@@ -40,7 +42,11 @@ public:
     /// none: there may be something new. timed_out: nor will there be, after a last look. terminated, interrupted, no_memory, or errors
     /// of poll(2).
     error round(time_point deadline);
-    /// The same where the leases of the one socket are in use already, and nothing is armed.
+    /// Rounds until `attempt` has something else to say than `again`, or has said it once more after the deadline. It is told whether this is
+    /// the last time.
+    template <class Attempt>
+    error go_on(time_point deadline, Attempt &&attempt);
+    /// A round where the leases of the one socket are in use already, and nothing is to be looked for.
     error sleep_with_leases(time_point deadline);
 
     bool has_descriptors() const noexcept { return descriptors_ > 0; }
@@ -52,10 +58,14 @@ private:
     static constexpr std::size_t few = ZMQ_POLLITEMS_DFLT;
 
     static socket_wait &part_of(const watched &item) noexcept;
-    bool borrow_and_arm(time_point deadline) noexcept;
+    // The steps of a round.
+    bool look(time_point deadline) noexcept;
+    error arm() noexcept;
     error sleep(time_point deadline);
-    error wait(time_point deadline);
-    void leave() noexcept;
+    void disarm() noexcept;
+    error after_look(time_point deadline);
+
+    error over_at_once(time_point deadline) noexcept;
     bool fills_offer(time_point deadline) noexcept;
     void note_descriptors() noexcept;
     time_point note_wait_over() noexcept;
@@ -81,7 +91,21 @@ private:
     };
     std::unique_ptr<wait_item[]> many_;  // instead, when few_ are too few
     wait_item *waits_ = nullptr;
+    wait_item *listed_end_ = nullptr;  // of those to sleep on
     std::size_t room_ = 0;
 };
+
+template <class Attempt>
+[[gnu::always_inline]] inline error one_wait::go_on(time_point deadline, Attempt &&attempt) {
+    for (;;) {
+        const error waited = round(deadline);
+        const bool is_last = waited == error::timed_out;
+        if (failed(waited) && !is_last)
+            return waited;
+        // What came with the last moment still counts.
+        if (const error e = attempt(is_last); e != error::again || is_last)
+            return e;
+    }
+}
 
 }  // namespace zlink

@@ -10,7 +10,7 @@ namespace {
 
 constexpr long longest_ms = 1L << 40;  // what goes beyond waits without end
 
-/// Fills in what is ready now.
+/// Fills in what is ready now; `again` when nothing is.
 error look(one_wait &wait, std::span<watched> items, bool is_last, std::size_t &count) noexcept {
     count = 0;
     if (wait.has_descriptors()) {
@@ -24,7 +24,7 @@ error look(one_wait &wait, std::span<watched> items, bool is_last, std::size_t &
         }
         count += item.ready != 0;
     }
-    return error::none;
+    return count > 0 ? error::none : error::again;
 }
 
 }  // namespace
@@ -32,24 +32,15 @@ error look(one_wait &wait, std::span<watched> items, bool is_last, std::size_t &
 error wait_for_any(std::span<watched> items, long timeout_ms, std::size_t &count) {
     platform::end_if_cancelled();
     one_wait wait(items);
-    time_point deadline = time_point::max();
-    bool is_last_look = timeout_ms == 0;
-    bool has_deadline = timeout_ms <= 0 || timeout_ms > longest_ms;
-    for (;;) {
-        if (const error e = look(wait, items, is_last_look, count); failed(e))
-            return e;
-        if (count > 0 || is_last_look)
-            return error::none;
-        if (!has_deadline) {
-            deadline = wait.clock().now() + std::chrono::milliseconds(timeout_ms);
-            has_deadline = true;
-        }
-        const error e = wait.round(deadline);
-        if (e == error::timed_out)
-            is_last_look = true;
-        else if (failed(e))
-            return e;
+    const auto attempt = [&](bool is_last) { return look(wait, items, is_last, count); };
+    error e = attempt(timeout_ms == 0);
+    if (e == error::again && timeout_ms != 0) {
+        const bool is_endless = timeout_ms < 0 || timeout_ms > longest_ms;
+        e = wait.go_on(is_endless ? time_point::max()
+                                  : wait.clock().now() + std::chrono::milliseconds(timeout_ms),
+                       attempt);
     }
+    return e == error::again ? error::none : e;
 }
 
 }  // namespace zlink

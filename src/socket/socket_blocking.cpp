@@ -15,17 +15,10 @@ template <class Attempt>
     const time_point deadline =
         timeout_ms < 0 ? time_point::max() : clock.now() + std::chrono::milliseconds(timeout_ms);
     watched self{this, -1, wanted, 0};
-    one_wait wait(self);
-    for (;;) {
-        const error waited = wait.round(deadline);
-        if (failed(waited) && waited != error::timed_out)
-            return waited;
-        if (const error e = pipes_.enter(); failed(e))
-            return e;
-        // What came with the last moment still counts.
-        if (const error e = attempt(); e != error::again || waited == error::timed_out)
-            return e;
-    }
+    return one_wait(self).go_on(deadline, [&](bool) {
+        const error e = pipes_.enter();
+        return failed(e) ? e : attempt();
+    });
 }
 
 error socket::retry_receive(frame_view &out, int flags) {
