@@ -45,6 +45,8 @@ public:
         }
         return is_reserved_or_free(now);
     }
+    /// Whether somebody was refused, and the holder is to be told when it gives the turn back.
+    bool is_wanted() const noexcept { return state_.load(std::memory_order_relaxed) & is_requested; }
     /// For the holder: whether the end of the connection waits for it.
     bool is_claimed_by_end() const noexcept { return state_.load(std::memory_order_relaxed) & is_claimed; }
     /// Returns whether somebody was refused meanwhile. What a holder does is seen by the next, and by who was refused.
@@ -172,6 +174,8 @@ public:
     virtual void copy_rest() noexcept {}
     /// Whether the stream is full, and has to be waited for before it takes more. Any thread.
     virtual bool is_full() const noexcept = 0;
+    /// Whether the last write was refused: the stream was full, or another thread was at it. Any thread.
+    virtual bool is_held_up() const noexcept { return is_full(); }
     /// Whether a full stream takes more once there is input, and room is of no use before. Any thread.
     virtual bool awaits_input() const noexcept { return false; }
 

@@ -207,10 +207,14 @@ public:
 
     /// Lets publish() write on this thread. The pace must outlive this end's use by its socket.
     void set_pace(pace *owners) noexcept { pace_ = owners; }
-    /// Has the connection at the other end, if there is one, write on this thread what was published. True when all went out.
+    /// Has the connection at the other end, if there is one, write on this thread what was published. True when all went out. With
+    /// occasion::ready, which is for who has the lease, one that is refused is told: see awaits_turn().
     bool write_now(io_turn::occasion when = io_turn::occasion::any) noexcept {
         return write_on_this_thread(when, false);
     }
+    /// Whether write_now() was refused, since another thread has the write turn: once that gives it back, on_readable() is called if
+    /// anything is left.
+    bool awaits_turn() const noexcept { return out_->turn.is_wanted(); }
     /// For a thread that goes to wait: writes out what the connection at the other end would only look for later, or is being
     /// woken for. Where all went out, the next message finds that connection armed.
     void flush_remainder() noexcept {

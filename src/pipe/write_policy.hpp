@@ -143,6 +143,10 @@ inline constexpr int senders_writes_per_turn = 8;
 
 // ---- What the I/O thread may leave for later ---------------------------------------------------------------
 
+/// After another thread was at the stream, which is for one at a time: about two turns of a reader. A thread that polled instead might keep
+/// the reader from its processor.
+inline constexpr duration pause_for_others = std::chrono::microseconds(100);
+
 /// What is less than this can wait: the sender writes about so much at once.
 inline constexpr std::size_t worth_a_write = 128 * 1024;
 

@@ -86,6 +86,7 @@ private:
     written write_now(writing &turn, occasion when) noexcept override { return out_.write_now(turn, when); }
     void copy_rest() noexcept override { out_.copy_rest(); }
     bool is_full() const noexcept override { return out_.is_full(); }
+    bool is_held_up() const noexcept override { return out_.is_held_up(); }
     bool awaits_input() const noexcept override { return stream_->awaits_input(); }
     int descriptor() const noexcept override { return stream_->descriptor(); }
     bool expects_more() const noexcept override { return lease_.borrowed().expects_more(); }

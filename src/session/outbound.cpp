@@ -53,8 +53,16 @@ outbound::outcome outbound::write(time_point now) noexcept {
         return outcome::stopped;
     const outcome result = write_in_turn(turn, now);
     // A sender that was refused meanwhile has gone to wait: what it has published is for this thread to write, now.
-    const bool was_refused = turn && turn.give();
+    const bool was_refused = turn && give(turn);
     return was_refused && result == outcome::left_alone ? outcome::more : result;
+}
+
+/// As writing::give(). Who has the lease does not wait for room while it is refused the turn: it is told to look again.
+bool outbound::give(writing &turn) noexcept {
+    const bool was_refused = turn.give();
+    if (was_refused && is_leased_)
+        pipe_->wake_other_end();
+    return was_refused;
 }
 
 void outbound::write_last_words(time_point now) noexcept {
@@ -69,8 +77,8 @@ void outbound::write_last_words(time_point now) noexcept {
 
 outbound::outcome outbound::write_in_turn(writing &turn, time_point now) noexcept {
     will_come_back_ = false;
-    if (std::exchange(is_writable_again_, false))
-        is_full_ = false;
+    if (is_held_up())
+        look_for_room();
     const bool is_left_to_others = owes_wait_ && is_leased_;
     if (!is_left_to_others && std::exchange(owes_wait_, false))
         stream_.wait_writable();
@@ -105,6 +113,8 @@ outbound::outcome outbound::write_in_turn(writing &turn, time_point now) noexcep
             }
             deferral_.note_drained(now);
             return outcome::drained;
+        case write_result::busy:
+            return leave_alone_until(now + write_policy::pause_for_others);
         case write_result::full:
             owes_wait_ = is_leased_;
             if (is_leased_)
@@ -122,8 +132,10 @@ outbound::outcome outbound::write_in_turn(writing &turn, time_point now) noexcep
 io_turn::written outbound::write_now(writing &turn, io_turn::occasion when) noexcept {
     const bool is_ready = when == io_turn::occasion::ready;
     const bool was_left_to_others = is_ready && owes_wait_;
-    if (is_ready)
-        is_full_ = owes_wait_ = false;
+    if (is_ready) {
+        room_ = room::likely;
+        owes_wait_ = false;
+    }
     if (!may_write() || control_written_ > 0 || has_last_words_)
         return io_turn::written::refused;
     hold_back held_back = write_policy::first_hold_back(when);
@@ -144,6 +156,7 @@ io_turn::written outbound::write_now(writing &turn, io_turn::occasion when) noex
         case write_result::full:
             owes_wait_ = true;
             return io_turn::written::full;
+        case write_result::busy:  // the I/O thread is: it goes on with what is left
         case write_result::broken:
             return io_turn::written::some;
         }
@@ -210,14 +223,31 @@ outbound::write_result outbound::write_once(writing &turn, bool with_control, ho
         done.messages += turn ? turn.messages_taken() - taken : 0;
         done.is_all = what.is_all;
     }
-    if (failed(result.status) && result.status != error::again) {
+    if (failed(result.status) && result.status != error::again)
+        return end_early(result, done);
+    if (result.octets == what.octets)
+        return write_result::wrote;
+    room_ = room::none;
+    return write_result::full;
+}
+
+/// A stream that another thread was at has made way for it after some octets, or at once.
+outbound::write_result outbound::end_early(const io_result &result, progress &done) noexcept {
+    if (result.status != error::busy) {
         failure_.store(result.status, std::memory_order_release);
         return write_result::broken;
     }
-    if (result.octets == what.octets)
+    done.is_all = false;
+    if (result.octets > 0)
         return write_result::wrote;
-    is_full_ = true;
-    return write_result::full;
+    room_ = room::not_now;
+    return write_result::busy;
+}
+
+/// What held the last write up may be over. In turn, on the I/O thread.
+void outbound::look_for_room() noexcept {
+    if (std::exchange(is_writable_again_, false) || !is_full())
+        room_ = room::likely;
 }
 
 /// Lists what to write: control octets where they may stand, then the queue's.
@@ -286,7 +316,7 @@ bool outbound::has_work() noexcept {
     if (!turn)
         return false;  // who has it says when it is done
     const bool result = owes_wait_ || (may_write() && turn.has_input());
-    return turn.give() || result;
+    return give(turn) || result;
 }
 
 bool outbound::is_drained() noexcept {
@@ -305,9 +335,8 @@ bool outbound::lease_out() noexcept {
     if (!turn)
         return false;
     is_leased_ = true;
-    if (std::exchange(is_writable_again_, false))
-        is_full_ = false;
-    owes_wait_ = is_full_;
+    look_for_room();
+    owes_wait_ = is_full();
     return true;
 }
 

@@ -45,7 +45,8 @@ public:
         drained,  // nothing is left; the pipe is armed
         stopped,  // the stream is full or broken, or another thread is writing: somebody will say when to go on
         more,     // there is more to write, but it is the turn of others
-        left_alone,  // the sender writes for itself, as it did just now, or small messages follow each other: come back when due() says
+        left_alone,  // the sender writes for itself, as it did just now, small messages follow each other, or another thread is at the
+                     // stream: come back when due() says
         leased_full,  // the stream is full, and leased: who has it is to wait for it
     };
     /// I/O thread.
@@ -54,7 +55,7 @@ public:
     /// write() for the last time: what the conversation has said last goes out, and no message behind it. I/O thread.
     void write_last_words(time_point now) noexcept;
     /// The stream takes more again. I/O thread; call write() next.
-    void note_writable() noexcept { is_writable_again_ = true; }
+    void note_writable() noexcept { is_writable_again_ = is_full(); }
     /// Whether write() has something to do. I/O thread.
     bool has_work() noexcept;
     /// Nothing is left to write. I/O thread.
@@ -73,7 +74,8 @@ public:
     io_turn::written write_now(writing &turn, io_turn::occasion when) noexcept;
     /// As io_turn::copy_rest().
     void copy_rest() noexcept { translated_.copy_rest(); }
-    bool is_full() const noexcept { return is_full_.load(std::memory_order_relaxed); }
+    bool is_full() const noexcept { return room_.load(std::memory_order_relaxed) == room::none; }
+    bool is_held_up() const noexcept { return room_.load(std::memory_order_relaxed) != room::likely; }
 
 private:
     struct listed {
@@ -87,7 +89,12 @@ private:
         /// Leaves out all beyond the first `limit` octets.
         void cut(std::span<iovec> list, std::size_t limit) noexcept;
     };
-    enum class write_result { nothing, wrote, full, broken, held };
+    enum class room : std::uint8_t {
+        likely,
+        not_now,
+        none
+    };  // in the stream; not_now: another thread was at it
+    enum class write_result { nothing, wrote, busy, full, broken, held };
     struct progress {
         std::size_t octets = 0;
         std::uint64_t messages = 0;
@@ -101,8 +108,11 @@ private:
     bool may_collect() noexcept;
     outcome start_collecting(writing &turn) noexcept;
     outcome leave_alone_until(time_point when) noexcept;
+    void look_for_room() noexcept;
+    bool give(writing &turn) noexcept;
     write_result write_once(writing &turn, bool with_control, hold_back held_back, progress &done) noexcept;
-    bool may_write() const noexcept { return !is_full_ && !is_finished_ && !failed(failure()); }
+    write_result end_early(const io_result &result, progress &done) noexcept;
+    bool may_write() const noexcept { return !is_full() && !is_finished_ && !failed(failure()); }
     listed list(writing &turn, std::span<iovec> ranges, bool with_control) noexcept;
     void take_written(writing &turn, std::size_t octets, const listed &what) noexcept;
     void list_translated(writing &turn, std::span<iovec> ranges, listed &what) noexcept;
@@ -118,10 +128,10 @@ private:
     const batching &sizes_;
     pipe_end_ptr pipe_;
 
-    std::atomic<bool> is_full_{false};  // the stream; written in turn
-    bool owes_wait_ = false;            // it is full, and the I/O thread has not begun to wait for it
-    bool at_boundary_ = true;           // control octets may go out now
-    bool has_last_words_ = false;       // there are no messages behind them
+    std::atomic<room> room_{room::likely};  // written in turn
+    bool owes_wait_ = false;                // it is full, and the I/O thread has not begun to wait for it
+    bool at_boundary_ = true;               // control octets may go out now
+    bool has_last_words_ = false;           // there are no messages behind them
     bool is_finished_ = false;  // the I/O thread's: no sender looks at it once the socket has closed its end
     std::size_t control_written_ = 0;   // of the peer machine's output; only while it is 0 may others write
     std::uint64_t senders_octets_ = 0;  // written by the thread that sends, in large writes

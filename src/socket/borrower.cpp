@@ -65,14 +65,19 @@ bool borrower::is_recalled() const noexcept {
                        [](const use &u) { return !u.is_kept || u.pipe->is_recalled(); });
 }
 
+/// Room is waited for only where this thread could use it: the wait would end at once, again and again.
+short borrower::events_for(const use &u) noexcept {
+    const bool is_for_room = u.io->is_full() && !u.io->awaits_input() && !u.pipe->awaits_turn();
+    return is_for_room ? POLLIN | POLLOUT : POLLIN;
+}
+
 std::size_t borrower::list(wait_item *items, time_point now) noexcept {
     if (listed_)
         return 0;
     listed_ = items;
     for (std::size_t i = 0; i < size_; ++i) {
         const io_turn &io = *uses_[i].io;
-        const short events = io.is_full() && !io.awaits_input() ? POLLIN | POLLOUT : POLLIN;
-        items[i] = {io.descriptor(), events, 0, nullptr, io.opening()};
+        items[i] = {io.descriptor(), events_for(uses_[i]), 0, nullptr, io.opening()};
         note_use(uses_[i]);
     }
     const bool is_for_little = size_ == 1 && reads_since_wait_ <= few_reads;

@@ -135,9 +135,9 @@ private:
         bool is_kept = false;
     };
 
-    /// Tries a full stream again: a thread that reads without waiting does not hear that it takes more.
+    /// Tries a stream again that was full, or busy: a thread that reads without waiting does not hear that it takes more.
     static bool write_beside(use &u) noexcept {
-        if (u.io->is_full())
+        if (u.io->is_held_up())
             (void)u.pipe->write_now(io_turn::occasion::ready);
         return true;
     }
@@ -146,6 +146,7 @@ private:
         if (counts_)
             u.pipe->note_use();
     }
+    static short events_for(const use &u) noexcept;
     void consider(std::span<const pipe_end_ptr> pipes) noexcept;
     void take_out(std::size_t at) noexcept {
         uses_[at] = uses_.back();

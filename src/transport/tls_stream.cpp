@@ -343,7 +343,7 @@ io_result tls_stream::try_write(std::span<const iovec> ranges) noexcept {
     const kept_failures of_application;
     std::unique_lock turn(turn_, std::try_to_lock);
     if (!turn)
-        return {0, error::again};
+        return {0, error::busy};
     begin_call();
     if (const error e = advance(); failed(e))
         return {0, e};
@@ -360,14 +360,18 @@ io_result tls_stream::try_write(std::span<const iovec> ranges) noexcept {
         from.advance(1);
         octets = 1;
     }
-    while (!from.is_at_end() && octets < most_at_once) {
+    while (!from.is_at_end()) {
         octets += write_records(from);
         flush();
         if (failed(failure_) || failed(write_failure_) || awaits_input_ || waiting() > 0)
             break;
+        if (from.is_at_end())
+            return {octets, error::none};
         // Who waits to read goes first.
         turn.unlock();
-        if (!turn.try_lock() || failed(failure_))
+        if (octets >= most_at_once || !turn.try_lock())
+            return {octets, error::busy};
+        if (failed(failure_))
             return {octets, error::none};
     }
     if (waiting() > 0 && octets > 0) {

@@ -3,6 +3,7 @@
 // Handshake: goes on with each try_read() and try_write(), which answer `again` until it is over, and by itself as octets arrive.
 // Out:       what is written becomes whole records at once. Those that the inner stream does not take wait here; meanwhile nothing else is
 //            accepted, and the last octet of what they hold counts as not written yet, so that whoever writes comes back for them.
+//            A write that makes way for a reader says so: busy is not full, for there is room all the time.
 // In:        read ahead, but by who reads only. When half a message about keys has come, OpenSSL wants the rest before it writes: a write
 //            takes in the records of that message and nothing behind them, so that a reader asleep on the descriptor misses nothing.
 // Failures:  of reading and of writing are kept apart: what the peer sent before it went, its reason for one, is still read.

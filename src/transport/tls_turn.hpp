@@ -2,7 +2,7 @@
 //
 // Reading:  waits for its turn: for as long as somebody else writes a batch of records, and no longer (decision 0020). Who waits
 //           lends its priority to who is waited for.
-// Writing:  does not wait: one who is refused comes back as if the stream were full.
+// Writing:  does not wait: one who is refused says that the stream is busy, and comes back.
 #pragma once
 
 #include <pthread.h>

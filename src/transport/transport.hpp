@@ -22,8 +22,8 @@ namespace zlink {
 
 struct io_result {
     std::size_t octets = 0;  // moved
-    error status =
-        error::none;  // again, not with octets: not ready; connection_reset: end of stream; or the errno
+    error status = error::
+        none;  // again, not with octets: not ready; connection_reset: end of stream; busy; or the errno
 };
 
 /// How a stream calls its owner, on the loop's thread. Never from inside a call of the owner into the stream.
@@ -46,7 +46,8 @@ public:
     /// One non-blocking read into `ranges`, which have room. After a short read the caller waits instead of reading again: most often the stream is
     /// drained, and if not, the wait ends at once. Who does not wait reads until there is nothing.
     virtual io_result try_read(std::span<const iovec> ranges) noexcept = 0;
-    /// One non-blocking gathered write. After a short one the next begins with the octets that were left.
+    /// One non-blocking gathered write. After a short one the next begins with the octets that were left. busy, also with octets: it would
+    /// take more, but another thread is reading, or wants to. It is to be tried again in a moment: room is of no use to wait for.
     virtual io_result try_write(std::span<const iovec> ranges) noexcept = 0;
     /// Octets written that the peer's system has not confirmed: closing a stream while input arrives loses them. 0 where
     /// what is written is with the peer at once.

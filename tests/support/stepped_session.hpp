@@ -120,6 +120,7 @@ struct stream_state {
     std::size_t most_in_read = SIZE_MAX;
     std::size_t most_in_write = SIZE_MAX;
     std::size_t room = SIZE_MAX;        // octets that it takes until it is full
+    std::size_t until_busy = SIZE_MAX;  // octets that it takes until another thread is at it
     error write_failure = error::none;  // once it is full
     error take_back_failure = error::none;
     error own_handshake = error::none;  // how far it is
@@ -183,6 +184,8 @@ public:
         std::size_t octets = 0;
         short_heap::uncounted([&] { octets = take(ranges); });
         EXPECT_TRUE(state_.is_open) << "it was destroyed under its user";
+        if (state_.until_busy == 0 && state_.room > 0 && octets < size_of(ranges))
+            return {octets, error::busy};
         if (octets == 0 && !ranges.empty())
             return {0, failed(state_.write_failure) ? state_.write_failure : error::again};
         return {octets};
@@ -220,8 +223,14 @@ public:
     std::string remote_endpoint() const override { return {}; }
 
 private:
+    static std::size_t size_of(std::span<const iovec> ranges) noexcept {
+        std::size_t octets = 0;
+        for (const iovec &range : ranges)
+            octets += range.iov_len;
+        return octets;
+    }
     std::size_t take(std::span<const iovec> ranges) {
-        const std::size_t most = std::min(state_.room, state_.most_in_write);
+        const std::size_t most = std::min({state_.room, state_.most_in_write, state_.until_busy});
         std::size_t octets = 0;
         for (const iovec &range : ranges) {
             const std::size_t taken = std::min(range.iov_len, most - octets);
@@ -230,6 +239,8 @@ private:
         }
         if (state_.room != SIZE_MAX)
             state_.room -= octets;
+        if (state_.until_busy != SIZE_MAX)
+            state_.until_busy -= octets;
         if (const auto meanwhile = std::exchange(state_.in_write, {}))
             meanwhile();
         return octets;

@@ -84,6 +84,7 @@ public:
     scripted_stream bytes{state};
     std::optional<outbound> out;
     int loop_woken = 0;
+    int socket_woken = 0;
 
 private:
     written write_now(writing &turn, occasion when) noexcept override { return out->write_now(turn, when); }
@@ -92,7 +93,9 @@ private:
     bool expects_more() const noexcept override { return false; }
     bool expects_large() const noexcept override { return false; }
     bool read_now(block_ref &) noexcept override { return false; }
-    void on_readable(pipe_end &end) noexcept override { loop_woken += &end == far.get(); }
+    void on_readable(pipe_end &end) noexcept override {
+        loop_woken += &end == far.get(), socket_woken += &end == near.get();
+    }
     void on_writable(pipe_end &) noexcept override {}
     void on_closed(pipe_end &) noexcept override {}
 };

@@ -120,6 +120,113 @@ TEST(outbound, is_not_leased_while_there_is_something_that_only_the_loops_thread
     EXPECT_FALSE(it.out->lease_out());
 }
 
+// ---- streams that another thread is at ----
+
+TEST(outbound, comes_back_in_a_moment_to_a_stream_that_another_thread_is_at) {
+    for (const bool is_leased : {false, true}) {
+        for (const form &how : forms()) {
+            const octets wire = all_said(how);
+            for (const std::size_t cut : places(wire)) {
+                if (cut == wire.size())
+                    continue;
+                SCOPED_TRACE(::testing::Message() << how.name << " " << cut << " " << is_leased);
+                writer it(socket_type::dealer, how.first_words);
+                EXPECT_EQ(it.write(), outcome::drained);
+                ASSERT_TRUE(!is_leased || it.out->lease_out());
+                for (const frames &each : said())
+                    it.send(each);
+                it.state.until_busy = cut;
+                for (int i = 0; i < 3; ++i) {
+                    EXPECT_EQ(it.write_all(), outcome::left_alone);
+                    EXPECT_EQ(it.out->due(), it.io.now() + write_policy::pause_for_others);
+                    EXPECT_EQ(it.state.output, wire.substr(0, cut));
+                    EXPECT_FALSE(it.out->is_full());
+                    EXPECT_TRUE(it.out->is_held_up());
+                }
+                EXPECT_FALSE(it.state.is_room_awaited) << "there is room all the time";
+                it.state.until_busy = SIZE_MAX;
+                EXPECT_EQ(it.write_all(), outcome::drained);
+                EXPECT_TRUE(it.state.output == wire);
+                EXPECT_FALSE(it.out->is_held_up());
+            }
+        }
+    }
+}
+
+TEST(outbound, goes_on_at_once_once_the_thread_that_was_at_the_stream_writes) {
+    for (const form &how : forms()) {
+        const octets wire = all_said(how);
+        for (const std::size_t cut : places(wire)) {
+            if (cut == wire.size())
+                continue;
+            SCOPED_TRACE(::testing::Message() << how.name << " " << cut);
+            writer it(socket_type::dealer, how.first_words);
+            EXPECT_EQ(it.write(), outcome::drained);
+            ASSERT_TRUE(it.out->lease_out());
+            for (const frames &each : said())
+                it.send(each);
+            it.state.until_busy = cut;
+            EXPECT_EQ(it.write_all(), outcome::left_alone);
+            it.state.until_busy = SIZE_MAX;
+            while (!it.near->write_now(io_turn::occasion::ready)) {
+            }
+            EXPECT_TRUE(it.state.output == wire);
+            EXPECT_FALSE(it.out->is_held_up());
+            EXPECT_EQ(it.write(), outcome::drained);
+        }
+    }
+}
+
+TEST(outbound, has_the_loops_thread_write_what_a_sender_cannot_while_that_thread_is_at_the_stream) {
+    for (const form &how : forms()) {
+        const octets wire = all_said(how);
+        for (const std::size_t cut : places(wire)) {
+            if (cut == wire.size())
+                continue;
+            SCOPED_TRACE(::testing::Message() << how.name << " " << cut);
+            writer it(socket_type::dealer, how.first_words);
+            EXPECT_EQ(it.write(), outcome::drained);
+            for (const frames &each : said())
+                it.send(each);
+            it.state.until_busy = cut;
+            do {
+                it.loop_woken = 0;
+                EXPECT_FALSE(it.near->write_now());
+                EXPECT_EQ(it.loop_woken, 1);
+            } while (!it.out->is_held_up());
+            EXPECT_EQ(it.state.output, wire.substr(0, cut));
+            EXPECT_FALSE(it.out->is_full());
+            it.state.until_busy = SIZE_MAX;
+            EXPECT_EQ(it.write_all(), outcome::drained);
+            EXPECT_TRUE(it.state.output == wire);
+            EXPECT_FALSE(it.out->is_held_up());
+        }
+    }
+}
+
+TEST(outbound, wakes_a_borrower_that_found_room_while_the_loops_thread_had_the_turn) {
+    for (const bool is_leased : {false, true}) {
+        writer it;
+        EXPECT_EQ(it.write(), outcome::drained);
+        ASSERT_TRUE(!is_leased || it.out->lease_out());
+        it.send({"abc"});
+        it.state.room = 2;
+        it.state.in_write = [&] {
+            it.state.room = SIZE_MAX;
+            EXPECT_FALSE(it.near->write_now(io_turn::occasion::ready));
+            EXPECT_TRUE(it.near->awaits_turn());
+            it.socket_woken = 0;
+        };
+        (void)it.write_at_once();
+        EXPECT_FALSE(it.near->awaits_turn());
+        EXPECT_EQ(it.socket_woken, is_leased);
+        EXPECT_TRUE(it.out->is_full()) << "which it was when it was written to";
+        EXPECT_EQ(it.near->write_now(io_turn::occasion::ready), true);
+        EXPECT_EQ(it.state.output, message("abc"));
+        EXPECT_FALSE(it.near->awaits_turn());
+    }
+}
+
 TEST(outbound, fills_pieces_where_more_comes_soon) {
     batching sizes;
     sizes.piece = 100;

@@ -30,6 +30,7 @@ public:
         return on_write();
     }
     bool is_full() const noexcept override { return is_stream_full; }
+    bool is_held_up() const noexcept override { return is_stream_full || is_stream_busy; }
     bool awaits_input() const noexcept override { return is_for_input; }
     bool expects_large() const noexcept override { return is_large_next; }
     int descriptor() const noexcept override { return 12345; }
@@ -57,6 +58,12 @@ public:
             end_->wake_other_end();
     }
     void close() { end_->close(); }
+    /// The I/O thread writes, and stands still in it, until give_turn().
+    void take_turn() { held_ = end_->take_turn(); }
+    void give_turn() {
+        if (held_.give())
+            end_->wake_other_end();
+    }
     std::uint32_t noted_uses() const { return end_->lease().uses(); }
     pipe_end_ptr end() const { return end_; }
     bool owns_reading() const { return end_->lease().owns_reading(); }
@@ -67,12 +74,13 @@ public:
         for (frame_view frame; end_->read(frame);) {
         }
         turn_->return_due_credit();
-        is_stream_full = false;
+        is_stream_full = is_stream_busy = false;
         return written::all;
     }
 
     std::function<written()> on_write = [] { return written::refused; };
     bool is_stream_full = false;
+    bool is_stream_busy = false;
     bool is_for_input = false;
     bool is_large_next = false;
     int writes = 0;
@@ -100,6 +108,7 @@ private:
     }
 
     const pipe_end_ptr end_;
+    writing held_;
     writing *turn_ = nullptr;
     const std::shared_ptr<events> events_;
 };
@@ -594,6 +603,57 @@ TEST_F(borrower_test, a_sender_does_not_wait_for_room_before_a_stream_has_the_in
     for (int i = 0; i < 3; ++i)
         EXPECT_EQ(self->send(as_bytes("x"), 0), error::none);
     EXPECT_EQ(wait.waits, 2);
+}
+
+TEST_F(borrower_test, a_sender_does_not_look_for_room_again_and_again_while_the_io_thread_has_the_turn) {
+    mark = 2;
+    make(socket_type::dealer);
+    borrow_full_stream();
+    wait.on_wait = [this](std::span<wait_item> items) {
+        EXPECT_EQ(items.size(), 2u);
+        switch (wait.waits) {
+        case 1:
+            EXPECT_EQ(items.back().events, POLLIN | POLLOUT);
+            items.back().revents = POLLOUT;
+            peer->take_turn();
+            break;
+        case 2:
+            EXPECT_EQ(items.back().events, POLLIN) << "there is room already";
+            peer->give_turn();
+            items.front().revents = POLLIN;
+            break;
+        default:
+            EXPECT_EQ(wait.waits, 3);
+            EXPECT_EQ(items.back().events, POLLIN | POLLOUT);
+            items.back().revents = POLLOUT;
+            peer->on_write = [this] { return peer->take_all(); };
+        }
+        return error::none;
+    };
+    for (int i = 0; i < 3; ++i)
+        EXPECT_EQ(self->send(as_bytes("x"), 0), error::none);
+    EXPECT_EQ(wait.waits, 3);
+}
+
+TEST_F(borrower_test, a_sender_does_not_wait_for_room_in_a_stream_that_is_busy_and_writes_when_it_has_read) {
+    mark = 2;
+    make(socket_type::dealer);
+    borrow_full_stream();
+    peer->is_stream_full = false;
+    peer->is_stream_busy = true;
+    peer->on_read = [this] {
+        peer->has_more = !peer->has_more;
+        return true;
+    };
+    wait.on_wait = [this](std::span<wait_item> items) {
+        EXPECT_EQ(items.back().events, POLLIN);
+        items.back().revents = POLLIN;
+        peer->on_write = [this] { return peer->take_all(); };
+        return error::none;
+    };
+    for (int i = 0; i < 3; ++i)
+        EXPECT_EQ(self->send(as_bytes("x"), 0), error::none);
+    EXPECT_EQ(wait.waits, 1);
 }
 
 TEST_F(borrower_test, a_sender_of_large_bodies_waits_a_moment_for_a_full_stream_and_no_longer) {

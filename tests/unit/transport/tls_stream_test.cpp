@@ -187,7 +187,7 @@ TEST_F(tls_streams, refuse_a_writer_while_another_thread_reads) {
     bytes.while_reading = [&] {
         elsewhere([&] {
             EXPECT_EQ(write("x"), 0u);
-            EXPECT_EQ(last.status, error::again);
+            EXPECT_EQ(last.status, error::busy) << "there is room";
         });
     };
     EXPECT_EQ(read(100), "text");
@@ -231,14 +231,26 @@ TEST_F(tls_streams, let_a_reader_in_between_the_batches_of_a_long_write) {
         bytes.while_writing = count;
     };
     bytes.while_writing = count;
-    for (std::string rest = much; !rest.empty();)
-        rest.erase(0, write(rest));
+    for (std::string rest = much; !rest.empty();) {
+        const std::size_t octets = write(rest);
+        EXPECT_EQ(last.status, octets == rest.size() ? error::none : error::busy);
+        rest.erase(0, octets);
+    }
     bytes.while_writing = nullptr;
     reader.join();
     EXPECT_GT(writes_before_read, 0);
     EXPECT_GE(writes, 16) << "a batch at a time";
     peer.exchange(bytes);
     EXPECT_EQ(peer.hear(), much);
+}
+
+TEST_F(tls_streams, are_not_full_where_a_write_ends_that_others_may_have_a_turn) {
+    const std::string much(3 << 20, 'm');
+    EXPECT_EQ(write(much), 1u << 20);
+    EXPECT_EQ(last.status, error::busy);
+    bytes.room = 100;
+    EXPECT_LT(write(much), 1u << 20);
+    EXPECT_EQ(last.status, error::none) << "it is full";
 }
 
 TEST_F(tls_streams, leave_an_application_the_failures_that_it_has_not_looked_at) {
