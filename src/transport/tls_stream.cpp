@@ -354,7 +354,7 @@ io_result tls_stream::try_write(std::span<const iovec> ranges) noexcept {
     if (failed(write_failure_))
         return {0, write_failure_};
     if (waiting() > 0)
-        return {0, error::again};
+        return {0, error::again};  // and half a message about keys is of no matter before there is room
     std::size_t octets = 0;
     if (std::exchange(owes_octet_, false)) {
         from.advance(1);
@@ -412,8 +412,7 @@ bool tls_stream::write_record(byte_span octets) noexcept {
             (void)SSL_key_update(tls_.get(), SSL_KEY_UPDATE_NOT_REQUESTED);
         return true;
     }
-    // Where records wait there has to be room first.
-    awaits_input_ = fail(result) == error::again && waiting() == 0;
+    awaits_input_ = fail(result) == error::again;
     return false;
 }
 

@@ -305,6 +305,7 @@ TEST_F(tls_client_streams, have_room_first_where_records_wait_before_half_a_mess
     state.in += ticket.substr(0, 700);
     EXPECT_EQ(read().status, error::again);
     EXPECT_EQ(write("t").status, error::again);
+    EXPECT_EQ(write("t, then more").status, error::again);
     EXPECT_FALSE(it->awaits_input());
     it->wait_writable();
     EXPECT_TRUE(state.is_room_awaited);
