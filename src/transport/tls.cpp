@@ -84,6 +84,8 @@ private:
     /// The owner may destroy this object in its call, or dial again.
     void report(std::unique_ptr<stream> connected, error failure) noexcept {
         const dial_handler owners = std::move(handler_);
+        // Who has failed is still asked for its descriptor. Else this object lives as long as the connection, and that one need not.
+        const std::unique_ptr<dialer> done = connected ? std::move(connecting_) : nullptr;
         owners(std::move(connected), failure);
     }
 
@@ -92,7 +94,7 @@ private:
     const std::string address_;
     const batching sizes_;
     deferred_call report_;
-    std::unique_ptr<dialer> connecting_;  // the attempt under way, or the last one
+    std::unique_ptr<dialer> connecting_;  // the attempt under way, or one that has failed
     std::function<void()> pending_;
     dial_handler handler_;
 };

@@ -57,12 +57,12 @@ private:
 TEST_F(an_idle_connection, costs_little_over_tcp) { EXPECT_LE(cost_over("tcp"), 16u * 1024); }
 
 #ifdef ZLINK_TESTS_WITH_TLS
-TEST_F(an_idle_connection, costs_50_kibioctets_at_most_over_tls) {
-    EXPECT_LE(cost_over("tls", good().ca), 50u * 1024);
+TEST_F(an_idle_connection, costs_47_kibioctets_at_most_over_tls) {
+    EXPECT_LE(cost_over("tls", good().ca), 47u * 1024);
 }
 
 TEST_F(an_idle_connection, costs_no_more_where_the_client_has_a_certificate_too) {
-    EXPECT_LE(cost_over("tls"), 50u * 1024);
+    EXPECT_LE(cost_over("tls"), 47u * 1024);
 }
 #endif
 
