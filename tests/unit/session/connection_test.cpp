@@ -480,5 +480,54 @@ TEST(connection, comes_to_one_end_wherever_memory_is_short) {
         }
 }
 
+// ---- a stream whose halves take turns ----
+
+/// Another thread is at the stream after each octet, and leaves it as the next moment comes.
+octets written_octet_by_octet(driven &one) {
+    for (std::size_t before = SIZE_MAX;
+         std::exchange(before, one.state.output.size()) != one.state.output.size();) {
+        one.state.until_busy = 1;
+        one.pass(write_policy::pause_for_others);
+    }
+    EXPECT_FALSE(one.state.is_room_awaited);
+    return one.state.output;
+}
+
+TEST(connection, says_the_same_where_another_thread_is_at_the_stream_after_each_octet) {
+    const std::vector<octets> arrivals{"", greeting(), ready("DEALER"), message("in")};
+    driven free(socket_type::dealer), busy(socket_type::dealer);
+    busy.state.until_busy = 0;
+    free.start();
+    busy.start();
+    for (const octets &each : arrivals) {
+        free.arrive(each);
+        busy.arrive(each);
+        EXPECT_EQ(written_octet_by_octet(busy), free.state.output);
+    }
+    for (driven *one : {&free, &busy}) {
+        one->send({"a", "", "b"});
+        one->send({body_of(300)});
+        one->run();
+    }
+    EXPECT_EQ(written_octet_by_octet(busy), free.state.output);
+    busy.expect({hello, "=in"});
+}
+
+TEST(connection, does_not_leave_it_to_a_borrower_to_write_on_where_that_reads_meanwhile) {
+    const octets wire = message("a") + message(body_of(300));
+    driven one(socket_type::dealer);
+    one.establish();
+    one.borrow();
+    one.socket_woken = 0;
+    one.state.until_busy = 0;
+    one.send({"a"});
+    one.send({body_of(300)});
+    one.run();
+    EXPECT_EQ(written_octet_by_octet(one), wire);
+    EXPECT_EQ(one.socket_woken, 0);
+    one.leave();
+    one.expect({});
+}
+
 }  // namespace
 }  // namespace zlink
