@@ -53,36 +53,15 @@ bool lacks_list_only(X509_STORE_CTX *looking) noexcept {
     return has_none;
 }
 
-/// What was verified then is not looked at again when a session is resumed; that it has run out since is.
-bool holds_still(const SSL_SESSION *session) noexcept {
-    const X509 *const certificate = SSL_SESSION_get0_peer(const_cast<SSL_SESSION *>(session));
-    return !certificate || X509_cmp_current_time(X509_get0_notAfter(certificate)) > 0;
-}
-
-/// Whether a server goes by a ticket. It gives a new one each time.
-SSL_TICKET_RETURN judge_ticket(SSL *, SSL_SESSION *session, const unsigned char *, std::size_t,
-                               SSL_TICKET_STATUS status, void *) noexcept {
-    switch (status) {
-    case SSL_TICKET_SUCCESS:
-    case SSL_TICKET_SUCCESS_RENEW:
-        return holds_still(session) ? SSL_TICKET_RETURN_USE_RENEW : SSL_TICKET_RETURN_IGNORE_RENEW;
-    case SSL_TICKET_EMPTY:
-    case SSL_TICKET_NO_DECRYPT:
-        return SSL_TICKET_RETURN_IGNORE_RENEW;
-    default:
-        return SSL_TICKET_RETURN_ABORT;
-    }
-}
-
 }  // namespace
 
-tls_context::tls_context(role as, std::string peer_name) noexcept
-    : role_(as), peer_name_(std::move(peer_name)) {}
+tls_context::tls_context(role as, std::string peer_name, wall_clock clock) noexcept
+    : role_(as), peer_name_(std::move(peer_name)), clock_(clock) {}
 
 tls_context::~tls_context() { SSL_SESSION_free(ticket_); }
 
 error tls_context::make(role as, const settings &options, std::string peer_name, tls_files &files,
-                        std::shared_ptr<const tls_context> &out) {
+                        std::shared_ptr<const tls_context> &out, wall_clock clock) {
     if (!start_openssl())
         return error::no_memory;
     const kept_failures of_application;  // OpenSSL clears its list when it looks for the system's authorities
@@ -90,9 +69,10 @@ error tls_context::make(role as, const settings &options, std::string peer_name,
         peer_name = options.tls_hostname;
     if (peer_name.starts_with('.'))  // OpenSSL would take it for any name below
         return refuse(peer_name + " is no name that a certificate could be for");
-    std::shared_ptr<tls_context> made(new tls_context(as, as_certified(std::move(peer_name))));
+    std::shared_ptr<tls_context> made(new tls_context(as, as_certified(std::move(peer_name)), clock));
     if (const error e = made->load(options, files); failed(e))
         return e;
+    made->lists_end_ = files.lists_end();
     tls_notes unused;
     SSL *const trial = made->make_connection(unused);
     if (!trial)
@@ -118,7 +98,7 @@ error tls_context::load(const settings &options, tls_files &files) {
                                std::max(least_security, SSL_CTX_get_security_level(shared_.get())));
     SSL_CTX_set_mode(shared_.get(), SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_read_ahead(shared_.get(), 1);
-    SSL_CTX_set_info_callback(shared_.get(), count_step);
+    SSL_CTX_set_info_callback(shared_.get(), follow);
     set_up_resumption();
     if (const error e = load_own_certificate(options, files); failed(e))
         return e;
@@ -139,7 +119,7 @@ void tls_context::set_up_resumption() noexcept {
     (void)SSL_CTX_set_session_id_context(shared_.get(), nobody_else, sizeof nobody_else);
     SSL_CTX_set_session_cache_mode(shared_.get(), SSL_SESS_CACHE_OFF);
     SSL_CTX_set_num_tickets(shared_.get(), 1);
-    SSL_CTX_set_session_ticket_cb(shared_.get(), nullptr, judge_ticket, nullptr);
+    SSL_CTX_set_session_ticket_cb(shared_.get(), limit_ticket, judge_ticket, nullptr);
 }
 
 error tls_context::load_own_certificate(const settings &options, tls_files &files) {
@@ -171,9 +151,13 @@ error tls_context::load_authorities(const settings &options, tls_files &files) {
     return error::none;
 }
 
-void tls_context::count_step(const SSL *connection, int where, int) noexcept {
+void tls_context::follow(const SSL *connection, int where, int) noexcept {
+    tls_notes &notes = *static_cast<tls_notes *>(SSL_get_app_data(connection));
     if (where & SSL_CB_LOOP)
-        ++static_cast<tls_notes *>(SSL_get_app_data(connection))->steps;
+        ++notes.steps;
+    // Tickets may come much later: the time that counts is that of the handshake.
+    if ((where & SSL_CB_HANDSHAKE_DONE) && notes.resumable_until == resumption_limit::none)
+        notes.resumable_until = notes.context->limit_of(connection);
 }
 
 /// OpenSSL has looked at one certificate of a chain.
@@ -214,15 +198,50 @@ SSL *tls_context::make_connection(tls_notes &notes) const noexcept {
     return nullptr;
 }
 
+// ---- sessions that are resumed ----
+
+std::time_t tls_context::limit_of(const SSL *connection) const noexcept {
+    return resumption_limit::after(SSL_get0_verified_chain(connection), lists_end_, clock_());
+}
+
+/// A server is about to write a ticket. That of a session which was resumed has the limit already.
+int tls_context::limit_ticket(SSL *connection, void *) noexcept {
+    if (!SSL_session_reused(connection))
+        resumption_limit::note(
+            SSL_get_session(connection),
+            static_cast<tls_notes *>(SSL_get_app_data(connection))->context->limit_of(connection));
+    return 1;
+}
+
+/// Whether a server goes by a ticket. It gives a new one each time.
+SSL_TICKET_RETURN tls_context::judge_ticket(SSL *connection, SSL_SESSION *session, const unsigned char *,
+                                            std::size_t, SSL_TICKET_STATUS status, void *) noexcept {
+    switch (status) {
+    case SSL_TICKET_SUCCESS:
+    case SSL_TICKET_SUCCESS_RENEW: {
+        const tls_context *const self = static_cast<tls_notes *>(SSL_get_app_data(connection))->context;
+        return resumption_limit::has_come(session, self->clock_()) ? SSL_TICKET_RETURN_IGNORE_RENEW
+                                                                   : SSL_TICKET_RETURN_USE_RENEW;
+    }
+    case SSL_TICKET_EMPTY:
+    case SSL_TICKET_NO_DECRYPT:
+        return SSL_TICKET_RETURN_IGNORE_RENEW;
+    default:
+        return SSL_TICKET_RETURN_ABORT;
+    }
+}
+
 int tls_context::keep_ticket(SSL *connection, SSL_SESSION *ticket) noexcept {
-    const tls_context *const self = static_cast<tls_notes *>(SSL_get_app_data(connection))->context;
-    SSL_SESSION_free(self->ticket_.exchange(ticket));
+    const tls_notes &notes = *static_cast<tls_notes *>(SSL_get_app_data(connection));
+    if (!SSL_session_reused(connection))
+        resumption_limit::note(ticket, notes.resumable_until);
+    SSL_SESSION_free(notes.context->ticket_.exchange(ticket));
     return 1;  // it is ours now
 }
 
 void tls_context::offer_ticket(SSL *connection) const noexcept {
     SSL_SESSION *const ticket = ticket_.exchange(nullptr);
-    if (ticket && SSL_SESSION_is_resumable(ticket) && holds_still(ticket))
+    if (ticket && SSL_SESSION_is_resumable(ticket) && !resumption_limit::has_come(ticket, clock_()))
         (void)SSL_set_session(connection, ticket);
     SSL_SESSION_free(ticket);
 }

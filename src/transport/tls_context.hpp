@@ -5,6 +5,7 @@
 // Resumed:  a client offers the ticket that a server of this context gave it last, once. A server keeps nothing: what it has to know of a
 //           client, its certificate and that it was accepted, stands in the ticket, which only this context can open. Nothing is sent
 //           before the handshake is over.
+//           What was verified counts for a limited time (tls_resumption.hpp).
 // Threads:  a server's: any, once it is made; a client's: the loop's.
 // Owns:     the private key, which OpenSSL wipes when the last connection and the context are gone.
 #pragma once
@@ -17,6 +18,7 @@
 #include "core/error.hpp"
 #include "core/settings.hpp"
 #include "transport/tls_files.hpp"
+#include "transport/tls_resumption.hpp"
 
 namespace zlink {
 
@@ -28,6 +30,7 @@ struct tls_notes {
     std::string words;  // why the peer's certificate is not accepted
     unsigned steps =
         0;  // of its state machine: each message of a handshake, new keys and tickets too, makes some
+    std::time_t resumable_until = resumption_limit::none;  // known when the handshake is over
 };
 
 class tls_context {
@@ -36,7 +39,7 @@ public:
 
     /// `peer_name`: a client's peer has to prove this name or numeric address. `files`: which have been read. Throws std::bad_alloc.
     static error make(role as, const settings &options, std::string peer_name, tls_files &files,
-                      std::shared_ptr<const tls_context> &out);
+                      std::shared_ptr<const tls_context> &out, wall_clock clock = wall_time);
     ~tls_context();
     tls_context(const tls_context &) = delete;
     tls_context &operator=(const tls_context &) = delete;
@@ -45,19 +48,25 @@ public:
     SSL *make_connection(tls_notes &notes) const noexcept;
 
 private:
-    tls_context(role as, std::string peer_name) noexcept;
+    tls_context(role as, std::string peer_name, wall_clock clock) noexcept;
     error load(const settings &options, tls_files &files);
     void set_up_resumption() noexcept;
     error load_own_certificate(const settings &options, tls_files &files);
     error load_authorities(const settings &options, tls_files &files);
     bool name_peer(SSL *connection) const noexcept;
-    static void count_step(const SSL *connection, int where, int) noexcept;
+    static void follow(const SSL *connection, int where, int) noexcept;
     static int look_at_certificate(int is_accepted, X509_STORE_CTX *looking) noexcept;
+    std::time_t limit_of(const SSL *connection) const noexcept;
+    static int limit_ticket(SSL *connection, void *) noexcept;
+    static SSL_TICKET_RETURN judge_ticket(SSL *connection, SSL_SESSION *session, const unsigned char *,
+                                          std::size_t, SSL_TICKET_STATUS status, void *) noexcept;
     static int keep_ticket(SSL *connection, SSL_SESSION *ticket) noexcept;
     void offer_ticket(SSL *connection) const noexcept;
 
     const role role_;
     const std::string peer_name_;
+    const wall_clock clock_;
+    std::time_t lists_end_ = resumption_limit::none;
     std::shared_ptr<SSL_CTX> shared_;  // a client's also with others (tls_in_use)
     // A client's, from its last connection; it comes with what is read, on whatever thread.
     mutable std::atomic<SSL_SESSION *> ticket_{nullptr};

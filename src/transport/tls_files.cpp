@@ -237,6 +237,8 @@ error tls_files::load_authorities(SSL_CTX *into, const std::string &given) {
             return fail(path + ": " + words_of_openssl(ERR_peek_last_error()));
         if (each->crl && X509_STORE_add_crl(store, each->crl) != 1)
             return fail(path + ": " + words_of_openssl(ERR_peek_last_error()));
+        if (const ASN1_TIME *const end = each->crl ? X509_CRL_get0_nextUpdate(each->crl) : nullptr)
+            lists_end_ = std::min(lists_end_, seconds_of(end));
         has_any = has_any || each->x509;
         has_lists = has_lists || each->crl;
     }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "transport/tls_resumption.hpp"
 
 namespace zlink {
 
@@ -24,6 +25,9 @@ public:
                    const std::string &password);
     /// Whom to trust, and the revocation lists that stand beside: where there are any, they count.
     error load_authorities(SSL_CTX *into, const std::string &given);
+
+    /// When the first of the revocation lists runs out.
+    std::time_t lists_end() const noexcept { return lists_end_; }
 
     /// Notes the system's authorities, which OpenSSL reads itself.
     void watch_system();
@@ -53,6 +57,7 @@ private:
     error read(const std::string &path, std::string &out);
 
     std::shared_ptr<std::vector<watched>> watched_;  // the same for copies, which are made when all is read
+    std::time_t lists_end_ = resumption_limit::none;
 };
 
 }  // namespace zlink
