@@ -1,6 +1,7 @@
 #include "transport/tls_context.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 #include <utility>
@@ -42,14 +43,22 @@ std::string as_certified(std::string host) {
     return host;
 }
 
-/// Whether the certificate that OpenSSL looks at has an issuer without a revocation list: nobody has said that there must be one of each.
+/// Whether OpenSSL has found no revocation list because there is none of that issuer: nobody has said that there must be one of each. It
+/// says the same where memory is short, so the store itself is looked through, which takes none.
 bool lacks_list_only(X509_STORE_CTX *looking) noexcept {
     if (X509_STORE_CTX_get_error(looking) != X509_V_ERR_UNABLE_TO_GET_CRL)
         return false;
-    const X509 *const which = X509_STORE_CTX_get_current_cert(looking);
-    STACK_OF(X509_CRL) *const lists = X509_STORE_CTX_get1_crls(looking, X509_get_issuer_name(which));
-    const bool has_none = sk_X509_CRL_num(lists) <= 0;
-    sk_X509_CRL_pop_free(lists, X509_CRL_free);
+    const X509_NAME *const issuer = X509_get_issuer_name(X509_STORE_CTX_get_current_cert(looking));
+    X509_STORE *const store = X509_STORE_CTX_get0_store(looking);
+    if (X509_STORE_lock(store) != 1)
+        return false;
+    const STACK_OF(X509_OBJECT) *const all = X509_STORE_get0_objects(store);
+    bool has_none = true;
+    for (int i = 0; has_none && i < sk_X509_OBJECT_num(all); ++i) {
+        const X509_CRL *const list = X509_OBJECT_get0_X509_CRL(sk_X509_OBJECT_value(all, i));
+        has_none = !list || std::abs(X509_NAME_cmp(X509_CRL_get_issuer(list), issuer)) == 1;
+    }
+    X509_STORE_unlock(store);
     return has_none;
 }
 
