@@ -9,6 +9,7 @@
 #include "core/reason.hpp"
 #include "transport/kept_failures.hpp"
 #include "transport/tls_in_use.hpp"
+#include "transport/tls_system.hpp"
 #include "transport/tls_words.hpp"
 
 namespace zlink {
@@ -149,15 +150,27 @@ error tls_context::load_authorities(const settings &options, tls_files &files) {
     const bool trusts_system = options.tls_trust_system < 0 ? is_free : options.tls_trust_system > 0;
     if (options.tls_ca.empty() && !trusts_system)
         return refuse("nobody is trusted: neither ZMQ_TLS_CA nor ZMQ_TLS_TRUST_SYSTEM is set");
-    if (trusts_system)
-        files.watch_system();
-    if (trusts_system && SSL_CTX_set_default_verify_paths(shared_.get()) != 1)
+    if (trusts_system && !trust_system(!options.tls_ca.empty(), files))
         return refuse("the system's authorities cannot be read");
     if (!options.tls_ca.empty())
         if (const error e = files.load_authorities(shared_.get(), options.tls_ca); failed(e))
             return e;
     SSL_CTX_set_verify(shared_.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, look_at_certificate);
     return error::none;
+}
+
+bool tls_context::trust_system(bool and_others, tls_files &files) {
+    const std::shared_ptr<const tls_system> system = tls_system::read(files);
+    if (!system || (and_others && !system->copy(shared_.get())))
+        return false;
+    if (!and_others)
+        system->share(shared_.get());
+    // They stay for as long as somebody uses what is made of them.
+    const auto both =
+        std::make_shared<std::pair<std::shared_ptr<const tls_system>, std::shared_ptr<SSL_CTX>>>(system,
+                                                                                                 shared_);
+    shared_ = std::shared_ptr<SSL_CTX>(both, both->second.get());
+    return true;
 }
 
 void tls_context::follow(const SSL *connection, int where, int) noexcept {

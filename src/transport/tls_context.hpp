@@ -53,6 +53,7 @@ private:
     void set_up_resumption() noexcept;
     error load_own_certificate(const settings &options, tls_files &files);
     error load_authorities(const settings &options, tls_files &files);
+    bool trust_system(bool and_others, tls_files &files);
     bool name_peer(SSL *connection) const noexcept;
     static void follow(const SSL *connection, int where, int) noexcept;
     static int look_at_certificate(int is_accepted, X509_STORE_CTX *looking) noexcept;

@@ -103,7 +103,19 @@ bool tls_files::have_changed() const noexcept {
 
 void tls_files::watch_system() {
     watch(path_from_environment(X509_get_default_cert_file_env(), X509_get_default_cert_file()));
-    watch(path_from_environment(X509_get_default_cert_dir_env(), X509_get_default_cert_dir()));
+    const std::string directories =
+        path_from_environment(X509_get_default_cert_dir_env(), X509_get_default_cert_dir());
+    for (std::size_t from = 0, to; from < directories.size(); from = to + 1) {
+        to = std::min(directories.find(':', from), directories.size());
+        if (to > from)
+            watch(directories.substr(from, to - from));
+    }
+}
+
+void tls_files::watch_too(const tls_files &others) {
+    if (!watched_)
+        watched_ = std::make_shared<std::vector<watched>>();
+    watched_->insert(watched_->end(), others.watched_->begin(), others.watched_->end());
 }
 
 // ---- reading ----

@@ -31,6 +31,8 @@ public:
 
     /// Notes the system's authorities, which OpenSSL reads itself.
     void watch_system();
+    /// What `others` watches, too.
+    void watch_too(const tls_files &others);
     /// Whether a file is another now. Looks at each, opens none.
     bool have_changed() const noexcept;
 

@@ -4,6 +4,7 @@
 // Change:   of a file ends it for those that come later; with the last connection it goes.
 // Left out: who has a password, or a key that is not in a file: they would stay here.
 // Threads:  each has its own, so that there is no lock that a fork could find taken.
+// Fork:     a child makes its own: other threads of the parent may have held the locks of OpenSSL's inside.
 #pragma once
 
 #include <map>
@@ -12,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "core/platform.hpp"
 #include "core/settings.hpp"
 #include "transport/tls_files.hpp"
 
@@ -21,6 +23,8 @@ class tls_in_use {
 public:
     static tls_in_use &of_thread() noexcept {
         thread_local tls_in_use all;
+        if (all.generation_ != platform::fork_generation())
+            all = {};
         return all;
     }
     /// Empty where nothing is shared.
@@ -57,6 +61,7 @@ private:
     };
     std::map<std::string, entry> all_;
     std::size_t sweep_at_ = first_sweep;
+    unsigned generation_ = platform::fork_generation();
 };
 
 }  // namespace zlink
