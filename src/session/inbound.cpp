@@ -61,6 +61,17 @@ void inbound::open(pipe_end &pipe) noexcept {
         exceed_mark();
 }
 
+void inbound::set_decoder(std::unique_ptr<frame_decoder> decoder) noexcept {
+    decoder_ = std::move(decoder);
+    tell_decoder_what_is_taken();
+}
+
+/// What it puts together would be thrown away here only once it is whole.
+void inbound::tell_decoder_what_is_taken() noexcept {
+    if (decoder_)
+        decoder_->take_only(discards_ ? reception::none : receives_);
+}
+
 void inbound::begin(chunk &block, byte_span first, conversation &peer) noexcept {
     if (!decoder_) {
         feed(&peer, &block, first.size() >= block.capacity / 2, first);
@@ -446,6 +457,7 @@ bool inbound::skip_rest(const frame_header &frame, std::size_t have) noexcept {
 
 void inbound::discard() noexcept {
     discards_ = true;
+    tell_decoder_what_is_taken();
     pipe_->roll_back();
     if (large_.is_under_way() && !large_.header().is_command()) {
         (void)skip_rest(large_.header(), large_.arrived());

@@ -42,7 +42,7 @@ public:
     /// From here on what is read is traffic, for this pipe, which outlives it too.
     void open(pipe_end &pipe) noexcept;
     /// To be called before anything is read then. Null where the wire is the queue.
-    void set_decoder(std::unique_ptr<frame_decoder> decoder) noexcept { decoder_ = std::move(decoder); }
+    void set_decoder(std::unique_ptr<frame_decoder> decoder) noexcept;
     /// The traffic that came with the end of the handshake, in the block that it was read into.
     void begin(chunk &block, byte_span first, conversation &peer) noexcept;
 
@@ -137,6 +137,7 @@ private:
     bool skip_rest(const frame_header &frame, std::size_t have) noexcept;
     void hold(block *owner, bool may_share, byte_span in) noexcept;
     bool may_go_on(std::uint64_t octets) noexcept;
+    void tell_decoder_what_is_taken() noexcept;
     void note_beyond_mark(std::size_t octets) noexcept {
         if (exceeds_mark_)
             pipe_->slot.beyond_mark += octets;

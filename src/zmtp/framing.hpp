@@ -4,7 +4,8 @@
 // Out:      encode() makes the octets of one frame. A subscription is a command to a peer of ZMTP 3.1, and a message to others.
 // In:       a `frame_decoder` turns what was read, in whatever pieces, into frames of a queue. It judges nothing: what its framing
 //           forbids comes out as a frame that the walk refuses (frame_walk.hpp), in its place behind what came before.
-// Limits:   a decoder keeps part of a header, and nothing of a body but where the wire does not say how long it will be.
+// Limits:   a decoder keeps part of a header, and nothing of a body but where the wire does not say how long it will be, and somebody
+//           takes it.
 // Raw:      see framing_raw.hpp.
 #pragma once
 
@@ -17,6 +18,7 @@
 #include "core/bytes.hpp"
 #include "core/chunk.hpp"
 #include "core/frame.hpp"
+#include "core/settings.hpp"
 #include "zmtp/masking.hpp"
 
 namespace zlink {
@@ -44,6 +46,9 @@ public:
     }
     /// These octets of the body under way were read past the decoder, which may have to change them.
     virtual void pass(std::span<std::uint8_t> octets) noexcept = 0;
+    /// Who reads makes use of this alone, from now on: a decoder that would have to keep the body of a message frame until it is whole may
+    /// give a frame without a body for one that nobody takes.
+    virtual void take_only(reception what) noexcept { (void)what; }
 };
 
 class framing {

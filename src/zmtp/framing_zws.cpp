@@ -30,6 +30,8 @@ constexpr std::size_t body_at = [] {
     return at;
 }();
 constexpr std::size_t first_piece = 256;
+// RFC 29: a subscription begins with this, or with zero where it ends.
+constexpr std::uint8_t subscribe_octet = 1;
 
 constexpr bool is_control(std::uint8_t opcode) noexcept { return opcode & 0x8; }
 
@@ -421,12 +423,37 @@ std::uint8_t *decoder_zws::take_piece(byte_span &in, std::uint8_t *out) noexcept
     }
     const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(left_, in.size()));
     if (count > 0) {
-        if (!make_room(count))
+        if (size_ == 0)
+            is_unwanted_ = !is_wanted(in.front() ^ key_[0]);
+        if (is_unwanted_)
+            skip(in, count);
+        else if (make_room(count))
+            unmask(in, memory_->data() + body_at + size_, count);
+        else
             return fault(web_status::internal_error, out);
-        unmask(in, memory_->data() + body_at + size_, count);
         size_ += count;
     }
     return left_ == 0 ? end_piece(out) : out;
+}
+
+/// Whether anybody takes the message whose body begins with this octet.
+bool decoder_zws::is_wanted(std::uint8_t first) const noexcept {
+    return flags_ == command_octet || takes_ == reception::all ||
+           (takes_ == reception::subscriptions && first <= subscribe_octet);
+}
+
+void decoder_zws::skip(byte_span &in, std::size_t count) noexcept {
+    key_ = advanced(key_, count);
+    in = in.subspan(count);
+    left_ -= count;
+}
+
+void decoder_zws::take_only(reception what) noexcept {
+    takes_ = what;
+    if (!in_pieces_ || !memory_ || is_wanted(memory_->data()[body_at]))
+        return;
+    is_unwanted_ = true;
+    give_memory_back();
 }
 
 std::uint8_t *decoder_zws::end_piece(std::uint8_t *out) noexcept {
@@ -438,6 +465,11 @@ std::uint8_t *decoder_zws::end_piece(std::uint8_t *out) noexcept {
         return fault(web_status::protocol_error, out);
     if (form_.is_raw && size_ == 0)
         return out;
+    if (std::exchange(is_unwanted_, false)) {
+        size_ = 0;
+        has_stopped_ = stops_;
+        return put_frame_header(out, 0, flags_);
+    }
     const bool is_command = flags_ == command_octet;
     if (is_command && size_ > 0 && memory_->data()[body_at] == 0)
         return fault(web_status::protocol_error, out);
@@ -483,6 +515,11 @@ byte_span decoder_zws::take_frame(block_ref &owner) noexcept {
 
 void decoder_zws::forget_pieces() noexcept {
     size_ = 0;
+    is_unwanted_ = false;
+    give_memory_back();
+}
+
+void decoder_zws::give_memory_back() noexcept {
     if (chunk *const mine = std::exchange(memory_, nullptr))
         mine->release();
 }

@@ -3,7 +3,8 @@
 // Wire:     RFC 6455, "Data Framing"; RFC 45/ZWS 2.0: the first octet of each message says what it is: 0 the last frame of a message, 1 a
 //           frame that others follow, 2 a command. Peers that do not speak ZMTP do without that octet: an empty message is none.
 // Out:      one WebSocket frame each, masked where this side is the client.
-// In:       messages in fragments, too: these grow in memory of their own, which follows what has arrived.
+// In:       messages in fragments, too: these grow in memory of their own, which follows what has arrived. Of those that nobody takes
+//           no octet is kept: a frame without a body stands for each.
 // Events:   what is for the conversation comes out as a command frame, in its place, whose body begins with a zero octet: no command of
 //           ZMTP has an empty name, and one that comes over the wire is a fault. Next in the body stands what happened (web_event). Of Pings
 //           that come together only the latest counts. Pongs have done their work by arriving.
@@ -101,6 +102,7 @@ public:
     decoded decode(byte_span in, std::uint8_t *out) noexcept override;
     byte_span take_frame(block_ref &owner) noexcept override;
     void pass(std::span<std::uint8_t> octets) noexcept override;
+    void take_only(reception what) noexcept override;
 
     /// One by one: what the last decode() wrote is an event, and all of it.
     bool has_given_event() const noexcept { return gave_event_; }
@@ -150,7 +152,10 @@ private:
     std::uint64_t most_in_payload() const noexcept;
     std::uint8_t next_octet(byte_span &in) noexcept;
     std::size_t unmask(byte_span &in, std::uint8_t *to, std::uint64_t most) noexcept;
+    bool is_wanted(std::uint8_t first) const noexcept;
+    void skip(byte_span &in, std::size_t count) noexcept;
     bool make_room(std::size_t more) noexcept;
+    void give_memory_back() noexcept;
     void forget_pieces() noexcept;
 
     static constexpr std::uint8_t command_octet = 2;
@@ -161,6 +166,7 @@ private:
     std::shared_ptr<chunk_pool> own_pool_;  // where there was none, from the first piece on
     const bool stops_;
 
+    reception takes_ = reception::all;
     place at_ = place::header;
     bool gave_event_ = false;
     bool has_stopped_ = false;
@@ -176,10 +182,11 @@ private:
     // The message in fragments
     bool in_pieces_ = false;
     bool has_flags_ = false;
-    bool is_whole_ = false;  // to be taken
+    bool is_whole_ = false;     // to be taken
+    bool is_unwanted_ = false;  // and has no memory
     std::uint8_t flags_ = 0;
     chunk *memory_ = nullptr;
-    std::size_t size_ = 0;  // of its body
+    std::size_t size_ = 0;  // of its body, as far as it has come
 
     // Control frames
     std::array<std::uint8_t, max_control_payload> control_{};

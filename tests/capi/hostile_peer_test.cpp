@@ -3,43 +3,18 @@
 #include <zmq.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <gtest/gtest.h>
-#include <malloc.h>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "own_memory.hpp"
 #include "raw_peer.hpp"
 
 using namespace zlink::test;
 
 namespace {
-
-/// Octets that this process has asked the heap for, and not given back.
-std::size_t allocated() {
-    const struct mallinfo2 now = ::mallinfo2();
-    return now.uordblks + now.hblkhd;
-}
-
-/// Octets of memory that this process holds.
-long resident() {
-    long pages = 0, ignored = 0;
-    std::FILE *file = std::fopen("/proc/self/statm", "r");
-    if (!file || std::fscanf(file, "%ld %ld", &ignored, &pages) != 2)
-        pages = 0;
-    if (file)
-        std::fclose(file);
-    return pages * ::sysconf(_SC_PAGESIZE);
-}
-
-/// More than this was kept. The sanitizers keep what was freed.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr long much = 640 << 20;
-#else
-constexpr long much = 16 << 20;
-#endif
 
 std::string octets(std::initializer_list<int> values) {
     std::string out;

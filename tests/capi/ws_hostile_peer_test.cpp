@@ -1,12 +1,17 @@
 // Peers that break the rules of HTTP, WebSocket and ZWS on a socket's port, each beside an honest one: it goes on being served.
+#include "own_memory.hpp"
 #include "sockets.hpp"
 #include "web_peer.hpp"
+
+#include <thread>
 
 namespace {
 
 using namespace zlink_test;
 using zlink::test::greeting;
+using zlink::test::much;
 using zlink::test::ready;
+using zlink::test::resident;
 using zlink::test::upgrade;
 using zlink::test::web_close;
 using zlink::test::web_frame;
@@ -206,6 +211,101 @@ TEST_F(ws_hostile, may_be_many_that_do_not_finish_their_handshake) {
         ASSERT_TRUE(slow.back().send(words.substr(0, at)));
     }
     expect_service();
+}
+
+/// Fragments of one message that does not end: much more than anybody should keep.
+bool send_fragments_without_end(web_peer &peer) {
+    const std::string more = web_frame(opcode::continuation, std::string(1 << 20, 'x'), true, false);
+    bool is_taken = true;
+    for (int i = 0; i < 96 && is_taken; ++i)
+        is_taken = peer.send(more);
+    return is_taken;
+}
+std::string beginning() { return web_frame(opcode::binary, std::string("\0x", 2), true, false); }
+
+TEST(ws_fragments, without_end_take_no_memory_where_nobody_receives) {
+    context zmq;
+    const std::pair<int, const char *> types[] = {{ZMQ_PUSH, "PULL"}, {ZMQ_PUB, "SUB"}};
+    for (const auto &[type, other] : types) {
+        SCOPED_TRACE(other);
+        test_socket server = zmq.socket(type);
+        const std::string endpoint = server.bind("ws://127.0.0.1:*");
+        web_peer peer(endpoint);
+        ASSERT_TRUE(peer.call(other));
+        const long before = resident();
+        ASSERT_TRUE(peer.send(beginning()));
+        ASSERT_TRUE(send_fragments_without_end(peer));
+        ASSERT_TRUE(peer.send(web_frame(opcode::ping, "all read?")));
+        EXPECT_EQ(peer.receive_web_frame(), std::pair(opcode::pong, std::string("all read?")));
+        EXPECT_LT(resident() - before, much);
+        // The message ends, and the connection goes on.
+        ASSERT_TRUE(peer.send(web_frame(opcode::continuation, "x") + web_message("\1")));
+        EXPECT_TRUE(server.has_room());
+        do
+            ASSERT_EQ(server.send("hello"), 5);
+        while (!peer.has_input(0));
+        EXPECT_EQ(peer.receive_web_message(), "hello");
+    }
+}
+
+TEST(ws_fragments, that_were_kept_are_let_go_when_the_socket_closes_and_what_follows_is_thrown_away) {
+    context zmq;
+    test_socket server = zmq.socket(ZMQ_DEALER);
+    server.set(ZMQ_LINGER, -1);
+    const std::string endpoint = server.bind("ws://127.0.0.1:*");
+    web_peer peer(endpoint);
+    ASSERT_TRUE(peer.call("DEALER"));
+    // More than the peer's system takes: the connection is there until all of it is read.
+    constexpr int messages = 32;
+    const std::string large(1 << 20, 'l');
+    for (int i = 0; i < messages; ++i)
+        ASSERT_TRUE(server.send_all({large}));
+    ASSERT_TRUE(peer.send(beginning()));
+    const long before = resident();
+    server.close();
+    ASSERT_TRUE(send_fragments_without_end(peer));
+    EXPECT_LT(resident() - before, much);
+    for (int i = 0; i < messages; ++i)
+        ASSERT_EQ(peer.receive_web_message(), large);
+    EXPECT_EQ(peer.receive_close(), 1000);
+}
+
+TEST(ws_fragments, of_one_message_are_kept_where_somebody_receives) {
+    context zmq;
+    test_socket server = zmq.socket(ZMQ_PULL);
+    const std::string endpoint = server.bind("ws://127.0.0.1:*");
+    web_peer peer(endpoint);
+    ASSERT_TRUE(peer.call("PUSH"));
+    ASSERT_TRUE(peer.send(beginning()));
+    ASSERT_TRUE(send_fragments_without_end(peer));
+    ASSERT_TRUE(peer.send(web_frame(opcode::continuation, "y")));
+    const std::optional<std::string> whole = server.receive();
+    ASSERT_TRUE(whole);
+    EXPECT_TRUE(*whole == "x" + std::string(96 << 20, 'x') + "y");
+}
+
+TEST(ws_fragments, are_held_back_at_the_mark_like_whole_messages) {
+    context zmq;
+    test_socket server = zmq.socket(ZMQ_PULL);
+    server.set(ZMQ_RCVHWM, 2);
+    server.set(ZMQ_RCVBUF, 64 << 10);
+    const std::string endpoint = server.bind("ws://127.0.0.1:*");
+    web_peer peer(endpoint);
+    ASSERT_TRUE(peer.call("PUSH"));
+    const std::string body(1 << 20, 'x');
+    constexpr int messages = 64;
+    const long before = resident();
+    std::thread sender([&] {
+        const std::string message = web_frame(opcode::binary, std::string(1, '\0'), true, false) +
+                                    web_frame(opcode::continuation, body);
+        for (int i = 0; i < messages; ++i)
+            EXPECT_TRUE(peer.send(message));
+    });
+    for (int i = 0; i < messages; ++i) {
+        EXPECT_EQ(server.receive(), body);
+        EXPECT_LT(resident() - before, much) << i;
+    }
+    sender.join();
 }
 
 TEST(ws_handshake, is_bounded_in_time) {

@@ -76,7 +76,7 @@ public:
     }
 
     int descriptor() const { return descriptor_; }
-    bool has_input() { return wait(); }
+    bool has_input(int within_ms = patience_ms) { return wait(within_ms); }
     bool is_open() const { return descriptor_ >= 0; }
     void close() {
         if (descriptor_ >= 0)
@@ -157,9 +157,9 @@ public:
     }
 
 private:
-    bool wait() {
+    bool wait(int within_ms = patience_ms) {
         pollfd item{descriptor_, POLLIN, 0};
-        return ::poll(&item, 1, patience_ms) == 1;
+        return ::poll(&item, 1, within_ms) == 1;
     }
     void connect(const std::string &endpoint) {
         if (endpoint.starts_with("ipc://")) {

@@ -145,6 +145,38 @@ TEST(inbound_web, skips_a_masked_body_that_nobody_takes_and_goes_on_behind_it) {
     }
 }
 
+TEST(inbound_web, keeps_nothing_of_fragments_without_end_that_nobody_takes) {
+    const octets begin = web_frame(0x02, with_flags(1, body_of(10'000)), a_mask);
+    const octets more = web_frame(0x00, body_of(10'000), a_mask);
+    const octets end = web_frame(0x80, "x", a_mask) + in_pieces(with_flags(0, octets("\1a", 2)), 1);
+    for (const socket_type type : {socket_type::push, socket_type::pub, socket_type::dealer})
+        for (const std::size_t size : {4'000u, 70'000u}) {
+            const bool discards = type == socket_type::dealer;
+            const char *const other = discards ? "DEALER" : type == socket_type::pub ? "SUB" : "PULL";
+            reader it(socket_of(type), 0, {}, web_request() + masked_zws(2, ready_body(other)), &a_place);
+            ASSERT_NO_FATAL_FAILURE(it.feed(begin + more, {}));
+            if (discards)
+                it.in.discard();
+            const long before = short_heap::octets();
+            for (int i = 0; i < 1'000; i += 100) {
+                octets wire;
+                for (int j = 0; j < 100; ++j)
+                    wire += more;
+                it.state.input.clear();
+                it.state.taken = 0;
+                ASSERT_NO_FATAL_FAILURE(it.feed(wire, every(size, wire.size())));
+            }
+            it.state.input.clear();
+            it.state.input.shrink_to_fit();
+            it.state.taken = 0;
+            EXPECT_LT(short_heap::octets() - before, 2'000'000) << "of ten million";
+            ASSERT_NO_FATAL_FAILURE(it.feed(end, {}));
+            EXPECT_FALSE(it.in.failure());
+            ASSERT_NO_FATAL_FAILURE(it.expect(type == socket_type::pub ? std::vector<octets>{"+", "=\1a"}
+                                                                       : std::vector<octets>{}));
+        }
+}
+
 TEST(inbound_web, ends_with_last_words_behind_what_was_good) {
     const struct {
         octets bad;

@@ -400,6 +400,75 @@ TEST(framing_zws, takes_memory_for_what_has_arrived_of_a_message_in_fragments_al
     EXPECT_LE(static_cast<chunk *>(owner.get())->capacity, 210'000u);
 }
 
+TEST(framing_zws, keeps_no_octet_of_messages_in_fragments_that_nobody_takes) {
+    const octets wire = in_fragments(with_flags(1, some_octets(1000)), 5) + masked_zws(0, "whole") +
+                        in_fragments(with_flags(2, "\5READY"), 3) + in_fragments(with_flags(0, ""), 2) +
+                        in_fragments(with_flags(0, "x"), 2, web_frame(0x89, "", a_mask));
+    const octets expected = frame("", 1) + frame("whole") + frame("\5READY", 4) + frame("") + frame("");
+    for (std::size_t piece = 1; piece < 1200; piece += piece < 40 ? 1 : 97) {
+        decoder_zws decoder(of_server, nullptr, false);
+        decoder.take_only(reception::none);
+        const octets out = decoded(decoder, wire, piece);
+        EXPECT_EQ(replaced(out, event(web_event::ping, ""), ""), expected) << piece;
+    }
+    const auto pool = chunk_pool::make();
+    {
+        decoder_zws decoder(of_server, pool.get(), false);
+        decoder.take_only(reception::none);
+        EXPECT_EQ(decoded(decoder, web_frame(0x02, with_flags(0, some_octets(100'000)), a_mask) +
+                                       web_frame(0x00, some_octets(100'000), a_mask)),
+                  "");
+    }
+    EXPECT_EQ(pool->idle_octets(), 0u) << "was asked for memory";
+}
+
+TEST(framing_zws, gives_memory_back_when_nobody_takes_messages_any_more) {
+    const auto pool = chunk_pool::make();
+    for (const octets &payload : {with_flags(0, some_octets(10'000)), octets(1, '\0'), octets()}) {
+        pool->give_up_idle();
+        decoder_zws decoder(of_server, pool.get(), false);
+        EXPECT_EQ(decoded(decoder, web_frame(0x02, payload, a_mask)), "");
+        const std::size_t before = pool->idle_octets();
+        decoder.take_only(reception::none);
+        EXPECT_EQ(pool->idle_octets() > before, payload.size() > 1);
+        const octets rest = payload.empty() ? with_flags(0, "rest") : "rest";
+        EXPECT_EQ(decoded(decoder, web_frame(0x80, rest, a_mask) + masked_zws(1, "next")),
+                  frame("") + frame("next", 1));
+    }
+    // A command goes on.
+    decoder_zws decoder(of_server, pool.get(), false);
+    octets out = decoded(decoder, web_frame(0x02, with_flags(2, "\5REA"), a_mask));
+    decoder.take_only(reception::none);
+    out += decoded(decoder, web_frame(0x80, "DY", a_mask));
+    EXPECT_EQ(out, frame("\5READY", 4));
+}
+
+TEST(framing_zws, keeps_fragments_of_what_may_be_a_subscription_where_nothing_else_is_taken) {
+    const octets wire = in_fragments(with_flags(0, "\1topic"), 9) +
+                        in_fragments(with_flags(1, octets("\0topic", 6)), 3) +
+                        in_fragments(with_flags(1, "\2topic"), 9) + in_fragments(with_flags(0, "topic"), 2) +
+                        in_fragments(with_flags(0, ""), 3);
+    for (std::size_t piece = 1; piece < wire.size(); ++piece) {
+        decoder_zws decoder(of_server, nullptr, false);
+        decoder.take_only(reception::subscriptions);
+        EXPECT_EQ(decoded(decoder, wire, piece),
+                  frame("\1topic") + frame(octets("\0topic", 6), 1) + frame("", 1) + frame("") + frame(""));
+    }
+}
+
+TEST(framing_zws, judges_messages_that_nobody_takes_like_others) {
+    form limited = of_server;
+    limited.max_body = 100'000;
+    decoder_zws decoder(limited, nullptr, false);
+    decoder.take_only(reception::none);
+    const octets most = in_fragments(with_flags(0, octets(100'000, 'x')), 3);
+    EXPECT_EQ(decoded(decoder, most + most), frame("") + frame(""));
+    EXPECT_EQ(decoded(decoder, in_fragments(with_flags(0, octets(100'001, 'x')), 3)), fault(1009));
+    decoder_zws other(limited, nullptr, false);
+    other.take_only(reception::none);
+    EXPECT_EQ(decoded(other, in_fragments(with_flags(7, "x"), 2)), fault(1002));
+}
+
 // ---- limits ----
 
 TEST(framing_zws, judges_sizes_by_the_body_before_any_of_it_is_there) {
