@@ -76,6 +76,10 @@ void connection::begin() noexcept {
 }
 
 void connection::work() noexcept {
+    if (state_ == state::saying_last_words) {
+        tend_lease();
+        write();
+    }
     if (state_ != state::live) {
         report();
         return;
@@ -155,6 +159,8 @@ void connection::on_stream_readable() noexcept {
 
 void connection::on_stream_writable() noexcept {
     out_.note_writable();
+    if (state_ == state::saying_last_words)
+        words_end_at_ = environment_.io.now() + longest_parting;  // it reads
     write();
     report();
 }
@@ -170,6 +176,10 @@ void connection::on_time_of_opening() noexcept {
 void connection::on_time() noexcept {
     if (state_ == state::opening) {
         on_time_of_opening();
+        return;
+    }
+    if (state_ == state::saying_last_words) {
+        on_time_of_last_words();
         return;
     }
     inbound *const in = lease_.reading();
@@ -189,6 +199,10 @@ void connection::on_time() noexcept {
 }
 
 void connection::write() noexcept {
+    if (state_ == state::saying_last_words) {
+        write_last_words();
+        return;
+    }
     if (state_ != state::live)
         return;
     switch (out_.write(environment_.io.now())) {
@@ -311,8 +325,9 @@ void connection::note_reading(inbound &in) noexcept {
         return;
     if (in.failure()) {
         if (in.failure()->has_last_words)
-            out_.write_last_words(environment_.io.now());
-        fail(*in.failure());
+            end_with_words(*in.failure());
+        else
+            fail(*in.failure());
         return;
     }
     update_timer();  // a PING may have named a time limit
@@ -386,7 +401,7 @@ void connection::greet_application() {
 bool connection::obey(const conversation::action &action) noexcept {
     if (action.kind != conversation::action_kind::close)
         return true;
-    out_.write_last_words(environment_.io.now());  // an ERROR command goes out if there is room for it
+    (void)out_.write_last_words(environment_.io.now());  // an ERROR command goes out if there is room for it
     fail({.was_established = pipe_ != nullptr,
           .failure = action.failure,
           .detail = action.detail,
@@ -409,9 +424,53 @@ void connection::read_what_is_left() noexcept {
         fail(out_.failure());
 }
 
+// ---- the last words ----
+
+void connection::end_with_words(break_reason why) noexcept {
+    state_ = state::saying_last_words;
+    reason_ = why;
+    flush_timer_.reset();
+    words_end_at_ = environment_.io.now() + longest_parting;
+    write_last_words();
+}
+
+void connection::write_last_words() noexcept {
+    switch (out_.write_last_words(environment_.io.now())) {
+    case outbound::outcome::drained:
+        fail(reason_);
+        return;
+    case outbound::outcome::more:
+        host_.want_turn();
+        break;
+    case outbound::outcome::left_alone:
+        write_at(out_.due());
+        break;
+    default:
+        break;  // it is called again
+    }
+    unread_ = stream_->unconfirmed();
+    update_timer();
+}
+
+void connection::on_time_of_last_words() noexcept {
+    const time_point now = environment_.io.now();
+    if (now >= words_end_at_) {
+        const std::size_t left = stream_->unconfirmed();
+        if (left < std::exchange(unread_, left))
+            words_end_at_ = now + longest_parting;
+        else
+            fail(reason_);
+    }
+    if (state_ == state::saying_last_words)
+        update_timer();
+    report();
+}
+
 // ---- life ----
 
 time_point connection::deadline() const noexcept {
+    if (state_ == state::saying_last_words)
+        return words_end_at_;
     if (state_ != state::opening)
         return peer_->deadline();
     const int most_ms = environment_.options.handshake_interval_ms;
@@ -442,7 +501,7 @@ void connection::fail(error system) noexcept {
 }
 
 void connection::fail(break_reason why) noexcept {
-    if (state_ != state::live && state_ != state::opening)
+    if (state_ == state::broken || state_ == state::over)
         return;
     state_ = state::broken;
     reason_ = why;

@@ -4,6 +4,8 @@
 // In:       `inbound`, from the loop's thread or, by a lease that `lease_keeper` gives, from that of the receiver. There it handles
 //           message frames only; a command, the end of the stream and every failure end the lease first.
 // Here:     the handshakes (the stream's own, then the conversation's), the timers, and the end.
+// Last:     what the conversation says last (its answer to a Close) goes out behind the frame under way. Nothing is read meanwhile, and a peer
+//           that does not go on reading is given up after `longest_parting`.
 // Breaks:   when writing fails, what the peer sent before it went is still read and delivered, also beyond the mark. Where earlier
 //           connections have brought much beyond it already, the rest waits for the receiver, and so does the end of the connection.
 // Threads:  the loop's, but for what is said in `io_turn`.
@@ -22,6 +24,9 @@
 namespace zlink {
 
 class connection;
+
+/// How long one that ends waits for a peer that does not go on reading, or does not take its leave.
+constexpr std::chrono::milliseconds longest_parting{500};
 
 class connection_host {
 public:
@@ -69,6 +74,8 @@ public:
     /// Whether the pipe got a message of the peer's application.
     bool has_delivered() noexcept { return lease_.reading() && lease_.reading()->has_delivered(); }
     bool is_established() const noexcept { return peer_->is_established(); }
+    /// The conversation is over, and what it has said last is still being written.
+    bool has_words_left() const noexcept { return state_ == state::saying_last_words; }
     /// Nothing is left to write, and no other thread reads.
     bool is_drained() noexcept;
     stream &bytes() noexcept { return *stream_; }
@@ -114,6 +121,9 @@ private:
     void enter_traffic(inbound &in, byte_span rest, bool takes_all) noexcept;
     void greet_application();
     bool say_last_words() noexcept;
+    void end_with_words(break_reason why) noexcept;
+    void write_last_words() noexcept;
+    void on_time_of_last_words() noexcept;
     bool obey(const conversation::action &action) noexcept;
 
     time_point deadline() const noexcept;
@@ -144,10 +154,15 @@ private:
     enum class state {
         opening,  // the stream shakes hands
         live,
+        saying_last_words,
         broken,  // to be reported, once nobody writes any more
         over     // reported, or let go
     } state_ = state::opening;
     break_reason reason_;
+
+    // While the last words are written
+    std::size_t unread_ = 0;     // octets, when it looked last
+    time_point words_end_at_{};  // unless the peer goes on reading
 };
 
 }  // namespace zlink

@@ -65,14 +65,18 @@ bool outbound::give(writing &turn) noexcept {
     return was_refused;
 }
 
-void outbound::write_last_words(time_point now) noexcept {
+outbound::outcome outbound::write_last_words(time_point now) noexcept {
+    // Where they have to stand behind a whole message, that is not waited for: it may never end.
+    const bool may_wait = peer_.framing().has_control_between_frames();
     writing turn;
     if (pipe_ && !(turn = pipe_->take_turn()))
-        return;
+        return may_wait ? outcome::stopped : outcome::drained;
     has_last_words_ = true;
-    (void)write_in_turn(turn, now);
+    const outcome result = write_in_turn(turn, now);
     if (turn)
-        (void)turn.give();
+        (void)give(turn);
+    const bool is_over = peer_.output().empty() || is_finished_ || failed(failure());
+    return is_over || !may_wait ? outcome::drained : result;
 }
 
 outbound::outcome outbound::write_in_turn(writing &turn, time_point now) noexcept {

@@ -52,8 +52,9 @@ public:
     /// I/O thread.
     outcome write(time_point now) noexcept;
     time_point due() const noexcept { return due_; }
-    /// write() for the last time: what the conversation has said last goes out, and no message behind it. I/O thread.
-    void write_last_words(time_point now) noexcept;
+    /// write() of what the conversation has said last, and of no message behind it. `drained` once there is no more to write of it, or no way
+    /// to: else it is to be called again, as write() would be. I/O thread.
+    outcome write_last_words(time_point now) noexcept;
     /// The stream takes more again. I/O thread; call write() next.
     void note_writable() noexcept { is_writable_again_ = is_full(); }
     /// Whether write() has something to do. I/O thread.

@@ -7,7 +7,6 @@
 namespace zlink {
 
 namespace {
-constexpr std::chrono::milliseconds longest_parting{500};   // from a peer that does not go on reading
 constexpr std::chrono::milliseconds first_parting_look{1};  // each comes after twice the time
 constexpr std::chrono::milliseconds last_parting_look{16};
 }  // namespace
@@ -365,7 +364,7 @@ bool session::end_after(int linger_ms) noexcept {
 }
 
 void session::end_if_lingered() noexcept {
-    if (is_parting_ || (pipe_ && pipe_->has_input()))
+    if (is_parting_ || (pipe_ && pipe_->has_input()) || (connection_ && connection_->has_words_left()))
         return;
     if (!connection_ || !connection_->is_established() ||
         (connection_->is_drained() && connection_->take_leave() && !part()))

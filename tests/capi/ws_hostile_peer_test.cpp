@@ -308,6 +308,78 @@ TEST(ws_fragments, are_held_back_at_the_mark_like_whole_messages) {
     sender.join();
 }
 
+// ---- Close ----
+
+/// A peer of a DEALER that has sent more than the peer's system takes.
+struct full_stream {
+    static constexpr int messages = 32;
+    explicit full_stream(test_socket &from) {
+        from.set(ZMQ_LINGER, -1);
+        peer = web_peer(from.bind("ws://127.0.0.1:*"));
+        EXPECT_TRUE(peer.call("DEALER"));
+        for (int i = 0; i < messages; ++i)
+            EXPECT_TRUE(from.send_all({large}));
+    }
+    /// Whole messages, and then the status of a Close, behind which nothing comes.
+    int status_behind_whole_messages() {
+        for (int received = 0;; ++received) {
+            const auto [kind, payload] = peer.receive_web_frame();
+            if (kind != opcode::binary) {
+                EXPECT_EQ(kind, opcode::close) << received;
+                EXPECT_TRUE(peer.receive(1).empty());
+                return kind == opcode::close && payload.size() == 2
+                           ? static_cast<std::uint8_t>(payload[0]) << 8 |
+                                 static_cast<std::uint8_t>(payload[1])
+                           : 0;
+            }
+            EXPECT_EQ(payload.size(), 1 + large.size());
+        }
+    }
+
+    const std::string large = std::string(1 << 20, 'l');
+    web_peer peer;
+};
+
+TEST(ws_close, is_answered_behind_whole_messages_where_the_stream_is_full) {
+    for (const bool is_closed_here : {false, true}) {
+        context zmq;
+        test_socket server = zmq.socket(ZMQ_DEALER);
+        full_stream it(server);
+        if (is_closed_here)
+            server.close();
+        ASSERT_TRUE(it.peer.send(web_close(1001)));
+        EXPECT_EQ(it.status_behind_whole_messages(), 1001);
+        server.set(ZMQ_LINGER, 0);
+    }
+}
+
+TEST(ws_close, of_a_peer_that_does_not_read_ends_the_connection_all_the_same) {
+    context zmq;
+    test_socket server = zmq.socket(ZMQ_DEALER);
+    monitor events(zmq, server, ZMQ_EVENT_DISCONNECTED);
+    full_stream it(server);
+    ASSERT_TRUE(it.peer.send(web_close(1000)));
+    EXPECT_EQ(events.next().event, ZMQ_EVENT_DISCONNECTED);
+    server.set(ZMQ_LINGER, 0);
+}
+
+TEST(ws_close, that_is_not_answered_keeps_no_context_from_ending) {
+    web_peer silent;
+    {
+        context zmq;
+        test_socket server = zmq.socket(ZMQ_DEALER);
+        server.set(ZMQ_LINGER, -1);
+        silent = web_peer(server.bind("ws://127.0.0.1:*"));
+        ASSERT_TRUE(silent.call("DEALER"));
+        ASSERT_TRUE(server.send_all({"last"}));
+        server.close();
+        EXPECT_EQ(zmq.term(), 0);
+    }
+    EXPECT_EQ(silent.receive_web_message(), "last");
+    EXPECT_EQ(silent.receive_close(), 1000);
+    EXPECT_TRUE(silent.is_closed_by_other_side());
+}
+
 TEST(ws_handshake, is_bounded_in_time) {
     context zmq;
     test_socket server = zmq.socket(ZMQ_ROUTER);

@@ -40,6 +40,41 @@ TEST(connection_web, writes_no_message_behind_its_close) {
     EXPECT_EQ(it.broken, 1);
 }
 
+TEST(connection_web, answers_a_close_behind_the_frame_under_way_however_it_is_written) {
+    const octets frame = testing::zws(0, body_of(20'000));
+    for (std::size_t first = 1; first < frame.size(); first += 501)
+        for (const std::size_t then : {1u, 7'000u}) {
+            web_server it;
+            it.state.room = first;
+            it.send(body_of(20'000));
+            it.run();
+            it.send("too late");
+            it.run();
+            it.arrive(web_frame(0x88, octets("\x03\xe8", 2), a_mask) + web_frame(0x89, "too late", a_mask));
+            ASSERT_EQ(it.broken, 0);
+            for (std::size_t at = first; it.broken == 0 && at <= frame.size(); at += then)
+                it.make_room(then);
+            it.make_room(100);
+            ASSERT_TRUE(it.state.output == frame + close_1000) << first << ' ' << it.state.output.size();
+            EXPECT_EQ(it.broken, 1);
+            EXPECT_EQ(it.reason.failure, failure_kind::none);
+        }
+}
+
+TEST(connection_web, leaves_what_the_sender_writes_alone_and_answers_a_close_behind_it) {
+    web_server it;
+    it.borrow();
+    it.leave();
+    it.state.room = 1'000;
+    it.send(body_of(20'000));
+    it.run();
+    it.state.most_in_write = 4'096;  // more turns than one
+    it.arrive(web_frame(0x88, octets("\x03\xe8", 2), a_mask));
+    it.make_room(100'000);
+    EXPECT_TRUE(it.state.output == testing::zws(0, body_of(20'000)) + close_1000);
+    EXPECT_EQ(it.broken, 1);
+}
+
 TEST(connection_web, gives_credit_back_for_small_messages_among_large_ones) {
     web_server it(1000);
     for (int round = 0; round < 50; ++round) {
