@@ -1,4 +1,4 @@
-// Where on a web server a socket is found: what the request for it names beside the address.
+// Where on a web server a socket is found: what the request for it names beside the address; and what a client has learned of the server.
 #pragma once
 
 #include <string>
@@ -10,6 +10,11 @@ struct web_place {
     std::string path = "/";
 
     friend bool operator==(const web_place &, const web_place &) = default;
+};
+
+/// What one connection to a web server leaves for the next one.
+struct web_memory {
+    bool refuses_strokes = false;  // names of sub-protocols with a stroke, which is no character of a token
 };
 
 }  // namespace zlink

@@ -12,7 +12,7 @@ constexpr int reads_at_the_end = 1024;
 connection::connection(const connection_environment &environment, std::unique_ptr<stream> bytes,
                        bool is_server, connection_host &host)
     : environment_(environment), host_(host), stream_(std::move(bytes)),
-      peer_(make_conversation(environment.options, is_server, environment.place)),
+      peer_(make_conversation(environment.options, is_server, environment.place, environment.memory)),
       out_(*stream_, *peer_, environment.subscriptions.get(), environment.sizes),
       lease_(environment_, *stream_, out_, *this) {
     stream_->set_events(this);

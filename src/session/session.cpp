@@ -181,7 +181,7 @@ void session::begin_connection(std::unique_ptr<stream> bytes, bool is_server) no
         connection_ = std::make_unique<connection>(
             connection_environment{*environment_->io, environment_->options, environment_->sizes,
                                    environment_->pool, environment_->subscriptions,
-                                   environment_->place ? &*environment_->place : nullptr},
+                                   environment_->place ? &*environment_->place : nullptr, &web_memory_},
             std::move(bytes), is_server, static_cast<connection_host &>(*this));
     } catch (...) {
         reason_ = {.system = error::no_memory};

@@ -152,6 +152,7 @@ private:
     time_point parting_ends_;      // unless the peer goes on reading
     std::chrono::milliseconds parting_look_{};
     backoff backoff_;
+    web_memory web_memory_;
     break_reason reason_;
     int descriptor_ = -1;
     bool has_delivered_ = false;  // a connection of the pipe's passed a message on

@@ -85,9 +85,10 @@ protected:
 };
 
 /// The one that a socket with these options leads; they must outlive it. `is_server`: this side accepted the connection. `place`: the
-/// stream begins as one of a web server's; else null. Throws bad_alloc.
+/// stream begins as one of a web server's; else null. `memory`: outlives it, null where nobody remembers. Throws bad_alloc.
 std::unique_ptr<conversation> make_conversation(const settings &options, bool is_server,
-                                                const web_place *place = nullptr);
+                                                const web_place *place = nullptr,
+                                                web_memory *memory = nullptr);
 
 /// ZMTP.
 std::unique_ptr<conversation> make_peer(const settings &options, bool is_server);
@@ -95,6 +96,6 @@ std::unique_ptr<conversation> make_peer(const settings &options, bool is_server)
 std::unique_ptr<conversation> make_raw_conversation(const settings &options);
 /// WebSocket, and behind it ZMTP or nothing.
 std::unique_ptr<conversation> make_web_conversation(const settings &options, bool is_server,
-                                                    const web_place &place);
+                                                    const web_place &place, web_memory *memory = nullptr);
 
 }  // namespace zlink

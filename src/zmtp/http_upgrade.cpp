@@ -280,18 +280,19 @@ std::string make_refusal(int status, std::string_view why) {
 
 answer_judgement judge_answer(std::string_view head, std::string_view key, web_protocols offered) {
     const parsed_head<false> answer(head);
-    if (!answer.is_good() || answer.has_body() ||
-        answer.get().result_int() != http_status::switching_protocols || answer.count("Upgrade") != 1 ||
+    const int status = answer.is_good() ? static_cast<int>(answer.get().result_int()) : 0;
+    const answer_judgement bad{.status = status};
+    if (status != http_status::switching_protocols || answer.has_body() || answer.count("Upgrade") != 1 ||
         !is_same_token(answer.value("Upgrade"), "websocket") || !answer.has_token("Connection", "Upgrade") ||
         answer.count("Sec-WebSocket-Accept") != 1 || answer.value("Sec-WebSocket-Accept") != accept_of(key) ||
         answer.count("Sec-WebSocket-Extensions"))
-        return {};
+        return bad;
     if (answer.count("Sec-WebSocket-Protocol") != (offered.empty() ? 0 : 1))
-        return {};
+        return bad;
     const std::string_view protocol = answer.value("Sec-WebSocket-Protocol");
     if (!offered.empty() && std::find(offered.begin(), offered.end(), protocol) == offered.end())
-        return {};
-    return {true, std::string(protocol)};
+        return bad;
+    return {true, std::string(protocol), status};
 }
 
 // ---- keys ----

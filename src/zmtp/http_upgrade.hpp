@@ -81,6 +81,7 @@ std::string make_refusal(int status, std::string_view why);
 struct answer_judgement {
     bool is_good = false;
     std::string protocol{};  // the one chosen
+    int status = 0;          // that it has, where it is an answer of HTTP/1.1
 };
 /// `key` and `offered`: of the request.
 answer_judgement judge_answer(std::string_view head, std::string_view key, web_protocols offered);

@@ -32,9 +32,10 @@ framing_zws::form form_of(const settings &options, bool is_server) {
 
 }  // namespace
 
-web_conversation::web_conversation(const settings &options, bool is_server, const web_place &place)
-    : options_(options), is_server_(is_server), place_(place), messages_(form_of(options, is_server)),
-      words_(form_of(options, is_server)),
+web_conversation::web_conversation(const settings &options, bool is_server, const web_place &place,
+                                   web_memory *memory)
+    : options_(options), is_server_(is_server), place_(place), memory_(memory),
+      messages_(form_of(options, is_server)), words_(form_of(options, is_server)),
       heartbeat_(options.heartbeat_interval_ms, options.heartbeat_timeout_ms, 0) {
     framing_ = &messages_;
 }
@@ -75,9 +76,7 @@ action web_conversation::start() {
         const auto wanted = make_mechanism(options_, is_server_);
         if (!wanted)
             return end(failure_kind::mechanism_mismatch, protocol_errors::mechanism_mismatch, false);
-        protocols_.push_back(std::string(protocol_without_mechanism).append("/").append(wanted->name()));
-        if (options_.mechanism == mechanism_kind::null)
-            protocols_.emplace_back(protocol_without_mechanism);
+        choose_protocols(wanted->name());
     }
     stage_ = stage::upgrade;
     head_ = std::make_unique<http_head>();
@@ -90,6 +89,24 @@ action web_conversation::start() {
     key_ = make_web_key();
     say(make_request(place_, options_.web_origin, key_, protocols_));
     return {};
+}
+
+/// Where security is asked for, there is no other name for it.
+void web_conversation::choose_protocols(std::string_view mechanism) {
+    const bool is_null = options_.mechanism == mechanism_kind::null;
+    const bool avoids_strokes = !is_server_ && memory_ && std::exchange(memory_->refuses_strokes, false);
+    if (!is_null || !avoids_strokes)
+        protocols_.push_back(std::string(protocol_without_mechanism).append("/").append(mechanism));
+    if (is_null)
+        protocols_.emplace_back(protocol_without_mechanism);
+}
+
+void web_conversation::remember(const answer_judgement &answer) {
+    if (!memory_ || options_.is_raw())
+        return;
+    const bool has_offered_strokes = protocols_.front() != protocol_without_mechanism;
+    memory_->refuses_strokes =
+        has_offered_strokes ? answer.status == http_status::bad_request : answer.is_good;
 }
 
 // Octets before traffic. Uses up no more than the handshake needs.
@@ -128,6 +145,7 @@ action web_conversation::on_request() {
 
 action web_conversation::on_answer() {
     const answer_judgement answer = judge_answer(head_->text(), key_, protocols_);
+    remember(answer);
     return answer.is_good ? enter_handshake(answer.protocol) : refuse(0, {});
 }
 
@@ -327,8 +345,8 @@ action web_conversation::end(failure_kind failure, protocol_error detail, bool m
 }
 
 std::unique_ptr<conversation> make_web_conversation(const settings &options, bool is_server,
-                                                    const web_place &place) {
-    return std::make_unique<web_conversation>(options, is_server, place);
+                                                    const web_place &place, web_memory *memory) {
+    return std::make_unique<web_conversation>(options, is_server, place, memory);
 }
 
 }  // namespace zlink

@@ -6,6 +6,8 @@
 //           traffic without commands; only where no security is asked for. Peers that do not speak ZMTP name no sub-protocol.
 // Answers:  Pings, of which the latest counts, so that no more than one Pong waits to be written; Close, with the same; and what breaks the
 //           rules, with the status that says so.
+// Memory:   servers that read the field strictly refuse an offer with a name that has a stroke in it, with 400. The attempt behind such a
+//           refusal offers "ZWS2.0" alone, and so does every one after a success of that; any other offers both.
 // Time:     one limit for the upgrade and the handshake. Heartbeats are Pings.
 #pragma once
 
@@ -23,7 +25,8 @@ namespace zlink {
 class web_conversation final : public conversation {
 public:
     /// `options` must outlive it. Throws bad_alloc.
-    web_conversation(const settings &options, bool is_server, const web_place &place);
+    web_conversation(const settings &options, bool is_server, const web_place &place,
+                     web_memory *memory = nullptr);
 
     action resume(const event &what) override;
     time_point deadline() const noexcept override;
@@ -35,6 +38,8 @@ private:
 
     action step(const event &what);
     action start();
+    void choose_protocols(std::string_view mechanism);
+    void remember(const answer_judgement &answer);
     action on_octets(byte_span in);
     action on_head();
     action on_request();
@@ -62,6 +67,7 @@ private:
     const settings &options_;
     const bool is_server_;
     const web_place place_;
+    web_memory *const memory_;
     const framing_zws messages_;  // what the writer of messages encodes with
     const framing_zws words_;     // what this conversation encodes with, on its own thread
     std::vector<std::string> protocols_;

@@ -1,6 +1,7 @@
 // The transports ws and wss: messages, addresses, options, and how a connection ends.
 #include "both_ways.hpp"
 #include "sockets.hpp"
+#include "web_accept.hpp"
 #include "web_peer.hpp"
 
 #include <thread>
@@ -264,6 +265,32 @@ TEST_F(ws_client, says_where_it_comes_from_if_it_was_told) {
     EXPECT_EQ(socket.get_text(ZMQ_WS_ORIGIN), std::string("https://here.example") + '\0');
     EXPECT_NE(request_of("ws://" + address()).find("\r\nOrigin: https://here.example\r\n"),
               std::string::npos);
+}
+
+// As the packages ws of Node and websockets of Python read the field.
+TEST_F(ws_client, offers_a_name_that_is_a_token_to_a_server_that_takes_no_other) {
+    monitor events(zmq, socket, ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    ASSERT_EQ(socket.set(ZMQ_RECONNECT_IVL, 1), 0);
+    const std::string offer = "\r\nSec-WebSocket-Protocol: ZWS2.0";
+    EXPECT_NE(request_of("ws://" + address()).find(offer + "/NULL,ZWS2.0\r\n"), std::string::npos);
+    for (int i = 0; i < 2; ++i) {
+        if (i == 0)
+            ASSERT_TRUE(
+                peer.send("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno"));
+        else
+            ASSERT_TRUE(peer.send(web_close(1001, false)));
+        EXPECT_EQ(events.next().event,
+                  i == 0 ? ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL : ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+        peer = web_peer(there.accept());
+        const std::string request = peer.receive_head();
+        EXPECT_NE(request.find(offer + "\r\n"), std::string::npos) << request;
+        ASSERT_TRUE(peer.send(zlink::test::upgrade_answer(request, "ZWS2.0") + web_message("", false)));
+        EXPECT_EQ(peer.receive_web_message(), "");
+        ASSERT_EQ(socket.send("hello"), 5);
+        EXPECT_EQ(peer.receive_web_message(), "hello");
+        ASSERT_TRUE(peer.send(web_message("answer", false)));
+        EXPECT_EQ(socket.receive(), "answer");
+    }
 }
 
 // A bare client of a socket.

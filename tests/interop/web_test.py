@@ -73,6 +73,11 @@ class Websockets:
             await connection.close()
             assert connection.close_code == 1000
 
+    @staticmethod
+    def speaking(protocol):
+        """Which sub-protocol a server takes."""
+        return {"create_protocol": type("Speaking", (Server,), {"spoken": [protocol]})}
+
     @classmethod
     @contextlib.asynccontextmanager
     async def listening(cls, protocol, shown):
@@ -83,8 +88,7 @@ class Websockets:
             await came.put(cls(connection))
             await done.wait()
 
-        kind = type("Speaking", (Server,), {"spoken": [protocol]})
-        async with websockets.legacy.server.serve(serve, "127.0.0.1", 0, ssl=shown, max_size=None, create_protocol=kind) as server:
+        async with websockets.legacy.server.serve(serve, "127.0.0.1", 0, ssl=shown, max_size=None, **cls.speaking(protocol)) as server:
             yield server.sockets[0].getsockname()[1], came
             done.set()
 
@@ -107,6 +111,14 @@ class Websockets:
 
     async def hear_pongs(self):
         await asyncio.gather(*self.pongs)
+
+
+class StrictWebsockets(Websockets):
+    """As the package comes: its server refuses a request that offers a name with a stroke."""
+
+    @staticmethod
+    def speaking(protocol):
+        return {"subprotocols": [protocol]}
 
 
 class Aiohttp:
@@ -316,13 +328,17 @@ def prepared(context, kind):
     return socket
 
 
+def with_wss(*values):
+    return pytest.param(*values, marks=pytest.mark.skipif(zmq.zmq_has(b"wss") != 1, reason="built without TLS"))
+
+
 each_package = pytest.mark.parametrize("package", (Websockets, Aiohttp))
 each_way = pytest.mark.parametrize(
     "protocol, secure",
     (
         ("ZWS2.0/NULL", False),
         ("ZWS2.0", False),
-        pytest.param("ZWS2.0/NULL", True, marks=pytest.mark.skipif(zmq.zmq_has(b"wss") != 1, reason="built without TLS")),
+        with_wss("ZWS2.0/NULL", True),
     ),
 )
 
@@ -350,14 +366,27 @@ def test_a_client_of_python_is_served(context, files, package, protocol, secure,
     run(conversation())
 
 
-@each_package
-@each_way
-@pytest.mark.parametrize(
+each_asker = pytest.mark.parametrize(
     "kind, kinds, job, peer_job",
     ((XSUB, (b"PUB", b"XSUB"), subscribe, peer_publishes), (DEALER, (b"ROUTER", b"DEALER"), ask, peer_answers)),
     ids=("subscribing", "asking"),
 )
+
+
+@each_package
+@each_way
+@each_asker
 def test_a_server_of_python_is_spoken_to(context, files, package, protocol, secure, kind, kinds, job, peer_job):
+    speak_to_a_server(context, files, package, protocol, secure, kind, kinds, job, peer_job)
+
+
+@pytest.mark.parametrize("secure", (False, with_wss(True)))
+@each_asker
+def test_a_strict_server_of_python_is_spoken_to(context, files, secure, kind, kinds, job, peer_job):
+    speak_to_a_server(context, files, StrictWebsockets, "ZWS2.0", secure, kind, kinds, job, peer_job)
+
+
+def speak_to_a_server(context, files, package, protocol, secure, kind, kinds, job, peer_job):
     socket = prepared(context, kind)
     shown = None
     if secure:

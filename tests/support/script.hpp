@@ -105,9 +105,10 @@ inline std::string describe(const conversation::action &close) {
 /// A connection without a stream: virtual time, octets in, octets and events out.
 class peer_driver {
 public:
-    explicit peer_driver(const settings &options, bool is_server = false, const web_place *place = nullptr)
+    explicit peer_driver(const settings &options, bool is_server = false, const web_place *place = nullptr,
+                         web_memory *memory = nullptr)
         : options_(std::make_unique<settings>(options)),
-          machine_(make_conversation(*options_, is_server, place)) {
+          machine_(make_conversation(*options_, is_server, place, memory)) {
         perform(machine_->resume({conversation::event_kind::start, {}, now_}));
     }
 

@@ -121,8 +121,8 @@ public:
 class asking_client : public peer_driver {
 public:
     explicit asking_client(const settings &options = socket_of(socket_type::pull),
-                           const web_place &place = a_place)
-        : peer_driver(options, false, &place), request(take_written()) {}
+                           const web_place &place = a_place, web_memory *memory = nullptr)
+        : peer_driver(options, false, &place, memory), request(take_written()) {}
 
     octets key() const {
         const std::size_t at = request.find("Sec-WebSocket-Key: ");

@@ -360,6 +360,9 @@ TEST(http_upgrade, good_answers_are_accepted) {
     EXPECT_TRUE(is_accepted(replaced(web_answer(), "n: Upgrade", "n: keep-alive, upgrade")));
     EXPECT_TRUE(is_accepted(replaced(web_answer(), "Upgrade:", "Server: x\r\nDate: y\r\nUpgrade:")));
     EXPECT_EQ(judge_answer(web_answer("ZWS2.0"), key, both_protocols).protocol, "ZWS2.0");
+    EXPECT_EQ(judge_answer(web_answer("ZWS2.0"), key, both_protocols).status, 101);
+    EXPECT_EQ(judge_answer(make_refusal(400, "no"), key, both_protocols).status, 400);
+    EXPECT_EQ(judge_answer("HTTP/2.0 400 Bad Request\r\n\r\n", key, both_protocols).status, 0);
 }
 
 TEST(http_upgrade, bad_answers_are_refused) {

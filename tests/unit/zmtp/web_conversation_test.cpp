@@ -270,6 +270,67 @@ TEST(web_conversation, client_closes_without_a_word_when_the_answer_is_bad) {
     }
 }
 
+// What is offered on each connection to one server, where the ones before ended with these answers.
+struct server_remembered {
+    web_memory memory;
+    settings options = socket_of(socket_type::pull);
+
+    octets offer_answered_with(std::function<octets(const asking_client &)> answer) {
+        asking_client client(options, a_place, &memory);
+        client.feed(answer(client));
+        const octets name = "Sec-WebSocket-Protocol: ";
+        const std::size_t at = client.request.find(name);
+        return at == octets::npos ? ""
+                                  : client.request.substr(at + name.size(),
+                                                          client.request.find("\r\n", at) - at - name.size());
+    }
+    octets offer_refused_with(int status) {
+        return offer_answered_with([status](const asking_client &) { return make_refusal(status, "no"); });
+    }
+    octets offer_taken(std::string_view protocol) {
+        return offer_answered_with([protocol](const asking_client &c) { return c.good_answer(protocol); });
+    }
+    octets offer_heard_by_nobody() {
+        return offer_answered_with([](const asking_client &) { return octets(); });
+    }
+};
+
+const octets both_names = "ZWS2.0/NULL,ZWS2.0";
+
+TEST(web_conversation, offers_no_stroke_to_a_server_that_has_refused_one_and_goes_on_like_that) {
+    server_remembered strict;
+    EXPECT_EQ(strict.offer_refused_with(400), both_names);
+    EXPECT_EQ(strict.offer_taken("ZWS2.0"), "ZWS2.0");
+    EXPECT_EQ(strict.offer_taken("ZWS2.0"), "ZWS2.0");
+    EXPECT_EQ(strict.offer_heard_by_nobody(), "ZWS2.0");
+    EXPECT_EQ(strict.offer_taken("ZWS2.0/NULL"), both_names);
+    EXPECT_EQ(strict.offer_taken("ZWS2.0/NULL"), both_names);
+}
+
+TEST(web_conversation, offers_both_names_again_where_one_alone_is_not_taken_either) {
+    server_remembered other;
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(other.offer_refused_with(400), both_names);
+        EXPECT_EQ(other.offer_refused_with(i % 2 ? 400 : 404), "ZWS2.0");
+    }
+}
+
+TEST(web_conversation, takes_nothing_but_a_bad_request_for_a_refusal_of_the_stroke) {
+    server_remembered other;
+    for (const int status : {403, 404, 405, 426, 431})
+        EXPECT_EQ(other.offer_refused_with(status), both_names) << status;
+    EXPECT_EQ(other.offer_answered_with([](const asking_client &) { return octets("\xff"); }), both_names);
+    EXPECT_EQ(other.offer_taken("other"), both_names);
+    EXPECT_EQ(other.offer_heard_by_nobody(), both_names);
+}
+
+TEST(web_conversation, offers_nothing_where_peers_do_not_speak_zmtp_whatever_the_answer) {
+    server_remembered raw;
+    raw.options = socket_of(socket_type::stream);
+    EXPECT_EQ(raw.offer_refused_with(400), "");
+    EXPECT_EQ(raw.offer_refused_with(400), "");
+}
+
 TEST(web_conversation, messages_in_the_handshake_end_it) {
     server_script(socket_of(socket_type::pull))
         .receives(web_request())
