@@ -43,6 +43,11 @@ bool connection::let_go(bool drops_unread) noexcept {
     return true;
 }
 
+std::string connection::reason() const {
+    std::string words = stream_->reason();
+    return words.empty() ? peer_->reason() : words;
+}
+
 void connection::start() noexcept {
     started_at_ = environment_.io.now();
     open();

@@ -79,6 +79,8 @@ public:
     /// Nothing is left to write, and no other thread reads.
     bool is_drained() noexcept;
     stream &bytes() noexcept { return *stream_; }
+    /// Why it has ended, in words for a person, where more can be said than the error does.
+    std::string reason() const;
     peer_info &info() noexcept { return peer_->info(); }
 
 private:

@@ -9,6 +9,19 @@ namespace zlink {
 namespace {
 constexpr std::chrono::milliseconds first_parting_look{1};  // each comes after twice the time
 constexpr std::chrono::milliseconds last_parting_look{16};
+
+error error_of(const break_reason &why) noexcept {
+    switch (why.failure) {
+    case failure_kind::protocol:
+        return error::protocol;
+    case failure_kind::handshake_timeout:
+        return error::again;
+    case failure_kind::peer_closed:
+        return error::connection_reset;
+    default:
+        return why.system;
+    }
+}
 }  // namespace
 
 session::session(session_environment_ptr environment)
@@ -459,9 +472,9 @@ void session::emit_reason(std::string words, error why) noexcept {
 void session::emit_reason_of_break() noexcept {
     try {
         if (reason_.failure == failure_kind::handshake_timeout)
-            emit_reason("the handshake took longer than ZMQ_HANDSHAKE_IVL", error::again);
+            emit_reason("the handshake took longer than ZMQ_HANDSHAKE_IVL", error_of(reason_));
         else if (connection_)
-            emit_reason(connection_->bytes().reason(), reason_.system);
+            emit_reason(connection_->reason(), error_of(reason_));
     } catch (...) {
     }
 }
@@ -482,11 +495,8 @@ void session::emit_failed_handshake() noexcept {
     case failure_kind::authentication:
         emit(event_kind::handshake_failed_auth, reason_.detail);
         break;
-    case failure_kind::handshake_timeout:
-        emit(event_kind::handshake_failed_no_detail, EAGAIN);
-        break;
     default:
-        emit(event_kind::handshake_failed_no_detail, static_cast<std::uint32_t>(to_errno(reason_.system)));
+        emit(event_kind::handshake_failed_no_detail, static_cast<std::uint32_t>(to_errno(error_of(reason_))));
         break;
     }
 }

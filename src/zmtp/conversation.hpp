@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/bytes.hpp"
@@ -63,6 +64,8 @@ public:
     /// This side ends now. Last words, where there are such, go to output(); nothing may be written behind them. What the peer has
     /// sent is still taken, and `close` comes when it has taken its leave, too: how long to wait for that is the driver's to say.
     virtual void part() noexcept {}
+    /// Why it has closed, in words for a person, where the failure does not say it all.
+    virtual std::string reason() const { return {}; }
 
     /// From the action on that says so, until it closes.
     bool is_established() const noexcept { return is_established_; }

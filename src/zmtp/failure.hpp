@@ -13,6 +13,7 @@ enum class failure_kind {
     peer_error,          // the peer sent ERROR with another reason
     peer_dead,           // nothing heard within the heartbeat's limits
     handshake_timeout,   // no complete handshake within ZMQ_HANDSHAKE_IVL
+    peer_closed,         // the peer took its leave before the handshake was over
 };
 
 /// Detail of a failure: the ZMQ_PROTOCOL_ERROR_ numbers of zmq.h.

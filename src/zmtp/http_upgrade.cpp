@@ -77,6 +77,7 @@ class parsed_head {
 public:
     explicit parsed_head(std::string_view text) {
         parser_.header_limit(http_head::most_octets);
+        parser_.body_limit(boost::none);  // whether there may be one at all is judged elsewhere
         boost::system::error_code failure;
         parser_.put(boost::beast::net::const_buffer(text.data(), text.size()), failure);
         is_good_ = parser_.is_header_done() && (!failure || failure == http::error::need_more);
@@ -233,9 +234,7 @@ request_judgement judge_request(std::string_view head, std::string_view path, st
         return refused(http_status::not_found, "There is nothing at this path.");
     if (!request.has_token("Upgrade", "websocket") || !request.has_token("Connection", "Upgrade"))
         return refused(http_status::upgrade_required, "Only WebSocket connections are served here.");
-    if (request.count("Sec-WebSocket-Version") != 1)
-        return refused(http_status::bad_request, "The request has to name one Sec-WebSocket-Version.");
-    if (request.value("Sec-WebSocket-Version") != version)
+    if (request.count("Sec-WebSocket-Version") != 1 || request.value("Sec-WebSocket-Version") != version)
         return refused(http_status::upgrade_required, "WebSocket is spoken here in version 13.");
     const std::string_view key = request.value("Sec-WebSocket-Key");
     if (request.count("Sec-WebSocket-Key") != 1 || !is_key(key))
@@ -269,9 +268,11 @@ std::string make_refusal(int status, std::string_view why) {
     const auto reason = http::obsolete_reason(http::int_to_status(static_cast<unsigned>(status)));
     std::string out = "HTTP/1.1 ";
     out.append(std::to_string(status)).append(" ").append(reason.data(), reason.size()).append(line_end);
-    out.append("Content-Type: text/plain\r\nConnection: close\r\nContent-Length: ");
-    out.append(std::to_string(why.size() + 1)).append(line_end);
-    if (status == http_status::upgrade_required)
+    const bool has_to_upgrade = status == http_status::upgrade_required;
+    out.append("Content-Type: text/plain\r\nConnection: close");
+    out.append(has_to_upgrade ? ", Upgrade\r\n" : "\r\n");
+    out.append("Content-Length: ").append(std::to_string(why.size() + 1)).append(line_end);
+    if (has_to_upgrade)
         out.append("Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n");
     if (status == http_status::method_not_allowed)
         out.append("Allow: GET\r\n");

@@ -127,6 +127,8 @@ action web_conversation::on_octets(byte_span in) {
 }
 
 action web_conversation::on_head() {
+    if (head_->status() == http_head::state::refused && !is_server_)
+        return refuse_answer("the answer is not one of HTTP/1.1");
     if (head_->status() == http_head::state::refused)
         return refuse(head_->refusal(), head_->refusal() == http_status::too_large
                                             ? "The request is too long."
@@ -146,13 +148,24 @@ action web_conversation::on_request() {
 action web_conversation::on_answer() {
     const answer_judgement answer = judge_answer(head_->text(), key_, protocols_);
     remember(answer);
-    return answer.is_good ? enter_handshake(answer.protocol) : refuse(0, {});
+    if (answer.is_good)
+        return enter_handshake(answer.protocol);
+    if (answer.status == 0)
+        return refuse_answer("the answer is not one of HTTP/1.1");
+    if (answer.status == http_status::switching_protocols)
+        return refuse_answer("the web server's answer does not grant what was asked for");
+    return refuse_answer("the web server answered with " + std::to_string(answer.status));
+}
+
+action web_conversation::refuse(int status, std::string_view why) {
+    say(make_refusal(status, why));
+    reason_ = "answered with " + std::to_string(status) + ": " + std::string(why);
+    return end(failure_kind::protocol, protocol_errors::websocket);
 }
 
 /// A client that refuses has nothing to say.
-action web_conversation::refuse(int status, std::string_view why) {
-    if (is_server_)
-        say(make_refusal(status, why));
+action web_conversation::refuse_answer(std::string why) {
+    reason_ = std::move(why);
     return end(failure_kind::protocol, protocol_errors::websocket);
 }
 
@@ -257,7 +270,11 @@ action web_conversation::on_close(byte_span payload) {
         words_.encode_control(web_opcode::close, payload.first(std::min<std::size_t>(payload.size(), 2)),
                               output_);
     has_said_close_ = true;
-    return end(failure_kind::none, 0);
+    if (stage_ == stage::traffic)
+        return end(failure_kind::none, 0);
+    reason_ = "the peer closed during the handshake of WebSocket, ";
+    reason_ += payload.empty() ? "without a status" : "with " + std::to_string(get_u16(payload.data()));
+    return end(failure_kind::peer_closed, 0);
 }
 
 /// Says what is owed, once all that was said before is written: however much a peer asks, there is no more than one answer to each kind.

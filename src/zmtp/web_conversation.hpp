@@ -32,6 +32,7 @@ public:
     time_point deadline() const noexcept override;
     void note_traffic(time_point now) noexcept override;
     void part() noexcept override;
+    std::string reason() const override { return reason_; }
 
 private:
     enum class stage { fresh, upgrade, handshake, traffic, closed };
@@ -59,6 +60,7 @@ private:
     void say_close(std::uint16_t status);
     void say(std::string_view text) { output_.insert(output_.end(), text.begin(), text.end()); }
     action refuse(int status, std::string_view why);
+    action refuse_answer(std::string why);
     action close_with(std::uint16_t status, failure_kind failure, protocol_error detail,
                       bool may_retry = true);
     action end(failure_kind failure, protocol_error detail, bool may_retry = true);
@@ -74,6 +76,7 @@ private:
 
     stage stage_ = stage::fresh;
     action verdict_{action_kind::close};
+    std::string reason_;
     time_point now_{};
     time_point handshake_end_ = time_point::max();
     heartbeat heartbeat_;

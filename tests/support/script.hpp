@@ -95,7 +95,7 @@ inline settings socket_of(socket_type type) {
 
 inline std::string describe(const conversation::action &close) {
     static constexpr const char *kinds[] = {"none",       "protocol",  "mechanism_mismatch", "authentication",
-                                            "peer_error", "peer_dead", "handshake_timeout"};
+                                            "peer_error", "peer_dead", "handshake_timeout",  "peer_closed"};
     char out[80];
     std::snprintf(out, sizeof out, "close %s %x%s", kinds[static_cast<int>(close.failure)], close.detail,
                   close.may_retry ? "" : " for good");

@@ -151,13 +151,20 @@ TEST(http_upgrade, bad_requests_are_refused_with_the_status_that_says_why) {
         {replaced(good, "Sec-WebSocket-Key",
                   "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Key"),
          400},
-        {without("Sec-WebSocket-Version"), 400},
+        {without("Sec-WebSocket-Version"), 426},
         {replaced(good, "Version: 13", "Version: 8"), 426},
         {replaced(good, "Version: 13", "Version: 13, 8"), 426},
-        {replaced(good, "Version: 13", "Version: 13\r\nSec-WebSocket-Version: 13"), 400},
+        {replaced(good, "Version: 13", "Version: 13\r\nSec-WebSocket-Version: 13"), 426},
         {replaced(good, "Version: 13", "Version: 13\r\nContent-Length: 1"), 400},
         {replaced(good, "Version: 13", "Version: 13\r\nTransfer-Encoding: chunked"), 400},
         {without("Sec-WebSocket-Protocol"), 400},
+        {replaced(replaced(good, "GET", "POST"), "Version: 13", "Version: 13\r\nContent-Length: 3"), 405},
+        {replaced(replaced(good, "GET", "PUT"), "Version: 13", "Version: 13\r\nContent-Length: 123456789"),
+         405},
+        {replaced(replaced(good, "GET", "POST"), "Version: 13", "Version: 13\r\nTransfer-Encoding: chunked"),
+         405},
+        {replaced(good, "Version: 13", "Version: 13\r\nContent-Length: 123456789"), 400},
+        {replaced(good, "Version: 13", "Version: 13\r\nContent-Length: x"), 400},
     };
     for (const auto &[request, status] : requests)
         EXPECT_EQ(status_of(request), status) << request;
@@ -171,6 +178,8 @@ TEST(http_upgrade, refusals_say_in_words_and_in_fields_what_would_be_right) {
               "There is nothing at this path.\n");
     EXPECT_NE(make_refusal(426, "x").find("HTTP/1.1 426 Upgrade Required\r\n"), octets::npos);
     EXPECT_NE(make_refusal(426, "x").find("\r\nSec-WebSocket-Version: 13\r\n"), octets::npos);
+    EXPECT_NE(make_refusal(426, "x").find("\r\nConnection: close, Upgrade\r\n"), octets::npos);
+    EXPECT_NE(make_refusal(426, "x").find("\r\nUpgrade: websocket\r\n"), octets::npos);
     EXPECT_NE(make_refusal(405, "x").find("\r\nAllow: GET\r\n"), octets::npos);
     for (const int status : {400, 403, 404, 405, 426, 431})
         EXPECT_EQ(make_refusal(status, "x").find("Unknown"), octets::npos);

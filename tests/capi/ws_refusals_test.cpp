@@ -1,0 +1,151 @@
+// Upgrades and handshakes over ws that do not come about: what the other side is answered, and what monitors are told.
+#include "sockets.hpp"
+#include "web_accept.hpp"
+#include "web_peer.hpp"
+
+namespace {
+
+using namespace zlink_test;
+using zlink::test::raw_listener;
+using zlink::test::upgrade;
+using zlink::test::upgrade_answer;
+using zlink::test::web_close;
+using zlink::test::web_peer;
+using zlink::test::web_ready;
+
+constexpr int everything = ZMQ_EVENT_ALL | ZMQ_EVENT_REASONS;
+
+void expect_failure(monitor &events, int kind, int value, int reason, const std::string &words) {
+    monitor_event found = events.next(ZMQ_EVENT_REASON);
+    EXPECT_EQ(found.words, words);
+    EXPECT_EQ(found.value, reason);
+    found = events.next();
+    EXPECT_EQ(found.event, kind);
+    EXPECT_EQ(found.value, value);
+    EXPECT_EQ(events.next().event, ZMQ_EVENT_DISCONNECTED);
+}
+void expect_bad_upgrade(monitor &events, const std::string &words) {
+    expect_failure(events, ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL, ZMQ_PROTOCOL_ERROR_WS_UNSPECIFIED, EPROTO,
+                   words);
+}
+
+// ---- what is answered ----
+
+class ws_answer : public ::testing::Test {
+protected:
+    std::string head_for(const std::string &request) {
+        web_peer peer(endpoint);
+        EXPECT_TRUE(peer.send(request));
+        std::string head = peer.receive_head();
+        EXPECT_TRUE(peer.is_closed_by_other_side());
+        return head;
+    }
+    static std::string with(std::string text, std::string_view what, std::string_view instead) {
+        return text.replace(text.find(what), what.size(), instead);
+    }
+
+    context zmq;
+    test_socket server = zmq.socket(ZMQ_PULL);
+    const std::string endpoint = server.bind("ws://127.0.0.1:*");
+};
+
+TEST_F(ws_answer, names_the_method_that_is_served_to_others_with_and_without_a_body) {
+    const std::string get = upgrade();
+    for (const char *method : {"POST", "PUT", "DELETE", "OPTIONS"})
+        for (const char *body :
+             {"Content-Length: 3\r\n\r\nabc", "Content-Length: 123456789\r\n\r\nabc",
+              "Content-Length: 0\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"}) {
+            const std::string head = head_for(with(get.substr(0, get.size() - 2), "GET", method) + body);
+            EXPECT_TRUE(head.starts_with("HTTP/1.1 405 Method Not Allowed\r\n")) << method << body << head;
+            EXPECT_NE(head.find("\r\nAllow: GET\r\n"), std::string::npos) << head;
+        }
+}
+
+TEST_F(ws_answer, names_the_version_that_is_spoken_to_who_names_another_or_none) {
+    for (const char *version : {"", "Sec-WebSocket-Version: 8\r\n", "Sec-WebSocket-Version: 14\r\n",
+                                "Sec-WebSocket-Version: 13, 8\r\n"}) {
+        const std::string head = head_for(with(upgrade(), "Sec-WebSocket-Version: 13\r\n", version));
+        EXPECT_TRUE(head.starts_with("HTTP/1.1 426 Upgrade Required\r\n")) << head;
+        EXPECT_NE(head.find("\r\nSec-WebSocket-Version: 13\r\n"), std::string::npos) << head;
+        EXPECT_NE(head.find("\r\nUpgrade: websocket\r\n"), std::string::npos) << head;
+        EXPECT_NE(head.find("\r\nConnection: close, Upgrade\r\n"), std::string::npos) << head;
+    }
+}
+
+// ---- what a monitor is told ----
+
+TEST(ws_reason, of_a_client_names_the_status_that_it_was_answered_with) {
+    context zmq;
+    raw_listener there;
+    test_socket client = zmq.socket(ZMQ_PUSH);
+    monitor events(zmq, client, everything);
+    const std::pair<std::string, std::string> answers[] = {
+        {"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n", "the web server answered with 403"},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "the web server answered with 200"},
+        {"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n",
+         "the web server's answer does not grant what was asked for"},
+        {"SSH-2.0-OpenSSH_9.2\r\n\r\n", "the answer is not one of HTTP/1.1"},
+        {"\xff", "the answer is not one of HTTP/1.1"},
+    };
+    client.set(ZMQ_RECONNECT_IVL, 1);
+    client.connect("ws" + there.endpoint().substr(3));
+    for (const auto &[answer, words] : answers) {
+        web_peer peer(there.accept());
+        (void)peer.receive_head();
+        ASSERT_TRUE(peer.send(answer));
+        expect_bad_upgrade(events, words);
+    }
+}
+
+TEST(ws_reason, of_a_server_is_what_it_has_answered) {
+    context zmq;
+    test_socket server = zmq.socket(ZMQ_PULL);
+    monitor events(zmq, server, everything);
+    const std::string endpoint = server.bind("ws://127.0.0.1:*");
+    const auto refuse = [&](const std::string &request, const std::string &words) {
+        web_peer peer(endpoint);
+        ASSERT_TRUE(peer.send(request));
+        expect_bad_upgrade(events, words);
+    };
+    refuse(upgrade("/elsewhere"), "answered with 404: There is nothing at this path.");
+    refuse("GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+           "answered with 426: Only WebSocket connections are served here.");
+    refuse("\x16\x03\x01", "answered with 400: This is not a request of HTTP.");
+    refuse(upgrade("/", "chat"), "answered with 400: None of the sub-protocols offered is spoken here.");
+}
+
+TEST(ws_reason, of_a_peer_that_closes_before_the_handshake_is_over_names_its_status) {
+    context zmq;
+    test_socket server = zmq.socket(ZMQ_PULL);
+    monitor events(zmq, server, everything);
+    const std::string endpoint = server.bind("ws://127.0.0.1:*");
+    web_peer peer(endpoint);
+    ASSERT_TRUE(peer.send(upgrade() + web_close(1001)));
+    expect_failure(events, ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, ECONNRESET, ECONNRESET,
+                   "the peer closed during the handshake of WebSocket, with 1001");
+    web_peer wordless(endpoint);
+    ASSERT_TRUE(wordless.send(upgrade() + zlink::test::web_frame(zlink::test::opcode::close, "")));
+    expect_failure(events, ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, ECONNRESET, ECONNRESET,
+                   "the peer closed during the handshake of WebSocket, without a status");
+
+    raw_listener there;
+    test_socket client = zmq.socket(ZMQ_PUSH);
+    monitor at_client(zmq, client, everything);
+    client.connect("ws" + there.endpoint().substr(3));
+    web_peer called(there.accept());
+    ASSERT_TRUE(called.send(upgrade_answer(called.receive_head()) + web_close(1008, false)));
+    expect_failure(at_client, ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, ECONNRESET, ECONNRESET,
+                   "the peer closed during the handshake of WebSocket, with 1008");
+}
+
+TEST(ws_reason, is_not_given_for_a_close_in_traffic) {
+    context zmq;
+    test_socket server = zmq.socket(ZMQ_PULL);
+    monitor events(zmq, server, ZMQ_EVENT_REASONS | ZMQ_EVENT_DISCONNECTED);
+    web_peer peer(server.bind("ws://127.0.0.1:*"));
+    ASSERT_TRUE(peer.call("PUSH"));
+    ASSERT_TRUE(peer.send(web_close(1001)));
+    EXPECT_EQ(events.next().event, ZMQ_EVENT_DISCONNECTED);
+}
+
+}  // namespace
