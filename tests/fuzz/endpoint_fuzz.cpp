@@ -10,6 +10,8 @@
 
 #include "core/invariant.hpp"
 #include "transport/endpoint.hpp"
+#include "transport/transport.hpp"
+#include "zmtp/http_upgrade.hpp"
 
 using namespace zlink;
 
@@ -24,6 +26,9 @@ constexpr const char *words[] = {
     "+1",        " ",         "@",         "/tmp/",
     "a.b-c",     "0.0.0.0",   ":*",        ":5555",
     "[::1]",     "256.1.1.1", "name_x",    "999999999999999999999",
+    "ws://",     "wss://",    "/",         "/path",
+    "?a=b",      "#",         "//",        "/..",
+    "%20",       ",",         "%lo",       "eth0;",
 };
 
 std::string spelled_out(const std::uint8_t *data, std::size_t size) {
@@ -73,6 +78,24 @@ void check_connect(const std::string &address) {
     ZLINK_INVARIANT(again.host == parsed.host && again.port == parsed.port && !again.has_source);
 }
 
+// What follows "ws://": an address of tcp, and what a request names.
+void check_web(const transport &kind, const std::string &address) {
+    static const settings options;
+    (void)kind.may_be_bound_to(address, std::string(kind.scheme()) + "://" + address);
+    const std::string endpoint = kind.endpoint_for(address);
+    ZLINK_INVARIANT(kind.may_be_bound_to(address, "ws") == false);
+    if (failed(kind.check_connect(address, options)))
+        return;
+    std::string scheme, again;
+    ZLINK_INVARIANT(!failed(split_endpoint(endpoint, scheme, again)) && scheme == kind.scheme());
+    ZLINK_INVARIANT(!failed(kind.check_connect(again, options)) && kind.endpoint_for(again) == endpoint);
+    const auto place = kind.place_of(address);
+    ZLINK_INVARIANT(place && place == kind.place_of(again) && is_sound(*place, ""));
+    ZLINK_INVARIANT(endpoint.ends_with(place->path));
+    const std::string request = make_request(*place, "", make_web_key(), {});
+    ZLINK_INVARIANT(judge_request(request, place->path, "", {}).status == http_status::switching_protocols);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
@@ -84,5 +107,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     check_connect(text);
     check_bind(address);
     check_connect(address);
+    for (const char *name : {"ws", "wss"})
+        if (const transport *const kind = find_transport(name)) {
+            check_web(*kind, text);
+            check_web(*kind, address);
+        }
     return 0;
 }

@@ -44,6 +44,13 @@ constexpr std::string_view words[] = {
     "\x80\x80mask"sv,
     "\x89\x81maskp"sv,
     "\x88\x82\0\0\0\0\3\xe8"sv,
+    "\xc9\1p"sv,
+    "GET / HTTP/1.1\r\nHost: a\r\n"sv,
+    "HTTP/1.1 101 Switching Protocols\r\n"sv,
+    "Upgrade: websocket\r\nConnection: Upgrade\r\n"sv,
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"sv,
+    "Sec-WebSocket-Protocol: ZWS2.0/NULL,ZWS2.0\r\n"sv,
+    "\r\n\r\n"sv,
 };
 
 void run(const std::string &input) {

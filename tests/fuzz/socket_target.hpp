@@ -30,11 +30,13 @@ inline constexpr fuzzed_role fuzzed_roles[] = {
     {ZMQ_REP, ZMQ_REQ, "REQ"},    {ZMQ_XPUB, ZMQ_SUB, "SUB"},         {ZMQ_SUB, ZMQ_XPUB, "PUB"},
 };
 
-// Files for tls. Without: ipc.
+// Files for TLS.
 struct fuzzed_security {
     std::string cert, key, ca;
 };
-inline const fuzzed_security *security_of_fuzzed_sockets = nullptr;  // set before the first of them
+// Set before the first of them.
+inline const fuzzed_security *security_of_fuzzed_sockets = nullptr;
+inline std::string address_of_fuzzed_sockets = "ipc://*";
 
 // One socket that the stranger talks to.
 class fuzzed_socket {
@@ -50,7 +52,7 @@ public:
         if (role_.type == ZMQ_SUB)
             socket_.set(ZMQ_SUBSCRIBE, "");
         honest_.set(ZMQ_ROUTING_ID, "honest");
-        endpoint_ = socket_.bind(security_of_fuzzed_sockets ? "tls://127.0.0.1:*" : "ipc://*");
+        endpoint_ = socket_.bind(address_of_fuzzed_sockets);
         ZLINK_INVARIANT(!endpoint_.empty() && honest_.connect(endpoint_));
         // A bound socket subscribes to a new publisher during a call.
         while (role_.type == ZMQ_SUB && honest_.receive(ZMQ_DONTWAIT) != "\1")
@@ -145,11 +147,17 @@ public:
     // The other side may hang up in the middle.
     template <class Stranger>
     void say_to(Stranger &stranger) const {
-        const std::size_t piece = piece_ ? piece_ : octets_.size();
-        for (std::size_t at = 0; at < octets_.size(); at += piece)
-            if (!stranger.send(octets_.substr(at, piece)))
+        say_to(stranger, octets_);
+    }
+    template <class Stranger>
+    void say_to(Stranger &stranger, std::string_view octets) const {
+        const std::size_t piece = piece_ ? piece_ : octets.size();
+        for (std::size_t at = 0; at < octets.size(); at += piece)
+            if (!stranger.send(octets.substr(at, piece)))
                 return;
     }
+    unsigned piece() const { return piece_; }
+    std::string_view octets() const { return octets_; }
 
 private:
     std::uint8_t type_;

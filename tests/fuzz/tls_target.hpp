@@ -17,6 +17,7 @@ inline void secure_fuzzed_sockets() {
     static const fuzzed_security files{zlink_test::good().cert, zlink_test::good().key,
                                        zlink_test::good().ca};
     security_of_fuzzed_sockets = &files;
+    address_of_fuzzed_sockets = "tls://127.0.0.1:*";
     std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes to a peer that has hung up
 }
 
@@ -36,6 +37,20 @@ public:
     }
     bool send(std::string_view octets) {
         return octets.empty() || SSL_write(tls_, octets.data(), static_cast<int>(octets.size())) > 0;
+    }
+
+    /// Fewer when the stream ends.
+    std::string receive(std::size_t count) {
+        std::string out(count, '\0');
+        std::size_t have = 0;
+        while (have < count) {
+            const int n = SSL_read(tls_, out.data() + have, static_cast<int>(count - have));
+            if (n <= 0)
+                break;
+            have += static_cast<std::size_t>(n);
+        }
+        out.resize(have);
+        return out;
     }
 
 private:
