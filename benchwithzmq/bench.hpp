@@ -17,6 +17,9 @@
 
 namespace bench {
 
+// The end that binds; the other one connects. Usual is the receiver, but where it subscribes.
+enum class end_that { is_usual, sends, receives };
+
 // Everything a run needs to know, from the command line and the BENCH_* variables.
 struct settings {
     std::string library;
@@ -31,6 +34,7 @@ struct settings {
     std::uint64_t round_trips = 1000;
     int contexts = 1;  // 2: the receiver has one of its own
     body_way bodies = body_way::copied;
+    end_that binds = end_that::is_usual;
     int io_threads = 1;
     int high_water_mark = -1;  // -1: the library's own default
     bool debug = false;

@@ -123,7 +123,10 @@ link context::open_link(const pattern &kind) {
     if (kind.sender_addresses)
         set_bytes(pair.sender, ZMQ_CONNECT_ROUTING_ID, receiver_id, receiver_id_size);
 
-    const bool sender_binds = kind.sender_type == ZMQ_PUB;
+    const bool sender_binds =
+        wanted_.binds == end_that::is_usual ? kind.sender_type == ZMQ_PUB : wanted_.binds == end_that::sends;
+    // A sender that addresses names its peer as it connects.
+    require(!(sender_binds && kind.sender_addresses), "--sender=binds of a ROUTER");
     void *bound = sender_binds ? pair.sender : pair.receiver;
     void *connecting = sender_binds ? pair.receiver : pair.sender;
     if (is_encrypted(wanted_.transport))

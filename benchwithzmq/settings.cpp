@@ -20,6 +20,9 @@ constexpr std::uint64_t messages_when_large = 20'000;
         "  TRANSPORT     tcp ipc inproc ws wss tls\n"
         "  --one-thread  both ends of a round trip in one thread\n"
         "  --contexts=2  the receiver has a context of its own; not over inproc\n"
+        "  --sender=binds, --sender=connects  which end binds; not with a sender that is a ROUTER. Usually "
+        "the publisher or "
+        "the receiver\n"
         "  --bodies=WAY  copied (zmq_send, zmq_recv), or messages: allocated by the library and filled, or "
         "lent to it\n"
         "variables: BENCH_MSG_COUNT BENCH_WARMUP_COUNT BENCH_LAT_COUNT BENCH_IO_THREADS BENCH_HWM "
@@ -47,6 +50,10 @@ settings parse_settings(int argc, char **argv) {
             wanted.latency_in_one_thread = true;
         else if (word == "--contexts=1" || word == "--contexts=2")
             wanted.contexts = word.back() - '0';
+        else if (word == "--sender=binds")
+            wanted.binds = end_that::sends;
+        else if (word == "--sender=connects")
+            wanted.binds = end_that::receives;
         else if (word == "--bodies=copied")
             wanted.bodies = body_way::copied;
         else if (word == "--bodies=allocated")
