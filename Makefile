@@ -1,7 +1,6 @@
 # The commands of a developer's day. `make demo` and `make test` are the two to begin with.
 
 JOBS     ?= $(shell nproc)
-PAIRS    ?= 3
 PYTHON   := /usr/bin/python3
 FORMAT   := clang-format-14
 PACKAGES := libboost1.81-dev libgtest-dev libbenchmark-dev cmake ninja-build g++ ccache clang-format-14 python3 \
@@ -24,8 +23,9 @@ help:
 	@echo 'make test-release  one of those three; also test-asan, test-tsan'
 	@echo 'make test-web      the page of examples/web in a headless Chromium, which has to be installed'
 	@echo 'make demo          a program written for libzmq, on libzmq and on zlink'
-	@echo 'make bench         zlink and libzmq side by side: a table of ratios, and pictures in build/bench; some 90 minutes'
-	@echo 'make bench PAIRS=1 the same with one pair of runs a cell instead of three, in half the time'
+	@echo 'make bench         zlink beside libzmq, nng and OpenSSL: tables of ratios, and pictures in build/bench; some hours'
+	@echo '                   goes on where it was interrupted; AFRESH=1 begins again; PAIRS=1 instead of 3 takes half the time'
+	@echo 'make bench QUICK=1 a part of it, once each, in some ten minutes; in build/bench/quick'
 	@echo 'make format        format the sources; check-format only looks'
 	@echo 'make clean         remove build/'
 
@@ -66,8 +66,10 @@ test-web: build
 demo: build
 	$(PYTHON) demo/run.py
 
-bench: build
-	$(PYTHON) benchwithzmq/run_matrix.py --pairs $(PAIRS)
+bench: deps
+	cmake --preset release -DBUILD_BENCHMARKS=ON
+	cmake --build --preset release -j $(JOBS) --target bench_programs
+	$(PYTHON) benchwithzmq/run_matrix.py $(if $(QUICK),--quick) $(if $(PAIRS),--pairs $(PAIRS)) $(if $(AFRESH),--afresh)
 
 SOURCES = $(shell find include src tests benchwithzmq tools demo \
             \( -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name '*.c' \) 2>/dev/null)

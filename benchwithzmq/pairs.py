@@ -34,15 +34,17 @@ GREATEST_GROWTH = 50
 CLOSE_ENOUGH = 0.7
 # What the slower library may need for one run, about.
 LONGEST_RUN_S = 2.0
+# And how many times what the faster one shall need.
+LONGEST_RUN = 10
 # Without a mark the whole run may stand in the queue, so its size has a limit.
 MOST_BYTES = 4 << 30
 MOST_MESSAGES = 100_000_000
 
 
-def add_options(group, pairs, seconds):
+def add_options(group, pairs, seconds, transports=tuple(runner.TRANSPORTS)):
     """The options that say which cells are measured and how."""
     group.add_argument("--patterns", type=runner.list_of(runner.PATTERNS), default=None)
-    group.add_argument("--transports", type=runner.list_of(runner.TRANSPORTS), default=None)
+    group.add_argument("--transports", type=runner.list_of(transports), default=None)
     group.add_argument("--sizes", type=runner.numbers, default=None)
     group.add_argument("--measures", type=runner.list_of(runner.MEASURES), default=runner.MEASURES)
     group.add_argument("--hwm", type=runner.numbers, default=None, help="high-water marks to try (or BENCH_HWM)")
@@ -54,21 +56,27 @@ def add_options(group, pairs, seconds):
     group.add_argument("--seconds", type=float, default=seconds,
                        help="time the faster library shall need for one run (%(default)s)")
     group.add_argument("--one-thread", action="store_true", help="latency with both ends in one thread")
+    group.add_argument("--limit", type=float, default=runner.LONGEST_RUN_S,
+                       help="seconds after which a run is given up (%(default)s)")
     group.add_argument("--pinned", action="store_true", help="all threads of a run on one processor")
 
 
-def fill_in(args, hwm, large_sizes=(), contexts=(1,)):
+def fill_in(args, hwm, large_sizes=(), contexts=(1,), transports=tuple(runner.TRANSPORTS)):
     """What the options leave open is taken from the BENCH_* variables, or is the whole matrix."""
     args.large_patterns = args.patterns or (runner.PATTERNS if args.sizes else LARGE_PATTERNS)
     args.contexts = args.contexts or list(contexts)
     args.patterns = args.patterns or runner.PATTERNS
-    args.transports = args.transports or runner.list_from("BENCH_TRANSPORTS", runner.TRANSPORTS)
+    args.transports = args.transports or runner.list_from("BENCH_TRANSPORTS", list(transports))
     args.sizes = args.sizes or runner.list_from("BENCH_MSG_SIZES", runner.SIZES + list(large_sizes))
     args.hwm = args.hwm or runner.list_from("BENCH_HWM", hwm)
 
 
+# What tells one cell from another.
+FIELDS = ("hwm", "pattern", "transport", "size", "measure", "contexts", "bodies")
+
+
 def cells(args):
-    """(hwm, pattern, transport, size, measure, contexts, bodies) of each cell asked for."""
+    """The FIELDS of each cell asked for."""
     def is_there(cell):
         _, pattern, transport, size, _, contexts, _ = cell
         return not (transport == "inproc" and contexts == 2) and (size < LARGE or pattern in args.large_patterns)
@@ -95,6 +103,11 @@ def seconds_of(measure, value, count):
     return count / value if measure == "throughput" else count * 2 * value / 1e6
 
 
+def longest_run(args):
+    """Seconds that the slowest contestant may need, about."""
+    return min(LONGEST_RUN_S, LONGEST_RUN * args.seconds)
+
+
 class Cell:
     """One cell of the matrix under one high-water mark."""
 
@@ -116,7 +129,7 @@ class Cell:
         variables = {"BENCH_HWM": self.hwm, "BENCH_IO_THREADS": 1,
                      "BENCH_WARMUP_COUNT": warmup_of(self.where[2]), **more, COUNT_VARIABLE[self.measure]: self.count}
         values, _ = runner.run_cell(self.args.build_dir, library, *self.where, self.measure, prefix=self.prefix,
-                                    extra=self.extra, **variables)
+                                    extra=self.extra, limit=getattr(self.args, "limit", runner.LONGEST_RUN_S), **variables)
         return values[self.measure]
 
     def calibrate(self, contestants):
@@ -129,7 +142,7 @@ class Cell:
         taken = {library: seconds_of(self.measure, value, self.count) for library, value in first.items()}
         faster = min(taken, key=taken.get)
         value = first[faster]
-        limit = min(MOST_MESSAGES, int(self.count * LONGEST_RUN_S / max(taken.values())))
+        limit = min(MOST_MESSAGES, int(self.count * longest_run(self.args) / max(taken.values())))
         if self.measure == "throughput":
             limit = min(limit, MOST_BYTES // self.where[2])
         while self.count < limit:
@@ -194,13 +207,13 @@ def about_pairs(args, libzmq):
     return about(libzmq=libzmq.version, pairs=args.pairs, pinned=args.pinned)
 
 
-def write(path, machine, found, failures):
+def write(path, machine, found, failures, besides=()):
     """Replaces the file at once, so that a reader or an interruption never meets half of it."""
     if not path:
         return
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     with open(path + ".new", "w", encoding="utf-8") as file:
-        json.dump({"machine": machine, "cells": found, "failures": failures}, file, indent=1)
+        json.dump({"machine": machine, "cells": found, "beside": besides, "failures": failures}, file, indent=1)
     os.replace(path + ".new", path)
 
 
@@ -211,6 +224,6 @@ def read(path):
             results = json.load(file)
     except (OSError, ValueError) as error:
         raise runner.Failure("%s: no results: %s" % (path, error))
-    if not results.get("cells"):
+    if not results.get("cells") and not results.get("beside"):
         raise runner.Failure("%s: no cell has a result" % path)
     return results

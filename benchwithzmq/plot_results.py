@@ -15,6 +15,7 @@ import collections
 import os
 import sys
 
+import beside
 import pairs
 import runner
 import tables
@@ -36,6 +37,11 @@ LOOK = {
     "zlink": {"color": BLUE, "linestyle": "-", "marker": "o"},
 }
 BARS = {"tcp": (BLUE, ""), "ipc": (ORANGE, "///"), "inproc": (GREEN, "\\\\\\")}
+BESIDE_LOOK = {
+    "zlink": LOOK["zlink"], "tcp": LOOK["libzmq"], "tls": LOOK["libzmq"],
+    "raw": {"color": GREEN, "linestyle": ":", "marker": "^", "markerfacecolor": "white"},
+    "nng": {"color": VERMILION, "linestyle": "-.", "marker": "D", "markerfacecolor": "white"},
+}
 UNIT = {"throughput": "messages per second", "latency": "microseconds one way"}
 STYLE = {
     "figure.facecolor": "white", "axes.facecolor": "white", "savefig.facecolor": "white", "text.color": INK,
@@ -127,41 +133,85 @@ def in_pictures(cell):
     return tables.head_of(cell)[4:] == (1, "copied")
 
 
-def plot_matrix(results, measure, stem):
-    """A panel for each pattern and transport; all share the axes, so that heights can be compared."""
-    mark = usual_mark(results["cells"])
-    found = [each for each in results["cells"]
-             if each["measure"] == measure and each["hwm"] == mark and in_pictures(each)]
-    if not found:
-        return []
+def plot_panels(found, columns, column_of, draw, texts, stem):
+    """A panel for each pattern and column; all share the axes, so that heights can be compared. `texts`: measure, title, values, results, mark."""
+    measure, title, values, results, mark = texts
     patterns = tables.in_order(runner.PATTERNS, [each["pattern"] for each in found])
-    transports = tables.in_order(runner.TRANSPORTS, [each["transport"] for each in found])
     sizes = sorted({each["size"] for each in found})
-    values = [value for each in found for run in each["runs"] for value in run]
-    width, height = 1.2 + 3.1 * len(transports), 1.6 + 1.9 * len(patterns)
+    width, height = 1.2 + 3.1 * len(columns), 1.6 + 1.9 * len(patterns)
     with plt.rc_context(STYLE):
-        figure, grid = plt.subplots(len(patterns), len(transports), figsize=(max(width, 6), height), sharex=True,
+        figure, grid = plt.subplots(len(patterns), len(columns), figsize=(max(width, 6), height), sharex=True,
                                     sharey=True, squeeze=False)
         for row, pattern in zip(grid, patterns):
-            for axes, transport in zip(row, transports):
-                axes.set_title("%s, %s" % (pattern, transport))
-                cells = [each for each in found if (each["pattern"], each["transport"]) == (pattern, transport)]
+            for axes, column in zip(row, columns):
+                axes.set_title("%s, %s" % (pattern, column))
+                cells = [each for each in found if (each["pattern"], column_of(each)) == (pattern, column)]
                 if cells:
-                    draw_panel(axes, cells)
+                    draw(axes, cells)
                 draw_scales(axes, sizes, values, measure)
                 axes.tick_params(labelbottom=True, labelleft=True)
         better = "higher" if measure == "throughput" else "lower"
-        figure.suptitle("%s of zlink and libzmq (%s is better)" % (measure.capitalize(), better), y=1 - 0.15 / height)
+        figure.suptitle("%s of %s (%s is better)" % (measure.capitalize(), title, better), y=1 - 0.15 / height)
         figure.supxlabel("message size, octets", y=0.33 / height, fontsize=9)
         figure.supylabel(UNIT[measure], x=0.15 / max(width, 6), fontsize=9)
-        handles = next(axes for axes in grid.flat if axes.lines).get_legend_handles_labels()
-        figure.legend(*handles, loc="upper center", bbox_to_anchor=(0.5, 1 - 0.33 / height), ncol=3, frameon=False)
+        handles = {}
+        for axes in grid.flat:
+            for line, label in zip(*axes.get_legend_handles_labels()):
+                handles.setdefault(label, line)
+        figure.legend(handles.values(), handles.keys(), loc="upper center", bbox_to_anchor=(0.5, 1 - 0.33 / height),
+                      ncol=len(handles), frameon=False)
         figure.tight_layout(rect=(0.25 / width, 0.45 / height, 1, 1 - 0.5 / height))
         caption(figure, results, mark)
         return save(figure, stem)
 
 
+def plot_matrix(results, measure, stem):
+    """Both libraries, by pattern and transport."""
+    if not results["cells"]:
+        return []
+    mark = usual_mark(results["cells"])
+    found = [each for each in results["cells"]
+             if each["measure"] == measure and each["hwm"] == mark and in_pictures(each)]
+    if not found:
+        return []
+    transports = tables.in_order(runner.TRANSPORTS, [each["transport"] for each in found])
+    values = [value for each in found for run in each["runs"] for value in run]
+    return plot_panels(found, transports, lambda each: each["transport"], draw_panel,
+                       (measure, "zlink and libzmq", values, results, mark), stem)
+
+
+def draw_beside(axes, cells):
+    """All contestants in one panel."""
+    cells = sorted(cells, key=lambda each: each["size"])
+    transport = cells[0]["transport"]
+    for name in [transport] + beside.OTHERS:
+        with_name = [each for each in cells if name in each["median"]]
+        if not with_name or (name == transport and axes.lines):
+            continue
+        label = "zlink" if name == transport else {"raw": "no library", "nng": "nng"}.get(name, "zlink over the one below")
+        axes.plot([each["size"] for each in with_name], [each["median"][name] for each in with_name], label=label,
+                  markersize=4, linewidth=1.5, **BESIDE_LOOK["zlink" if name == transport else name])
+
+
+def plot_beside(results, measure, stem):
+    """zlink over ws, wss, tls and tcp and what it is held against, by pattern, transport and, over ws and wss, who connects."""
+    marks = [each for each in results.get("beside", []) if each["contexts"] == 1 and each["measure"] == measure]
+    if not marks:
+        return []
+    mark = max(each["hwm"] for each in marks)
+    found = [each for each in marks if each["hwm"] == mark]
+
+    def column(each):
+        return "%s, sender %s" % (each["transport"], each["sender"]) if each["transport"] in ("ws", "wss") else each["transport"]
+    columns = sorted({column(each) for each in found}, key=lambda name: (list(beside.KINDS).index(name.split(",")[0]), name))
+    values = [value for each in found for value in each["median"].values()]
+    return plot_panels(found, columns, column, draw_beside,
+                       (measure, "zlink and others", values, results, mark), stem)
+
+
 def headline_cells(results):
+    if not results["cells"]:
+        return None, {}
     mark = usual_mark(results["cells"])
     return mark, {(each["pattern"], each["transport"]): each for each in results["cells"]
                   if (each["size"], each["measure"], each["hwm"]) == (HEADLINE_SIZE, "throughput", mark) and in_pictures(each)}
@@ -211,6 +261,7 @@ def plot_all(results, folder):
     written = plot_headline(results, os.path.join(folder, "headline"))
     for measure in runner.MEASURES:
         written += plot_matrix(results, measure, os.path.join(folder, measure))
+        written += plot_beside(results, measure, os.path.join(folder, "beside-" + measure))
     return written
 
 

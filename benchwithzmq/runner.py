@@ -5,10 +5,12 @@ on the wrong file is an error, not a result.
 """
 
 import argparse
+import hashlib
 import os
 import re
 import subprocess
 import sys
+import time
 
 PATTERNS = ["PAIR", "PUBSUB", "DEALER_DEALER", "DEALER_ROUTER", "ROUTER_ROUTER", "ROUTER_ROUTER_POLL", "PUSH_PULL"]
 TRANSPORTS = ["tcp", "ipc", "inproc"]
@@ -21,6 +23,7 @@ BODIES = ["copied", "allocated", "lent"]  # the ways of bench_zmq
 SONAME = "libzmq.so.5"
 PARITY = 0.97  # a ratio below this is a loss; what is between this and 1 is noise
 LONGEST_RUN_S = 600
+FRESH_S = 25 * 24 * 3600  # certificates are made for some days more
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -58,8 +61,25 @@ def default_build_dir():
     return os.path.join(os.path.dirname(HERE), "build", "release")
 
 
-def program(build_dir):
-    return os.path.join(build_dir, "bench", "bench_zmq")
+def program(build_dir, name="bench_zmq"):
+    return os.path.join(build_dir, "bench", name)
+
+
+def nng_schemes(build_dir):
+    """The transports that bench_nng has, if it was built."""
+    if not os.access(program(build_dir, "bench_nng"), os.X_OK):
+        return []
+    done = run_program([program(build_dir, "bench_nng"), "schemes"], dict(os.environ), {}, "bench_nng")
+    return [word for line in done.stdout.splitlines() if line.startswith("SCHEMES,") for word in words(line[len("SCHEMES,"):])]
+
+
+def digest(build_dir):
+    """What tells one build from another: the library and the program, in short."""
+    taken = hashlib.sha256()
+    for path in (program(build_dir), os.path.join(build_dir, "lib", SONAME)):
+        with open(path, "rb") as file:
+            taken.update(file.read())
+    return taken.hexdigest()[:16]
 
 
 def is_built(build_dir):
@@ -75,7 +95,7 @@ def build(build_dir, reuse=False):
     root = os.path.dirname(HERE)
     try:
         subprocess.run(["cmake", "-S", root, "-B", build_dir, "-DBUILD_BENCHMARKS=ON"], check=True)
-        subprocess.run(["cmake", "--build", build_dir, "--target", "bench_zmq"], check=True)
+        subprocess.run(["cmake", "--build", build_dir, "--target", "bench_programs"], check=True)
     except (OSError, subprocess.CalledProcessError) as error:
         raise Failure("the benchmark cannot be built: %s" % error)
 
@@ -126,7 +146,7 @@ def certificates(build_dir):
     """BENCH_TLS_* for tls and wss: a certificate for localhost, made once in the build directory."""
     directory = os.path.join(build_dir, "bench", "tls")
     cert, key = os.path.join(directory, "cert.pem"), os.path.join(directory, "key.pem")
-    if not os.path.exists(cert):
+    if not os.path.exists(cert) or time.time() - os.path.getmtime(cert) > FRESH_S:
         os.makedirs(directory, exist_ok=True)
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
@@ -154,13 +174,13 @@ def read_output(library, text):
     return values, lines
 
 
-def run_program(command, env, variables, where):
+def run_program(command, env, variables, where, limit=LONGEST_RUN_S):
     """One run that has to end well."""
     env.update((name, str(value)) for name, value in variables.items() if value is not None)
     try:
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=LONGEST_RUN_S)
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=limit)
     except subprocess.TimeoutExpired:
-        raise Failure("%s: no end after %d s" % (where, LONGEST_RUN_S))
+        raise Failure("%s: no end after %g s" % (where, limit))
     except OSError as error:
         raise Failure(str(error))
     if os.environ.get("BENCH_DEBUG"):
@@ -170,22 +190,27 @@ def run_program(command, env, variables, where):
     return done
 
 
-def run_raw(build_dir, path, size, measure, prefix=(), **variables):
-    """One run of a program that makes a stream without a library of messages: {measure: value}."""
+def run_alone(build_dir, command, measure, prefix=(), limit=LONGEST_RUN_S, **variables):
+    """The value of one run of a program that is not of zlink or libzmq."""
     env = dict(os.environ, **certificates(build_dir))
-    done = run_program(list(prefix) + [path, str(size), measure], env, variables, "%s %s" % (path, size))
+    where = " ".join([os.path.basename(command[0])] + command[1:])
+    done = run_program(list(prefix) + command, env, variables, where, limit)
     found = [line.split(",") for line in done.stdout.splitlines() if line.startswith("RESULT,")]
-    return {fields[5]: float(fields[6]) for fields in found}
+    values = {fields[5]: float(fields[6]) for fields in found}
+    if measure not in values:
+        raise Failure("%s: no %s in what it printed" % (where, measure))
+    return values[measure]
 
 
-def run_cell(build_dir, library, pattern, transport, size, measure="both", prefix=(), extra=(), **variables):
+def run_cell(build_dir, library, pattern, transport, size, measure="both", prefix=(), extra=(), limit=LONGEST_RUN_S,
+             **variables):
     """One run of one cell: {measure: value}, and the result lines as printed."""
     env = dict(os.environ, LD_LIBRARY_PATH=library.directory)
     if transport in SECURED:
         env.update(certificates(build_dir))
     command = list(prefix) + [program(build_dir), library.name, pattern, transport, str(size), measure] + list(extra)
     where = "%s %s %s %s" % (library.name, pattern, transport, size)
-    done = run_program(command, env, variables, where)
+    done = run_program(command, env, variables, where, limit)
     ignored = re.search(r"^zlink: .* is ignored.*$", done.stderr, re.MULTILINE)
     if ignored:
         raise Failure("%s: %s" % (where, ignored.group()))

@@ -3,82 +3,22 @@
 import json
 import os
 import subprocess
-import sys
 
 import pytest
 
-TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "benchwithzmq")
-sys.path.insert(0, TOOLS)
+from bench_support import calls, cell, is_picture, results_of  # (it makes the tools known, too)
+from bench_support import fake_build  # noqa: F401  pylint: disable=unused-import
 
-import acceptance  # noqa: E402  (found through the path above)
-import analyze_results  # noqa: E402
-import pairs  # noqa: E402
-import plot_results  # noqa: E402
-import run_comparison  # noqa: E402
-import run_matrix  # noqa: E402
-import run_transports  # noqa: E402
-import runner  # noqa: E402
-import sweep_batches  # noqa: E402
-import tables  # noqa: E402
-
-# Prints the lines of bench_zmq, and writes each call into the file CALLS names. zlink moves 4 messages where libzmq moves one,
-# and 0.5 where they are large; input batches of 1024 octets halve what zlink moves.
-FAKE_BENCH = """#!/usr/bin/python3 -IS
-import os, sys
-library, pattern, transport, size, measure = sys.argv[1:6]
-with open(os.environ["CALLS"], "a") as calls:
-    calls.write(" ".join(sys.argv[1:6]) + " " + os.environ.get("BENCH_MSG_COUNT", "-") + "\\n")
-if pattern == "ROUTER_ROUTER":
-    sys.exit("send: failed")
-if os.environ.get("ZMQ_ASIO_IN_BATCH_SIZE") == "7":
-    print("zlink: ZMQ_ASIO_IN_BATCH_SIZE=7 is ignored: a number is expected", file=sys.stderr)
-better = 1 if library == "libzmq" else 4 if int(size) < 65536 else 0.5
-if os.environ.get("ZMQ_ASIO_IN_BATCH_SIZE") == "1024":
-    better /= 2
-print("LIBRARY,%s,%s/libzmq.so.5,4.3.4" % (library, os.environ["LD_LIBRARY_PATH"]))
-for each, value in (("throughput", 1e6 * better), ("latency", 20 / better)):
-    if measure in (each, "both"):
-        print("RESULT,%s,%s,%s,%s,%s,%.3f" % (library, pattern, transport, size, each, value))
-"""
-
-
-@pytest.fixture(name="build_dir")
-def fake_build(tmp_path, monkeypatch):
-    """A build directory with the script, and two files to be taken for the libraries."""
-    for folder in ("build/bench", "build/lib", "distribution"):
-        (tmp_path / folder).mkdir(parents=True)
-    for file in ("build/lib/libzmq.so.5", "distribution/libzmq.so.5"):
-        (tmp_path / file).touch()
-    script = tmp_path / "build/bench/bench_zmq"
-    script.write_text(FAKE_BENCH)
-    script.chmod(0o755)
-    for name in [name for name in os.environ if name.startswith(("BENCH_", "ZMQ_ASIO_"))]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("BENCH_LIBZMQ_LIB_DIR", str(tmp_path / "distribution"))
-    monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
-    return str(tmp_path / "build")
-
-
-def calls(build_dir):
-    with open(os.path.join(os.path.dirname(build_dir), "calls"), encoding="utf-8") as file:
-        return file.read().splitlines()
-
-
-def cell(pattern="PAIR", transport="tcp", size=64, measure="throughput", hwm=1000, runs=((1e6, 5e6),)):
-    return dict(pattern=pattern, transport=transport, size=size, measure=measure, hwm=hwm, count=1,
-                **pairs.summary(measure, runs), runs=[list(run) for run in runs])
-
-
-def results_of(cells):
-    machine = {"date": "2026-01-02", "processor": "A Processor", "processors": 2, "kernel": "6.1.0-1", "libzmq": "4.3.4"}
-    return {"machine": machine, "cells": cells, "failures": []}
-
-
-def is_picture(path):
-    with open(path, "rb") as file:
-        start = file.read(1000)
-    signs = {".png": b"\x89PNG\r\n", ".svg": b"<svg"}
-    return os.path.getsize(path) > 2000 and signs[os.path.splitext(path)[1]] in start
+import acceptance
+import analyze_results
+import pairs
+import plot_results
+import run_comparison
+import run_matrix
+import run_transports
+import runner
+import sweep_batches
+import tables
 
 
 # Reading what bench_zmq prints
@@ -252,11 +192,9 @@ def test_a_transport_stands_beside_the_one_below_and_beside_no_library(has_raw, 
     assert run_transports.main(["--kinds", "tls", "--patterns", "PAIR", "--sizes", "64", "--hwm", "7", "--contexts", "2", "--pairs", "2", "--seconds", "0.001",
                                 "--build-dir", build_dir, "--output", out]) == 0
     rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines() if line.startswith("| PAIR")]
-    tail = ["2.00 (2.00 to 2.00)", "0.50 (0.50 to 0.50)"]
-    assert rows == [["PAIR", "tls", "64", "7", "2", "4", "4"] + (["2", "1.00 (1.00 to 1.00)", tail[0]] if has_raw else
-                                                                 ["", "1.00 (1.00 to 1.00)"]),
-                    ["PAIR", "tls", "64", "7", "2", "5", "5"] + (["2.5", "1.00 (1.00 to 1.00)", tail[1]] if has_raw else
-                                                                 ["", "1.00 (1.00 to 1.00)"])]
+    head, below = ["PAIR", "tls", "connects", "64", "7", "2"], "1.00 (1.00 to 1.00)"
+    assert rows == [head + (["4", "4", "2", "", below, "2.00 (2.00 to 2.00)"] if has_raw else ["4", "4", "", "", below]),
+                    head + (["5", "5", "2.5", "", below, "0.50 (0.50 to 0.50)"] if has_raw else ["5", "5", "", "", below])]
     with open(out, encoding="utf-8") as file:
         results = json.load(file)
     assert [len(each["rounds"]) for each in results["cells"]] == [2, 2] and results["failures"] == []
@@ -339,7 +277,7 @@ def test_what_is_missing_is_built_unless_that_is_forbidden(build_dir, monkeypatc
     monkeypatch.setattr(subprocess, "run", lambda command, **_: commands.append(command))
     runner.build(build_dir)
     assert [command[:2] for command in commands] == [["cmake", "-S"], ["cmake", "--build"]]
-    assert commands[1][-1] == "bench_zmq"
+    assert commands[1][-1] == "bench_programs"
     with pytest.raises(runner.Failure, match="--reuse-build"):
         runner.build(build_dir, reuse=True)
     assert len(commands) == 2
