@@ -188,7 +188,12 @@ def line_of(found):
     """One cell on a line, with the values."""
     return "%-18s %-4s %-8s %8d %-10s contexts %d mark %-5d%s" % (
         found["pattern"], found["transport"], found["sender"], found["size"], found["measure"], found["contexts"], found["hwm"],
-        "".join(" %s %s" % (name, runner.shown(found["measure"], value).strip()) for name, value in found["median"].items()))
+        "".join(" %s %s" % (name, shown(found["measure"], value)) for name, value in found["median"].items()))
+
+
+def shown(measure, value):
+    """A value with the digits that a few large messages a second need."""
+    return "%s M/s" % tables.plain(value / 1e6) if measure == "throughput" else "%s us" % tables.plain(value)
 
 
 def columns(found):

@@ -88,8 +88,8 @@ def empty():
     return {"machine": {}, "cells": [], "beside": [], "failures": []}
 
 
-def about(args, version):
-    machine = pairs.about(libzmq=version, pairs=args.pairs, pinned=args.pinned)
+def about(args):
+    machine = pairs.about(pairs=args.pairs, pinned=args.pinned)
     return dict(machine, build=runner.digest(args.build_dir), seconds=args.seconds, one_thread=args.one_thread)
 
 
@@ -187,9 +187,9 @@ def main(argv):
         libraries = runner.libraries(args.build_dir)
         args.nng = runner.nng_schemes(args.build_dir)
         print("\n".join("%s is %s" % (each.name, os.path.realpath(each.file)) for each in libraries), flush=True)
-        machine = about(args, libraries[0].version)
+        machine = about(args)
         results = resumed(args, path, machine)
-        results["machine"] = dict(machine, libzmq=results["machine"].get("libzmq", machine["libzmq"]))
+        results["machine"] = dict(machine, libzmq=results["machine"].get("libzmq"))
         try:
             measure(args, libraries, path, results)
         except KeyboardInterrupt:

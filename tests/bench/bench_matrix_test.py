@@ -196,3 +196,11 @@ def test_certificates_are_made_again_before_they_end(build_dir, monkeypatch):
 def test_a_run_without_a_library_that_prints_nothing_is_no_result(build_dir):
     with pytest.raises(runner.Failure, match="no latency"):
         runner.run_alone(build_dir, ["true"], "latency")
+
+
+def test_few_large_messages_a_second_are_told_with_digits(build_dir, tmp_path):
+    run_small(build_dir, tmp_path, "--transports", "ws", "--hwm", "9")
+    found = pairs.read(str(tmp_path / "results.json"))
+    assert found["machine"]["libzmq"] is None
+    slow = dict(found["beside"][0], median={"ws": 61.4, "tcp": 123})
+    assert beside.line_of(slow).endswith(" ws 0.000061 M/s tcp 0.000123 M/s")
