@@ -94,7 +94,7 @@ std::unique_ptr<pattern> socket::make_pattern() {
 
 // ---- Messages ----------------------------------------------------------------------------------------------
 
-[[gnu::always_inline]] inline error socket::send_frame(const outgoing &frame, int flags) {
+error socket::send(const outgoing &frame, int flags) {
     pipes_.leave_direct_output();
     if (pipes_.input().is_in_message())
         pipes_.leave_direct_input();
@@ -127,7 +127,7 @@ std::unique_ptr<pattern> socket::make_pattern() {
     }
 }
 
-[[gnu::always_inline]] inline error socket::next_frame(frame_view &out, int flags) {
+error socket::receive(frame_view &out, int flags) {
     pipes_.leave_direct_input();
     // An XPUB that receives may learn that its peer does not want everything any more.
     if (pipes_.output().is_in_message() || options_.type == socket_type::xpub)
@@ -155,7 +155,7 @@ error socket::send_copy(byte_span body, int flags) {
     outgoing frame;
     frame.body = body;
     frame.more = flags & ZMQ_SNDMORE;
-    return send_frame(frame, flags);
+    return send(frame, flags);
 }
 
 error socket::send_constant(byte_span body, int flags) {
@@ -165,7 +165,7 @@ error socket::send_constant(byte_span body, int flags) {
     frame.body = body;
     frame.more = flags & ZMQ_SNDMORE;
     frame.is_constant = true;
-    return send_frame(frame, flags);
+    return send(frame, flags);
 }
 
 error socket::send(message &what, int flags) {
@@ -187,7 +187,7 @@ error socket::send(message &what, int flags) {
     frame.owner = what.owner();
     frame.is_constant = what.is_constant();
     frame.is_lent = what.is_lent();
-    if (const error e = send_frame(frame, flags); failed(e))
+    if (const error e = send(frame, flags); failed(e))
         return e;
     (void)what.close();
     what.init();
@@ -198,8 +198,8 @@ error socket::receive_copy(void *buffer, std::size_t capacity, std::size_t &size
     frame_view frame;
     const bool is_large = capacity >= least_offered && gives_frames_as_they_come(options_.type);
     const error e = __builtin_expect(is_large, 0)
-                        ? next_frame_into({static_cast<std::uint8_t *>(buffer), capacity}, frame, flags)
-                        : next_frame(frame, flags);
+                        ? receive_into({static_cast<std::uint8_t *>(buffer), capacity}, frame, flags)
+                        : receive(frame, flags);
     if (failed(e))
         return e;
     size = frame.size;
@@ -209,20 +209,16 @@ error socket::receive_copy(void *buffer, std::size_t capacity, std::size_t &size
     return error::none;
 }
 
-/// As next_frame(). The frame may be read straight into the caller's memory, which is left alone afterwards.
-error socket::next_frame_into(std::span<std::uint8_t> memory, frame_view &out, int flags) {
+/// As receive(). The frame may be read straight into the caller's memory, which is left alone afterwards.
+error socket::receive_into(std::span<std::uint8_t> memory, frame_view &out, int flags) {
     wait_.offer(memory);
     const std::uint8_t *given = nullptr;
     const finally over([&] { wait_.end_offer(given); });
-    const error e = next_frame(out, flags);
+    const error e = receive(out, flags);
     if (!failed(e))
         given = out.data;
     return e;
 }
-
-error socket::send(const outgoing &frame, int flags) { return send_frame(frame, flags); }
-
-error socket::receive(frame_view &out, int flags) { return next_frame(out, flags); }
 
 error socket::receive(message &out, int flags) {
     if (!out.is_valid())
@@ -238,7 +234,7 @@ error socket::receive(message &out, int flags) {
         frame.owner = direct.owner;
         frame.owner_size = direct.owner_size;
         frame.info = direct.info;
-    } else if (const error e = next_frame(frame, flags); failed(e)) {
+    } else if (const error e = receive(frame, flags); failed(e)) {
         return e;
     }
     message received;

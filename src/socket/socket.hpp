@@ -169,9 +169,7 @@ private:
 
     error send_copy(byte_span body, int flags);
     error receive_copy(void *buffer, std::size_t capacity, std::size_t &size, int flags);
-    error send_frame(const outgoing &frame, int flags);
-    error next_frame(frame_view &out, int flags);
-    error next_frame_into(std::span<std::uint8_t> memory, frame_view &out, int flags);
+    error receive_into(std::span<std::uint8_t> memory, frame_view &out, int flags);
     error wait_for_lagging_peer(const outgoing &frame);
     error retry_send(const outgoing &frame, int flags);
     error retry_receive(frame_view &out, int flags);
