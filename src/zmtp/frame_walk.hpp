@@ -69,27 +69,16 @@ inline walk_result walk_frames(byte_span in, bool &in_message, const walk_limits
     std::uint64_t messages = 0;
     walk_result result;
 
-    // Runs of like frames are the usual case. What the last short header said is kept, so that a step depends on
-    // the comparison with it, which the processor predicts, and not on a load.
-    std::uint32_t known = UINT32_MAX;
-    std::size_t step = 0;
-    bool ends_message = false;
-
     for (;;) {
         while (messages < max_messages && static_cast<std::size_t>(end - p) >= short_header_size) {
             const std::uint32_t header = static_cast<std::uint32_t>(p[0] | p[1] << 8);
-            if (header != known) {
-                const std::size_t size = header >> 8;
-                if ((header & 0xff) > frame_flag::more || size > limits.max_body)
-                    break;
-                known = header;
-                step = short_header_size + size;
-                ends_message = !(header & frame_flag::more);
-            }
-            if (static_cast<std::size_t>(end - p) < step)
+            const std::size_t size = header >> 8;
+            const std::size_t step = short_header_size + size;
+            if ((header & 0xff) > frame_flag::more || size > limits.max_body ||
+                static_cast<std::size_t>(end - p) < step)
                 break;
             p += step;
-            if (ends_message) {
+            if (!(header & frame_flag::more)) {
                 ++messages;
                 message_end = p;
             }
