@@ -158,13 +158,7 @@ error asio_loop::post_and_wait(const std::function<void()> &work) noexcept {
 
 void asio_loop::run_before_sleep(loop_task &task) noexcept { before_sleep_.push(task); }
 
-time_point asio_loop::now() const noexcept {
-    if (!is_time_known_) {
-        time_ = std::chrono::steady_clock::now();
-        is_time_known_ = true;
-    }
-    return time_;
-}
+time_point asio_loop::now() const noexcept { return std::chrono::steady_clock::now(); }
 
 void asio_loop::run() noexcept {
     this_threads_loop = this;
@@ -189,7 +183,6 @@ void asio_loop::run_leftovers() noexcept {
 
 void asio_loop::run_until_nothing_is_left() noexcept {
     for (bool has_run = true; has_run;) {
-        is_time_known_ = false;
         has_run = run_ready();
         has_run |= posted_.run_all();
     }
@@ -215,7 +208,6 @@ void asio_loop::sleep() noexcept {
     heavy_fence();
     before_sleep_.run_all();
     if (posted_.is_empty() && before_sleep_.is_empty()) {
-        is_time_known_ = false;
         try {
             context_.run_one();
         } catch (const std::exception &e) {
@@ -234,7 +226,6 @@ std::unique_ptr<timer> asio_loop::make_timer(std::function<void()> on_expiry) no
 }
 
 void asio_loop::run_due_timers() noexcept {
-    is_time_known_ = false;
     const time_point due = now();
     // No more than there are now: a function that restarts its timer at once must not hold the loop.
     for (std::size_t left = timers_.size(); left && !timers_.empty() && timers_.front()->when <= due;

@@ -133,8 +133,6 @@ private:
     sleep_list before_sleep_;
     bool is_quitting_ = false;
     quit_task quit_task_{*this};
-    mutable bool is_time_known_ = false;
-    mutable time_point time_;
     std::vector<heap_timer *> timers_;  // a binary heap, the earliest in front; room for all that exist
     std::size_t timer_count_ = 0;       // that exist, pending or not
     std::array<handler_slot, 2> alarm_memory_;  // a cancelled wait and the one after it

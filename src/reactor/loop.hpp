@@ -62,7 +62,7 @@ public:
     /// A timer that calls `on_expiry` on the loop's thread. Loop thread only. Null when memory is short.
     virtual std::unique_ptr<timer> make_timer(std::function<void()> on_expiry) noexcept = 0;
 
-    /// The time, read at most once per turn of the loop. Loop thread only.
+    /// Loop thread only.
     virtual time_point now() const noexcept = 0;
 
     /// A slot for the block that reads on this thread go to; the session room fills and replaces it. Loop
