@@ -161,19 +161,6 @@ TEST(loop, survives_a_function_that_throws) {
     EXPECT_TRUE(has_run);
 }
 
-TEST(loop, keeps_its_time_within_a_turn_and_moves_it_after_sleeping) {
-    auto threads = started();
-    time_point first, again, later;
-    ASSERT_EQ(threads->at(0).post_and_wait([&] {
-        first = threads->at(0).now();
-        again = threads->at(0).now();
-    }),
-              error::none);
-    ASSERT_EQ(threads->at(0).post_and_wait([&] { later = threads->at(0).now(); }), error::none);
-    EXPECT_EQ(first, again);
-    EXPECT_LT(first, later);
-}
-
 TEST(deferred_call, comes_once_and_not_after_its_end) {
     auto threads = started();
     loop &io = threads->at(0);
