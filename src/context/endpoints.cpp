@@ -15,13 +15,6 @@ bool connects_once(socket_type type) {
            type == socket_type::req;
 }
 
-/// In front of the event that it explains, if there is one.
-void emit_reason(socket &self, error why, const std::string &endpoint) {
-    if (std::string words = reason::take(); !words.empty())
-        self.events_sink()->emit(
-            {event_kind::reason, static_cast<std::uint32_t>(to_errno(why)), endpoint, std::move(words)});
-}
-
 std::shared_ptr<const std::string> name_of(const session_environment_ptr &environment) noexcept {
     return {environment, &environment->endpoint};
 }
@@ -75,7 +68,7 @@ error endpoints::bind(socket &self, const std::string &scheme, const std::string
     if (const error e = kind->make_listener(address, self.options(), environment_.knobs, *io, listening);
         failed(e)) {
         const std::string endpoint = scheme + "://" + address;
-        emit_reason(self, e, endpoint);
+        self.events_sink()->emit_reason(reason::take(), to_errno(e), endpoint);
         self.events_sink()->emit(
             {event_kind::bind_failed, static_cast<std::uint32_t>(to_errno(e)), endpoint});
         return e;
@@ -100,7 +93,7 @@ error endpoints::connect(socket &self, const std::string &scheme, const std::str
     if (!kind)
         return error::protocol_not_supported;
     if (const error e = kind->check_connect(address, self.options()); failed(e)) {
-        emit_reason(self, e, scheme + "://" + address);
+        self.events_sink()->emit_reason(reason::take(), to_errno(e), scheme + "://" + address);
         return e;
     }
     loop *io = environment_.io.choose(self.options().affinity);

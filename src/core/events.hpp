@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace zlink {
 
@@ -41,6 +42,15 @@ class event_sink {
 public:
     virtual ~event_sink() = default;
     virtual void emit(const connection_event &event) noexcept = 0;
+    /// Says why the event that follows has the value `why`, an errno; nothing where there are no words, or no memory for them.
+    void emit_reason(std::string words, int why, const std::string &endpoint) noexcept {
+        if (words.empty())
+            return;
+        try {
+            emit({event_kind::reason, static_cast<std::uint32_t>(why), endpoint, std::move(words)});
+        } catch (...) {
+        }
+    }
 };
 
 }  // namespace zlink

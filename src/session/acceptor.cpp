@@ -37,7 +37,7 @@ void acceptor::close() noexcept {
 }
 
 void acceptor::on_accept(std::unique_ptr<stream> bytes, error failure) noexcept {
-    emit_reason(failure);
+    environment_->events->emit_reason(reason::take(), to_errno(failure), environment_->endpoint);
     if (failed(failure)) {
         if (failure == error::no_memory)
             chunk_pool::give_up_idle();  // the next peer may find some
@@ -56,17 +56,6 @@ void acceptor::on_accept(std::unique_ptr<stream> bytes, error failure) noexcept 
 }
 
 /// Of a failure; or of what is not as it should be, but does not keep a peer out.
-void acceptor::emit_reason(error failure) noexcept {
-    std::string words = reason::take();
-    if (words.empty())
-        return;
-    try {
-        environment_->events->emit({event_kind::reason, static_cast<std::uint32_t>(to_errno(failure)),
-                                    environment_->endpoint, std::move(words)});
-    } catch (...) {
-    }
-}
-
 void acceptor::emit(event_kind kind, std::uint32_t value) noexcept {
     try {
         environment_->events->emit({kind, value, environment_->endpoint});

@@ -28,7 +28,6 @@ public:
 
 private:
     void on_accept(std::unique_ptr<stream> bytes, error failure) noexcept;
-    void emit_reason(error failure) noexcept;
     void emit(event_kind kind, std::uint32_t value) noexcept;
 
     const session_environment_ptr environment_;

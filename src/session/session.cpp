@@ -460,13 +460,7 @@ void session::emit(event_kind kind, std::uint32_t value) noexcept {
 
 /// In front of the event that it explains, if there is one.
 void session::emit_reason(std::string words, error why) noexcept {
-    if (words.empty())
-        return;
-    try {
-        environment_->events->emit({event_kind::reason, static_cast<std::uint32_t>(to_errno(why)),
-                                    environment_->endpoint, std::move(words)});
-    } catch (...) {
-    }
+    environment_->events->emit_reason(std::move(words), to_errno(why), environment_->endpoint);
 }
 
 void session::emit_reason_of_break() noexcept {
