@@ -202,9 +202,10 @@ error pipe_end::say_hello(byte_span routing_id) noexcept {
 }
 
 void pipe_end::say_gone() noexcept {
-    constexpr unsigned most_news_untaken = 16;
+    constexpr int most_news_untaken = 16;
     static constexpr std::uint8_t gone[] = {in_band::gone};
-    const unsigned untaken = (news_said_ - out_->news_taken.load(std::memory_order_relaxed)) & 0xff;
+    const auto untaken =
+        static_cast<std::int8_t>(news_said_ - out_->news_taken.load(std::memory_order_relaxed));
     if (!has_said_hello_ || untaken >= most_news_untaken || failed(write(frame_flag::command, gone)))
         return;
     publish();

@@ -169,6 +169,8 @@ void session::put_dialer_away() noexcept {
 
 void session::retry_later() noexcept {
     put_dialer_away();
+    if (pipe_)
+        pipe_->say_gone();  // that was left out where the reader was behind
     if (environment_->options.reconnect_interval_ms <= 0)
         return;  // never again; the pipe stays until the socket closes it
     const auto delay = backoff_.next(environment_->random->next());

@@ -81,10 +81,11 @@ void translation::put(translation others) {
 
 /// Encodes the next piece of the masked body.
 void translation::mask_some() {
+    const std::size_t size = std::min(masked_.size, most_in_piece);
+    if (!piece_)  // the first piece of a body is its largest
+        piece_ = std::make_unique_for_overwrite<std::uint8_t[]>(size);
     piece_at_ = 0;
-    piece_size_ = std::min(masked_.size, most_in_piece);
-    if (!piece_)
-        piece_ = std::make_unique_for_overwrite<std::uint8_t[]>(piece_size_);
+    piece_size_ = size;
     mask_octets(piece_.get(), masked_.data, piece_size_, key_);
     key_ = advanced(key_, piece_size_);
     masked_.advance(piece_size_);
@@ -99,6 +100,7 @@ void translation::mask_all() {
     piece_size_ = 0;
     append_masked(copied_, {masked_.data, masked_.size}, key_);
     masked_ = {};
+    piece_.reset();  // that of the next body may be larger
 }
 
 translation::listed translation::list(std::span<iovec> ranges) {

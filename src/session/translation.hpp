@@ -25,7 +25,7 @@ public:
     static constexpr std::size_t batch = 64 * 1024;
 
     bool is_empty() const noexcept { return copied_.empty() && bodies_.empty() && !is_masking(); }
-    /// Nothing more should be put before some has gone out.
+    /// Nothing more should be put before some has gone out. It may be: what is put behind a body that goes out in pieces makes a copy of it.
     bool is_full() const noexcept { return copied_.size() + listed_bodies_ >= batch || is_masking(); }
     /// A body goes out in pieces.
     bool is_masking() const noexcept { return masked_.size > 0 || piece_size_ > 0; }

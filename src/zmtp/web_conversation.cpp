@@ -128,7 +128,9 @@ action web_conversation::on_octets(byte_span in) {
 
 action web_conversation::on_head() {
     if (head_->status() == http_head::state::refused && !is_server_)
-        return refuse_answer("the answer is not one of HTTP/1.1");
+        return refuse_answer(head_->refusal() == http_status::too_large
+                                 ? "the answer is too long"
+                                 : "the answer is not one of HTTP/1.1");
     if (head_->status() == http_head::state::refused)
         return refuse(head_->refusal(), head_->refusal() == http_status::too_large
                                             ? "The request is too long."

@@ -51,6 +51,20 @@ protected:
     test_socket client = zmq.socket(ZMQ_PAIR);
 };
 
+TEST(ws, sends_large_messages_of_a_subscriber_that_came_first) {
+    context zmq;
+    test_socket publisher = zmq.socket(ZMQ_XPUB);
+    test_socket subscriber = zmq.socket(ZMQ_XSUB);
+    const std::string endpoint = publisher.bind("ws://127.0.0.1:*/a");
+    ASSERT_EQ(publisher.unbind(endpoint), 0);
+    subscriber.connect(endpoint);
+    for (const std::size_t size : {70u * 1024, 300u * 1024})
+        ASSERT_EQ(subscriber.send(std::string(size, 'b')), static_cast<int>(size));
+    ASSERT_EQ(publisher.bind(endpoint), endpoint);
+    for (const std::size_t size : {70u * 1024, 300u * 1024})
+        EXPECT_TRUE(publisher.receive() == std::string(size, 'b'));
+}
+
 TEST(ws, is_a_capability_in_both_spellings) {
     EXPECT_EQ(zmq_has("ws"), 1);
     EXPECT_EQ(zmq_has("WS"), 1);

@@ -86,6 +86,8 @@ TEST(ws_reason, of_a_client_names_the_status_that_it_was_answered_with) {
          "the web server's answer does not grant what was asked for"},
         {"SSH-2.0-OpenSSH_9.2\r\n\r\n", "the answer is not one of HTTP/1.1"},
         {"\xff", "the answer is not one of HTTP/1.1"},
+        {"HTTP/1.1 101 Switching Protocols\r\nX: " + std::string(10'000, 'x') + "\r\n\r\n",
+         "the answer is too long"},
     };
     client.set(ZMQ_RECONNECT_IVL, 1);
     client.connect("ws" + there.endpoint().substr(3));

@@ -2,6 +2,7 @@
 // come in between.
 #include <gtest/gtest.h>
 
+#include "pipe/in_band.hpp"
 #include "scripted_network.hpp"
 
 namespace zlink {
@@ -174,6 +175,25 @@ TEST_F(session_life, leaves_little_in_a_pipe_that_nobody_reads_while_its_peer_co
     for (frame_view frame; owner->near->read(frame);)
         ++frames;
     EXPECT_LT(frames, 20);
+}
+
+TEST_F(session_life, says_that_its_peer_is_gone_once_the_reader_has_caught_up) {
+    make();
+    for (int life = 0; life < 12; ++life) {
+        ASSERT_NO_FATAL_FAILURE(establish());
+        far->end();
+        io.run();
+        io.pass(100ms);
+    }
+    int news = 0;
+    for (frame_view frame; owner->near->read(frame); ++news)
+        owner->near->note_news_taken();
+    EXPECT_LT(news, 24);
+    net.refuse();
+    io.run();
+    frame_view frame;
+    ASSERT_TRUE(owner->near->read(frame));
+    EXPECT_EQ(frame.body().front(), in_band::gone);
 }
 
 TEST_F(session_life, tries_again_where_not_even_a_dialer_could_be_made) {

@@ -62,6 +62,23 @@ protected:
         far->make_room(size);
         io.run();
     }
+    void answers_close_behind_a_frame(bool is_closed_here) {
+        far->room = 5'000;
+        send(body_of(20'000));
+        send("behind");
+        if (is_closed_here)
+            close();
+        receive(close_of_client);
+        ASSERT_FALSE(owner->has_ended);
+        make_room(5'000);
+        io.pass(499ms);
+        make_room(5'000);
+        io.pass(499ms);
+        ASSERT_FALSE(owner->has_ended);
+        make_room(100'000);
+        EXPECT_TRUE(owner->has_ended);
+        EXPECT_TRUE(far->output == zws(0, body_of(20'000)) + close_of_server) << far->output.size();
+    }
 
     virtual_loop io;
     no_chance chance;
@@ -96,30 +113,12 @@ TEST_F(session_web, that_has_said_close_waits_half_a_second_for_the_answer_whate
 // ---- the peer does ----
 
 TEST_F(session_web, answers_close_behind_the_frame_under_way_and_ends) {
-    for (const bool is_closed_here : {false, true}) {
-        if (is_closed_here) {
-            far = std::make_shared<far_side>();
-            owner = std::make_shared<session_owner>();
-            SetUp();
-        }
-        far->room = 5'000;
-        send(body_of(20'000));
-        send("behind");
-        if (is_closed_here)
-            close();
-        receive(close_of_client);
-        ASSERT_FALSE(owner->has_ended);
-        make_room(5'000);
-        io.pass(499ms);
-        make_room(5'000);
-        io.pass(499ms);
-        ASSERT_FALSE(owner->has_ended);
-        make_room(100'000);
-        EXPECT_TRUE(owner->has_ended);
-        EXPECT_TRUE(far->output == zws(0, body_of(20'000)) + close_of_server) << far->output.size();
-        if (!is_closed_here)
-            owner->near->close(0);
-    }
+    answers_close_behind_a_frame(false);
+    owner->near->close(0);
+}
+
+TEST_F(session_web, answers_close_behind_the_frame_under_way_where_this_side_has_closed_too) {
+    answers_close_behind_a_frame(true);
 }
 
 TEST_F(session_web, gives_a_peer_up_that_says_close_and_does_not_read) {

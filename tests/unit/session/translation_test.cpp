@@ -122,6 +122,17 @@ TEST(translation, masks_a_large_body_by_and_by) {
     EXPECT_TRUE(it.read(wire) == std::vector<std::string>{body_of(10'000'000)});
 }
 
+// As where the set of subscriptions goes out, with all that stands in the pipe.
+TEST(translation, puts_a_larger_masked_body_behind_one_that_is_under_way) {
+    translated it(true);
+    it.write(body_of(70 * 1024));
+    it.write(body_of(300 * 1024));
+    for (frame_view frame; it.queue.read(frame);)
+        it.out.put(it.form, frame, it.queue.has_read_in_place());
+    const auto bodies = it.read(it.drain(SIZE_MAX));
+    EXPECT_TRUE(bodies == (std::vector<std::string>{body_of(70 * 1024), body_of(300 * 1024)}));
+}
+
 TEST(translation, keeps_the_memory_of_a_body_until_it_has_gone_out) {
     for (const bool is_client : {false, true}) {
         translated it(is_client);
