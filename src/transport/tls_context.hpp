@@ -44,6 +44,7 @@ public:
     tls_context(const tls_context &) = delete;
     tls_context &operator=(const tls_context &) = delete;
 
+    bool is_for_server() const noexcept { return role_ == role::server; }
     /// State for one connection, the caller's; null when memory is short. `notes` outlives it.
     SSL *make_connection(tls_notes &notes) const noexcept;
 

@@ -56,40 +56,6 @@ byte_span next_record(range_cursor &from) noexcept {
     return {gathered.get(), size};
 }
 
-error reason_of_certificate(long result) noexcept {
-    switch (result) {
-    case X509_V_ERR_CERT_HAS_EXPIRED:
-    case X509_V_ERR_CERT_NOT_YET_VALID:
-        return from_errno(EKEYEXPIRED);
-    case X509_V_ERR_CERT_REVOKED:
-        return from_errno(EKEYREVOKED);
-    case X509_V_ERR_OUT_OF_MEM:
-        return error::no_memory;
-    default:
-        return from_errno(EKEYREJECTED);
-    }
-}
-
-/// What the peer says of our certificate, and the rest of what it may say.
-error reason_of_alert(int alert) noexcept {
-    switch (alert) {
-    case SSL3_AD_CERTIFICATE_EXPIRED:
-        return from_errno(EKEYEXPIRED);
-    case SSL3_AD_CERTIFICATE_REVOKED:
-        return from_errno(EKEYREVOKED);
-    case TLS13_AD_CERTIFICATE_REQUIRED:
-        return from_errno(ENOKEY);
-    case SSL3_AD_BAD_CERTIFICATE:
-    case SSL3_AD_UNSUPPORTED_CERTIFICATE:
-    case SSL3_AD_CERTIFICATE_UNKNOWN:
-    case TLS1_AD_UNKNOWN_CA:
-    case TLS1_AD_ACCESS_DENIED:
-        return from_errno(EKEYREJECTED);
-    default:
-        return error::protocol;
-    }
-}
-
 }  // namespace
 
 // ---- how OpenSSL reaches the inner stream ----
@@ -132,6 +98,8 @@ struct tls_octets {
 
 /// As read(2); input_ says why there is nothing.
 int tls_stream::take_input(char *out, std::size_t size) noexcept {
+    if (!hello_.is_empty())
+        return static_cast<int>(hello_.give(out, size));
     const std::size_t left = std::min(input_left_, vain_input_left_);
     is_input_likely_ = false;
     if (left == 0) {
@@ -139,7 +107,8 @@ int tls_stream::take_input(char *out, std::size_t size) noexcept {
         return -1;
     }
     const iovec range{out, std::min(size, left)};
-    const io_result result = bytes_->try_read({&range, 1});
+    const io_result result =
+        failed(hello_.end()) ? io_result{0, hello_.end()} : bytes_->try_read({&range, 1});
     is_input_likely_ = result.octets == range.iov_len;
     if (result.octets > 0) {
         input_left_ -= result.octets;
@@ -166,8 +135,7 @@ int tls_stream::keep_output(const char *octets, std::size_t size) noexcept {
 // ---- making and the end ----
 
 tls_stream::tls_stream(loop &io, std::shared_ptr<const tls_context> context, std::unique_ptr<stream> bytes)
-    : context_(std::move(context)), bytes_(std::move(bytes)), report_(io, [this] { report(); }),
-      tls_(context_->make_connection(notes_)) {
+    : context_(std::move(context)), bytes_(std::move(bytes)), report_(io, [this] { report(); }) {
     bytes_->set_events(this);
 }
 
@@ -175,7 +143,7 @@ error tls_stream::make(loop &io, std::shared_ptr<const tls_context> context, std
                        std::unique_ptr<stream> &out) noexcept {
     try {
         std::unique_ptr<tls_stream> made(new tls_stream(io, std::move(context), std::move(bytes)));
-        if (!made->open())
+        if (!made->context_->is_for_server() && !made->open())
             return error::no_memory;
         out = std::move(made);
         return error::none;
@@ -185,12 +153,15 @@ error tls_stream::make(loop &io, std::shared_ptr<const tls_context> context, std
 }
 
 bool tls_stream::open() noexcept {
+    tls_.reset(context_->make_connection(notes_));
     BIO *const octets = tls_ ? tls_octets::make(*this) : nullptr;
     if (!octets)
         return false;
     SSL_set_bio(tls_.get(), octets, octets);
-    // With some room for where OpenSSL begins in it.
-    SSL_set_default_read_buffer_len(tls_.get(), most_input_in_vain + 16);
+    if (context_->is_for_server())
+        SSL_set_max_cert_list(tls_.get(), most_of_certificates);
+    if (OPENSSL_VERSION_NUMBER >= 0x30200000L)
+        widen_after(most_with_narrow_buffer);  // later it would not act
     return true;
 }
 
@@ -267,12 +238,37 @@ void tls_stream::note_reason(unsigned long noted) noexcept {
     }
 }
 
+error tls_stream::end_with(error why, const char *words) noexcept {
+    try {
+        notes_.words = words;
+    } catch (const std::bad_alloc &) {
+        // The number has to do.
+    }
+    failure_.store(why);
+    return why;
+}
+
 // ---- the handshake ----
+
+/// Makes the state of OpenSSL, once there is something to do for it.
+error tls_stream::begin() noexcept {
+    const error e = hello_.take(*bytes_);
+    if (e == error::again)
+        return e;
+    if (e == error::protocol)
+        return end_with(e, "no TLS 1.3 with this peer: its ClientHello is too long, or in empty pieces");
+    if (failed(e) || !open())
+        return end_with(error::no_memory, "");
+    return error::none;
+}
 
 /// Goes on with it. none once it is over.
 error tls_stream::advance() noexcept {
     if (failed(failure_) || is_open_)
         return failure_;
+    if (!tls_)
+        if (const error e = begin(); failed(e))
+            return e;
     ERR_clear_error();
     const int result = SSL_do_handshake(tls_.get());
     if (result != 1)
@@ -316,6 +312,8 @@ io_result tls_stream::try_read(std::span<const iovec> ranges) noexcept {
         if (!is_input_likely_ && !to.is_at_end() && !SSL_has_pending(tls_.get()))
             break;
     }
+    if (narrow_left_ > 0)
+        widen_after(octets);
     // Why there is no more is something to read, too.
     holds_input_ = failed(failure_) ? octets > 0 : !failed(status) && SSL_has_pending(tls_.get());
     if (awaits_input_ && !has_half_a_message())
@@ -328,13 +326,14 @@ error tls_stream::end_of_reading(int result) noexcept {
     const error reason = fail(result);
     if (reason != error::again || notes_.steps <= most_steps_in_vain)
         return reason;
-    try {
-        notes_.words = "the peer sends new keys and tickets, and nothing else";
-    } catch (const std::bad_alloc &) {
-        // The number has to do.
-    }
-    failure_.store(error::protocol);
-    return error::protocol;
+    return end_with(error::protocol, "the peer sends new keys and tickets, and nothing else");
+}
+
+/// So many octets more have been read.
+void tls_stream::widen_after(std::size_t octets) noexcept {
+    narrow_left_ -= std::min(narrow_left_, octets);
+    if (narrow_left_ == 0)  // with some room for where OpenSSL begins in it
+        SSL_set_default_read_buffer_len(tls_.get(), most_input_in_vain + 16);
 }
 
 // ---- writing ----
@@ -554,7 +553,7 @@ std::string tls_stream::reason() const {
 }
 
 std::string tls_stream::user_id() const {
-    X509 *const certificate = SSL_get0_peer_certificate(tls_.get());
+    X509 *const certificate = !tls_ ? nullptr : SSL_get0_peer_certificate(tls_.get());
     if (!certificate || !(SSL_get_verify_mode(tls_.get()) & SSL_VERIFY_PEER))
         return {};
     const std::unique_ptr<BIO, bio_closer> owner(BIO_new(BIO_s_mem()));

@@ -1,6 +1,7 @@
 // A stream inside TLS 1.3, over another stream.
 //
 // Handshake: goes on with each try_read() and try_write(), which answer `again` until it is over, and by itself as octets arrive.
+//            A server has no state of OpenSSL before a ClientHello has come (tls_hello.hpp).
 // Out:       what is written becomes whole records at once. Those that the inner stream does not take wait here; meanwhile nothing else is
 //            accepted, and the last octet of what they hold counts as not written yet, so that whoever writes comes back for them.
 //            A write that makes way for a reader says so: busy is not full, for there is room all the time.
@@ -20,6 +21,7 @@
 #include "core/bytes.hpp"
 #include "reactor/deferred_call.hpp"
 #include "transport/tls_context.hpp"
+#include "transport/tls_hello.hpp"
 #include "transport/tls_turn.hpp"
 #include "transport/transport.hpp"
 
@@ -90,11 +92,19 @@ private:
     static constexpr unsigned most_steps_in_vain = 128;
     void begin_call() noexcept { input_left_ = most_input_at_once, vain_input_left_ = most_input_in_vain; }
 
+    /// A client's chain of certificates. More memory than this no peer makes OpenSSL take for one message that has begun.
+    static constexpr long most_of_certificates = 32 * 1024;
+    /// A connection that has read less has a buffer for one record: peers that stop within their first ones cost little.
+    static constexpr std::size_t most_with_narrow_buffer = 64 * 1024;
+    void widen_after(std::size_t octets) noexcept;
+
+    error begin() noexcept;
     error advance() noexcept;
     error reason_of(int result) noexcept;
     error fail(int result) noexcept;
     void note_reason(unsigned long noted) noexcept;
     error end_of_reading(int result) noexcept;
+    error end_with(error why, const char *words) noexcept;
     bool write_record(byte_span octets) noexcept;
     void flush() noexcept;
     std::size_t write_records(range_cursor &from) noexcept;
@@ -111,16 +121,18 @@ private:
     // For who has the turn.
     mutable tls_turn turn_;
     tls_notes notes_;
-    std::unique_ptr<SSL, connection_closer> tls_;
-    std::vector<std::uint8_t> out_;    // records
-    std::size_t out_at_ = 0;           // of these, octets that the inner stream has taken
-    bool owes_octet_ = false;          // the last that became a record, to whoever writes
-    std::uint64_t records_ = 0;        // written with any key
-    std::size_t input_left_ = 0;       // octets, for the call under way
-    std::size_t vain_input_left_ = 0;  // until there is a record for the application
-    error input_ = error::none;        // why the inner stream gave nothing last
-    bool is_input_likely_ = false;     // the inner stream gave last what it was asked for
-    bool is_finishing_ = false;        // the inner stream is to be told when all is written
+    tls_hello hello_;                                    // a server's peer's
+    std::unique_ptr<SSL, connection_closer> tls_;        // null before that has come
+    std::vector<std::uint8_t> out_;                      // records
+    std::size_t out_at_ = 0;                             // of these, octets that the inner stream has taken
+    bool owes_octet_ = false;                            // the last that became a record, to whoever writes
+    std::uint64_t records_ = 0;                          // written with any key
+    std::size_t input_left_ = 0;                         // octets, for the call under way
+    std::size_t vain_input_left_ = 0;                    // until there is a record for the application
+    std::size_t narrow_left_ = most_with_narrow_buffer;  // until a wide one
+    error input_ = error::none;                          // why the inner stream gave nothing last
+    bool is_input_likely_ = false;                       // the inner stream gave last what it was asked for
+    bool is_finishing_ = false;                          // the inner stream is to be told when all is written
 
     // Written by who has the turn.
     std::atomic<error> failure_{error::none};  // nothing can be read any more, nor written

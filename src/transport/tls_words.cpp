@@ -154,4 +154,37 @@ std::string words_of_end(unsigned long noted, error why, bool is_in_handshake) {
                : std::string("during the TLS handshake: ") + describe(to_errno(why));
 }
 
+error reason_of_certificate(long result) noexcept {
+    switch (result) {
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+        return from_errno(EKEYEXPIRED);
+    case X509_V_ERR_CERT_REVOKED:
+        return from_errno(EKEYREVOKED);
+    case X509_V_ERR_OUT_OF_MEM:
+        return error::no_memory;
+    default:
+        return from_errno(EKEYREJECTED);
+    }
+}
+
+error reason_of_alert(int alert) noexcept {
+    switch (alert) {
+    case SSL3_AD_CERTIFICATE_EXPIRED:
+        return from_errno(EKEYEXPIRED);
+    case SSL3_AD_CERTIFICATE_REVOKED:
+        return from_errno(EKEYREVOKED);
+    case TLS13_AD_CERTIFICATE_REQUIRED:
+        return from_errno(ENOKEY);
+    case SSL3_AD_BAD_CERTIFICATE:
+    case SSL3_AD_UNSUPPORTED_CERTIFICATE:
+    case SSL3_AD_CERTIFICATE_UNKNOWN:
+    case TLS1_AD_UNKNOWN_CA:
+    case TLS1_AD_ACCESS_DENIED:
+        return from_errno(EKEYREJECTED);
+    default:
+        return error::protocol;
+    }
+}
+
 }  // namespace zlink

@@ -21,4 +21,9 @@ std::string words_of_openssl(unsigned long noted);
 /// Which certificate it is.
 std::string subject_of(X509 *certificate);
 
+/// Why a certificate is not accepted, by OpenSSL's number.
+error reason_of_certificate(long result) noexcept;
+/// What the peer says of our certificate, and the rest of what it may say.
+error reason_of_alert(int alert) noexcept;
+
 }  // namespace zlink

@@ -1,4 +1,5 @@
 // Many peers at once that begin a handshake of TLS and do not go on.
+#include "own_memory.hpp"
 #include "sockets.hpp"
 #include "tls_peer.hpp"
 
@@ -7,6 +8,7 @@
 namespace {
 
 using namespace zlink_test;
+using zlink::test::allocated;
 using zlink::test::message;
 using zlink::test::raw_peer;
 using zlink::test::tls_peer;
@@ -74,5 +76,80 @@ TEST(tls_flood, of_stalled_handshakes_is_closed_in_time_and_keeps_no_honest_peer
     EXPECT_EQ(late.send("x"), 1);
     EXPECT_EQ(server.receive(), "x");
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+class stalled_in_a_handshake : public ::testing::TestWithParam<const char *> {
+protected:
+    /// What a peer that has said `words` costs.
+    std::size_t cost_of(const std::string &words) {
+        constexpr int stalled = 200;
+        context zmq;
+        test_socket server = zmq.socket(ZMQ_DEALER), honest = zmq.socket(ZMQ_DEALER);
+        server.set(ZMQ_HANDSHAKE_IVL, 0);
+        server.set(ZMQ_BACKLOG, stalled);
+        const std::string endpoint = server.bind(std::string(GetParam()) + "://127.0.0.1:*");
+        honest.connect(endpoint);
+        std::vector<raw_peer> peers;
+        peers.reserve(stalled + 1);
+        std::size_t before = 0;
+        for (int i = 0; i <= stalled; ++i) {
+            peers.emplace_back(endpoint);
+            EXPECT_TRUE(peers.back().send(words));
+            if (i == 0 || i == stalled) {
+                for (int turn = 0; turn < 10; ++turn) {
+                    EXPECT_EQ(honest.send("x"), 1);
+                    EXPECT_EQ(server.receive(), "x");
+                }
+            }
+            if (i == 0)  // it pays for what all have in common
+                before = allocated();
+        }
+        const std::size_t after = allocated();
+        return after > before ? (after - before) / stalled : 0;
+    }
+
+    /// The only record of a ClientHello of 16 KiB.
+    const std::string hello = std::string("\x16\3\1\x40\0\1\0\x3f\xfc\3\3", 11) + std::string(16'378, 'x');
+    static constexpr std::size_t little = 32 * 1024;
+};
+
+TEST_P(stalled_in_a_handshake, a_peer_that_says_nothing_costs_little) { EXPECT_LE(cost_of(""), little); }
+TEST_P(stalled_in_a_handshake, a_peer_that_says_little_costs_little) {
+    EXPECT_LE(cost_of(hello.substr(0, 1)), little);
+    EXPECT_LE(cost_of(hello.substr(0, 8)), little);
+}
+TEST_P(stalled_in_a_handshake, half_a_client_hello_of_16_kibioctets_costs_little) {
+    EXPECT_LE(cost_of(hello.substr(0, 8'000)), little);
+}
+TEST_P(stalled_in_a_handshake, a_client_hello_but_for_its_last_octet_costs_little) {
+    EXPECT_LE(cost_of(hello.substr(0, hello.size() - 1)), little);
+}
+// What OpenSSL itself would wait behind.
+TEST_P(stalled_in_a_handshake, a_client_hello_in_pieces_costs_little) {
+    const auto record = [](const std::string &payload) {
+        return std::string("\x16\3\1\0", 4) + static_cast<char>(payload.size()) + payload;
+    };
+    EXPECT_LE(cost_of(record(std::string("\1\0", 2)) + record(std::string("\1\0\3\3", 4))), little);
+}
+TEST_P(stalled_in_a_handshake, half_an_alert_costs_little) {
+    EXPECT_LE(cost_of(std::string("\x15\3\1\0\2\1", 6)), little);
+}
+TEST_P(stalled_in_a_handshake, a_hello_as_ssl_2_had_it_costs_little) {
+    EXPECT_LE(cost_of(std::string("\xbf\xff\1\3\3\0\0", 7)), little);
+}
+// OpenSSL holds 44 KiB for it: 21 for messages, 8 for what it writes together, the rest for keys and itself.
+TEST_P(stalled_in_a_handshake, a_client_hello_that_is_answered_costs_what_openssl_needs) {
+    tls_peer peer(raw_peer(-1), tls_peer::role::client);
+    BIO *const said = BIO_new(BIO_s_mem());
+    SSL_set_bio(peer.tls(), BIO_new(BIO_s_mem()), said);
+    EXPECT_FALSE(peer.shake_hands());
+    char *octets = nullptr;
+    const long size = BIO_get_mem_data(said, &octets);
+    EXPECT_LE(cost_of(std::string(octets, static_cast<std::size_t>(size))), 52u * 1024);
+}
+
+INSTANTIATE_TEST_SUITE_P(over, stalled_in_a_handshake, ::testing::Values("tls", "wss"),
+                         [](const auto &info) { return std::string(info.param); });
+#endif
 
 }  // namespace

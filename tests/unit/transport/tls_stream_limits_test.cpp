@@ -131,6 +131,55 @@ private:
     const bool is_server_;
 };
 
+// ---- what a server does with a ClientHello ----
+
+// Says what a peer says in one record for the handshake, in records of so many octets.
+std::string in_pieces(const std::string &record, std::size_t size) {
+    std::string out;
+    for (std::size_t at = SSL3_RT_HEADER_LENGTH; at < record.size(); at += size) {
+        const std::string piece = record.substr(at, size);
+        out += record.substr(0, 3) + static_cast<char>(piece.size() >> 8) + static_cast<char>(piece.size()) +
+               piece;
+    }
+    return out;
+}
+
+TEST_F(tls_server_streams, take_a_client_hello_in_records_of_one_octet) {
+    (void)SSL_do_handshake(peer);
+    for (const char octet : in_pieces(from_peer(), 1)) {
+        ASSERT_EQ(it->shake_hands(), error::again);
+        ASSERT_EQ(state.out, "");
+        state.in += octet;
+    }
+    open();
+}
+
+TEST_F(tls_server_streams, take_a_client_hello_of_sixteen_thousand_octets) {
+    std::string protocols;
+    for (int i = 0; i < 62; ++i)
+        protocols += '\xfe' + std::string(254, 'p');
+    SSL_set_alpn_protos(peer, reinterpret_cast<const unsigned char *>(protocols.data()),
+                        static_cast<unsigned>(protocols.size()));
+    (void)SSL_do_handshake(peer);
+    state.in = in_pieces(from_peer(), 8000);
+    ASSERT_GT(state.in.size(), 15'900u);
+    open();
+}
+
+TEST_F(tls_server_streams, refuse_a_client_hello_that_claims_to_be_longer_before_it_has_come) {
+    state.in = std::string("\x16\3\1\0\4\1\0\x41\0", 9);
+    EXPECT_EQ(it->shake_hands(), error::protocol);
+    EXPECT_EQ(it->reason(), "no TLS 1.3 with this peer: its ClientHello is too long, or in empty pieces");
+}
+
+TEST_F(tls_server_streams, say_of_a_client_that_ends_within_its_hello_that_it_has_closed) {
+    state.in = std::string("\x16\3\1\0\x40\1\0\0\x3c", 9);
+    EXPECT_EQ(it->shake_hands(), error::again);
+    state.has_ended = true;
+    EXPECT_EQ(it->shake_hands(), error::connection_reset);
+    EXPECT_EQ(it->reason(), "the peer closed the connection during the TLS handshake");
+}
+
 class tls_client_streams : public tls_server_streams {
 protected:
     tls_client_streams() : tls_server_streams(tls_context::role::client) {}
