@@ -9,6 +9,7 @@
 #include "core/reason.hpp"
 #include "transport/kept_failures.hpp"
 #include "transport/tls_in_use.hpp"
+#include "transport/tls_section.hpp"
 #include "transport/tls_system.hpp"
 #include "transport/tls_words.hpp"
 
@@ -20,6 +21,9 @@ constexpr int least_security = 2;  // 112 bits: no RSA key below 2048, no SHA-1
 
 /// I/O threads may outlive main(): OpenSSL must not be taken down under them.
 bool start_openssl() noexcept {
+    if (!tls_section::watch_fork())
+        return false;
+    const tls_section inside;  // a child must not find it half done
     static const bool is_started =
         OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr) == 1 && OPENSSL_init_ssl(0, nullptr) == 1;
     return is_started;
@@ -68,12 +72,17 @@ bool lacks_list_only(X509_STORE_CTX *looking) noexcept {
 tls_context::tls_context(role as, std::string peer_name, wall_clock clock) noexcept
     : role_(as), peer_name_(std::move(peer_name)), clock_(clock) {}
 
-tls_context::~tls_context() { SSL_SESSION_free(ticket_); }
+tls_context::~tls_context() {
+    const tls_section inside;
+    SSL_SESSION_free(ticket_);
+    shared_.reset();
+}
 
 error tls_context::make(role as, const settings &options, std::string peer_name, tls_files &files,
                         std::shared_ptr<const tls_context> &out, wall_clock clock) {
     if (!start_openssl())
         return error::no_memory;
+    const tls_section inside;
     const kept_failures of_application;  // OpenSSL clears its list when it looks for the system's authorities
     if (!options.tls_hostname.empty())
         peer_name = options.tls_hostname;

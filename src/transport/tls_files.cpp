@@ -17,6 +17,7 @@
 #include "core/reason.hpp"
 #include "core/settings.hpp"
 #include "core/tuning.hpp"
+#include "transport/tls_section.hpp"
 #include "transport/tls_words.hpp"
 
 namespace zlink {
@@ -125,6 +126,7 @@ error tls_files::read(const std::string &path, std::string &out) {
         out = path;
         return error::none;
     }
+    const tls_pause meanwhile;
     watch(path);
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     int failure = descriptor < 0 ? errno : 0;
@@ -135,8 +137,10 @@ error tls_files::read(const std::string &path, std::string &out) {
     // It is read again by the I/O thread: what gives its octets once, or when somebody likes, is no good.
     struct stat facts;
     if (failure == 0 && ::fstat(descriptor, &facts) == 0 && !S_ISREG(facts.st_mode) &&
-        !S_ISDIR(facts.st_mode))
-        return fail("cannot read " + path + ": it is not a regular file");
+        !S_ISDIR(facts.st_mode)) {
+        reason::leave("cannot read " + path + ": it is not a regular file");
+        return error::invalid;
+    }
     std::size_t have = 0;
     while (failure == 0) {
         if (out.size() - have < 4096) {

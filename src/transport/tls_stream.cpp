@@ -8,6 +8,7 @@
 
 #include "transport/kept_failures.hpp"
 #include "transport/range_cursor.hpp"
+#include "transport/tls_section.hpp"
 #include "transport/tls_words.hpp"
 
 namespace zlink {
@@ -141,6 +142,7 @@ tls_stream::tls_stream(loop &io, std::shared_ptr<const tls_context> context, std
 
 error tls_stream::make(loop &io, std::shared_ptr<const tls_context> context, std::unique_ptr<stream> bytes,
                        std::unique_ptr<stream> &out) noexcept {
+    const tls_section inside;
     try {
         std::unique_ptr<tls_stream> made(new tls_stream(io, std::move(context), std::move(bytes)));
         if (!made->context_->is_for_server() && !made->open())
@@ -166,12 +168,14 @@ bool tls_stream::open() noexcept {
 }
 
 tls_stream::~tls_stream() {
+    const tls_section inside;
     const bool has_said_so = tls_ && (SSL_get_shutdown(tls_.get()) & SSL_SENT_SHUTDOWN);
     if (is_open_ && !has_said_so && !failed(failure_) && !failed(write_failure_) && waiting() == 0) {
         ERR_clear_error();
         (void)SSL_shutdown(tls_.get());
         flush();
     }
+    tls_.reset();
     ERR_clear_error();
 }
 
@@ -289,8 +293,8 @@ error tls_stream::shake_hands() noexcept {
 // ---- reading ----
 
 io_result tls_stream::try_read(std::span<const iovec> ranges) noexcept {
-    const kept_failures of_application;
     const std::lock_guard turn(turn_);
+    const kept_failures of_application;
     begin_call();
     if (const error e = advance(); failed(e))
         return {0, e};
@@ -339,10 +343,10 @@ void tls_stream::widen_after(std::size_t octets) noexcept {
 // ---- writing ----
 
 io_result tls_stream::try_write(std::span<const iovec> ranges) noexcept {
-    const kept_failures of_application;
     std::unique_lock turn(turn_, std::try_to_lock);
     if (!turn)
         return {0, error::busy};
+    const kept_failures of_application;
     begin_call();
     if (const error e = advance(); failed(e))
         return {0, e};
@@ -553,6 +557,7 @@ std::string tls_stream::reason() const {
 }
 
 std::string tls_stream::user_id() const {
+    const tls_section inside;
     X509 *const certificate = !tls_ ? nullptr : SSL_get0_peer_certificate(tls_.get());
     if (!certificate || !(SSL_get_verify_mode(tls_.get()) & SSL_VERIFY_PEER))
         return {};

@@ -5,6 +5,7 @@
 
 #include "core/platform.hpp"
 #include "core/tuning.hpp"
+#include "transport/tls_section.hpp"
 
 namespace zlink {
 
@@ -30,6 +31,11 @@ std::string places() {
 
 tls_system::tls_system(std::string places, X509_STORE *store) noexcept
     : store_(store), places_(std::move(places)), generation_(platform::fork_generation()) {}
+
+tls_system::~tls_system() {
+    const tls_section inside;
+    X509_STORE_free(store_);
+}
 
 bool tls_system::is_current(const std::string &places) const noexcept {
     return generation_ == platform::fork_generation() && places_ == places && !files_.have_changed();

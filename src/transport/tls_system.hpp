@@ -18,7 +18,7 @@ public:
     /// What is there, or read now. Null where that fails: the reason is left (core/reason.hpp). `files` watches what it is made of. Throws
     /// std::bad_alloc.
     static std::shared_ptr<const tls_system> read(tls_files &files);
-    ~tls_system() { X509_STORE_free(store_); }
+    ~tls_system();
     tls_system(const tls_system &) = delete;
     tls_system &operator=(const tls_system &) = delete;
 

@@ -2,10 +2,13 @@
 //
 // Reading:  waits for its turn: for as long as somebody else writes a batch of records, and no longer (decision 0020). Who waits
 //           lends its priority to who is waited for.
+// Inside:   is a section of OpenSSL (tls_section.hpp).
 // Writing:  does not wait: one who is refused says that the stream is busy, and comes back.
 #pragma once
 
 #include <pthread.h>
+
+#include "transport/tls_section.hpp"
 
 namespace zlink {
 
@@ -25,9 +28,20 @@ public:
     tls_turn(const tls_turn &) = delete;
     tls_turn &operator=(const tls_turn &) = delete;
 
-    void lock() noexcept { ::pthread_mutex_lock(&mutex_); }
-    bool try_lock() noexcept { return ::pthread_mutex_trylock(&mutex_) == 0; }
-    void unlock() noexcept { ::pthread_mutex_unlock(&mutex_); }
+    void lock() noexcept {
+        ::pthread_mutex_lock(&mutex_);
+        tls_section::enter();
+    }
+    bool try_lock() noexcept {
+        if (::pthread_mutex_trylock(&mutex_) != 0)
+            return false;
+        tls_section::enter();
+        return true;
+    }
+    void unlock() noexcept {
+        tls_section::leave();
+        ::pthread_mutex_unlock(&mutex_);
+    }
 
 private:
     pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;

@@ -1,12 +1,10 @@
 // Children of fork() while other threads are inside the library: they close what they inherit, and work with contexts of their own.
 //
-// Method:   forks at any moment of the other threads' work. A child that hangs is ended by its alarm, which its status tells.
-// Limits:   a heap watched by a sanitizer does not survive a fork while other threads are in it: there they stand still meanwhile. And
-//           ThreadSanitizer lets no child of several threads start threads of its own.
+// Method:   forks at any moment of the other threads' work (children.hpp).
+#include "children.hpp"
 #include "sockets.hpp"
 
 #include <atomic>
-#include <sys/wait.h>
 #include <thread>
 #include <vector>
 
@@ -14,20 +12,7 @@ namespace {
 
 using namespace zlink_test;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool may_fork_in_the_middle = false;
-#else
-constexpr bool may_fork_in_the_middle = true;
-#endif
-
 constexpr std::size_t size_of_body = 100'000;  // of a chunk that is cut from larger memory
-constexpr int forks = may_fork_in_the_middle ? 300 : 20;
-
-[[noreturn]] void end(bool is_well) { ::_exit(is_well ? 0 : 1); }
-void must(bool holds) {
-    if (!holds)
-        end(false);
-}
 
 /// Messages from a PUSH to a PULL of a new context, in a child.
 [[maybe_unused]] void exchange_messages(const char *where) {
@@ -109,23 +94,6 @@ private:
     std::thread receiver_;
     std::thread sender_;
 };
-
-/// What `body` does in so many children, one after the other; it ends the child.
-template <class Body>
-void in_children(Body &&body) {
-    for (int i = 0; i < forks; ++i) {
-        const pid_t child = ::fork();
-        ASSERT_GE(child, 0);
-        if (child == 0) {
-            ::alarm(20);
-            body();
-            end(true);
-        }
-        int status = -1;
-        ASSERT_EQ(::waitpid(child, &status, 0), child);
-        ASSERT_EQ(status, 0) << "child " << i << (WIFSIGNALED(status) ? " hung, or broke" : " failed");
-    }
-}
 
 class busy_parent : public testing::TestWithParam<const char *> {};
 
