@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/secret.hpp"
+
 namespace zlink {
 
 /// Socket types, numbered as in zmq.h.
@@ -122,11 +124,11 @@ struct settings {
     std::string curve_public_key;  // 32 octets or empty
     std::string curve_secret_key;
     std::string curve_server_key;
-    std::string tls_cert;  // files, by path, or what would stand in them: is_pem() tells
-    std::string tls_key;
+    secret tls_cert;  // files, by path, or what would stand in them: is_pem() tells
+    secret tls_key;
     std::string tls_ca;
     std::string tls_hostname;  // empty = the host of the endpoint
-    std::string tls_password;
+    secret tls_password;
     bool tls_verify = true;
     bool tls_require_client_cert = false;
     int tls_trust_system = -1;                                  // -1 = where there is no tls_ca

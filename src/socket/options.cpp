@@ -97,7 +97,7 @@ error set_plain_text(settings &s, option_value value) {
     choose_mechanism(s, mechanism_kind::plain, false);
     return error::none;
 }
-template <std::string settings::*field>
+template <auto field>
 error get_text(const settings &s, void *out, std::size_t *size) {
     return write_text(s.*field, out, size);
 }
@@ -110,23 +110,32 @@ error get_curve_server(const settings &s, void *out, std::size_t *size) {
 }
 
 #ifdef ZLINK_WITH_TLS
-template <std::string settings::*field>
+template <auto field>
 error set_path(settings &s, option_value value) {
     s.*field = as_text(value);
     return error::none;
 }
 
 /// Text that was given instead of a file is not told.
-template <std::string settings::*field>
+template <auto field>
 error get_path(const settings &s, void *out, std::size_t *size) {
-    return write_text(settings::is_pem(s.*field) ? std::string() : s.*field, out, size);
+    const std::string &text = s.*field;
+    return settings::is_pem(text) ? write_text({}, out, size) : write_text(text, out, size);
 }
 
-template <std::string settings::*field>
+template <auto field>
 error set_pem(settings &s, option_value value) {
     if (!value.empty() && !settings::is_pem(as_text(value)))
         return error::invalid;
     s.*field = as_text(value);
+    return error::none;
+}
+
+error set_password(settings &s, option_value value) {
+    constexpr std::size_t longest = 255;
+    if (value.size() > longest)
+        return error::invalid;
+    s.tls_password = as_text(value);
     return error::none;
 }
 
@@ -403,7 +412,7 @@ constexpr option_row table[] = {
     {ZMQ_TLS_REQUIRE_CLIENT_CERT, every_type, flag_rule{&s::tls_require_client_cert, truth::zero_or_one}},
     {ZMQ_TLS_HOSTNAME, every_type, text_rule{&s::tls_hostname, 255, when_empty::clear, false}},
     {ZMQ_TLS_TRUST_SYSTEM, every_type, number_rule{&s::tls_trust_system, -1, 1}},
-    {ZMQ_TLS_PASSWORD, every_type, text_rule{&s::tls_password, 255, when_empty::clear, false}},
+    {ZMQ_TLS_PASSWORD, every_type, special_rule{set_password, get_text<&s::tls_password>}},
     {ZMQ_WSS_KEY_PEM, every_type, special_rule{set_pem<&s::tls_key>, nullptr}},
     {ZMQ_WSS_CERT_PEM, every_type, special_rule{set_pem<&s::tls_cert>, nullptr}},
     {ZMQ_WSS_TRUST_PEM, every_type, special_rule{set_pem<&s::tls_ca>, nullptr}},

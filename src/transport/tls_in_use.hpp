@@ -11,6 +11,7 @@
 #include <memory>
 #include <openssl/ssl.h>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/platform.hpp"
@@ -29,11 +30,14 @@ public:
     }
     /// Empty where nothing is shared.
     static std::string key_of(const settings &options) {
-        if (!options.tls_password.empty() || settings::is_pem(options.tls_key))
+        if (!options.tls_password.empty() || settings::is_pem(options.tls_key) ||
+            settings::is_pem(options.tls_cert))
             return {};
         std::string key = std::to_string(options.tls_verify) + std::to_string(options.tls_trust_system);
-        for (const std::string &path : {options.tls_cert, options.tls_key, options.tls_ca})
-            key += '/' + std::to_string(path.size()) + '/' + path;
+        for (const std::string_view path :
+             {std::string_view(options.tls_cert), std::string_view(options.tls_key),
+              std::string_view(options.tls_ca)})
+            key.append("/" + std::to_string(path.size()) + "/").append(path);
         return key;
     }
     /// Null where there is none. `files`: of which it was made.
