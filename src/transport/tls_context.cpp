@@ -271,9 +271,15 @@ int tls_context::keep_ticket(SSL *connection, SSL_SESSION *ticket) noexcept {
 }
 
 void tls_context::offer_ticket(SSL *connection) const noexcept {
+    constexpr std::size_t longest = 8 * 1024;  // a server of zlink takes a ClientHello of 16 KiB
     SSL_SESSION *const ticket = ticket_.exchange(nullptr);
-    if (ticket && SSL_SESSION_is_resumable(ticket) && !resumption_limit::has_come(ticket, clock_()))
-        (void)SSL_set_session(connection, ticket);
+    if (ticket && SSL_SESSION_is_resumable(ticket) && !resumption_limit::has_come(ticket, clock_())) {
+        const unsigned char *octets = nullptr;
+        std::size_t size = 0;
+        SSL_SESSION_get0_ticket(ticket, &octets, &size);
+        if (size <= longest)
+            (void)SSL_set_session(connection, ticket);
+    }
     SSL_SESSION_free(ticket);
 }
 
