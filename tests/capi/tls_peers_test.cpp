@@ -164,6 +164,24 @@ TEST_F(tls_server, agrees_on_no_protocol_inside_whatever_a_client_offers) {
     EXPECT_EQ(size, 0u);
 }
 
+// Browsers offer these.
+TEST(wss_server, agrees_on_no_protocol_but_upgrades_inside_whatever_a_client_offers) {
+    context zmq;
+    test_socket server = zmq.socket(ZMQ_PULL);
+    tls_peer peer(raw_peer(server.bind("wss://127.0.0.1:*")), tls_peer::role::client);
+    const std::string offered("\2h2\10http/1.1", 12);
+    SSL_set_alpn_protos(peer.tls(), reinterpret_cast<const unsigned char *>(offered.data()), 12);
+    ASSERT_TRUE(peer.shake_hands());
+    const unsigned char *chosen = nullptr;
+    unsigned size = 0;
+    SSL_get0_alpn_selected(peer.tls(), &chosen, &size);
+    EXPECT_EQ(size, 0u);
+    ASSERT_TRUE(peer.send("GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                          "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
+                          "Sec-WebSocket-Protocol: ZWS2.0\r\n\r\n"));
+    EXPECT_EQ(peer.receive(12), "HTTP/1.1 101");
+}
+
 TEST_F(tls_server, speaks_with_authenticated_ciphers_and_modern_groups_only) {
     for (const char *cipher :
          {"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"})
