@@ -61,9 +61,12 @@ void after_fork_in_parent() noexcept {
 
 /// Who stood before a gate does not exist here, and must not be waited for.
 void after_fork_in_child() noexcept {
-    here.is_forking = false;
-    for (gate &each : gates)
+    const bool has_all = std::exchange(here.is_forking, false);
+    for (gate &each : gates) {
+        if (has_all)
+            ::pthread_rwlock_unlock(&each.lock);
         each = gate{};
+    }
     if (here.depth > 0)
         ::pthread_rwlock_rdlock(&here.at->lock);
 }

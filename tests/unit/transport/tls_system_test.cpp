@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <future>
 #include <sys/wait.h>
 #include <thread>
 
@@ -135,7 +136,14 @@ TEST_F(system_authorities, are_not_those_of_the_parent_in_a_child_of_fork) {
     const endpoint one = open();
     options.tls_password = "";
     const endpoint shared = open();
-    X509_STORE_lock(one.store);  // as another thread may have
+    std::promise<void> is_locked, is_over;
+    std::thread another([&] {
+        X509_STORE_lock(one.store);
+        is_locked.set_value();
+        is_over.get_future().wait();
+        X509_STORE_unlock(one.store);
+    });
+    is_locked.get_future().wait();
     const pid_t child = ::fork();
     if (child == 0) {
         ::alarm(10);
@@ -144,7 +152,8 @@ TEST_F(system_authorities, are_not_those_of_the_parent_in_a_child_of_fork) {
         options.tls_password = "own";
         ::_exit(differs && open().store == own.store ? 0 : 1);
     }
-    X509_STORE_unlock(one.store);
+    is_over.set_value();
+    another.join();
     int status = -1;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFEXITED(status));
