@@ -1,12 +1,10 @@
 // Many peers at once that begin an upgrade to WebSocket and do not go on: over ws, and over wss.
+#include "flooded_server.hpp"
 #include "own_memory.hpp"
-#include "sockets.hpp"
 #include "web_peer.hpp"
 #ifdef ZLINK_TESTS_WITH_TLS
 #include "tls_peer.hpp"
 #endif
-
-#include <sys/resource.h>
 
 namespace {
 
@@ -17,66 +15,21 @@ using zlink::test::upgrade;
 using zlink::test::web_peer;
 using zlink::test::web_ready;
 
-class ws_flood : public ::testing::TestWithParam<const char *> {
+class ws_flood : public ::testing::TestWithParam<const char *>, protected flooded_server {
 protected:
-    static bool may_open(rlim_t count) {
-        rlimit descriptors{};
-        ::getrlimit(RLIMIT_NOFILE, &descriptors);
-        descriptors.rlim_cur = std::min<rlim_t>(descriptors.rlim_max, count);
-        ::setrlimit(RLIMIT_NOFILE, &descriptors);
-        return descriptors.rlim_cur >= count;
-    }
     bool is_secure() const { return std::string_view(GetParam()) == "wss"; }
-    void start(int interval_ms, int backlog) {
-        server.set(ZMQ_HANDSHAKE_IVL, interval_ms);
-        server.set(ZMQ_BACKLOG, backlog);
-        endpoint = server.bind(std::string(GetParam()) + "://127.0.0.1:*");
-        honest.connect(endpoint);
-    }
-    void talk() {
-        const std::string body = std::to_string(++sent);
-        ASSERT_EQ(honest.send(body), static_cast<int>(body.size()));
-        ASSERT_EQ(server.receive(), body);
-        ASSERT_EQ(server.send(body), static_cast<int>(body.size()));
-        ASSERT_EQ(honest.receive(), body);
-    }
-
-    static constexpr int stalled_at_once = 2000;
+    std::string address() const { return std::string(GetParam()) + "://127.0.0.1:*"; }
     /// `stall(i)` makes the peer with that number.
     template <class Stall>
     void expect_closed_in_time(Stall &&stall) {
-        if (!may_open(3 * stalled_at_once))
-            GTEST_SKIP() << "the system allows too few descriptors";
-        start(1000, stalled_at_once);
-        monitor events(zmq, server, ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL);
         std::vector<web_peer> peers;
-        for (int i = 0; i < stalled_at_once; ++i) {
-            peers.push_back(stall(i));
-            ASSERT_FALSE(HasFailure()) << i;
-            if (i % 100 == 0) {
-                ASSERT_NO_FATAL_FAILURE(talk());
-            }
-        }
-        for (int i = 0; i < stalled_at_once; ++i) {
-            ASSERT_EQ(events.next().value, EAGAIN) << i;
-            if (i % 100 == 0) {
-                ASSERT_NO_FATAL_FAILURE(talk());
-            }
-        }
-        for (web_peer &peer : peers)
-            ASSERT_TRUE(peer.is_closed_by_other_side());
-        ASSERT_NO_FATAL_FAILURE(talk());
-        honest.close();
-        test_socket late = zmq.socket(ZMQ_DEALER);
-        late.connect(endpoint);
-        EXPECT_EQ(late.send("x"), 1);
-        EXPECT_EQ(server.receive(), "x");
+        flooded_server::expect_closed_in_time(
+            address(), [&](int i) { peers.push_back(stall(i)); },
+            [&] {
+                for (web_peer &peer : peers)
+                    ASSERT_TRUE(peer.is_closed_by_other_side());
+            });
     }
-
-    context zmq;
-    test_socket server = zmq.socket(ZMQ_DEALER), honest = zmq.socket(ZMQ_DEALER);
-    std::string endpoint;
-    int sent = 0;
 };
 
 #ifdef ZLINK_TESTS_WITH_TLS
@@ -120,7 +73,7 @@ TEST_P(ws_flood, of_heads_that_do_not_end_takes_little_memory_each) {
     // OpenSSL keeps more than this library does.
     const std::size_t most = (is_secure() ? 48 : 16) * 1024;
     constexpr int stalled = 200;
-    start(0, stalled);
+    start(address(), 0, stalled);
     ASSERT_NO_FATAL_FAILURE(talk());
     std::string head = "GET / HTTP/1.1\r\nHost: a\r\n";
     for (int i = 0; i < 60; ++i)

@@ -1,0 +1,72 @@
+// A server that many peers come to which do not go on, and an honest one that talks to it meanwhile.
+#pragma once
+
+#include "sockets.hpp"
+
+#include <sys/resource.h>
+
+namespace zlink_test {
+
+class flooded_server {
+public:
+    static constexpr int stalled_at_once = 2000;
+
+    void start(const std::string &address, int interval_ms, int backlog) {
+        server.set(ZMQ_HANDSHAKE_IVL, interval_ms);
+        server.set(ZMQ_BACKLOG, backlog);
+        endpoint = server.bind(address);
+        honest.connect(endpoint);
+    }
+    void talk() {
+        const std::string body = std::to_string(++sent_);
+        ASSERT_EQ(honest.send(body), static_cast<int>(body.size()));
+        ASSERT_EQ(server.receive(), body);
+        ASSERT_EQ(server.send(body), static_cast<int>(body.size()));
+        ASSERT_EQ(honest.receive(), body);
+    }
+    // `stall(i)` makes the peer with that number; `expect_closed()` is whether all of them are.
+    template <class Stall, class Closed>
+    void expect_closed_in_time(const std::string &address, Stall &&stall, Closed &&expect_closed) {
+        if (!may_open(3 * stalled_at_once))
+            GTEST_SKIP() << "the system allows too few descriptors";
+        start(address, 1000, stalled_at_once);
+        monitor events(zmq, server, ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL);
+        for (int i = 0; i < stalled_at_once; ++i) {
+            stall(i);
+            ASSERT_FALSE(::testing::Test::HasFailure()) << i;
+            if (i % 100 == 0) {
+                ASSERT_NO_FATAL_FAILURE(talk());
+            }
+        }
+        for (int i = 0; i < stalled_at_once; ++i) {
+            ASSERT_EQ(events.next().value, EAGAIN) << i;
+            if (i % 100 == 0) {
+                ASSERT_NO_FATAL_FAILURE(talk());
+            }
+        }
+        ASSERT_NO_FATAL_FAILURE(expect_closed());
+        ASSERT_NO_FATAL_FAILURE(talk());
+        honest.close();
+        test_socket late = zmq.socket(ZMQ_DEALER);
+        late.connect(endpoint);
+        EXPECT_EQ(late.send("x"), 1);
+        EXPECT_EQ(server.receive(), "x");
+    }
+
+    context zmq;
+    test_socket server = zmq.socket(ZMQ_DEALER), honest = zmq.socket(ZMQ_DEALER);
+    std::string endpoint;
+
+private:
+    static bool may_open(rlim_t count) {
+        rlimit descriptors{};
+        ::getrlimit(RLIMIT_NOFILE, &descriptors);
+        descriptors.rlim_cur = std::min<rlim_t>(descriptors.rlim_max, count);
+        ::setrlimit(RLIMIT_NOFILE, &descriptors);
+        return descriptors.rlim_cur >= count;
+    }
+
+    int sent_ = 0;
+};
+
+}  // namespace zlink_test
