@@ -135,12 +135,12 @@ bool connection::say_last_words() noexcept {
         return false;
     const std::size_t before = peer_->output().size();
     peer_->part();
-    has_last_words_ = peer_->output().size() > before;
-    return has_last_words_;
+    has_taken_leave_ = peer_->output().size() > before;
+    return has_taken_leave_;
 }
 
 bool connection::finish_writing() noexcept {
-    const bool is_awaited = unconfirmed() > 0 || has_last_words_;
+    const bool is_awaited = unconfirmed() > 0 || has_taken_leave_;
     if (state_ != state::live || failed(out_.failure()) || !is_awaited || !stream_->finish_writing())
         return false;
     out_.finish();
@@ -204,14 +204,16 @@ void connection::on_time() noexcept {
 }
 
 void connection::write() noexcept {
-    if (state_ == state::saying_last_words) {
-        write_last_words();
+    const bool is_last = state_ == state::saying_last_words;
+    if (!is_last && state_ != state::live)
         return;
-    }
-    if (state_ != state::live)
-        return;
-    switch (out_.write(environment_.io.now())) {
+    const time_point now = environment_.io.now();
+    switch (is_last ? out_.write_last_words(now) : out_.write(now)) {
     case outbound::outcome::drained:
+        if (is_last) {
+            fail(reason_);
+            return;
+        }
         if (pipe_) {
             host_.want_look();
             host_.on_drained(*this);
@@ -228,6 +230,10 @@ void connection::write() noexcept {
         break;
     case outbound::outcome::stopped:
         break;
+    }
+    if (is_last) {
+        unread_ = stream_->unconfirmed();
+        update_timer();
     }
 }
 
@@ -329,7 +335,7 @@ void connection::note_reading(inbound &in) noexcept {
     if (state_ != state::live)
         return;
     if (in.failure()) {
-        if (in.failure()->has_last_words)
+        if (in.failure()->has_answer_for_peer)
             end_with_words(*in.failure());
         else
             fail(*in.failure());
@@ -436,25 +442,7 @@ void connection::end_with_words(break_reason why) noexcept {
     reason_ = why;
     flush_timer_.reset();
     words_end_at_ = environment_.io.now() + longest_parting;
-    write_last_words();
-}
-
-void connection::write_last_words() noexcept {
-    switch (out_.write_last_words(environment_.io.now())) {
-    case outbound::outcome::drained:
-        fail(reason_);
-        return;
-    case outbound::outcome::more:
-        host_.want_turn();
-        break;
-    case outbound::outcome::left_alone:
-        write_at(out_.due());
-        break;
-    default:
-        break;  // it is called again
-    }
-    unread_ = stream_->unconfirmed();
-    update_timer();
+    write();
 }
 
 void connection::on_time_of_last_words() noexcept {

@@ -61,7 +61,7 @@ public:
     /// To be called once everything is written: says the last words of the conversation. True when they are written, too, or there are none.
     bool take_leave() noexcept;
     /// Whether the peer is likely to take its leave, too.
-    bool awaits_leave() const noexcept { return has_last_words_; }
+    bool awaits_leave() const noexcept { return has_taken_leave_; }
     /// To be called once everything is written and nobody takes what arrives: says so to the peer, so that it reads to the
     /// end before the stream is closed under it. False when there is no need to wait for that.
     bool finish_writing() noexcept;
@@ -124,7 +124,6 @@ private:
     void greet_application();
     bool say_last_words() noexcept;
     void end_with_words(break_reason why) noexcept;
-    void write_last_words() noexcept;
     void on_time_of_last_words() noexcept;
     bool obey(const conversation::action &action) noexcept;
 
@@ -147,7 +146,7 @@ private:
     time_point flush_at_{};
     bool replays_ = false;
     bool is_leaving_ = false;
-    bool has_last_words_ = false;  // and has said them
+    bool has_taken_leave_ = false;  // with words of the conversation
 
     lease_keeper lease_;  // with the reading half
 

@@ -32,7 +32,7 @@ struct break_reason {
     failure_kind failure = failure_kind::none;
     protocol_error detail = 0;
     bool may_retry = true;
-    bool has_last_words = false;  // an ERROR command for the peer is ready to be written
+    bool has_answer_for_peer = false;  // in the output of the conversation: an ERROR command, a Close
 };
 
 }  // namespace zlink

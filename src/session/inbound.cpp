@@ -312,7 +312,7 @@ bool inbound::take_command(conversation &peer, byte_span body) noexcept {
           .failure = action.failure,
           .detail = action.detail,
           .may_retry = action.may_retry,
-          .has_last_words = true});
+          .has_answer_for_peer = true});
     return false;
 }
 

@@ -71,7 +71,7 @@ outbound::outcome outbound::write_last_words(time_point now) noexcept {
     writing turn;
     if (pipe_ && !(turn = pipe_->take_turn()))
         return may_wait ? outcome::stopped : outcome::drained;
-    has_last_words_ = true;
+    ends_after_control_ = true;
     const outcome result = write_in_turn(turn, now);
     if (turn)
         (void)give(turn);
@@ -140,7 +140,7 @@ io_turn::written outbound::write_now(writing &turn, io_turn::occasion when) noex
         room_ = room::likely;
         owes_wait_ = false;
     }
-    if (!may_write() || control_written_ > 0 || has_last_words_)
+    if (!may_write() || control_written_ > 0 || ends_after_control_)
         return io_turn::written::refused;
     hold_back held_back = write_policy::first_hold_back(when);
     progress done;
@@ -266,7 +266,7 @@ outbound::listed outbound::list(writing &turn, std::span<iovec> ranges, bool wit
         }
     }
     // The rest of a message that has begun stands in front of the last words, and nothing behind them.
-    if (!turn || (has_last_words_ && at_boundary_))
+    if (!turn || (ends_after_control_ && at_boundary_))
         return what;
     if (translates_) {
         list_translated(turn, ranges, what);
@@ -349,7 +349,7 @@ bool outbound::lease_out() noexcept {
 /// Encodes frames of the pipe one by one, for peers that want another form than the queue's.
 void outbound::list_translated(writing &turn, std::span<iovec> ranges, listed &what) noexcept {
     try {
-        if (translated_.is_empty() && !(has_last_words_ && peer_.framing().has_control_between_frames()))
+        if (translated_.is_empty() && !(ends_after_control_ && peer_.framing().has_control_between_frames()))
             translate(turn);
         const translation::listed found = translated_.list(ranges.subspan(what.ranges));
         what.ranges += found.ranges;

@@ -132,7 +132,7 @@ private:
     std::atomic<room> room_{room::likely};  // written in turn
     bool owes_wait_ = false;                // it is full, and the I/O thread has not begun to wait for it
     bool at_boundary_ = true;               // control octets may go out now
-    bool has_last_words_ = false;           // there are no messages behind them
+    bool ends_after_control_ = false;       // there are no messages behind the last words
     bool is_finished_ = false;  // the I/O thread's: no sender looks at it once the socket has closed its end
     std::size_t control_written_ = 0;   // of the peer machine's output; only while it is 0 may others write
     std::uint64_t senders_octets_ = 0;  // written by the thread that sends, in large writes

@@ -118,12 +118,12 @@ TEST(inbound, fails_once_and_keeps_why) {
     EXPECT_EQ(it.in.failure()->failure, failure_kind::protocol);
 }
 
-TEST(inbound, has_last_words_where_the_conversation_ends_it) {
+TEST(inbound, has_an_answer_for_the_peer_where_the_conversation_ends_it) {
     reader it(socket_of(socket_type::dealer));
     it.state.input = message("a") + ready("DEALER") + message("b");
     (void)it.in.read(it.io.scratch, *it.peer);
     ASSERT_TRUE(it.in.failure());
-    EXPECT_TRUE(it.in.failure()->has_last_words);
+    EXPECT_TRUE(it.in.failure()->has_answer_for_peer);
     it.expect_end();
     ASSERT_NO_FATAL_FAILURE(it.expect({"=a"}));
 }

@@ -196,7 +196,7 @@ TEST(inbound_web, ends_with_last_words_behind_what_was_good) {
                 ASSERT_NO_FATAL_FAILURE(it.feed(wire, every(size, wire.size()), whose));
                 ASSERT_NO_FATAL_FAILURE(it.expect({"=" + body_of(100'000)}));
                 ASSERT_TRUE(it.in.failure());
-                EXPECT_TRUE(it.in.failure()->has_last_words);
+                EXPECT_TRUE(it.in.failure()->has_answer_for_peer);
                 ASSERT_EQ(it.answers.size(), 1u);
                 EXPECT_EQ(it.answers[0], web_frame(0x88, testing::close_payload(each.status)));
             }
