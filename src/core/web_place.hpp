@@ -14,7 +14,7 @@ struct web_place {
 
 /// What one connection to a web server leaves for the next one.
 struct web_memory {
-    bool refuses_strokes = false;  // names of sub-protocols with a stroke, which is no character of a token
+    bool refuses_names_with_slash = false;  // of sub-protocols; a slash is no character of a token
 };
 
 }  // namespace zlink

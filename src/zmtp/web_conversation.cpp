@@ -94,8 +94,9 @@ action web_conversation::start() {
 /// Where security is asked for, there is no other name for it.
 void web_conversation::choose_protocols(std::string_view mechanism) {
     const bool is_null = options_.mechanism == mechanism_kind::null;
-    const bool avoids_strokes = !is_server_ && memory_ && std::exchange(memory_->refuses_strokes, false);
-    if (!is_null || !avoids_strokes)
+    const bool avoids_slash =
+        !is_server_ && memory_ && std::exchange(memory_->refuses_names_with_slash, false);
+    if (!is_null || !avoids_slash)
         protocols_.push_back(std::string(protocol_without_mechanism).append("/").append(mechanism));
     if (is_null)
         protocols_.emplace_back(protocol_without_mechanism);
@@ -104,9 +105,9 @@ void web_conversation::choose_protocols(std::string_view mechanism) {
 void web_conversation::remember(const answer_judgement &answer) {
     if (!memory_ || options_.is_raw())
         return;
-    const bool has_offered_strokes = protocols_.front() != protocol_without_mechanism;
-    memory_->refuses_strokes =
-        has_offered_strokes ? answer.status == http_status::bad_request : answer.is_good;
+    const bool has_offered_slash = protocols_.front() != protocol_without_mechanism;
+    memory_->refuses_names_with_slash =
+        has_offered_slash ? answer.status == http_status::bad_request : answer.is_good;
 }
 
 // Octets before traffic. Uses up no more than the handshake needs.

@@ -6,7 +6,7 @@
 //           traffic without commands; only where no security is asked for. Peers that do not speak ZMTP name no sub-protocol.
 // Answers:  Pings, of which the latest counts, so that no more than one Pong waits to be written; Close, with the same; and what breaks the
 //           rules, with the status that says so.
-// Memory:   servers that read the field strictly refuse an offer with a name that has a stroke in it, with 400. The attempt behind such a
+// Memory:   servers that read the field strictly refuse an offer with a name that has a slash in it, with 400. The attempt behind such a
 //           refusal offers "ZWS2.0" alone, and so does every one after a success of that; any other offers both.
 // Time:     one limit for the upgrade and the handshake. Heartbeats are Pings.
 #pragma once

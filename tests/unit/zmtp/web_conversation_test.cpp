@@ -297,7 +297,7 @@ struct server_remembered {
 
 const octets both_names = "ZWS2.0/NULL,ZWS2.0";
 
-TEST(web_conversation, offers_no_stroke_to_a_server_that_has_refused_one_and_goes_on_like_that) {
+TEST(web_conversation, offers_no_slash_to_a_server_that_has_refused_one_and_goes_on_like_that) {
     server_remembered strict;
     EXPECT_EQ(strict.offer_refused_with(400), both_names);
     EXPECT_EQ(strict.offer_taken("ZWS2.0"), "ZWS2.0");
@@ -315,7 +315,7 @@ TEST(web_conversation, offers_both_names_again_where_one_alone_is_not_taken_eith
     }
 }
 
-TEST(web_conversation, takes_nothing_but_a_bad_request_for_a_refusal_of_the_stroke) {
+TEST(web_conversation, takes_nothing_but_a_bad_request_for_a_refusal_of_the_slash) {
     server_remembered other;
     for (const int status : {403, 404, 405, 426, 431})
         EXPECT_EQ(other.offer_refused_with(status), both_names) << status;
