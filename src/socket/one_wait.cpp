@@ -75,13 +75,12 @@ inline bool one_wait::look(time_point deadline) noexcept {
     return found;
 }
 
-/// Lists what to sleep on, and says that it is slept on. `again`: there is something to attempt first; always, while a call is short of
-/// memory.
-inline error one_wait::arm() noexcept {
+/// Lists what to sleep on, and says that it is slept on.
+inline one_wait::arming one_wait::arm() noexcept {
     if (const error e = prepare(); failed(e))
-        return e;
+        return {e, false};
     if (const error e = make_room(items_.size() + leased_); failed(e))
-        return is_call_ ? error::again : e;
+        return {is_call_ ? error::none : e, false};
     wait_item *level_item = waits_ + descriptors_;
     listed_end_ = waits_ + items_.size();
     const time_point now = clock_.now();
@@ -91,13 +90,13 @@ inline error one_wait::arm() noexcept {
         socket_wait &part = part_of(item);
         const wakeup *level = nullptr;
         if (const error e = part.level(level); failed(e))
-            return e;
+            return {e, false};
         *level_item++ = {level->descriptor(), POLLIN, 0, level, level->opening()};
         if (!part.begin_wait())
-            return error::again;
+            return {error::none, false};
         listed_end_ += part.list_leased(listed_end_, now);
     }
-    return error::none;
+    return {};
 }
 
 /// `is_ready_` when one of the items is.
@@ -143,12 +142,12 @@ bool one_wait::fills_offer(time_point deadline) noexcept {
 inline error one_wait::after_look(time_point deadline) {
     const finally over([this] { disarm(); });
     for (;;) {
-        error e = arm();
-        if (e == error::again)
+        const arming armed = arm();
+        if (failed(armed.failure))
+            return armed.failure;
+        if (!armed.may_sleep)
             return clock_.has_passed(deadline) ? error::timed_out : error::none;
-        if (!failed(e))
-            e = sleep(deadline);
-        if (failed(e) || !fills_offer(deadline))
+        if (const error e = sleep(deadline); failed(e) || !fills_offer(deadline))
             return e;
     }
 }

@@ -56,11 +56,15 @@ public:
 
 private:
     static constexpr std::size_t few = ZMQ_POLLITEMS_DFLT;
+    struct arming {
+        error failure = error::none;
+        bool may_sleep = true;  // else an attempt comes first, always while a call is short of memory
+    };
 
     static socket_wait &part_of(const watched &item) noexcept;
     // The steps of a round.
     bool look(time_point deadline) noexcept;
-    error arm() noexcept;
+    arming arm() noexcept;
     error sleep(time_point deadline);
     void disarm() noexcept;
     error after_look(time_point deadline);
