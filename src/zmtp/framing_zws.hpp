@@ -1,67 +1,21 @@
-// The framing of WebSocket: each frame of a queue is one binary message.
+// The framing of WebSocket: each frame of a queue is one binary message. What comes in is `decoder_zws`.
 //
 // Wire:     RFC 6455, "Data Framing"; RFC 45/ZWS 2.0: the first octet of each message says what it is: 0 the last frame of a message, 1 a
 //           frame that others follow, 2 a command. Peers that do not speak ZMTP do without that octet: an empty message is none.
 // Out:      one WebSocket frame each, masked where this side is the client.
-// In:       messages in fragments, too: these grow in memory of their own, which follows what has arrived. Of those that nobody takes
-//           no octet is kept: a frame without a body stands for each.
-// Events:   what is for the conversation comes out as a command frame, in its place, whose body begins with a zero octet: no command of
-//           ZMTP has an empty name, and one that comes over the wire is a fault. Next in the body stands what happened (web_event). Of Pings
-//           that come together only the latest counts. Pongs have done their work by arriving.
-// Limits:   the size of a body is judged on its header, of a message in fragments when each begins, before there is memory for it.
 #pragma once
 
-#include <array>
 #include <memory>
 
-#include "zmtp/frame_walk.hpp"
 #include "zmtp/framing.hpp"
 #include "zmtp/masking.hpp"
+#include "zmtp/web_frame.hpp"
 
 namespace zlink {
 
-/// RFC 6455, section 11.8.
-namespace web_opcode {
-constexpr std::uint8_t continuation = 0x0;
-constexpr std::uint8_t text = 0x1;
-constexpr std::uint8_t binary = 0x2;
-constexpr std::uint8_t close = 0x8;
-constexpr std::uint8_t ping = 0x9;
-constexpr std::uint8_t pong = 0xa;
-}  // namespace web_opcode
-
-/// Status of a Close frame: RFC 6455, section 7.4.1.
-namespace web_status {
-constexpr std::uint16_t normal = 1000;
-constexpr std::uint16_t protocol_error = 1002;
-constexpr std::uint16_t unacceptable_type = 1003;
-constexpr std::uint16_t invalid_data = 1007;
-constexpr std::uint16_t policy = 1008;
-constexpr std::uint16_t too_big = 1009;
-constexpr std::uint16_t internal_error = 1011;
-}  // namespace web_status
-
-constexpr std::size_t max_control_payload = 125;
-
-/// What a command frame that begins with a zero octet says in the octet behind it.
-namespace web_event {
-constexpr std::uint8_t fault = 0;                  // two octets: the status to close with
-constexpr std::uint8_t close = web_opcode::close;  // its payload
-constexpr std::uint8_t ping = web_opcode::ping;    // its payload
-/// What happened, and what belongs to it; false when the body is that of a command.
-inline bool is_one(byte_span body) noexcept { return body.size() >= 2 && body[0] == 0; }
-}  // namespace web_event
-
-class decoder_zws;
-
 class framing_zws final : public framing {
 public:
-    struct form {
-        bool is_client = false;  // masks, and takes what is not masked
-        bool is_raw = false;     // no octet in front of a body
-        std::uint64_t max_body = UINT64_MAX;
-        std::uint64_t max_command = max_command_size;
-    };
+    using form = zws_form;
     /// For one connection. Throws bad_alloc.
     explicit framing_zws(const form &how);
 
@@ -89,111 +43,6 @@ private:
 
     const form form_;
     const std::unique_ptr<mask_keys> keys_;  // null where nothing is masked
-};
-
-class decoder_zws final : public frame_decoder {
-public:
-    /// `pool` outlives it, or is null. `one_by_one`: decode() stops behind each frame.
-    decoder_zws(const framing_zws::form &how, chunk_pool *pool, bool one_by_one) noexcept
-        : form_(how), pool_(pool), stops_(one_by_one) {}
-    ~decoder_zws() override { forget_pieces(); }
-
-    std::size_t lead(std::size_t most) const noexcept override;
-    decoded decode(byte_span in, std::uint8_t *out) noexcept override;
-    byte_span take_frame(block_ref &owner) noexcept override;
-    void pass(std::span<std::uint8_t> octets) noexcept override;
-    void take_only(reception what) noexcept override;
-
-    /// One by one: what the last decode() wrote is an event, and all of it.
-    bool has_given_event() const noexcept { return gave_event_; }
-
-private:
-    static constexpr std::size_t longest_header = 14;
-
-    enum class place {
-        header,
-        flags,    // the octet in front of a body
-        command,  // the first octet of its body
-        body,     // that goes to the queue as it comes
-        piece,    // of a message in fragments
-        control,
-        over,  // said so: what follows means nothing
-    };
-    struct web_header {
-        std::uint64_t length = 0;
-        mask_key key{};
-        std::uint8_t size = 0;
-        std::uint8_t opcode = 0;
-        bool is_final = false;
-    };
-    /// 0 or the status of a fault; `size` is 0 while not all of it is there.
-    std::uint16_t judge(byte_span in, web_header &out) const noexcept;
-    std::uint8_t *take_small(byte_span &in, std::uint8_t *out) noexcept;
-    std::uint8_t *take_header(byte_span &in, std::uint8_t *out) noexcept;
-    std::uint8_t *begin_frame(const web_header &header, byte_span in, std::uint8_t *out) noexcept;
-    std::uint8_t *begin_piece(std::uint8_t *out) noexcept;
-    std::uint8_t *take_flags(byte_span &in, std::uint8_t *out) noexcept;
-    std::uint8_t *take_command(byte_span &in, std::uint8_t *out) noexcept;
-    std::uint8_t *begin_body(std::uint8_t flags, byte_span in, std::uint8_t *out) noexcept;
-    std::uint8_t *take_body(byte_span &in, std::uint8_t *out) noexcept;
-    std::uint8_t *take_piece(byte_span &in, std::uint8_t *out) noexcept;
-    std::uint8_t *end_piece(std::uint8_t *out) noexcept;
-    std::uint8_t *take_control(byte_span &in, std::uint8_t *out) noexcept;
-    std::uint8_t *end_control(std::uint8_t *out) noexcept;
-    std::uint8_t *put_event(std::uint8_t what, byte_span data, std::uint8_t *out) noexcept;
-    std::uint8_t *put_ping(std::uint8_t *out) noexcept;
-    std::uint8_t *fault(std::uint16_t status, std::uint8_t *out) noexcept;
-
-    /// Of the flags octet.
-    bool is_known(std::uint8_t flags) const noexcept { return flags <= 2; }
-    std::uint64_t limit_of(std::uint8_t flags) const noexcept {
-        return flags == command_octet ? form_.max_command : form_.max_body;
-    }
-    std::uint64_t most_in_payload() const noexcept;
-    std::uint8_t next_octet(byte_span &in) noexcept;
-    std::size_t unmask(byte_span &in, std::uint8_t *to, std::uint64_t most) noexcept;
-    bool is_wanted(std::uint8_t first) const noexcept;
-    void skip(byte_span &in, std::size_t count) noexcept;
-    bool make_room(std::size_t more) noexcept;
-    void give_memory_back() noexcept;
-    void forget_pieces() noexcept;
-
-    static constexpr std::uint8_t command_octet = 2;
-
-    // Constant after construction
-    const framing_zws::form form_;
-    chunk_pool *pool_;
-    std::shared_ptr<chunk_pool> own_pool_;  // where there was none, from the first piece on
-    const bool stops_;
-
-    reception takes_ = reception::all;
-    place at_ = place::header;
-    bool gave_event_ = false;
-    bool has_stopped_ = false;
-    std::array<std::uint8_t, longest_header> header_{};
-    std::size_t have_ = 0;  // of a header
-
-    // The WebSocket frame under way
-    std::uint64_t left_ = 0;  // of its payload
-    mask_key key_{};          // for what comes next
-    bool is_final_ = false;
-    std::uint8_t opcode_ = 0;
-
-    // The message in fragments
-    bool in_pieces_ = false;
-    bool has_flags_ = false;
-    bool is_whole_ = false;     // to be taken
-    bool is_unwanted_ = false;  // and has no memory
-    std::uint8_t flags_ = 0;
-    chunk *memory_ = nullptr;
-    std::size_t size_ = 0;  // of its body, as far as it has come
-
-    // Control frames
-    std::array<std::uint8_t, max_control_payload> control_{};
-    std::uint8_t control_size_ = 0;
-    bool has_ping_ = false;
-    std::uint8_t ping_size_ = 0;
-    std::array<std::uint8_t, max_control_payload> ping_{};
 };
 
 }  // namespace zlink

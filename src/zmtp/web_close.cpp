@@ -1,6 +1,6 @@
 #include "zmtp/web_close.hpp"
 
-#include "zmtp/framing_zws.hpp"
+#include "zmtp/web_frame.hpp"
 
 namespace zlink {
 

@@ -184,8 +184,8 @@ action web_conversation::enter_handshake(std::string_view protocol) {
                                         protocol == protocol_without_mechanism ? peer::opening::identity
                                                                                : peer::opening::handshake);
     info_ = block_ref::share(&inner_->info());
-    decoder_ = std::make_unique<decoder_zws>(
-        framing_zws::form{.is_client = !is_server_, .max_body = max_command_size}, nullptr, true);
+    decoder_ = std::make_unique<decoder_zws>(zws_form{.is_client = !is_server_, .max_body = max_command_size},
+                                             nullptr, true);
     return follow(inner_->resume({event_kind::start, {}, now_}));
 }
 

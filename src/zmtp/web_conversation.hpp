@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "zmtp/conversation.hpp"
+#include "zmtp/decoder_zws.hpp"
 #include "zmtp/framing_zws.hpp"
 #include "zmtp/heartbeat.hpp"
 #include "zmtp/http_upgrade.hpp"

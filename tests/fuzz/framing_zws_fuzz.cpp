@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/invariant.hpp"
+#include "zmtp/decoder_zws.hpp"
 #include "zmtp/frame_walk.hpp"
 #include "zmtp/framing_zws.hpp"
 

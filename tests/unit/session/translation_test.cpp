@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "connection_parts.hpp"
+#include "zmtp/decoder_zws.hpp"
 #include "zmtp/framing_zws.hpp"
 
 namespace zlink {
