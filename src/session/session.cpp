@@ -1,3 +1,4 @@
+// Map: made and asked from any thread; connecting; the life of its connections; events. Its end is in session_end.cpp.
 #include "session/session.hpp"
 
 #include <algorithm>
@@ -7,9 +8,6 @@
 namespace zlink {
 
 namespace {
-constexpr std::chrono::milliseconds first_parting_look{1};  // each comes after twice the time
-constexpr std::chrono::milliseconds last_parting_look{16};
-
 error error_of(const break_reason &why) noexcept {
     switch (why.failure) {
     case failure_kind::protocol:
@@ -332,123 +330,6 @@ void session::close_pipe() noexcept {
     if (!has_delivered_)
         environment_->host->withdraw_pipe(closing->other());
     has_delivered_ = false;
-}
-
-// ---- the end ----
-
-/// The socket closed its end: what it sent before may still go out, for as long as it asked.
-void session::begin_linger() noexcept {
-    if (!pipe_ || !pipe_->is_peer_closed())
-        return;
-    is_lingering_ = true;
-    const int linger_ms = pipe_->peer_linger_ms();
-    const bool has_peer = connection_ && connection_->is_established();
-    if (linger_ms == 0 || has_given_up() || (!has_peer && dials_no_more())) {
-        end_pipe();
-        return;
-    }
-    if (linger_ms > 0 && !end_after(linger_ms))
-        return;
-    if (connection_) {
-        connection_->discard_input();
-        connection_->work();
-    }
-}
-
-/// The application has ended the connection in band, so that what it had sent before goes out. It does not for longer than the socket
-/// lingers.
-void session::shorten_linger() noexcept {
-    const int most_ms = most_linger_ms_.load(std::memory_order_relaxed);
-    if (!environment_->options.is_raw() || most_ms < 0 || linger_timer_)
-        return;
-    if (most_ms == 0)
-        end_pipe();
-    else
-        (void)end_after(most_ms);
-}
-
-/// False when it has ended already, because memory is short.
-bool session::end_after(int linger_ms) noexcept {
-    linger_timer_ = environment_->io->make_timer([this] { end_pipe(); });
-    if (!linger_timer_) {
-        end_pipe();
-        return false;
-    }
-    linger_timer_->expires_at(environment_->io->now() + std::chrono::milliseconds(linger_ms));
-    return true;
-}
-
-void session::end_if_lingered() noexcept {
-    if (is_parting_ || (pipe_ && pipe_->has_input()) || (connection_ && connection_->has_words_left()))
-        return;
-    if (!connection_ || !connection_->is_established() ||
-        (connection_->is_drained() && connection_->take_leave() && !part()))
-        end_pipe();
-}
-
-/// Leaves the peer the time to read what was written last: closing a stream while input arrives, or when it arrives later,
-/// makes the system throw away what is still on its way out. A peer that reads to the end closes at once. False when all has
-/// reached the peer's system: no need to wait.
-bool session::part() noexcept {
-    if (!connection_->finish_writing())
-        return false;
-    parting_timer_ = environment_->io->make_timer([this] { on_parting_time(); });
-    if (!parting_timer_)
-        return false;
-    is_parting_ = true;
-    unconfirmed_ = SIZE_MAX;
-    parting_look_ = first_parting_look;
-    on_parting_time();
-    return true;
-}
-
-/// Goes on waiting as long as it helps, and the peer reads.
-void session::on_parting_time() noexcept {
-    const std::size_t left = connection_->unconfirmed();
-    const time_point now = environment_->io->now();
-    if (left < unconfirmed_)
-        parting_ends_ = now + longest_parting;
-    unconfirmed_ = left;
-    if ((left == 0 && !connection_->awaits_leave()) || now >= parting_ends_)
-        end_pipe();
-    else
-        parting_timer_->expires_at(
-            now + std::exchange(parting_look_, std::min(2 * parting_look_, last_parting_look)));
-}
-
-/// What the socket closed is over. A socket that closed the pipe of this connection alone (it refused the peer) still
-/// wants its endpoint connected; but where peers do not speak ZMTP it is the application that has closed it.
-void session::end_pipe() noexcept {
-    if (!is_connecting() || !environment_->options.immediate || is_stopping() ||
-        environment_->options.is_raw()) {
-        end();
-        return;
-    }
-    if (!has_let_go(&session::end_pipe))
-        return;
-    if (connection_)
-        emit(event_kind::disconnected, static_cast<std::uint32_t>(descriptor_));
-    linger_timer_.reset();
-    parting_timer_.reset();
-    drop_connection();
-    is_lingering_ = is_parting_ = false;
-    close_pipe();
-    retry_later();
-}
-
-void session::end() noexcept {
-    if (has_ended_ || !has_let_go(&session::end))
-        return;
-    has_ended_ = true;
-    const std::shared_ptr<session> self = shared_from_this();
-    dialer_.reset();
-    idle_dialer_.reset();
-    retry_timer_.reset();
-    linger_timer_.reset();
-    parting_timer_.reset();
-    drop_connection();
-    close_pipe();
-    environment_->host->on_session_end(*this);
 }
 
 // ---- events ----
