@@ -1,4 +1,6 @@
 // zmq_poll and the pollers.
+//
+// Map:      zmq_poll, with its short cut for a message at hand; the pollers.
 #include <algorithm>
 #include <memory>
 #include <span>

@@ -1,4 +1,6 @@
 // Sockets: making and closing, options, endpoints, sending and receiving, connection events.
+//
+// Map:      making, closing, options; endpoints; messages; what is deprecated.
 #include <algorithm>
 #include <climits>
 #include <cstdlib>

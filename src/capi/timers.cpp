@@ -1,6 +1,7 @@
 // zmq_timers_*: a set of repeating timers that the application runs itself.
 //
 // Threads:  one thread at a time per set. A handler may add, cancel, reset and change timers of its own set.
+// Map:      the set; the functions of zmq.h.
 #include <algorithm>
 #include <optional>
 #include <vector>

@@ -1,4 +1,6 @@
 // The functions that need neither a context nor a socket: versions, errors, Z85, counters, stopwatch, threads.
+//
+// Map:      versions, errors, capabilities; keys and Z85; atomic counters; stopwatch and sleep; threads.
 #include <atomic>
 #include <cstring>
 #include <thread>

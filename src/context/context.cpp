@@ -1,3 +1,4 @@
+// Map: options; sockets and the threads that begin with the first; the end; endpoints, which go to inproc or to sessions.
 #include "context/context.hpp"
 
 #include <atomic>

@@ -1,3 +1,4 @@
+// Map: what pipes and sessions get; binding and connecting; taking an endpoint back; the sessions, and the pipe that each asks for.
 #include "context/endpoints.hpp"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // Passes messages between two sockets; see proxy.hpp.
+//
+// Map:      counts of the traffic; the two sides; `proxy`, with its turns and the commands that steer it.
 #include "context/proxy.hpp"
 
 #include <array>

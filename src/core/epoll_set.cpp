@@ -3,6 +3,7 @@
 // The set is brought up to date by what differs from the last wait. What is no longer listed leaves it when it is found ready. A
 // descriptor that was closed is gone from it, unless its file lives on under another number (a child of fork has it): then events
 // come in the name of what nobody can take out any more, and the set is begun anew.
+// Map:      the wait; telling the items what was found; beginning anew; listing what differs.
 #include "core/epoll_set.hpp"
 
 #include <cerrno>

@@ -1,4 +1,6 @@
 // Lists of blocks by size; see large_blocks.hpp.
+//
+// Map:      sizes by class; memory of the system's; what is kept for all; what is kept for one processor; the functions of the header.
 #include "core/large_blocks.hpp"
 
 #include <algorithm>

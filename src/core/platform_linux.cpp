@@ -1,4 +1,6 @@
 // The twin of platform.hpp for Linux.
+//
+// Map:      fork; time and chance; waiting; threads and their signals; cancellation; credentials; what the header asks for beside these.
 #include "core/platform.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Map: a direction, and the two that make a pipe; writing, credit and the backlog; borrowing; reading and returned credit; the end.
 #include "pipe/pipe.hpp"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // The end of a pipe whose messages a connection writes: wakes it, or writes on this thread; and what the holder of a turn does.
 //
 // Judges:   who writes, when and how much is said by write_policy. Here it is told the facts, and obeyed.
+// Map:      waking; writing on this thread; bodies written from where they are; what the holder of a turn does.
 #include <algorithm>
 #include <utility>
 

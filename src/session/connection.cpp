@@ -1,3 +1,5 @@
+// Map: opening; what the session calls; what the stream and the clock call; writing; the lease; reading and the handshake; the last words;
+// the end.
 #include "session/connection.hpp"
 
 #include "core/invariant.hpp"

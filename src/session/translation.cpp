@@ -1,3 +1,4 @@
+// Map: bodies apart; frames put in; masking, piece by piece; what is listed, and released when written.
 #include "session/translation.hpp"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // What other threads tell a socket; see mailbox.hpp.
+//
+// Map:      posting and withdrawing; taking; the level; the wait of the socket's thread.
 #include "socket/mailbox.hpp"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // One wait of a thread; see one_wait.hpp.
+//
+// Map:      the steps of a round: look, arm, sleep, disarm; rounds; descriptors, and memory for all.
 #include "socket/one_wait.hpp"
 
 #include <algorithm>

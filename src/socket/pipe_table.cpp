@@ -1,4 +1,6 @@
 // The pipes of a socket, and what other threads say of them; see pipe_table.hpp.
+//
+// Map:      commands; rescans; pipes that come and go; endpoints; marks.
 #include "socket/pipe_table.hpp"
 
 #include <utility>

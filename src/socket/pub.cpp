@@ -7,6 +7,7 @@
 //           ZMQ_XPUB_VERBOSE(R). Subscriptions of a pipe that goes are taken back. Subscriptions take effect whether the notices are
 //           read or not; of those that are not, very many are not kept where they say nothing new.
 // Messages: wait in their pipe once as many frames of that pipe are unread as the mark says. Other pipes are read on.
+// Map:      the pattern; pipes; upstream; downstream; the application's side.
 #include <algorithm>
 #include <limits>
 #include <map>

@@ -1,4 +1,6 @@
 // The application's half of a socket; see socket.hpp.
+//
+// Map:      messages; life.
 #include "socket/socket.hpp"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // What a socket's thread does for the socket while it waits; see socket_wait.hpp.
+//
+// Map:      writing out; the borrower; which spin is due, and the spins; events; the level; the peer that lags.
 #include "socket/socket_wait.hpp"
 
 #include <algorithm>

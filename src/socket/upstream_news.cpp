@@ -1,3 +1,4 @@
+// Map: chains; life; topics; what comes; what is taken back; what is read.
 #include "socket/upstream_news.hpp"
 
 #include <utility>
