@@ -219,8 +219,7 @@ std::uint64_t pipe_end::credit() noexcept {
     if (hwm == 0)
         return std::numeric_limits<std::uint64_t>::max();
     seen_returned_ = out_->returned.load(std::memory_order_acquire);
-    const std::uint64_t under_way = written_ - seen_returned_;
-    return under_way < hwm ? hwm - under_way : 0;
+    return unreturned() < hwm ? hwm - unreturned() : 0;
 }
 
 bool pipe_end::is_beyond_mark() const noexcept {

@@ -266,7 +266,7 @@ public:
     }
     /// About how many octets were written and not taken by the other end: the messages under way, of which up to 1024 may be
     /// taken, as large as those of the last batch on average.
-    std::uint64_t under_way() const noexcept {
+    std::uint64_t about_under_way() const noexcept {
         return (written_ - out_->about_taken.load(std::memory_order_relaxed)) * octets_each_;
     }
     /// Whether it is time to look how far ahead of the other end this one is: after each 512 KiB or 1024 messages, about.
@@ -393,6 +393,8 @@ private:
     writing try_take_turn() noexcept { return writing(out_->turn.try_take() ? other_ : nullptr); }
     void note_sleeper() noexcept;
     void fence_publish() noexcept;
+    /// Messages, as far as was looked at.
+    std::uint64_t unreturned() const noexcept { return written_ - seen_returned_; }
     void return_due_credit() noexcept;
     void return_credit() noexcept;
     void expect_return_at(std::uint64_t due) noexcept;
@@ -471,10 +473,10 @@ pipe_ends make_pipe(const std::shared_ptr<chunk_pool> &pool, const pipe_options 
 
 inline bool pipe_end::has_credit() noexcept {
     const std::uint64_t hwm = out_->hwm.load(std::memory_order_relaxed);
-    if (written_ - seen_returned_ < hwm || hwm == 0)
+    if (unreturned() < hwm || hwm == 0)
         return true;
     seen_returned_ = out_->returned.load(std::memory_order_acquire);
-    return written_ - seen_returned_ < hwm;
+    return unreturned() < hwm;
 }
 
 inline error pipe_end::write(std::uint8_t flags, byte_span body) noexcept {

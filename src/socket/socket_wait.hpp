@@ -65,7 +65,7 @@ public:
         std::uint64_t near;  // octets
 
         std::uint64_t ahead() const noexcept {
-            return kind.is_large ? peer.large_under_way() : peer.under_way();
+            return kind.is_large ? peer.large_under_way() : peer.about_under_way();
         }
     };
     /// Writes and spins until the peer is near. True when it is not, and one sleep may help: the leases are in use then.

@@ -323,7 +323,7 @@ TEST_F(pipe_to_connection, counts_bodies_of_every_kind_as_under_way) {
         }
         (void)moved.close();
         // In memory nobody copies them.
-        EXPECT_EQ(writer->under_way() > 1024 * 1024, second == end_kind::connection);
+        EXPECT_EQ(writer->about_under_way() > 1024 * 1024, second == end_kind::connection);
     }
 }
 
@@ -336,14 +336,14 @@ TEST_F(pipe_pair, knows_about_how_much_is_under_way_long_before_credit_is_due) {
     EXPECT_TRUE(writer->is_backlog_check_due());
     writer->begin_backlog_window();
     constexpr std::uint64_t octets = short_header_size + 1;
-    EXPECT_EQ(writer->under_way(), 5 * step * octets);
+    EXPECT_EQ(writer->about_under_way(), 5 * step * octets);
     const std::uint64_t credit = writer->credit();
     for (std::uint64_t taken = 1; taken <= 4 * step; ++taken) {
         ASSERT_EQ(receive(), "x");
         if (taken == 10)
             reader->take_turn().return_due_credit();
-        ASSERT_GE(writer->under_way(), (5 * step - taken) * octets);
-        ASSERT_LE(writer->under_way(), (6 * step - taken) * octets);
+        ASSERT_GE(writer->about_under_way(), (5 * step - taken) * octets);
+        ASSERT_LE(writer->about_under_way(), (6 * step - taken) * octets);
     }
     EXPECT_EQ(writer->credit(), credit);
 }
@@ -355,7 +355,7 @@ TEST_F(pipe_pair, measures_messages_with_all_their_frames) {
         ASSERT_TRUE(send(std::string(300, 'b')));
     }
     writer->begin_backlog_window();
-    EXPECT_EQ(writer->under_way(), 10 * (short_header_size + 100 + long_header_size + 300));
+    EXPECT_EQ(writer->about_under_way(), 10 * (short_header_size + 100 + long_header_size + 300));
 }
 
 TEST_F(pipe_pair, ends_short_writes_when_a_step_is_due) {
