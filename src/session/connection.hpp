@@ -4,8 +4,8 @@
 // In:       `inbound`, from the loop's thread or, by a lease that `lease_keeper` gives, from that of the receiver. There it handles
 //           message frames only; a command, the end of the stream and every failure end the lease first.
 // Here:     the handshakes (the stream's own, then the conversation's), the timers, and the end.
-// Last:     what the conversation says last (its answer to a Close) goes out behind the frame under way. Nothing is read meanwhile, and a peer
-//           that does not go on reading is given up after `longest_parting`.
+// Last:     the last words of the conversation (its answer to a Close) go out behind the frame under way. Nothing is read meanwhile, and a
+//           peer that does not go on reading is given up after `longest_parting`.
 // Breaks:   when writing fails, what the peer sent before it went is still read and delivered, also beyond the mark. Where earlier
 //           connections have brought much beyond it already, the rest waits for the receiver, and so does the end of the connection.
 // Threads:  the loop's, but for what is said in `io_turn`.
@@ -74,7 +74,7 @@ public:
     /// Whether the pipe got a message of the peer's application.
     bool has_delivered() noexcept { return lease_.reading() && lease_.reading()->has_delivered(); }
     bool is_established() const noexcept { return peer_->is_established(); }
-    /// The conversation is over, and what it has said last is still being written.
+    /// The conversation is over, and its last words are still being written.
     bool has_words_left() const noexcept { return state_ == state::saying_last_words; }
     /// Nothing is left to write, and no other thread reads.
     bool is_drained() noexcept;

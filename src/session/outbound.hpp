@@ -52,8 +52,8 @@ public:
     /// I/O thread.
     outcome write(time_point now) noexcept;
     time_point due() const noexcept { return due_; }
-    /// write() of what the conversation has said last, and of no message behind it. `drained` once there is no more to write of it, or no way
-    /// to: else it is to be called again, as write() would be. I/O thread.
+    /// write() of the last words of the conversation, and of no message behind them. `drained` once there is no more to write of them, or no
+    /// way to: else it is to be called again, as write() would be. I/O thread.
     outcome write_last_words(time_point now) noexcept;
     /// The stream takes more again. I/O thread; call write() next.
     void note_writable() noexcept { is_writable_again_ = is_full(); }
