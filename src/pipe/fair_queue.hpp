@@ -32,7 +32,7 @@ public:
         if (__builtin_expect(has_front_, 0)) {
             has_front_ = false;
             out = front_;
-            // Who passes some messages over has seen that this one is wanted.
+            // A caller that passes some messages over has seen that this one is wanted.
             if constexpr (!requires { Owner::passes_messages_over; })
                 if (__builtin_expect(last_->is_conflating(), 0))
                     read_newer(out, owner);

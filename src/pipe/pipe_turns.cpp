@@ -138,8 +138,8 @@ void pipe_end::publish_in_stream(bool may_write) noexcept {
     }
 }
 
-/// `arms`: for a sender that goes to wait, and tells the I/O thread that it wants everything out if that is writing just now. So does who
-/// has seen room: it would find that again and again, and keep the writer from the processor.
+/// `arms`: for a sender that goes to wait, and tells the I/O thread that it wants everything out if that is writing just now. So does
+/// a thread that has seen room: it would find that again and again, and keep the writer from the processor.
 /// `is_alone`: what is written is a large message, and nothing else is under way.
 bool pipe_end::write_on_this_thread(io_turn::occasion when, bool arms, bool is_alone) noexcept {
     const bool asks = arms || when == io_turn::occasion::ready;

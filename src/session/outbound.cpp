@@ -59,7 +59,7 @@ outbound::outcome outbound::write(time_point now) noexcept {
     return was_refused && result == outcome::left_alone ? outcome::more : result;
 }
 
-/// As writing::give(). Who has the lease does not wait for room while it is refused the turn: it is told to look again.
+/// As writing::give(). The borrower does not wait for room while it is refused the turn: it is told to look again.
 bool outbound::give(writing &turn) noexcept {
     const bool was_refused = turn.give();
     if (was_refused && is_leased_)

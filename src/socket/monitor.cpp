@@ -21,7 +21,7 @@ void monitor::publish_on(std::unique_ptr<event_publisher> publisher, int mask) n
     mask_ = publisher_ ? mask : 0;
 }
 
-/// Who asks for everything (-1) does not know of reasons.
+/// An application that asks for everything (-1) does not know of reasons.
 bool monitor::wants(event_kind kind) const noexcept {
     if (kind == event_kind::reason)
         return mask_ > 0 && (mask_ & reasons_wanted);

@@ -14,7 +14,7 @@ error socket::bind(const char *endpoint) {
     if (const error e = environment_.endpoints.bind(*this, endpoint, actual); failed(e))
         return e;
     last_endpoint_ = std::move(actual);
-    // Who waited for an inproc name is here now, and is to be told what this socket subscribes to. Whoever waits for the descriptor
+    // A peer that waited for an inproc name is here now, and is to be told what this socket subscribes to. Whoever waits for the descriptor
     // has not heard of them.
     if (mailbox_->has_commands()) {
         (void)pipes_.process_commands();

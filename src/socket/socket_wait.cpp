@@ -229,7 +229,7 @@ error socket_wait::events(short wanted, short &ready, bool reads) noexcept {
 }
 
 bool socket_wait::arm(short wanted) noexcept {
-    // Who has armed this socket already, for other events, must hear of what is taken in now.
+    // A wait that has armed this socket already, for other events, must hear of what is taken in now.
     const bool has_news = pipes_.has_commands();
     if (failed(pipes_.enter()))
         return true;

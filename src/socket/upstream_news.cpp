@@ -305,7 +305,7 @@ upstream_news::news upstream_news::take() noexcept {
     }
     all_.remove(first);
     taken_ = &first;
-    // Who has a frame with more to come gets what comes next of its message, whatever happens to that meanwhile.
+    // An application that has a frame with more to come gets what comes next of its message, whatever happens to that meanwhile.
     item *const next = all_.oldest();
     if (result.frame.has_more() && next && next->about && next->message == first.message) {
         note_read(*next);

@@ -47,7 +47,7 @@ const sockaddr *as_sockaddr(const local_address &a) noexcept {
     return reinterpret_cast<const sockaddr *>(&a.address);
 }
 
-/// Who sets the size of the socket's buffer wants that one. A peer that does not speak ZMTP is no zlink.
+/// An application that sets the size of the socket's buffer wants that one. A peer that does not speak ZMTP is no zlink.
 std::size_t ring_size_for(const settings &options, const batching &sizes) noexcept {
     return options.send_buffer > 0 || options.is_raw() ? 0 : sizes.shared_memory;
 }

@@ -46,7 +46,7 @@ public:
     }
     /// These octets of the body under way were read past the decoder, which may have to change them.
     virtual void pass(std::span<std::uint8_t> octets) noexcept = 0;
-    /// Who reads makes use of this alone, from now on: a decoder that would have to keep the body of a message frame until it is whole may
+    /// The reader makes use of this alone, from now on: a decoder that would have to keep the body of a message frame until it is whole may
     /// give a frame without a body for one that nobody takes.
     virtual void take_only(reception what) noexcept { (void)what; }
 };
