@@ -59,7 +59,7 @@ struct peer::state {
     bool take_command(byte_span &in, byte_span &body);
     /// Peers without a mechanism: where one is asked for, they are strangers.
     bool accepts_older_peers() const noexcept { return options_.mechanism == mechanism_kind::null; }
-    void greet_unversioned_peer();
+    void greet_unversioned_peer(byte_span behind);
     void greet_2_0_peer();
     void on_2_0_greeting();
     bool take_identity(byte_span &in);
@@ -80,6 +80,7 @@ struct peer::state {
     }
     action fail(failure_kind failure, protocol_error detail, bool may_retry = true);
     action fail(protocol_error detail) { return fail(failure_kind::protocol, detail); }
+    void refuse_stranger(protocol_error detail, byte_span first, byte_span behind);
 
     // Constant after construction
     peer &self_;  // what the driver asks for stands there
@@ -89,6 +90,7 @@ struct peer::state {
 
     stage stage_ = stage::fresh;
     action verdict_{action_kind::close};  // what every resume() answers once closed
+    std::string_view reason_;             // of that, for a person
     time_point now_{};                    // the latest we were told
     heartbeat heartbeat_;
     time_point handshake_end_ = time_point::max();
@@ -115,6 +117,17 @@ action peer::state::fail(failure_kind failure, protocol_error detail, bool may_r
     verdict_.detail = detail;
     verdict_.may_retry = may_retry;
     return verdict_;
+}
+
+/// `first` and what stands `behind` it are how the peer began, which is no way that ZMTP begins.
+void peer::state::refuse_stranger(protocol_error detail, byte_span first, byte_span behind) {
+    std::array<std::uint8_t, greeting_size> start;
+    std::size_t size = 0;
+    for (const byte_span each : {first, behind})
+        for (const std::uint8_t octet : each.first(std::min(each.size(), start.size() - size)))
+            start[size++] = octet;
+    reason_ = describe_stranger(byte_span(start).first(size));
+    fail(detail);
 }
 
 action peer::state::resume(const event &what) {
@@ -218,10 +231,10 @@ bool peer::state::take_greeting(byte_span &in) {
                 on_2_0_greeting();
             break;
         case greeting_version::zmtp_1_0:
-            greet_unversioned_peer();
+            greet_unversioned_peer(in);
             break;
         case greeting_version::not_zmtp:
-            fail(protocol_errors::unspecified);
+            refuse_stranger(protocol_errors::unspecified, byte_span(intake_->greeting).first(have), in);
             break;
         }
     }
@@ -229,9 +242,10 @@ bool peer::state::take_greeting(byte_span &in) {
 }
 
 // The signature that went out already is the header of our identity, and what has come in is part of the peer's.
-void peer::state::greet_unversioned_peer() {
+void peer::state::greet_unversioned_peer(byte_span behind) {
+    const byte_span begun = byte_span(intake_->greeting).first(intake_->have);
     if (!accepts_older_peers()) {
-        fail(protocol_errors::unspecified);
+        refuse_stranger(protocol_errors::unspecified, begun, behind);
         return;
     }
     is_older_ = true;
@@ -239,7 +253,6 @@ void peer::state::greet_unversioned_peer() {
     self_.framing_ = &framing_of_zmtp_1_0();
     const byte_span id = as_bytes(options_.routing_id);
     self_.output_.insert(self_.output_.end(), id.begin(), id.end());
-    const byte_span begun = byte_span(intake_->greeting).first(intake_->have);
     intake_->frame.assign(begun.begin(), begun.end());
     enter(stage::identity);
 }
@@ -271,7 +284,8 @@ void peer::state::on_2_0_greeting() {
     enter(stage::identity);
 }
 
-// Collects the frame with an older peer's routing id; true when it is whole. Of ZMTP 1.0 its flags mean nothing.
+// Collects the frame with an older peer's routing id; true when it is whole. A peer of ZMTP 1.0 begins with it: what cannot be its header
+// is the beginning of something else.
 bool peer::state::take_identity(byte_span &in) {
     std::vector<std::uint8_t> &frame = intake_->frame;
     frame_header header;
@@ -281,8 +295,13 @@ bool peer::state::take_identity(byte_span &in) {
         frame.push_back(in.front());
         in = in.subspan(1);
     }
-    const bool has_flags = self_.framing_->is_identity() && (header.flags & ~frame_flag::large);
-    if (has_flags || header.body_size > max_routing_id) {
+    const std::uint8_t allowed = self_.framing_->is_identity() ? frame_flag::large : frame_flag::more;
+    const bool has_bad_flags = header.flags & ~allowed;
+    if (!is_versioned_ && (has_bad_flags || header.body_size > max_routing_id)) {
+        refuse_stranger(protocol_errors::unspecified, frame, in);
+        return false;
+    }
+    if (has_bad_flags || header.body_size > max_routing_id) {
         fail(protocol_errors::invalid_metadata);
         return false;
     }
@@ -457,6 +476,8 @@ action peer::resume(const event &what) {
 }
 
 time_point peer::deadline() const noexcept { return state_->deadline(); }
+
+std::string peer::reason() const { return std::string(state_->reason_); }
 
 void peer::note_traffic(time_point now) noexcept {
     state_->now_ = std::max(state_->now_, now);

@@ -123,7 +123,7 @@ TEST(older_peer, gives_its_routing_id_to_sockets_that_use_one) {
     EXPECT_EQ(id_of(socket_type::router, frame_1_0("you")), "you");
     EXPECT_EQ(id_of(socket_type::router, frame_1_0(octets(255, 'i'))), octets(255, 'i'));
     EXPECT_EQ(id_of(socket_type::router, octets("\xff\0\0\0\0\0\0\0\4\0you", 13)), "you");
-    EXPECT_EQ(id_of(socket_type::router, frame_1_0("you", 0x7f)), "you") << "RFC 13: flags of no meaning";
+    EXPECT_EQ(id_of(socket_type::router, frame_1_0("you", 1)), "you");
     EXPECT_EQ(id_of(socket_type::router, frame_1_0(octets("\0you", 4))), "") << "ours to give";
 }
 
@@ -149,10 +149,55 @@ TEST(older_peer, with_a_routing_id_that_cannot_be_is_refused_on_its_header) {
         closes(start + frame("you", flags).substr(0, 2));
     closes(start + octets("\2\0\0\0\0\0\0\1\0", 9));
     closes(start + octets("\2\xff\xff\xff\xff\xff\xff\xff\xff", 9));
-    closes(octets("\0\0", 2));
-    closes(octets("\xff\0\0\0\0\0\0\0\0\0", 10));
-    closes(octets("\xff\0\0\0\0\0\0\1\1\0", 10));
-    closes(octets("\xff\xff\xff\xff\xff\xff\xff\xff\xff\0", 10));
+    closes(greeting_2_0(socket_type::push, 0) + octets("\1\2", 2));
+}
+
+std::string end_of(const octets &input, std::string &words) {
+    peer_driver driver(socket_of(socket_type::pull));
+    driver.feed(input);
+    words = driver.machine().reason();
+    return driver.log().empty() ? "nothing" : driver.log().back();
+}
+
+TEST(older_peer, of_1_0_begins_with_a_header_that_can_be_one_of_a_routing_id) {
+    std::string words;
+    for (const octets &start :
+         {octets("\0\0", 2), octets("\xff\0\0\0\0\0\0\0\0\0", 10), octets("\xff\0\0\0\0\0\0\1\1\0", 10),
+          octets("\xff\xff\xff\xff\xff\xff\xff\xff\xff\0", 10), octets("\xff\0\0\0\0\0\0\0\1\6", 10),
+          octets("\xff\0\0\0\0\0\0\0\1\xfd", 10)}) {
+        EXPECT_EQ(end_of(start, words), "close protocol 10000000");
+        EXPECT_EQ(words, "the peer's first octets are no greeting of ZMTP");
+    }
+    for (int flags = 0; flags < 256; ++flags) {
+        EXPECT_EQ(end_of(frame_1_0("", flags), words),
+                  flags < 2 ? "established, takes all" : "close protocol 10000000");
+        EXPECT_EQ(words.empty(), flags < 2);
+    }
+}
+
+TEST(older_peer, is_none_that_speaks_something_else_and_is_called_by_name) {
+    const std::pair<octets, std::string_view> strangers[] = {
+        {"GET / HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP"},
+        {"HEAD / HTTP/1.0\r\n\r\n", "HTTP"},
+        {"POST /a HTTP/1.1\r\n", "HTTP"},
+        {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "HTTP"},
+        {"HTTP/1.1 400 Bad Request\r\n", "HTTP"},
+        {"GE", "HTTP"},
+        {octets("\x16\3\1\2\0\1\0\1\xfc\3\3", 11), "TLS"},
+        {octets("\x15\3\1\0\2\2\x28", 7), "TLS"},
+        {"SSH-2.0-OpenSSH_9.2\r\n", "SSH"},
+    };
+    for (const auto &[start, name] : strangers) {
+        std::string words;
+        const std::string begin = "the peer speaks " + std::string(name) + ", not ZMTP";
+        EXPECT_EQ(end_of(start, words), "close protocol 10000000") << start;
+        EXPECT_EQ(words.substr(0, begin.size()), begin);
+    }
+    std::string words;
+    EXPECT_EQ(end_of("GEIER", words), "close protocol 10000000");
+    EXPECT_EQ(words, "the peer's first octets are no greeting of ZMTP");
+    EXPECT_EQ(end_of("220 mail.example ESMTP\r\n", words), "close protocol 10000000");
+    EXPECT_EQ(words, "the peer's first octets are no greeting of ZMTP");
 }
 
 TEST(older_peer, may_send_no_command) {
