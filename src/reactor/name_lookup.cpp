@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/platform.hpp"
+#include "core/reason.hpp"
 
 namespace zlink {
 
@@ -34,6 +35,7 @@ void name_question::ask_system() noexcept {
     addrinfo *found = nullptr;
     if (const int status = ::getaddrinfo(host_.c_str(), service_.c_str(), &hints, &found); status != 0) {
         failure_ = from_system(status);
+        words_ = status == EAI_SYSTEM ? nullptr : ::gai_strerror(status);
         return;
     }
     try {
@@ -52,8 +54,17 @@ void name_question::ask_system() noexcept {
     ::freeaddrinfo(found);
 }
 
+void name_question::leave_words() const noexcept {
+    try {
+        reason::leave("cannot find the address of " + host_ + ": " + words_);
+    } catch (const std::bad_alloc &) {
+    }
+}
+
 void name_question::run() noexcept {
     const auto self = std::exchange(while_posted_, nullptr);
+    if (words_)
+        leave_words();
     if (const handler call = std::exchange(done_, nullptr))
         call(std::exchange(found_, {}), failure_);
 }

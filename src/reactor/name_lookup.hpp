@@ -22,7 +22,7 @@ struct resolved_address {
     socklen_t length = 0;
 };
 
-/// One question; its handler is called on the loop's thread.
+/// One question; its handler is called on the loop's thread, behind the reason (core/reason.hpp) of a failure.
 class name_question final : public loop_task {
 public:
     using handler = std::function<void(std::vector<resolved_address> found, error failure)>;
@@ -40,6 +40,7 @@ private:
     friend class name_lookup;
     void ask_system() noexcept;
     void run() noexcept override;
+    void leave_words() const noexcept;
 
     const std::string host_;
     const std::string service_;
@@ -48,6 +49,7 @@ private:
     std::atomic<bool> is_wanted_{true};
     std::vector<resolved_address> found_;
     error failure_ = error::none;
+    const char *words_ = nullptr;                  // the system's, of a failure
     std::shared_ptr<name_question> while_posted_;  // this
 };
 

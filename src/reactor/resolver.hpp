@@ -21,7 +21,8 @@ public:
     virtual ~resolver() = default;  // cancels; the handler is not called afterwards
     using handler = std::function<void(std::vector<resolved_address> found, error failure)>;
     /// Resolves anew on each call; at most one call at a time. Numeric addresses ask nobody. Calls `done`
-    /// once, never from inside this call, with at least one address or a failure. Loop thread.
+    /// once, never from inside this call, with at least one address or a failure, which
+    /// leaves its reason where a name is to blame. Loop thread.
     virtual void resolve(const std::string &host, const std::string &service, bool allow_ipv6,
                          handler done) noexcept = 0;
 };

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/platform.hpp"
+#include "core/reason.hpp"
 #include "reactor/deferred_call.hpp"
 #include "transport/ipc_stream.hpp"
 #include "transport/passed_descriptors.hpp"
@@ -45,6 +46,15 @@ error parse(const std::string &text, local_address &out) noexcept {
 
 const sockaddr *as_sockaddr(const local_address &a) noexcept {
     return reinterpret_cast<const sockaddr *>(&a.address);
+}
+
+std::string print(const local_address &a) {
+    std::string out(a.address.sun_path, a.length - offsetof(sockaddr_un, sun_path));
+    if (out[0] == '\0')
+        out[0] = '@';
+    else
+        out.pop_back();
+    return "ipc://" + out;
 }
 
 /// An application that sets the size of the socket's buffer wants that one. A peer that does not speak ZMTP is no zlink.
@@ -149,10 +159,19 @@ private:
         return ipc_stream::make(loop_, std::move(socket), ring_size_, out);
     }
 
+    void leave_reason(error why) const noexcept {
+        try {
+            reason::leave("cannot connect to " + print(to_) + ": " + describe(to_errno(why)));
+        } catch (const std::bad_alloc &) {
+        }
+    }
+
     // The owner may destroy this object in the call.
     void connect_and_report() {
         std::unique_ptr<stream> connected;
         const error failure = connect(connected);
+        if (failed(failure))
+            leave_reason(failure);
         dial_handler call = std::exchange(handler_, nullptr);
         call(std::move(connected), failure);
     }

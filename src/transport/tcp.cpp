@@ -11,6 +11,7 @@
 #include <netinet/in.h>
 #include <optional>
 
+#include "core/reason.hpp"
 #include "reactor/deferred_call.hpp"
 #include "reactor/resolver.hpp"
 #include "transport/endpoint.hpp"
@@ -103,6 +104,7 @@ public:
     void dial(dial_handler handler) noexcept override {
         handler_ = std::move(handler);
         failure_ = error::host_unreachable;
+        words_.clear();
         if (options_.connect_timeout_ms > 0)
             give_up_after(options_.connect_timeout_ms);
         const tcp_remote_address &first = talk_ ? proxy_ : to_;
@@ -110,6 +112,8 @@ public:
                            [this](std::vector<resolved_address> found, error failure) {
                                addresses_ = std::move(found);
                                next_ = 0;
+                               if (failed(failure))
+                                   words_ = reason::take();
                                failed(failure) ? give_up(failure) : try_next();
                            });
     }
@@ -266,11 +270,43 @@ private:
         report_.schedule();
     }
 
+    void leave_reason() noexcept {
+        try {
+            if (words_.empty())
+                words_ = words_of_failure();
+            reason::leave(std::move(words_));
+        } catch (const std::bad_alloc &) {
+        }
+    }
+
+    std::string words_of_failure() const {
+        const tcp_remote_address &to = talk_ && !is_talking_ ? proxy_ : to_;
+        const bool is_v6 = to.host.find(':') != std::string::npos;
+        const std::string where = (is_v6 ? "[" + to.host + "]:" : to.host + ":") + std::to_string(to.port);
+        const std::string who = !talk_ ? where : is_talking_ ? "the proxy" : "the proxy " + where;
+        switch (failure_) {
+        case error::connection_refused:
+            return is_talking_ ? "the proxy reports that " + where + " refuses connections"
+                               : who + " refuses connections: does anybody listen there?";
+        case error::timed_out:
+            return who + " does not answer";
+        case error::no_device:
+            if (to_.has_source)
+                return "there is no address or interface " + to_.source.host + " here to connect from";
+            [[fallthrough]];
+        default:
+            return "cannot connect to " + where + (talk_ ? " by way of the proxy: " : ": ") +
+                   describe(to_errno(failure_));
+        }
+    }
+
     // The owner may destroy this object in the call.
     void report() noexcept {
         if (timeout_)
             timeout_->cancel();
         report_.cancel();
+        if (failed(failure_))
+            leave_reason();
         if (dial_handler call = std::exchange(handler_, nullptr))
             call(std::move(connected_), failure_);
     }
@@ -295,6 +331,7 @@ private:
     std::uint8_t from_proxy_[socks5_conversation::most_wanted];
     std::unique_ptr<stream> connected_;
     error failure_ = error::none;
+    std::string words_;  // of a failure, where there are some already
 };
 
 error bind_and_listen(const tcp_local_address &where, bool is_v6, const settings &options,

@@ -64,6 +64,65 @@ TEST(monitor, a_refused_connection_is_closed_and_tried_again) {
     EXPECT_EQ(retried.endpoint, endpoint);
 }
 
+// The events of an attempt that fails, with the reason in front of the first of those that tell of it.
+void expect_attempt_to_fail(monitor &watch, const std::string &endpoint, const std::string &words, int why) {
+    monitor_event found = watch.next(ZMQ_EVENT_REASON);
+    EXPECT_EQ(found.words.substr(0, words.size()), words);
+    EXPECT_EQ(found.value, why);
+    EXPECT_EQ(found.endpoint, endpoint);
+    found = watch.next();
+    if (found.event == ZMQ_EVENT_CLOSED)
+        found = watch.next();
+    EXPECT_EQ(found.event, ZMQ_EVENT_CONNECT_RETRIED);
+}
+
+TEST(monitor, each_attempt_that_is_refused_has_a_reason_in_words) {
+    context zmq;
+    const std::string endpoint = deserted_endpoint();
+    test_socket peer = zmq.socket(ZMQ_DEALER);
+    peer.set(ZMQ_RECONNECT_IVL, 1);
+    monitor watch(zmq, peer, ZMQ_EVENT_ALL | ZMQ_EVENT_REASONS);
+    peer.connect(endpoint);
+    for (int i = 0; i < 3; ++i)
+        expect_attempt_to_fail(watch, endpoint,
+                               endpoint.substr(6) + " refuses connections: does anybody listen there?",
+                               ECONNREFUSED);
+}
+
+TEST(monitor, a_name_that_nobody_knows_has_the_words_of_the_resolver) {
+    context zmq;
+    const std::string endpoint = "tcp://nowhere.invalid:5555";
+    test_socket peer = zmq.socket(ZMQ_DEALER);
+    monitor watch(zmq, peer, ZMQ_EVENT_ALL | ZMQ_EVENT_REASONS);
+    peer.connect(endpoint);
+    expect_attempt_to_fail(watch, endpoint, "cannot find the address of nowhere.invalid: ", EHOSTUNREACH);
+}
+
+TEST(monitor, a_file_that_is_no_socket_has_the_words_of_the_system) {
+    context zmq;
+    test_socket peer = zmq.socket(ZMQ_DEALER);
+    monitor watch(zmq, peer, ZMQ_EVENT_ALL | ZMQ_EVENT_REASONS);
+    peer.connect("ipc:///no/such/place");
+    expect_attempt_to_fail(watch, "ipc:///no/such/place",
+                           "cannot connect to ipc:///no/such/place: No such file or directory", ENOENT);
+}
+
+TEST(monitor, a_refused_connection_has_the_same_events_with_reasons_and_without) {
+    context zmq;
+    const std::string endpoint = deserted_endpoint();
+    std::vector<int> seen[2];
+    for (const bool has_reasons : {false, true}) {
+        test_socket peer = zmq.socket(ZMQ_DEALER);
+        peer.set(ZMQ_RECONNECT_IVL, 1);
+        monitor watch(zmq, peer, ZMQ_EVENT_ALL | (has_reasons ? ZMQ_EVENT_REASONS : 0));
+        peer.connect(endpoint);
+        while (seen[has_reasons].size() < 9)
+            if (const int event = watch.next().event; event != ZMQ_EVENT_REASON)
+                seen[has_reasons].push_back(event);
+    }
+    EXPECT_EQ(seen[0], seen[1]);
+}
+
 TEST(monitor, reports_only_the_events_asked_for) {
     context zmq;
     test_socket bound = zmq.socket(ZMQ_DEALER);
