@@ -525,7 +525,8 @@ ZMQ_EXPORT int zmq_getsockopt(void *s, int option, void *optval, size_t *optvall
  *
  * addr       tcp://ADDRESS:PORT, ipc://PATH, inproc://NAME, tls://ADDRESS:PORT, ws://ADDRESS:PORT/PATH,
  *            wss:// likewise. ADDRESS may be * or an interface; PORT may be * for any: ZMQ_LAST_ENDPOINT
- *            tells which. Without a PATH it is "/". zmq_has knows what is built.
+ *            tells which. Without a PATH it is "/"; with its query it is at most 7 KiB, and what
+ *            zmq_connect is given, with ZMQ_WS_ORIGIN, too. zmq_has knows what is built.
  * errors     EINVAL, EPROTONOSUPPORT, ENOCOMPATPROTO, EADDRINUSE, EADDRNOTAVAIL, ENODEV, ETERM, ENOTSOCK,
  *            EMTHREAD. */
 ZMQ_EXPORT int zmq_bind(void *s, const char *addr);

@@ -1,11 +1,15 @@
 // Where on a web server a socket is found: what the request for it names beside the address; and what a client has learned of the server.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace zlink {
 
 struct web_place {
+    /// Of path, query, host and Origin together: what a request says beside them has the rest of 8 KiB.
+    static constexpr std::size_t most_octets = 7 * 1024;
+
     std::string host;  // with the port where it is not the usual one; a server does not look at it
     std::string path = "/";
 

@@ -22,7 +22,9 @@ bool is_word(std::string_view text, std::string_view without) noexcept {
         return c > ' ' && c < '\x7f' && without.find(c) == std::string_view::npos;
     });
 }
-bool is_path(std::string_view text) noexcept { return is_word(text, "#"); }
+bool is_path(std::string_view text) noexcept {
+    return text.size() <= web_place::most_octets && is_word(text, "#");
+}
 bool is_origin(std::string_view text) noexcept { return is_word(text, ","); }
 
 web_address split_path(std::string_view address) {
@@ -61,7 +63,8 @@ public:
     error check_connect(const std::string &address, const settings &options) const noexcept override {
         try {
             const web_address to = split_path(address);
-            if (!is_path(to.path) || !is_origin(options.web_origin))
+            if (!is_path(to.path) || !is_origin(options.web_origin) ||
+                address.size() + options.web_origin.size() > web_place::most_octets)
                 return error::invalid;
             return below_().check_connect(to.below, options);
         } catch (const std::bad_alloc &) {

@@ -210,6 +210,34 @@ TEST_P(asio_ws, needs_an_address_as_tcp_does_and_a_path_that_fits_into_a_request
         EXPECT_FAILS(ENODEV, zmq_bind(server.handle(), "ws://nowhere:80/"));
 }
 
+TEST_P(asio_ws, takes_a_path_of_7_kib_and_no_longer_one) {
+    constexpr std::size_t longest = 7 * 1024;
+    const std::string scheme = GetParam() + "://", host = "127.0.0.1:80";
+    const auto path = [](std::size_t size, const std::string &start) {
+        return start + std::string(size - start.size(), 'a');
+    };
+    for (const std::string start : {"/", "/?"}) {
+        EXPECT_FAILS(EINVAL, zmq_bind(server.handle(), any(path(longest + 1, start)).c_str()));
+        // Here the address is counted, too, and the origin.
+        const std::string fits = path(longest - host.size(), start);
+        EXPECT_FAILS(EINVAL, zmq_connect(client.handle(), (scheme + host + fits + "a").c_str()));
+        EXPECT_EQ(zmq_connect(client.handle(), (scheme + host + fits).c_str()), 0);
+        EXPECT_EQ(client.set(ZMQ_WS_ORIGIN, "a"), 0);
+        EXPECT_FAILS(EINVAL, zmq_connect(client.handle(), (scheme + host + fits).c_str()));
+        EXPECT_EQ(client.set(ZMQ_WS_ORIGIN, ""), 0);
+    }
+    server.bind(any());  // with certificates
+    EXPECT_EQ(zmq_bind(server.handle(), any(path(longest, "/")).c_str()), 0);
+    EXPECT_EQ(zmq_bind(server.handle(), any(path(longest - 16, "/b")).c_str()), 0);
+    test_socket other = zmq.socket(ZMQ_PAIR);
+    char last[8192];
+    std::size_t size = sizeof last;
+    ASSERT_EQ(zmq_getsockopt(server.handle(), ZMQ_LAST_ENDPOINT, last, &size), 0);
+    other.connect(last);
+    ASSERT_EQ(other.send("found"), 5);
+    EXPECT_EQ(server.receive(), "found");
+}
+
 TEST_P(asio_ws, tells_monitors_of_the_endpoint_with_its_path) {
     monitor at_server(zmq, server);
     monitor at_client(zmq, client);
