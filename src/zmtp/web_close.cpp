@@ -42,4 +42,72 @@ std::uint16_t judge_close(byte_span payload) noexcept {
     return is_utf8(payload.subspan(2)) ? 0 : web_status::invalid_data;
 }
 
+namespace {
+
+/// RFC 6455, section 7.4.1, and the register of IANA.
+std::string_view name_of(std::uint16_t status) noexcept {
+    switch (status) {
+    case 1000:
+        return "done";
+    case 1001:
+        return "going away";
+    case 1002:
+        return "protocol error";
+    case 1003:
+        return "unacceptable type of data";
+    case 1007:
+        return "invalid data";
+    case 1008:
+        return "policy violation";
+    case 1009:
+        return "message too big";
+    case 1010:
+        return "extension missing";
+    case 1011:
+        return "internal error";
+    case 1012:
+        return "service restart";
+    case 1013:
+        return "try again later";
+    case 1014:
+        return "bad gateway";
+    default:
+        return {};
+    }
+}
+
+/// Of UTF-8: without the control characters up to U+009F.
+std::string shown(std::string_view text) {
+    std::string out(text);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        const auto octet = static_cast<std::uint8_t>(out[i]);
+        const bool is_c1 =
+            octet == 0xc2 && i + 1 < out.size() && static_cast<std::uint8_t>(out[i + 1]) < 0xa0;
+        if (is_c1)
+            out.erase(i, 1);
+        if (is_c1 || octet < ' ' || octet == 0x7f)
+            out[i] = '?';
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string describe_close(byte_span payload) {
+    if (payload.size() < 2)
+        return "without a status";
+    const std::uint16_t status = get_u16(payload.data());
+    std::string out = "with " + std::to_string(status);
+    if (const std::string_view name = name_of(status); !name.empty())
+        out.append(" (").append(name).append(")");
+    if (payload.size() > 2)
+        out.append(": ").append(shown(as_text(payload.subspan(2))));
+    return out;
+}
+
+bool is_leave(byte_span payload) noexcept {
+    constexpr std::uint16_t last_leave = 1001;
+    return payload.size() < 2 || get_u16(payload.data()) <= last_leave;
+}
+
 }  // namespace zlink

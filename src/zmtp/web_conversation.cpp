@@ -2,6 +2,7 @@
 #include "zmtp/web_conversation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <new>
 
 #include "zmtp/mechanism.hpp"
@@ -273,10 +274,11 @@ action web_conversation::on_close(byte_span payload) {
         words_.encode_control(web_opcode::close, payload.first(std::min<std::size_t>(payload.size(), 2)),
                               output_);
     has_said_close_ = true;
-    if (stage_ == stage::traffic)
+    if (stage_ == stage::traffic && is_leave(payload))
         return end(failure_kind::none, 0);
-    reason_ = "the peer closed during the handshake of WebSocket, ";
-    reason_ += payload.empty() ? "without a status" : "with " + std::to_string(get_u16(payload.data()));
+    reason_ = stage_ == stage::traffic ? "the peer closed the WebSocket "
+                                       : "the peer closed during the handshake of WebSocket, ";
+    reason_ += describe_close(payload);
     return end(failure_kind::peer_closed, 0);
 }
 
@@ -351,6 +353,14 @@ void web_conversation::say_close(std::uint16_t status) {
 
 action web_conversation::close_with(std::uint16_t status, failure_kind failure, protocol_error detail,
                                     bool may_retry) {
+    std::array<std::uint8_t, 2> octets;
+    put_u16(octets.data(), status);
+    if (failure == failure_kind::peer_dead)
+        reason_ = "the peer does not answer Pings";
+    else if (!has_said_close_)
+        reason_ = "closed the WebSocket " + describe_close(octets);
+    if (inner_ && !inner_->reason().empty())
+        reason_ = inner_->reason();
     say_close(status);
     return end(failure, detail, may_retry);
 }

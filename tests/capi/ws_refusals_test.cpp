@@ -124,7 +124,7 @@ TEST(ws_reason, of_a_peer_that_closes_before_the_handshake_is_over_names_its_sta
     web_peer peer(endpoint);
     ASSERT_TRUE(peer.send(upgrade() + web_close(1001)));
     expect_failure(events, ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, ECONNRESET, ECONNRESET,
-                   "the peer closed during the handshake of WebSocket, with 1001");
+                   "the peer closed during the handshake of WebSocket, with 1001 (going away)");
     web_peer wordless(endpoint);
     ASSERT_TRUE(wordless.send(upgrade() + zlink::test::web_frame(zlink::test::opcode::close, "")));
     expect_failure(events, ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, ECONNRESET, ECONNRESET,
@@ -137,10 +137,61 @@ TEST(ws_reason, of_a_peer_that_closes_before_the_handshake_is_over_names_its_sta
     web_peer called(there.accept());
     ASSERT_TRUE(called.send(upgrade_answer(called.receive_head()) + web_close(1008, false)));
     expect_failure(at_client, ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, ECONNRESET, ECONNRESET,
-                   "the peer closed during the handshake of WebSocket, with 1008");
+                   "the peer closed during the handshake of WebSocket, with 1008 (policy violation)");
 }
 
-TEST(ws_reason, is_not_given_for_a_close_in_traffic) {
+void expect_end(monitor &events, int value, const std::string &words) {
+    const monitor_event found = events.next();
+    EXPECT_EQ(found.event, ZMQ_EVENT_REASON);
+    EXPECT_EQ(found.words, words);
+    EXPECT_EQ(found.value, value);
+    EXPECT_EQ(events.next().event, ZMQ_EVENT_DISCONNECTED);
+}
+
+TEST(ws_reason, of_a_fault_in_traffic_is_the_status_that_it_is_closed_with) {
+    context zmq;
+    test_socket server = zmq.socket(ZMQ_PULL);
+    const std::int64_t limit = 100;
+    ASSERT_EQ(zmq_setsockopt(server.handle(), ZMQ_MAXMSGSIZE, &limit, sizeof limit), 0);
+    monitor events(zmq, server, ZMQ_EVENT_REASONS | ZMQ_EVENT_DISCONNECTED);
+    const std::string endpoint = server.bind("ws://127.0.0.1:*");
+    using namespace zlink::test;
+    const std::pair<std::string, std::string> faults[] = {
+        {web_frame(opcode::binary, "\x7f"), "1002 (protocol error)"},
+        {web_frame(opcode::text, "hello"), "1003 (unacceptable type of data)"},
+        {web_frame(opcode::close, std::string("\x03\xe8\xff", 3)), "1007 (invalid data)"},
+        {web_message(std::string(101, 'a')), "1009 (message too big)"},
+    };
+    for (const auto &[octets, words] : faults) {
+        web_peer peer(endpoint);
+        ASSERT_TRUE(peer.call("PUSH"));
+        ASSERT_TRUE(peer.send(octets));
+        expect_end(events, EPROTO, "closed the WebSocket with " + words);
+    }
+}
+
+TEST(ws_reason, of_a_peer_that_closes_for_a_fault_is_its_status_and_what_it_says) {
+    context zmq;
+    raw_listener there;
+    test_socket client = zmq.socket(ZMQ_PUSH);
+    client.set(ZMQ_RECONNECT_IVL, 1);
+    monitor events(zmq, client, ZMQ_EVENT_REASONS | ZMQ_EVENT_DISCONNECTED);
+    client.connect("ws" + there.endpoint().substr(3));
+    const std::pair<std::string, std::string> closes[] = {
+        {std::string("\x03\xf1"), "with 1009 (message too big)"},
+        {std::string("\x03\xf1no more\x1b[2J\xc2\x9b\xc3\xa4"),
+         "with 1009 (message too big): no more?[2J?\xc3\xa4"},
+        {std::string("\x0f\xa0") + std::string(123, 'a'), "with 4000: " + std::string(123, 'a')},
+    };
+    for (const auto &[payload, words] : closes) {
+        web_peer called(there.accept());
+        ASSERT_TRUE(called.send(upgrade_answer(called.receive_head()) + web_ready("PULL", false)));
+        ASSERT_TRUE(called.send(zlink::test::web_frame(zlink::test::opcode::close, payload, false)));
+        expect_end(events, ECONNRESET, "the peer closed the WebSocket " + words);
+    }
+}
+
+TEST(ws_reason, is_not_given_for_a_leave_in_traffic) {
     context zmq;
     test_socket server = zmq.socket(ZMQ_PULL);
     monitor events(zmq, server, ZMQ_EVENT_REASONS | ZMQ_EVENT_DISCONNECTED);
