@@ -18,7 +18,7 @@ FIXED_ADDRESSES := $(shell setarch $$(uname -m) -R true 2>/dev/null && echo seta
 
 help:
 	@echo 'make deps          install the Debian packages that are missing'
-	@echo 'make build         build/release/lib/libzmq.so.5 and libzmq.a'
+	@echo 'make build         build/release/lib/libzmq.so.5 and libzmq.a, without the tests'
 	@echo 'make test          formatting, and all tests: plain, ASan+UBSan, TSan'
 	@echo 'make test-release  one of those three; also test-asan, test-tsan'
 	@echo 'make test-web      the page of examples/web in a headless Chromium, which has to be installed'
@@ -40,14 +40,16 @@ deps:
 
 build: deps
 	cmake --preset release
-	cmake --build --preset release -j $(JOBS)
+	cmake --build --preset release -j $(JOBS) --target library
 
 test: deps check-format
 	$(MAKE) test-release
 	$(MAKE) test-asan
 	$(MAKE) test-tsan
 
-test-release: build
+test-release: deps
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS)
 	ctest --preset release
 
 test-asan: deps

@@ -1,0 +1,82 @@
+#!/usr/bin/python3
+"""Installs a build to a place of its own, and builds and runs a small program with what stands there.
+
+Usage: check_package.py CMAKE BUILD_DIRECTORY TARGET...
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+PROGRAM = r"""
+#include <zmq.h>
+#include <stdio.h>
+#include <string.h>
+int main(void) {
+    int major, minor, patch, own = -1;
+    char got[3] = "";
+    void *context = zmq_ctx_new();
+    void *a = zmq_socket(context, ZMQ_PAIR), *b = zmq_socket(context, ZMQ_PAIR);
+    zmq_bind(a, "inproc://a");
+    zmq_connect(b, "inproc://a");
+    zmq_send(b, "hi", 2, 0);
+    zmq_recv(a, got, 2, 0);
+    zmq_close(a);
+    zmq_close(b);
+    zmq_ctx_term(context);
+    zmq_version(&major, &minor, &patch);
+    zlink_version(&own, &own, &own);
+    printf("%s %d.%d.%d %s\n", got, major, minor, patch, own >= 0 ? "zlink" : "");
+    return 0;
+}
+"""
+PROJECT = """
+cmake_minimum_required(VERSION 3.22)
+project(consumer LANGUAGES C)
+find_package(ZeroMQ 4.3 REQUIRED CONFIG)
+foreach(target {targets})
+    add_executable(with_${{target}} program.c)
+    target_link_libraries(with_${{target}} ${{target}})
+endforeach()
+"""
+EXPECTED = "hi 4.3.5 zlink\n"
+
+
+def run(*command, **more):
+    done = subprocess.run([str(part) for part in command], text=True, capture_output=True, check=False, **more)
+    if done.returncode != 0:
+        sys.exit(f"{command}:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def expect(said, who):
+    if said != EXPECTED:
+        sys.exit(f"{who} says {said!r} instead of {EXPECTED!r}")
+
+
+def main(cmake, build, targets):
+    with tempfile.TemporaryDirectory() as place:
+        place = pathlib.Path(place)
+        prefix, source = place / "prefix", place / "source"
+        run(cmake, "--install", build, "--prefix", prefix)
+        source.mkdir()
+        (source / "program.c").write_text(PROGRAM)
+        (source / "CMakeLists.txt").write_text(PROJECT.format(targets=" ".join(targets)))
+        run(cmake, "-S", source, "-B", place / "build", f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_BUILD_TYPE=Release")
+        run(cmake, "--build", place / "build")
+        for target in targets:
+            expect(run(place / "build" / f"with_{target}"), f"find_package(ZeroMQ), {target}")
+
+        pc_file = next(prefix.rglob("libzmq.pc"))
+        environment = dict(os.environ, PKG_CONFIG_PATH=str(pc_file.parent))
+        environment["LD_LIBRARY_PATH"] = str(pc_file.parent.parent)
+        flags = run("pkg-config", "--cflags", "--libs", "libzmq", env=environment).split()
+        if "libzmq" in targets:
+            run("cc", source / "program.c", "-o", place / "with_pkg_config", *flags)
+            expect(run(place / "with_pkg_config", env=environment), "pkg-config")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], [target for target in sys.argv[3:] if target])
