@@ -409,6 +409,9 @@ public:
                                           : bind_and_listen(where, options.ipv6, options, socket);
             if (to_errno(e) == EAFNOSUPPORT && options.ipv6)  // a system without IPv6
                 e = bind_and_listen(where, false, options, socket);
+            if (e == error::no_device)
+                reason::leave("no interface and no numeric address: " + where.host +
+                              "; names are not looked up to bind to them");
             if (failed(e))
                 return e;
             std::string endpoint = local_endpoint_of(socket.get());

@@ -98,6 +98,19 @@ TEST(monitor, a_name_that_nobody_knows_has_the_words_of_the_resolver) {
     expect_attempt_to_fail(watch, endpoint, "cannot find the address of nowhere.invalid: ", EHOSTUNREACH);
 }
 
+TEST(monitor, a_name_to_bind_to_is_refused_in_words) {
+    context zmq;
+    test_socket bound = zmq.socket(ZMQ_DEALER);
+    monitor watch(zmq, bound, ZMQ_EVENT_ALL | ZMQ_EVENT_REASONS);
+    EXPECT_FAILS(ENODEV, zmq_bind(bound.handle(), "tcp://localhost:*"));
+    const monitor_event found = watch.next();
+    EXPECT_EQ(found.event, ZMQ_EVENT_REASON);
+    EXPECT_EQ(found.value, ENODEV);
+    EXPECT_EQ(found.words,
+              "no interface and no numeric address: localhost; names are not looked up to bind to them");
+    EXPECT_EQ(watch.next().event, ZMQ_EVENT_BIND_FAILED);
+}
+
 TEST(monitor, a_file_that_is_no_socket_has_the_words_of_the_system) {
     context zmq;
     test_socket peer = zmq.socket(ZMQ_DEALER);
