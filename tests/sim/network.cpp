@@ -125,6 +125,8 @@ public:
 
     short ready(short events) const noexcept;
     void begin_wait() noexcept {
+        if (!is_leased_)
+            complain("is waited for by somebody it is not leased to");
         if (waiters_++ == 0)
             wait_began_ = network_.world_.now();
     }
@@ -133,6 +135,7 @@ public:
         last_use_ = network_.world_.now();
     }
     bool is_lent(std::uint64_t lending) const noexcept { return is_leased_ && lending_ == lending; }
+    bool is_lent_and_used() const noexcept { return is_leased_ && is_in_use(); }
     bool is_in_use() const noexcept { return waiters_ > 0 || is_reading_; }
     time_point last_use() const noexcept { return last_use_; }
     /// Whether somebody sleeps at it who should not: promise 13. False when there is nothing to look after.
@@ -233,6 +236,8 @@ error sim_stream::take_back() noexcept {
     world &w = network_.world_;
     if (!w.runs_on(loop_) || !is_leased_ || is_in_use())
         complain("is taken back while somebody uses it, or nobody has it");
+    while (w.pipes.is_read_on())
+        w.spin();  // before the connection goes under the borrower
     w.may_switch();
     is_leased_ = false;
     is_deaf_ = w.strikes(planted::deaf_after_lending, 300'000);
@@ -260,6 +265,8 @@ io_result sim_stream::try_read(std::span<const iovec> ranges) noexcept {
     if (w.runs_on(loop_) == is_leased_)
         complain(is_leased_ ? "is read by its loop while it is leased"
                             : "is read by somebody it is not leased to");
+    if (w.is_over())
+        return {0, error::connection_reset};  // before two do harm to each other
     is_reading_ = true;
     last_use_ = w.now();
     network_.reads_by_borrowers_ += is_leased_;
@@ -282,6 +289,8 @@ io_result sim_stream::try_write(std::span<const iovec> ranges) noexcept {
     const io_result result = write_now(ranges);
     note_write(octets_of(ranges), result);
     w.may_switch();
+    if (!w.runs_on(loop_))
+        w.pipes.note_write();
     is_writing_ = false;
     return result;
 }
@@ -697,6 +706,8 @@ void network::reset(const link_ptr &which) {
     if (which->is_reset)
         return;
     note_end(*which);
+    for (const sim_stream *end : which->ends)
+        breaks_in_use_ += end && end->is_lent_and_used();
     which->is_reset = true;
     for (wire &w : which->wires) {
         w.marks.clear();

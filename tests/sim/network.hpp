@@ -86,6 +86,8 @@ public:
     std::uint64_t lendings() const noexcept { return lendings_; }
     std::uint64_t reads_by_borrowers() const noexcept { return reads_by_borrowers_; }
     std::uint64_t writes_by_senders() const noexcept { return writes_by_senders_; }
+    /// Connections that broke while a borrower read, or slept at it.
+    std::uint64_t breaks_in_use() const noexcept { return breaks_in_use_; }
     /// The connection that a descriptor belongs to.
     static int link_of(int descriptor) noexcept { return descriptor / 2; }
 
@@ -138,6 +140,7 @@ private:
     std::vector<std::unique_ptr<stream>> kept_streams_;  // planted
     int last_id_ = 0;
     std::uint64_t breaks_ = 0;
+    std::uint64_t breaks_in_use_ = 0;
     std::uint64_t lendings_ = 0;
     std::uint64_t reads_by_borrowers_ = 0;
     std::uint64_t writes_by_senders_ = 0;

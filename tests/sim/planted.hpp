@@ -25,6 +25,11 @@ enum class planted {
     lost_lease_timer,       // that looks whether a lease is still used
     wait_outlives_lending,  // the loop goes on to look at a stream that it has lent
     deaf_after_lending,     // the loop never looks again at a stream that came back
+    // between the two ends of a pipe
+    lease_given_twice,  // the socket's thread gets it, and the loop reads on
+    ignored_recall,     // the borrower reads on, and the loop takes its having left for granted
+    kept_turn,          // a write turn that nobody gives back
+    unsent_wake,        // who was refused the turn is not told that it is free
     // the monitor, the subscriptions
     lost_event,
     dropped_subscription,

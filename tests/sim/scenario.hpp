@@ -23,8 +23,10 @@ struct verdict {
     std::uint64_t delivered = 0;
     std::uint64_t breaks = 0;
     std::uint64_t lendings = 0;
-    std::uint64_t reads_by_borrowers = 0;  // by borrowers
-    std::uint64_t writes_by_senders = 0;   // by senders
+    std::uint64_t reads_by_borrowers = 0;
+    std::uint64_t writes_by_senders = 0;
+    std::uint64_t breaks_in_use = 0;  // of connections that a borrower was using
+    pipe_watch::counts at_pipes{};
 };
 
 verdict run_seed(std::uint64_t seed, planted plant = planted::nothing);

@@ -48,12 +48,19 @@ bool run_and_print(std::uint64_t seed) {
     const verdict v = run(seed);
     std::printf(
         "seed %llu: %s\n  %llu steps, %lld virtual ms, %llu messages, %llu breaks, %llu lendings, "
-        "%llu reads by borrowers and %llu writes by senders, trace %016llx\n",
+        "%llu reads by borrowers and %llu writes by senders,\n  %llu breaks in use, %llu turns refused, %llu "
+        "claimed, "
+        "%llu leases recalled in use, %llu pipes closed while leased, trace %016llx\n",
         static_cast<unsigned long long>(seed), v.story.c_str(), static_cast<unsigned long long>(v.steps),
         static_cast<long long>(std::chrono::duration_cast<milliseconds>(v.elapsed).count()),
         static_cast<unsigned long long>(v.delivered), static_cast<unsigned long long>(v.breaks),
         static_cast<unsigned long long>(v.lendings), static_cast<unsigned long long>(v.reads_by_borrowers),
-        static_cast<unsigned long long>(v.writes_by_senders), static_cast<unsigned long long>(v.trace));
+        static_cast<unsigned long long>(v.writes_by_senders),
+        static_cast<unsigned long long>(v.breaks_in_use),
+        static_cast<unsigned long long>(v.at_pipes.refused_turns),
+        static_cast<unsigned long long>(v.at_pipes.claimed_turns),
+        static_cast<unsigned long long>(v.at_pipes.recalls),
+        static_cast<unsigned long long>(v.at_pipes.closed_leased), static_cast<unsigned long long>(v.trace));
     if (v.broken == promise::none)
         return true;
     std::printf("%s\n", report(seed, v).c_str());
@@ -79,9 +86,13 @@ TEST(simulator, keeps_every_promise_over_all_seeds) {
     std::uint64_t breaks = 0;
     std::uint64_t reads_by_borrowers = 0;
     std::uint64_t writes_by_senders = 0;
+    std::uint64_t breaks_in_use = 0;
+    pipe_watch::counts at_pipes;
     int broken = 0;
     for (std::uint64_t seed = 1; seed <= seed_count && broken < 10; ++seed) {
         const verdict v = run(seed);
+        breaks_in_use += v.breaks_in_use;
+        at_pipes += v.at_pipes;
         delivered += v.delivered;
         breaks += v.breaks;
         reads_by_borrowers += v.reads_by_borrowers;
@@ -96,6 +107,12 @@ TEST(simulator, keeps_every_promise_over_all_seeds) {
     EXPECT_GT(breaks, 2 * seed_count);
     EXPECT_GT(reads_by_borrowers, 20 * seed_count);
     EXPECT_GT(writes_by_senders, 20 * seed_count);
+    // They get in each other's way.
+    EXPECT_GT(breaks_in_use, seed_count / 4);
+    EXPECT_GT(at_pipes.refused_turns, seed_count);
+    EXPECT_GT(at_pipes.claimed_turns, 0u);
+    EXPECT_GT(at_pipes.recalls, seed_count / 10);
+    EXPECT_GT(at_pipes.closed_leased, seed_count / 4);
 }
 
 TEST(simulator, has_the_same_trace_for_the_same_seed) {
@@ -220,6 +237,21 @@ TEST(planted, message_of_a_subscriber_that_is_lost_is_found) {
 // Promise 11
 TEST(planted, loop_that_looks_at_a_stream_it_has_lent_is_found) {
     expect_found(planted::wait_outlives_lending, {promise::one_at_a_time, promise::goes_on});
+}
+// Between the two ends of a pipe
+TEST(planted, lease_that_the_loop_does_not_know_of_is_found_by_many_seeds) {
+    expect_found_often(planted::lease_given_twice, promise::one_at_a_time);
+}
+TEST(planted, borrower_that_reads_on_after_a_recall_is_found) {
+    expect_found(planted::ignored_recall, {promise::one_at_a_time});
+}
+TEST(planted, write_turn_that_nobody_gives_back_is_found) {
+    expect_found(planted::kept_turn,
+                 {promise::lives, promise::terminates, promise::no_loss, promise::goes_on});
+}
+TEST(planted, refused_thread_that_is_not_told_that_the_turn_is_free_is_found) {
+    expect_found(planted::unsent_wake,
+                 {promise::lives, promise::terminates, promise::no_loss, promise::goes_on});
 }
 // Promise 12
 TEST(planted, lease_that_nobody_looks_after_is_found) {

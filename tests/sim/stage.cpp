@@ -154,7 +154,9 @@ verdict stage::play(const std::string &story) {
             network_.breaks(),
             network_.lendings(),
             network_.reads_by_borrowers(),
-            network_.writes_by_senders()};
+            network_.writes_by_senders(),
+            network_.breaks_in_use(),
+            world_.pipes.seen()};
 }
 
 }  // namespace zlink::sim

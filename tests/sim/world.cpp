@@ -239,6 +239,7 @@ void sim_loop::take_turn() {
 void sim_wakeup::signal() noexcept {
     const plenty_of_memory for_the_simulator;
     world_.may_switch();
+    world_.pipes.note_signal();
     if (world_.strikes(planted::lost_signal, 50'000))
         return;
     if (world_.loses_ring(*this))
@@ -497,6 +498,7 @@ error world::wait(std::span<wait_item> items, time_point deadline) noexcept {
     may_switch();
     if (faults.chance(signals) && !is_over())
         return error::interrupted;
+    pipes.note_sleep();
     for (const wait_item &item : items)
         if (!item.level)
             descriptors->begin_wait(item.descriptor);

@@ -22,6 +22,7 @@
 #include "core/waiter.hpp"
 #include "dice.hpp"
 #include "fiber.hpp"
+#include "pipe_watch.hpp"
 #include "planted.hpp"
 #include "reactor/loop.hpp"
 #include "reactor/task_list.hpp"
@@ -204,6 +205,7 @@ public:
     /// Which allocation of a reading fails; 0: none.
     unsigned next_failure() noexcept;
     descriptor_table *descriptors = nullptr;
+    pipe_watch pipes{*this};
 
     std::uint64_t live_timers = 0;
     std::uint64_t live_streams = 0;
