@@ -167,6 +167,7 @@ unsigned conversations::next_failure() {
 conversations::outcome conversations::send(member &self, channel &to, const std::deque<octets> &front) {
     const std::uint64_t number = to.sent.size();
     const std::size_t count = ledger_.part_count(to, number);
+    ledger_.note_begun(to);
     for (std::size_t i = 0; i < front.size() + count; ++i) {
         const octets body = i < front.size() ? front[i] : ledger_.part(to, number, i - front.size());
         for (;;) {

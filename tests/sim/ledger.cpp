@@ -75,14 +75,21 @@ octets ledger::part(const channel &which, std::uint64_t number, std::size_t inde
     return body;
 }
 
-void ledger::note_sent(channel &which) {
-    const std::uint64_t number = which.sent.size();
-    which.sent.push_back({which.octets, world_.now()});
+std::uint64_t ledger::size_of(const channel &which, std::uint64_t number) const noexcept {
     std::uint64_t size = 0;
     for (std::size_t i = 0; i < part_count(which, number); ++i)
         size += frame_header_size(part_size(which, number, i)) + part_size(which, number, i);
-    which.octets += size;
-    which.largest = std::max(which.largest, size);
+    return size;
+}
+
+void ledger::note_begun(channel &which) noexcept {
+    which.largest = std::max(which.largest, size_of(which, which.sent.size()));
+}
+
+void ledger::note_sent(channel &which) {
+    const std::uint64_t number = which.sent.size();
+    which.sent.push_back({which.octets, world_.now()});
+    which.octets += size_of(which, number);
     world_.trace(0x500 + static_cast<std::uint64_t>(which.id), number);
     world_.tell("sent: ", describe(which, number));
     if (which.kind == reach::one)

@@ -97,6 +97,8 @@ public:
     /// From now on a receiver may have a second connection: one that still lingers for a socket or an endpoint given up.
     void expect_second_connections() noexcept { has_second_connections_ = true; }
 
+    /// The next message is about to be given to the library: a connection may break, and cut it, before note_sent().
+    void note_begun(channel &which) noexcept;
     /// The last part of the message was taken by the library.
     void note_sent(channel &which);
     /// A whole message arrived at `at`, by a connection of this id (0: none, inproc). Returns its channel, null when it is
@@ -126,6 +128,7 @@ private:
 
     std::uint64_t hash_of(const channel &which, std::uint64_t number, std::size_t index) const noexcept;
     std::size_t part_size(const channel &which, std::uint64_t number, std::size_t index) const noexcept;
+    std::uint64_t size_of(const channel &which, std::uint64_t number) const noexcept;
     void check_bound(const channel &which);
     void settle(const channel &which, const std::set<int> &living);
     void settle_gaps(const channel &which);
