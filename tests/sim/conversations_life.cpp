@@ -64,7 +64,7 @@ void conversations::open(member &self) {
         monitor(self);
     if (plan_.is_publishing())
         open_topics(self);
-    const std::string scheme = plan_.is_inproc ? "inproc://" : "tcp://sim:";
+    const std::string scheme = plan_.is_inproc ? "inproc://" : plan_.is_local ? "ipc://sim:" : "tcp://sim:";
     self.endpoints.clear();
     for (const member &other : members_)
         if (self.binds ? &other == &self : other.is_left != self.is_left)

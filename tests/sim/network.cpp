@@ -1,12 +1,10 @@
 #include "network.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <poll.h>
 
-#include "core/frame.hpp"
-#include "mutator.hpp"
 #include "short_memory.hpp"
+#include "sim_stream.hpp"
 
 namespace zlink::sim {
 
@@ -14,386 +12,13 @@ namespace {
 constexpr std::size_t pieces_per_write = 6;
 constexpr milliseconds pause_after_accept_error{100};
 constexpr milliseconds longest_unused{150};  // a lease, with timers that go off late
-constexpr milliseconds longest_idle{60};     // of a writer that could go on, likewise
 constexpr milliseconds longest_sleep{5};     // at a stream that has failed: no timer is waited for
 }  // namespace
 
-/// One direction of a connection.
-struct network::wire {
-    struct mark {
-        time_point arrival;
-        std::size_t octets;
-    };
-    std::vector<std::uint8_t> data;  // written and not read
-    std::size_t head = 0;            // read of `data`
-    std::size_t arrived = 0;         // readable, from `head`
-    std::size_t taken_last = 0;  // read once the reader's own writing had failed: that may go beyond its mark
-    std::deque<mark> marks;      // the rest
-    time_point last_arrival{};
-    std::size_t capacity = 0;
-    bool is_ending = false;           // nothing more is written
-    bool has_ended = false;           // and the reader knows
-    std::unique_ptr<mutator> alters;  // planted
-
-    std::size_t unread() const noexcept { return data.size() - head; }
-    std::size_t room() const noexcept { return unread() < capacity ? capacity - unread() : 0; }
-};
-
-/// A connection. Direction 0 is from the dialer (side 0) to the listener (side 1); direction 1 the other way.
-struct network::link {
-    int id = 0;
-    int tags[2] = {0, 0};
-    wire wires[2];
-    class sim_stream *ends[2] = {nullptr, nullptr};
-    bool is_closed[2] = {false, false};
-    bool is_reset = false;
-    bool has_ended = false;  // the observer knows
-    std::string address;
-};
-
-std::size_t octets_of(std::span<const iovec> ranges) noexcept {
-    std::size_t result = 0;
-    for (const iovec &range : ranges)
-        result += range.iov_len;
-    return result;
-}
-
-class sim_stream final : public stream {
-public:
-    sim_stream(network &owner, network::link_ptr which, int side, sim_loop &io)
-        : network_(owner), link_(std::move(which)), side_(side), loop_(io),
-          hides_((link_->id + side) % 2 == 0),
-          readable_(io,
-                    [this] {
-                        const short_memory here(network_.world_.next_failure());
-                        events_->on_stream_readable();
-                    }),
-          writable_(io, [this] { events_->on_stream_writable(); }) {
-        link_->ends[side_] = this;
-        network_.streams_[descriptor()] = this;
-        ++network_.world_.live_streams;
-    }
-    ~sim_stream() override {
-        const plenty_of_memory for_the_simulator;
-        if (is_reading_ || is_writing_ || waiters_ > 0)
-            complain("is closed under somebody who uses it");
-        link_->ends[side_] = nullptr;
-        network_.streams_.erase(descriptor());
-        network_.close_side(link_, side_);
-        --network_.world_.live_streams;
-    }
-    void set_events(stream_events *events) noexcept override { events_ = events; }
-    io_result try_read(std::span<const iovec> ranges) noexcept override;
-    io_result try_write(std::span<const iovec> ranges) noexcept override;
-    void wait_readable() noexcept override {
-        const plenty_of_memory for_the_simulator;
-        check_loop();
-        wants_read_ = true;
-        report();
-    }
-    void wait_writable() noexcept override {
-        const plenty_of_memory for_the_simulator;
-        check_loop();
-        wants_write_ = true;
-        report();
-    }
-    std::size_t unconfirmed() noexcept override { return has_gone() || link_->is_reset ? 0 : out().unread(); }
-    bool finish_writing() noexcept override;
-    bool lease_out() noexcept override;
-    error take_back() noexcept override;
-    bool holds_input() const noexcept override { return is_hidden_; }
-    int descriptor() const noexcept override { return 2 * link_->id + side_; }
-    std::string peer_address() const override { return "192.0.2.1"; }
-    std::string local_endpoint() const override { return "tcp://192.0.2.2:1"; }
-    std::string remote_endpoint() const override { return "tcp://192.0.2.1:1"; }
-
-    /// Queues the calls that are due.
-    void report() noexcept {
-        if (is_deaf_)
-            return;
-        if (wants_read_ && (is_hidden_ || in().arrived > 0 || in().has_ended || link_->is_reset)) {
-            wants_read_ = false;
-            readable_.queue();
-        }
-        if (wants_write_ && (out().room() > 0 || link_->is_reset || has_gone())) {
-            wants_write_ = false;
-            writable_.queue();
-        }
-    }
-
-    // ---- for borrowers ----
-
-    short ready(short events) const noexcept;
-    void begin_wait() noexcept {
-        if (!is_leased_)
-            complain("is waited for by somebody it is not leased to");
-        if (waiters_++ == 0)
-            wait_began_ = network_.world_.now();
-    }
-    void end_wait() noexcept {
-        --waiters_;
-        last_use_ = network_.world_.now();
-    }
-    bool is_lent(std::uint64_t lending) const noexcept { return is_leased_ && lending_ == lending; }
-    bool is_lent_and_used() const noexcept { return is_leased_ && is_in_use(); }
-    bool is_in_use() const noexcept { return waiters_ > 0 || is_reading_; }
-    time_point last_use() const noexcept { return last_use_; }
-    /// Whether somebody sleeps at it who should not: promise 13. False when there is nothing to look after.
-    bool check_writer() noexcept;
-    bool has_failed() const noexcept { return has_failed_; }
-    bool has_refused() const noexcept { return is_refused_; }
-
-private:
-    void note_write(std::size_t wanted, const io_result &result) noexcept;
-    io_result read_now(std::span<const iovec> ranges) noexcept;
-    io_result write_now(std::span<const iovec> ranges) noexcept;
-    void complain(const char *what) {
-        network_.world_.violate(promise::one_at_a_time,
-                                "stream " + std::to_string(descriptor()) + " " + what);
-    }
-    void stall(const char *what) {
-        network_.world_.violate(promise::goes_on, "stream " + std::to_string(descriptor()) + " " + what);
-    }
-    /// Only the loop may do this, and not while the stream is leased.
-    void check_loop() {
-        if (!network_.world_.runs_on(loop_))
-            complain("is waited for outside of its loop");
-        else if (is_leased_)
-            complain("is waited for by its loop while it is leased");
-    }
-    network::wire &in() noexcept { return link_->wires[1 - side_]; }
-    network::wire &out() noexcept { return link_->wires[side_]; }
-    bool has_gone() const noexcept { return link_->is_closed[1 - side_]; }
-    std::size_t limited(std::size_t count) noexcept;
-    bool breaks_now() noexcept;
-
-    network &network_;
-    network::link_ptr link_;
-    int side_;
-    sim_loop &loop_;
-    const bool hides_;  // what is left behind a read that filled its ranges
-    bool is_hidden_ = false;
-    stream_events *events_ = nullptr;
-    bool wants_read_ = false;
-    bool wants_write_ = false;
-    bool is_deaf_ = false;  // planted
-    bool is_leased_ = false;
-    std::uint64_t lending_ = 0;
-    int waiters_ = 0;
-    bool is_reading_ = false;
-    bool is_writing_ = false;
-    time_point last_use_{};
-    time_point wait_began_{};
-    time_point last_write_{};
-    time_point failed_at_{};
-    bool is_refused_ = false;  // the last write moved less than it was given
-    bool has_failed_ = false;
-    bool is_looked_after_ = false;
-    ready_call readable_;
-    ready_call writable_;
-};
-
-std::size_t sim_stream::limited(std::size_t count) noexcept {
-    dice &faults = network_.world_.faults;
-    if (count > 1 && faults.chance(network_.rates.one_octet))
-        return 1;
-    if (count > 1 && faults.chance(network_.rates.short_count))
-        return faults.between(1, count);
-    return count;
-}
-
-bool sim_stream::breaks_now() noexcept {
-    if (!network_.world_.faults.chance(network_.rates.reset))
-        return false;
-    network_.reset(link_);
-    return true;
-}
-
-bool sim_stream::lease_out() noexcept {
-    const plenty_of_memory for_the_simulator;
-    world &w = network_.world_;
-    check_loop();
-    w.may_switch();
-    if (w.faults.chance(network_.rates.lend_refused))
-        return false;
-    is_leased_ = true;
-    lending_ = ++network_.lendings_;
-    last_use_ = w.now();
-    if (!w.has_planted(planted::wait_outlives_lending)) {
-        wants_read_ = wants_write_ = false;
-        readable_.cancel();
-        writable_.cancel();
-    }
-    loop_.note_lending();
-    network_.look_after_lease(descriptor(), lending_);
-    w.trace(0x700 + static_cast<std::uint64_t>(link_->id));
-    w.tell("stream ", descriptor(), " is leased");
-    return true;
-}
-
-error sim_stream::take_back() noexcept {
-    const plenty_of_memory for_the_simulator;
-    world &w = network_.world_;
-    if (!w.runs_on(loop_) || !is_leased_ || is_in_use())
-        complain("is taken back while somebody uses it, or nobody has it");
-    while (w.pipes.is_read_on())
-        w.spin();  // before the connection goes under the borrower
-    w.may_switch();
-    is_leased_ = false;
-    is_deaf_ = w.strikes(planted::deaf_after_lending, 300'000);
-    w.tell("stream ", descriptor(), " is back");
-    return w.faults.chance(network_.rates.take_back_fails) ? error::no_memory : error::none;
-}
-
-short sim_stream::ready(short events) const noexcept {
-    const network::wire &from = link_->wires[1 - side_];
-    const bool is_readable = (from.arrived > 0 && !is_hidden_) || from.has_ended || link_->is_reset;
-    const bool is_writable = link_->wires[side_].room() > 0 || link_->is_reset || has_gone();
-    short found = link_->is_reset ? POLLERR | POLLHUP : 0;
-    if (is_readable)
-        found |= events & POLLIN;
-    if (is_writable)
-        found |= events & POLLOUT;
-    return found;
-}
-
-io_result sim_stream::try_read(std::span<const iovec> ranges) noexcept {
-    const plenty_of_memory for_the_simulator;
-    world &w = network_.world_;
-    if (is_reading_)
-        complain("is read by two at once");
-    if (w.runs_on(loop_) == is_leased_)
-        complain(is_leased_ ? "is read by its loop while it is leased"
-                            : "is read by somebody it is not leased to");
-    if (w.is_over())
-        return {0, error::connection_reset};  // before two do harm to each other
-    is_reading_ = true;
-    last_use_ = w.now();
-    network_.reads_by_borrowers_ += is_leased_;
-    w.may_switch();
-    const io_result result = read_now(ranges);
-    is_hidden_ = hides_ && result.octets == octets_of(ranges);
-    w.may_switch();
-    is_reading_ = false;
-    return result;
-}
-
-io_result sim_stream::try_write(std::span<const iovec> ranges) noexcept {
-    const plenty_of_memory for_the_simulator;
-    world &w = network_.world_;
-    if (is_writing_)
-        complain("is written by two at once");
-    is_writing_ = true;
-    network_.writes_by_senders_ += !w.runs_on(loop_);
-    w.may_switch();
-    const io_result result = write_now(ranges);
-    note_write(octets_of(ranges), result);
-    w.may_switch();
-    if (!w.runs_on(loop_))
-        w.pipes.note_write();
-    is_writing_ = false;
-    return result;
-}
-
-io_result sim_stream::read_now(std::span<const iovec> ranges) noexcept {
-    world &w = network_.world_;
-    network::wire &from = in();
-    if (!link_->is_reset && breaks_now())
-        return {0, error::connection_reset};
-    if (from.arrived == 0) {
-        if (link_->is_reset || from.has_ended)
-            return {0, error::connection_reset};
-        return {0, error::again};
-    }
-    if (w.faults.chance(network_.rates.not_ready))
-        return {0, error::again};
-    const std::size_t count = limited(std::min(octets_of(ranges), from.arrived));
-    std::size_t done = 0;
-    for (const iovec &range : ranges) {
-        const std::size_t part = std::min(range.iov_len, count - done);
-        if (part > 0)
-            std::memcpy(range.iov_base, from.data.data() + from.head + done, part);
-        done += part;
-    }
-    from.head += count;
-    from.arrived -= count;
-    if (has_failed_)
-        from.taken_last += count;
-    if (from.head == from.data.size() || from.head > 65536) {
-        from.data.erase(from.data.begin(), from.data.begin() + static_cast<std::ptrdiff_t>(from.head));
-        from.head = 0;
-    }
-    w.trace(0x100 + static_cast<std::uint64_t>(link_->id), count);
-    network_.notify(*link_, 1 - side_);
-    return {count, error::none};
-}
-
-io_result sim_stream::write_now(std::span<const iovec> ranges) noexcept {
-    world &w = network_.world_;
-    network::wire &to = out();
-    if (link_->is_reset)
-        return {0, error::connection_reset};
-    if (w.faults.chance(network_.rates.not_ready))
-        return {0, error::again};
-    if (w.faults.chance(network_.rates.write_fails))
-        return {0, error::no_memory};
-    const std::size_t wanted = octets_of(ranges);
-    const bool is_bottomless = w.has_planted(planted::bottomless_stream);
-    const std::size_t room = is_bottomless ? wanted : to.room();
-    const std::size_t count = limited(std::min(wanted, room));
-    if (count == 0)
-        return {0, error::again};
-    // At once: how many ranges there are depends on addresses, and may not decide what happens.
-    std::vector<std::uint8_t> all;
-    all.reserve(count);
-    for (const iovec &range : ranges) {
-        const auto *begin = static_cast<const std::uint8_t *>(range.iov_base);
-        all.insert(all.end(), begin, begin + std::min(range.iov_len, count - all.size()));
-    }
-    (void)network_.put(link_, side_, all.data(), all.size());
-    w.trace(0x200 + static_cast<std::uint64_t>(link_->id), count);
-    (void)breaks_now();  // after these octets; the next call finds out
-    return {count, error::none};
-}
-
-void sim_stream::note_write(std::size_t wanted, const io_result &result) noexcept {
-    last_write_ = network_.world_.now();
-    is_refused_ = result.octets < wanted;
-    if (failed(result.status) && result.status != error::again && !std::exchange(has_failed_, true))
-        failed_at_ = last_write_;
-    if ((is_refused_ || has_failed_) && !std::exchange(is_looked_after_, true))
-        network_.look_after_writer(descriptor());
-}
-
-bool sim_stream::check_writer() noexcept {
-    const time_point now = network_.world_.now();
-    is_looked_after_ = !link_->is_reset && !has_gone() && (has_failed_ || is_refused_);
-    if (!is_looked_after_)
-        return false;
-    if (has_failed_) {
-        if (waiters_ > 0 && now - std::max(wait_began_, failed_at_) >= longest_sleep)
-            stall("has failed, and the one it is leased to still waits for it");
-    } else if (out().room() == 0) {
-        last_write_ = now;
-    } else if (now - last_write_ >= longest_idle) {
-        stall("has room again, and nobody writes what it did not take");
-    }
-    return true;
-}
-
-bool sim_stream::finish_writing() noexcept {
-    const plenty_of_memory for_the_simulator;
-    check_loop();
-    if (link_->is_reset)
-        return false;
-    network_.end_direction(link_, side_);
-    return true;
-}
-
 class sim_dialer final : public dialer {
 public:
-    sim_dialer(network &owner, std::string address, int tag, sim_loop &io)
-        : network_(owner), address_(std::move(address)), tag_(tag), loop_(io),
+    sim_dialer(network &owner, std::string address, int tag, sim_loop &io, bool is_local)
+        : network_(owner), address_(std::move(address)), tag_(tag), loop_(io), is_local_(is_local),
           outcome_(io, [this] { end(); }) {
         ++network_.world_.live_dialers;
     }
@@ -420,6 +45,7 @@ private:
     std::string address_;
     int tag_;
     sim_loop &loop_;
+    const bool is_local_;
     dial_handler handler_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     ready_call outcome_;
@@ -427,9 +53,9 @@ private:
 
 class sim_listener final : public listener {
 public:
-    sim_listener(network &owner, const std::string &address, int tag, sim_loop &io)
-        : network_(owner), address_(address), endpoint_("tcp://" + address), tag_(tag), loop_(io),
-          accept_(io, [this] { accept(); }) {
+    sim_listener(network &owner, const std::string &address, int tag, sim_loop &io, bool is_local)
+        : network_(owner), address_(address), endpoint_((is_local ? "ipc://" : "tcp://") + address),
+          tag_(tag), loop_(io), is_local_(is_local), accept_(io, [this] { accept(); }) {
         network_.listeners_[address_] = this;
         ++network_.world_.live_listeners;
     }
@@ -451,6 +77,7 @@ public:
     int descriptor() const noexcept override { return 0; }
 
     int tag() const noexcept { return tag_; }
+    bool is_local() const noexcept { return is_local_; }
     void come(const network::link_ptr &which) {
         backlog_.push_back(which);
         if (handler_ && !is_pausing_)
@@ -465,6 +92,7 @@ private:
     std::string endpoint_;
     int tag_;
     sim_loop &loop_;
+    const bool is_local_;
     accept_handler handler_;
     std::deque<network::link_ptr> backlog_;
     bool is_pausing_ = false;
@@ -483,7 +111,7 @@ void sim_dialer::end() {
         return;
     }
     sim_listener &far = *at->second;
-    const auto made = net.make_link(tag_, far.tag());
+    const auto made = net.make_link(tag_, far.tag(), is_local_);
     auto near = std::make_unique<sim_stream>(net, made, 0, loop_);
     far.come(made);
     w.trace(0x301, static_cast<std::uint64_t>(made->id));
@@ -587,7 +215,26 @@ error network::make_dialer(const std::string &address, const settings &options, 
                            std::unique_ptr<dialer> &out) const noexcept {
     const plenty_of_memory for_the_simulator;
     out = std::make_unique<sim_dialer>(const_cast<network &>(*this), address, tag_of(options),
-                                       static_cast<sim_loop &>(io));
+                                       static_cast<sim_loop &>(io), false);
+    return error::none;
+}
+
+error network::local_transport::make_dialer(const std::string &address, const settings &options,
+                                            const batching &, loop &io,
+                                            std::unique_ptr<dialer> &out) const noexcept {
+    const plenty_of_memory for_the_simulator;
+    out = std::make_unique<sim_dialer>(network_, address, tag_of(options), static_cast<sim_loop &>(io), true);
+    return error::none;
+}
+
+error network::local_transport::make_listener(const std::string &address, const settings &options,
+                                              const tuning &, loop &io,
+                                              std::unique_ptr<listener> &out) const noexcept {
+    const plenty_of_memory for_the_simulator;
+    if (network_.listeners_.contains(address))
+        return error::address_in_use;
+    out =
+        std::make_unique<sim_listener>(network_, address, tag_of(options), static_cast<sim_loop &>(io), true);
     return error::none;
 }
 
@@ -597,7 +244,7 @@ error network::make_listener(const std::string &address, const settings &options
     if (listeners_.contains(address))
         return error::address_in_use;
     out = std::make_unique<sim_listener>(const_cast<network &>(*this), address, tag_of(options),
-                                         static_cast<sim_loop &>(io));
+                                         static_cast<sim_loop &>(io), false);
     return error::none;
 }
 
@@ -607,13 +254,18 @@ duration network::latency() {
     return duration(world_.faults.between(least, most));
 }
 
-network::link_ptr network::make_link(int dialer_tag, int listener_tag) {
+network::link_ptr network::make_link(int dialer_tag, int listener_tag, bool is_local) {
     auto made = std::make_shared<link>();
+    made->is_local = is_local;
+    if (is_local)
+        make_local_pair(made->sockets);
     made->id = ++last_id_;
     made->tags[0] = dialer_tag;
     made->tags[1] = listener_tag;
     for (wire &w : made->wires) {
         w.capacity = world_.faults.between(smallest_buffer, largest_buffer);
+        if (is_local)
+            w.capacity = most_in_local;
         w.alters = mutator::make(world_);
         if (world_.faults.chance(rates.handshake_stall)) {
             w.last_arrival = world_.now() + 4 * rates.longest_stall;
@@ -631,6 +283,10 @@ std::size_t network::put(const link_ptr &which, int direction, const std::uint8_
     // Of a connection that ends, perhaps nothing more is read; the writer does not know yet.
     if (which->has_ended)
         observer_.on_break(which->tags[direction], which->tags[1 - direction], which->id, count, count);
+    if (which->is_local) {  // of somebody who comes from nowhere
+        connect_hostile_ring(which, {data, count});
+        return count;
+    }
     // What comes to a closed end resets the connection.
     if (which->is_closed[1 - direction] && !which->is_reset)
         world_.at(world_.now() + latency(), [this, weak = std::weak_ptr(which)] {
@@ -646,6 +302,22 @@ std::size_t network::put(const link_ptr &which, int direction, const std::uint8_
         w.data.insert(w.data.end(), data, data + count);
     schedule_arrival(which, direction, w.data.size() - before);
     return count;
+}
+
+/// A peer that offers a ring, and changes its mind about what it says there.
+void network::connect_hostile_ring(const link_ptr &which, byte_span octets) {
+    ++hostile_rings_;
+    auto hostile = std::make_shared<hostile_ring>(which->sockets[0].get(), octets, world_.faults);
+    for (int i = 0; i < 4; ++i)
+        world_.at(world_.now() + microseconds(world_.faults.between(0, 5000)),
+                  [this, hostile, weak = std::weak_ptr(which)] {
+                      const auto alive = weak.lock();
+                      if (!alive || alive->is_closed[0])
+                          return;
+                      hostile->scribble(alive->sockets[0].get(), world_.faults);
+                      notify(*alive, 1);
+                  });
+    notify(*which, 1);
 }
 
 void network::schedule_arrival(const link_ptr &which, int direction, std::size_t count) {
@@ -716,6 +388,8 @@ void network::reset(const link_ptr &which) {
             w.arrived = 0;
         w.data.resize(w.head + w.arrived);
     }
+    if (which->is_local)
+        break_local_pair(which->sockets);
     notify(*which, 0);
     notify(*which, 1);
 }
@@ -724,6 +398,11 @@ void network::reset(const link_ptr &which) {
 void network::close_side(const link_ptr &which, int side) {
     which->is_closed[side] = true;
     note_end(*which);
+    if (which->is_local) {
+        close_local(which->sockets[side]);
+        notify(*which, 1 - side);
+        return;
+    }
     if (which->is_reset)
         return;
     if (which->wires[1 - side].unread() > 0) {
@@ -736,6 +415,11 @@ void network::close_side(const link_ptr &which, int side) {
 /// Nothing more is written; the reader hears of it behind what is on its way.
 void network::end_direction(const link_ptr &which, int direction) {
     wire &w = which->wires[direction];
+    if (which->is_local) {
+        end_local(which->sockets[direction]);
+        notify(*which, 1 - direction);
+        return;
+    }
     w.is_ending = true;
     w.last_arrival = std::max(w.last_arrival, world_.now() + latency());
     world_.at(w.last_arrival, [this, weak = std::weak_ptr(which), direction] {
@@ -768,6 +452,10 @@ void network::half_close_one() {
     if (!which)
         return;
     const int direction = world_.faults.coin();
+    if (which->is_local) {
+        reset(which);
+        return;
+    }
     note_end(*which);
     wire &w = which->wires[direction];
     w.is_ending = true;
@@ -791,7 +479,7 @@ void network::starve_one(duration how_long) {
     const time_point end = world_.now() + how_long;
     for (wire &w : which->wires) {
         w.last_arrival = std::max(w.last_arrival, end);
-        w.capacity = std::max(w.unread(), smallest_buffer);
+        w.capacity = std::max(w.unread(), which->is_local ? most_in_local : smallest_buffer);
     }
     world_.at(end, [this, weak = std::weak_ptr(which)] {
         if (const auto alive = weak.lock(); alive && !is_healed_)
@@ -804,7 +492,7 @@ void network::connect_rogue(std::vector<std::uint8_t> octets) {
         return;
     auto at = listeners_.begin();
     std::advance(at, static_cast<std::ptrdiff_t>(world_.faults.next() % listeners_.size()));
-    const auto made = make_link(0, at->second->tag());
+    const auto made = make_link(0, at->second->tag(), at->second->is_local());
     at->second->come(made);
     put(made, 0, octets.data(), octets.size());
     // Held until it leaves, which it does without having read what came.
@@ -822,7 +510,7 @@ void network::heal() {
     largest_piece = std::max<std::size_t>(largest_piece, 1460);
     for (const auto &weak : links_) {
         const auto which = weak.lock();
-        if (!which || which->is_reset)
+        if (!which || which->is_reset || which->is_local)
             continue;
         for (int direction = 0; direction < 2; ++direction) {
             wire &w = which->wires[direction];

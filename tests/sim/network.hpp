@@ -10,6 +10,8 @@
 //           back to its loop (promise 12).
 // Writers:  what a stream did not take is written once it has room again, and nobody sleeps at one that has failed, whoever
 //           sleeps where (promise 13).
+// Rings:    the scheme ipc. Its streams are those of life: a local socket, and a shared ring once much was written (transport/ring_io.hpp), where
+//           threads may stop between two steps, and a peer that comes from nowhere may write nonsense (sim_ring.cpp). Nothing stalls there.
 // Threads:  one. Everything is called from loops, actors and events of one world.
 #pragma once
 
@@ -88,6 +90,10 @@ public:
     std::uint64_t writes_by_senders() const noexcept { return writes_by_senders_; }
     /// Connections that broke while a borrower read, or slept at it.
     std::uint64_t breaks_in_use() const noexcept { return breaks_in_use_; }
+    /// Streams that were read from shared memory.
+    std::uint64_t rings() const noexcept { return rings_; }
+    std::uint64_t hostile_rings() const noexcept { return hostile_rings_; }
+    const transport &local() const noexcept { return local_; }
     /// The connection that a descriptor belongs to.
     static int link_of(int descriptor) noexcept { return descriptor / 2; }
 
@@ -99,6 +105,23 @@ public:
                       std::unique_ptr<dialer> &out) const noexcept override;
     error make_listener(const std::string &address, const settings &options, const tuning &knobs, loop &io,
                         std::unique_ptr<listener> &out) const noexcept override;
+
+    /// The scheme ipc on the same network.
+    class local_transport final : public transport {
+    public:
+        explicit local_transport(network &owner) noexcept : network_(owner) {}
+        const char *scheme() const noexcept override { return "ipc"; }
+        error check_connect(const std::string &, const settings &) const noexcept override {
+            return error::none;
+        }
+        error make_dialer(const std::string &address, const settings &options, const batching &, loop &io,
+                          std::unique_ptr<dialer> &out) const noexcept override;
+        error make_listener(const std::string &address, const settings &options, const tuning &knobs,
+                            loop &io, std::unique_ptr<listener> &out) const noexcept override;
+
+    private:
+        network &network_;
+    };
 
     /// A socket's tag travels in an option that has no meaning to any transport built here.
     static void set_tag(settings &options, int tag) { options.socks_username = std::to_string(tag); }
@@ -120,7 +143,8 @@ private:
     void look_after_lease(int descriptor, std::uint64_t lending);
     void look_after_writer(int descriptor);
 
-    link_ptr make_link(int dialer_tag, int listener_tag);
+    link_ptr make_link(int dialer_tag, int listener_tag, bool is_local);
+    void connect_hostile_ring(const link_ptr &which, byte_span octets);
     std::size_t put(const link_ptr &which, int direction, const std::uint8_t *data, std::size_t count);
     void schedule_arrival(const link_ptr &which, int direction, std::size_t count);
     void arrive(const link_ptr &which, int direction);
@@ -138,6 +162,9 @@ private:
     std::vector<std::weak_ptr<link>> links_;
     std::map<int, class sim_stream *> streams_;          // by descriptor
     std::vector<std::unique_ptr<stream>> kept_streams_;  // planted
+    local_transport local_{*this};
+    std::uint64_t rings_ = 0;
+    std::uint64_t hostile_rings_ = 0;
     int last_id_ = 0;
     std::uint64_t breaks_ = 0;
     std::uint64_t breaks_in_use_ = 0;

@@ -55,6 +55,23 @@ plan::plan(dice &d) {
     is_borrowing = !is_starving && d.chance(200'000);
     if (is_borrowing)
         borrow(d);
+    is_local = !is_starving && d.chance(150'000);
+    if (is_local)
+        share(d);
+}
+
+/// Large messages: a ring is offered to a peer that was sent much.
+void plan::share(dice &d) {
+    is_inproc = false;
+    right_count = left_count = 1;
+    has_slow_readers &= d.coin();
+    looks = {2, 30'000, 100'000};
+    messages = d.between(150, 250);
+    chaos = std::max(chaos, milliseconds(1500));
+    knobs.ipc = knobs.tcp;
+    knobs.ipc.piece = 0;
+    if (knobs.ipc.in_batch_size < 4096)
+        knobs.ipc.in_batch_size = 4096;
 }
 
 /// One queue, and connections that break when much is under way: what may be lost is known closely.
@@ -92,7 +109,10 @@ std::string plan::text() const {
     constexpr const char *names[] = {"PUSH/PULL", "PAIR", "DEALER/ROUTER", "REQ/REP", "PUB/SUB", "XPUB/XSUB"};
     constexpr const char *ends[] = {"at once", "lingering", "in vain", "in chaos"};
     return std::string(names[static_cast<int>(kind)]) + " " + std::to_string(left_count) + ":" +
-           std::to_string(right_count) + (is_inproc ? " inproc" : " tcp") +
+           std::to_string(right_count) +
+           (is_inproc  ? " inproc"
+            : is_local ? " ipc"
+                       : " tcp") +
            (left_binds ? ", left binds" : ", right binds") + (is_calm ? ", calm" : "") +
            (is_starving ? ", starving" : "") + (is_borrowing ? ", borrowing" : "") +
            (polls ? ", polls" : "") + (is_monitored ? ", monitored" : "") +

@@ -40,6 +40,7 @@ struct plan {
     bool is_immediate;      // ZMQ_IMMEDIATE: a queue lives as long as its connection
     bool has_names;         // DEALERs announce ids of their own, ROUTERs hand them over
     bool is_starving;       // the only fault is that connections stall and then break
+    bool is_local;          // much goes through memory that both sides share
     bool is_borrowing;      // quick answers between few, through narrow streams that fail to be written
     bool is_patient;        // who receives waits long, or for ever where nobody depends on what it does next
     bool polls;             // waits are those of zmq_poll; one actor serves all sockets of the right
@@ -57,6 +58,7 @@ struct plan {
     std::string text() const;
 
 private:
+    void share(dice &d);
     void starve();
     void borrow(dice &d);
 };

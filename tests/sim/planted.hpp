@@ -30,6 +30,8 @@ enum class planted {
     ignored_recall,     // the borrower reads on, and the loop takes its having left for granted
     kept_turn,          // a write turn that nobody gives back
     unsent_wake,        // who was refused the turn is not told that it is free
+    // a shared ring
+    unrung_bell,  // a reader that waits is not told of octets
     // the monitor, the subscriptions
     lost_event,
     dropped_subscription,

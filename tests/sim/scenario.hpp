@@ -26,6 +26,9 @@ struct verdict {
     std::uint64_t reads_by_borrowers = 0;
     std::uint64_t writes_by_senders = 0;
     std::uint64_t breaks_in_use = 0;  // of connections that a borrower was using
+    std::uint64_t rings = 0;          // streams that were read from one
+    std::uint64_t full_rings = 0;
+    std::uint64_t hostile_rings = 0;  // of peers that write nonsense there
     pipe_watch::counts at_pipes{};
 };
 

@@ -5,10 +5,14 @@ namespace zlink::sim {
 namespace {
 
 constexpr std::string_view inproc_prefix = "inproc://";
-constexpr std::string_view tcp_prefix = "tcp://";
+constexpr std::string_view separator = "://";
 
 bool is_inproc(const std::string &endpoint) { return endpoint.starts_with(inproc_prefix); }
 std::string name_in(const std::string &endpoint) { return endpoint.substr(inproc_prefix.size()); }
+std::string scheme_in(const std::string &endpoint) { return endpoint.substr(0, endpoint.find(separator)); }
+std::string address_in(const std::string &endpoint) {
+    return endpoint.substr(endpoint.find(separator) + separator.size());
+}
 
 }  // namespace
 
@@ -77,13 +81,13 @@ error sim_context::bind(socket &self, const std::string &endpoint, std::string &
     actual = endpoint;
     if (is_inproc(endpoint))
         return inproc_.bind(name_in(endpoint), side_of(self));
-    return sockets_.at(&self)->bind(self, "tcp", endpoint.substr(tcp_prefix.size()), actual);
+    return sockets_.at(&self)->bind(self, scheme_in(endpoint), address_in(endpoint), actual);
 }
 
 error sim_context::connect(socket &self, const std::string &endpoint, std::string &actual) {
     actual = endpoint;
     if (!is_inproc(endpoint))
-        return sockets_.at(&self)->connect(self, "tcp", endpoint.substr(tcp_prefix.size()), actual);
+        return sockets_.at(&self)->connect(self, scheme_in(endpoint), address_in(endpoint), actual);
     pipe_end_ptr near;
     if (const error e = inproc_.connect(name_in(endpoint), side_of(self), near); failed(e))
         return e;
@@ -93,7 +97,7 @@ error sim_context::connect(socket &self, const std::string &endpoint, std::strin
 
 error sim_context::remove(socket &self, const std::string &endpoint) {
     if (!is_inproc(endpoint))
-        return sockets_.at(&self)->remove(self, "tcp", endpoint.substr(tcp_prefix.size()));
+        return sockets_.at(&self)->remove(self, scheme_in(endpoint), address_in(endpoint));
     if (!failed(inproc_.unbind(name_in(endpoint), &self)))
         return error::none;
     const bool was_connected = self.detach_endpoint(endpoint) > 0;

@@ -62,7 +62,7 @@ private:
     void add_load(loop &) noexcept override { ++load_; }
     void remove_load(loop &) noexcept override { --load_; }
     const transport *find(std::string_view scheme) noexcept override {
-        return scheme == "tcp" ? &network_ : nullptr;
+        return scheme == "ipc" ? &network_.local() : scheme == "tcp" ? &network_ : nullptr;
     }
     inproc_side side_of(socket &self);
 

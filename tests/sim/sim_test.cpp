@@ -87,11 +87,17 @@ TEST(simulator, keeps_every_promise_over_all_seeds) {
     std::uint64_t reads_by_borrowers = 0;
     std::uint64_t writes_by_senders = 0;
     std::uint64_t breaks_in_use = 0;
+    std::uint64_t rings = 0;
+    std::uint64_t full_rings = 0;
+    std::uint64_t hostile_rings = 0;
     pipe_watch::counts at_pipes;
     int broken = 0;
     for (std::uint64_t seed = 1; seed <= seed_count && broken < 10; ++seed) {
         const verdict v = run(seed);
         breaks_in_use += v.breaks_in_use;
+        rings += v.rings;
+        full_rings += v.full_rings;
+        hostile_rings += v.hostile_rings;
         at_pipes += v.at_pipes;
         delivered += v.delivered;
         breaks += v.breaks;
@@ -107,6 +113,9 @@ TEST(simulator, keeps_every_promise_over_all_seeds) {
     EXPECT_GT(breaks, 2 * seed_count);
     EXPECT_GT(reads_by_borrowers, 20 * seed_count);
     EXPECT_GT(writes_by_senders, 20 * seed_count);
+    EXPECT_GT(rings, seed_count / 10);
+    EXPECT_GT(full_rings, seed_count);
+    EXPECT_GT(hostile_rings, seed_count / 10);
     // They get in each other's way.
     EXPECT_GT(breaks_in_use, seed_count / 4);
     EXPECT_GT(at_pipes.refused_turns, seed_count);
@@ -251,6 +260,11 @@ TEST(planted, write_turn_that_nobody_gives_back_is_found) {
 }
 TEST(planted, refused_thread_that_is_not_told_that_the_turn_is_free_is_found) {
     expect_found(planted::unsent_wake,
+                 {promise::lives, promise::terminates, promise::no_loss, promise::goes_on});
+}
+// A shared ring
+TEST(planted, bell_that_is_not_rung_is_found) {
+    expect_found(planted::unrung_bell,
                  {promise::lives, promise::terminates, promise::no_loss, promise::goes_on});
 }
 // Promise 12

@@ -156,6 +156,9 @@ verdict stage::play(const std::string &story) {
             network_.reads_by_borrowers(),
             network_.writes_by_senders(),
             network_.breaks_in_use(),
+            network_.rings(),
+            world_.full_rings,
+            network_.hostile_rings(),
             world_.pipes.seen()};
 }
 

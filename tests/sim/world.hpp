@@ -207,6 +207,7 @@ public:
     descriptor_table *descriptors = nullptr;
     pipe_watch pipes{*this};
 
+    std::uint64_t full_rings = 0;  // how often somebody found a ring full
     std::uint64_t live_timers = 0;
     std::uint64_t live_streams = 0;
     std::uint64_t live_dialers = 0;
