@@ -55,7 +55,7 @@ plan::plan(dice &d) {
     is_borrowing = !is_starving && d.chance(200'000);
     if (is_borrowing)
         borrow(d);
-    is_local = !is_starving && d.chance(150'000);
+    is_local = !is_starving && d.chance(80'000);
     if (is_local)
         share(d);
 }
