@@ -5,7 +5,9 @@ PYTHON   := /usr/bin/python3
 FORMAT   := clang-format-14
 PACKAGES := libboost1.81-dev libgtest-dev libbenchmark-dev cmake ninja-build g++ ccache clang-format-14 python3 \
             python3-zmq python3-pytest python3-tornado libzmq5 pkg-config libssl-dev libsodium-dev strace valgrind \
-            binutils make python3-matplotlib libczmq-dev libnng-dev python3-websockets python3-aiohttp
+            binutils make python3-matplotlib libczmq-dev libnng-dev python3-websockets python3-aiohttp \
+            python3-pip
+FOREIGN  := tests/interop/requirements.txt
 
 # The compiler cache serves every checkout alike.
 export CCACHE_BASEDIR  := $(CURDIR)
@@ -17,7 +19,7 @@ FIXED_ADDRESSES := $(shell setarch $$(uname -m) -R true 2>/dev/null && echo seta
 .PHONY: help deps build test test-release test-asan test-tsan test-web demo bench clean format check-format
 
 help:
-	@echo 'make deps          install the Debian packages that are missing'
+	@echo 'make deps          install the Debian packages that are missing, and what the tests need of PyPI into build/python'
 	@echo 'make build         build/release/lib/libzmq.so.5 and libzmq.a, without the tests'
 	@echo 'make test          formatting, and all tests: plain, ASan+UBSan, TSan'
 	@echo 'make test-release  one of those three; also test-asan, test-tsan'
@@ -37,6 +39,10 @@ deps:
 	    $$root apt-get update && \
 	    $$root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $$missing; \
 	fi
+	@cmp -s $(FOREIGN) build/python/installed || { \
+	    rm -rf build/python && \
+	    $(PYTHON) -m pip install --quiet --root-user-action=ignore --require-hashes --target build/python -r $(FOREIGN) && \
+	    cp $(FOREIGN) build/python/installed; }
 
 build: deps
 	cmake --preset release

@@ -12,8 +12,7 @@ from bare_socket import Socket, zmq
 GUIDE = pathlib.Path(__file__).parents[2] / "docs" / "secure.md"
 
 
-@pytest.fixture
-def context():
+def contexts():
     made = ctypes.c_void_p(zmq.zmq_ctx_new())
     sockets = []
 
@@ -26,6 +25,16 @@ def context():
         if each.handle is not None:
             zmq.zmq_close(each.handle)
     zmq.zmq_ctx_term(made)
+
+
+@pytest.fixture
+def context():
+    yield from contexts()
+
+
+@pytest.fixture(scope="module")
+def module_context():
+    yield from contexts()
 
 
 @pytest.fixture(scope="session")
