@@ -325,6 +325,7 @@ def test_garbage_that_is_no_early_data(pull, files):
     client = Client(pull[1])
     client.greet()
     client.hear_hello()
+    client.hear_flight()
     client.send(record(23, bytes(200)))
     assert client.end() in ("bad_record_mac", "unexpected_message")
     serves_an_honest_peer(*pull, files)
