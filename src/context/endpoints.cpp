@@ -75,6 +75,7 @@ error endpoints::bind(socket &self, const std::string &scheme, const std::string
         return e;
     }
     actual = listening->endpoint();
+    self.events_sink()->emit_reason(reason::take(), 0, actual);  // what may yet be wrong with it
     auto made =
         std::make_shared<acceptor>(environment_for(self, *kind, address, *io, actual), std::move(listening),
                                    [weak = weak_from_this()](const std::shared_ptr<session> &accepted) {

@@ -4,6 +4,7 @@
 // that of ZMTP is.
 // Files:    read when a listener is bound, and before a dialer's first attempt; again when they have changed (tls_contexts).
 // Order:    what the options say; the listener; the dialer; the transport.
+#include "core/reason.hpp"
 #include "reactor/deferred_call.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/tls_contexts.hpp"
@@ -146,10 +147,12 @@ public:
             if (const error e = tls_contexts::make(tls_context::role::server, options, {}, contexts);
                 failed(e))
                 return e;
+            std::string doubts = reason::take();  // of its certificate; a failure of tcp has another reason
             std::unique_ptr<listener> accepting;
             if (const error e = tcp().make_listener(address, options, knobs, io, accepting); failed(e))
                 return e;
             out = std::make_unique<tls_listener>(io, std::move(contexts), std::move(accepting));
+            reason::leave(std::move(doubts));
             return error::none;
         } catch (const std::bad_alloc &) {
             return error::no_memory;

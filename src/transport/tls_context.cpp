@@ -99,6 +99,8 @@ error tls_context::make(role as, const settings &options, std::string peer_name,
                           ? "it is not known what name the server has to prove"
                           : made->peer_name_ + " is no name that a certificate could be for");
     SSL_free(trial);
+    if (as == role::server)
+        made->look_at_own_time();
     out = std::move(made);
     return error::none;
 }
@@ -139,6 +141,18 @@ void tls_context::set_up_resumption() noexcept {
     SSL_CTX_set_session_cache_mode(shared_.get(), SSL_SESS_CACHE_OFF);
     SSL_CTX_set_num_tickets(shared_.get(), 1);
     SSL_CTX_set_session_ticket_cb(shared_.get(), limit_ticket, judge_ticket, nullptr);
+}
+
+/// The clock may be wrong, and the peers' may be right: it is for them to refuse.
+void tls_context::look_at_own_time() const {
+    const std::time_t now = clock_();
+    std::string words = words_of_validity(SSL_CTX_get0_certificate(shared_.get()), now);
+    STACK_OF(X509) *others = nullptr;
+    (void)SSL_CTX_get0_chain_certs(shared_.get(), &others);
+    for (int i = 0; words.empty() && i < sk_X509_num(others); ++i)
+        words = words_of_validity(sk_X509_value(others, i), now);
+    if (!words.empty())
+        reason::leave("our " + words);
 }
 
 error tls_context::load_own_certificate(const settings &options, tls_files &files) {

@@ -38,6 +38,7 @@ public:
     enum class role { server, client };
 
     /// `peer_name`: a client's peer has to prove this name or numeric address. `files`: which have been read. Throws std::bad_alloc.
+    /// A server with a certificate whose time is over, or has not come, leaves words of that, and is made all the same.
     static error make(role as, const settings &options, std::string peer_name, tls_files &files,
                       std::shared_ptr<const tls_context> &out, wall_clock clock = wall_time);
     ~tls_context();
@@ -52,6 +53,7 @@ private:
     tls_context(role as, std::string peer_name, wall_clock clock) noexcept;
     error load(const settings &options, tls_files &files);
     void set_up_resumption() noexcept;
+    void look_at_own_time() const;
     error load_own_certificate(const settings &options, tls_files &files);
     error load_authorities(const settings &options, tls_files &files);
     bool trust_system(bool and_others, tls_files &files);

@@ -101,6 +101,19 @@ std::string words_of_alert(int alert) {
 
 std::string subject_of(X509 *certificate) { return name_text(X509_get_subject_name(certificate)); }
 
+std::string words_of_validity(X509 *certificate, std::time_t now) {
+    const auto say = [&](long result, const ASN1_TIME *when) {
+        return X509_verify_cert_error_string(result) + (": " + subject_of(certificate)) + ", " +
+               time_of(when);
+    };
+    // 0 where OpenSSL cannot read the time.
+    if (X509_cmp_time(X509_get0_notAfter(certificate), &now) < 0)
+        return say(X509_V_ERR_CERT_HAS_EXPIRED, X509_get0_notAfter(certificate));
+    if (X509_cmp_time(X509_get0_notBefore(certificate), &now) > 0)
+        return say(X509_V_ERR_CERT_NOT_YET_VALID, X509_get0_notBefore(certificate));
+    return {};
+}
+
 std::string words_of_certificate(X509_STORE_CTX *looking, const std::string &asked_for) {
     X509 *const which = X509_STORE_CTX_get_current_cert(looking);
     const int result = X509_STORE_CTX_get_error(looking);

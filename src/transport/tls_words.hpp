@@ -5,6 +5,7 @@
 // Errors:   functions throw std::bad_alloc.
 #pragma once
 
+#include <ctime>
 #include <openssl/ssl.h>
 #include <string>
 
@@ -14,6 +15,8 @@ namespace zlink {
 
 /// Why OpenSSL does not accept the certificate that it looks at. `asked_for`: the name that it should have been for.
 std::string words_of_certificate(X509_STORE_CTX *looking, const std::string &asked_for);
+/// Empty while it is valid.
+std::string words_of_validity(X509 *certificate, std::time_t now);
 /// Why TLS ended: `noted` is what OpenSSL noted last, `why` what became of that.
 std::string words_of_end(unsigned long noted, error why, bool is_in_handshake);
 /// OpenSSL's own words: "wrong version number".

@@ -198,4 +198,48 @@ TEST_F(revocation, has_lists_that_can_be_read) {
     EXPECT_EQ(at_server.next(ZMQ_EVENT_REASON).words.find(certificate_directory().string()), 0u);
 }
 
+// ---- a server's own, whose time is over or has not come ----
+
+struct untimely {
+    const char *name;
+    statement says;
+    const char *words;
+};
+
+class untimely_certificate : public ::testing::TestWithParam<untimely> {};
+
+TEST_P(untimely_certificate, of_a_server_is_bound_with_and_said_to_be_so) {
+    context zmq;
+    test_socket server = zmq.socket(ZMQ_PULL);
+    monitor events(zmq, server, everything);
+    show(server, signed_with(GetParam().says));
+    const std::string endpoint = server.bind("tls://127.0.0.1:*");
+    const monitor_event reason = events.next();
+    EXPECT_EQ(reason.event, ZMQ_EVENT_REASON);
+    EXPECT_EQ(reason.words.substr(0, std::strlen(GetParam().words)), GetParam().words);
+    EXPECT_EQ(reason.value, 0);
+    EXPECT_EQ(reason.endpoint, endpoint);
+    EXPECT_EQ(events.next().event, ZMQ_EVENT_LISTENING);
+}
+
+constexpr long one_day = 24 * 60 * 60;
+INSTANTIATE_TEST_SUITE_P(
+    tls, untimely_certificate,
+    ::testing::Values(untimely{"expired",
+                               {.name = "late", .valid_from = -2 * one_day, .valid_to = -one_day},
+                               "our certificate has expired: CN=late, "},
+                      untimely{"not_yet_valid",
+                               {.name = "early", .valid_from = one_day, .valid_to = 2 * one_day},
+                               "our certificate is not yet valid: CN=early, "}),
+    [](const auto &each) { return std::string(each.param.name); });
+
+TEST(timely_certificate, of_a_server_gives_no_reason) {
+    context zmq;
+    test_socket server = zmq.socket(ZMQ_PULL);
+    monitor events(zmq, server, everything);
+    show(server, signed_with({.name = "in time"}));
+    server.bind("tls://127.0.0.1:*");
+    EXPECT_EQ(events.next().event, ZMQ_EVENT_LISTENING);
+}
+
 }  // namespace
