@@ -42,7 +42,7 @@ TEST_P(refused_server, is_reported_by_the_client_and_gets_no_message) {
     client.set(ZMQ_RECONNECT_IVL, -1);
     monitor at_server(zmq, server, everything), at_client(zmq, client, everything);
     const std::string endpoint = server.bind("tls://127.0.0.1:*");
-    at_server.next(ZMQ_EVENT_LISTENING);  // an own certificate out of its time has had its reason
+    at_server.next(ZMQ_EVENT_LISTENING);  // a certificate out of its time has had its reason
     client.connect(endpoint);
     expect_refusal(at_client, GetParam().value, GetParam().words, endpoint);
     expect_refusal(at_server, GetParam().told, GetParam().told_words, endpoint);

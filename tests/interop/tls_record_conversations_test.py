@@ -16,7 +16,7 @@ from tlslite.x509 import X509
 from bare_socket import zmq
 from foreign_tls import (
     AES_128, AES_256, ALERT, CCS, CERTIFICATE, CERTIFICATE_REQUEST, CHACHA, CLIENT_HELLO, DATA, END_OF_EARLY_DATA, FFDHE2048, FFDHE3072,
-    FINISHED, HANDSHAKE, KEY_UPDATE, P256, P384, P521, SIGNATURES, X448, X25519, Client, Ended, Hello, message, numbers, record, vector)
+    FINISHED, HANDSHAKE, KEY_UPDATE, P256, P384, P521, SIGNATURES, X448, X25519, Client, Hello, message, numbers, record, vector)
 from served import is_served, serves_an_honest_peer, server
 
 pytestmark = pytest.mark.skipif(zmq.zmq_has(b"tls") != 1, reason="built without TLS")

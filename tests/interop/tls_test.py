@@ -224,3 +224,19 @@ def test_openssl_s_client_resumes_its_session(context, files, tmp_path):
     again = says(["-sess_in", tmp_path / "ticket"])
     assert b"\nReused, TLSv1.3" in again
     assert b"Max Early Data: 0" in again
+
+
+def test_openssl_s_client_sends_no_early_data(context, files, tmp_path):
+    stream, port = server(context, files, STREAM)
+    (tmp_path / "early").write_bytes(b"early")
+    for more in (["-sess_out", tmp_path / "ticket"], ["-sess_in", tmp_path / "ticket", "-early_data", tmp_path / "early"]):
+        command = ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", "-CAfile", files / "ca.pem", *more]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as client:
+            peer, _ = stream.receive()
+            assert stream.receive()[0] == b""
+            client.stdin.write(b"late")
+            client.stdin.flush()
+            assert octets_from(stream, peer, 4) == b"late"
+            stream.send(peer, b"")
+            said = client.stdout.read()
+    assert b"\nReused, TLSv1.3" in said and b"Early data was not sent" in said
