@@ -365,7 +365,7 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 #define ZMQ_UNSUBSCRIBE                       7  /* octets, set only, default none, at once: takes one ZMQ_SUBSCRIBE back */
 #define ZMQ_RATE                              8  /* int kbit/s, default 100, no effect: kept for pgm */
 #define ZMQ_RECOVERY_IVL                      9  /* int ms, default 10000, no effect: kept for pgm */
-#define ZMQ_SNDBUF                            11 /* int octets, default -1, later: SO_SNDBUF; -1 leaves it to the system */
+#define ZMQ_SNDBUF                            11 /* int octets, default -1, later: SO_SNDBUF; -1 leaves it to the system, or to zlink within one machine */
 #define ZMQ_RCVBUF                            12 /* int octets, default -1, later: SO_RCVBUF; -1 leaves it to the system */
 #define ZMQ_RCVMORE                           13 /* bool, read only: the part received last is not the last of its message */
 #define ZMQ_FD                                14 /* int descriptor, read only: readable when something has happened; see zmq_getsockopt */

@@ -20,6 +20,10 @@ constexpr std::size_t default_writev_threshold = SIZE_MAX;  // only what the app
 /// What the kernel sends over tcp in one piece: 64 KiB less headers, in whole packets of Ethernet.
 constexpr std::size_t tcp_piece = 45 * 1448;
 
+/// SO_SNDBUF of a tcp connection whose ends are on one machine, unless ZMQ_SNDBUF says otherwise; the system doubles it. By itself it takes 2.5 MiB
+/// there, of which each octet has left the caches before it is read.
+constexpr int send_buffer_within_machine = 128 * 1024;
+
 /// Octets of one write that show that the sender is in a stream, and writes for itself.
 constexpr std::size_t part_of_a_stream = 8 * 1024;
 

@@ -45,6 +45,9 @@ inline constexpr std::size_t largest_to_write = 1024 * 1024;
 /// of so many pieces goes out whole: its last part matters less, and the I/O thread can sleep.
 inline constexpr std::size_t most_pieces_to_fill = 3;
 
+/// A larger body does not fit into a stream within one machine (send_buffer_within_machine) at once.
+inline constexpr std::size_t most_pieces_without_waits = 2;
+
 enum class senders_part {
     none_yet,    // too little has come together
     left,        // the I/O thread's, and the batch begins anew
@@ -63,6 +66,8 @@ template <class Facts>
         return senders_part::left;
     if (now.large() > largest_to_write)
         return now.may_wait() ? senders_part::with_waits : senders_part::left;
+    if (now.piece() != 0 && now.large() > most_pieces_without_waits * now.piece() && now.may_wait())
+        return senders_part::with_waits;
     // A sender at its mark writes nothing more that could fill the piece, and an I/O thread that sleeps would not write the rest.
     const bool leaves_the_rest =
         now.large() < most_pieces_to_fill * now.piece() && now.has_credit() && !now.is_reader_armed();

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/platform.hpp"
+#include "core/tuning.hpp"
 #include "transport/passed_descriptors.hpp"
 
 namespace zlink {
@@ -27,6 +28,25 @@ void set_up_buffers(int descriptor, const settings &options) noexcept {
         set_int(descriptor, SOL_SOCKET, SO_SNDBUF, options.send_buffer);
     if (options.receive_buffer >= 0)
         set_int(descriptor, SOL_SOCKET, SO_RCVBUF, options.receive_buffer);
+}
+
+/// Whether both ends of a connection have the same address: what is sent stays on this machine.
+bool is_within_machine(int descriptor) noexcept {
+    sockaddr_storage ends[2] = {};
+    for (sockaddr_storage &end : ends) {
+        socklen_t size = sizeof end;
+        const auto ask = &end == ends ? ::getsockname : ::getpeername;
+        if (ask(descriptor, reinterpret_cast<sockaddr *>(&end), &size) != 0)
+            return false;
+    }
+    if (ends[0].ss_family != ends[1].ss_family)
+        return false;
+    if (ends[0].ss_family == AF_INET) {
+        const auto address = [&](int i) { return reinterpret_cast<sockaddr_in &>(ends[i]).sin_addr.s_addr; };
+        return address(0) == address(1);
+    }
+    const auto address = [&](int i) { return &reinterpret_cast<sockaddr_in6 &>(ends[i]).sin6_addr; };
+    return ends[0].ss_family == AF_INET6 && std::memcmp(address(0), address(1), sizeof(in6_addr)) == 0;
 }
 
 bool have_equal_prefix(const std::uint8_t *a, const std::uint8_t *b, int bits) noexcept {
@@ -100,6 +120,8 @@ void allow_address_reuse(int descriptor) noexcept { set_int(descriptor, SOL_SOCK
 // The peer may be gone already, which makes any of these fail; the first read or write tells.
 void set_up_tcp_connection(int descriptor, const settings &options) noexcept {
     set_int(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
+    if (options.send_buffer < 0 && is_within_machine(descriptor))
+        set_int(descriptor, SOL_SOCKET, SO_SNDBUF, send_buffer_within_machine);
     if (options.tcp_keepalive != -1)
         set_int(descriptor, SOL_SOCKET, SO_KEEPALIVE, options.tcp_keepalive);
     if (options.tcp_keepalive == 1) {

@@ -95,9 +95,18 @@ const publish_case publish_cases[] = {
     {"a body of almost so many pieces", senders_part::pieces, {brings<most_pieces_to_fill * one_piece - 1>}},
     {"a body of so many pieces", senders_part::all, {brings<most_pieces_to_fill * one_piece>}},
     {"the largest body that is written here", senders_part::all, {brings<largest_to_write>}},
-    {"the largest body that is written here, and may wait",
+    {"a body that fits at once, and may wait",
+     senders_part::pieces,
+     {brings<most_pieces_without_waits * one_piece>, may_wait}},
+    {"a body that does not fit at once, and may wait",
+     senders_part::with_waits,
+     {brings<most_pieces_without_waits * one_piece + 1>, may_wait}},
+    {"a body that does not fit at once, and may not wait",
+     senders_part::pieces,
+     {brings<most_pieces_without_waits * one_piece + 1>}},
+    {"the largest body that is written here, and may wait where there are no pieces",
      senders_part::all,
-     {brings<largest_to_write>, may_wait}},
+     {brings<largest_to_write>, may_wait, has_no_pieces}},
     {"a larger body", senders_part::left, {brings<largest_to_write + 1>}},
     {"a larger body that may wait", senders_part::with_waits, {brings<largest_to_write + 1>, may_wait}},
     {"a larger body that must not be written here",
@@ -120,7 +129,10 @@ TEST(after_publish, asks_for_patience_only_where_it_is_used) {
         for (const change one : each.facts)
             one(facts);
         (void)after_publish(facts);
-        EXPECT_EQ(facts.waits_asked_for > 0, facts.may_write_ && facts.large_ > largest_to_write)
+        const bool does_not_fit =
+            facts.piece_ != 0 && facts.large_ > most_pieces_without_waits * facts.piece_;
+        EXPECT_EQ(facts.waits_asked_for > 0,
+                  facts.may_write_ && (facts.large_ > largest_to_write || does_not_fit))
             << each.what;
     }
 }

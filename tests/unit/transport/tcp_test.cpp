@@ -11,6 +11,7 @@
 #include <netinet/in.h>
 #include <string>
 
+#include "core/tuning.hpp"
 #include "support/transport_bench.hpp"
 
 extern "C" int getaddrinfo(const char *host, const char *service, const addrinfo *hints, addrinfo **found) {
@@ -46,6 +47,12 @@ protected:
     void TearDown() override {
         near.reset();
         far.reset();
+    }
+    static int send_buffer_of(const stream_end &end) {
+        int found = 0;
+        socklen_t size = sizeof found;
+        EXPECT_EQ(::getsockopt(end.bytes->descriptor(), SOL_SOCKET, SO_SNDBUF, &found, &size), 0);
+        return found;
     }
     static bool has_ipv6() {
         const int socket = ::socket(AF_INET6, SOCK_STREAM, 0);
@@ -117,6 +124,28 @@ TEST_F(tcp_test, listens_at_interfaces_and_knows_its_addresses_however_they_are_
     for (const std::string host : {"*", "127.0.0.2", "no_such_if", "localhost", ""})
         EXPECT_FALSE(bench.kind.may_be_bound_to(host + ":" + port, endpoint)) << host;
     EXPECT_TRUE(bench.kind.may_be_bound_to("*:" + port, "tcp://0.0.0.0:" + port));
+}
+
+TEST_F(tcp_test, keeps_little_under_way_within_one_machine) {
+    constexpr int doubled = 2 * send_buffer_within_machine;  // as the system does
+    listen();
+    ASSERT_EQ(seen_from("127.0.0.1:" + port), "127.0.0.1");
+    EXPECT_EQ(send_buffer_of(*near), doubled);
+    EXPECT_EQ(send_buffer_of(*far), doubled);
+    ASSERT_EQ(seen_from("127.0.0.3;127.0.0.1:" + port), "127.0.0.3");
+    EXPECT_NE(send_buffer_of(*near), doubled) << "as between machines: the addresses differ";
+    bench.options.send_buffer = 32 * 1024;
+    listen();
+    ASSERT_EQ(seen_from("127.0.0.1:" + port), "127.0.0.1");
+    EXPECT_EQ(send_buffer_of(*near), 64 * 1024) << "the application has chosen";
+    EXPECT_EQ(send_buffer_of(*far), 64 * 1024);
+    if (!has_ipv6())
+        return;
+    bench.options.ipv6 = true;
+    bench.options.send_buffer = -1;
+    listen("*:*");
+    ASSERT_EQ(seen_from("[::1]:" + port), "::1");
+    EXPECT_EQ(send_buffer_of(*near), doubled);
 }
 
 TEST_F(tcp_test, hears_both_families_where_ipv6_is_allowed) {
