@@ -111,6 +111,10 @@ std::string print_host(const sockaddr *address, socklen_t length) {
     return host;
 }
 
+std::string host_before_port(const std::string &host) {
+    return host.find(':') == std::string::npos ? host : "[" + host + "]";
+}
+
 static std::string print_ipc_endpoint(const sockaddr_un &address, socklen_t length) {
     constexpr std::size_t path_at = offsetof(sockaddr_un, sun_path);
     std::string path(address.sun_path, length > path_at ? length - path_at : 0);
@@ -125,8 +129,7 @@ std::string print_endpoint(const sockaddr *address, socklen_t length) {
         return print_ipc_endpoint(*reinterpret_cast<const sockaddr_un *>(address), length);
     // The port stands at the same place in both families.
     const auto port = std::to_string(ntohs(reinterpret_cast<const sockaddr_in *>(address)->sin_port));
-    const std::string host = print_host(address, length);
-    return address->sa_family == AF_INET6 ? "tcp://[" + host + "]:" + port : "tcp://" + host + ":" + port;
+    return "tcp://" + host_before_port(print_host(address, length)) + ":" + port;
 }
 
 static std::string endpoint_of(int socket, int (*ask)(int, sockaddr *, socklen_t *)) {

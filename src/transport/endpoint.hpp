@@ -38,6 +38,8 @@ struct tcp_remote_address {
 /// host has.
 error parse_tcp_connect(std::string_view address, tcp_remote_address &out);
 
+/// As it stands in front of a port: an IPv6 address in brackets.
+std::string host_before_port(const std::string &host);
 /// "127.0.0.1", "::1", "fe80::1%eth0"; empty for other families.
 std::string print_host(const sockaddr *address, socklen_t length);
 /// "tcp://127.0.0.1:5555", "tcp://[::1]:5555", "ipc:///path", "ipc://@name"; "ipc://" for a local socket without a name.

@@ -16,6 +16,7 @@
 #include "core/platform.hpp"
 #include "core/reason.hpp"
 #include "reactor/deferred_call.hpp"
+#include "transport/endpoint.hpp"
 #include "transport/ipc_stream.hpp"
 #include "transport/passed_descriptors.hpp"
 #include "transport/socket_listener.hpp"
@@ -46,15 +47,6 @@ error parse(const std::string &text, local_address &out) noexcept {
 
 const sockaddr *as_sockaddr(const local_address &a) noexcept {
     return reinterpret_cast<const sockaddr *>(&a.address);
-}
-
-std::string print(const local_address &a) {
-    std::string out(a.address.sun_path, a.length - offsetof(sockaddr_un, sun_path));
-    if (out[0] == '\0')
-        out[0] = '@';
-    else
-        out.pop_back();
-    return "ipc://" + out;
 }
 
 /// An application that sets the size of the socket's buffer wants that one. A peer that does not speak ZMTP is no zlink.
@@ -161,7 +153,8 @@ private:
 
     void leave_reason(error why) const noexcept {
         try {
-            reason::leave("cannot connect to " + print(to_) + ": " + describe(to_errno(why)));
+            reason::leave("cannot connect to " + print_endpoint(as_sockaddr(to_), to_.length) + ": " +
+                          describe(to_errno(why)));
         } catch (const std::bad_alloc &) {
         }
     }

@@ -30,23 +30,36 @@ void set_up_buffers(int descriptor, const settings &options) noexcept {
         set_int(descriptor, SOL_SOCKET, SO_RCVBUF, options.receive_buffer);
 }
 
+struct ip_address {
+    std::uint8_t octets[16] = {};
+    bool is_v6 = false;
+    bool operator==(const ip_address &) const = default;
+};
+
+/// An IPv4 address on a socket of IPv6 is what it is. False for other families.
+bool get_address(const sockaddr *from, ip_address &out) noexcept {
+    if (from->sa_family == AF_INET) {
+        std::memcpy(out.octets, &reinterpret_cast<const sockaddr_in *>(from)->sin_addr, 4);
+        return true;
+    }
+    if (from->sa_family != AF_INET6)
+        return false;
+    const in6_addr &a = reinterpret_cast<const sockaddr_in6 *>(from)->sin6_addr;
+    out.is_v6 = !IN6_IS_ADDR_V4MAPPED(&a);
+    std::memcpy(out.octets, out.is_v6 ? a.s6_addr : a.s6_addr + 12, out.is_v6 ? 16 : 4);
+    return true;
+}
+
 /// Whether both ends of a connection have the same address: what is sent stays on this machine.
 bool is_within_machine(int descriptor) noexcept {
-    sockaddr_storage ends[2] = {};
-    for (sockaddr_storage &end : ends) {
+    const auto get = [descriptor](auto *ask, ip_address &out) {
+        sockaddr_storage end{};
         socklen_t size = sizeof end;
-        const auto ask = &end == ends ? ::getsockname : ::getpeername;
-        if (ask(descriptor, reinterpret_cast<sockaddr *>(&end), &size) != 0)
-            return false;
-    }
-    if (ends[0].ss_family != ends[1].ss_family)
-        return false;
-    if (ends[0].ss_family == AF_INET) {
-        const auto address = [&](int i) { return reinterpret_cast<sockaddr_in &>(ends[i]).sin_addr.s_addr; };
-        return address(0) == address(1);
-    }
-    const auto address = [&](int i) { return &reinterpret_cast<sockaddr_in6 &>(ends[i]).sin6_addr; };
-    return ends[0].ss_family == AF_INET6 && std::memcmp(address(0), address(1), sizeof(in6_addr)) == 0;
+        sockaddr *const address = reinterpret_cast<sockaddr *>(&end);
+        return ask(descriptor, address, &size) == 0 && get_address(address, out);
+    };
+    ip_address here, there;
+    return get(::getsockname, here) && get(::getpeername, there) && here == there;
 }
 
 bool have_equal_prefix(const std::uint8_t *a, const std::uint8_t *b, int bits) noexcept {
@@ -147,19 +160,11 @@ error connect_result(int descriptor) noexcept {
 bool is_admitted(const sockaddr *peer, const std::vector<ipv4_or_6_filter> &filters) noexcept {
     if (filters.empty())
         return true;
-    std::uint8_t address[16] = {};
-    bool is_v6 = false;
-    if (peer->sa_family == AF_INET) {
-        std::memcpy(address, &reinterpret_cast<const sockaddr_in *>(peer)->sin_addr, 4);
-    } else if (peer->sa_family == AF_INET6) {
-        const in6_addr &a = reinterpret_cast<const sockaddr_in6 *>(peer)->sin6_addr;
-        is_v6 = !IN6_IS_ADDR_V4MAPPED(&a);
-        std::memcpy(address, is_v6 ? a.s6_addr : a.s6_addr + 12, is_v6 ? 16 : 4);
-    } else {
+    ip_address address;
+    if (!get_address(peer, address))
         return false;
-    }
     return std::any_of(filters.begin(), filters.end(), [&](const ipv4_or_6_filter &f) {
-        return f.is_v6 == is_v6 && have_equal_prefix(f.address, address, f.prefix_bits);
+        return f.is_v6 == address.is_v6 && have_equal_prefix(f.address, address.octets, f.prefix_bits);
     });
 }
 

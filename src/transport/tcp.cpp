@@ -281,8 +281,7 @@ private:
 
     std::string words_of_failure() const {
         const tcp_remote_address &to = talk_ && !is_talking_ ? proxy_ : to_;
-        const bool is_v6 = to.host.find(':') != std::string::npos;
-        const std::string where = (is_v6 ? "[" + to.host + "]:" : to.host + ":") + std::to_string(to.port);
+        const std::string where = host_before_port(to.host) + ":" + std::to_string(to.port);
         const std::string who = !talk_ ? where : is_talking_ ? "the proxy" : "the proxy " + where;
         switch (failure_) {
         case error::connection_refused:

@@ -129,9 +129,8 @@ private:
 
     /// As the request names it (RFC 6455 §4.1): the interface of an IPv6 address means nothing there.
     std::string host_of(tcp_remote_address to) const {
-        const bool is_v6 = to.host.find(':') != std::string::npos;
         to.host.erase(std::min(to.host.find('%'), to.host.size()));
-        std::string host = is_v6 ? "[" + to.host + "]" : std::move(to.host);
+        std::string host = host_before_port(to.host);
         if (to.port != usual_port_)
             host += ":" + std::to_string(to.port);
         return host;

@@ -47,23 +47,23 @@ namespace {
 /// RFC 6455, section 7.4.1, and the register of IANA.
 std::string_view name_of(std::uint16_t status) noexcept {
     switch (status) {
-    case 1000:
+    case web_status::normal:
         return "done";
-    case 1001:
+    case web_status::going_away:
         return "going away";
-    case 1002:
+    case web_status::protocol_error:
         return "protocol error";
-    case 1003:
+    case web_status::unacceptable_type:
         return "unacceptable type of data";
-    case 1007:
+    case web_status::invalid_data:
         return "invalid data";
-    case 1008:
+    case web_status::policy:
         return "policy violation";
-    case 1009:
+    case web_status::too_big:
         return "message too big";
     case 1010:
         return "extension missing";
-    case 1011:
+    case web_status::internal_error:
         return "internal error";
     case 1012:
         return "service restart";
@@ -106,8 +106,7 @@ std::string describe_close(byte_span payload) {
 }
 
 bool is_leave(byte_span payload) noexcept {
-    constexpr std::uint16_t last_leave = 1001;
-    return payload.size() < 2 || get_u16(payload.data()) <= last_leave;
+    return payload.size() < 2 || get_u16(payload.data()) <= web_status::going_away;
 }
 
 }  // namespace zlink

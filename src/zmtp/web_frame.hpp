@@ -32,6 +32,7 @@ constexpr std::uint8_t pong = 0xa;
 /// Status of a Close frame: RFC 6455, section 7.4.1.
 namespace web_status {
 constexpr std::uint16_t normal = 1000;
+constexpr std::uint16_t going_away = 1001;
 constexpr std::uint16_t protocol_error = 1002;
 constexpr std::uint16_t unacceptable_type = 1003;
 constexpr std::uint16_t invalid_data = 1007;
