@@ -8,8 +8,6 @@ using namespace zlink_test;
 using zlink::test::raw_listener;
 using zlink::test::raw_peer;
 
-constexpr int everything = ZMQ_EVENT_ALL | ZMQ_EVENT_REASONS;
-
 struct stranger {
     std::string octets, words;
 };

@@ -13,8 +13,6 @@ using zlink::test::web_close;
 using zlink::test::web_peer;
 using zlink::test::web_ready;
 
-constexpr int everything = ZMQ_EVENT_ALL | ZMQ_EVENT_REASONS;
-
 void expect_failure(monitor &events, int kind, int value, int reason, const std::string &words) {
     monitor_event found = events.next(ZMQ_EVENT_REASON);
     EXPECT_EQ(found.words, words);

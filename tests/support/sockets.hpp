@@ -179,6 +179,8 @@ inline std::string lasting_endpoint(const std::string &transport) {
     return transport == "ipc" ? "ipc://@zlink-lasting-" + name : transport + "://lasting-" + name;
 }
 
+inline constexpr int everything = ZMQ_EVENT_ALL | ZMQ_EVENT_REASONS;
+
 // What one monitor message says.
 struct monitor_event {
     int event = 0;

@@ -28,8 +28,6 @@ inline credentials signed_with(const statement &says, const identity &by = good(
     return of(identity(says, &by));
 }
 
-inline constexpr int everything = ZMQ_EVENT_ALL | ZMQ_EVENT_REASONS;
-
 // The three events of a refusal: why in words, the value, and the end.
 inline void expect_refusal(monitor &at, int value, const std::string &words, const std::string &endpoint) {
     monitor_event found = at.next(ZMQ_EVENT_REASON);
