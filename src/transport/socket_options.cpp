@@ -131,10 +131,11 @@ bool is_of_this_user(int descriptor) noexcept {
 void allow_address_reuse(int descriptor) noexcept { set_int(descriptor, SOL_SOCKET, SO_REUSEADDR, 1); }
 
 // The peer may be gone already, which makes any of these fail; the first read or write tells.
-void set_up_tcp_connection(int descriptor, const settings &options) noexcept {
+bool set_up_tcp_connection(int descriptor, const settings &options) noexcept {
     set_int(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
-    if (options.send_buffer < 0 && is_within_machine(descriptor))
-        set_int(descriptor, SOL_SOCKET, SO_SNDBUF, send_buffer_within_machine);
+    const bool is_sized = options.send_buffer < 0 && is_within_machine(descriptor);
+    if (is_sized)
+        resize_send_buffer(descriptor, false);
     if (options.tcp_keepalive != -1)
         set_int(descriptor, SOL_SOCKET, SO_KEEPALIVE, options.tcp_keepalive);
     if (options.tcp_keepalive == 1) {
@@ -147,6 +148,12 @@ void set_up_tcp_connection(int descriptor, const settings &options) noexcept {
     }
     if (options.tcp_max_retransmit_ms > 0)
         set_int(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, options.tcp_max_retransmit_ms);
+    return is_sized;
+}
+
+void resize_send_buffer(int descriptor, bool for_large_bodies) noexcept {
+    set_int(descriptor, SOL_SOCKET, SO_SNDBUF,
+            for_large_bodies ? large_send_buffer_within_machine : send_buffer_within_machine);
 }
 
 error connect_result(int descriptor) noexcept {

@@ -48,8 +48,11 @@ bool set_smallest_send_buffer(int descriptor) noexcept;
 bool is_of_this_user(int descriptor) noexcept;
 /// Lets a listener take an address that closed connections still linger on.
 void allow_address_reuse(int descriptor) noexcept;
-/// What belongs to a connection: no delay, keep-alives, the limit of retransmission.
-void set_up_tcp_connection(int descriptor, const settings &options) noexcept;
+/// What belongs to a connection: no delay, keep-alives, the limit of retransmission, and a small send buffer where both ends are on this machine
+/// and the application has not chosen one: then true.
+bool set_up_tcp_connection(int descriptor, const settings &options) noexcept;
+/// For a connection whose send buffer that is: sized for large bodies, or small again.
+void resize_send_buffer(int descriptor, bool for_large_bodies) noexcept;
 /// Why a connect in progress ended: none when it succeeded.
 error connect_result(int descriptor) noexcept;
 

@@ -6,9 +6,22 @@
 
 namespace zlink {
 
-error socket_stream::make(loop &io, owned_descriptor socket, std::string peer_address,
+error socket_stream::make(loop &io, owned_descriptor socket, std::string peer_address, bool resizes,
                           std::unique_ptr<stream> &out) noexcept {
-    return open(io, std::move(socket), out, [&] { return new socket_stream(std::move(peer_address)); });
+    return open(io, std::move(socket), out,
+                [&] { return new socket_stream(std::move(peer_address), resizes); });
+}
+
+void socket_stream::follow_bodies(const iovec &last) noexcept {
+    const bool was_for_large = is_for_large_bodies_;
+    if (is_large(last)) {
+        writes_without_large_ = 0;
+        is_for_large_bodies_ = true;
+    } else {
+        is_for_large_bodies_ = ++writes_without_large_ < writes_until_small_send_buffer;
+    }
+    if (is_for_large_bodies_ != was_for_large)
+        resize_send_buffer(descriptor(), is_for_large_bodies_);
 }
 
 std::size_t socket_stream::unconfirmed() noexcept {

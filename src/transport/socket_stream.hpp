@@ -1,6 +1,7 @@
 // A stream over a connected socket of any family.
 #pragma once
 
+#include "core/tuning.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/readiness.hpp"
 #include "transport/socket_calls.hpp"
@@ -13,8 +14,8 @@ namespace zlink {
 /// being destroyed meanwhile may call them, one at a time for each direction.
 class socket_stream : public stream, private readiness_events {
 public:
-    /// Takes the descriptor over in any case.
-    static error make(loop &io, owned_descriptor socket, std::string peer_address,
+    /// Takes the descriptor over in any case. `resizes`: its send buffer follows the bodies that are written (resize_send_buffer).
+    static error make(loop &io, owned_descriptor socket, std::string peer_address, bool resizes,
                       std::unique_ptr<stream> &out) noexcept;
 
     void set_events(stream_events *events) noexcept override { events_ = events; }
@@ -22,6 +23,8 @@ public:
         return socket_calls::read(descriptor(), ranges);
     }
     io_result try_write(std::span<const iovec> ranges) noexcept override {
+        if (resizes_ && (is_for_large_bodies_ || is_large(ranges.back())))
+            follow_bodies(ranges.back());
         return socket_calls::write(descriptor(), ranges);
     }
     std::size_t unconfirmed() noexcept override;
@@ -36,7 +39,8 @@ public:
     std::string remote_endpoint() const override { return remote_endpoint_of(descriptor()); }
 
 protected:
-    explicit socket_stream(std::string peer_address) noexcept : peer_address_(std::move(peer_address)) {}
+    explicit socket_stream(std::string peer_address, bool resizes = false) noexcept
+        : peer_address_(std::move(peer_address)), resizes_(resizes) {}
     /// Registers the stream that `construct()` returns. Takes the descriptor over in any case.
     template <class Construct>
     static error open(loop &io, owned_descriptor socket, std::unique_ptr<stream> &out,
@@ -55,10 +59,16 @@ protected:
     void report_readable() noexcept { events_->on_stream_readable(); }
 
 private:
+    static bool is_large(const iovec &range) noexcept { return range.iov_len >= large_body_within_machine; }
+    /// A large body is the last range of a write.
+    void follow_bodies(const iovec &last) noexcept;
     void on_readable() noexcept override { events_->on_stream_readable(); }
     void on_writable() noexcept override { events_->on_stream_writable(); }
 
     const std::string peer_address_;
+    const bool resizes_;
+    bool is_for_large_bodies_ = false;  // the send buffer. This and the next: who writes
+    int writes_without_large_ = 0;
     stream_events *events_ = nullptr;
     readiness ready_;
 };

@@ -148,6 +148,33 @@ TEST_F(tcp_test, keeps_little_under_way_within_one_machine) {
     EXPECT_EQ(send_buffer_of(*near), doubled);
 }
 
+TEST_F(tcp_test, keeps_more_under_way_while_large_bodies_are_written) {
+    constexpr int doubled = 2 * send_buffer_within_machine;
+    listen();
+    ASSERT_EQ(seen_from("127.0.0.1:" + port), "127.0.0.1");
+    const std::string large(large_body_within_machine, 'l');
+    EXPECT_GT(near->write(large.substr(1)).octets, 0u);
+    EXPECT_EQ(send_buffer_of(*near), doubled) << "one octet less";
+    near->write(large);
+    const int with_large = send_buffer_of(*near);
+    EXPECT_GT(with_large, doubled);
+    for (int i = 1; i < writes_until_small_send_buffer; ++i) {
+        near->write("small");
+        EXPECT_EQ(send_buffer_of(*near), with_large) << i;
+    }
+    near->write(large);
+    for (int i = 1; i < writes_until_small_send_buffer; ++i)
+        near->write("small");
+    EXPECT_EQ(send_buffer_of(*near), with_large) << "counted from the last large one";
+    near->write("small");
+    EXPECT_EQ(send_buffer_of(*near), doubled);
+    bench.options.send_buffer = 32 * 1024;
+    listen();
+    ASSERT_EQ(seen_from("127.0.0.1:" + port), "127.0.0.1");
+    near->write(large);
+    EXPECT_EQ(send_buffer_of(*near), 64 * 1024) << "the application has chosen";
+}
+
 TEST_F(tcp_test, hears_both_families_where_ipv6_is_allowed) {
     if (!has_ipv6())
         GTEST_SKIP() << "no IPv6 here";
