@@ -1,0 +1,141 @@
+// How a connection ends. Map: the last words; what is left to read; over.
+#include "session/connection.hpp"
+
+#include <utility>
+
+namespace zlink {
+
+namespace {
+constexpr int reads_at_the_end = 1024;
+}  // namespace
+
+// ---- the last words ----
+
+bool connection::is_drained() noexcept {
+    const bool is_here = lease_.recall() != nullptr;
+    report();
+    return is_here && state_ == state::live && out_.is_drained() && stream_->is_flushed();
+}
+
+bool connection::take_leave() noexcept {
+    if (say_last_words())
+        write();
+    return is_drained();
+}
+
+/// False when there are none, or all has been said.
+bool connection::say_last_words() noexcept {
+    if (std::exchange(is_leaving_, true))
+        return false;
+    const std::size_t before = peer_->output().size();
+    peer_->part();
+    has_taken_leave_ = peer_->output().size() > before;
+    return has_taken_leave_;
+}
+
+bool connection::finish_writing() noexcept {
+    const bool is_awaited = unconfirmed() > 0 || has_taken_leave_;
+    if (state_ != state::live || failed(out_.failure()) || !is_awaited || !stream_->finish_writing())
+        return false;
+    out_.finish();
+    return true;
+}
+
+void connection::end_with_words(break_reason why) noexcept {
+    state_ = state::saying_last_words;
+    reason_ = why;
+    flush_timer_.reset();
+    words_end_at_ = environment_.io.now() + longest_parting;
+    write();
+}
+
+void connection::on_time_of_last_words() noexcept {
+    const time_point now = environment_.io.now();
+    if (now >= words_end_at_) {
+        const std::size_t left = stream_->unconfirmed();
+        if (left < std::exchange(unread_, left))
+            words_end_at_ = now + longest_parting;
+        else
+            fail(reason_);
+    }
+    if (state_ == state::saying_last_words)
+        update_timer();
+    report();
+}
+
+// ---- what is left to read ----
+
+/// After a failed write: takes what has arrived, and then ends. A peer that goes on sending does not put that off, nor does
+/// a receiver at its mark: it may be waiting for room here, which only the next connection makes. But where earlier connections
+/// have brought much beyond the mark already, the receiver has to take something first: nothing is lost, nor is memory without end.
+void connection::read_what_is_left() noexcept {
+    inbound *const in = lease_.recall();
+    if (!in || state_ != state::live)
+        return;
+    in->exceed_mark();
+    if (in->is_paused())
+        resume_reading(*in);
+    read_to_the_end(*in);
+    if (!in->is_paused())
+        fail(out_.failure());
+}
+
+/// All that has arrived, as far as there is room for it. Nobody waits for more: a short read is not the last one.
+void connection::read_to_the_end(inbound &in) noexcept {
+    std::size_t octets = 0;
+    for (int i = 0; i < reads_at_the_end && octets < inbound::most_at_the_end; ++i) {
+        if (state_ != state::live || in.is_paused())
+            break;
+        const inbound::found last = read_once(in);
+        if (last.octets == 0)
+            break;
+        octets += last.octets;
+    }
+}
+
+// ---- over ----
+
+void connection::fail(error system) noexcept {
+    fail({.was_established = pipe_ != nullptr, .system = system});
+}
+
+void connection::fail(break_reason why) noexcept {
+    if (state_ == state::broken || state_ == state::over)
+        return;
+    state_ = state::broken;
+    reason_ = why;
+    timer_.reset();
+    flush_timer_.reset();
+    if (pipe_)
+        pipe_->roll_back();
+}
+
+void connection::report() noexcept {
+    if (state_ == state::live && failed(out_.failure()))
+        read_what_is_left();
+    if (state_ != state::broken || !out_.close())
+        return;
+    state_ = state::over;
+    host_.on_broken(*this, reason_);
+}
+
+bool connection::let_go(bool drops_unread) noexcept {
+    inbound *const in = lease_.recall();
+    if (!in)
+        return false;
+    if (drops_unread && state_ == state::live && pipe_) {
+        in->discard();
+        read_to_the_end(*in);
+    }
+    is_leaving_ |= std::exchange(state_, state::over) != state::live;
+    timer_.reset();
+    flush_timer_.reset();
+    if (!out_.close())
+        return false;
+    // What is not written now is not missed: the peer sees the end.
+    if (say_last_words())
+        (void)out_.write(environment_.io.now());
+    return true;
+}
+
+}  // namespace zlink
