@@ -351,11 +351,13 @@ void connection::greet_application() {
 bool connection::obey(const conversation::action &action) noexcept {
     if (action.kind != conversation::action_kind::close)
         return true;
+    const bool has_answer = !peer_->output().empty();
     (void)out_.write_last_words(environment_.io.now());  // an ERROR command goes out if there is room for it
     fail({.was_established = pipe_ != nullptr,
           .failure = action.failure,
           .detail = action.detail,
-          .may_retry = action.may_retry});
+          .may_retry = action.may_retry,
+          .has_answer_for_peer = has_answer});
     return false;
 }
 

@@ -5,7 +5,8 @@
 //           message frames only; a command, the end of the stream and every failure end the lease first.
 // Here:     the handshakes (the stream's own, then the conversation's), the timers, and the end.
 // Last:     the last words of the conversation (its answer to a Close) go out behind the frame under way. Nothing is read meanwhile, and a
-//           peer that does not go on reading is given up after `longest_parting`.
+//           peer that does not go on reading is given up after `longest_parting`. Then the stream outlives the connection, until the peer has
+//           them: session/parting.hpp.
 // Breaks:   when writing fails, what the peer sent before it went is still read and delivered, also beyond the mark. Where earlier
 //           connections have brought much beyond it already, the rest waits for the receiver, and so does the end of the connection.
 // Threads:  the loop's, but for what is said in `io_turn`.
@@ -18,15 +19,13 @@
 #include "session/inbound.hpp"
 #include "session/lease_keeper.hpp"
 #include "session/outbound.hpp"
+#include "session/parting.hpp"
 #include "transport/transport.hpp"
 #include "zmtp/conversation.hpp"
 
 namespace zlink {
 
 class connection;
-
-/// How long one that ends waits for a peer that does not go on reading, or does not take its leave.
-constexpr std::chrono::milliseconds longest_parting{500};
 
 class connection_host {
 public:
@@ -68,9 +67,12 @@ public:
     /// Octets written that may be lost if the stream is closed now.
     std::size_t unconfirmed() noexcept { return stream_->unconfirmed(); }
     /// Ends: no other thread reads or writes from here on. False while one does: it has work asked for when it leaves, then this is
-    /// to be called again. Once it is true only destruction may follow, and nothing else may come before it.
+    /// to be called again. Once it is true only part() and destruction may follow, and nothing else may come before that.
     /// `drops_unread`: reads what lies there, because a stream closed with unread input may lose what was written last.
     [[nodiscard]] bool let_go(bool drops_unread) noexcept;
+    /// Gives the stream away where something was said last, by the conversation or by the stream itself, that the peer may not have yet: it is
+    /// told that nothing follows. Null elsewhere. Only destruction may follow.
+    std::unique_ptr<stream> part() noexcept;
     /// Whether the pipe got a message of the peer's application.
     bool has_delivered() noexcept { return lease_.reading() && lease_.reading()->has_delivered(); }
     bool is_established() const noexcept { return peer_->is_established(); }

@@ -44,6 +44,7 @@ bool connection::finish_writing() noexcept {
 void connection::end_with_words(break_reason why) noexcept {
     state_ = state::saying_last_words;
     reason_ = why;
+    reason_.has_answer_for_peer = !peer_->output().empty();
     flush_timer_.reset();
     words_end_at_ = environment_.io.now() + longest_parting;
     write();
@@ -136,6 +137,14 @@ bool connection::let_go(bool drops_unread) noexcept {
     if (say_last_words())
         (void)out_.write(environment_.io.now());
     return true;
+}
+
+std::unique_ptr<stream> connection::part() noexcept {
+    const bool has_answered = reason_.has_answer_for_peer && peer_->output().empty();
+    if ((!has_answered && !stream_->has_said_why()) || !stream_->finish_writing())
+        return nullptr;
+    std::unique_ptr<stream> inner = stream_->release_inner();
+    return inner ? std::move(inner) : std::move(stream_);
 }
 
 }  // namespace zlink

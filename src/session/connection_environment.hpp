@@ -32,7 +32,8 @@ struct break_reason {
     failure_kind failure = failure_kind::none;
     protocol_error detail = 0;
     bool may_retry = true;
-    bool has_answer_for_peer = false;  // in the output of the conversation: an ERROR command, a Close
+    bool has_answer_for_peer =
+        false;  // in the output of the conversation: an ERROR command, a Close, a status of HTTP
 };
 
 }  // namespace zlink

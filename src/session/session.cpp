@@ -86,6 +86,8 @@ void session::run() noexcept {
     if (rest_)
         (this->*rest_)();
     const auto goes_on = [this] { return !has_ended_ && !rest_; };
+    if (parting_ && parting_->is_over())
+        parting_.reset();
     if (goes_on() && is_broken_)
         after_break();
     if (goes_on() && (wishes & wish_closed))
@@ -256,6 +258,7 @@ void session::after_break() noexcept {
         chunk_pool::give_up_idle();  // the next connection may find some
     emit_break();
     const break_reason why = reason_;
+    begin_parting();
     drop_connection();
     const int stops = environment_->options.reconnect_stop;
     const bool stops_now = (!why.may_retry) || dials_no_more() ||

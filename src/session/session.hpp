@@ -1,6 +1,8 @@
 // Our memory of one peer: joins a pipe end to successive connections. Dials again after a break, lingers after a close.
 //
 // Connecting sessions own a dialer and outlive their connections; accepted ones end with theirs.
+// Behind the last words of a connection its stream stays for a moment, so that the peer gets them. Nothing else waits for that, neither
+// events nor the pipe nor the next attempt: only the end of the session, for no longer than the socket lingers.
 // Threads:  the loop's thread; start() and the pipe_events from any. A session keeps itself alive while work is queued.
 // Owns:     one end of the pipe, the connection, the dialer.
 #pragma once
@@ -50,7 +52,8 @@ using session_environment_ptr = std::shared_ptr<const session_environment>;
 class session final : public pipe_events,
                       public std::enable_shared_from_this<session>,
                       private loop_task,
-                      private connection_host {
+                      private connection_host,
+                      private parting_events {
 public:
     /// A session that dials `address` with `kind`. `pipe`, whose events the caller leads to the session, may be null:
     /// then each connection gets its own (ZMQ_IMMEDIATE).
@@ -90,7 +93,8 @@ private:
         wish_closed = 4,
         wish_broken = 8,
         wish_stop = 16,
-        wish_drained = 32
+        wish_drained = 32,
+        wish_parted = 64
     };
     struct look_task final : loop_task {
         void run() noexcept override;
@@ -105,6 +109,7 @@ private:
     pipe_end_ptr on_established(connection &which) noexcept override;
     void on_broken(connection &which, const break_reason &why) noexcept override;
     void on_drained(connection &which) noexcept override;
+    void on_parted() noexcept override { ask(wish_parted); }
     void want_look() noexcept override;
     void want_turn() noexcept override { ask(wish_work); }
 
@@ -122,6 +127,8 @@ private:
     using continuation = void (session::*)() noexcept;
     bool has_let_go(continuation rest) noexcept;
     void drop_connection() noexcept;
+    void begin_parting() noexcept;
+    bool has_parted() noexcept;
     void close_pipe() noexcept;
     void begin_linger() noexcept;
     bool end_after(int linger_ms) noexcept;
@@ -143,6 +150,7 @@ private:
     std::unique_ptr<stream> first_stream_;
     pipe_end_ptr pipe_;
     std::unique_ptr<connection> connection_;
+    std::unique_ptr<parting> parting_;     // of the last one that has said last words
     std::unique_ptr<dialer> dialer_;       // with an attempt under way
     std::unique_ptr<dialer> idle_dialer_;  // for the next one
     std::unique_ptr<timer> retry_timer_;

@@ -1,4 +1,4 @@
-// How a session ends. Map: lingering, parting from the peer, the end of the pipe, the end.
+// How a session ends. Map: lingering, parting from the peer, the end of the pipe, the end, and the parting behind last words.
 #include <algorithm>
 #include <utility>
 
@@ -114,7 +114,6 @@ void session::end_pipe() noexcept {
 void session::end() noexcept {
     if (has_ended_ || !has_let_go(&session::end))
         return;
-    has_ended_ = true;
     const std::shared_ptr<session> self = shared_from_this();
     dialer_.reset();
     idle_dialer_.reset();
@@ -123,7 +122,29 @@ void session::end() noexcept {
     parting_timer_.reset();
     drop_connection();
     close_pipe();
+    is_stopping_.store(
+        true, std::memory_order_relaxed);  // it comes back here, and who connects there makes another
+    if (!has_parted())
+        return;
+    has_ended_ = true;
     environment_->host->on_session_end(*this);
+}
+
+/// What the peer of a connection that has ended was told last is to reach it.
+void session::begin_parting() noexcept {
+    std::unique_ptr<stream> rest = connection_ ? connection_->part() : nullptr;
+    if (rest)
+        parting_ = parting::begin(*environment_->io, std::move(rest), *this);
+}
+
+/// Whether nobody waits for a peer, for as long as the socket lingers.
+bool session::has_parted() noexcept {
+    const int most_ms = most_linger_ms_.load(std::memory_order_relaxed);
+    if (parting_ && most_ms >= 0)
+        parting_->end_by(environment_->io->now() + std::chrono::milliseconds(most_ms));
+    if (parting_ && parting_->is_over())
+        parting_.reset();
+    return !parting_;
 }
 
 }  // namespace zlink

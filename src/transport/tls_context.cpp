@@ -196,10 +196,12 @@ bool tls_context::trust_system(bool and_others, tls_files &files) {
     return true;
 }
 
-void tls_context::follow(const SSL *connection, int where, int) noexcept {
+void tls_context::follow(const SSL *connection, int where, int result) noexcept {
     tls_notes &notes = *static_cast<tls_notes *>(SSL_get_app_data(connection));
     if (where & SSL_CB_LOOP)
         ++notes.steps;
+    if (where == SSL_CB_WRITE_ALERT && result >> 8 == SSL3_AL_FATAL)
+        notes.has_alerted = true;
     // Tickets may come much later: the time that counts is that of the handshake.
     if ((where & SSL_CB_HANDSHAKE_DONE) && notes.resumable_until == resumption_limit::none)
         notes.resumable_until = notes.context->limit_of(connection);

@@ -30,6 +30,7 @@ struct tls_notes {
     std::string words;  // why the peer's certificate is not accepted
     unsigned steps =
         0;  // of its state machine: each message of a handshake, new keys and tickets too, makes some
+    bool has_alerted = false;                              // the peer, with what ends the connection
     std::time_t resumable_until = resumption_limit::none;  // known when the handshake is over
 };
 

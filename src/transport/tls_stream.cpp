@@ -170,7 +170,8 @@ bool tls_stream::open() noexcept {
 tls_stream::~tls_stream() {
     const tls_section inside;
     const bool has_said_so = tls_ && (SSL_get_shutdown(tls_.get()) & SSL_SENT_SHUTDOWN);
-    if (is_open_ && !has_said_so && !failed(failure_) && !failed(write_failure_) && waiting() == 0) {
+    if (bytes_ && is_open_ && !has_said_so && !failed(failure_) && !failed(write_failure_) &&
+        waiting() == 0) {
         ERR_clear_error();
         (void)SSL_shutdown(tls_.get());
         flush();
@@ -181,13 +182,30 @@ tls_stream::~tls_stream() {
 
 bool tls_stream::finish_writing() noexcept {
     const std::lock_guard turn(turn_);
-    if (!is_open_ || failed(failure_) || failed(write_failure_))
+    if (failed(write_failure_))
         return false;
-    ERR_clear_error();
-    (void)SSL_shutdown(tls_.get());
+    if (!notes_.has_alerted) {
+        if (!is_open_ || failed(failure_))
+            return false;
+        ERR_clear_error();
+        (void)SSL_shutdown(tls_.get());
+    }
     is_finishing_ = true;
     flush();
     return true;
+}
+
+bool tls_stream::has_said_why() const noexcept {
+    const std::lock_guard turn(turn_);
+    return notes_.has_alerted && waiting() == 0 && !failed(write_failure_);
+}
+
+std::unique_ptr<stream> tls_stream::release_inner() noexcept {
+    const std::lock_guard turn(turn_);
+    report_.cancel();
+    if (std::exchange(is_finishing_, false))
+        (void)bytes_->finish_writing();  // without what had no room
+    return std::move(bytes_);
 }
 
 // ---- failures ----

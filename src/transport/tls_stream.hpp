@@ -47,6 +47,8 @@ public:
     io_result try_write(std::span<const iovec> ranges) noexcept override;
     std::size_t unconfirmed() noexcept override;
     bool finish_writing() noexcept override;
+    bool has_said_why() const noexcept override;
+    std::unique_ptr<stream> release_inner() noexcept override;
     bool is_flushed() const noexcept override;
     bool holds_input() const noexcept override { return holds_input_; }
     bool awaits_input() const noexcept override { return awaits_input_; }
@@ -113,7 +115,7 @@ private:
     bool is_on_loop() const noexcept { return std::this_thread::get_id() == loop_thread_; }
 
     const std::shared_ptr<const tls_context> context_;
-    const std::unique_ptr<stream> bytes_;
+    std::unique_ptr<stream> bytes_;  // null once it is released
     const std::thread::id loop_thread_ = std::this_thread::get_id();
     stream_events *events_ = nullptr;
     deferred_call report_;

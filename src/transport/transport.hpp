@@ -38,7 +38,7 @@ class stream {
 public:
     /// Closes. No callback comes afterwards.
     virtual ~stream() = default;
-    /// Must be set before the first wait; may be changed while no wait is pending.
+    /// Must be set before the first wait. Who is set later hears of the waits that are pending.
     virtual void set_events(stream_events *events) noexcept = 0;
     /// Goes on with the stream's own handshake, before anything is read or written: none once it is over, again while it waits for the
     /// peer (wait_readable() says when to go on), or why it failed.
@@ -55,6 +55,11 @@ public:
     /// Nothing more will be written: says so to the peer, which reads the end of the stream behind what is still on its way.
     /// False when that cannot be done.
     virtual bool finish_writing() noexcept = 0;
+    /// Whether it has failed, and has told the peer why: those are last words, too. finish_writing() can follow.
+    virtual bool has_said_why() const noexcept { return false; }
+    /// After finish_writing(): the stream within, for who only waits for its end; its octets mean nothing, and this one can only be destroyed. Null
+    /// where there is none: this one will do.
+    virtual std::unique_ptr<stream> release_inner() noexcept { return nullptr; }
     /// Whether the system has all that was written: closing a stream before loses the rest. on_stream_writable() comes when it has.
     virtual bool is_flushed() const noexcept { return true; }
     /// Whether a read finds octets that the descriptor does not show. Only after a read that filled its ranges. Whoever reads.

@@ -234,6 +234,39 @@ TEST_P(streams, end_behind_what_was_written_before) {
     near->expect_end();
 }
 
+TEST_P(streams, can_be_read_to_their_end_by_another_owner_than_who_has_written) {
+    struct : stream_events {
+        void on_stream_readable() noexcept override { ++readable; }
+        void on_stream_writable() noexcept override {}
+        int readable = 0;
+    } later;
+    EXPECT_EQ(near->read(1), "");
+    near->bytes->wait_readable();
+    near->send("the last");
+    ASSERT_TRUE(near->bytes->finish_writing());
+    std::unique_ptr<stream> rest = near->bytes->release_inner();
+    if (!rest)
+        rest = std::move(near->bytes);
+    near->bytes.reset();
+    const int before = near->heard->readable;
+    rest->set_events(&later);
+    far->send("in vain");
+    EXPECT_EQ(far->receive(8), "the last");
+    far->expect_end();
+    far->bytes.reset();
+    for (error status = error::again; !failed(status) || status == error::again;) {
+        char octets[64];
+        const iovec range{octets, sizeof octets};
+        status = rest->try_read({&range, 1}).status;
+        const int heard = later.readable;
+        rest->wait_readable();
+        drive().until([&] { return later.readable > heard; });
+        if (HasFailure())
+            return;
+    }
+    EXPECT_EQ(near->heard->readable, before) << "it has nothing to do with it any more";
+}
+
 TEST_P(streams, wake_whoever_waits_when_they_end) {
     for (const bool finishes : {true, false}) {
         connect();

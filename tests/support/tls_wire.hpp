@@ -22,6 +22,7 @@ struct tls_wire {
     int waits_writable = 0, waits_readable = 0;
     bool is_room_awaited = false, is_input_awaited = false;
     bool is_leased = false;
+    bool is_finished = false;
     std::function<void()> while_reading, while_writing;
     stream_events *events = nullptr;
 
@@ -68,7 +69,7 @@ public:
         return {octets, error::none};
     }
     std::size_t unconfirmed() noexcept override { return 0; }
-    bool finish_writing() noexcept override { return true; }
+    bool finish_writing() noexcept override { return wire_.is_finished = true; }
     void wait_readable() noexcept override {
         EXPECT_FALSE(wire_.is_leased);
         ++wire_.waits_readable;

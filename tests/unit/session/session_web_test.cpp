@@ -62,6 +62,12 @@ protected:
         far->make_room(size);
         io.run();
     }
+    void end_of_peer() {
+        EXPECT_TRUE(far->has_finished);
+        far->end();
+        io.run();
+        EXPECT_TRUE(owner->has_ended);
+    }
     void answers_close_behind_a_frame(bool is_closed_here) {
         far->room = 5'000;
         send(body_of(20'000));
@@ -76,8 +82,8 @@ protected:
         io.pass(499ms);
         ASSERT_FALSE(owner->has_ended);
         make_room(100'000);
-        EXPECT_TRUE(owner->has_ended);
         EXPECT_TRUE(far->output == zws(0, body_of(20'000)) + close_of_server) << far->output.size();
+        end_of_peer();
     }
 
     virtual_loop io;
@@ -159,8 +165,8 @@ TEST_F(session_web, tells_a_fault_behind_the_frame_under_way) {
     send(body_of(20'000));
     receive(web_frame(0x81, "text", a_mask));
     make_room(100'000);
-    EXPECT_TRUE(owner->has_ended);
     EXPECT_TRUE(far->output == zws(0, body_of(20'000)) + web_frame(0x88, close_payload(1003)));
+    end_of_peer();
 }
 
 }  // namespace

@@ -307,5 +307,61 @@ TEST_F(tls_streams, tell_a_borrower_that_the_end_has_come_with_the_last_words) {
     });
 }
 
+// ---- the end ----
+
+TEST_F(tls_streams, that_have_told_the_peer_why_they_fail_leave_the_stream_within) {
+    bytes.in = std::string("\x17\x03\x03\x00\x20", 5) + std::string(32, 'x') + "more";
+    EXPECT_FALSE(tls->has_said_why());
+    EXPECT_EQ(read(1), "");
+    EXPECT_EQ(last.status, error::protocol);
+    EXPECT_TRUE(bytes.out.starts_with("\x17")) << "an alert, encrypted";
+    EXPECT_TRUE(tls->has_said_why());
+    EXPECT_TRUE(tls->finish_writing());
+    EXPECT_TRUE(bytes.is_finished);
+    const std::size_t size = bytes.out.size();
+    const auto inner = tls->release_inner();
+    EXPECT_TRUE(inner);
+    tls.reset();
+    EXPECT_EQ(bytes.out.size(), size) << "nothing stands behind an alert";
+}
+
+TEST_F(tls_streams, whose_alert_finds_no_room_have_told_nobody) {
+    bytes.in = std::string("\x17\x03\x03\x00\x20", 5) + std::string(32, 'x');
+    bytes.room = 3;
+    EXPECT_EQ(read(1), "");
+    EXPECT_FALSE(tls->has_said_why());
+}
+
+TEST_F(tls_streams, that_were_ended_by_the_peer_have_told_nothing) {
+    peer.finish();
+    peer.exchange(bytes);
+    EXPECT_EQ(read(1), "");
+    EXPECT_EQ(last.status, error::connection_reset);
+    EXPECT_FALSE(tls->has_said_why());
+    EXPECT_FALSE(tls->finish_writing());
+}
+
+TEST_F(tls_streams, say_that_they_end_before_the_stream_within_does) {
+    ASSERT_TRUE(tls->finish_writing());
+    EXPECT_TRUE(bytes.is_finished);
+    const auto inner = tls->release_inner();
+    EXPECT_TRUE(inner);
+    const std::size_t size = bytes.out.size();
+    EXPECT_GT(size, 0u);
+    tls.reset();
+    EXPECT_EQ(bytes.out.size(), size) << "said twice";
+}
+
+TEST_F(tls_streams, end_the_stream_within_also_where_there_is_no_room_to_say_so) {
+    bytes.room = 0;
+    ASSERT_TRUE(tls->finish_writing());
+    EXPECT_FALSE(bytes.is_finished);
+    const auto inner = tls->release_inner();
+    EXPECT_TRUE(inner);
+    EXPECT_TRUE(bytes.is_finished);
+    tls.reset();
+    EXPECT_EQ(bytes.out, "");
+}
+
 }  // namespace
 }  // namespace zlink::test
