@@ -1,6 +1,6 @@
 // Peers that do not speak ZMTP at a socket that does: no connection comes of it, and monitors hear what was met.
 #include "raw_peer.hpp"
-#include "sockets.hpp"
+#include "refusals.hpp"
 
 namespace {
 
@@ -15,15 +15,8 @@ const std::string http = "the peer speaks HTTP, not ZMTP; for WebSocket there is
 const std::string tls = "the peer speaks TLS, not ZMTP; for ZMTP inside TLS there is tls://";
 
 void expect_refusal(monitor &events, const std::string &endpoint, const std::string &words) {
-    monitor_event found = events.next();
-    EXPECT_EQ(found.event, ZMQ_EVENT_REASON);
-    EXPECT_EQ(found.words, words);
-    EXPECT_EQ(found.value, EPROTO);
-    EXPECT_EQ(found.endpoint, endpoint);
-    found = events.next();
-    EXPECT_EQ(found.event, ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL);
-    EXPECT_EQ(found.value, ZMQ_PROTOCOL_ERROR_ZMTP_UNSPECIFIED);
-    EXPECT_EQ(events.next().event, ZMQ_EVENT_DISCONNECTED);
+    EXPECT_EQ(reason_for(events, EPROTO, endpoint), words);
+    expect_failure(events, ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL, ZMQ_PROTOCOL_ERROR_ZMTP_UNSPECIFIED);
 }
 
 TEST(strangers, that_call_are_refused_by_name) {

@@ -1,8 +1,8 @@
 // Peers that do not speak ZMTP: ZMQ_STREAM and ZMQ_ROUTER_RAW, with peers made of bare sockets on either side of a connection.
 //
 // But for the tests whose names begin with "not_as_libzmq", these hold for libzmq as well.
+#include "bare_peers.hpp"
 #include "raw_peer.hpp"
-#include "sockets.hpp"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -18,8 +18,6 @@ using namespace zlink_test;
 using zlink::test::raw_listener;
 using zlink::test::raw_peer;
 
-constexpr std::size_t read_of_libzmq = 8192;
-
 /// One way to have such peers.
 struct way {
     const char *name;
@@ -27,14 +25,7 @@ struct way {
     std::string transport;
 
     bool is_stream() const { return type == ZMQ_STREAM; }
-    test_socket make(context &zmq) const {
-        test_socket made = zmq.socket(type);
-        if (!is_stream()) {
-            EXPECT_EQ(made.set(ZMQ_ROUTER_RAW, 1), 0);
-        }
-        made.set(ZMQ_LINGER, -1);  // what was sent goes out, whatever becomes of its connection
-        return made;
-    }
+    test_socket make(context &zmq) const { return make_bare(zmq, type); }
 };
 void PrintTo(const way &which, std::ostream *out) { *out << which.name; }
 
@@ -43,25 +34,6 @@ std::string random_octets(std::size_t size, unsigned seed) {
     std::string out(size, '\0');
     for (char &octet : out)
         octet = static_cast<char>(random());
-    return out;
-}
-
-/// The id in the empty message that tells of a connection, or of its end; or "" when something else comes.
-std::string told(test_socket &socket) {
-    const frames message = socket.receive_all();
-    return message.size() == 2 && message[1].empty() ? message[0] : std::string();
-}
-
-/// Octets from one peer, in as many messages as they come in.
-std::string octets_from(test_socket &socket, const std::string &id, std::size_t count) {
-    std::string out;
-    while (out.size() < count) {
-        const frames message = socket.receive_all();
-        if (message.size() != 2 || message[0] != id || message[1].empty())
-            break;
-        EXPECT_LE(message[1].size(), read_of_libzmq);
-        out += message[1];
-    }
     return out;
 }
 

@@ -1,5 +1,5 @@
 // Peers that speak something else than ZMTP inside TLS: STREAM, and ROUTER with ZMQ_ROUTER_RAW.
-#include "sockets.hpp"
+#include "bare_peers.hpp"
 #include "tls_peer.hpp"
 
 #include <memory>
@@ -17,23 +17,6 @@ struct way {
 };
 void PrintTo(const way &which, std::ostream *out) { *out << which.name; }
 
-// The id in the empty message that tells of a connection, or of its end; "" when something else comes.
-std::string told(test_socket &socket) {
-    const frames message = socket.receive_all();
-    return message.size() == 2 && message[1].empty() ? message[0] : std::string();
-}
-
-std::string octets_from(test_socket &socket, const std::string &id, std::size_t count) {
-    std::string out;
-    while (out.size() < count) {
-        const frames message = socket.receive_all();
-        if (message.size() != 2 || message[0] != id || message[1].empty())
-            break;
-        out += message[1];
-    }
-    return out;
-}
-
 std::string body_of(std::size_t size) {
     std::string body(size, '\0');
     for (std::size_t i = 0; i < size; ++i)
@@ -43,14 +26,7 @@ std::string body_of(std::size_t size) {
 
 class raw_over_tls : public testing::TestWithParam<way> {
 protected:
-    test_socket make() {
-        test_socket made = zmq.socket(GetParam().type);
-        if (GetParam().type == ZMQ_ROUTER) {
-            EXPECT_EQ(made.set(ZMQ_ROUTER_RAW, 1), 0);
-        }
-        made.set(ZMQ_LINGER, -1);
-        return made;
-    }
+    test_socket make() { return make_bare(zmq, GetParam().type); }
     context zmq;
 };
 

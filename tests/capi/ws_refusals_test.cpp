@@ -1,5 +1,5 @@
 // Upgrades and handshakes over ws that do not come about: what the other side is answered, and what monitors are told.
-#include "sockets.hpp"
+#include "refusals.hpp"
 #include "web_accept.hpp"
 #include "web_peer.hpp"
 
@@ -13,18 +13,9 @@ using zlink::test::web_close;
 using zlink::test::web_peer;
 using zlink::test::web_ready;
 
-void expect_failure(monitor &events, int kind, int value, int reason, const std::string &words) {
-    monitor_event found = events.next(ZMQ_EVENT_REASON);
-    EXPECT_EQ(found.words, words);
-    EXPECT_EQ(found.value, reason);
-    found = events.next();
-    EXPECT_EQ(found.event, kind);
-    EXPECT_EQ(found.value, value);
-    EXPECT_EQ(events.next().event, ZMQ_EVENT_DISCONNECTED);
-}
-void expect_bad_upgrade(monitor &events, const std::string &words) {
-    expect_failure(events, ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL, ZMQ_PROTOCOL_ERROR_WS_UNSPECIFIED, EPROTO,
-                   words);
+void expect_bad_upgrade(monitor &events, const std::string &endpoint, const std::string &words) {
+    EXPECT_EQ(reason_for(events, EPROTO, endpoint), words);
+    expect_failure(events, ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL, ZMQ_PROTOCOL_ERROR_WS_UNSPECIFIED);
 }
 
 // ---- what is answered ----
@@ -88,12 +79,13 @@ TEST(ws_reason, of_a_client_names_the_status_that_it_was_answered_with) {
          "the answer is too long"},
     };
     client.set(ZMQ_RECONNECT_IVL, 1);
-    client.connect("ws" + there.endpoint().substr(3));
+    const std::string endpoint = "ws" + there.endpoint().substr(3) + "/";
+    client.connect(endpoint);
     for (const auto &[answer, words] : answers) {
         web_peer peer(there.accept());
         (void)peer.receive_head();
         ASSERT_TRUE(peer.send(answer));
-        expect_bad_upgrade(events, words);
+        expect_bad_upgrade(events, endpoint, words);
     }
 }
 
@@ -105,13 +97,19 @@ TEST(ws_reason, of_a_server_is_what_it_has_answered) {
     const auto refuse = [&](const std::string &request, const std::string &words) {
         web_peer peer(endpoint);
         ASSERT_TRUE(peer.send(request));
-        expect_bad_upgrade(events, words);
+        expect_bad_upgrade(events, endpoint, words);
     };
     refuse(upgrade("/elsewhere"), "answered with 404: There is nothing at this path.");
     refuse("GET / HTTP/1.1\r\nHost: a\r\n\r\n",
            "answered with 426: Only WebSocket connections are served here.");
     refuse("\x16\x03\x01", "answered with 400: This is not a request of HTTP.");
     refuse(upgrade("/", "chat"), "answered with 400: None of the sub-protocols offered is spoken here.");
+}
+
+void expect_close_in_handshake(monitor &events, const std::string &endpoint, const std::string &words) {
+    EXPECT_EQ(reason_for(events, ECONNRESET, endpoint),
+              "the peer closed during the handshake of WebSocket, " + words);
+    expect_failure(events, ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, ECONNRESET);
 }
 
 TEST(ws_reason, of_a_peer_that_closes_before_the_handshake_is_over_names_its_status) {
@@ -121,28 +119,23 @@ TEST(ws_reason, of_a_peer_that_closes_before_the_handshake_is_over_names_its_sta
     const std::string endpoint = server.bind("ws://127.0.0.1:*");
     web_peer peer(endpoint);
     ASSERT_TRUE(peer.send(upgrade() + web_close(1001)));
-    expect_failure(events, ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, ECONNRESET, ECONNRESET,
-                   "the peer closed during the handshake of WebSocket, with 1001 (going away)");
+    expect_close_in_handshake(events, endpoint, "with 1001 (going away)");
     web_peer wordless(endpoint);
     ASSERT_TRUE(wordless.send(upgrade() + zlink::test::web_frame(zlink::test::opcode::close, "")));
-    expect_failure(events, ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, ECONNRESET, ECONNRESET,
-                   "the peer closed during the handshake of WebSocket, without a status");
+    expect_close_in_handshake(events, endpoint, "without a status");
 
     raw_listener there;
     test_socket client = zmq.socket(ZMQ_PUSH);
     monitor at_client(zmq, client, everything);
-    client.connect("ws" + there.endpoint().substr(3));
+    const std::string called_at = "ws" + there.endpoint().substr(3) + "/";
+    client.connect(called_at);
     web_peer called(there.accept());
     ASSERT_TRUE(called.send(upgrade_answer(called.receive_head()) + web_close(1008, false)));
-    expect_failure(at_client, ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, ECONNRESET, ECONNRESET,
-                   "the peer closed during the handshake of WebSocket, with 1008 (policy violation)");
+    expect_close_in_handshake(at_client, called_at, "with 1008 (policy violation)");
 }
 
-void expect_end(monitor &events, int value, const std::string &words) {
-    const monitor_event found = events.next();
-    EXPECT_EQ(found.event, ZMQ_EVENT_REASON);
-    EXPECT_EQ(found.words, words);
-    EXPECT_EQ(found.value, value);
+void expect_end(monitor &events, int value, const std::string &endpoint, const std::string &words) {
+    EXPECT_EQ(reason_for(events, value, endpoint), words);
     EXPECT_EQ(events.next().event, ZMQ_EVENT_DISCONNECTED);
 }
 
@@ -164,7 +157,7 @@ TEST(ws_reason, of_a_fault_in_traffic_is_the_status_that_it_is_closed_with) {
         web_peer peer(endpoint);
         ASSERT_TRUE(peer.call("PUSH"));
         ASSERT_TRUE(peer.send(octets));
-        expect_end(events, EPROTO, "closed the WebSocket with " + words);
+        expect_end(events, EPROTO, endpoint, "closed the WebSocket with " + words);
     }
 }
 
@@ -174,7 +167,8 @@ TEST(ws_reason, of_a_peer_that_closes_for_a_fault_is_its_status_and_what_it_says
     test_socket client = zmq.socket(ZMQ_PUSH);
     client.set(ZMQ_RECONNECT_IVL, 1);
     monitor events(zmq, client, ZMQ_EVENT_REASONS | ZMQ_EVENT_DISCONNECTED);
-    client.connect("ws" + there.endpoint().substr(3));
+    const std::string endpoint = "ws" + there.endpoint().substr(3) + "/";
+    client.connect(endpoint);
     const std::pair<std::string, std::string> closes[] = {
         {std::string("\x03\xf1"), "with 1009 (message too big)"},
         {std::string("\x03\xf1no more\x1b[2J\xc2\x9b\xc3\xa4"),
@@ -185,7 +179,7 @@ TEST(ws_reason, of_a_peer_that_closes_for_a_fault_is_its_status_and_what_it_says
         web_peer called(there.accept());
         ASSERT_TRUE(called.send(upgrade_answer(called.receive_head()) + web_ready("PULL", false)));
         ASSERT_TRUE(called.send(zlink::test::web_frame(zlink::test::opcode::close, payload, false)));
-        expect_end(events, ECONNRESET, "the peer closed the WebSocket " + words);
+        expect_end(events, ECONNRESET, endpoint, "the peer closed the WebSocket " + words);
     }
 }
 

@@ -1,7 +1,7 @@
 // What a socket shows of itself over tls, and what monitors hear when it is refused.
 #pragma once
 
-#include "sockets.hpp"
+#include "refusals.hpp"
 #include "tls_peer.hpp"
 
 #include <string>
@@ -28,16 +28,10 @@ inline credentials signed_with(const statement &says, const identity &by = good(
     return of(identity(says, &by));
 }
 
-// The three events of a refusal: why in words, the value, and the end.
+// A refusal whose reason begins with these words.
 inline void expect_refusal(monitor &at, int value, const std::string &words, const std::string &endpoint) {
-    monitor_event found = at.next(ZMQ_EVENT_REASON);
-    EXPECT_EQ(found.words.substr(0, words.size()), words);
-    EXPECT_EQ(found.value, value);
-    EXPECT_EQ(found.endpoint, endpoint);
-    found = at.next();
-    EXPECT_EQ(found.event, ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL);
-    EXPECT_EQ(found.value, value);
-    EXPECT_EQ(at.next().event, ZMQ_EVENT_DISCONNECTED);
+    EXPECT_EQ(reason_for(at, value, endpoint).substr(0, words.size()), words);
+    expect_failure(at, ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, value);
 }
 
 }  // namespace zlink_test
