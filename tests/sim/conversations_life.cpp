@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "monitor_watch.hpp"
-#include "short_memory.hpp"
 #include "socket/options.hpp"
 #include "zmq.h"
 
@@ -121,7 +120,7 @@ error conversations::insist(const std::function<error()> &call) {
     for (;;) {
         error e = error::no_memory;
         try {
-            const short_memory here(next_failure());
+            const scarce_memory here(next_failure());
             e = call();
         } catch (const std::bad_alloc &) {
             // as the boundary of the C API says it

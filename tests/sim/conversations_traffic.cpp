@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "c_calls.hpp"
-#include "short_memory.hpp"
 #include "zmq.h"
 
 namespace zlink::sim {
@@ -21,7 +20,7 @@ bool conversations::poll(std::span<member *const> all, short wanted, int timeout
     std::size_t count = 0;
     error e = error::none;
     {
-        const short_memory here(next_failure());
+        const scarce_memory here(next_failure());
         e = wait_for_any(items, timeout_ms, count);
     }
     if (failed(e) && !is_excused(e) && e != error::interrupted && e != error::terminated)
@@ -197,7 +196,7 @@ conversations::outcome conversations::send_part(member &self, const octets &body
     error e = error::none;
     switch (chance_.next() % 3) {
     case 0: {
-        const short_memory here(next_failure());
+        const scarce_memory here(next_failure());
         e = test::send_as_in_c(*self.handle, byte_span(body), flags);
         break;
     }
@@ -205,7 +204,7 @@ conversations::outcome conversations::send_part(member &self, const octets &body
         message copy;
         (void)copy.init_copy(body);
         {
-            const short_memory here(next_failure());
+            const scarce_memory here(next_failure());
             e = self.handle->send(copy, flags);
         }
         (void)copy.close();
@@ -216,7 +215,7 @@ conversations::outcome conversations::send_part(member &self, const octets &body
         message lent;
         (void)lent.init_external(own->data(), own->size(), &free_octets, own);
         {
-            const short_memory here(next_failure());
+            const scarce_memory here(next_failure());
             e = self.handle->send(lent, flags);
         }
         (void)lent.close();
@@ -254,7 +253,7 @@ conversations::outcome conversations::receive(member &self, std::deque<octets> &
         part.init();
         error e = error::none;
         if (!receive_at_once(self, part)) {
-            const short_memory here(next_failure());
+            const scarce_memory here(next_failure());
             e = self.handle->receive(part, flags);
         }
         if ((e == error::interrupted || is_excused(e)) && !parts.empty()) {

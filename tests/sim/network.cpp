@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <poll.h>
 
-#include "short_memory.hpp"
 #include "sim_stream.hpp"
 
 namespace zlink::sim {

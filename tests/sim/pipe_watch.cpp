@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "session/outbound.hpp"
-#include "short_memory.hpp"
 #include "world.hpp"
 
 namespace zlink::sim {

@@ -9,7 +9,6 @@
 
 #include "mutator.hpp"
 #include "network.hpp"
-#include "short_memory.hpp"
 #include "sim_ring.hpp"
 
 namespace zlink::sim {
@@ -64,7 +63,7 @@ public:
           hides_((link_->id + side) % 2 == 0), ring_(link_->is_local ? sim_ring_size : 0),
           readable_(io,
                     [this] {
-                        const short_memory here(network_.world_.next_failure());
+                        const scarce_memory here(network_.world_.next_failure());
                         events_->on_stream_readable();
                     }),
           writable_(io, [this] { events_->on_stream_writable(); }) {

@@ -1,5 +1,4 @@
 #include "world.hpp"
-#include "short_memory.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -403,7 +402,7 @@ unsigned world::next_failure() noexcept {
 
 void world::may_switch() noexcept {
     if (current_ && still_ == 0 && !is_over() && schedule.chance(switches)) {
-        short_memory::end();
+        scarce_memory::end();
         fiber::leave();
     }
 }
@@ -412,7 +411,7 @@ void world::spin() noexcept {
     if (still_ > 0)
         std::abort();  // nobody else may go on
     current_->is_spinning = true;
-    short_memory::end();
+    scarce_memory::end();
     fiber::leave();
 }
 
@@ -494,7 +493,7 @@ error world::make_wakeup(std::unique_ptr<wakeup> &out) noexcept {
 }
 
 error world::wait(std::span<wait_item> items, time_point deadline) noexcept {
-    short_memory::end();
+    scarce_memory::end();
     may_switch();
     if (faults.chance(signals) && !is_over())
         return error::interrupted;

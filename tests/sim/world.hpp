@@ -26,12 +26,15 @@
 #include "planted.hpp"
 #include "reactor/loop.hpp"
 #include "reactor/task_list.hpp"
+#include "scarce_memory.hpp"
 
 namespace zlink::sim {
 
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using test::plenty_of_memory;
+using test::scarce_memory;
 
 /// What was found broken; see the promises in ledger.hpp.
 enum class promise {

@@ -2,40 +2,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <new>
 
 #include "core/platform.hpp"
 #include "no_endpoints.hpp"
 #include "pattern_bench.hpp"
+#include "scarce_memory.hpp"
 #include "socket/options.hpp"
 #include "socket/socket.hpp"
 #include "zmq.h"
-
-namespace {
-
-int failing_allocation = 0;  // the n-th from now fails; 0: none
-
-}  // namespace
-
-// Of the whole program.
-[[gnu::noinline]] void *operator new(std::size_t size) {
-    if (failing_allocation > 0 && --failing_allocation == 0)
-        throw std::bad_alloc();
-    if (void *made = std::malloc(size ? size : 1))
-        return made;
-    throw std::bad_alloc();
-}
-[[gnu::noinline]] void *operator new(std::size_t size, const std::nothrow_t &) noexcept {
-    try {
-        return ::operator new(size);
-    } catch (const std::bad_alloc &) {
-        return nullptr;
-    }
-}
-[[gnu::noinline]] void operator delete(void *what) noexcept { std::free(what); }
-[[gnu::noinline]] void operator delete(void *what, const std::nothrow_t &) noexcept { std::free(what); }
-[[gnu::noinline]] void operator delete(void *what, std::size_t) noexcept { std::free(what); }
 
 namespace zlink::test {
 namespace {
@@ -44,16 +19,15 @@ constexpr int most_allocations = 20;  // of one call, and more
 
 /// Calls with the n-th allocation failing. True when memory was short.
 template <class Call>
-bool fails_with_short_memory(int nth, Call call) {
-    failing_allocation = nth;
+bool fails_with_short_memory(unsigned nth, Call call) {
+    const scarce_memory scarce(nth);
     bool has_failed = false;
     try {
         call();
     } catch (const std::bad_alloc &) {
         has_failed = true;
     }
-    const bool was_short = std::exchange(failing_allocation, 0) == 0;
-    return has_failed || was_short;
+    return has_failed || scarce_memory::has_failed();
 }
 
 TEST(short_memory, leaves_a_request_whole) {
@@ -62,7 +36,7 @@ TEST(short_memory, leaves_a_request_whole) {
     request.push_back("question");
     reply.push_back("answer");
     int failures = 0;
-    for (int nth = 1; nth <= most_allocations; ++nth) {
+    for (unsigned nth = 1; nth <= most_allocations; ++nth) {
         pattern_bench bench(socket_type::rep);
         fake_peer a = bench.attach();
         write_message(*a.far, request);
@@ -90,7 +64,7 @@ TEST(short_memory, forgets_half_an_envelope_with_its_peer) {
 
 const std::string name(40, 'n');
 
-void expect_named(pattern_bench &bench, fake_peer &peer, int nth) {
+void expect_named(pattern_bench &bench, fake_peer &peer, unsigned nth) {
     EXPECT_EQ(bench.receive(), (frames{name, "1"})) << nth;
     EXPECT_EQ(bench.send({name, "2"}), error::none) << nth;
     EXPECT_EQ(read_messages(*peer.far), (std::vector<frames>{{"2"}})) << nth;
@@ -98,7 +72,7 @@ void expect_named(pattern_bench &bench, fake_peer &peer, int nth) {
 
 TEST(short_memory, names_a_peer_that_it_was_too_short_for_at_first) {
     int failures = 0;
-    for (int nth = 1; nth <= most_allocations; ++nth) {
+    for (unsigned nth = 1; nth <= most_allocations; ++nth) {
         pattern_bench bench(socket_type::router);
         fake_peer a = bench.network.connect();
         write_command(*a.far, in_band::hello, name);
@@ -113,7 +87,7 @@ TEST(short_memory, names_a_peer_that_it_was_too_short_for_at_first) {
 
 TEST(short_memory, names_peers_whose_hello_comes_when_it_is_short) {
     int failures = 0;
-    for (int nth = 1; nth <= most_allocations; ++nth) {
+    for (unsigned nth = 1; nth <= most_allocations; ++nth) {
         pattern_bench bench(socket_type::router);
         fake_peer a = bench.attach(), b = bench.attach();
         write_command(*a.far, in_band::hello, name);
@@ -132,7 +106,7 @@ TEST(short_memory, names_peers_whose_hello_comes_when_it_is_short) {
 
 TEST(short_memory, keeps_the_first_message_of_a_peer_without_a_hello) {
     int failures = 0;
-    for (int nth = 1; nth <= most_allocations; ++nth) {
+    for (unsigned nth = 1; nth <= most_allocations; ++nth) {
         pattern_bench bench(socket_type::router);
         fake_peer a = bench.attach();
         write_message(*a.far, {"1", "2"});
@@ -152,7 +126,7 @@ const std::string topic(40, 't');
 
 TEST(short_memory, keeps_a_subscription_that_it_was_too_short_for) {
     int failures = 0;
-    for (int nth = 1; nth <= most_allocations; ++nth) {
+    for (unsigned nth = 1; nth <= most_allocations; ++nth) {
         pattern_bench bench(socket_type::xpub);
         fake_peer a = bench.attach(), b = bench.attach();
         write_command(*a.far, in_band::subscribe, topic);
@@ -174,7 +148,7 @@ TEST(short_memory, keeps_a_subscription_that_it_was_too_short_for) {
 
 TEST(short_memory, reads_what_was_written_before_a_publisher_had_memory_for_it) {
     int failures = 0;
-    for (int nth = 1; nth <= most_allocations; ++nth) {
+    for (unsigned nth = 1; nth <= most_allocations; ++nth) {
         pattern_bench bench(socket_type::pub);
         fake_peer a = bench.network.connect();
         write_command(*a.far, in_band::subscribe, topic);
@@ -198,7 +172,7 @@ TEST(short_memory, reads_what_was_written_before_a_publisher_had_memory_for_it) 
 
 TEST(short_memory, lets_a_peer_go_whose_last_words_it_was_too_short_for) {
     int failures = 0;
-    for (int nth = 1; nth <= most_allocations; ++nth) {
+    for (unsigned nth = 1; nth <= most_allocations; ++nth) {
         pattern_bench bench(socket_type::xpub);
         fake_peer a = bench.attach();
         write_message(*a.far, {std::string(40, 'u'), std::string(40, 'v')});
@@ -218,7 +192,7 @@ TEST(short_memory, lets_a_peer_go_whose_last_words_it_was_too_short_for) {
 
 TEST(short_memory, sends_a_message_to_all_its_receivers_or_says_so) {
     int failures = 0;
-    for (int nth = 1; nth <= most_allocations; ++nth) {
+    for (unsigned nth = 1; nth <= most_allocations; ++nth) {
         pattern_bench bench(socket_type::pub);
         std::vector<fake_peer> peers;
         for (int i = 0; i < 3; ++i) {
@@ -245,7 +219,7 @@ TEST(short_memory, sends_a_message_to_all_its_receivers_or_says_so) {
 
 TEST(short_memory, subscribes_at_all_publishers_or_at_none) {
     int failures = 0;
-    for (int nth = 1; nth <= most_allocations; ++nth) {
+    for (unsigned nth = 1; nth <= most_allocations; ++nth) {
         pattern_bench bench(socket_type::sub);
         fake_peer a = bench.attach(), b = bench.attach();
         error e = error::no_memory;
@@ -306,7 +280,7 @@ protected:
 TEST_F(short_memory_of_a_socket, leaves_new_peers_to_the_next_call) {
     for (const socket_type type : {socket_type::pull, socket_type::router, socket_type::dealer}) {
         int failures = 0;
-        for (int nth = 1; nth <= most_allocations; ++nth) {
+        for (unsigned nth = 1; nth <= most_allocations; ++nth) {
             auto here = make(type), first = make(socket_type::dealer), second = make(socket_type::dealer);
             join(*first, *here);
             join(*second, *here);
@@ -326,7 +300,7 @@ TEST_F(short_memory_of_a_socket, leaves_new_peers_to_the_next_call) {
 
 TEST_F(short_memory_of_a_socket, hears_of_a_peer_though_there_was_none_to_say_so) {
     int failures = 0;
-    for (int nth = 1; nth <= most_allocations; ++nth) {
+    for (unsigned nth = 1; nth <= most_allocations; ++nth) {
         auto here = make(socket_type::pull), there = make(socket_type::push);
         join(*there, *here);
         ASSERT_EQ(next(*here), "");
@@ -343,7 +317,7 @@ TEST_F(short_memory_of_a_socket, hears_of_a_peer_though_there_was_none_to_say_so
 
 TEST_F(short_memory_of_a_socket, hears_of_the_end_of_a_peer_though_there_was_none_to_say_so) {
     int failures = 0;
-    for (int nth = 1; nth <= most_allocations; ++nth) {
+    for (unsigned nth = 1; nth <= most_allocations; ++nth) {
         auto here = make(socket_type::push), there = make(socket_type::pull);
         join(*there, *here);
         ASSERT_EQ(events(*here), ZMQ_POLLOUT);

@@ -1,5 +1,5 @@
-// The operators of the whole program: see short_memory.hpp.
-#include "short_memory.hpp"
+// The operators of the whole program: see scarce_memory.hpp.
+#include "scarce_memory.hpp"
 
 #include <cstdlib>
 
@@ -8,7 +8,7 @@
 namespace {
 
 void *allocate(std::size_t size, std::size_t alignment) noexcept {
-    if (zlink::sim::short_memory::strikes())
+    if (zlink::test::scarce_memory::strikes())
         return nullptr;
     if (size == 0)
         size = 1;
