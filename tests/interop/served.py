@@ -1,14 +1,14 @@
-"""A server of zlink over tls, and how the tests of foreign TLS see that it serves."""
+"""Servers of zlink over tls, and how the tests of foreign TLS see that they serve; and where clients of zlink call."""
 
+import contextlib
 import itertools
 import socket
 import ssl
 
-from bare_socket import PATIENCE, PULL, TLS_CERT, TLS_KEY
+from bare_socket import PATIENCE, PULL, TLS_CA, TLS_CERT, TLS_KEY
+from zmtp_octets import frame, greeting, ready
 
 tokens = itertools.count()
-GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x01NULL" + bytes(48)
-READY = b"\x04\x1a\x05READY\x0bSocket-Type\0\0\0\x04PUSH"
 
 
 def server(context, files, certificate="server"):
@@ -19,10 +19,45 @@ def server(context, files, certificate="server"):
     return pull, int(pull.bind("tls://127.0.0.1:*").rsplit(":", 1)[1])
 
 
+@contextlib.contextmanager
+def called_by(context, files, kind):
+    """A socket of zlink that connects over tls, and what accepts its connections."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(PATIENCE)
+        caller = context(kind)
+        caller.set(TLS_CA, files / "ca.pem")
+        caller.connect(f"tls://localhost:{listening.getsockname()[1]}")
+
+        def accept():
+            plain, _ = listening.accept()
+            plain.settimeout(PATIENCE)
+            return plain
+
+        yield caller, accept
+
+
+def server_of_pythons_ssl(plain, files):
+    """TLS on an accepted connection."""
+    shown = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    shown.load_cert_chain(files / "server.pem", files / "server.key")
+    return shown.wrap_socket(plain, server_side=True)
+
+
+@contextlib.contextmanager
+def client_of_pythons_ssl(files, port, certificate=None):
+    """TLS to a server of zlink at that port."""
+    trust = ssl.create_default_context(cafile=files / "ca.pem")
+    if certificate:
+        trust.load_cert_chain(files / f"{certificate}.pem", files / f"{certificate}.key")
+    with socket.create_connection(("127.0.0.1", port), PATIENCE) as plain:
+        with trust.wrap_socket(plain, server_hostname="feed.example") as peer:
+            yield peer
+
+
 def conversation():
     """All that a PUSH sends, and what it is to be known by."""
     token = b"token %d" % next(tokens)
-    return GREETING + READY + b"\0" + bytes([len(token)]) + token, token
+    return greeting() + ready(b"PUSH") + frame(token), token
 
 
 def is_served(client, pull, **how):
@@ -32,9 +67,7 @@ def is_served(client, pull, **how):
 
 
 def serves_an_honest_peer(pull, port, files):
-    trust = ssl.create_default_context(cafile=files / "ca.pem")
-    with socket.create_connection(("127.0.0.1", port), PATIENCE) as plain:
-        with trust.wrap_socket(plain, server_hostname="feed.example") as peer:
-            octets, token = conversation()
-            peer.sendall(octets)
-            assert pull.receive()[0] == token
+    with client_of_pythons_ssl(files, port) as peer:
+        octets, token = conversation()
+        peer.sendall(octets)
+        assert pull.receive()[0] == token

@@ -18,6 +18,7 @@ from foreign_tls import (
     AES_128, AES_256, ALERT, CCS, CERTIFICATE, CERTIFICATE_REQUEST, CHACHA, CLIENT_HELLO, DATA, END_OF_EARLY_DATA, FFDHE2048, FFDHE3072,
     FINISHED, HANDSHAKE, KEY_UPDATE, P256, P384, P521, SIGNATURES, X448, X25519, Client, Hello, message, numbers, record, vector)
 from served import is_served, serves_an_honest_peer, server
+from zmtp_octets import greeting, ready
 
 pytestmark = pytest.mark.skipif(zmq.zmq_has(b"tls") != 1, reason="built without TLS")
 
@@ -234,8 +235,7 @@ def test_a_record_as_long_as_may_be(pull):
     client = Client(pull[1]).shake_hands()
     client.hear_ticket()
     body = bytes(2**14)
-    greeting = b"\xff" + bytes(8) + b"\x7f\x03\x01NULL" + bytes(48) + b"\x04\x1a\x05READY\x0bSocket-Type\0\0\0\x04PUSH"
-    frames = greeting + b"\2" + (2 * len(body)).to_bytes(8, "big")
+    frames = greeting() + ready(b"PUSH") + b"\2" + (2 * len(body)).to_bytes(8, "big")
     client.say_data(frames)
     client.send(client.protected(DATA, body))
     client.say_data(body[:-1], padding=1)

@@ -4,7 +4,6 @@ ZLINK_LIBRARY_DIR says where the library is.
 """
 
 import socket
-import ssl
 
 import pytest
 
@@ -13,14 +12,14 @@ pytest.importorskip("tlslite", reason="tlslite-ng is not there: make deps")
 from ecdsa import SigningKey
 from tlslite.api import HandshakeSettings, TLSConnection, X509CertChain, parsePEMKey
 
-from bare_socket import PATIENCE, PUSH, TLS_CA, zmq
+from bare_socket import PUSH, zmq
 from foreign_tls import (
     ALERT, CERTIFICATE, CERTIFICATE_REQUEST, DATA, EARLY_DATA, ENCRYPTED_EXTENSIONS, FINISHED, HANDSHAKE, HELLO_RETRY, KEY_SHARE, KEY_UPDATE,
     NEW_TICKET, P256, SERVER_HELLO, SIGNATURES, VERSIONS, Ended, Exchange, Server, message, number, record, vector)
+from served import called_by, server_of_pythons_ssl
+from zmtp_octets import greeting, ready
 
 pytestmark = pytest.mark.skipif(zmq.zmq_has(b"tls") != 1, reason="built without TLS")
-GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x01NULL" + bytes(48)
-READY = b"\x04\x1a\x05READY\x0bSocket-Type\0\0\0\x04PULL"
 RAW_KEY = b"\x30\x59\x30\x13\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07\x03\x42\0\4"
 ASKS = message(CERTIFICATE_REQUEST, b"\x04zonk" + vector(number(SIGNATURES) + vector(vector(b"\x04\x03"))))
 
@@ -28,18 +27,13 @@ ASKS = message(CERTIFICATE_REQUEST, b"\x04zonk" + vector(number(SIGNATURES) + ve
 @pytest.fixture
 def meeting(context, files):
     """A client with a message to send, and what it connects to."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        listening.settimeout(PATIENCE)
-        push = context(PUSH)
-        push.set(TLS_CA, files / "ca.pem")
-        push.connect(f"tls://localhost:{listening.getsockname()[1]}")
+    with called_by(context, files, PUSH) as (push, accept):
         push.send(b"to whom it concerns")
-        yield lambda: Server(listening.accept()[0], files, SigningKey.from_pem((files / "server.key").read_text()))
+        yield lambda: Server(accept(), files, SigningKey.from_pem((files / "server.key").read_text()))
 
 
 def gets_the_message(stream):
-    stream.settimeout(PATIENCE)
-    stream.sendall(GREETING + READY)
+    stream.sendall(greeting() + ready(b"PULL"))
     octets = b""
     while b"to whom it concerns" not in octets:
         more = stream.recv(4096)
@@ -48,9 +42,7 @@ def gets_the_message(stream):
 
 
 def speaks_with_an_honest_server(meeting, files):
-    shown = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    shown.load_cert_chain(files / "server.pem", files / "server.key")
-    with shown.wrap_socket(meeting().plain, server_side=True) as peer:
+    with server_of_pythons_ssl(meeting().plain, files) as peer:
         gets_the_message(peer)
 
 
@@ -212,7 +204,7 @@ def test_a_ticket_that_invites_to_early_data_is_used_without(meeting, files):
     server = meeting().shake_hands()
     server.say(message(NEW_TICKET, number(3600, 4) + bytes(4) + vector(b"n", 1) + vector(bytes(32)) + vector(
         number(EARLY_DATA) + vector(number(2**14, 4)))), counts=False)
-    server.say_data(GREETING[:10])
+    server.say_data(greeting()[:10])
     assert server.read_data(10)[:1] == b"\xff"
     server.send(server.protected(ALERT, b"\1\0"))
     server.end()

@@ -5,7 +5,6 @@ ZLINK_LIBRARY_DIR says where the library is.
 
 import re
 import socket
-import ssl
 import subprocess
 import time
 
@@ -13,6 +12,8 @@ import pytest
 
 from bare_socket import PAIR, PATIENCE, PULL, PUSH, STREAM, TLS_CA, TLS_CERT, TLS_KEY, TLS_REQUIRE_CLIENT_CERT, zmq
 from conftest import GUIDE
+from served import called_by, client_of_pythons_ssl, server_of_pythons_ssl
+from zmtp_octets import frame, greeting, ready
 
 pytestmark = pytest.mark.skipif(zmq.zmq_has(b"tls") != 1, reason="built without TLS")
 
@@ -27,19 +28,6 @@ def server(context, files, kind, requires_certificates=False):
     return made, int(made.bind("tls://127.0.0.1:*").rsplit(":", 1)[1])
 
 
-def greeting():
-    return b"\xff" + bytes(8) + b"\x7f\x03\x01NULL" + bytes(48)
-
-
-def ready(kind):
-    body = b"\x05READY\x0bSocket-Type" + len(kind).to_bytes(4, "big") + kind
-    return bytes([4, len(body)]) + body
-
-
-def frame(body):
-    return bytes([0, len(body)]) + body
-
-
 def read(stream, count):
     octets = b""
     while len(octets) < count:
@@ -47,6 +35,12 @@ def read(stream, count):
         assert more, f"ended after {octets!r}"
         octets += more
     return octets
+
+
+def s_client(files, port, *more, errors=subprocess.DEVNULL):
+    """OpenSSL's client at that port."""
+    command = ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", "-CAfile", files / "ca.pem", *more]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
 
 
 def free_port():
@@ -68,29 +62,18 @@ def test_the_guide_s_programs_know_each_other(context, files):
 
 def test_a_client_of_pythons_ssl_is_heard(context, files):
     pair, port = server(context, files, PAIR, requires_certificates=True)
-    trust = ssl.create_default_context(cafile=files / "ca.pem")
-    trust.load_cert_chain(files / "client.pem", files / "client.key")
-    with socket.create_connection(("127.0.0.1", port), PATIENCE) as plain:
-        with trust.wrap_socket(plain, server_hostname="feed.example") as peer:
-            assert peer.version() == "TLSv1.3"
-            peer.sendall(greeting() + ready(b"PAIR") + frame(b"question"))
-            assert pair.receive() == (b"question", b"CN=alice")
-            pair.send(b"answer")
-            assert read(peer, 64 + len(ready(b"PAIR")) + 8).endswith(frame(b"answer"))
+    with client_of_pythons_ssl(files, port, "client") as peer:
+        assert peer.version() == "TLSv1.3"
+        peer.sendall(greeting() + ready(b"PAIR") + frame(b"question"))
+        assert pair.receive() == (b"question", b"CN=alice")
+        pair.send(b"answer")
+        assert read(peer, 64 + len(ready(b"PAIR")) + 8).endswith(frame(b"answer"))
 
 
 def test_a_server_of_pythons_ssl_is_spoken_to(context, files):
-    shown = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    shown.load_cert_chain(files / "server.pem", files / "server.key")
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        listening.settimeout(PATIENCE)
-        pair = context(PAIR)
-        pair.set(TLS_CA, files / "ca.pem")
-        pair.connect(f"tls://localhost:{listening.getsockname()[1]}")
+    with called_by(context, files, PAIR) as (pair, accept):
         pair.send(b"question")
-        plain, _ = listening.accept()
-        plain.settimeout(PATIENCE)
-        with shown.wrap_socket(plain, server_side=True) as peer:
+        with server_of_pythons_ssl(accept(), files) as peer:
             peer.sendall(greeting() + ready(b"PAIR") + frame(b"answer"))
             assert read(peer, 64 + len(ready(b"PAIR")) + 10).endswith(frame(b"question"))
             assert pair.receive() == (b"answer", b"CN=feed")
@@ -98,9 +81,7 @@ def test_a_server_of_pythons_ssl_is_spoken_to(context, files):
 
 def test_openssl_s_client_is_heard(context, files):
     pull, port = server(context, files, PULL)
-    command = ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", "-CAfile", files / "ca.pem", "-verify_return_error",
-               "-verify_hostname", "feed.example", "-quiet"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as peer:
+    with s_client(files, port, "-verify_return_error", "-verify_hostname", "feed.example", "-quiet") as peer:
         peer.stdin.write(greeting() + ready(b"PUSH") + frame(b"from s_client"))
         peer.stdin.flush()
         assert pull.receive() == (b"from s_client", None)
@@ -137,32 +118,21 @@ def octets_from(stream, peer, count):
 
 def test_a_client_of_pythons_ssl_fetches_a_page_from_a_stream_socket(context, files):
     stream, port = server(context, files, STREAM, requires_certificates=True)
-    trust = ssl.create_default_context(cafile=files / "ca.pem")
-    trust.load_cert_chain(files / "client.pem", files / "client.key")
     page = bytes(range(256)) * 1000
-    with socket.create_connection(("127.0.0.1", port), PATIENCE) as plain:
-        with trust.wrap_socket(plain, server_hostname="feed.example") as browser:
-            peer, user = stream.receive()
-            assert stream.receive() == (b"", b"CN=alice")
-            browser.sendall(b"GET / HTTP/1.0\r\n\r\n")
-            assert octets_from(stream, peer, 18) == b"GET / HTTP/1.0\r\n\r\n"
-            stream.send(peer, page)
-            stream.send(peer, b"")
-            assert read(browser, len(page)) == page
-            assert browser.recv(1) == b"", "ended as TLS ends"
+    with client_of_pythons_ssl(files, port, "client") as browser:
+        peer, user = stream.receive()
+        assert stream.receive() == (b"", b"CN=alice")
+        browser.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        assert octets_from(stream, peer, 18) == b"GET / HTTP/1.0\r\n\r\n"
+        stream.send(peer, page)
+        stream.send(peer, b"")
+        assert read(browser, len(page)) == page
+        assert browser.recv(1) == b"", "ended as TLS ends"
 
 
 def test_a_stream_socket_fetches_a_page_from_a_server_of_pythons_ssl(context, files):
-    shown = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    shown.load_cert_chain(files / "server.pem", files / "server.key")
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        listening.settimeout(PATIENCE)
-        stream = context(STREAM)
-        stream.set(TLS_CA, files / "ca.pem")
-        stream.connect(f"tls://localhost:{listening.getsockname()[1]}")
-        plain, _ = listening.accept()
-        plain.settimeout(PATIENCE)
-        with shown.wrap_socket(plain, server_side=True) as peer_of_it:
+    with called_by(context, files, STREAM) as (stream, accept):
+        with server_of_pythons_ssl(accept(), files) as peer_of_it:
             peer, _ = stream.receive()
             assert stream.receive()[0] == b""
             stream.send(peer, b"GET /\r\n")
@@ -176,8 +146,7 @@ def test_a_stream_socket_fetches_a_page_from_a_server_of_pythons_ssl(context, fi
 
 def test_a_stream_socket_talks_to_openssl_s_programs(context, files):
     stream, port = server(context, files, STREAM)
-    command = ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", "-CAfile", files / "ca.pem", "-verify_return_error", "-quiet"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as client:
+    with s_client(files, port, "-verify_return_error", "-quiet") as client:
         peer, _ = stream.receive()
         assert stream.receive()[0] == b""
         client.stdin.write(b"hello")
@@ -196,10 +165,8 @@ def test_a_certificate_is_replaced_as_the_guide_says(context, files, tmp_path):
     _, port = server(context, tmp_path, PULL)
 
     def serial():
-        trust = ssl.create_default_context(cafile=files / "ca.pem")
-        with socket.create_connection(("127.0.0.1", port), PATIENCE) as plain:
-            with trust.wrap_socket(plain, server_hostname="feed.example") as peer:
-                return peer.getpeercert()["serialNumber"]
+        with client_of_pythons_ssl(files, port) as peer:
+            return peer.getpeercert()["serialNumber"]
 
     before = serial()
     script = re.findall(r"```sh\n([\s\S]*?)```", GUIDE.read_text(encoding="utf-8"))[1]
@@ -211,17 +178,16 @@ def test_a_certificate_is_replaced_as_the_guide_says(context, files, tmp_path):
 
 def test_openssl_s_client_resumes_its_session(context, files, tmp_path):
     stream, port = server(context, files, STREAM)
-    command = ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", "-CAfile", files / "ca.pem"]
 
-    def says(more):
-        with subprocess.Popen([*command, *more], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as client:
+    def says(*more):
+        with s_client(files, port, *more) as client:
             peer, _ = stream.receive()
             assert stream.receive()[0] == b""
             stream.send(peer, b"")  # behind the ticket
             return client.stdout.read()
 
-    assert b"\nNew, TLSv1.3" in says(["-sess_out", tmp_path / "ticket"])
-    again = says(["-sess_in", tmp_path / "ticket"])
+    assert b"\nNew, TLSv1.3" in says("-sess_out", tmp_path / "ticket")
+    again = says("-sess_in", tmp_path / "ticket")
     assert b"\nReused, TLSv1.3" in again
     assert b"Max Early Data: 0" in again
 
@@ -230,8 +196,7 @@ def test_openssl_s_client_sends_no_early_data(context, files, tmp_path):
     stream, port = server(context, files, STREAM)
     (tmp_path / "early").write_bytes(b"early")
     for more in (["-sess_out", tmp_path / "ticket"], ["-sess_in", tmp_path / "ticket", "-early_data", tmp_path / "early"]):
-        command = ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", "-CAfile", files / "ca.pem", *more]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as client:
+        with s_client(files, port, *more, errors=subprocess.STDOUT) as client:
             peer, _ = stream.receive()
             assert stream.receive()[0] == b""
             client.stdin.write(b"late")
