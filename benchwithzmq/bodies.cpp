@@ -1,4 +1,4 @@
-// What the ways of a body need: see bodies.hpp.
+// The functions that the ways of a body need: see bodies.hpp.
 #include "bodies.hpp"
 
 #include <mutex>

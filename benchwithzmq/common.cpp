@@ -1,4 +1,4 @@
-// What both programs share; see common.hpp.
+// The parts that both programs share; see common.hpp.
 #include "common.hpp"
 
 #include <zmq.h>

@@ -1,4 +1,4 @@
-// What both programs share: failing, options and endpoints of sockets, and messages that can be checked.
+// The parts that both programs share: failing, options and endpoints of sockets, and messages that can be checked.
 #pragma once
 
 #include <chrono>
@@ -64,7 +64,7 @@ inline std::uint64_t load_word(const char *from) {
 
 inline void store_word(char *to, std::uint64_t word) { std::memcpy(to, &word, sizeof word); }
 
-// What two threads write must not share cache lines, or pairs of lines that processors fetch together: where it does,
+// Memory that two threads write must not share cache lines, or pairs of lines that processors fetch together: where it does,
 // each message costs both of them the line, by the luck of addresses, and the libraries are not what is measured.
 inline constexpr std::size_t apart = 128;
 

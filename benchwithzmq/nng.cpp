@@ -7,6 +7,7 @@
 // It lies if: the machine is busy with something else, or it is not run in turn with zlink. Its TLS is mbed TLS, with a cipher of its own choice.
 //
 // Prints RESULT,nng,<pattern>,<transport>,<size>,throughput|latency,<value> as bench_zmq does; `bench_nng schemes` prints the transports it has.
+// Order:    what a run asks for; ports and certificates; messages and the link; the two measures; the command line.
 #include "common.hpp"
 
 #include <arpa/inet.h>

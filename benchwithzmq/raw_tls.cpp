@@ -7,6 +7,7 @@
 // It lies if: the machine is busy with something else.
 //
 // Prints RESULT,raw,STREAM|PING,tls,<size>,throughput|latency,<value> as bench_zmq does.
+// Order:    one end of a connection; two sockets; the two measures; the command line.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

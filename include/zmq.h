@@ -607,7 +607,7 @@ ZMQ_EXPORT int zmq_recv(void *s, void *buf, size_t len, int flags);
 #define ZMQ_EVENT_REASON  0x8000     /* errno, or 0 where nothing has failed */
 #define ZMQ_EVENT_REASONS 0x40000000 /* in the mask of zmq_socket_monitor */
 
-/* What went wrong in a handshake. */
+/* The faults of a handshake. */
 #define ZMQ_PROTOCOL_ERROR_ZMTP_UNSPECIFIED                   0x10000000
 #define ZMQ_PROTOCOL_ERROR_ZMTP_UNEXPECTED_COMMAND            0x10000001
 #define ZMQ_PROTOCOL_ERROR_ZMTP_INVALID_SEQUENCE              0x10000002
@@ -670,7 +670,7 @@ typedef struct zmq_pollitem_t {
  * threads    one thread at a time per socket in the list. */
 ZMQ_EXPORT int zmq_poll(zmq_pollitem_t *items, int nitems, long timeout);
 
-/* What a poller found; for a descriptor socket is NULL, for a socket fd has no meaning. */
+/* The finding of a poller; for a descriptor socket is NULL, for a socket fd has no meaning. */
 typedef struct zmq_poller_event_t {
     void *socket;
     zmq_fd_t fd;
@@ -895,7 +895,7 @@ ZMQ_EXPORT unsigned long zmq_stopwatch_stop(void *watch);
  * blocks     for that long. */
 ZMQ_EXPORT void zmq_sleep(int seconds);
 
-/* What zmq_threadstart runs. */
+/* The function that zmq_threadstart runs. */
 typedef void(zmq_thread_fn)(void *);
 
 /* Starts a thread.

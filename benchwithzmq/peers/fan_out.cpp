@@ -2,6 +2,7 @@
 //
 // Flow:     one thread publishes; another waits for all SUBs in one zmq_poll and reads each of those that are ready
 //           until it is empty. Every SUB gets every message: ZMQ_XPUB_NODROP is set, and each counts for itself.
+// Order:    one subscriber; all of them; a round; the cell.
 #include "peers/peers.hpp"
 
 #include <zmq.h>

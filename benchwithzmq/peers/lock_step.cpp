@@ -2,6 +2,7 @@
 //
 // Flow:     one thread is the ROUTER; another is all the DEALERs: it waits for them in one zmq_poll, and each that has
 //           its answer sends the next request. --raw: the same over stream sockets, with an epoll on either side.
+// Order:    the DEALERs; the ROUTER; both sides over raw sockets; the cell.
 #include "peers/peers.hpp"
 
 #include <zmq.h>

@@ -36,7 +36,7 @@ struct peer_settings {
     bool debug = false;
 };
 
-// What a cell found. The measure is throughput (a second), latency or latency_99 (microseconds one way), processor
+// The finding of a cell. The measure is throughput (a second), latency or latency_99 (microseconds one way), processor
 // (microseconds of processor time for a message), or memory, memory_peak or memory_used (octets each).
 struct finding {
     const char *measure;
@@ -100,7 +100,7 @@ private:
 double seconds_between(steady::time_point from, steady::time_point to);
 double one_way_us(steady::duration elapsed, std::uint64_t round_trips);
 
-// What this process has in memory, and the most it ever had, in octets.
+// The memory that this process has, and the most it ever had, in octets.
 struct memory_use {
     std::size_t now;
     std::size_t peak;

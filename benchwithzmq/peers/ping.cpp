@@ -5,6 +5,7 @@
 //           in zmq_poll (poll) before every receive. POLL_AMONG is two threads, one of which waits in one zmq_poll for
 //           that many PAIRs, each with a peer of its own, all but one of which are silent. WAKE passes a turn between two
 //           threads by an eventfd or a futex: what inproc cannot undercut when both sides sleep.
+// Order:    the ends, of zmq and raw; both ways between them; in one process, among silent peers, in two processes; bells and turns; the cells.
 #include "peers/peers.hpp"
 
 #include <zmq.h>

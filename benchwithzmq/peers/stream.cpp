@@ -6,6 +6,7 @@
 //           STREAM_DATA gives away memory of its own with zmq_msg_init_data.
 // It lies if: the body is taken for read. The sender writes three words of it and the receiver reads three; the copies
 //           are the library's and the system's. The raw receiver has one buffer and so finds it in its caches.
+// Order:    senders; receivers; the run over raw sockets and over zmq; the cell.
 #include "peers/peers.hpp"
 
 #include <zmq.h>

@@ -8,6 +8,7 @@
 //           no connection.
 // Limits:   topics are 16 octets and none is a prefix of another. The marks on the way of the subscriptions (SNDHWM of
 //           the SUB, RCVHWM of the PUB) are 0: there are more subscriptions than 1000, and libzmq drops the rest.
+// Order:    topics; the PUB and the SUB; a round; memory; the cells.
 #include "peers/peers.hpp"
 
 #include <zmq.h>

@@ -6,6 +6,7 @@
 //           done. The sender of PACED looks at the clock all the time; where it is late, or waits for room, the message is.
 // BURST: PAIR to PAIR, so many messages together, and the next as many 100 µs later; the same times as of PACED, and the
 // processor time of both processes for each message. The sender sleeps between bursts.
+// Order:    work; the sender in another process; clocks; the cells.
 #include "peers/peers.hpp"
 
 #include <zmq.h>

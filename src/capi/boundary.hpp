@@ -27,7 +27,7 @@ Result fail(error e) noexcept {
 inline int answer(error e) noexcept { return failed(e) ? fail(e) : 0; }
 
 /// Runs the body of a C function. An exception becomes a failure: ENOMEM when memory is short, the system's number when
-/// it carries one (a thread that cannot be made: EAGAIN), EFAULT otherwise. What passes is not ours: the end of a cancelled thread.
+/// it carries one (a thread that cannot be made: EAGAIN), EFAULT otherwise. An exception that passes is not ours: the end of a cancelled thread.
 template <typename Body>
 auto guarded(Body &&body) -> std::invoke_result_t<Body> {
     using result = std::invoke_result_t<Body>;

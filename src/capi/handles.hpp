@@ -1,4 +1,4 @@
-// What the void pointers of the C interface stand for: the one slab of handles, and the check of a pointer.
+// The meaning of the void pointers of the C interface: the one slab of handles, and the check of a pointer.
 //
 // Layout:   a range of addresses reserved once and made accessible from its front as handles are needed. It is never given
 //           back to the system, so that a pointer which was closed, or was never ours, is recognised without touching
@@ -69,7 +69,7 @@ public:
     /// Ends a handle that came through a fork. False when it is none of this (inherited) kind.
     bool forget(void *handle, handle_kind kind) noexcept;
 
-    /// What a child of fork does first; called by the system.
+    /// The first steps of a child of fork; called by the system.
     static void before_fork() noexcept;
     static void after_fork_in_parent() noexcept;
     static void after_fork_in_child() noexcept;

@@ -67,7 +67,7 @@ int one_has_input(zmq_pollitem_t &item) noexcept {
     return 1;
 }
 
-/// What zmq_poll does when no small message is at hand. A function apart, so that zmq_poll needs few registers.
+/// The work of zmq_poll when no small message is at hand. It is a function apart, so that zmq_poll needs few registers.
 [[gnu::noinline]] int poll_at_length(zmq_pollitem_t *items, int nitems, long timeout) {
     if (nitems < 0)
         return fail(error::invalid);

@@ -43,7 +43,7 @@ int change_socket(void *s, Body &&body) noexcept {
     return with_socket(s, body);
 }
 
-// What zmq_send and zmq_recv do beyond small messages that go as they are. Functions apart, so that each needs few registers.
+// The work of zmq_send and zmq_recv beyond small messages that go as they are. It stands in functions apart, so that each needs few registers.
 
 [[gnu::noinline]] int send_at_length(socket *self, const void *buf, size_t len, int flags) {
     if (!self)

@@ -265,7 +265,7 @@ error context_impl::make_socket(int type, std::unique_ptr<socket> &out) {
     auto made = socket::make(defaults, {*this, *waiter_, clock(), *random_, pool_});
     if (!made)
         return error::invalid;
-    // What a wait needs is made now: later, peers may hold all descriptors.
+    // The things that a wait needs are made now: later, peers may hold all descriptors.
     const wakeup *level = nullptr;
     if (const error e = made->wait_level(level); failed(e))
         return e;

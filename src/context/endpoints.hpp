@@ -26,7 +26,7 @@ public:
     virtual void session_ended() noexcept = 0;  // loop thread
 };
 
-/// Where connections may live and how they may reach the world: I/O threads and real transports, or the simulator's.
+/// The place where connections live, and their ways to the world: I/O threads and real transports, or the simulator's.
 class io_supply {
 public:
     virtual ~io_supply() = default;

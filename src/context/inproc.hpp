@@ -1,7 +1,7 @@
 // Names of inproc endpoints, and the rendezvous of those who connect with those who bind, in either order.
 //
-// Lasting:  a name stands for those who come. Taking it back does nothing to those who came. What was sent on a pipe that nobody had
-//           taken yet when its sender disconnected or closed waits for whoever binds the name, until the context ends.
+// Lasting:  a name stands for those who come. Taking it back does nothing to those who came. Messages sent on a pipe that nobody had
+//           taken yet when its sender disconnected or closed wait for whoever binds the name, until the context ends.
 // Threads:  any; one lock inside.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace zlink {
 
-/// What the other side of a rendezvous must know of a socket.
+/// The facts of a socket that the other side of a rendezvous must know.
 struct inproc_side {
     std::shared_ptr<mailbox> inbox;
     std::string routing_id;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int most_in_turn = 1000;
 
-/// What went through one side, messages of several parts counted once.
+/// The traffic through one side, messages of several parts counted once.
 struct traffic {
     std::uint64_t messages_in = 0;
     std::uint64_t octets_in = 0;
@@ -126,7 +126,7 @@ private:
         std::uint64_t octets = 0;
         bool is_unwanted = false;
         bool has_more = false;
-        // Where the proxy ends in the middle of a message, whoever goes on with the socket does not find the rest of it.
+        // When the proxy ends in the middle of a message, whoever goes on with the socket does not find the rest of it.
         const finally over([&] {
             if (has_more)
                 drop_rest(from.self);

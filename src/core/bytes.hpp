@@ -45,7 +45,7 @@ inline void put_u64(std::uint8_t *p, std::uint64_t v) noexcept {
     std::memcpy(p, &v, sizeof v);
 }
 
-// Where the room is known to be small, GCC warns of the branches for larger sizes.
+// When the room is known to be small, GCC warns of the branches for larger sizes.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Warray-bounds"
 #pragma GCC diagnostic ignored "-Wstringop-overflow"

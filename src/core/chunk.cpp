@@ -95,7 +95,7 @@ chunk_pool::chunk_pool() noexcept : mutex_(all_locks.next()) {
     next_pool_ = std::exchange(pools, this);
 }
 
-/// What other contexts leave idle goes, too; they ask for it again.
+/// Idle memory of other contexts goes, too; they ask for it again.
 chunk_pool::~chunk_pool() {
     {
         const std::lock_guard lock(pools_mutex);

@@ -1,6 +1,6 @@
 // Many descriptors that one thread waits for; see epoll_set.hpp.
 //
-// The set is brought up to date by what differs from the last wait. What is no longer listed leaves it when it is found ready. A
+// The set is brought up to date by what differs from the last wait. A descriptor that is no longer listed leaves it when it is found ready. A
 // descriptor that was closed is gone from it, unless its file lives on under another number (a child of fork has it): then events
 // come in the name of what nobody can take out any more, and the set is begun anew.
 // Map:      the wait; telling the items what was found; beginning anew; listing what differs.
@@ -22,7 +22,7 @@ namespace {
 constexpr int most_events = 256;
 constexpr int waits_after_refusal = 1000;  // before the system is asked again
 
-/// What an event says of whom it is about: the descriptor, and enough of its opening to tell it from the last.
+/// The name by which an event tells whom it is about: the descriptor, and enough of its opening to tell it from the last.
 std::uint64_t name(int descriptor, std::uint64_t opening) noexcept {
     return static_cast<std::uint64_t>(static_cast<std::uint32_t>(descriptor)) << 32 |
            static_cast<std::uint32_t>(opening);
@@ -67,7 +67,7 @@ error epoll_set::wait(std::span<wait_item> items, int timeout_ms, int &ready) {
             return error::none;
         for (int i = 0; i < count && epoll_ >= 0; ++i)
             ready += tell(items, found[i].data.u64, static_cast<short>(found[i].events));
-        // Where only what is not listed was ready, the caller works out what is left of the time.
+        // When only what is not listed was ready, the caller works out what is left of the time.
     } while (ready == 0 && timeout_ms <= 0);
     return error::none;
 }

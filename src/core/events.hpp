@@ -37,7 +37,7 @@ struct connection_event {
     std::string words = {};  // of a reason
 };
 
-/// Where events go. Threads: called from I/O threads and from the socket's own thread; must not block for long.
+/// The receiver of events. Threads: called from I/O threads and from the socket's own thread; must not block for long.
 class event_sink {
 public:
     virtual ~event_sink() = default;

@@ -1,7 +1,7 @@
 // The fences between "published" and "is the other side asleep?".
 //
 // The store of what was published must come before the look at the sleeper's flag, and the store of that flag before the
-// last look at what was published. Whoever publishes rarely runs full_fence(). Whoever publishes in bursts runs
+// last look at what was published. A thread that publishes rarely runs full_fence(). One that publishes in bursts runs
 // light_fence(), which costs nothing; then the sleeper must make up for it: it notes light_publisher_met() when it raises
 // its flag, and heavy_fence() before the last look makes every running thread of the process pass a full barrier
 // (membarrier(2), about 2 us). Where the system lacks membarrier, all are full fences.

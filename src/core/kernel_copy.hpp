@@ -1,9 +1,9 @@
-// Where the system copies slowly between a program's memory and a socket.
+// Says where the system copies slowly between a program's memory and a socket.
 //
 // The system copies with one instruction (rep movsb). Processors of AMD make 2.2 GB/s with it instead of 20 where the target stands 1 to 15 octets
-// behind the source, by their offsets within a page. Where nothing else is in the socket, a large frame begins at the start of a page
+// behind the source, by their offsets within a page. When nothing else is in the socket, a large frame begins at the start of a page
 // there, and its body 9 octets later. So memory that glibc maps by itself, which begins at offset 16, is slow to receive into, and a body that
-// begins with a page is slow to send. What does not go there directly is copied once more, by code that is quick everywhere.
+// begins with a page is slow to send. A body that does not go there directly is copied once more, by code that is quick everywhere.
 #pragma once
 
 #include <cstddef>

@@ -25,7 +25,7 @@ constexpr std::size_t largest = 64u << 20;
 constexpr std::size_t most_kept = largest + smallest;  // octets
 constexpr std::size_t steps = 4;                       // from one power of two to the next
 constexpr std::size_t classes = steps * std::bit_width(largest / smallest - 1) + 1;
-/// What goes before a body: one of exactly a class's size still fits.
+/// The header in front of a body: one of exactly a class's size still fits.
 constexpr std::size_t extra = 64;
 
 struct kept_block {
@@ -68,7 +68,7 @@ constexpr bool is_kept_size(std::size_t size) noexcept {
     return !watches_heap && size >= smallest && size <= largest + extra;
 }
 
-/// What a block for so many octets has.
+/// The capacity of a block for so many octets.
 constexpr std::size_t octets_for(std::size_t size) noexcept {
     return is_kept_size(size) ? size_of(class_of(size)) : size;
 }
@@ -112,7 +112,7 @@ void dispose(void *memory, std::size_t octets) noexcept {
 
 enum class outcome { moved, stayed, place_lost, no_room };
 
-/// Moves pages to the front of another mapping, which they replace. Where they stayed, that is cleared; where it is lost, it may belong to
+/// Moves pages to the front of another mapping, which they replace. Memory where they stayed is cleared; memory that is lost may belong to
 /// another thread by now.
 outcome move_pages(void *from, void *to, std::size_t size) noexcept {
     if (::mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED)
@@ -268,7 +268,7 @@ void *grow(void *memory, std::size_t old_size, std::size_t new_size, std::size_t
         return nullptr;
     const std::size_t old_octets = octets_for(old_size);
     const std::size_t new_octets = octets_for(new_size);
-    // What is touched already moves with its pages, which leaves nothing of the old block.
+    // Memory that is touched already moves with its pages, which leaves nothing of the old block.
     if (is_mapped(old_octets) && is_mapped(new_octets)) {
         const std::size_t size = whole_pages(old_octets);
         const outcome result = move_pages(memory, larger, size);

@@ -22,7 +22,7 @@ void *grow(void *memory, std::size_t old_size, std::size_t new_size, std::size_t
 void release(void *memory, std::size_t size) noexcept;
 /// Frees what is kept; nothing while another thread is at the lists.
 void give_up_kept() noexcept;
-/// What is kept; 0 while another thread is at the lists.
+/// The octets that are kept; 0 while another thread is at the lists.
 std::size_t kept_octets() noexcept;
 
 }  // namespace zlink::large_blocks

@@ -59,7 +59,7 @@ public:
         return found;
     }
 
-    /// Where threads are simulated, they change places when a mutex is locked, and would share what the thread holds.
+    /// When threads are simulated, they change places when a mutex is locked, and would share what the thread holds.
     void lock() noexcept {
         if (!mutex_.try_lock())
             mutex_.lock();
@@ -90,7 +90,7 @@ constinit depot shared;
 /// Else each thread keeps to the heap: a child might find the lock taken for ever.
 const bool survives_fork = platform::around_fork([] { shared.lock(); }, [] { shared.unlock(); });
 
-/// What one thread holds: two magazines, so that one who makes and drops in turn does not go to the depot each time. Used until the
+/// The stock of one thread: two magazines, so that one who makes and drops in turn does not go to the depot each time. Used until the
 /// very end of the thread, when the destructors of others may still drop bodies.
 struct holder {
     magazine *current = nullptr;

@@ -1,4 +1,4 @@
-// What is known about one peer once its handshake is over; messages from it share this record.
+// The facts about one peer that are known once its handshake is over; messages from it share this record.
 //
 // Layout:   the properties lie one behind the other: a peer may send thousands of short ones, each of which would be an object.
 // Threads:  immutable after construction, so any thread may read it.

@@ -67,7 +67,7 @@ struct credentials {
     unsigned uid = 0;
     unsigned gid = 0;
 };
-/// Who is at the other end of a local stream socket; false when the system cannot tell.
+/// The process at the other end of a local stream socket; false when the system cannot tell.
 bool peer_credentials(int descriptor, credentials &out) noexcept;
 /// Whether a user belongs to a group, as its primary or as a supplementary one.
 bool is_in_group(unsigned uid, unsigned primary_gid, unsigned gid) noexcept;

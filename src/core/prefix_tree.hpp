@@ -209,7 +209,7 @@ private:
     };
     static_assert(sizeof(node) == 8);
 
-    /// What is not in the tree yet.
+    /// The rest that is not in the tree yet.
     struct draft {
         draft() = default;
         ~draft() { destroy(top); }

@@ -1,4 +1,4 @@
-// What a person has to know of a failure, beside its number: which file, whose certificate.
+// The words that a person has to know of a failure, beside its number: which file, whose certificate.
 //
 // Flow:     who fails leaves words, and returns its error; who handles the error takes them, on the same thread.
 // Threads:  each has its own.

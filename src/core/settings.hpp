@@ -31,7 +31,7 @@ constexpr int disconnect = 4;
 
 enum class mechanism_kind : int { null, plain, curve, gssapi };
 
-/// What a socket can make use of, of the messages that its peers send.
+/// The part of its peers' messages that a socket can make use of.
 enum class reception : std::uint8_t { all, subscriptions, none };
 
 struct ipv4_or_6_filter {

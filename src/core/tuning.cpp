@@ -97,7 +97,7 @@ void override_batch_sizes(batching &sizes, int in_batch_size, int out_batch_size
     if (in_batch_size > 0)
         sizes.in_batch_size = within_limits(in_batch_size);
     if (out_batch_size > 0) {
-        // What is gathered comes in whole blocks: the limit of a write makes it exact.
+        // Gathered messages come in whole blocks: the limit of a write makes their size exact.
         const std::size_t most = within_limits(out_batch_size);
         sizes.out_batch_size = most;
         sizes.tcp_max_transfer = sizes.tcp_max_transfer ? std::min(sizes.tcp_max_transfer, most) : most;

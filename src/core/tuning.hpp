@@ -17,7 +17,7 @@ constexpr std::size_t default_writev_threshold = 8 * 1024;
 constexpr std::size_t default_writev_threshold = SIZE_MAX;  // only what the application lends
 #endif
 
-/// What the kernel sends over tcp in one piece: 64 KiB less headers, in whole packets of Ethernet.
+/// The octets that the kernel sends over tcp in one piece: 64 KiB less headers, in whole packets of Ethernet.
 constexpr std::size_t tcp_piece = 45 * 1448;
 
 /// SO_SNDBUF of a tcp connection whose ends are on one machine, unless ZMQ_SNDBUF says otherwise; the system doubles it. By itself it takes 2.5 MiB
@@ -72,7 +72,7 @@ using environment_lookup = const char *(*)(const char *name);
 tuning read_tuning(environment_lookup lookup);
 tuning read_tuning();
 
-/// What a variable of another library says, which looks it up as secure_getenv does; or else `otherwise`.
+/// The value of a variable of another library, which looks it up as secure_getenv does; or else `otherwise`.
 std::string path_from_environment(const char *name, const char *otherwise);
 
 }  // namespace zlink

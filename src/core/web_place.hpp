@@ -1,4 +1,4 @@
-// Where on a web server a socket is found: what the request for it names beside the address; and what a client has learned of the server.
+// The place of a socket on a web server, which the request for it names beside the address; and what a client has learned of the server.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct web_place {
     friend bool operator==(const web_place &, const web_place &) = default;
 };
 
-/// What one connection to a web server leaves for the next one.
+/// The knowledge that one connection to a web server leaves for the next one.
 struct web_memory {
     bool refuses_names_with_slash = false;  // of sub-protocols; a slash is no character of a token
 };

@@ -200,7 +200,7 @@ void frame_queue::link_segment(segment *s, block *owner, std::size_t owner_size,
     s->is_in_place = false;
     s->committed.store(0, std::memory_order_relaxed);
     if (open_ == tail_) {
-        // What was written to tail_ since the last publish stays hidden until publish_chain() commits it.
+        // Frames written to tail_ since the last publish stay hidden until publish_chain() commits it.
         written_in_tail_ = written_;
     } else {
         open_->committed.store(written_ | final_bit, std::memory_order_relaxed);

@@ -59,7 +59,7 @@ struct short_frame {
 
 class frame_queue {
 public:
-    /// Where bodies stand that are not copied.
+    /// The place of bodies that are not copied.
     enum class bodies : std::uint8_t {
         apart,        // as segments of their own, which can be gathered, and copied later
         referred_to,  // a frame refers to them: the consumer only reads
@@ -86,7 +86,7 @@ public:
     /// Writes one frame whose body stays in `owner`'s memory (a null owner: memory that lives for ever).
     error write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept;
     /// Writes one frame, the last of a message, whose body stays where it is until what is left of it is copied into `memory`, of as many octets.
-    /// Where bodies stand apart.
+    /// Only in a queue whose bodies stand apart.
     error write_in_place(byte_span body, chunk *memory) noexcept;
     /// Memory for that; null when it is short.
     chunk *memory_for_copy(std::size_t octets) noexcept { return pool_->allocate(octets); }
@@ -131,7 +131,7 @@ public:
     bool has_read_in_place() const noexcept { return head_->is_in_place; }
     /// Takes the next frame if it is a message of one small frame. False, and nothing taken, otherwise.
     bool read_short(short_frame &out) noexcept;
-    /// What read_short() would take.
+    /// The frame that read_short() would take.
     bool peek_short(short_frame &out) noexcept;
     /// The next frame if it was seen before, is all of a message, and has at most 255 octets. Calls nothing.
     bool peek_at_once(short_frame &out) const noexcept;
@@ -142,7 +142,7 @@ public:
     /// Copies the body of a message that is not taken, and stands at `body` in nobody's memory, if there is one. False when memory is
     /// short.
     [[nodiscard]] bool own_body(const std::uint8_t *body) noexcept;
-    /// The same as far as a look at one place tells. What was read last stays valid.
+    /// The same as far as a look at one place tells. The frame read last stays valid.
     bool shows_more() const noexcept {
         return head_octet_ != octets_of(head_->committed.load(std::memory_order_relaxed));
     }
@@ -230,7 +230,7 @@ private:
         std::uint64_t end = 0;
         block *owner = nullptr;
     };
-    /// What a frame that refers to a body holds instead; the frame has this flag and a short header.
+    /// A frame that refers to a body holds this instead; the frame has this flag and a short header.
     struct reference {
         const std::uint8_t *data;
         std::size_t size;
@@ -246,7 +246,7 @@ private:
 
     static constexpr std::size_t chunk_size_for_little = 1024;
     static constexpr std::uint64_t segments_for_little = 8;
-    /// Where each of so many segments in a row starts inside a message, a consumer that gathers looks for the end of one.
+    /// When each of so many segments in a row starts inside a message, a consumer that gathers looks for the end of one.
     static constexpr unsigned most_segments_inside = 8;
 
     // producer
@@ -331,7 +331,7 @@ private:
     place boundary_;
     std::uint32_t reported_since_boundary_ = 0;            // by release()
     unsigned segments_until_walk_ = most_segments_inside;  // that start inside a message, to be stepped into
-    // What gather() listed last.
+    // The list that gather() made last.
     segment *gather_end_ = nullptr;  // the segment it stopped in
     std::uint64_t gather_end_committed_ = 0;
     std::size_t gather_left_ = 0;                       // octets not released

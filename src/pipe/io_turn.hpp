@@ -49,7 +49,7 @@ public:
     bool is_wanted() const noexcept { return state_.load(std::memory_order_relaxed) & is_requested; }
     /// For the holder: whether the end of the connection waits for it.
     bool is_claimed_by_end() const noexcept { return state_.load(std::memory_order_relaxed) & is_claimed; }
-    /// Returns whether somebody was refused meanwhile. What a holder does is seen by the next, and by who was refused.
+    /// Returns whether somebody was refused meanwhile. The next holder, and a thread that was refused, see all that a holder did.
     bool give() noexcept {
         std::uint32_t now = is_taken;
         while (!state_.compare_exchange_weak(now, now & is_claimed ? is_reserved : is_free,
@@ -151,7 +151,7 @@ private:
     std::atomic<bool> is_watched_{false};
 };
 
-/// What a connection does for the thread of a socket.
+/// The services of a connection to the thread of a socket.
 class io_turn {
 public:
     virtual ~io_turn() = default;
@@ -170,7 +170,7 @@ public:
     };
     /// Writes what is published, without blocking.
     virtual written write_now(writing &turn, occasion when) noexcept = 0;
-    /// Copies what is left of a body that was taken from where its sender has it. Who holds the turn.
+    /// Copies what is left of a body that was taken from where its sender has it. Called by the holder of the turn.
     virtual void copy_rest() noexcept {}
     /// Whether the stream is full, and has to be waited for before it takes more. Any thread.
     virtual bool is_full() const noexcept = 0;

@@ -1,7 +1,7 @@
 // Whether a sender writes by itself or leaves it to the I/O thread.
 //
 // A message that finds the I/O thread asleep is written at once by its sender: that saves two hand-overs. Messages that follow
-// each other faster than a write costs go out many at a time, from the I/O thread. What just happened decides: the time since
+// each other faster than a write costs go out many at a time, from the I/O thread. The last moments decide: the time since
 // the socket's last message that found a sleeper, how many were published since, and whether the sender had to wait in
 // between. A thread that has many sockets may be in a hurry though none of them is: it writes for a few in a row, and then only
 // what a peer is likely to wait for.

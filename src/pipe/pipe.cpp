@@ -29,7 +29,7 @@ pipe_direction::pipe_direction(const std::shared_ptr<chunk_pool> &pool, const pi
     : queue(pool, options.sizes.out_batch_size_small,
             options.second == end_kind::socket ? frame_queue::bodies::referred_to
                                                : frame_queue::bodies::apart,
-            // What is to go by reference whoever owns it is not copied because the application lends it.
+            // A body that goes by reference anyway is not copied because the application lends it.
             static_cast<std::uint16_t>(std::min<std::size_t>(frame_queue::most_copied_external,
                                                              options.sizes.out_writev_threshold - 1))),
       hwm(options.conflate ? 0 : joint_mark(writers_mark, readers_mark)), writers_share(writers_mark),
@@ -363,7 +363,7 @@ void pipe_end::set_write_hwm(std::uint64_t messages) noexcept {
         return;
     out_->writers_share.store(messages, std::memory_order_seq_cst);
     out_->join_shares();
-    // What this thread has written for a sleeping connection counts as taken, but a step of the higher mark before may hold that credit
+    // Messages that this thread has written for a sleeping connection count as taken, but a step of the higher mark before may hold that credit
     // back, and nobody else would return it.
     (void)write_now();
 }

@@ -4,7 +4,7 @@
 //           the shared count only when the cache is used up. Commands (subscriptions) are never counted.
 // Waking:   a reader that found nothing arms itself, runs heavy_fence() once for all its pipes, and looks again; a writer
 //           that publishes to an armed reader disarms it and calls the other end's `pipe_events`. The same for credit.
-// End:      close() says that nothing more will be written or read at this end. What was published before can still be read
+// End:      close() says that nothing more will be written or read at this end. Messages published before can still be read
 //           at the other end, which then finds is_finished().
 // Threads:  each end belongs to one thread at a time; `pipe_events` is called from the other end's thread. Of a connection's end the
 //           thread of the socket uses what belongs to a `writing` that it holds, or to the lease that it has in use.
@@ -30,7 +30,7 @@ class pipe_end;
 struct pipe_options;
 using pipe_end_ptr = std::shared_ptr<pipe_end>;
 
-/// Who has an end of a pipe.
+/// The kinds of owner that an end of a pipe has.
 enum class end_kind : std::uint8_t {
     socket,
     connection,  // or a session, which lets its connections have it one after the other
@@ -71,7 +71,7 @@ struct pipe_direction {
         true};  // the writer runs full_fence() for every publish from the store on
     std::atomic<bool> writer_closed{false};
     std::atomic<int> linger_ms{0};  // stands once writer_closed does
-    // What each side adds to the mark; no_share at an end that has no mark of its own.
+    // The share of each side in the mark; no_share at an end that has no mark of its own.
     std::atomic<std::uint64_t> writers_share;
     std::atomic<std::uint64_t> readers_share;
     const std::size_t reference_threshold;
@@ -80,7 +80,7 @@ struct pipe_direction {
     const std::uint32_t piece;
     std::atomic<bool> is_followed{true};      // see pipe_end::is_followed()
     std::atomic<std::uint8_t> news_taken{0};  // last digits; see pipe_end::say_hello(); the reader's
-    // Where a connection reads the queue:
+    // For a queue that a connection reads:
     alignas(64) write_turn turn;  // guards that half of the queue
     read_lease lease;             // of the other direction of the connection
     std::atomic<io_turn *> server{
@@ -197,7 +197,7 @@ public:
     bool may_write_short() const noexcept { return written_ < short_until_; }
     /// As read() for a message of one small frame. False, and nothing taken, when something else comes next, or nothing.
     bool read_short(short_frame &out) noexcept;
-    /// What read_short() would take.
+    /// The frame that read_short() would take.
     bool peek_short(short_frame &out) noexcept { return in_->queue.peek_short(out); }
     /// As the queue's; reads where no credit has to be returned.
     bool peek_at_once(short_frame &out) const noexcept { return in_->queue.peek_at_once(out); }
@@ -287,7 +287,7 @@ public:
 
     // ---- a connection or a session at this end ----
 
-    /// What the pipe holds is taken in turns, from the first on. Empty when the other end is writing: it calls on_readable when it has
+    /// The messages in the pipe are taken in turns, from the first on. Empty when the other end is writing: it calls on_readable when it has
     /// done.
     writing take_turn() noexcept { return writing(in_->turn.take_or_request() ? this : nullptr); }
     /// The turn for good, to end with: the other end does not write any more. Empty while it does: it calls on_readable when it has
@@ -327,7 +327,7 @@ public:
     /// The other end was closed and everything it published has been read.
     bool is_finished() noexcept;
     /// Changes this end's share of the mark of what it writes; the mark is the sum of both ends' shares, and none if one of
-    /// them is 0. What a connection has taken is settled by the new mark.
+    /// them is 0. Credit for what a connection has taken is settled by the new mark.
     void set_write_hwm(std::uint64_t messages) noexcept;
     /// The same for what it reads; wakes the writer.
     void set_read_hwm(std::uint64_t messages) noexcept;
@@ -335,7 +335,7 @@ public:
     void set_events(std::shared_ptr<pipe_events> events) noexcept;
     /// Whether this pipe keeps the newest message only. Such a pipe is read frame by frame, never gathered.
     bool is_conflating() const noexcept { return conflated_out_ != nullptr; }
-    /// Who has the far end. Only what a connection takes is gathered, and written on this thread.
+    /// The owner of the far end. Only what a connection takes is gathered, and written on this thread.
     end_kind other_kind() const noexcept { return other_kind_; }
     /// The far end, to be compared with; it belongs to somebody else.
     const pipe_end &other() const noexcept { return *other_; }
@@ -375,7 +375,7 @@ private:
 
     static constexpr std::uint64_t messages_of_window = 1024;
 
-    // What write_policy is told.
+    // The facts that write_policy is told.
     struct answer_facts;
     struct publish_facts;
     struct body_facts;

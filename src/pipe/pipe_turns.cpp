@@ -160,7 +160,7 @@ bool pipe_end::write_on_this_thread(io_turn::occasion when, bool arms, bool is_a
     return end_write(turn, result, arms);
 }
 
-/// True when all went out. What is left is for the I/O thread, or for who has the lease.
+/// True when all went out. The rest is for the I/O thread, or for the holder of the lease.
 bool pipe_end::end_write(writing &turn, io_turn::written result, bool arms) noexcept {
     plan_write();
     if (arms && result == io_turn::written::all)
@@ -237,7 +237,7 @@ error pipe_end::write_last_large(byte_span body) noexcept {
     return write(0, body);
 }
 
-/// What the stream does not take is copied.
+/// Octets that the stream does not take are copied.
 void pipe_end::publish_in_place(bool may_write, std::size_t octets) noexcept {
     writing turn = std::move(in_place_);
     large_published_ = octets_written_;

@@ -90,7 +90,7 @@ template <class Facts>
 
 // ---- How far a sender may be ahead -------------------------------------------------------------------------
 
-/// What is sent: a body of `size` octets. Large ones are counted apart.
+/// A body of `size` octets is sent. Large ones are counted apart.
 struct backlog_kind {
     std::size_t size;
     bool is_large;
@@ -106,7 +106,7 @@ constexpr std::uint64_t most_ahead(const backlog_kind &of) noexcept {
     return of.is_inproc ? 16 * mebibyte : 4 * mebibyte;
 }
 
-/// What a sender that was further `ahead` than that waits for. From far ahead it comes nearer step by step.
+/// The backlog that a sender waits for when it was further `ahead` than that. From far ahead it comes nearer step by step.
 inline constexpr std::size_t most_nearer = 1024 * 1024;
 constexpr std::uint64_t near_enough(std::uint64_t ahead, const backlog_kind &of) noexcept {
     return ahead - std::min<std::uint64_t>(ahead - most_ahead(of), of.is_large ? 2 * of.size : most_nearer);

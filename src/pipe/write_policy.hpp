@@ -1,8 +1,8 @@
-// Who writes what was published to a connection, the thread that sends or the I/O thread; when, and how much of it.
+// Says which thread writes what was published to a connection, the one that sends or the I/O thread; when, and how much of it.
 //
 // Layout:   when the sender looks next whether to write; what it does once it has published; what follows a write of its own; how much
 //           goes out at a time; what the I/O thread may leave for later. All of it is pure: it is told the facts, and asks for no
-//           more of them than it needs. What remembers stands elsewhere: `pace` for messages that find the I/O thread asleep, `collector`
+//           more of them than it needs. All memory of the past stands elsewhere: `pace` for messages that find the I/O thread asleep, `collector`
 //           for small ones that come together.
 #pragma once
 
@@ -122,7 +122,7 @@ template <class Ask>
 
 // ---- How much goes out -------------------------------------------------------------------------------------
 
-/// What is left for the next write.
+/// The part that is left for the next write.
 enum class hold_back { nothing, tail, less_than_a_piece };
 
 constexpr hold_back first_hold_back(io_turn::occasion when) noexcept {
@@ -152,10 +152,10 @@ inline constexpr int senders_writes_per_turn = 8;
 /// the reader from its processor.
 inline constexpr duration pause_for_others = std::chrono::microseconds(100);
 
-/// What is less than this can wait: the sender writes about so much at once.
+/// Less than this can wait: the sender writes about so much at once.
 inline constexpr std::size_t worth_a_write = 128 * 1024;
 
-/// Where a sender would soon be at its mark, its messages do not wait for others.
+/// When a sender would soon be at its mark, its messages do not wait for others.
 inline constexpr std::uint64_t least_mark_to_collect = 256;
 constexpr bool may_collect_below(std::uint64_t mark) noexcept {
     return mark == 0 || mark >= least_mark_to_collect;

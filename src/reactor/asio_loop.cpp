@@ -114,7 +114,7 @@ struct asio_loop::alarm_handler {
 
 asio_loop::asio_loop() : context_(1), work_(context_.get_executor()), alarm_(context_.get_executor()) {}
 
-// Whoever posted the last task may still be on its way out of post(), and may need this processor to get there.
+// The thread that posted the last task may still be on its way out of post(), and may need this processor to get there.
 asio_loop::~asio_loop() {
     names_.close();
     std::uint32_t now = posting_.fetch_or(end_awaits, std::memory_order_acquire) | end_awaits;

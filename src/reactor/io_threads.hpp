@@ -21,7 +21,7 @@ struct thread_options {
 class io_threads {
 public:
     /// Starts `count` threads (at least one), with all signals blocked. All or nothing: too_many_files,
-    /// no_memory, again (no more threads). What the system refuses of the scheduling is left as it is.
+    /// no_memory, again (no more threads). Scheduling that the system refuses is left as it is.
     static error make(std::size_t count, const thread_options &options,
                       std::unique_ptr<io_threads> &out) noexcept;
     /// Stops.

@@ -1,4 +1,4 @@
-// What a connection gets from its session, and what it says when it ends.
+// The things that a connection gets from its session, and its words when it ends.
 #pragma once
 
 #include <memory>

@@ -66,7 +66,7 @@ void inbound::set_decoder(std::unique_ptr<frame_decoder> decoder) noexcept {
     tell_decoder_what_is_taken();
 }
 
-/// What it puts together would be thrown away here only once it is whole.
+/// A message that it puts together would be thrown away here only once it is whole.
 void inbound::tell_decoder_what_is_taken() noexcept {
     if (decoder_)
         decoder_->take_only(discards_ ? reception::none : receives_);
@@ -426,7 +426,7 @@ bool inbound::is_wanted(byte_span body) const noexcept {
 void inbound::keep_tail(bool is_sockets_thread, byte_span frame, const frame_header &header) noexcept {
     const byte_span body = frame.subspan(std::min<std::size_t>(header.header_size, frame.size()));
     bool is_kept = true;
-    // Where only subscriptions are taken, the first octet of the body has something to say.
+    // When only subscriptions are taken, the first octet of the body has something to say.
     const bool is_known = receives_ != reception::subscriptions || !body.empty();
     if (header.header_size > 0 && !header.is_command() && !is_wanted(body)) {
         is_kept = skip_rest(header, frame.size());

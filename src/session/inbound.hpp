@@ -5,7 +5,7 @@
 //           decoded in place first: see zmtp/framing.hpp.
 // Pauses:   what exceeds the receiver's mark stays here unpublished. Then is_paused(), and resume() goes on once there is credit. A message
 //           that does not end is bounded where one part is.
-// Commands: go to the conversation, which is the loop's. Whoever reads without it pauses at the first command.
+// Commands: go to the conversation, which is the loop's. A thread that reads without it pauses at the first command.
 // Fails:    once, with failure(). Nothing is read or delivered afterwards.
 // Threads:  those of the reading half, one at a time: lease_keeper says whose it is.
 #pragma once
@@ -84,7 +84,7 @@ public:
     io_turn::offer_end withdraw_offer() noexcept;
 
 private:
-    /// What is less is copied, behind what was copied before.
+    /// A shorter piece is copied, behind what was copied before.
     static constexpr std::size_t least_held = 4096;
     static constexpr std::size_t most_beyond_mark =
         most_at_the_end;  // octets, and what was read with the last of them
@@ -94,7 +94,7 @@ private:
         at_mark,     // of the receiver
         at_command,  // and without the peer
     };
-    /// Where one read goes.
+    /// The places that one read goes to.
     struct places {
         std::array<iovec, 2> ranges;
         std::size_t count = 0;
@@ -164,7 +164,7 @@ private:
     const std::uint64_t most_unfinished_;
     std::optional<break_reason> failure_;
 
-    // What came, and is not with the pipe
+    // Octets that came, and are not with the pipe
     flow flow_ = flow::going;
     std::vector<held_range> held_;    // a few
     std::vector<std::uint8_t> tail_;  // a partial frame

@@ -50,13 +50,13 @@ public:
         std::uint8_t *begin = nullptr;
         std::size_t octets = 0;
     };
-    /// Where the next octets go, as many as there is memory for; no place when memory is short.
+    /// The place of the next octets, as many as there is memory for; no place when memory is short.
     place room(chunk_pool &pool) noexcept;
     std::size_t missing() const noexcept { return total_ - have_; }
     /// So many octets were read there; none when there were none.
     void note_read(std::size_t octets) noexcept;
     bool is_whole() const noexcept { return have_ == total_; }
-    /// Where all of it stands, in wire form, and whose memory that is. It is no more under way.
+    /// The place of all of it, in wire form, and the owner of that memory. It is no more under way.
     byte_span take(block_ref &owner) noexcept;
     void forget() noexcept;
 

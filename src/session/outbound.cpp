@@ -68,7 +68,7 @@ bool outbound::give(writing &turn) noexcept {
 }
 
 outbound::outcome outbound::write_last_words(time_point now) noexcept {
-    // Where they have to stand behind a whole message, that is not waited for: it may never end.
+    // When they have to stand behind a whole message, that is not waited for: it may never end.
     const bool may_wait = peer_.framing().has_control_between_frames();
     writing turn;
     if (pipe_ && !(turn = pipe_->take_turn()))
@@ -250,7 +250,7 @@ outbound::write_result outbound::end_early(const io_result &result, progress &do
     return write_result::busy;
 }
 
-/// What held the last write up may be over. In turn, on the I/O thread.
+/// The obstacle that held the last write up may be gone. In turn, on the I/O thread.
 void outbound::look_for_room() noexcept {
     if (std::exchange(is_writable_again_, false) || !is_full())
         room_ = room::likely;

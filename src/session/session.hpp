@@ -22,7 +22,7 @@ namespace zlink {
 
 class session;
 
-/// What a session asks of the context. Called on the loop's thread.
+/// The services of the context to a session. Called on the loop's thread.
 class session_host {
 public:
     virtual ~session_host() = default;
@@ -34,7 +34,7 @@ public:
     virtual void on_session_end(session &which) noexcept = 0;
 };
 
-/// What the sessions of one endpoint have in common.
+/// The things that the sessions of one endpoint have in common.
 struct session_environment {
     loop *io;
     settings options;

@@ -91,7 +91,7 @@ void session::on_parting_time() noexcept {
             now + std::exchange(parting_look_, std::min(2 * parting_look_, last_parting_look)));
 }
 
-/// What the socket closed is over. A socket that closed the pipe of this connection alone (it refused the peer) still
+/// A connection whose pipe the socket closed is over. A socket that closed the pipe of this connection alone (it refused the peer) still
 /// wants its endpoint connected; but where peers do not speak ZMTP it is the application that has closed it.
 void session::end_pipe() noexcept {
     if (!is_connecting() || !environment_->options.immediate || is_stopping() ||

@@ -161,7 +161,7 @@ void translation::release(std::size_t octets) noexcept {
         bodies_gone_ = 0;
     }
     if (copied_gone_ == copied_.size() && bodies_.empty()) {
-        // What many small frames, or a long topic, took does not stay with a connection that may be idle from now on.
+        // The memory that many small frames, or a long topic, took does not stay with a connection that may be idle from now on.
         if (copied_.capacity() > 2 * batch)
             std::vector<std::uint8_t>().swap(copied_);
         else

@@ -1,4 +1,4 @@
-// Who may connect over tcp; see accept_filter.hpp.
+// The peers that may connect over tcp; see accept_filter.hpp.
 #include "socket/accept_filter.hpp"
 
 #include <arpa/inet.h>

@@ -31,7 +31,7 @@ public:
     std::size_t size() const noexcept { return size_; }
     /// Whether one is wanted back: end() instead of waiting.
     bool is_recalled() const noexcept;
-    /// What to wait for from `now` on. Returns the number of items: size(), or 0 when they are listed already.
+    /// Lists what to wait for from `now` on. Returns the number of items: size(), or 0 when they are listed already.
     std::size_t list(wait_item *items, time_point now) noexcept;
     /// Reads streams that hold octets which their descriptors do not show: nobody may wait for those descriptors before that. True when
     /// something was published, or may still be. Octets behind a message that the pattern does not want now may stay unread.
@@ -112,7 +112,7 @@ public:
     /// The wait that begin() told of is over, and what it brought is read.
     void note_wait_over(time_point now) noexcept { wait_over_at_ = now; }
 
-    /// What is leased, and not in use, goes back to the I/O threads.
+    /// Connections that are leased, and not in use, go back to the I/O threads.
     static void return_all(std::span<const pipe_end_ptr> pipes) noexcept;
 
 private:

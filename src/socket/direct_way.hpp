@@ -3,7 +3,7 @@
 // While a socket has one peer, most patterns have nothing to decide: every message goes to that pipe, or comes from it. The
 // pattern says so after a message that went the long way, and the socket keeps to it until it calls the pattern again for
 // anything else. Where messages carry an address in front (ROUTER), it is the same one each time, and never enters the pipe.
-// Where only some are wanted (topics), the pattern is asked for no more than that.
+// When only some are wanted (topics), the pattern is asked for no more than that.
 // Threads:  the socket's.
 #pragma once
 
@@ -34,7 +34,7 @@ struct direct_way {
     byte_span address = {};
     const message_filter *filter = nullptr;
 
-    /// What the next frame must be to go this way: any message as it is, one that is wanted, an address, or the message behind it.
+    /// The kinds of frame that may go this way next: any message as it is, one that is wanted, an address, or the message behind it.
     enum class frame : std::uint8_t { none, message, wanted, address, addressed };
 
     frame first_frame() const noexcept {
@@ -50,7 +50,7 @@ class direct_input {
 public:
     /// Whether messages come as they are.
     bool is_plain() const noexcept { return next_ == direct_way::frame::message; }
-    /// Where is_plain(): the next message, if it is small and was seen before; false when take() has to be asked.
+    /// Only when is_plain(): the next message, if it is small and was seen before; false when take() has to be asked.
     [[gnu::always_inline]] bool take_at_once(short_frame &out, std::size_t capacity) noexcept {
         return way_.pipe->read_at_once(out, capacity);
     }
@@ -145,7 +145,7 @@ public:
 
     /// Whether messages go as they are.
     bool is_plain() const noexcept { return next_ == direct_way::frame::message; }
-    /// Where is_plain(): sends a message of at most 255 octets, if that needs no call; refused when put() has to be asked.
+    /// Only when is_plain(): sends a message of at most 255 octets, if that needs no call; refused when put() has to be asked.
     [[gnu::always_inline]] at_once put_at_once(byte_span body, bool more) noexcept {
         return more ? at_once::refused : write_at_once(body);
     }

@@ -1,4 +1,4 @@
-// What other threads tell a socket; see mailbox.hpp.
+// The commands of other threads to a socket; see mailbox.hpp.
 //
 // Map:      posting and withdrawing; taking; the level; the wait of the socket's thread.
 #include "socket/mailbox.hpp"
@@ -101,7 +101,7 @@ bool mailbox::take(std::vector<command> &out) noexcept {
     return !std::exchange(has_lost_, false);
 }
 
-/// Lowers the level. Where another thread has yet to raise it, that is left to the next time.
+/// Lowers the level. When another thread has yet to raise it, that is left to the next time.
 void mailbox::lower() noexcept {
     if (is_signalled_ && wakeup_->clear())
         is_signalled_ = false;
@@ -116,7 +116,7 @@ void mailbox::keep_signalling(waiter &how) noexcept {
     std::lock_guard guard(mutex_);
     always_signals_ = true;
     for (lower(); is_signalled_; lower()) {
-        // Whoever posted last is about to raise the level, without the lock, and may need this processor for it.
+        // The thread that posted last is about to raise the level, without the lock, and may need this processor for it.
         wait_item raised{wakeup_->descriptor(), POLLIN, 0, wakeup_.get()};
         (void)how.wait({&raised, 1}, time_point::max());
     }

@@ -1,4 +1,4 @@
-// What other threads tell a socket: pipes that became readable, writable or closed, new pipes, the end of the context.
+// The commands of other threads to a socket: pipes that became readable, writable or closed, new pipes, the end of the context.
 //
 // Flow:     pipes and I/O threads post; the socket's thread takes everything at once at the start of a call. The mailbox
 //           outlives its socket: what is posted to a closed one is dropped.
@@ -46,7 +46,7 @@ public:
     /// any pipe may have become readable, writable or closed.
     bool take(std::vector<command> &out) noexcept;
 
-    /// Where sleepers look. Created on first use; errors of the system when it cannot be.
+    /// The descriptor that sleepers look at. Created on first use; errors of the system when it cannot be.
     error make_wakeup(waiter &how) noexcept;
     const wakeup *level() const noexcept { return wakeup_.get(); }
     /// ZMQ_FD was asked for: from now on every first command raises the level, sleeper or not.

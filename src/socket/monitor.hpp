@@ -1,7 +1,7 @@
 // Publishes connection events as messages (zmq_socket_monitor).
 //
 // Wire:     frame 1: event:2, value:4 in host order; frame 2: the endpoint; of a reason, frame 3: its words.
-// Waiting:  events wait for a reader, and for room in its queue, as far as `most_waiting` goes; what comes then is lost. What waits goes
+// Waiting:  events wait for a reader, and for room in its queue, as far as `most_waiting` goes; what comes then is lost. Waiting events go
 //           out as soon as there is room: on the reader's thread, inside the call that made some. The last events do not wait.
 // Threads:  any; one lock inside, under which the publisher is used. Nobody who holds it waits for another thread.
 #pragma once
@@ -15,14 +15,14 @@
 
 namespace zlink {
 
-/// Where a monitor's messages go. Used by one thread at a time.
+/// The receiver of a monitor's messages. Used by one thread at a time.
 class event_publisher {
 public:
     virtual ~event_publisher() = default;
     /// Sends a message of two frames, or of three where there are words. False when there is no reader or no room now: whoever brings that
     /// has the monitor flush().
     virtual bool publish(byte_span event, byte_span endpoint, byte_span words) noexcept = 0;
-    /// What comes from here on needs no room, but a reader.
+    /// Events from here on need no room, but a reader.
     virtual void lift_mark() noexcept = 0;
 };
 

@@ -4,8 +4,8 @@
 //           something new, and looks again. It *arms*: says of each socket that it is about to sleep, and lists their levels, what is leased,
 //           and descriptors of the system. It *sleeps* on all of that together: the only step that blocks, so that whoever cannot may leave
 //           there, and come back when something of the list is ready. It *disarms*, however it ends: takes in what it has brought, and the
-//           leases end. Whoever has asked looks for what it wants, and goes on with another round. No slices.
-// Threads:  the one that holds all the sockets. Whoever cancels it ends it in the sleep; everything is put back then.
+//           leases end. The caller looks for what it wants, and goes on with another round. No slices.
+// Threads:  the one that holds all the sockets. A cancellation ends it in the sleep; everything is put back then.
 #pragma once
 
 #include <cstddef>
@@ -106,7 +106,7 @@ template <class Attempt>
         const bool is_last = waited == error::timed_out;
         if (failed(waited) && !is_last)
             return waited;
-        // What came with the last moment still counts.
+        // Events of the last moment still count.
         if (const error e = attempt(is_last); e != error::again || is_last)
             return e;
     }

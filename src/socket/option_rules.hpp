@@ -1,4 +1,4 @@
-// What rows of the table of socket options are made of: for each kind of value what it accepts, and how it is set and read.
+// The rules that rows of the table of socket options are made of: for each kind of value what it accepts, and how it is set and read.
 //
 // Order:    the rules; values in and out; applying a rule.
 #pragma once
@@ -37,7 +37,7 @@ struct flag_rule {
     access direction = access::read_write;
 };
 
-/// What is not built: off is accepted, and read where it can be.
+/// The option of a part that is not built: off is accepted, and read where it can be.
 struct off_rule {
     access direction = access::read_write;
 };
@@ -48,7 +48,7 @@ struct wide_rule {
     Integer settings::*field;
 };
 
-/// Text: read back with a NUL. What an empty value (a null pointer and no size) does differs.
+/// Text: read back with a NUL. The rules differ in the meaning of an empty value (a null pointer and no size).
 enum class when_empty { refuse, clear };
 struct text_rule {
     std::string settings::*field;
@@ -94,7 +94,7 @@ error write_as(Integer result, void *out, std::size_t *size) noexcept {
     return error::none;
 }
 
-/// What is left of the room becomes zero.
+/// The rest of the room becomes zero.
 inline error write_octets(std::string_view octets, void *out, std::size_t *size) noexcept {
     if (*size < octets.size())
         return error::invalid;

@@ -1,7 +1,7 @@
 // The table of socket options.
 //
 // One row an option: its number, the socket types that have it, and a rule that says which field it stands for, what it
-// accepts and which way it can be used. What does not fit a rule has a pair of functions.
+// accepts and which way it can be used. An option that fits no rule has a pair of functions.
 // Order:    the parts of a row; mechanisms; filters; the other specials; the table; the functions of options.hpp.
 #include "socket/options.hpp"
 

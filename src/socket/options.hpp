@@ -1,6 +1,6 @@
 // Socket options by number: reads and writes the fields of `settings` with libzmq's types, ranges and defaults.
 //
-// What concerns the socket itself rather than its settings is handled by `socket`: see is_answered_by_socket.
+// An option that concerns the socket itself rather than its settings is handled by `socket`: see is_answered_by_socket.
 #pragma once
 
 #include <cstddef>

@@ -45,7 +45,7 @@ inline error write_frame(pipe_end &pipe, const outgoing &frame) noexcept {
     return pipe.write(flags, frame.body);
 }
 
-/// What a pattern may ask of the socket around it.
+/// The questions that a pattern may ask of the socket around it.
 class pattern_host {
 public:
     virtual ~pattern_host() = default;
@@ -126,7 +126,7 @@ public:
         (void)routing_id;
         return false;
     }
-    /// What zmq_getsockopt needs to know of a pattern:
+    /// For zmq_getsockopt:
     /// the number of topics subscribed (ZMQ_TOPICS_COUNT), -1 where the type has none.
     virtual int topics_count() const { return -1; }
 };

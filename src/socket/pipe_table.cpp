@@ -84,7 +84,7 @@ void pipe_table::go_on() noexcept {
     }
 }
 
-/// Where memory was short nobody knows what has become of the pipes.
+/// Nobody knows what has become of the pipes when memory was short.
 void pipe_table::rescan_pipes() noexcept {
     for (std::size_t i = live_; i-- > 0;) {
         if (i >= live_)

@@ -42,11 +42,11 @@ public:
 
     std::size_t size() const noexcept { return live_; }
     std::span<const pipe_end_ptr> live() const noexcept { return {pipes_.data(), live_}; }
-    /// Where size() is not 0.
+    /// Only when size() is not 0.
     pipe_end &first() const noexcept { return *pipes_[0]; }
     /// Takes a pipe into use. Throws bad_alloc, and has closed it then.
     void attach(const pipe_end_ptr &pipe, bool is_local);
-    /// What becomes of messages that an ended pipe has brought and nobody has received.
+    /// The fate of messages that an ended pipe has brought and nobody has received.
     enum class unread_input { dropped, kept };
     /// Ends every pipe of an endpoint. Returns how many there were.
     std::size_t detach_endpoint(const std::string &endpoint, unread_input what) noexcept;

@@ -27,8 +27,8 @@ namespace {
 /// not told again: then there are no more of them than topics that peers subscribe to, or had when the application read last.
 constexpr std::size_t most_unread_notices = 1000;
 
-/// What one call reads from upstream: so many frames, and one more for each peer, or so many octets. A peer has its turn for what the
-/// default mark lets wait.
+/// The limits of what one call reads from upstream: so many frames, and one more for each peer, or so many octets. A peer has its turn for what
+/// the default mark lets wait.
 constexpr std::size_t most_frames_at_once = 8192;
 constexpr std::size_t most_octets_at_once = 1024 * 1024;
 constexpr std::size_t most_frames_in_a_turn = 1024;
@@ -81,7 +81,7 @@ private:
     bool tells_each_cancel() const noexcept { return options_.xpub_verboser; }
     /// Which peer a notice is about matters only when each peer has its own.
     bool is_per_peer() const noexcept { return is_manual() || tells_each_subscription(); }
-    /// Where ends are told of once for all peers, another peer's beginning may have been read, or is still to be.
+    /// When ends are told of once for all peers, another peer's beginning may have been read, or is still to be.
     bool has_own_ends() const noexcept { return is_manual() || tells_each_cancel(); }
 
     void choose_receivers(byte_span first_frame);
@@ -158,7 +158,7 @@ void publisher::detach(pipe_end &pipe) noexcept {
     forget(pipe);
 }
 
-/// A pipe whose peer has gone is forgotten once the application has had room for all its messages. What can be read of them now comes
+/// A pipe whose peer has gone is forgotten once the application has had room for all its messages. All that can be read of them now comes
 /// before the end of its subscriptions.
 void publisher::on_closed(pipe_end &pipe) {
     if (!peers_.has(pipe))
@@ -325,7 +325,7 @@ void publisher::note_read(peer_number peer) noexcept {
 
 void publisher::take_frame(pipe_end &pipe, const frame_view &frame) {
     if (frame.is_command()) {
-        // What a lost peer had asked for stands until its pipe ends: messages wait there for its next connection.
+        // The subscriptions of a lost peer stand until its pipe ends: messages wait there for its next connection.
         if (frame.size > 0 && frame.data[0] <= in_band::subscribe)
             change(pipe, frame.data[0] == in_band::subscribe, frame.body().subspan(1), frame.info);
         return;
@@ -351,7 +351,7 @@ void publisher::add_message_frame(pipe_end &pipe, const frame_view &frame) {
     ++pipe.slot.unread_frames;
 }
 
-/// Where it throws, a subscription has not begun.
+/// When it throws, a subscription has not begun.
 void publisher::change(pipe_end &pipe, bool is_subscribe, byte_span topic, peer_info *info) {
     if (pipe.slot.is_ending)  // all its subscriptions end at once
         return;

@@ -115,7 +115,7 @@ error req::write_envelope(pipe_end &pipe) noexcept {
     return pipe.write(frame_flag::more, {});
 }
 
-/// What came before the request was sent cannot be its reply. False when there is more of it than one call should drop.
+/// A message that came before the request was sent cannot be its reply. False when there are more of them than one call should drop.
 bool req::drop_stale_replies() {
     frame_view stale;
     for (std::size_t left = most_passed_over; left > 0; --left) {

@@ -77,7 +77,7 @@ private:
         pipe_end *pipe;
         frame_view frame;
     };
-    /// What the application is told about a peer (ZMQ_ROUTER_NOTIFY).
+    /// The news of a peer that the application is told (ZMQ_ROUTER_NOTIFY).
     struct notice {
         std::string routing_id;
         int what;

@@ -24,7 +24,7 @@
 
 namespace zlink {
 
-/// What a socket is made from; everything outlives it.
+/// The parts that a socket is made from; all outlive it.
 struct socket_environment {
     endpoint_service &endpoints;
     waiter &blocking;
@@ -37,13 +37,13 @@ class socket final {
 public:
     /// Null when the type is not built. Throws bad_alloc.
     static std::unique_ptr<socket> make(const settings &defaults, const socket_environment &environment);
-    /// The socket that a monitor publishes on, bound to `endpoint`. What bind() says. Throws bad_alloc.
+    /// The socket that a monitor publishes on, bound to `endpoint`. Fails as bind() does. Throws bad_alloc.
     static error make_monitor(const socket_environment &environment, const std::string &endpoint,
                               std::unique_ptr<socket> &out);
     ~socket();
 
     // ---- messages; `flags` as in zmq.h (ZMQ_DONTWAIT, ZMQ_SNDMORE) ----
-    // What is not at hand, or has no room, ends a thread that is to be cancelled, before it waits or while it does. Nothing was sent or
+    // A message that is not at hand, or has no room, ends a thread that is to be cancelled, before it waits or while it does. Nothing was sent or
     // taken then. Nothing else is thrown.
 
     /// Off: who sends has other things to do than to wait for a peer that is far behind, as long as there is room.

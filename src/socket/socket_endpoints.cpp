@@ -1,4 +1,4 @@
-// Where a socket binds and connects, and what becomes of its pipes there.
+// The endpoints that a socket binds and connects to, and the fate of its pipes there.
 #include <utility>
 
 #include "socket/socket.hpp"
@@ -14,8 +14,8 @@ error socket::bind(const char *endpoint) {
     if (const error e = environment_.endpoints.bind(*this, endpoint, actual); failed(e))
         return e;
     last_endpoint_ = std::move(actual);
-    // A peer that waited for an inproc name is here now, and is to be told what this socket subscribes to. Whoever waits for the descriptor
-    // has not heard of them.
+    // A peer that waited for an inproc name is here now, and is to be told what this socket subscribes to. A program that waits for the
+    // descriptor has not heard of them.
     if (mailbox_->has_commands()) {
         (void)pipes_.process_commands();
         if (pipes_.is_exported())

@@ -32,7 +32,7 @@ public:
     }
 
 private:
-    /// Where memory fails between two frames, the next call, which is for the same event, goes on with the second.
+    /// When memory fails between two frames, the next call, which is for the same event, goes on with the second.
     bool try_publish(std::span<const byte_span> frames) noexcept {
         for (; sent_ < frames.size(); ++sent_) {
             const int more = sent_ + 1 < frames.size() ? ZMQ_SNDMORE : 0;

@@ -62,7 +62,7 @@ error socket::set_router_raw(const void *value, std::size_t size) {
 }
 
 error socket::get_option(int number, void *value, std::size_t *size) {
-    // Asked for after each frame, some of them. What is not asked for news takes none in, and the direct ways stay.
+    // Asked for after each frame, some of them. A call that does not ask for news takes none in, and the direct ways stay.
     if (pipes_.is_stop_requested())
         return error::terminated;
     if (!value || !size)
@@ -86,8 +86,8 @@ error socket::get_option_of_socket(int number, void *value, std::size_t *size) {
         short ready = 0;
         if (const error e = events(both, ready, !pipes_.is_exported()); failed(e))
             return e;
-        // Whoever waits on the descriptor is told of all that is not there yet: what came meanwhile may have kept the rest
-        // from being armed. Where there is more to take in, the descriptor says so already.
+        // A program that waits on the descriptor is told of all that is not there yet: what came meanwhile may have kept the rest
+        // from being armed. When there is more to take in, the descriptor says so already.
         for (int tries = 0; pipes_.is_exported() && ready != both && !mailbox_->has_commands() &&
                             arm(static_cast<short>(both & ~ready));) {
             if (const error e = events(both, ready, false); failed(e))
@@ -126,7 +126,7 @@ error socket::export_descriptor(int &descriptor) {
     if (pipes_.is_exported())
         return error::none;
     pipes_.export_level();
-    // What is there already gets no call from a pipe: an empty command raises the level.
+    // Input that is there already gets no call from a pipe: an empty command raises the level.
     (void)arm(ZMQ_POLLOUT);
     if (arm(ZMQ_POLLIN))
         pipes_.post_look_again();

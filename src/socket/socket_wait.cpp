@@ -1,4 +1,4 @@
-// What a socket's thread does for the socket while it waits; see socket_wait.hpp.
+// The work of a socket's thread for the socket while it waits; see socket_wait.hpp.
 //
 // Map:      writing out; the borrower; which spin is due, and the spins; events; the level; the peer that lags.
 #include "socket/socket_wait.hpp"
@@ -68,7 +68,7 @@ bool socket_wait::borrow(short wanted, bool is_alone, time_point deadline) noexc
     return true;
 }
 
-/// What due_spin() asks for.
+/// The facts that due_spin() asks for.
 struct socket_wait::facts {
     const socket_wait &self;
     short wanted;
@@ -246,7 +246,7 @@ error socket_wait::make_level(const wakeup *&out) noexcept {
     return e;
 }
 
-/// What has been read into the caller's memory and is not what the caller gets has to stand elsewhere before that returns.
+/// A body that has been read into the caller's memory and is not what the caller gets has to stand elsewhere before that returns.
 void socket_wait::end_offer(const std::uint8_t *given) noexcept {
     const std::uint8_t *const place = std::exchange(offered_, {}).data();
     if (leases_.take_filled() && given != place)

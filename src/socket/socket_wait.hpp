@@ -1,4 +1,4 @@
-// What a socket's thread does for the socket while it waits: it reads and writes its connections, spins, and arms.
+// The work of a socket's thread for the socket while it waits: it reads and writes its connections, spins, and arms.
 //
 // Flow:     whoever does not wait asks events() or read_leased(). The steps of a wait are for `one_wait` alone.
 // Threads:  the socket's.
@@ -37,7 +37,7 @@ public:
     error events(short wanted, short &ready, bool reads) noexcept;
     /// As socket::arm().
     bool arm(short wanted) noexcept;
-    /// What to wait for, made on first use.
+    /// The wake-up to wait for, made on first use.
     error level(const wakeup *&out) noexcept {
         out = inbox_.level();
         return out ? error::none : make_level(out);
@@ -53,12 +53,12 @@ public:
 
     /// The waits to come may have the next body read there.
     void offer(std::span<std::uint8_t> memory) noexcept { offered_ = memory; }
-    /// What has been read there and is not `given` to the caller has to stand elsewhere before that returns.
+    /// A body that has been read there and is not `given` to the caller has to stand elsewhere before that returns.
     void end_offer(const std::uint8_t *given) noexcept;
 
     // ---- a peer that lags ----
 
-    /// What a sender is ahead of, and how far it may be.
+    /// The backlog of a sender, and how large it may be.
     struct lag {
         pipe_end &peer;
         backlog_kind kind;

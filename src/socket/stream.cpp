@@ -3,7 +3,7 @@
 // Ids:      generated as soon as a pipe is there, for a connection of the socket's own when it is asked for; or given by the
 //           application to one of these.
 // News:     an empty message stands in the pipe where a connection was made, and where it broke: the session has put it there.
-// Ends:     an empty message ends its connection. What was sent before goes out, as it does when a socket is closed; of what the peer has
+// Ends:     an empty message ends its connection. Octets sent before go out, as they do when a socket is closed; of what the peer has
 //           sent only a message under way is still received.
 #include "socket/router.hpp"
 

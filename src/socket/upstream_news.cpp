@@ -174,7 +174,7 @@ void upstream_news::end_message() noexcept {
     ++this_message_;
 }
 
-/// What followed this one in its message is not told, or not any more.
+/// The frames behind this one in its message are not told, or not any more.
 void upstream_news::end_with(item *last) noexcept {
     if (last && last->frames)
         last->frames->octets[last->frames->last] &= static_cast<char>(~frame_flag::more);
@@ -198,7 +198,7 @@ void upstream_news::join_runs() noexcept {
     delete next;
 }
 
-/// What was told of in it has happened.
+/// All that it told of has happened.
 std::size_t upstream_news::drop_cut_message() noexcept {
     std::size_t dropped = 0;
     while (item *first = message_.oldest()) {

@@ -1,4 +1,4 @@
-// What the application of an XPUB has not read yet: notices of subscriptions, and messages that subscribers sent upstream.
+// The news that the application of an XPUB has not read yet: notices of subscriptions, and messages that subscribers sent upstream.
 //
 // A notice can be withdrawn while it is unread, so that peers that come and go leave nothing behind. A message is there once all
 // of it is.

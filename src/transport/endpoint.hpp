@@ -18,7 +18,7 @@ namespace zlink {
 /// say.
 error split_endpoint(std::string_view endpoint, std::string &scheme, std::string &address);
 
-/// Where to listen, or where to connect from.
+/// The address to listen at, or to connect from.
 struct tcp_local_address {
     std::string host;        // "*", a numeric address or an interface; without brackets
     std::uint16_t port = 0;  // 0 = any

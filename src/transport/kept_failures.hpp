@@ -1,4 +1,4 @@
-// What OpenSSL has noted of failures on a thread of the application's, which may look at them still: out of the way while the library calls
+// OpenSSL's notes of failures on a thread of the application's, which may look at them still: out of the way while the library calls
 // OpenSSL there, and back afterwards. OpenSSL takes the oldest that is noted for the one just now.
 #pragma once
 
@@ -35,7 +35,7 @@ private:
         std::size_t count = 0;
     };
 
-    /// Where memory is short they are lost.
+    /// They are lost when memory is short.
     void take() noexcept {
         try {
             list_ = std::make_unique<failures>();

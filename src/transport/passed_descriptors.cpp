@@ -21,7 +21,7 @@ namespace {
 constexpr unsigned most_threads = 4;  // each of which one descriptor may hold up
 constexpr std::size_t most_waiting = 1024;
 
-/// A socket that does not linger closes at once. Whoever has it, too, may still change that in the last moment.
+/// A socket that does not linger closes at once. Another process that has it, too, may still change that in the last moment.
 void close_now(int descriptor) noexcept {
     const linger none{};
     (void)::setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &none, sizeof none);

@@ -1,6 +1,6 @@
 // Descriptors that a local peer passes beside its octets (SCM_RIGHTS), and that nobody asked for.
 //
-// Whoever drops the last reference to a file waits for what its closing takes: a tcp socket that lingers takes as long as the peer has
+// The thread that drops the last reference to a file waits for what its closing takes: a tcp socket that lingers takes as long as the peer has
 // chosen, a file of another program's file system as long as that program likes. The system drops what is not received, too, in
 // the thread that reads, or closes, the socket. So descriptors are refused where the system can (Linux 6.16), else all of them are
 // received, and closed by threads of their own.

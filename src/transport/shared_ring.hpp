@@ -1,6 +1,6 @@
 // Memory that two processes share, used as a ring: one of them writes octets into it, the other one takes them out.
 //
-// Trust:    neither side believes what the other one writes there. What is in the ring is copied out before anybody looks at it, and
+// Trust:    neither side believes what the other one writes there. Octets in the ring are copied out before anybody looks at it, and
 //           wrong positions do no harm but to the stream. The file can be neither cut nor enlarged. Its pages can be given up by either
 //           side, and are then allocated anew: so both sides should be of one user.
 // Lines:    who takes octets out writes to each cache line of them, so that the other side gets it back quickly
@@ -61,7 +61,7 @@ public:
     void give_back() noexcept;
     /// Whether the other side asked for room, and half of the ring is free. It has to be told once.
     bool take_wish_for_room() noexcept;
-    /// The other side is to ring when there is something. What came before may go without a bell: look again.
+    /// The other side is to ring when there is something. Octets that came before may go without a bell: look again.
     void arm() noexcept;
     /// Takes that back. True when the other side has seen it, and rings.
     bool disarm() noexcept;

@@ -37,7 +37,7 @@ error open_socket(int family, owned_descriptor &out) noexcept;
 /// The same for a descriptor that the application made.
 error adopt_socket(int descriptor, owned_descriptor &out) noexcept;
 
-/// What must be set before bind, listen or connect: buffers, type of service, priority, busy polling, the
+/// Sets the options that must be set before bind, listen or connect: buffers, type of service, priority, busy polling, the
 /// device (whose refusal is the only one that is an error), IPv4 on IPv6 sockets.
 error set_up_tcp_socket(int descriptor, int family, const settings &options) noexcept;
 /// The buffers alone.
@@ -48,8 +48,8 @@ bool set_smallest_send_buffer(int descriptor) noexcept;
 bool is_of_this_user(int descriptor) noexcept;
 /// Lets a listener take an address that closed connections still linger on.
 void allow_address_reuse(int descriptor) noexcept;
-/// What belongs to a connection: no delay, keep-alives, the limit of retransmission, and a small send buffer where both ends are on this machine
-/// and the application has not chosen one: then true.
+/// Sets the options of a connection: no delay, keep-alives, the limit of retransmission, and a small send buffer where both ends are on this
+/// machine and the application has not chosen one: then true.
 bool set_up_tcp_connection(int descriptor, const settings &options) noexcept;
 /// For a connection whose send buffer that is: sized for large bodies, or small again.
 void resize_send_buffer(int descriptor, bool for_large_bodies) noexcept;

@@ -73,7 +73,7 @@ std::string request_for(std::string_view host, std::uint16_t port) {
     return out;
 }
 
-/// What the REP field means (RFC 1928 §6).
+/// The meaning of the REP field (RFC 1928 §6).
 error meaning_of(std::uint8_t reply) noexcept {
     switch (reply) {
     case 2:

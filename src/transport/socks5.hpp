@@ -1,4 +1,4 @@
-// What a client and a SOCKS proxy say to each other before a connection goes through it, as a state machine. Pure.
+// The conversation of a client with a SOCKS proxy before a connection goes through it, as a state machine. Pure.
 //
 // Flow:     write output() out; read at most wanted() octets (what follows is the far side's) and hand them to receive();
 //           until that says opened or failed.
@@ -28,7 +28,7 @@ public:
     socks5_conversation(const socks5_conversation &) = delete;
     socks5_conversation &operator=(const socks5_conversation &) = delete;
 
-    /// What is to be written now.
+    /// The octets to be written now.
     byte_span output() const noexcept { return output_; }
     void note_written(std::size_t octets) noexcept { output_ = output_.subspan(octets); }
     std::size_t wanted() const noexcept { return wanted_ - have_; }

@@ -55,7 +55,7 @@ bool find_interface(const std::string &name, int family, resolved_address &out) 
     return is_found;
 }
 
-// Where to bind: an interface, a numeric address or any. Names are not resolved. no_device when there is no
+// The address to bind: an interface, a numeric address or any. Names are not resolved. no_device when there is no
 // such interface.
 error find_local(const tcp_local_address &wanted, bool is_v6, resolved_address &out) noexcept {
     const std::string host = wanted.host == "*" ? (is_v6 ? "::" : "0.0.0.0") : wanted.host;
@@ -77,7 +77,7 @@ error make_tcp_stream(loop &io, owned_descriptor socket, const sockaddr *peer, s
     return socket_stream::make(io, std::move(socket), print_host(peer, length), resizes, out);
 }
 
-/// Where to connect to: `out`, or the proxy in front of it.
+/// The address to connect to: `out`, or the proxy in front of it.
 error parse_route(const std::string &address, const settings &options, tcp_remote_address &out,
                   tcp_remote_address &proxy) {
     if (error e = parse_tcp_connect(address, out); failed(e) || options.socks_proxy.empty())

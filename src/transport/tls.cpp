@@ -85,7 +85,7 @@ private:
     /// The owner may destroy this object in its call, or dial again.
     void report(std::unique_ptr<stream> connected, error failure) noexcept {
         const dial_handler owners = std::move(handler_);
-        // Who has failed is still asked for its descriptor. Else this object lives as long as the connection, and that one need not.
+        // A dialer that has failed is still asked for its descriptor. Else this object lives as long as the connection, and that one need not.
         const std::unique_ptr<dialer> done = connected ? std::move(connecting_) : nullptr;
         owners(std::move(connected), failure);
     }

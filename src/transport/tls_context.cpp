@@ -1,3 +1,7 @@
+// One side's certificate, authorities and settings, for all of its connections; see tls_context.hpp.
+//
+// Order:    OpenSSL begins; names of hosts; made and loaded: own certificate, authorities, those of the system; what a handshake
+//           calls, with the look at the peer's certificate; sessions that are resumed; the name of a peer.
 #include "transport/tls_context.hpp"
 
 #include <algorithm>

@@ -1,11 +1,11 @@
-// What TLS has to know about this side before there is a connection: certificate, key, and whom to trust.
+// The facts about this side that TLS has to know before there is a connection: certificate, key, and whom to trust.
 //
-// Files:    read once, when the context is made. What cannot be used is `invalid`, and the reason is left (core/reason.hpp); nobody is
+// Files:    read once, when the context is made. A file that cannot be used is `invalid`, and the reason is left (core/reason.hpp); nobody is
 //           asked for a password.
 // Resumed:  a client offers the ticket that a server of this context gave it last, once. A server keeps nothing: what it has to know of a
 //           client, its certificate and that it was accepted, stands in the ticket, which only this context can open. Nothing is sent
 //           before the handshake is over.
-//           What was verified counts for a limited time (tls_resumption.hpp).
+//           A verification counts for a limited time (tls_resumption.hpp).
 // Threads:  a server's: any, once it is made; a client's: the loop's.
 // Owns:     the private key, which OpenSSL wipes when the last connection and the context are gone.
 #pragma once
@@ -24,7 +24,7 @@ namespace zlink {
 
 class tls_context;
 
-/// What OpenSSL's callbacks know and note of one connection.
+/// The notes of OpenSSL's callbacks on one connection.
 struct tls_notes {
     const tls_context *context = nullptr;
     std::string words;  // why the peer's certificate is not accepted

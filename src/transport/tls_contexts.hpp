@@ -1,6 +1,6 @@
 // The contexts of one endpoint, one after the other: a new one when the files that it is made of have changed.
 //
-// Files:    looked at when there is a new connection, once a second at most. Where new ones cannot be used the old context stays, and the
+// Files:    looked at when there is a new connection, once a second at most. When new ones cannot be used the old context stays, and the
 //           reason is left once (core/reason.hpp).
 // Threads:  made on any; then the loop's.
 #pragma once
@@ -19,7 +19,7 @@ public:
     static error make(tls_context::role as, const settings &options, std::string peer_name,
                       std::unique_ptr<tls_contexts> &out);
 
-    /// What a new connection has to use.
+    /// The context that a new connection has to use.
     const std::shared_ptr<const tls_context> &current(time_point now) noexcept;
     const settings &options() const noexcept { return options_; }
 

@@ -31,7 +31,7 @@ public:
 
     /// Notes the system's authorities, which OpenSSL reads itself.
     void watch_system();
-    /// What `others` watches, too.
+    /// Watches the files of `others`, too.
     void watch_too(const tls_files &others);
     /// Whether a file is another now. Looks at each, opens none.
     bool have_changed() const noexcept;

@@ -1,4 +1,4 @@
-// What a client says first, kept until OpenSSL can do something with it.
+// The first words of a client, kept until OpenSSL can do something with it.
 //
 // The state of OpenSSL takes some 45 KiB from its first call on, whatever has come. A peer that says nothing, or stops within its ClientHello,
 // costs a server the octets that it has sent, and most_octets at most.

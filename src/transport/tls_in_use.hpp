@@ -1,5 +1,5 @@
-// What OpenSSL has made of options and files, for all clients of a thread that have the same: most of what a connection costs that has
-// nothing to do.
+// The contexts that OpenSSL has made of options and files, for all clients of a thread that have the same: most of what a connection costs that
+// has nothing to do.
 //
 // Change:   of a file ends it for those that come later; with the last connection it goes.
 // Left out: who has a password, or a key that is not in a file: they would stay here.

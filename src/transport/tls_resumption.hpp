@@ -25,7 +25,7 @@ inline constexpr std::time_t longest_chain = 24 * 60 * 60;
 
 /// Of a handshake that was a whole one and ends at `now`. `chain` is null where nobody was verified.
 std::time_t after(const STACK_OF(X509) * chain, std::time_t lists_end, std::time_t now) noexcept;
-/// Where memory is short for that the session is not resumed.
+/// The session is not resumed when memory is short for that.
 void note(SSL_SESSION *session, std::time_t limit) noexcept;
 /// As well where a session has none.
 bool has_come(SSL_SESSION *session, std::time_t now) noexcept;

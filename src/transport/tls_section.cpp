@@ -59,7 +59,7 @@ void after_fork_in_parent() noexcept {
         ::pthread_rwlock_unlock(&each.lock);
 }
 
-/// Who stood before a gate does not exist here, and must not be waited for.
+/// A thread that stood before a gate does not exist here, and must not be waited for.
 void after_fork_in_child() noexcept {
     const bool has_all = std::exchange(here.is_forking, false);
     for (gate &each : gates) {

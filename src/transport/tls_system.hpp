@@ -15,8 +15,8 @@ namespace zlink {
 
 class tls_system {
 public:
-    /// What is there, or read now. Null where that fails: the reason is left (core/reason.hpp). `files` watches what it is made of. Throws
-    /// std::bad_alloc.
+    /// The authorities that are there, or read now. Null where that fails: the reason is left (core/reason.hpp). `files` watches what it is made
+    /// of. Throws std::bad_alloc.
     static std::shared_ptr<const tls_system> read(tls_files &files);
     ~tls_system();
     tls_system(const tls_system &) = delete;

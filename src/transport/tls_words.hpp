@@ -1,4 +1,4 @@
-// What went wrong with TLS, in words for a person.
+// Failures of TLS, in words for a person.
 //
 // Words:    what comes from a peer's certificate is printable ASCII, and no more than a few hundred octets of it. Nothing of a key or a
 //           password is in them.
@@ -26,7 +26,7 @@ std::string subject_of(X509 *certificate);
 
 /// Why a certificate is not accepted, by OpenSSL's number.
 error reason_of_certificate(long result) noexcept;
-/// What the peer says of our certificate, and the rest of what it may say.
+/// The peer's complaints about our certificate, and the rest of what it may say.
 error reason_of_alert(int alert) noexcept;
 
 }  // namespace zlink

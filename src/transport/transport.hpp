@@ -44,7 +44,7 @@ public:
     /// peer (wait_readable() says when to go on), or why it failed.
     virtual error shake_hands() noexcept { return error::none; }
     /// One non-blocking read into `ranges`, which have room. After a short read the caller waits instead of reading again: most often the stream is
-    /// drained, and if not, the wait ends at once. Who does not wait reads until there is nothing.
+    /// drained, and if not, the wait ends at once. A caller that does not wait reads until there is nothing.
     virtual io_result try_read(std::span<const iovec> ranges) noexcept = 0;
     /// One non-blocking gathered write. After a short one the next begins with the octets that were left. busy, also with octets: it would
     /// take more, but another thread is reading, or wants to. It is to be tried again in a moment: room is of no use to wait for.
@@ -62,7 +62,7 @@ public:
     virtual std::unique_ptr<stream> release_inner() noexcept { return nullptr; }
     /// Whether the system has all that was written: closing a stream before loses the rest. on_stream_writable() comes when it has.
     virtual bool is_flushed() const noexcept { return true; }
-    /// Whether a read finds octets that the descriptor does not show. Only after a read that filled its ranges. Whoever reads.
+    /// Whether a read finds octets that the descriptor does not show. Only after a read that filled its ranges. Called by the thread that reads.
     virtual bool holds_input() const noexcept { return false; }
     /// Whether a write that found the stream full goes on when there is input, and room is of no use before. wait_writable() waits for what
     /// it takes. Any thread.
@@ -78,9 +78,9 @@ public:
     virtual error take_back() noexcept { return error::none; }
     /// The descriptor, for events and "__fd"; -1 where there is none.
     virtual int descriptor() const noexcept = 0;
-    /// What "Peer-Address" says: the numeric address of the peer without the port; empty for ipc.
+    /// The value of "Peer-Address": the numeric address of the peer without the port; empty for ipc.
     virtual std::string peer_address() const = 0;
-    /// What "User-Id" says: who the peer has proven to be; empty where it has proven nothing.
+    /// The value of "User-Id": who the peer has proven to be; empty where it has proven nothing.
     virtual std::string user_id() const { return {}; }
     /// Why it has failed, in words for a person, where the error does not say it all.
     virtual std::string reason() const { return {}; }
@@ -139,7 +139,7 @@ public:
     virtual std::string endpoint_for(const std::string &address) const {
         return std::string(scheme()) + "://" + address;
     }
-    /// Where on a web server the sockets of this address are; none where there is no web server.
+    /// The place on a web server of the sockets of this address; none where there is no web server.
     virtual std::optional<web_place> place_of(const std::string &address) const {
         (void)address;
         return {};

@@ -2,6 +2,7 @@
 //
 // Addresses: those of tcp, and a path behind them. Without one it is "/".
 // Streams:  as they are. Only place_of() says that something else is spoken on them: see zmtp/conversation.hpp.
+// Order:    addresses and their paths; the listener; the transport: its checks, its dialer; one object for each scheme.
 #include <algorithm>
 
 #include "transport/endpoint.hpp"
@@ -16,7 +17,7 @@ struct web_address {
     std::string path;
 };
 
-/// What may stand in a request as it is. A fragment is not sent (RFC 3986 §3.5), a comma would make two of an origin.
+/// Whether an octet may stand in a request as it is. A fragment is not sent (RFC 3986 §3.5), a comma would make two of an origin.
 bool is_word(std::string_view text, std::string_view without) noexcept {
     return std::all_of(text.begin(), text.end(), [&](char c) {
         return c > ' ' && c < '\x7f' && without.find(c) == std::string_view::npos;

@@ -61,7 +61,7 @@ public:
     virtual time_point deadline() const noexcept = 0;
     /// Any octets arrived: the peer is alive. Cheap.
     virtual void note_traffic(time_point now) noexcept = 0;
-    /// This side ends now. Last words, where there are such, go to output(); nothing may be written behind them. What the peer has
+    /// This side ends now. Last words, where there are such, go to output(); nothing may be written behind them. All that the peer has
     /// sent is still taken, and `close` comes when it has taken its leave, too: how long to wait for that is the driver's to say.
     virtual void part() noexcept {}
     /// Why it has closed, in words for a person, where the failure does not say it all.

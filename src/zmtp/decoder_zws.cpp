@@ -128,8 +128,8 @@ std::uint16_t decoder_zws::judge(byte_span in, parsed_header &out) const noexcep
     return 0;
 }
 
-/// Takes messages in a row that are whole, and of one short frame: what take_header() and all that follows it would make of them. What is
-/// anything else stays.
+/// Takes messages in a row that are whole, and of one short frame: what take_header() and all that follows it would make of them. Anything
+/// else stays.
 std::uint8_t *decoder_zws::take_small(byte_span &in, std::uint8_t *out) noexcept {
     const std::size_t mask = form_.is_client ? 0 : std::tuple_size_v<mask_key>;
     const std::uint8_t *p = in.data();

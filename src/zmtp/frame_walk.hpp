@@ -84,7 +84,7 @@ inline walk_result walk_frames(byte_span in, bool &in_message, const walk_limits
             }
         }
 
-        // Whatever is not a whole short message frame within the limits.
+        // Anything else than a whole short message frame within the limits.
         const byte_span rest(p, end);
         result.stop = judge_frame(rest, limits, result.next);
         if (messages >= max_messages) {

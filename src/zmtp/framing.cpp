@@ -1,4 +1,4 @@
-// What framings have in common: subscriptions as messages.
+// The part that framings have in common: subscriptions as messages.
 #include "zmtp/framing.hpp"
 
 namespace zlink {

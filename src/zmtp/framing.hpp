@@ -23,7 +23,7 @@
 
 namespace zlink {
 
-/// What has come in of one connection, where the wire has another form than the queue.
+/// The input of one connection, where the wire has another form than the queue.
 class frame_decoder {
 public:
     virtual ~frame_decoder() = default;
@@ -35,7 +35,7 @@ public:
         std::size_t taken = 0;   // octets of `in`
         std::size_t octets = 0;  // written: at most lead() more than were taken
     };
-    /// Decodes `in`, all of it or up to the end of a frame that take_frame() has. What comes out is written from `out` on, which may be
+    /// Decodes `in`, all of it or up to the end of a frame that take_frame() has. The result is written from `out` on, which may be
     /// lead() octets in front of `in`, or more, in the same memory.
     virtual decoded decode(byte_span in, std::uint8_t *out) noexcept = 0;
     /// A frame that came in pieces of unknown size stands in memory of its own: where, in the queue's form, and whose memory that is: a
@@ -62,7 +62,7 @@ public:
                                                   std::vector<std::uint8_t> &out) const = 0;
     /// Encodes the message frames that `in` begins with, in the form of a queue, as far as they are whole, their bodies are no larger than
     /// `most`, and there is room. Takes them from `in`. `in_message` is whether the last of them was one with more; the messages that
-    /// end are counted. Returns the octets written. Where has_encode_small() says so: elsewhere it is no faster than one by one.
+    /// end are counted. Returns the octets written. It is used if has_encode_small() says so: elsewhere it is no faster than one by one.
     virtual bool has_encode_small() const noexcept { return false; }
     virtual std::size_t encode_small(byte_span &in, std::size_t most, std::span<std::uint8_t> out,
                                      bool &in_message, std::uint64_t &messages) const noexcept {

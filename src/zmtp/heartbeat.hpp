@@ -38,7 +38,7 @@ public:
     }
     /// The peer's latest PING asks to be given up after `ttl` without traffic; 0 takes that back.
     void set_peer_ttl(std::uint16_t ttl) noexcept { peer_ttl_ = tenths(ttl); }
-    /// What to write into the TTL field of our PINGs.
+    /// The value of the TTL field of our PINGs.
     std::uint16_t ttl() const noexcept { return ttl_; }
 
     /// Says what is due. After `ping` the caller sends one, or has one in its output still; ask again later.

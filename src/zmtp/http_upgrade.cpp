@@ -198,7 +198,7 @@ std::string make_request(const web_place &place, std::string_view origin, std::s
 
 namespace {
 
-/// What of a request's target is a path. Servers are also sent the whole address (RFC 9112, section 3.2.2).
+/// The part of a request's target that is a path. Servers are also sent the whole address (RFC 9112, section 3.2.2).
 std::string_view path_of(std::string_view target) noexcept {
     for (const std::string_view scheme : {"http://", "https://", "ws://", "wss://"}) {
         if (target.size() > scheme.size() && is_same_token(target.substr(0, scheme.size()), scheme)) {

@@ -1,4 +1,4 @@
-// What all mechanisms share: choosing one, and the properties both sides announce.
+// The parts that all mechanisms share: choosing one, and the properties both sides announce.
 #include "zmtp/mechanism.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ constexpr std::size_t max_property_name = 255;
 // The name of Identity in the interface.
 constexpr std::string_view routing_id_name = "Routing-Id";
 
-// What zlink itself says about a peer: a peer cannot speak in its name.
+// Properties that zlink itself sets of a peer: a peer cannot speak in its name.
 constexpr std::array<std::string_view, 4> own_names = {"User-Id", "Peer-Address", "__fd", routing_id_name};
 
 bool announces_routing_id(socket_type type) noexcept {

@@ -55,7 +55,7 @@ std::unique_ptr<mechanism> make_mechanism(const settings &options, bool is_serve
 /// The handshake without security: READY both ways (RFC 23/ZMTP 3.1, "The NULL Security Mechanism").
 std::unique_ptr<mechanism> make_mechanism_null(const settings &options);
 
-/// What every mechanism announces about a socket, as a property list: type, routing id, the application's own.
+/// The announcement that every mechanism makes of a socket, as a property list: type, routing id, the application's own.
 void append_own_properties(std::vector<std::uint8_t> &out, const settings &options);
 /// Takes over the properties a peer announced; the outcome is failed for those that break the rules, or for a socket
 /// type ours does not talk to: the peer is told why with ERROR.
@@ -65,7 +65,7 @@ mechanism::outcome accept_properties(byte_span data, const settings &options, pe
 /// ours make use of one.
 void accept_routing_id(std::string_view id, std::string_view peer_type, const settings &options,
                        peer_info &info);
-/// What a well-formed or malformed ERROR means.
+/// The meaning of a well-formed or malformed ERROR.
 mechanism::outcome judge_error(byte_span data) noexcept;
 
 }  // namespace zlink

@@ -95,7 +95,7 @@ struct peer::state {
     heartbeat heartbeat_;
     time_point handshake_end_ = time_point::max();
 
-    /// What has come in before traffic.
+    /// The input before traffic.
     struct intake {
         greeting_octets greeting{};
         std::size_t have = 0;             // octets of it
@@ -333,7 +333,7 @@ void peer::state::on_greeting() {
     follow(mechanism_->start(self_.output_));
 }
 
-// Collects a frame of the handshake; true when `body` is the body of a whole command. What is wrong with a header is
+// Collects a frame of the handshake; true when `body` is the body of a whole command. A fault in a header is
 // found before anything of the body is kept.
 bool peer::state::take_command(byte_span &in, byte_span &body) {
     const walk_limits limits;

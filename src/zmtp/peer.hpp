@@ -14,7 +14,7 @@ namespace zlink {
 
 class peer final : public conversation {
 public:
-    /// With what the two sides begin. Where that is no greeting, what carries the conversation has said already what it would say, and
+    /// The words that the two sides begin with. When they are no greeting, what carries the conversation has said already what it would say, and
     /// looks after the time: there are no heartbeats.
     enum class opening { greeting, handshake, identity };
 

@@ -92,7 +92,7 @@ action web_conversation::start() {
     return {};
 }
 
-/// Where security is asked for, there is no other name for it.
+/// When security is asked for, there is no other name for it.
 void web_conversation::choose_protocols(std::string_view mechanism) {
     const bool is_null = options_.mechanism == mechanism_kind::null;
     const bool avoids_slash =

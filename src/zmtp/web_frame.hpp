@@ -43,16 +43,16 @@ constexpr std::uint16_t internal_error = 1011;
 
 constexpr std::size_t max_control_payload = 125;
 
-/// What a command frame that begins with a zero octet says in the octet behind it.
+/// The meaning of the octet behind the zero octet that a command frame begins with.
 namespace web_event {
 constexpr std::uint8_t fault = 0;                  // two octets: the status to close with
 constexpr std::uint8_t close = web_opcode::close;  // its payload
 constexpr std::uint8_t ping = web_opcode::ping;    // its payload
-/// What happened, and what belongs to it; false when the body is that of a command.
+/// Whether the body tells of an event and what belongs to it; else it is that of a command.
 inline bool is_one(byte_span body) noexcept { return body.size() >= 2 && body[0] == 0; }
 }  // namespace web_event
 
-/// What the octet in front of a body says: RFC 45/ZWS 2.0.
+/// The meaning of the octet in front of a body: RFC 45/ZWS 2.0.
 namespace zws_octet {
 constexpr std::uint8_t last = 0;  // frame of a message
 constexpr std::uint8_t more = 1;  // frames of the same message follow
