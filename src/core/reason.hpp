@@ -4,12 +4,22 @@
 // Threads:  each has its own.
 #pragma once
 
+#include <new>
 #include <string>
+#include <utility>
 
 namespace zlink::reason {
 
 /// Takes the place of what nobody has taken.
 void leave(std::string words) noexcept;
+/// The same for words that `make` puts together. There are none when memory is short for them.
+template <class Make>
+void try_leave(Make &&make) noexcept {
+    try {
+        leave(std::forward<Make>(make)());
+    } catch (const std::bad_alloc &) {
+    }
+}
 /// Empty where there is nothing to say.
 std::string take() noexcept;
 

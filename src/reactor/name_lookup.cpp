@@ -55,10 +55,7 @@ void name_question::ask_system() noexcept {
 }
 
 void name_question::leave_words() const noexcept {
-    try {
-        reason::leave("cannot find the address of " + host_ + ": " + words_);
-    } catch (const std::bad_alloc &) {
-    }
+    reason::try_leave([this] { return "cannot find the address of " + host_ + ": " + words_; });
 }
 
 void name_question::run() noexcept {

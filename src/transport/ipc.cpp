@@ -152,11 +152,10 @@ private:
     }
 
     void leave_reason(error why) const noexcept {
-        try {
-            reason::leave("cannot connect to " + print_endpoint(as_sockaddr(to_), to_.length) + ": " +
-                          describe(to_errno(why)));
-        } catch (const std::bad_alloc &) {
-        }
+        reason::try_leave([&] {
+            return "cannot connect to " + print_endpoint(as_sockaddr(to_), to_.length) + ": " +
+                   describe(to_errno(why));
+        });
     }
 
     // The owner may destroy this object in the call.

@@ -271,12 +271,7 @@ private:
     }
 
     void leave_reason() noexcept {
-        try {
-            if (words_.empty())
-                words_ = words_of_failure();
-            reason::leave(std::move(words_));
-        } catch (const std::bad_alloc &) {
-        }
+        reason::try_leave([this] { return words_.empty() ? words_of_failure() : std::move(words_); });
     }
 
     std::string words_of_failure() const {
