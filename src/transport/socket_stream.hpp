@@ -23,7 +23,7 @@ public:
         return socket_calls::read(descriptor(), ranges);
     }
     io_result try_write(std::span<const iovec> ranges) noexcept override {
-        if (resizes_ && (is_for_large_bodies_ || is_large(ranges.back())))
+        if (resizes_ && !ranges.empty() && (is_for_large_bodies_ || is_large(ranges.back())))
             follow_bodies(ranges.back());
         return socket_calls::write(descriptor(), ranges);
     }
