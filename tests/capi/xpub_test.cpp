@@ -58,13 +58,16 @@ TEST(sub, may_not_send_and_a_publisher_may_not_receive) {
     EXPECT_FAILS(ENOTSUP, zmq_recv(pub.handle(), &byte, 1, 0));
 }
 
-TEST(xpub, hears_an_equal_subscription_once) {
+class xpub_with_two_subscribers : public ::testing::Test {
+protected:
+    void SetUp() override { second.connect(connected(zmq, pub, first, "inproc")); }
+
     context zmq;
     test_socket pub = zmq.socket(ZMQ_XPUB);
-    test_socket first = zmq.socket(ZMQ_SUB);
-    test_socket second = zmq.socket(ZMQ_SUB);
-    const std::string endpoint = connected(zmq, pub, first, "inproc");
-    second.connect(endpoint);
+    test_socket first = zmq.socket(ZMQ_SUB), second = zmq.socket(ZMQ_SUB);
+};
+
+TEST_F(xpub_with_two_subscribers, hears_an_equal_subscription_once) {
     first.set(ZMQ_SUBSCRIBE, "a");
     ASSERT_EQ(pub.receive(), subscription("a"));
     second.set(ZMQ_SUBSCRIBE, "a");
@@ -77,14 +80,8 @@ TEST(xpub, hears_an_equal_subscription_once) {
     EXPECT_EQ(pub.receive(), cancellation("a"));
 }
 
-TEST(xpub, verbose_hears_every_subscription_but_only_the_last_cancellation) {
-    context zmq;
-    test_socket pub = zmq.socket(ZMQ_XPUB);
+TEST_F(xpub_with_two_subscribers, verbose_hears_every_subscription_but_only_the_last_cancellation) {
     ASSERT_EQ(pub.set(ZMQ_XPUB_VERBOSE, 1), 0);
-    test_socket first = zmq.socket(ZMQ_SUB);
-    test_socket second = zmq.socket(ZMQ_SUB);
-    const std::string endpoint = connected(zmq, pub, first, "inproc");
-    second.connect(endpoint);
     first.set(ZMQ_SUBSCRIBE, "a");
     EXPECT_EQ(pub.receive(), subscription("a"));
     second.set(ZMQ_SUBSCRIBE, "a");
@@ -96,14 +93,8 @@ TEST(xpub, verbose_hears_every_subscription_but_only_the_last_cancellation) {
     EXPECT_EQ(pub.receive(), cancellation("a"));
 }
 
-TEST(xpub, verboser_hears_every_cancellation_too) {
-    context zmq;
-    test_socket pub = zmq.socket(ZMQ_XPUB);
+TEST_F(xpub_with_two_subscribers, verboser_hears_every_cancellation_too) {
     ASSERT_EQ(pub.set(ZMQ_XPUB_VERBOSER, 1), 0);
-    test_socket first = zmq.socket(ZMQ_SUB);
-    test_socket second = zmq.socket(ZMQ_SUB);
-    const std::string endpoint = connected(zmq, pub, first, "inproc");
-    second.connect(endpoint);
     first.set(ZMQ_SUBSCRIBE, "a");
     EXPECT_EQ(pub.receive(), subscription("a"));
     second.set(ZMQ_SUBSCRIBE, "a");

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <string>
 
+#include "pieces.hpp"
+
 #include "core/invariant.hpp"
 #include "core/settings.hpp"
 #include "zmtp/frame_walk.hpp"
@@ -103,18 +105,6 @@ private:
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
-    if (size == 0)
-        return 0;
-    driven_peer talk(data[0]);
-    for (std::size_t at = 1; at < size;) {
-        const std::size_t wanted = data[at++];
-        const std::size_t piece = std::min(wanted, size - at);
-        if (piece == 0)
-            talk.pass();
-        else
-            talk.feed({data + at, piece});
-        at += piece;
-    }
-    talk.end();
+    zlink::test::talk_in_pieces<driven_peer>(data, size);
     return 0;
 }

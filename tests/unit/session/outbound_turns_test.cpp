@@ -13,6 +13,25 @@ namespace {
 
 using namespace test;
 
+/// A writer that has everything still to write, in each form and for each place where the stream may stop it.
+template <class Look>
+void at_each_cut(bool is_leased, Look &&look) {
+    for (const form &how : forms()) {
+        const octets wire = all_said(how);
+        for (const std::size_t cut : places(wire)) {
+            if (cut == wire.size())
+                continue;
+            SCOPED_TRACE(::testing::Message() << how.name << " " << cut << (is_leased ? " leased" : ""));
+            writer it(socket_type::dealer, how.first_words);
+            EXPECT_EQ(it.write(), outcome::drained);
+            ASSERT_TRUE(!is_leased || it.out->lease_out());
+            for (const frames &each : said())
+                it.send(each);
+            look(it, wire, cut);
+        }
+    }
+}
+
 // ---- senders that write for themselves ----
 
 TEST(outbound, is_written_by_the_sender_once_the_handshake_is_out) {
@@ -31,62 +50,41 @@ TEST(outbound, is_written_by_the_sender_once_the_handshake_is_out) {
 }
 
 TEST(outbound, leaves_a_stream_that_the_sender_found_full_to_the_loops_thread) {
-    for (const form &how : forms()) {
-        const octets wire = all_said(how);
-        for (const std::size_t cut : places(wire)) {
-            if (cut == wire.size())
-                continue;
-            SCOPED_TRACE(::testing::Message() << how.name << " " << cut);
-            writer it(socket_type::dealer, how.first_words);
-            EXPECT_EQ(it.write(), outcome::drained);
-            for (const frames &each : said())
-                it.send(each);
-            it.state.room = cut;
-            it.loop_woken = 0;
-            while (!it.out->is_full())
-                EXPECT_FALSE(it.near->write_now());
-            EXPECT_GE(it.loop_woken, 1);
-            EXPECT_TRUE(it.out->has_work());
-            it.state.room = SIZE_MAX;
+    at_each_cut(false, [](writer &it, const octets &wire, std::size_t cut) {
+        it.state.room = cut;
+        it.loop_woken = 0;
+        while (!it.out->is_full())
             EXPECT_FALSE(it.near->write_now());
-            EXPECT_EQ(it.state.output, wire.substr(0, cut)) << "it waits for the stream";
-            EXPECT_FALSE(it.state.is_room_awaited) << "which is for the loop's thread to do";
-            EXPECT_EQ(it.write(), outcome::stopped);
-            EXPECT_EQ(it.write_on(), outcome::drained);
-            EXPECT_TRUE(it.state.output == wire);
-        }
-    }
+        EXPECT_GE(it.loop_woken, 1);
+        EXPECT_TRUE(it.out->has_work());
+        it.state.room = SIZE_MAX;
+        EXPECT_FALSE(it.near->write_now());
+        EXPECT_EQ(it.state.output, wire.substr(0, cut)) << "it waits for the stream";
+        EXPECT_FALSE(it.state.is_room_awaited) << "which is for the loop's thread to do";
+        EXPECT_EQ(it.write(), outcome::stopped);
+        EXPECT_EQ(it.write_on(), outcome::drained);
+        EXPECT_TRUE(it.state.output == wire);
+    });
 }
 
 TEST(outbound, has_who_leased_a_full_stream_wait_for_it) {
-    for (const form &how : forms()) {
-        const octets wire = all_said(how);
-        for (const std::size_t cut : places(wire)) {
-            if (cut == wire.size())
-                continue;
-            SCOPED_TRACE(::testing::Message() << how.name << " " << cut);
-            writer it(socket_type::dealer, how.first_words);
-            EXPECT_EQ(it.write(), outcome::drained);
-            ASSERT_TRUE(it.out->lease_out());
-            for (const frames &each : said())
-                it.send(each);
-            it.state.room = cut;
-            EXPECT_EQ(it.write_all(), outcome::leased_full);
-            EXPECT_EQ(it.write_all(), outcome::stopped);
-            EXPECT_FALSE(it.state.is_room_awaited);
-            // The borrower finds room, a little and then all of it.
-            it.state.room = 2;
-            (void)it.near->write_now(io_turn::occasion::ready);
-            it.state.room = SIZE_MAX;
-            while (!it.near->write_now(io_turn::occasion::ready)) {
-            }
-            EXPECT_TRUE(it.state.output == wire);
-            it.out->end_lease();
-            EXPECT_EQ(it.write(), outcome::drained);
-            EXPECT_FALSE(it.state.is_room_awaited);
-            EXPECT_TRUE(it.out->is_drained());
+    at_each_cut(true, [](writer &it, const octets &wire, std::size_t cut) {
+        it.state.room = cut;
+        EXPECT_EQ(it.write_all(), outcome::leased_full);
+        EXPECT_EQ(it.write_all(), outcome::stopped);
+        EXPECT_FALSE(it.state.is_room_awaited);
+        // The borrower finds room, a little and then all of it.
+        it.state.room = 2;
+        (void)it.near->write_now(io_turn::occasion::ready);
+        it.state.room = SIZE_MAX;
+        while (!it.near->write_now(io_turn::occasion::ready)) {
         }
-    }
+        EXPECT_TRUE(it.state.output == wire);
+        it.out->end_lease();
+        EXPECT_EQ(it.write(), outcome::drained);
+        EXPECT_FALSE(it.state.is_room_awaited);
+        EXPECT_TRUE(it.out->is_drained());
+    });
 }
 
 TEST(outbound, waits_for_a_full_stream_itself_once_a_lease_is_over) {
@@ -124,84 +122,52 @@ TEST(outbound, is_not_leased_while_there_is_something_that_only_the_loops_thread
 
 TEST(outbound, comes_back_in_a_moment_to_a_stream_that_another_thread_is_at) {
     for (const bool is_leased : {false, true}) {
-        for (const form &how : forms()) {
-            const octets wire = all_said(how);
-            for (const std::size_t cut : places(wire)) {
-                if (cut == wire.size())
-                    continue;
-                SCOPED_TRACE(::testing::Message() << how.name << " " << cut << " " << is_leased);
-                writer it(socket_type::dealer, how.first_words);
-                EXPECT_EQ(it.write(), outcome::drained);
-                ASSERT_TRUE(!is_leased || it.out->lease_out());
-                for (const frames &each : said())
-                    it.send(each);
-                it.state.until_busy = cut;
-                for (int i = 0; i < 3; ++i) {
-                    EXPECT_EQ(it.write_all(), outcome::left_alone);
-                    EXPECT_EQ(it.out->due(), it.io.now() + write_policy::pause_for_others);
-                    EXPECT_EQ(it.state.output, wire.substr(0, cut));
-                    EXPECT_FALSE(it.out->is_full());
-                    EXPECT_TRUE(it.out->is_held_up());
-                }
-                EXPECT_FALSE(it.state.is_room_awaited) << "there is room all the time";
-                it.state.until_busy = SIZE_MAX;
-                EXPECT_EQ(it.write_all(), outcome::drained);
-                EXPECT_TRUE(it.state.output == wire);
-                EXPECT_FALSE(it.out->is_held_up());
-            }
-        }
-    }
-}
-
-TEST(outbound, goes_on_at_once_once_the_thread_that_was_at_the_stream_writes) {
-    for (const form &how : forms()) {
-        const octets wire = all_said(how);
-        for (const std::size_t cut : places(wire)) {
-            if (cut == wire.size())
-                continue;
-            SCOPED_TRACE(::testing::Message() << how.name << " " << cut);
-            writer it(socket_type::dealer, how.first_words);
-            EXPECT_EQ(it.write(), outcome::drained);
-            ASSERT_TRUE(it.out->lease_out());
-            for (const frames &each : said())
-                it.send(each);
+        at_each_cut(is_leased, [](writer &it, const octets &wire, std::size_t cut) {
             it.state.until_busy = cut;
-            EXPECT_EQ(it.write_all(), outcome::left_alone);
-            it.state.until_busy = SIZE_MAX;
-            while (!it.near->write_now(io_turn::occasion::ready)) {
+            for (int i = 0; i < 3; ++i) {
+                EXPECT_EQ(it.write_all(), outcome::left_alone);
+                EXPECT_EQ(it.out->due(), it.io.now() + write_policy::pause_for_others);
+                EXPECT_EQ(it.state.output, wire.substr(0, cut));
+                EXPECT_FALSE(it.out->is_full());
+                EXPECT_TRUE(it.out->is_held_up());
             }
-            EXPECT_TRUE(it.state.output == wire);
-            EXPECT_FALSE(it.out->is_held_up());
-            EXPECT_EQ(it.write(), outcome::drained);
-        }
-    }
-}
-
-TEST(outbound, has_the_loops_thread_write_what_a_sender_cannot_while_that_thread_is_at_the_stream) {
-    for (const form &how : forms()) {
-        const octets wire = all_said(how);
-        for (const std::size_t cut : places(wire)) {
-            if (cut == wire.size())
-                continue;
-            SCOPED_TRACE(::testing::Message() << how.name << " " << cut);
-            writer it(socket_type::dealer, how.first_words);
-            EXPECT_EQ(it.write(), outcome::drained);
-            for (const frames &each : said())
-                it.send(each);
-            it.state.until_busy = cut;
-            do {
-                it.loop_woken = 0;
-                EXPECT_FALSE(it.near->write_now());
-                EXPECT_EQ(it.loop_woken, 1);
-            } while (!it.out->is_held_up());
-            EXPECT_EQ(it.state.output, wire.substr(0, cut));
-            EXPECT_FALSE(it.out->is_full());
+            EXPECT_FALSE(it.state.is_room_awaited) << "there is room all the time";
             it.state.until_busy = SIZE_MAX;
             EXPECT_EQ(it.write_all(), outcome::drained);
             EXPECT_TRUE(it.state.output == wire);
             EXPECT_FALSE(it.out->is_held_up());
-        }
+        });
     }
+}
+
+TEST(outbound, goes_on_at_once_once_the_thread_that_was_at_the_stream_writes) {
+    at_each_cut(true, [](writer &it, const octets &wire, std::size_t cut) {
+        it.state.until_busy = cut;
+        EXPECT_EQ(it.write_all(), outcome::left_alone);
+        it.state.until_busy = SIZE_MAX;
+        while (!it.near->write_now(io_turn::occasion::ready)) {
+        }
+        EXPECT_TRUE(it.state.output == wire);
+        EXPECT_FALSE(it.out->is_held_up());
+        EXPECT_EQ(it.write(), outcome::drained);
+    });
+}
+
+TEST(outbound, has_the_loops_thread_write_what_a_sender_cannot_while_that_thread_is_at_the_stream) {
+    at_each_cut(false, [](writer &it, const octets &wire, std::size_t cut) {
+        it.state.until_busy = cut;
+        do {
+            it.loop_woken = 0;
+            EXPECT_FALSE(it.near->write_now());
+            EXPECT_EQ(it.loop_woken, 1);
+        } while (!it.out->is_held_up());
+        EXPECT_EQ(it.state.output, wire.substr(0, cut));
+        EXPECT_FALSE(it.out->is_full());
+        it.state.until_busy = SIZE_MAX;
+        EXPECT_EQ(it.write_all(), outcome::drained);
+        EXPECT_TRUE(it.state.output == wire);
+        EXPECT_FALSE(it.out->is_held_up());
+    });
 }
 
 TEST(outbound, wakes_a_borrower_that_found_room_while_the_loops_thread_had_the_turn) {
