@@ -4,7 +4,6 @@
 #include <zmq.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <link.h>
 #include <unistd.h>
 
@@ -35,19 +34,6 @@ void fail(const char *what) {
 void require(bool good, const char *what) {
     if (!good)
         fail(what);
-}
-
-long long number_from(const char *variable, long long otherwise) {
-    const char *text = std::getenv(variable);
-    if (!text || !*text)
-        return otherwise;
-    char *end = nullptr;
-    const long long value = std::strtoll(text, &end, 10);
-    if (*end != '\0' || value < 0) {
-        std::fprintf(stderr, "%s: not a number: %s\n", variable, text);
-        std::exit(2);
-    }
-    return value;
 }
 
 void print_library(const std::string &name) {

@@ -10,14 +10,13 @@
 #include <thread>
 #include <vector>
 
+#include "system.hpp"
+
 namespace bench {
 
 // Stops the run with a message; a benchmark whose messages are wrong has no result.
 [[noreturn]] void fail(const char *what);
 void require(bool good, const char *what);
-
-// The number in an environment variable; ends the program if it holds anything else.
-long long number_from(const char *variable, long long otherwise);
 
 // Prints LIBRARY,<lib>,<file>,<version>: the libzmq.so that this process has mapped.
 void print_library(const std::string &name);

@@ -7,11 +7,9 @@
 // It lies if: the machine is busy with something else, or it is not run in turn with zlink. Its TLS is mbed TLS, with a cipher of its own choice.
 //
 // Prints RESULT,nng,<pattern>,<transport>,<size>,throughput|latency,<value> as bench_zmq does; `bench_nng schemes` prints the transports it has.
-// Order:    what a run asks for; ports and certificates; messages and the link; the two measures; the command line.
+// Order:    what a run asks for; URLs and certificates; messages and the link; the two measures; the command line.
 #include "common.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <nng/nng.h>
 #include <nng/protocol/pair0/pair.h>
 #include <nng/protocol/pipeline0/pull.h>
@@ -19,8 +17,6 @@
 #include <nng/supplemental/tls/tls.h>
 #include <nng/transport/tls/tls.h>
 #include <nng/transport/ws/websocket.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -45,11 +41,6 @@ void require(int code, const char *what) {
     std::_Exit(1);
 }
 
-std::uint64_t count_from(const char *name, std::uint64_t otherwise) {
-    const char *const text = std::getenv(name);
-    return text && *text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
-
 std::string content_of(const char *variable) {
     const char *const path = std::getenv(variable);
     require(path ? 0 : NNG_ENOENT, variable);
@@ -68,23 +59,12 @@ struct settings {
     bool is_web() const { return transport == "ws" || transport == "wss"; }
 };
 
-// nng tells the port it was given for some transports only, so one is chosen here.
-int free_port() {
-    const int probe = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in where{};
-    where.sin_family = AF_INET;
-    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof where;
-    auto *const address = reinterpret_cast<sockaddr *>(&where);
-    const bool good = ::bind(probe, address, length) == 0 && ::getsockname(probe, address, &length) == 0;
-    ::close(probe);
-    require(good ? 0 : NNG_EADDRINUSE, "a port");
-    return ntohs(where.sin_port);
-}
-
 std::string url_of(const settings &wanted) {
     const std::string scheme = wanted.transport == "tls" ? "tls+tcp" : wanted.transport;
-    return scheme + "://localhost:" + std::to_string(free_port()) + (wanted.is_web() ? "/bench" : "");
+    // nng tells the port it was given for some transports only, so one is chosen here.
+    const int port = bench::free_port();
+    require(port > 0 ? 0 : NNG_EADDRINUSE, "a port");
+    return scheme + "://localhost:" + std::to_string(port) + (wanted.is_web() ? "/bench" : "");
 }
 
 nng_tls_config *make_certificates(bool server) {
@@ -102,7 +82,7 @@ nng_tls_config *make_certificates(bool server) {
 }
 
 void set_queues(nng_socket socket) {
-    const auto mark = static_cast<int>(count_from("BENCH_HWM", 1000));
+    const auto mark = static_cast<int>(bench::number_from("BENCH_HWM", 1000));
     const int depth = mark == 0 ? deepest_queue : std::min(mark, deepest_queue);
     // Not every protocol has both.
     for (const char *option : {NNG_OPT_SENDBUF, NNG_OPT_RECVBUF}) {
@@ -175,8 +155,9 @@ double throughput(const settings &wanted, std::uint64_t warmup) {
     const link pair(wanted);
     sending_end to{pair.sender, bench::outgoing(wanted.size)};
     receiving_end from{pair.receiver, bench::incoming(wanted.size)};
-    return bench::time_stream(warmup, std::max<std::uint64_t>(2, count_from("BENCH_MSG_COUNT", 20'000)), to,
-                              from);
+    const auto messages =
+        static_cast<std::uint64_t>(std::max(2LL, bench::number_from("BENCH_MSG_COUNT", 20'000)));
+    return bench::time_stream(warmup, messages, to, from);
 }
 
 void trip(nng_socket out, nng_socket in, const settings &wanted, std::uint64_t first, std::uint64_t past,
@@ -193,7 +174,7 @@ void trip(nng_socket out, nng_socket in, const settings &wanted, std::uint64_t f
 }
 
 double latency(const settings &wanted, std::uint64_t warmup) {
-    const std::uint64_t trips = std::max<std::uint64_t>(1, count_from("BENCH_LAT_COUNT", 1000));
+    const auto trips = static_cast<std::uint64_t>(std::max(1LL, bench::number_from("BENCH_LAT_COUNT", 1000)));
     const link forth(wanted);
     const bool one_way = wanted.pattern == "PUSH_PULL";
     std::optional<link> back;
@@ -267,7 +248,7 @@ int main(int argc, char **argv) {
     if (argc == 2 && std::string(argv[1]) == "schemes")
         return print_schemes();
     const settings wanted = parse(argc, argv);
-    const std::uint64_t warmup = count_from("BENCH_WARMUP_COUNT", 1000);
+    const auto warmup = static_cast<std::uint64_t>(bench::number_from("BENCH_WARMUP_COUNT", 1000));
     std::printf("LIBRARY,nng,%s,%s\n", nng_tls_engine_name(), nng_version());
     const double value = wanted.latency ? latency(wanted, warmup) : throughput(wanted, warmup);
     std::printf("RESULT,nng,%s,%s,%zu,%s,%.3f\n", wanted.pattern.c_str(), wanted.transport.c_str(),

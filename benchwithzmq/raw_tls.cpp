@@ -7,13 +7,11 @@
 // It lies if: the machine is busy with something else.
 //
 // Prints RESULT,raw,STREAM|PING,tls,<size>,throughput|latency,<value> as bench_zmq does.
-// Order:    one end of a connection; two sockets; the two measures; the command line.
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
+// Order:    one end of a connection; the two measures; the command line.
+#include "system.hpp"
+
 #include <openssl/err.h>
 #include <openssl/ssl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -56,8 +54,6 @@ const char *variable(const char *name) {
 class end {
 public:
     end(SSL_CTX *context, int socket) : socket_(socket), tls_(SSL_new(context)) {
-        const int on = 1;
-        require(::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0, "TCP_NODELAY");
         require(tls_ && SSL_set_fd(tls_, socket_) == 1, "SSL_set_fd");
         SSL_set_read_ahead(tls_, 1);
         SSL_set_default_read_buffer_len(tls_, read_at_once);
@@ -92,29 +88,6 @@ private:
     const int socket_;
     SSL *const tls_;
 };
-
-struct sockets {
-    int connected;
-    int accepted;
-};
-
-sockets open_sockets() {
-    const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in where{};
-    where.sin_family = AF_INET;
-    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof where;
-    auto *const address = reinterpret_cast<sockaddr *>(&where);
-    require(::bind(listener, address, length) == 0 && ::listen(listener, 1) == 0 &&
-                ::getsockname(listener, address, &length) == 0,
-            "listen");
-    const int connected = ::socket(AF_INET, SOCK_STREAM, 0);
-    require(::connect(connected, address, length) == 0, "connect");
-    const int accepted = ::accept(listener, nullptr, nullptr);
-    require(accepted >= 0, "accept");
-    ::close(listener);
-    return {connected, accepted};
-}
 
 double stream(end &from, end &to, std::size_t size, std::uint64_t messages) {
     const std::uint64_t measured = size * messages;
@@ -168,11 +141,6 @@ double ping(end &a, end &b, std::size_t size, std::uint64_t trips) {
     return taken.count() / (2.0 * static_cast<double>(trips));
 }
 
-std::uint64_t count_from(const char *name, std::uint64_t otherwise) {
-    const char *const text = std::getenv(name);
-    return text && *text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
-
 }  // namespace
 
 int main(int argc, char **argv) {
@@ -191,7 +159,8 @@ int main(int argc, char **argv) {
                 SSL_CTX_set_min_proto_version(client, TLS1_3_VERSION) == 1,
             "contexts of OpenSSL");
     {
-        const sockets both = open_sockets();
+        const bench::tcp_pair both = bench::open_tcp_pair();
+        require(bool(both), "two sockets");
         end a(client, both.connected);
         end b(server, both.accepted);
         std::thread accepting([&] { b.accept(); });
@@ -199,8 +168,10 @@ int main(int argc, char **argv) {
         accepting.join();
         std::printf("LIBRARY,raw,%s,%s\n", a.cipher(), OpenSSL_version(OPENSSL_VERSION_STRING));
         const bool is_stream = measure == "throughput";
-        const double value = is_stream ? stream(a, b, size, count_from("BENCH_MSG_COUNT", 20'000))
-                                       : ping(a, b, size, count_from("BENCH_LAT_COUNT", 1000));
+        const auto count =
+            static_cast<std::uint64_t>(is_stream ? bench::number_from("BENCH_MSG_COUNT", 20'000)
+                                                 : bench::number_from("BENCH_LAT_COUNT", 1000));
+        const double value = is_stream ? stream(a, b, size, count) : ping(a, b, size, count);
         std::printf("RESULT,raw,%s,tls,%zu,%s,%.3f\n", is_stream ? "STREAM" : "PING", size, measure.c_str(),
                     value);
     }

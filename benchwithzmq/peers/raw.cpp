@@ -1,43 +1,17 @@
 // Blocking stream sockets without a library.
 #include "peers/peers.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 namespace bench {
 
-namespace {
-
-raw_pair open_tcp_pair() {
-    const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in where{};
-    where.sin_family = AF_INET;
-    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof where;
-    auto *address = reinterpret_cast<sockaddr *>(&where);
-    require(::bind(listener, address, length) == 0 && ::listen(listener, 1) == 0 &&
-                ::getsockname(listener, address, &length) == 0,
-            "listen");
-    raw_pair pair;
-    pair.a = ::socket(AF_INET, SOCK_STREAM, 0);
-    require(::connect(pair.a, address, length) == 0, "connect");
-    pair.b = ::accept(listener, nullptr, nullptr);
-    require(pair.b >= 0, "accept");
-    ::close(listener);
-    const int on = 1;
-    for (const int fd : {pair.a, pair.b})
-        require(::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0, "TCP_NODELAY");
-    return pair;
-}
-
-}  // namespace
-
 raw_pair open_raw_pair(const std::string &transport) {
-    if (transport == "tcp")
-        return open_tcp_pair();
+    if (transport == "tcp") {
+        const tcp_pair made = open_tcp_pair();
+        require(bool(made), "two sockets of tcp");
+        return {made.connected, made.accepted};
+    }
     require(transport == "ipc", "a raw socket of tcp or ipc");
     int ends[2];
     require(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "socketpair");
