@@ -18,23 +18,16 @@
 #include <utility>
 
 #include "core/fence.hpp"
-#include "core/tuning.hpp"
 #include "pipe/frame_queue.hpp"
 #include "pipe/io_turn.hpp"
 #include "pipe/pace.hpp"
+#include "pipe/pipe_direction.hpp"
 
 namespace zlink {
 
 class pipe;
 class pipe_end;
-struct pipe_options;
 using pipe_end_ptr = std::shared_ptr<pipe_end>;
-
-/// The kinds of owner that an end of a pipe has.
-enum class end_kind : std::uint8_t {
-    socket,
-    connection,  // or a session, which lets its connections have it one after the other
-};
 
 /// How the owner of one end hears of the other. Called on the other end's thread, from the middle of what it does; must not block, and
 /// not call that end. An end that no thread looks after may be used from there, as from any other thread.
@@ -45,50 +38,6 @@ public:
     virtual void on_writable(pipe_end &end) noexcept = 0;  // credit came back to an armed writer
     virtual void
     on_closed(pipe_end &end) noexcept = 0;  // the other end was closed; published messages remain readable
-};
-
-/// One direction of a pipe that keeps the newest message only (ZMQ_CONFLATE).
-class conflated_slot;
-
-/// One direction of a pipe: the queue and what its two sides share about it.
-struct pipe_direction {
-    static constexpr std::uint64_t no_share = UINT64_MAX;
-
-    pipe_direction(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options,
-                   std::uint64_t writers_mark, std::uint64_t readers_mark);
-    ~pipe_direction();
-
-    /// To be called by whoever has changed its share of the mark.
-    void join_shares() noexcept;
-
-    frame_queue queue;
-    // Looked at by the writer for each message, written by either side once in a while.
-    alignas(64) std::atomic<std::uint64_t> hwm;  // messages, 0 = no limit
-    std::atomic<std::uint64_t> returned{0};      // messages the reader has taken and told of
-    std::atomic<bool> writer_armed{false};
-    std::atomic<bool> reader_armed{false};
-    std::atomic<bool> writer_fences{
-        true};  // the writer runs full_fence() for every publish from the store on
-    std::atomic<bool> writer_closed{false};
-    std::atomic<int> linger_ms{0};  // stands once writer_closed does
-    // The share of each side in the mark; no_share at an end that has no mark of its own.
-    std::atomic<std::uint64_t> writers_share;
-    std::atomic<std::uint64_t> readers_share;
-    const std::size_t reference_threshold;
-    const std::uint32_t senders_batch_size;
-    const std::uint32_t written_alone_from;
-    const std::uint32_t piece;
-    std::atomic<bool> is_followed{true};      // see pipe_end::is_followed()
-    std::atomic<std::uint8_t> news_taken{0};  // last digits; see pipe_end::say_hello(); the reader's
-    // For a queue that a connection reads:
-    alignas(64) write_turn turn;  // guards that half of the queue
-    read_lease lease;             // of the other direction of the connection
-    std::atomic<io_turn *> server{
-        nullptr};  // the connection, while it is served; written with the turn held, while nothing is leased
-    // Octets of large bodies taken; of all, where a connection takes them. Written by the reader.
-    std::atomic<std::uint64_t> large_taken{0};
-    std::atomic<std::uint64_t> about_taken{0};  // messages taken, up to a step ago; written by the reader
-    std::unique_ptr<conflated_slot> newest;     // instead of messages in the queue, or null
 };
 
 /// The write turn of a queue that a connection takes, held: what only its holder may do, on whichever thread that is. An empty one
@@ -453,15 +402,6 @@ private:
     std::uint64_t told_ = 0;             // taken_ when the writer was told last
     std::uint64_t return_at_ = 1;        // tell the writer when taken_ gets here
     std::uint64_t large_told_ = 0;       // in_->large_taken at that time
-};
-
-/// The first end is a socket's. The marks are its shares; the second may add its own.
-struct pipe_options {
-    std::uint64_t first_to_second_hwm = 0;  // messages, 0 = no limit
-    std::uint64_t second_to_first_hwm = 0;
-    bool conflate = false;  // keep the newest message only, in both directions
-    batching sizes = {};
-    end_kind second = end_kind::connection;
 };
 
 struct pipe_ends {
