@@ -119,7 +119,7 @@ public:
 
     const settings options;
     const batching sizes;
-    stepped_loop io;
+    virtual_loop io;
     std::shared_ptr<chunk_pool> pool = chunk_pool::make();
     stream_state state;
     pipe_end_ptr near;  // the socket's

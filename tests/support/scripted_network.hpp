@@ -1,10 +1,9 @@
-// Loops, dialers, listeners and streams that a test plays itself: time passes when the test says so, and everything happens on its thread.
+// Dialers, listeners and streams that a test plays itself, beside the loop of virtual_loop.hpp.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,100 +14,6 @@
 #include "stepped_session.hpp"
 
 namespace zlink::test {
-
-/// A loop in virtual time. Timers go off in their order.
-class virtual_loop final : public loop {
-public:
-    void post(loop_task &task) noexcept override {
-        if (std::find(tasks_.begin(), tasks_.end(), &task) == tasks_.end())
-            tasks_.push_back(&task);
-    }
-    error post(std::function<void()> work) noexcept override {
-        if (std::exchange(refuses_functions, false))
-            return error::no_memory;
-        functions_.push_back(std::move(work));
-        return error::none;
-    }
-    error post_and_wait(const std::function<void()> &work) noexcept override {
-        run();
-        work();
-        return error::none;
-    }
-    void run_before_sleep(loop_task &task) noexcept override {
-        if (std::find(before_sleep_.begin(), before_sleep_.end(), &task) == before_sleep_.end())
-            before_sleep_.push_back(&task);
-    }
-    std::unique_ptr<timer> make_timer(std::function<void()> on_expiry) noexcept override {
-        if (has_no_timers)
-            return nullptr;
-        return std::make_unique<virtual_timer>(*this, std::move(on_expiry));
-    }
-    time_point now() const noexcept override { return now_; }
-
-    /// Until it would sleep.
-    void run() {
-        for (;;) {
-            if (!functions_.empty())
-                take_first(functions_)();
-            else if (!tasks_.empty())
-                take_first(tasks_)->run();
-            else if (!before_sleep_.empty())
-                take_first(before_sleep_)->run();
-            else
-                return;
-        }
-    }
-    void pass(duration how_long) {
-        const time_point end = now_ + how_long;
-        for (run();; run()) {
-            const auto next =
-                std::min_element(timers_.begin(), timers_.end(),
-                                 [](const auto *a, const auto *b) { return a->when < b->when; });
-            if (next == timers_.end() || (*next)->when > end)
-                break;
-            virtual_timer &due = **next;
-            now_ = std::max(now_, due.when);
-            due.cancel();
-            const auto handler = due.handler;  // may destroy it
-            handler();
-        }
-        now_ = end;
-    }
-    bool has_pending_timers() const { return !timers_.empty(); }
-
-    bool has_no_timers = false;
-    bool refuses_functions = false;  // the next one
-
-private:
-    struct virtual_timer final : timer {
-        virtual_timer(virtual_loop &where, std::function<void()> what)
-            : io(where), handler(std::move(what)) {}
-        ~virtual_timer() override { cancel(); }
-        void expires_at(time_point at) noexcept override {
-            cancel();
-            when = at;
-            io.timers_.push_back(this);
-        }
-        void cancel() noexcept override { std::erase(io.timers_, this); }
-        bool is_pending() const noexcept override {
-            return std::find(io.timers_.begin(), io.timers_.end(), this) != io.timers_.end();
-        }
-        virtual_loop &io;
-        time_point when{};
-        const std::function<void()> handler;
-    };
-    template <class T>
-    static T take_first(std::deque<T> &from) {
-        T first = std::move(from.front());
-        from.pop_front();
-        return first;
-    }
-
-    time_point now_{std::chrono::hours(1)};
-    std::deque<std::function<void()>> functions_;
-    std::deque<loop_task *> tasks_, before_sleep_;
-    std::vector<virtual_timer *> timers_;  // that are pending, in the order they were set
-};
 
 /// The far side of a stream, also when the stream is gone.
 struct far_side {

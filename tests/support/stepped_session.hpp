@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,92 +17,9 @@
 #include "script.hpp"
 #include "session/session.hpp"
 #include "short_heap.hpp"
+#include "virtual_loop.hpp"
 
 namespace zlink::test {
-
-class stepped_loop final : public loop {
-public:
-    void post(loop_task &task) noexcept override { tasks_.push_back(&task); }
-    error post(std::function<void()> work) noexcept override {
-        work();
-        return error::none;
-    }
-    error post_and_wait(const std::function<void()> &work) noexcept override {
-        work();
-        return error::none;
-    }
-    void run_before_sleep(loop_task &task) noexcept override { tasks_.push_back(&task); }
-    std::unique_ptr<timer> make_timer(std::function<void()> handler) noexcept override {
-        try {
-            return makes_timers ? std::make_unique<idle_timer>(timers_, std::move(handler)) : nullptr;
-        } catch (...) {
-            return nullptr;
-        }
-    }
-    time_point now() const noexcept override { return time; }
-
-    void run() {
-        while (!tasks_.empty()) {
-            loop_task *next = tasks_.front();
-            tasks_.pop_front();
-            next->run();
-        }
-    }
-
-    /// All that are set go off.
-    void pass_time() {
-        for (idle_timer *each : std::vector(timers_.begin(), timers_.end()))
-            if (timers_.contains(each) && std::exchange(each->is_set, false))
-                each->handler();
-        run();
-    }
-    /// Those that are due meanwhile go off, each in its moment.
-    void pass(duration how_long) {
-        const time_point end = time + how_long;
-        for (;;) {
-            idle_timer *next = nullptr;
-            for (idle_timer *each : timers_)
-                if (each->is_set && each->at <= end && (!next || each->at < next->at))
-                    next = each;
-            if (!next)
-                break;
-            time = std::max(time, next->at);
-            next->is_set = false;
-            next->handler();
-            run();
-        }
-        time = end;
-    }
-    /// How many are set.
-    std::size_t pending() const {
-        return static_cast<std::size_t>(
-            std::count_if(timers_.begin(), timers_.end(), [](auto *each) { return each->is_set; }));
-    }
-
-    time_point time{std::chrono::hours(1)};
-    bool makes_timers = true;
-
-private:
-    struct idle_timer final : timer {
-        idle_timer(std::set<idle_timer *> &those, std::function<void()> what)
-            : all(those), handler(std::move(what)) {
-            all.insert(this);
-        }
-        ~idle_timer() override { all.erase(this); }
-        void expires_at(time_point when) noexcept override {
-            at = when;
-            is_set = true;
-        }
-        void cancel() noexcept override { is_set = false; }
-        bool is_pending() const noexcept override { return is_set; }
-        std::set<idle_timer *> &all;
-        std::function<void()> handler;
-        time_point at{};
-        bool is_set = false;
-    };
-    std::deque<loop_task *> tasks_;
-    std::set<idle_timer *> timers_;
-};
 
 /// What a stream shows of itself, also when it is gone, and what it is to do.
 struct stream_state {

@@ -86,7 +86,7 @@ protected:
         EXPECT_TRUE(owner->alive.empty());
         for (const auto &each : peers)
             EXPECT_FALSE(each->is_open) << "a stream is left";
-        EXPECT_FALSE(io.has_pending_timers());
+        EXPECT_EQ(io.pending(), 0u);
         EXPECT_FALSE(listening.is_listening);
     }
     bool take(const std::shared_ptr<session> &made) {

@@ -89,7 +89,7 @@ protected:
             ASSERT_NO_FATAL_FAILURE(read_on());
     }
 
-    stepped_loop io;
+    virtual_loop io;
     stepped_transport network;
     no_chance chance;
     fixed_clock clock;

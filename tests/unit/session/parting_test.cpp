@@ -25,7 +25,7 @@ protected:
     void expect_over() {
         EXPECT_TRUE(it->is_over());
         EXPECT_EQ(ended, 1);
-        EXPECT_FALSE(io.has_pending_timers());
+        EXPECT_EQ(io.pending(), 0u);
         it.reset();
         EXPECT_FALSE(far->is_open);
     }
@@ -128,7 +128,7 @@ TEST_F(partings, end_without_an_event_where_that_is_now) {
 }
 
 TEST_F(partings, do_not_begin_without_a_timer) {
-    io.has_no_timers = true;
+    io.makes_timers = false;
     begin();
     EXPECT_FALSE(it);
     EXPECT_FALSE(far->is_open);

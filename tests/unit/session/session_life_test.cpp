@@ -44,7 +44,7 @@ protected:
         if (it) {
             EXPECT_TRUE(owner->has_ended);
             EXPECT_FALSE(net.is_called()) << "the attempt goes on";
-            EXPECT_FALSE(io.has_pending_timers());
+            EXPECT_EQ(io.pending(), 0u);
             if (far) {
                 EXPECT_FALSE(far->is_open);
             }
@@ -209,7 +209,7 @@ TEST_F(session_life, tries_again_where_not_even_a_dialer_could_be_made) {
 TEST_F(session_life, without_a_timer_ends_instead_of_staying_for_nothing) {
     make();
     io.run();
-    io.has_no_timers = true;
+    io.makes_timers = false;
     net.refuse();
     io.run();
     EXPECT_TRUE(owner->has_ended);
@@ -367,7 +367,7 @@ TEST_P(session_that_ends, without_linger_at_once) {
     queue("lost");
     close(0);
     EXPECT_TRUE(owner->has_ended);
-    EXPECT_FALSE(io.has_pending_timers());
+    EXPECT_EQ(io.pending(), 0u);
     io.pass(for_ever);
     EXPECT_FALSE(net.is_called());
 }

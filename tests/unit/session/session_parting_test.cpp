@@ -75,7 +75,7 @@ protected:
         io.run();
         EXPECT_TRUE(owner->has_ended);
         EXPECT_FALSE(far->is_open);
-        EXPECT_FALSE(io.has_pending_timers());
+        EXPECT_EQ(io.pending(), 0u);
     }
     void TearDown() override {
         if (owner->near)

@@ -57,7 +57,7 @@ protected:
         io.run();
     }
 
-    stepped_loop io;
+    virtual_loop io;
     stream_state state;
     no_chance chance;
     fixed_clock clock;

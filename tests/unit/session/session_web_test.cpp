@@ -40,7 +40,7 @@ protected:
     void TearDown() override {
         EXPECT_TRUE(owner->has_ended);
         EXPECT_FALSE(far->is_open);
-        EXPECT_FALSE(io.has_pending_timers());
+        EXPECT_EQ(io.pending(), 0u);
         owner->near->close(0);
         owner->near.reset();
         io.run();
