@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "busy_threads.hpp"
 #include "cancelled_thread.hpp"
 #include "raw_peer.hpp"
 #include "sockets.hpp"
@@ -270,22 +271,14 @@ TEST_P(cancelled, in_a_busy_proxy) {
     connected(zmq, pull, source, GetParam());
     connected(zmq, push, sink, GetParam());
     cancelled_thread victim([&] { (void)zmq_proxy(pull.handle(), push.handle(), nullptr); });
-    std::atomic<bool> is_over{false};
-    std::thread busy([&] {
-        while (!is_over)
-            (void)source.send("x", ZMQ_DONTWAIT);
-    });
+    busy_threads busy;
+    busy.add([&] { (void)source.send("x", ZMQ_DONTWAIT); });
     for (int i = 0; i < 5000; ++i)
         EXPECT_EQ(sink.receive(), "x");
-    std::thread draining([&] {
-        while (!is_over)
-            (void)sink.receive(ZMQ_DONTWAIT);
-    });
+    busy.add([&] { (void)sink.receive(ZMQ_DONTWAIT); });
     victim.cancel();
     EXPECT_EQ(victim.join(), PTHREAD_CANCELED);
-    is_over = true;
-    busy.join();
-    draining.join();
+    busy.stop();
     for (test_socket *each : {&pull, &push, &source, &sink})
         EXPECT_EQ(each->close(), 0);
     expect_all_is_well();

@@ -1,8 +1,8 @@
 // One ROUTER and several DEALERs over every transport: replies, turns, and peers that are not there.
+#include "busy_threads.hpp"
 #include "sockets.hpp"
 #include "transports.hpp"
 
-#include <atomic>
 #include <map>
 #include <set>
 #include <thread>
@@ -92,11 +92,8 @@ TEST_P(router_with_dealers, a_dealer_that_never_stops_does_not_starve_the_others
     constexpr std::size_t quiet = 4;
     constexpr int messages = 50;
     std::vector<test_socket> dealers = known_dealers(quiet + 1);
-    std::atomic<bool> is_over{false};
-    std::thread busy([&] {
-        while (!is_over)
-            dealers[quiet].send("busy", ZMQ_DONTWAIT);
-    });
+    busy_threads busy;
+    busy.add([&] { dealers[quiet].send("busy", ZMQ_DONTWAIT); });
     for (std::size_t i = 0; i < quiet; ++i)
         for (int n = 0; n < messages; ++n)
             EXPECT_NE(dealers[i].send(std::to_string(n)), -1);
@@ -111,8 +108,6 @@ TEST_P(router_with_dealers, a_dealer_that_never_stops_does_not_starve_the_others
         return taken.size() == quiet && std::all_of(taken.begin(), taken.end(),
                                                     [](const auto &each) { return each.second == messages; });
     }));
-    is_over = true;
-    busy.join();
 }
 
 TEST_P(router_with_dealers, mandatory_tells_who_is_not_there) {

@@ -1,6 +1,7 @@
 // A context with nothing to do makes no wake-ups: its threads are not scheduled at all.
 //
 // A second of nothing is what is measured here; it is no synchronisation. Heartbeats are off, as they are by default.
+#include "busy_threads.hpp"
 #include "ends.hpp"
 #include "eventually.hpp"
 #include "switches.hpp"
@@ -112,16 +113,10 @@ INSTANTIATE_TEST_SUITE_P(encrypted, an_idle_context, ::testing::Values("tls"), n
 #endif
 
 TEST(count, finds_a_thread_that_wakes_up) {
-    std::atomic<bool> is_over{false};
-    std::thread restless([&] {
-        while (!is_over)
-            std::this_thread::sleep_for(10ms);
-    });
-    const bool is_found = zlink_test::eventually(
-        [before = count_switches().library] { return count_switches().library > before + 3; });
-    is_over = true;
-    restless.join();
-    EXPECT_TRUE(is_found);
+    zlink_test::busy_threads restless;
+    restless.add([] { std::this_thread::sleep_for(10ms); });
+    EXPECT_TRUE(zlink_test::eventually(
+        [before = count_switches().library] { return count_switches().library > before + 3; }));
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "busy_threads.hpp"
 #include "cancelled_thread.hpp"
 #include "core/finally.hpp"
 #include "core/platform.hpp"
@@ -375,18 +376,14 @@ TEST_F(waiting, is_interrupted_by_a_signal) {
     action.sa_handler = [](int) {};
     ASSERT_EQ(::sigaction(SIGUSR1, &action, &before), 0);
 
-    std::atomic<bool> is_over = false;
-    const pthread_t self = ::pthread_self();
-    std::thread other([&] {
-        // A signal before poll() has begun is lost: keep sending.
-        while (!is_over) {
-            ::pthread_kill(self, SIGUSR1);
-            std::this_thread::yield();
-        }
+    zlink_test::busy_threads other;
+    // A signal before poll() has begun is lost: keep sending.
+    other.add([self = ::pthread_self()] {
+        ::pthread_kill(self, SIGUSR1);
+        std::this_thread::yield();
     });
     EXPECT_EQ(w->wait({}, time_point::max()), error::interrupted);
-    is_over = true;
-    other.join();
+    other.stop();
     ::sigaction(SIGUSR1, &before, nullptr);
 }
 
