@@ -130,7 +130,7 @@ void session::end() noexcept {
     environment_->host->on_session_end(*this);
 }
 
-/// What the peer of a connection that has ended was told last is to reach it.
+/// The last words to the peer of a connection that has ended are to reach it.
 void session::begin_parting() noexcept {
     std::unique_ptr<stream> rest = connection_ ? connection_->part() : nullptr;
     if (rest)
