@@ -1,12 +1,10 @@
 // Many peers at once that begin a handshake of TLS and do not go on.
 #include "flooded_server.hpp"
-#include "own_memory.hpp"
 #include "tls_peer.hpp"
 
 namespace {
 
 using namespace zlink_test;
-using zlink::test::allocated;
 using zlink::test::message;
 using zlink::test::raw_peer;
 using zlink::test::tls_peer;
@@ -46,30 +44,13 @@ class stalled_in_a_handshake : public ::testing::TestWithParam<const char *> {
 protected:
     /// What a peer that has said `words` costs.
     std::size_t cost_of(const std::string &words) {
-        constexpr int stalled = 200;
-        context zmq;
-        test_socket server = zmq.socket(ZMQ_DEALER), honest = zmq.socket(ZMQ_DEALER);
-        server.set(ZMQ_HANDSHAKE_IVL, 0);
-        server.set(ZMQ_BACKLOG, stalled);
-        const std::string endpoint = server.bind(std::string(GetParam()) + "://127.0.0.1:*");
-        honest.connect(endpoint);
+        flooded_server flood;
         std::vector<raw_peer> peers;
-        peers.reserve(stalled + 1);
-        std::size_t before = 0;
-        for (int i = 0; i <= stalled; ++i) {
-            peers.emplace_back(endpoint);
+        peers.reserve(flooded_server::counted + 1);
+        return flood.cost_of_each(std::string(GetParam()) + "://127.0.0.1:*", [&] {
+            peers.emplace_back(flood.endpoint);
             EXPECT_TRUE(peers.back().send(words));
-            if (i == 0 || i == stalled) {
-                for (int turn = 0; turn < 10; ++turn) {
-                    EXPECT_EQ(honest.send("x"), 1);
-                    EXPECT_EQ(server.receive(), "x");
-                }
-            }
-            if (i == 0)  // it pays for what all have in common
-                before = allocated();
-        }
-        const std::size_t after = allocated();
-        return after > before ? (after - before) / stalled : 0;
+        });
     }
 
     /// The only record of a ClientHello of 16 KiB.

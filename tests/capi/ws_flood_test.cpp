@@ -1,6 +1,5 @@
 // Many peers at once that begin an upgrade to WebSocket and do not go on: over ws, and over wss.
 #include "flooded_server.hpp"
-#include "own_memory.hpp"
 #include "web_peer.hpp"
 #ifdef ZLINK_TESTS_WITH_TLS
 #include "tls_peer.hpp"
@@ -9,7 +8,6 @@
 namespace {
 
 using namespace zlink_test;
-using zlink::test::allocated;
 using zlink::test::raw_peer;
 using zlink::test::upgrade;
 using zlink::test::web_peer;
@@ -72,9 +70,6 @@ TEST_P(ws_flood, of_upgrades_that_stall_inside_tls_is_closed_in_time_too) {
 TEST_P(ws_flood, of_heads_that_do_not_end_takes_little_memory_each) {
     // OpenSSL keeps more than this library does.
     const std::size_t most = (is_secure() ? 48 : 16) * 1024;
-    constexpr int stalled = 200;
-    start(address(), 0, stalled);
-    ASSERT_NO_FATAL_FAILURE(talk());
     std::string head = "GET / HTTP/1.1\r\nHost: a\r\n";
     for (int i = 0; i < 60; ++i)
         head += "X" + std::to_string(i) + ": " + std::string(100, 'x') + "\r\n";
@@ -91,15 +86,7 @@ TEST_P(ws_flood, of_heads_that_do_not_end_takes_little_memory_each) {
         peers.emplace_back(endpoint);
         ASSERT_TRUE(peers.back().send(head));
     };
-    ASSERT_NO_FATAL_FAILURE(stall());  // the first pays for what all have in common
-    ASSERT_NO_FATAL_FAILURE(talk());
-    const std::size_t before = allocated();
-    for (int i = 0; i < stalled; ++i) {
-        ASSERT_NO_FATAL_FAILURE(stall());
-    }
-    for (int i = 0; i < 10; ++i)
-        ASSERT_NO_FATAL_FAILURE(talk());
-    EXPECT_LE((allocated() - before) / stalled, most);
+    EXPECT_LE(cost_of_each(address(), stall), most);
 }
 #endif
 

@@ -1,6 +1,7 @@
 // A server that many peers come to which do not go on, and an honest one that talks to it meanwhile.
 #pragma once
 
+#include "own_memory.hpp"
 #include "sockets.hpp"
 
 #include <sys/resource.h>
@@ -52,6 +53,23 @@ public:
         EXPECT_EQ(late.send("x"), 1);
         EXPECT_EQ(server.receive(), "x");
     }
+
+    // Octets that one of many peers costs which `stall()` makes, one after the other. The first pays for what all have in common.
+    template <class Stall>
+    std::size_t cost_of_each(const std::string &address, Stall &&stall) {
+        start(address, 0, counted);
+        talk();
+        stall();
+        talk();
+        const std::size_t before = zlink::test::allocated();
+        for (int i = 0; i < counted && !::testing::Test::HasFatalFailure(); ++i)
+            stall();
+        for (int i = 0; i < 10 && !::testing::Test::HasFatalFailure(); ++i)
+            talk();
+        const std::size_t after = zlink::test::allocated();
+        return after > before ? (after - before) / counted : 0;
+    }
+    static constexpr int counted = 200;
 
     context zmq;
     test_socket server = zmq.socket(ZMQ_DEALER), honest = zmq.socket(ZMQ_DEALER);
