@@ -13,6 +13,7 @@
 #include "core/tuning.hpp"
 #include "reactor/io_threads.hpp"
 #include "socket/options.hpp"
+#include "transport/endpoint.hpp"
 
 namespace zlink {
 
@@ -28,15 +29,6 @@ struct context_options {
     bool ipv6 = false;
     thread_options threads;
 };
-
-bool split_endpoint(const std::string &endpoint, std::string &scheme, std::string &address) {
-    const auto at = endpoint.find("://");
-    if (at == std::string::npos || at == 0 || at + 3 == endpoint.size())
-        return false;
-    scheme = endpoint.substr(0, at);
-    address = endpoint.substr(at + 3);
-    return true;
-}
 
 bool is_text_option(int number) { return number == context_option::thread_name_prefix; }
 
@@ -58,6 +50,8 @@ public:
     const clock_source &clock() const noexcept override { return platform::steady_clock(); }
 
 private:
+    static error take_apart(socket &self, const std::string &endpoint, std::string &scheme,
+                            std::string &address);
     error bind(socket &self, const std::string &endpoint, std::string &actual) override;
     error connect(socket &self, const std::string &endpoint, std::string &actual) override;
     error unbind(socket &self, const std::string &endpoint) override;
@@ -382,11 +376,24 @@ endpoints &context_impl::network_of(socket &self) {
     return *sockets_.at(&self);
 }
 
+/// To bind or to connect there: the monitor hears what is missing.
+error context_impl::take_apart(socket &self, const std::string &endpoint, std::string &scheme,
+                               std::string &address) {
+    const error e = split_endpoint(endpoint, scheme, address);
+    if (failed(e))
+        self.events_sink()->emit_reason(endpoint.find("://") == std::string::npos ||
+                                                endpoint.starts_with("://")
+                                            ? "there is no scheme in front, such as tcp://"
+                                            : "there is no address behind " + endpoint,
+                                        to_errno(e), endpoint);
+    return e;
+}
+
 error context_impl::bind(socket &self, const std::string &endpoint, std::string &actual) {
     std::string scheme;
     std::string address;
-    if (!split_endpoint(endpoint, scheme, address))
-        return error::invalid;
+    if (const error e = take_apart(self, endpoint, scheme, address); failed(e))
+        return e;
     if (scheme == "inproc") {
         actual = endpoint;
         return inproc_.bind(address, side_of(self));
@@ -397,8 +404,8 @@ error context_impl::bind(socket &self, const std::string &endpoint, std::string 
 error context_impl::connect(socket &self, const std::string &endpoint, std::string &actual) {
     std::string scheme;
     std::string address;
-    if (!split_endpoint(endpoint, scheme, address))
-        return error::invalid;
+    if (const error e = take_apart(self, endpoint, scheme, address); failed(e))
+        return e;
     if (scheme != "inproc")
         return network_of(self).connect(self, scheme, address, actual);
     pipe_end_ptr near;
@@ -413,16 +420,16 @@ error context_impl::connect(socket &self, const std::string &endpoint, std::stri
 error context_impl::unbind(socket &self, const std::string &endpoint) {
     std::string scheme;
     std::string address;
-    if (!split_endpoint(endpoint, scheme, address))
-        return error::invalid;
+    if (const error e = split_endpoint(endpoint, scheme, address); failed(e))
+        return e;
     return remove(self, scheme, address, endpoint);
 }
 
 error context_impl::disconnect(socket &self, const std::string &endpoint) {
     std::string scheme;
     std::string address;
-    if (!split_endpoint(endpoint, scheme, address))
-        return error::invalid;
+    if (const error e = split_endpoint(endpoint, scheme, address); failed(e))
+        return e;
     return remove(self, scheme, address, endpoint);
 }
 

@@ -16,6 +16,13 @@ bool connects_once(socket_type type) {
            type == socket_type::req;
 }
 
+error refuse_scheme(socket &self, const std::string &scheme, const std::string &address) {
+    constexpr error why = error::protocol_not_supported;
+    self.events_sink()->emit_reason("there is no transport " + scheme + " in this library", to_errno(why),
+                                    scheme + "://" + address);
+    return why;
+}
+
 std::shared_ptr<const std::string> name_of(const session_environment_ptr &environment) noexcept {
     return {environment, &environment->endpoint};
 }
@@ -61,7 +68,7 @@ error endpoints::bind(socket &self, const std::string &scheme, const std::string
                       std::string &actual) {
     const transport *kind = environment_.io.find(scheme);
     if (!kind)
-        return error::protocol_not_supported;
+        return refuse_scheme(self, scheme, address);
     loop *io = environment_.io.choose(self.options().affinity);
     if (!io)
         return error::no_thread;
@@ -93,7 +100,7 @@ error endpoints::connect(socket &self, const std::string &scheme, const std::str
                          std::string &actual) {
     const transport *kind = environment_.io.find(scheme);
     if (!kind)
-        return error::protocol_not_supported;
+        return refuse_scheme(self, scheme, address);
     if (const error e = kind->check_connect(address, self.options()); failed(e)) {
         self.events_sink()->emit_reason(reason::take(), to_errno(e), scheme + "://" + address);
         return e;

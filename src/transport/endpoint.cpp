@@ -29,40 +29,63 @@ std::string_view without_brackets(std::string_view host) noexcept {
     return host;
 }
 
+error refuse(std::string *why, std::string_view what, std::string_view part = {},
+             std::string_view rest = {}) {
+    if (why)
+        why->assign(what).append(part).append(rest);
+    return error::invalid;
+}
+
 // The port stands behind the last colon: IPv6 addresses may come without brackets.
-bool split_port(std::string_view address, std::string_view &host, std::string_view &port) noexcept {
+error split_port(std::string_view address, std::string_view &host, std::string_view &port, std::string *why) {
     const auto colon = address.rfind(':');
-    if (colon == std::string_view::npos)
-        return false;
+    if (colon == std::string_view::npos || colon + 1 == address.size() || address.back() == ']')
+        return refuse(why, "there is no port behind ", address.substr(0, address.find_last_not_of(':') + 1));
     host = address.substr(0, colon);
     port = address.substr(colon + 1);
-    return !port.empty();
+    return error::none;
+}
+
+error refuse_port(std::string_view port, std::string_view rest, std::string *why) {
+    if (port.find('/') != std::string_view::npos)
+        return refuse(why, "only ws:// and wss:// take a path: ", port);
+    return refuse(why, "the port ", port, rest);
+}
+
+bool is_of_host(char c) noexcept {
+    return is_letter_or_digit(c) || std::string_view(".-_:%[]").find(c) != std::string_view::npos;
 }
 
 // A name, a numeric address, or a bracketed one with an interface behind "%".
-bool is_plausible_host(std::string_view host) noexcept {
+error check_host(std::string_view host, std::string *why) {
     if (host.size() > max_host_size)
-        return false;
+        return refuse(why, "the host is longer than 255 octets");
+    if (host == "*")
+        return refuse(why, "* is no host to connect to");
+    if (!std::all_of(host.begin(), host.end(), is_of_host))
+        return refuse(why, "there are characters that no host has in ", host);
     if (!host.empty() && !is_letter_or_digit(host.front()) && host.front() != '[' && host.front() != ':')
-        return false;
-    return std::all_of(host.begin(), host.end(), [](char c) {
-        return is_letter_or_digit(c) || std::string_view(".-_:%[]").find(c) != std::string_view::npos;
-    });
+        return refuse(why, "no host begins as ", host);
+    return error::none;
 }
 
 // A source may come without a port. A colon inside an IPv6 address is not one before a port.
-bool parse_source(std::string_view text, tcp_local_address &out) {
+error parse_source(std::string_view text, tcp_local_address &out, std::string *why) {
     if (text.empty())
-        return false;
+        return refuse(why, "there is no source in front of the semicolon");
     const auto colon = text.rfind(':');
     const bool has_port = colon != std::string_view::npos &&
                           (text.find(']') != std::string_view::npos ? text[colon - (colon > 0)] == ']'
                                                                     : text.find(':') == colon);
-    if (has_port)
-        return !failed(parse_tcp_bind(text, out));
+    if (has_port) {
+        const error e = parse_tcp_bind(text, out, why);
+        if (failed(e) && why)
+            why->insert(0, "of the source, ");
+        return e;
+    }
     out.host = without_brackets(text);
     out.port = 0;
-    return true;
+    return error::none;
 }
 
 }  // namespace
@@ -76,29 +99,35 @@ error split_endpoint(std::string_view endpoint, std::string &scheme, std::string
     return error::none;
 }
 
-error parse_tcp_bind(std::string_view address, tcp_local_address &out) {
+error parse_tcp_bind(std::string_view address, tcp_local_address &out, std::string *why) {
     std::string_view host, port;
-    if (address.find(';') != std::string_view::npos || !split_port(address, host, port))
-        return error::invalid;
+    if (address.find(';') != std::string_view::npos)
+        return refuse(why, "a source in front of a semicolon is for connecting: ", address);
+    if (const error e = split_port(address, host, port, why); failed(e))
+        return e;
     if (port == "*" || port == "0")
         out.port = 0;
     else if (!parse_port(port, out.port) || out.port == 0)
-        return error::invalid;
+        return refuse_port(port, " is no number from 1 to 65535, nor * for any", why);
     out.host = without_brackets(host);
     return error::none;
 }
 
-error parse_tcp_connect(std::string_view address, tcp_remote_address &out) {
+error parse_tcp_connect(std::string_view address, tcp_remote_address &out, std::string *why) {
     const auto semicolon = address.find(';');
     out.has_source = semicolon != std::string_view::npos;
     if (out.has_source) {
-        if (!parse_source(address.substr(0, semicolon), out.source))
-            return error::invalid;
+        if (const error e = parse_source(address.substr(0, semicolon), out.source, why); failed(e))
+            return e;
         address.remove_prefix(semicolon + 1);
     }
     std::string_view host, port;
-    if (!split_port(address, host, port) || !parse_port(port, out.port) || !is_plausible_host(host))
-        return error::invalid;
+    if (const error e = split_port(address, host, port, why); failed(e))
+        return e;
+    if (!parse_port(port, out.port))
+        return refuse_port(port, " is no number up to 65535", why);
+    if (const error e = check_host(host, why); failed(e))
+        return e;
     out.host = without_brackets(host);
     return error::none;
 }

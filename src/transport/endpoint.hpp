@@ -24,19 +24,20 @@ struct tcp_local_address {
     std::uint16_t port = 0;  // 0 = any
 };
 
-/// Takes "host:port" apart for binding. invalid: no port, or none from 1 to 65535, "*" or "0".
-error parse_tcp_bind(std::string_view address, tcp_local_address &out);
+/// Takes "host:port" apart for binding. invalid: no port, or none from 1 to 65535, "*" or "0". Of a failure `why`, where it is given, gets
+/// what was not understood, in words.
+error parse_tcp_bind(std::string_view address, tcp_local_address &out, std::string *why = nullptr);
 
 struct tcp_remote_address {
     bool has_source = false;
     tcp_local_address source;
-    std::string host;  // a name or a numeric address; without brackets
+    std::string host;  // a name or a numeric address; without brackets, at most 255 octets
     std::uint16_t port = 0;
 };
 
 /// Takes the address of a connect apart. invalid: no port or not a number up to 65535, or characters that no
-/// host has.
-error parse_tcp_connect(std::string_view address, tcp_remote_address &out);
+/// host has. `why` as above.
+error parse_tcp_connect(std::string_view address, tcp_remote_address &out, std::string *why = nullptr);
 
 /// As it stands in front of a port: an IPv6 address in brackets.
 std::string host_before_port(const std::string &host);

@@ -30,11 +30,17 @@ struct local_address {
     socklen_t length = 0;
 };
 
-error parse(const std::string &text, local_address &out) noexcept {
-    if (text.empty() || text == "@")
+/// Leaves the reason of a failure. Throws std::bad_alloc.
+error parse(const std::string &text, local_address &out) {
+    if (text.empty() || text == "@") {
+        reason::leave("there is no name behind the @");
         return error::invalid;
-    if (text.size() >= sizeof out.address.sun_path)
+    }
+    if (constexpr std::size_t most = sizeof out.address.sun_path - 1; text.size() > most) {
+        reason::leave("of the " + std::to_string(text.size()) + " octets of this name a local socket takes " +
+                      std::to_string(most));
         return error::name_too_long;
+    }
     out.address.sun_family = AF_UNIX;
     text.copy(out.address.sun_path, text.size());
     out.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + text.size());
@@ -207,16 +213,20 @@ public:
     const char *scheme() const noexcept override { return "ipc"; }
 
     error check_connect(const std::string &address, const settings &) const noexcept override {
-        local_address parsed;
-        return parse(address, parsed);
+        try {
+            local_address parsed;
+            return parse(address, parsed);
+        } catch (const std::bad_alloc &) {
+            return error::no_memory;
+        }
     }
 
     error make_dialer(const std::string &address, const settings &options, const batching &sizes, loop &io,
                       std::unique_ptr<dialer> &out) const noexcept override {
-        local_address to;
-        if (error e = parse(address, to); failed(e))
-            return e;
         try {
+            local_address to;
+            if (error e = parse(address, to); failed(e))
+                return e;
             out = std::make_unique<ipc_dialer>(to, options, sizes, io);
             return error::none;
         } catch (const std::bad_alloc &) {

@@ -80,14 +80,31 @@ error make_tcp_stream(loop &io, owned_descriptor socket, const sockaddr *peer, s
 /// The address to connect to: `out`, or the proxy in front of it.
 error parse_route(const std::string &address, const settings &options, tcp_remote_address &out,
                   tcp_remote_address &proxy) {
-    if (error e = parse_tcp_connect(address, out); failed(e) || options.socks_proxy.empty())
-        return e;
-    if (error e = parse_tcp_connect(options.socks_proxy, proxy); failed(e))
-        return e;
-    return proxy.has_source || proxy.host.empty() || proxy.port == 0 ||
-                   out.host.size() > socks5_conversation::longest_text
-               ? error::invalid
-               : error::none;
+    std::string why;
+    error e = parse_tcp_connect(address, out, &why);
+    if (!failed(e) && !options.socks_proxy.empty()) {
+        e = parse_tcp_connect(options.socks_proxy, proxy, &why);
+        if (!failed(e) && (proxy.has_source || proxy.host.empty() || proxy.port == 0)) {
+            e = error::invalid;
+            why = options.socks_proxy + " is no host and port";
+        }
+        if (failed(e))
+            why.insert(0, "ZMQ_SOCKS_PROXY: ");
+    }
+    if (failed(e))
+        reason::leave(std::move(why));
+    return e;
+}
+
+/// Why there is no interface and no address of this name to bind to.
+std::string words_of_no_local(const std::string &host) {
+    if (host.empty())
+        return "there is no host in front of the port; * stands for all interfaces";
+    if (host.find_first_of("[]") != std::string::npos)
+        return "the brackets do not match: " + host;
+    if (resolved_address unused; parse_numeric_address(host, "0", true, unused))
+        return host + " is an address of IPv6, and ZMQ_IPV6 is not set";
+    return "no interface and no numeric address: " + host + "; names are not looked up to bind to them";
 }
 
 class tcp_dialer final : public dialer, private readiness_events {
@@ -396,16 +413,17 @@ public:
                         std::unique_ptr<listener> &out) const noexcept override {
         try {
             tcp_local_address where;
-            if (error e = parse_tcp_bind(address, where); failed(e))
-                return e;
+            if (std::string why; failed(parse_tcp_bind(address, where, &why))) {
+                reason::leave(std::move(why));
+                return error::invalid;
+            }
             owned_descriptor socket;
             error e = options.use_fd >= 0 ? adopt_socket(options.use_fd, socket)
                                           : bind_and_listen(where, options.ipv6, options, socket);
             if (to_errno(e) == EAFNOSUPPORT && options.ipv6)  // a system without IPv6
                 e = bind_and_listen(where, false, options, socket);
             if (e == error::no_device)
-                reason::leave("no interface and no numeric address: " + where.host +
-                              "; names are not looked up to bind to them");
+                reason::leave(words_of_no_local(where.host));
             if (failed(e))
                 return e;
             std::string endpoint = local_endpoint_of(socket.get());

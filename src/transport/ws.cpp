@@ -5,6 +5,7 @@
 // Order:    addresses and their paths; the listener; the transport: its checks, its dialer; one object for each scheme.
 #include <algorithm>
 
+#include "core/reason.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/transport.hpp"
 
@@ -23,10 +24,21 @@ bool is_word(std::string_view text, std::string_view without) noexcept {
         return c > ' ' && c < '\x7f' && without.find(c) == std::string_view::npos;
     });
 }
-bool is_path(std::string_view text) noexcept {
-    return text.size() <= web_place::most_octets && is_word(text, "#");
+error refuse(const char *words) {
+    reason::leave(words);
+    return error::invalid;
 }
-bool is_origin(std::string_view text) noexcept { return is_word(text, ","); }
+/// Both leave the reason of a failure, and throw std::bad_alloc.
+error check_path(std::string_view text) {
+    if (text.size() > web_place::most_octets)
+        return refuse("the path is longer than 7 KiB");
+    return is_word(text, "#") ? error::none
+                              : refuse("the path may have neither blanks nor #, and no octet beyond ASCII");
+}
+error check_origin(std::string_view text) {
+    return is_word(text, ",") ? error::none
+                              : refuse("ZMQ_WS_ORIGIN of a client is one origin, without blanks and commas");
+}
 
 web_address split_path(std::string_view address) {
     const std::size_t slash = std::min(address.find('/'), address.size());
@@ -64,9 +76,12 @@ public:
     error check_connect(const std::string &address, const settings &options) const noexcept override {
         try {
             const web_address to = split_path(address);
-            if (!is_path(to.path) || !is_origin(options.web_origin) ||
-                address.size() + options.web_origin.size() > web_place::most_octets)
-                return error::invalid;
+            if (const error e = check_path(to.path); failed(e))
+                return e;
+            if (const error e = check_origin(options.web_origin); failed(e))
+                return e;
+            if (address.size() + options.web_origin.size() > web_place::most_octets)
+                return refuse("address and ZMQ_WS_ORIGIN are longer than 7 KiB together");
             return below_().check_connect(to.below, options);
         } catch (const std::bad_alloc &) {
             return error::no_memory;
@@ -110,8 +125,8 @@ public:
                         std::unique_ptr<listener> &out) const noexcept override {
         try {
             web_address at = split_path(address);
-            if (!is_path(at.path))
-                return error::invalid;
+            if (const error e = check_path(at.path); failed(e))
+                return e;
             std::unique_ptr<listener> accepting;
             if (const error e = below_().make_listener(at.below, options, knobs, io, accepting); failed(e))
                 return e;
