@@ -66,6 +66,8 @@ struct tls_octets {
     static int read(BIO *bio, char *out, int size) noexcept {
         BIO_clear_retry_flags(bio);
         const int count = of(bio).take_input(out, static_cast<std::size_t>(size));
+        if (count > 0 && !of(bio).peer_speaks_)
+            of(bio).peer_speaks_ = protocol_of(as_bytes({out, static_cast<std::size_t>(count)}));
         if (count < 0 && of(bio).input_ == error::again)
             BIO_set_retry_read(bio);
         return count;
@@ -254,7 +256,7 @@ error tls_stream::fail(int result) noexcept {
 void tls_stream::note_reason(unsigned long noted) noexcept {
     try {
         if (notes_.words.empty())
-            notes_.words = words_of_end(noted, failure_, !is_open_);
+            notes_.words = words_of_end(noted, failure_, !is_open_, peer_speaks_.value_or(spoken::unknown));
     } catch (const std::bad_alloc &) {
         // The number says it.
     }

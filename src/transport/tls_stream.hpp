@@ -15,10 +15,12 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "core/bytes.hpp"
+#include "core/stranger.hpp"
 #include "reactor/deferred_call.hpp"
 #include "transport/tls_context.hpp"
 #include "transport/tls_hello.hpp"
@@ -132,6 +134,7 @@ private:
     std::size_t input_left_ = 0;                         // octets, for the call under way
     std::size_t vain_input_left_ = 0;                    // until there is a record for the application
     std::size_t narrow_left_ = most_with_narrow_buffer;  // until a wide one
+    std::optional<spoken> peer_speaks_;                  // by its first octets
     error input_ = error::none;                          // why the inner stream gave nothing last
     bool is_input_likely_ = false;                       // the inner stream gave last what it was asked for
     bool is_finishing_ = false;                          // the inner stream is to be told when all is written

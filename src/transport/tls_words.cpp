@@ -93,6 +93,20 @@ bool is_about_certificate(int alert) noexcept {
            alert == TLS13_AD_CERTIFICATE_REQUIRED;
 }
 
+/// Null where it is TLS, or nobody knows.
+const char *words_of_stranger(spoken protocol) noexcept {
+    switch (protocol) {
+    case spoken::http:
+        return "the peer speaks HTTP without TLS; for WebSocket without TLS there is ws://";
+    case spoken::zmtp:
+        return "the peer speaks ZMTP without TLS; for that there is tcp://";
+    case spoken::ssh:
+        return "the peer speaks SSH, not TLS";
+    default:
+        return nullptr;
+    }
+}
+
 std::string words_of_alert(int alert) {
     if (alert == TLS13_AD_CERTIFICATE_REQUIRED)
         return "the peer requires a certificate: set ZMQ_TLS_CERT and ZMQ_TLS_KEY";
@@ -152,7 +166,9 @@ std::string words_of_openssl(unsigned long noted) {
     return words ? words : "error " + std::to_string(ERR_GET_REASON(noted));
 }
 
-std::string words_of_end(unsigned long noted, error why, bool is_in_handshake) {
+std::string words_of_end(unsigned long noted, error why, bool is_in_handshake, spoken protocol) {
+    if (const char *const words = is_in_handshake ? words_of_stranger(protocol) : nullptr)
+        return words;
     const bool is_of_tls = ERR_GET_LIB(noted) == ERR_LIB_SSL;
     const int number = ERR_GET_REASON(noted);
     if (is_of_tls && number > SSL_AD_REASON_OFFSET)

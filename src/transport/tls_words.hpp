@@ -10,6 +10,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/stranger.hpp"
 
 namespace zlink {
 
@@ -17,8 +18,8 @@ namespace zlink {
 std::string words_of_certificate(X509_STORE_CTX *looking, const std::string &asked_for);
 /// Empty while it is valid.
 std::string words_of_validity(X509 *certificate, std::time_t now);
-/// Why TLS ended: `noted` is what OpenSSL noted last, `why` what became of that.
-std::string words_of_end(unsigned long noted, error why, bool is_in_handshake);
+/// Why TLS ended: `noted` is what OpenSSL noted last, `why` what became of that, `protocol` what the peer's first octets are.
+std::string words_of_end(unsigned long noted, error why, bool is_in_handshake, spoken protocol);
 /// OpenSSL's own words: "wrong version number".
 std::string words_of_openssl(unsigned long noted);
 /// Which certificate it is.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/stranger.hpp"
+
 namespace zlink {
 
 namespace {
@@ -48,25 +50,16 @@ greeting_version detect_version(byte_span start) noexcept {
 }
 
 std::string_view describe_stranger(byte_span start) noexcept {
-    constexpr std::string_view http = "the peer speaks HTTP, not ZMTP; for WebSocket there is ws://";
-    constexpr std::string_view tls = "the peer speaks TLS, not ZMTP; for ZMTP inside TLS there is tls://";
-    constexpr std::string_view ssh = "the peer speaks SSH, not ZMTP";
-    struct opening {
-        std::string_view octets, words;
-    };
-    // Of requests, answers and HTTP/2; a handshake and an alert of TLS; SSH.
-    static constexpr opening known[] = {
-        {"GET ", http},     {"HEAD ", http},   {"POST ", http},    {"PUT ", http},   {"DELETE ", http},
-        {"OPTIONS ", http}, {"PATCH ", http},  {"CONNECT ", http}, {"TRACE ", http}, {"HTTP/", http},
-        {"PRI * ", http},   {"\x16\x03", tls}, {"\x15\x03", tls},  {"SSH-", ssh},
-    };
-    constexpr std::size_t least = 2;
-    if (start.size() >= least)
-        for (const auto &[octets, words] : known)
-            if (const std::size_t size = std::min(octets.size(), start.size());
-                as_text(start.first(size)) == octets.substr(0, size))
-                return words;
-    return "the peer's first octets are no greeting of ZMTP";
+    switch (protocol_of(start)) {
+    case spoken::http:
+        return "the peer speaks HTTP, not ZMTP; for WebSocket there is ws://";
+    case spoken::tls:
+        return "the peer speaks TLS, not ZMTP; for ZMTP inside TLS there is tls://";
+    case spoken::ssh:
+        return "the peer speaks SSH, not ZMTP";
+    default:
+        return "the peer's first octets are no greeting of ZMTP";
+    }
 }
 
 bool greeting_view::has_mechanism(std::string_view name) const noexcept {

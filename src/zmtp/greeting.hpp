@@ -38,7 +38,7 @@ enum class greeting_version {
 /// The eight octets between the ends of the signature mean nothing and are not looked at.
 greeting_version detect_version(byte_span start) noexcept;
 
-/// For a person: what a peer speaks that began so, where that is no ZMTP. Two octets are enough for those who are often met.
+/// For a person: what a peer speaks that began so, where that is no ZMTP (core/stranger.hpp).
 std::string_view describe_stranger(byte_span start) noexcept;
 
 /// The fields of a whole greeting of a version 3 peer.

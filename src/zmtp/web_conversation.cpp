@@ -5,6 +5,7 @@
 #include <array>
 #include <new>
 
+#include "core/stranger.hpp"
 #include "zmtp/mechanism.hpp"
 #include "zmtp/peer.hpp"
 #include "zmtp/web_close.hpp"
@@ -29,6 +30,20 @@ framing_zws::form form_of(const settings &options, bool is_server) {
     if (options.has_subscribers())
         form.max_command = std::max(form.max_command, form.max_body);
     return form;
+}
+
+/// For a person; empty where nobody knows what a peer speaks that began so, or it is HTTP.
+std::string describe_stranger_of_web(byte_span start) {
+    switch (protocol_of(start)) {
+    case spoken::tls:
+        return "the peer speaks TLS, not HTTP; for WebSocket inside TLS there is wss://";
+    case spoken::zmtp:
+        return "the peer speaks ZMTP, not HTTP; for ZMTP without WebSocket there is tcp://";
+    case spoken::ssh:
+        return "the peer speaks SSH, not HTTP";
+    default:
+        return {};
+    }
 }
 
 }  // namespace
@@ -117,8 +132,12 @@ action web_conversation::on_octets(byte_span in) {
     action result;
     if (stage_ == stage::upgrade) {
         rest = rest.subspan(head_->take(rest));
-        if (head_->status() != http_head::state::unfinished)
+        if (head_->status() != http_head::state::unfinished) {
+            std::string stranger = describe_stranger_of_web(start_of_head(in));
             result = on_head();
+            if (!stranger.empty())
+                reason_ = std::move(stranger);
+        }
     }
     if (stage_ == stage::handshake && !rest.empty())
         result = on_handshake(rest);
@@ -126,6 +145,11 @@ action web_conversation::on_octets(byte_span in) {
         decoder_.reset();
     result.consumed = in.size() - rest.size();
     return result;
+}
+
+/// Of what a peer says first. An octet that HTTP cannot begin with is not kept.
+byte_span web_conversation::start_of_head(byte_span in) const noexcept {
+    return head_->text().empty() ? in : as_bytes(head_->text());
 }
 
 action web_conversation::on_head() {

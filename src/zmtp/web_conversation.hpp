@@ -43,6 +43,7 @@ private:
     void choose_protocols(std::string_view mechanism);
     void remember(const answer_judgement &answer);
     action on_octets(byte_span in);
+    byte_span start_of_head(byte_span in) const noexcept;
     action on_head();
     action on_request();
     action on_answer();

@@ -204,13 +204,44 @@ TEST(tls_reason, tells_of_a_peer_that_speaks_something_else_and_of_one_that_says
     server.set(ZMQ_HANDSHAKE_IVL, 50);
     monitor events(zmq, server, everything);
     const std::string endpoint = server.bind("tls://127.0.0.1:*");
-    raw_peer browser(endpoint);
-    browser.send("GET / HTTP/1.0\r\n\r\n");
-    expect_refusal(events, EPROTO, "no TLS 1.3 with this peer: http request", endpoint);
+    const std::pair<std::string, std::string> strangers[] = {
+        {"GET / HTTP/1.0\r\n\r\n",
+         "the peer speaks HTTP without TLS; for WebSocket without TLS there is ws://"},
+        {"OPTIONS * HTTP/1.1\r\n\r\n", "the peer speaks HTTP without TLS"},
+        {std::string("\xff\0\0\0\0\0\0\0\1\x7f", 10),
+         "the peer speaks ZMTP without TLS; for that there is tcp://"},
+        {"SSH-2.0-OpenSSH_9.2p1\r\n", "the peer speaks SSH, not TLS"},
+        {"hello, world", "no TLS 1.3 with this peer: wrong version number"},
+    };
+    for (const auto &[octets, words] : strangers) {
+        raw_peer stranger(endpoint);
+        stranger.send(octets);
+        expect_refusal(events, EPROTO, words, endpoint);
+    }
     raw_peer silent(endpoint);
     expect_refusal(events, EAGAIN, "the handshake took longer than ZMQ_HANDSHAKE_IVL", endpoint);
     raw_peer(endpoint).close();
     expect_refusal(events, ECONNRESET, "the peer closed the connection during the TLS handshake", endpoint);
+}
+
+TEST(tls_reason, of_a_client_tells_what_is_spoken_where_it_wants_tls) {
+    context zmq;
+    zlink::test::raw_listener there;
+    test_socket client = zmq.socket(ZMQ_PUSH);
+    client.set(ZMQ_TLS_VERIFY, 0);
+    client.set(ZMQ_RECONNECT_IVL, 1);
+    monitor events(zmq, client, everything);
+    const std::string endpoint = "wss" + there.endpoint().substr(3) + "/";
+    client.connect(endpoint);
+    const std::pair<std::string, std::string> strangers[] = {
+        {"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", "the peer speaks HTTP without TLS"},
+        {std::string("\xff\0\0\0\0\0\0\0\1\x7f", 10), "the peer speaks ZMTP without TLS"},
+    };
+    for (const auto &[octets, words] : strangers) {
+        raw_peer stranger = there.accept();
+        stranger.send(octets);
+        expect_refusal(events, EPROTO, words, endpoint);
+    }
 }
 
 // ---- files ----

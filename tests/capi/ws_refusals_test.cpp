@@ -73,7 +73,9 @@ TEST(ws_reason, of_a_client_names_the_status_that_it_was_answered_with) {
         {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "the web server answered with 200"},
         {"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n",
          "the web server's answer does not grant what was asked for"},
-        {"SSH-2.0-OpenSSH_9.2\r\n\r\n", "the answer is not one of HTTP/1.1"},
+        {"SSH-2.0-OpenSSH_9.2\r\n\r\n", "the peer speaks SSH, not HTTP"},
+        {"\x15\x03\x01", "the peer speaks TLS, not HTTP; for WebSocket inside TLS there is wss://"},
+        {"GOPHER/1.0\r\n\r\n", "the answer is not one of HTTP/1.1"},
         {"\xff", "the answer is not one of HTTP/1.1"},
         {"HTTP/1.1 101 Switching Protocols\r\nX: " + std::string(10'000, 'x') + "\r\n\r\n",
          "the answer is too long"},
@@ -102,7 +104,10 @@ TEST(ws_reason, of_a_server_is_what_it_has_answered) {
     refuse(upgrade("/elsewhere"), "answered with 404: There is nothing at this path.");
     refuse("GET / HTTP/1.1\r\nHost: a\r\n\r\n",
            "answered with 426: Only WebSocket connections are served here.");
-    refuse("\x16\x03\x01", "answered with 400: This is not a request of HTTP.");
+    refuse("\x16", "answered with 400: This is not a request of HTTP.");
+    refuse("\x16\x03\x01", "the peer speaks TLS, not HTTP; for WebSocket inside TLS there is wss://");
+    refuse(std::string("\xff\0\0\0\0\0\0\0\1\x7f", 10),
+           "the peer speaks ZMTP, not HTTP; for ZMTP without WebSocket there is tcp://");
     refuse(upgrade("/", "chat"), "answered with 400: None of the sub-protocols offered is spoken here.");
 }
 
