@@ -148,8 +148,9 @@ void session::on_dialed(std::unique_ptr<stream> bytes, error failure) noexcept {
             chunk_pool::give_up_idle();
         if (const int descriptor = dialer_->descriptor(); descriptor >= 0)
             emit(event_kind::closed, static_cast<std::uint32_t>(descriptor));
-        if (failure == error::connection_refused &&
-            (environment_->options.reconnect_stop & reconnect_stop_on::connection_refused)) {
+        const int stops = environment_->options.reconnect_stop;
+        if (failure == error::terminated ||
+            (failure == error::connection_refused && (stops & reconnect_stop_on::connection_refused))) {
             end();
             return;
         }
@@ -261,7 +262,7 @@ void session::after_break() noexcept {
     begin_parting();
     drop_connection();
     const int stops = environment_->options.reconnect_stop;
-    const bool stops_now = (!why.may_retry) || dials_no_more() ||
+    const bool stops_now = (!why.may_retry) || why.system == error::terminated || dials_no_more() ||
                            (!why.was_established && (stops & reconnect_stop_on::handshake_failed)) ||
                            environment_->options.reconnect_interval_ms <= 0;
     if (pipe_ && why.was_established)

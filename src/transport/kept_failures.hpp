@@ -9,16 +9,18 @@
 #include <openssl/err.h>
 #include <string>
 
+#include "transport/tls_section.hpp"
+
 namespace zlink {
 
 class kept_failures {
 public:
     kept_failures() noexcept {
-        if (__builtin_expect(ERR_peek_error() != 0, 0))
+        if (!tls_section::is_over() && __builtin_expect(ERR_peek_error() != 0, 0))
             take();
     }
     ~kept_failures() {
-        if (__builtin_expect(list_ != nullptr, 0))
+        if (__builtin_expect(list_ != nullptr, 0) && !tls_section::is_over())
             put_back();
     }
     kept_failures(const kept_failures &) = delete;

@@ -23,13 +23,13 @@ namespace {
 
 constexpr int least_security = 2;  // 112 bits: no RSA key below 2048, no SHA-1
 
-/// I/O threads may outlive main(): OpenSSL must not be taken down under them.
+/// I/O threads may outlive main(): where nobody has initialised OpenSSL before, it is never taken down.
 bool start_openssl() noexcept {
     if (!tls_section::watch_fork())
         return false;
     const tls_section inside;  // a child must not find it half done
-    static const bool is_started =
-        OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr) == 1 && OPENSSL_init_ssl(0, nullptr) == 1;
+    static const bool is_started = OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr) == 1 &&
+                                   OPENSSL_init_ssl(0, nullptr) == 1 && tls_section::watch_end();
     return is_started;
 }
 
@@ -78,7 +78,7 @@ tls_context::tls_context(role as, std::string peer_name, wall_clock clock) noexc
 
 tls_context::~tls_context() {
     const tls_section inside;
-    SSL_SESSION_free(ticket_);
+    openssl_delete<SSL_SESSION_free>()(ticket_.load());
     shared_.reset();
 }
 
@@ -87,6 +87,10 @@ error tls_context::make(role as, const settings &options, std::string peer_name,
     if (!start_openssl())
         return error::no_memory;
     const tls_section inside;
+    if (tls_section::is_over()) {
+        reason::leave(words_of_over);
+        return error::terminated;
+    }
     const kept_failures of_application;  // OpenSSL clears its list when it looks for the system's authorities
     if (!options.tls_hostname.empty())
         peer_name = options.tls_hostname;
@@ -116,7 +120,7 @@ error tls_context::load(const settings &options, tls_files &files) {
     SSL_CTX *const fresh = SSL_CTX_new(role_ == role::server ? TLS_server_method() : TLS_client_method());
     if (!fresh)
         return error::no_memory;
-    shared_ = std::shared_ptr<SSL_CTX>(fresh, SSL_CTX_free);
+    shared_ = std::shared_ptr<SSL_CTX>(fresh, openssl_delete<SSL_CTX_free>());
     if (SSL_CTX_set_min_proto_version(shared_.get(), TLS1_3_VERSION) != 1)
         return refuse("this OpenSSL has no TLS 1.3, or is told not to use it");
     SSL_CTX_set_security_level(shared_.get(),

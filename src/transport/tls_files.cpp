@@ -26,13 +26,6 @@ namespace {
 
 constexpr std::size_t most_in_file = 64 << 20;
 
-template <auto free_it>
-struct openssl_delete {
-    template <class T>
-    void operator()(T *object) const noexcept {
-        free_it(object);
-    }
-};
 void free_all(STACK_OF(X509_INFO) * all) noexcept { sk_X509_INFO_pop_free(all, X509_INFO_free); }
 using bio_ptr = std::unique_ptr<BIO, openssl_delete<BIO_free>>;
 using x509_ptr = std::unique_ptr<X509, openssl_delete<X509_free>>;
@@ -126,6 +119,15 @@ error tls_files::read(const std::string &path, std::string &out) {
         out = path;
         return error::none;
     }
+    const error e = read_file(path, out);
+    if (tls_section::is_over()) {
+        reason::leave(words_of_over);
+        return error::terminated;
+    }
+    return e;
+}
+
+error tls_files::read_file(const std::string &path, std::string &out) {
     const tls_pause meanwhile;
     watch(path);
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -57,6 +57,7 @@ private:
         watched_->push_back({path, look_at(path)});
     }
     error read(const std::string &path, std::string &out);
+    error read_file(const std::string &path, std::string &out);
 
     std::shared_ptr<std::vector<watched>> watched_;  // the same for copies, which are made when all is read
     std::time_t lists_end_ = resumption_limit::none;

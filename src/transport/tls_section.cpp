@@ -2,9 +2,13 @@
 
 #include <array>
 #include <atomic>
+#include <ctime>
+#include <new>
 #include <openssl/crypto.h>
 #include <pthread.h>
 #include <utility>
+
+#include "core/platform.hpp"
 
 namespace zlink {
 
@@ -33,7 +37,8 @@ constinit thread_local place here;
 struct farewell {
     ~farewell() {
         const tls_section inside;
-        OPENSSL_thread_stop();
+        if (!tls_section::is_over())
+            OPENSSL_thread_stop();
     }
 };
 
@@ -71,7 +76,18 @@ void after_fork_in_child() noexcept {
         ::pthread_rwlock_rdlock(&here.at->lock);
 }
 
+/// So that tools do not take for lost what nobody frees.
+struct abandoned {
+    void *object;
+    abandoned *next;
+};
+constinit std::atomic<abandoned *> last_abandoned{nullptr};
+
+constexpr std::time_t longest_wait_s = 10;
+
 }  // namespace
+
+constinit std::atomic<bool> tls_section::is_over_{false};
 
 bool tls_section::watch_fork() noexcept {
     // A child that is made meanwhile does it again, and may have it twice: the handlers do not mind.
@@ -81,6 +97,32 @@ bool tls_section::watch_fork() noexcept {
         is_watched = ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
     });
     return is_watched;
+}
+
+bool tls_section::watch_end() noexcept {
+    platform::stay_loaded();
+    return OPENSSL_atexit(&tls_section::end) == 1;
+}
+
+/// Threads leave soon. Those of which only a child that was made without its handlers has the traces never do.
+void tls_section::end() noexcept {
+    is_over_.store(true, std::memory_order_relaxed);
+    std::timespec until{};
+    ::clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += longest_wait_s;
+    for (gate &each : gates) {
+        const bool is_inside_itself = here.depth > 0 && here.at == &each;  // from a handler of a signal
+        if (!is_inside_itself && ::pthread_rwlock_timedwrlock(&each.lock, &until) == 0)
+            ::pthread_rwlock_unlock(&each.lock);
+    }
+}
+
+void tls_section::abandon(void *object) noexcept {
+    if (!object)
+        return;
+    auto *const fresh = new (std::nothrow) abandoned{object, last_abandoned.load()};
+    while (fresh && !last_abandoned.compare_exchange_weak(fresh->next, fresh)) {
+    }
 }
 
 void tls_section::enter() noexcept {

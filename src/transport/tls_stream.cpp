@@ -20,10 +20,6 @@ constexpr std::size_t records_at_once = 4;           // before they are handed o
 constexpr std::size_t most_at_once = 1 << 20;        // octets of a write, whatever the inner stream takes
 constexpr std::uint64_t records_of_a_key = 1 << 23;  // RFC 8446 §5.5: 2^24.5 of AES-GCM at most
 
-struct bio_closer {
-    void operator()(BIO *what) const noexcept { BIO_free(what); }
-};
-
 /// Memory of a thread that writes: only what the inner stream does not take stays with a connection.
 struct spare_memory {
     std::vector<std::uint8_t> records;
@@ -145,6 +141,8 @@ tls_stream::tls_stream(loop &io, std::shared_ptr<const tls_context> context, std
 error tls_stream::make(loop &io, std::shared_ptr<const tls_context> context, std::unique_ptr<stream> bytes,
                        std::unique_ptr<stream> &out) noexcept {
     const tls_section inside;
+    if (tls_section::is_over())
+        return error::terminated;
     try {
         std::unique_ptr<tls_stream> made(new tls_stream(io, std::move(context), std::move(bytes)));
         if (!made->context_->is_for_server() && !made->open())
@@ -171,6 +169,10 @@ bool tls_stream::open() noexcept {
 
 tls_stream::~tls_stream() {
     const tls_section inside;
+    if (tls_section::is_over()) {
+        tls_section::abandon(tls_.release());
+        return;
+    }
     const bool has_said_so = tls_ && (SSL_get_shutdown(tls_.get()) & SSL_SENT_SHUTDOWN);
     if (bytes_ && is_open_ && !has_said_so && !failed(failure_) && !failed(write_failure_) &&
         waiting() == 0) {
@@ -187,7 +189,7 @@ bool tls_stream::finish_writing() noexcept {
     if (failed(write_failure_))
         return false;
     if (!notes_.has_alerted) {
-        if (!is_open_ || failed(failure_))
+        if (!is_open_ || failed(advance()))
             return false;
         ERR_clear_error();
         (void)SSL_shutdown(tls_.get());
@@ -286,8 +288,10 @@ error tls_stream::begin() noexcept {
     return error::none;
 }
 
-/// Goes on with it. none once it is over.
+/// Goes on with it. none once it is over. OpenSSL may be over before.
 error tls_stream::advance() noexcept {
+    if (tls_section::is_over())
+        return end_with(error::terminated, words_of_over);
     if (failed(failure_) || is_open_)
         return failure_;
     if (!tls_)
@@ -306,6 +310,7 @@ error tls_stream::advance() noexcept {
 }
 
 error tls_stream::shake_hands() noexcept {
+    const std::lock_guard turn(turn_);
     begin_call();
     return advance();
 }
@@ -394,7 +399,7 @@ io_result tls_stream::try_write(std::span<const iovec> ranges) noexcept {
         turn.unlock();
         if (octets >= most_at_once || !turn.try_lock())
             return {octets, error::busy};
-        if (failed(failure_))
+        if (failed(advance()))
             return {octets, error::none};
     }
     if (waiting() > 0 && octets > 0) {
@@ -578,19 +583,11 @@ std::string tls_stream::reason() const {
 
 std::string tls_stream::user_id() const {
     const tls_section inside;
-    X509 *const certificate = !tls_ ? nullptr : SSL_get0_peer_certificate(tls_.get());
+    X509 *const certificate =
+        !tls_ || tls_section::is_over() ? nullptr : SSL_get0_peer_certificate(tls_.get());
     if (!certificate || !(SSL_get_verify_mode(tls_.get()) & SSL_VERIFY_PEER))
         return {};
-    const std::unique_ptr<BIO, bio_closer> owner(BIO_new(BIO_s_mem()));
-    BIO *const text = owner.get();
-    if (!text)
-        throw std::bad_alloc();
-    // A subject that cannot be shown as a whole is not shown: part of it is another's name.
-    const bool is_whole = X509_NAME_print_ex(text, X509_get_subject_name(certificate), 0,
-                                             XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB) >= 0;
-    char *octets = nullptr;
-    const long size = is_whole ? BIO_get_mem_data(text, &octets) : 0;
-    return std::string(octets, size > 0 ? static_cast<std::size_t>(size) : 0);
+    return whole_subject_of(certificate);
 }
 
 std::string tls_stream::local_endpoint() const { return as_tls_endpoint(bytes_->local_endpoint()); }

@@ -34,7 +34,7 @@ tls_system::tls_system(std::string places, X509_STORE *store) noexcept
 
 tls_system::~tls_system() {
     const tls_section inside;
-    X509_STORE_free(store_);
+    openssl_delete<X509_STORE_free>()(store_);
 }
 
 bool tls_system::is_current(const std::string &places) const noexcept {

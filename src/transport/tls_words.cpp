@@ -119,6 +119,17 @@ std::string words_of_alert(int alert) {
 
 std::string subject_of(X509 *certificate) { return name_text(X509_get_subject_name(certificate)); }
 
+std::string whole_subject_of(X509 *certificate) {
+    const std::unique_ptr<BIO, bio_closer> out(BIO_new(BIO_s_mem()));
+    if (!out)
+        throw std::bad_alloc();
+    const bool is_whole = X509_NAME_print_ex(out.get(), X509_get_subject_name(certificate), 0,
+                                             XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB) >= 0;
+    char *octets = nullptr;
+    const long size = is_whole ? BIO_get_mem_data(out.get(), &octets) : 0;
+    return std::string(octets, size > 0 ? static_cast<std::size_t>(size) : 0);
+}
+
 std::string words_of_validity(X509 *certificate, std::time_t now) {
     const auto say = [&](long result, const ASN1_TIME *when) {
         return X509_verify_cert_error_string(result) + (": " + subject_of(certificate)) + ", " +

@@ -34,6 +34,7 @@ public:
     virtual void on_stream_writable() noexcept = 0;
 };
 
+/// `terminated` from any of these: there is no stream of this kind any more in this process. Who dials does not try again.
 class stream {
 public:
     /// Closes. No callback comes afterwards.

@@ -1,10 +1,12 @@
 """Has a peer pass a descriptor that nobody asked for, unloads the library, and looks whether the code of the thread that closed it is still there.
+Likewise after a use of TLS, in a program that has initialised OpenSSL: OpenSSL calls the library when the program exits.
 
 Usage: check_unload.py LIBRARY
 """
 
 import _ctypes
 import ctypes
+import errno
 import os
 import socket
 import sys
@@ -33,8 +35,35 @@ def is_loaded(path):
         return any(line.rstrip().endswith(path) for line in maps)
 
 
+def unload_after_tls(path):
+    """In a child, which ends as programs do. A server without a certificate fails, but not before OpenSSL has been started."""
+    child = os.fork()
+    if child == 0:
+        import ssl
+
+        ssl.create_default_context()
+        library = ctypes.CDLL(path)
+        for name in ("zmq_ctx_new", "zmq_socket"):
+            getattr(library, name).restype = ctypes.c_void_p
+        context = ctypes.c_void_p(library.zmq_ctx_new())
+        pull = ctypes.c_void_p(library.zmq_socket(context, ZMQ_PULL))
+        if library.zmq_bind(pull, b"tls://127.0.0.1:*") == 0:
+            sys.exit("a server needs no certificate")
+        has_tls = library.zmq_errno() == errno.EINVAL
+        library.zmq_close(pull)
+        library.zmq_ctx_term(context)
+        _ctypes.dlclose(library._handle)
+        if has_tls and not is_loaded(path):
+            sys.exit("the library is gone, and OpenSSL will call it")
+        sys.exit(0)
+    _, status = os.waitpid(child, 0)
+    if status != 0:
+        sys.exit(f"a program that has unloaded the library after a use of TLS ends with {status}")
+
+
 def main():
     path = os.path.realpath(sys.argv[1])
+    unload_after_tls(path)
     library = ctypes.CDLL(path)
     for name in ("zmq_ctx_new", "zmq_socket"):
         getattr(library, name).restype = ctypes.c_void_p
