@@ -17,6 +17,7 @@
 #include "core/reason.hpp"
 #include "core/settings.hpp"
 #include "core/tuning.hpp"
+#include "transport/tls_key.hpp"
 #include "transport/tls_section.hpp"
 #include "transport/tls_words.hpp"
 
@@ -199,7 +200,7 @@ error use_chain(SSL_CTX *into, const std::string &path, BIO *in, x509_ptr &first
 error use_key(SSL_CTX *into, const std::string &path, BIO *in, const std::string &password,
               X509 *certificate) {
     password_teller teller{&password};
-    const key_ptr key(PEM_read_bio_PrivateKey(in, nullptr, password_teller::tell, &teller));
+    const key_ptr key(read_private_key(in, password_teller::tell, &teller));
     if (!key)
         return fail(teller.was_asked ? path + " is locked, and ZMQ_TLS_PASSWORD does not open it"
                                      : path + " holds no private key in PEM");

@@ -1,14 +1,16 @@
 // Keys and passwords do not stay in memory once the sockets that used them are gone.
 //
 // Method: a child makes key and password, and hands them over inverted, so that they stand nowhere but where the library puts them. The
-//         memory of the process, but for the stack of the main thread, is looked through for the password and for the key's text.
-//         What OpenSSL makes of that is its own matter: it frees some of it without wiping.
+//         memory of the process, but for the stack of the main thread, is looked through for the password, for the key's text, and for the
+//         end of its secret number as DER has it: the C library writes on the begin of what is freed. OpenSSL has the number the other way
+//         round.
 #define ZMQ_BUILD_DRAFT_API
 #include "certificates.hpp"
 #include "sockets.hpp"
 
 #include <cstring>
 #include <fstream>
+#include <openssl/core_names.h>
 #include <sys/wait.h>
 #include <vector>
 
@@ -56,9 +58,18 @@ int count_in_memory(const std::string &needle) {
 
 /// What was made for a server, by a child. Of secrets, their inversions.
 struct made {
-    std::string directory, line, password;
+    std::string directory, line, password, number, number_of_rsa;
     std::string path(const char *name) const { return directory + "/" + name; }
 };
+
+/// Of what is secret in the key, octets from the middle to the end.
+std::string secret_of(EVP_PKEY *key, const char *name) {
+    BIGNUM *number = nullptr;
+    EVP_PKEY_get_bn_param(key, name, &number);
+    std::string octets(static_cast<std::size_t>(BN_num_bytes(number)), '\0');
+    BN_bn2bin(number, reinterpret_cast<unsigned char *>(octets.data()));
+    return octets.substr(octets.size() - 16);
+}
 
 void make_files(const std::string &directory) {
     const auto write = [&](const char *name, const std::string &text) {
@@ -66,18 +77,26 @@ void make_files(const std::string &directory) {
     };
     const identity whom({.name = "localhost"});
     const std::string pem = whom.key_pem(), password = "a password " + pem.substr(60, 20);
+    const identity other({.name = "localhost"}, nullptr, rsa_key(2048));
     write("cert", whom.certificate_pem());
     write("key", pem);
     write("locked", whom.key_pem(password.c_str()));
-    const auto write_older = [&](const char *name, const char *with) {
+    write("rsa.cert", other.certificate_pem());
+    write("rsa.key", other.key_pem());
+    write("rsa.locked", other.key_pem(password.c_str()));
+    const auto write_older = [&](const char *name, const char *with, const identity &of) {
         std::FILE *const file = std::fopen((directory + "/" + name).c_str(), "w");
         BIO *const out = BIO_new_fp(file, BIO_CLOSE);
-        PEM_write_bio_PrivateKey_traditional(out, whom.key(), with ? EVP_aes_256_cbc() : nullptr, nullptr, 0,
+        PEM_write_bio_PrivateKey_traditional(out, of.key(), with ? EVP_aes_256_cbc() : nullptr, nullptr, 0,
                                              nullptr, const_cast<char *>(with));
         BIO_free(out);
     };
-    write_older("older", nullptr);
-    write_older("older.locked", password.c_str());
+    write_older("older", nullptr, whom);
+    write_older("older.locked", password.c_str(), whom);
+    write_older("rsa.older", nullptr, other);
+    write_older("rsa.older.locked", password.c_str(), other);
+    write("inverted.number", inverted(secret_of(whom.key(), OSSL_PKEY_PARAM_PRIV_KEY)));
+    write("inverted.number_of_rsa", inverted(secret_of(other.key(), OSSL_PKEY_PARAM_RSA_FACTOR1)));
     write("inverted.line", inverted(pem.substr(pem.find('\n') + 1, 64)));
     write("inverted.password", inverted(password));
 }
@@ -96,7 +115,10 @@ protected:
         ASSERT_EQ(status, 0);
         it.line = contents_of(it.path("inverted.line"));
         it.password = contents_of(it.path("inverted.password"));
+        it.number = contents_of(it.path("inverted.number"));
+        it.number_of_rsa = contents_of(it.path("inverted.number_of_rsa"));
         ASSERT_EQ(it.line.size(), 64u);
+        ASSERT_EQ(it.number.size() + it.number_of_rsa.size(), 32u);
     }
     /// Sets it, and leaves nothing of it here.
     static void set(void *socket, int option, std::string secret) {
@@ -127,6 +149,7 @@ protected:
         const int off = 0;
         ASSERT_EQ(zmq_setsockopt(client, ZMQ_TLS_VERIFY, &off, sizeof off), 0);
         ASSERT_EQ(zmq_bind(server, "tls://127.0.0.1:*"), 0) << zmq_strerror(zmq_errno());
+        expect_no_der();  // before others use that memory again
         char where[256], body[8];
         std::size_t size = sizeof where;
         ASSERT_EQ(zmq_getsockopt(server, ZMQ_LAST_ENDPOINT, where, &size), 0);
@@ -141,10 +164,16 @@ protected:
     void while_used() {
         lines_in_use = count_in_memory(it.line);
         passwords_in_use = count_in_memory(it.password);
+        expect_no_der();
+    }
+    void expect_no_der() {
+        EXPECT_EQ(count_in_memory(it.number), 0) << "of the number in DER";
+        EXPECT_EQ(count_in_memory(it.number_of_rsa), 0) << "of the number in DER";
     }
     void expect_nothing_left() {
         EXPECT_EQ(count_in_memory(it.line), 0) << "of the key's text";
         EXPECT_EQ(count_in_memory(it.password), 0) << "of the password";
+        expect_no_der();
     }
 
     made it;
@@ -179,6 +208,17 @@ TEST_F(secrets_of_tls, of_files_of_the_older_kind_are_gone_with_the_sockets) {
             set_password(server);
         });
     expect_nothing_left();
+}
+
+TEST_F(secrets_of_tls, of_rsa_are_gone_with_the_sockets) {
+    for (const char *name : {"rsa.key", "rsa.locked", "rsa.older", "rsa.older.locked"}) {
+        use([&](void *server) {
+            set(server, ZMQ_TLS_CERT, it.path("rsa.cert"));
+            set(server, ZMQ_TLS_KEY, it.path(name));
+            set_password(server);
+        });
+        expect_nothing_left();
+    }
 }
 
 TEST_F(secrets_of_tls, that_were_given_as_text_are_gone_with_the_sockets) {

@@ -1,0 +1,180 @@
+// Private keys from PEM: those that are taken apart are the keys that OpenSSL's decoder makes, and all others are left to that.
+#include "transport/tls_key.hpp"
+
+#include <cstring>
+#include <functional>
+#include <gtest/gtest.h>
+#include <memory>
+#include <openssl/core_names.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <string>
+#include <string_view>
+
+namespace zlink {
+namespace {
+
+constexpr char password[] = "a password";
+
+struct closer {
+    void operator()(EVP_PKEY *key) const noexcept { EVP_PKEY_free(key); }
+    void operator()(BIO *bio) const noexcept { BIO_free(bio); }
+};
+using key_ptr = std::unique_ptr<EVP_PKEY, closer>;
+using bio_ptr = std::unique_ptr<BIO, closer>;
+
+int tell(char *out, int, int, void *text) noexcept {
+    const auto *const given = static_cast<const char *>(text);
+    std::memcpy(out, given, std::strlen(given));
+    return static_cast<int>(std::strlen(given));
+}
+key_ptr read(const std::string &pem, const char *with = password) {
+    const bio_ptr in(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+    return key_ptr(read_private_key(in.get(), tell, const_cast<char *>(with)));
+}
+key_ptr decode(const std::string &pem) {
+    const bio_ptr in(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+    return key_ptr(PEM_read_bio_PrivateKey(in.get(), nullptr, tell, const_cast<char *>(password)));
+}
+
+using writer = std::function<int(BIO *, EVP_PKEY *)>;
+std::string written(EVP_PKEY *key, const writer &write) {
+    const bio_ptr out(BIO_new(BIO_s_mem()));
+    EXPECT_EQ(write(out.get(), key), 1);
+    char *octets = nullptr;
+    const long size = BIO_get_mem_data(out.get(), &octets);
+    return {octets, static_cast<std::size_t>(size)};
+}
+
+struct form {
+    const char *name;
+    writer write;
+};
+const form forms[] = {
+    {"PKCS8",
+     [](BIO *out, EVP_PKEY *key) {
+         return PEM_write_bio_PKCS8PrivateKey(out, key, nullptr, nullptr, 0, nullptr, nullptr);
+     }},
+    {"locked PKCS8",
+     [](BIO *out, EVP_PKEY *key) {
+         return PEM_write_bio_PKCS8PrivateKey(out, key, EVP_aes_256_cbc(), password, sizeof password - 1,
+                                              nullptr, nullptr);
+     }},
+    {"older",
+     [](BIO *out, EVP_PKEY *key) {
+         return PEM_write_bio_PrivateKey_traditional(out, key, nullptr, nullptr, 0, nullptr, nullptr);
+     }},
+    {"older, locked",
+     [](BIO *out, EVP_PKEY *key) {
+         return PEM_write_bio_PrivateKey_traditional(out, key, EVP_aes_128_cbc(), nullptr, 0, nullptr,
+                                                     const_cast<char *>(password));
+     }},
+};
+
+key_ptr ec_with(const char *curve, const char *parameter = nullptr, const char *value = nullptr) {
+    key_ptr key(EVP_EC_gen(curve));
+    if (parameter) {
+        EXPECT_EQ(EVP_PKEY_set_utf8_string_param(key.get(), parameter, value), 1);
+    }
+    return key;
+}
+key_ptr rsa_of_three_primes() {
+    EVP_PKEY_CTX *const maker = EVP_PKEY_CTX_new_from_name(nullptr, "RSA", nullptr);
+    EVP_PKEY *key = nullptr;
+    EVP_PKEY_keygen_init(maker);
+    EVP_PKEY_CTX_set_rsa_keygen_bits(maker, 2048);
+    EVP_PKEY_CTX_set_rsa_keygen_primes(maker, 3);
+    EVP_PKEY_generate(maker, &key);
+    EVP_PKEY_CTX_free(maker);
+    return key_ptr(key);
+}
+
+struct kind {
+    const char *name;
+    key_ptr key;
+    bool has_older_form = true;
+};
+
+TEST(tls_key, is_the_one_that_openssl_reads) {
+    kind kinds[] = {
+        {"RSA", key_ptr(EVP_RSA_gen(2048))},
+        {"P-256", ec_with("P-256")},
+        {"P-384", ec_with("P-384")},
+        {"P-521", ec_with("P-521")},
+        {"Ed25519", key_ptr(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519")), false},
+        {"Ed448", key_ptr(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED448")), false},
+        // For the decoder.
+        {"secp256k1", ec_with("secp256k1")},
+        {"explicit parameters", ec_with("P-256", OSSL_PKEY_PARAM_EC_ENCODING, "explicit")},
+        {"RSA of three primes", rsa_of_three_primes()},
+        {"X25519", key_ptr(EVP_PKEY_Q_keygen(nullptr, nullptr, "X25519")), false},
+    };
+    for (const kind &each : kinds) {
+        for (const form &as : forms) {
+            if (!each.has_older_form && std::string_view(as.name).starts_with("older"))
+                continue;
+            ASSERT_NE(each.key, nullptr) << each.name;
+            const std::string pem = written(each.key.get(), as.write);
+            const key_ptr found = read(pem);
+            ASSERT_NE(found, nullptr) << each.name << ", " << as.name;
+            EXPECT_EQ(EVP_PKEY_eq(found.get(), each.key.get()), 1) << each.name << ", " << as.name;
+            EXPECT_EQ(written(found.get(), forms[0].write), written(each.key.get(), forms[0].write))
+                << each.name << ", " << as.name;
+            EXPECT_EQ(EVP_PKEY_get0_type_name(found.get()),
+                      std::string(EVP_PKEY_get0_type_name(decode(pem).get())));
+            const bool is_locked = std::string_view(as.name).find("locked") != std::string_view::npos;
+            EXPECT_EQ(read(pem, "another") == nullptr, is_locked) << each.name << ", " << as.name;
+        }
+    }
+}
+
+TEST(tls_key, is_the_first_behind_what_is_none) {
+    const key_ptr first = ec_with("P-256"), second = ec_with("P-256");
+    const std::string both = "of nobody\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n" +
+                             written(first.get(), forms[2].write) + written(second.get(), forms[0].write);
+    const key_ptr found = read(both);
+    ASSERT_NE(found, nullptr);
+    EXPECT_EQ(EVP_PKEY_eq(found.get(), first.get()), 1);
+    EXPECT_EQ(read(""), nullptr);
+    EXPECT_EQ(read("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"), nullptr);
+}
+
+// Each octet of the DER another, and each end: what the decoder refuses is no key.
+TEST(tls_key, of_damaged_octets_is_none_or_what_openssl_makes_of_them) {
+    for (const form &as : {forms[0], forms[2]}) {
+        for (const bool is_rsa : {false, true}) {
+            const key_ptr good = is_rsa ? key_ptr(EVP_RSA_gen(1024)) : ec_with("P-256");
+            const std::string pem = written(good.get(), as.write);
+            const bio_ptr in(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+            char *name = nullptr, *header = nullptr;
+            unsigned char *octets = nullptr;
+            long size = 0;
+            ASSERT_EQ(PEM_read_bio(in.get(), &name, &header, &octets, &size), 1);
+            for (long i = 0; i < 2 * size; ++i) {
+                std::string damaged(reinterpret_cast<char *>(octets), static_cast<std::size_t>(size));
+                if (i < size)
+                    damaged[static_cast<std::size_t>(i)] ^= 0x41;
+                else
+                    damaged.resize(static_cast<std::size_t>(2 * size - i));
+                const std::string text = written(good.get(), [&](BIO *out, EVP_PKEY *) {
+                    return PEM_write_bio(out, name, "",
+                                         reinterpret_cast<const unsigned char *>(damaged.data()),
+                                         static_cast<long>(damaged.size())) > 0;
+                });
+                const key_ptr found = read(text), expected = decode(text);
+                EXPECT_EQ(found == nullptr, expected == nullptr) << as.name << is_rsa << " " << i;
+                if (found && expected) {
+                    EXPECT_EQ(EVP_PKEY_eq(found.get(), expected.get()), 1) << as.name << is_rsa << " " << i;
+                }
+            }
+            OPENSSL_free(name);
+            OPENSSL_free(header);
+            OPENSSL_free(octets);
+        }
+    }
+    ERR_clear_error();
+}
+
+}  // namespace
+}  // namespace zlink
