@@ -191,10 +191,11 @@ outbound::outcome outbound::leave_alone_until(time_point when) noexcept {
 
 /// Whether what is left can wait: the sender writes for itself, and this is about what it writes at once, or less.
 bool outbound::has_little(writing &turn) noexcept {
-    if (!peer_.output().empty() || !gathers_ || !translated_.is_empty() || pipe_->is_peer_closed())
+    if (!peer_.output().empty() || !gathers_ || translated_.is_masking() || pipe_->is_peer_closed())
         return false;
     std::array<iovec, max_ranges> ranges;
-    return turn.gather(ranges.data(), ranges.size(), write_policy::worth_a_write).octets <
+    return translated_.octets() +
+               turn.gather(ranges.data(), ranges.size(), write_policy::worth_a_write).octets <
            write_policy::worth_a_write;
 }
 

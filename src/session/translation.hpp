@@ -29,6 +29,8 @@ public:
     bool is_full() const noexcept { return copied_.size() + listed_bodies_ >= batch || is_masking(); }
     /// A body goes out in pieces.
     bool is_masking() const noexcept { return masked_.size > 0 || piece_size_ > 0; }
+    /// That were put and have not gone out, but for those of a body that goes out in pieces.
+    std::size_t octets() const noexcept { return copied_.size() - copied_gone_ + listed_bodies_; }
     /// Puts a message frame behind the rest. `is_in_place`: the body stands where its sender has it, and its owner is memory for a copy.
     /// Throws bad_alloc.
     void put(const framing &form, const frame_view &frame, bool is_in_place);

@@ -28,8 +28,9 @@ using frames = std::vector<octets>;
 class writer : public connection_parts, private io_turn, public pipe_events {
 public:
     explicit writer(socket_type type = socket_type::dealer, std::string_view first_words = {},
-                    std::uint64_t mark = 0, const batching &with = {}, bool conflates = false)
-        : connection_parts(socket_of(type), mark, with, conflates),
+                    std::uint64_t mark = 0, const batching &with = {}, bool conflates = false,
+                    const web_place *served_at = nullptr)
+        : connection_parts(socket_of(type), mark, with, conflates), place(served_at),
           words(first_words.empty() ? greeting() + ready(type == socket_type::xsub ? "PUB" : "DEALER")
                                     : octets(first_words)),
           topics(type == socket_type::xsub ? std::make_shared<subscription_set>() : nullptr) {
@@ -41,7 +42,7 @@ public:
     void begin(bool replays) {
         out.reset();
         state = {};
-        peer = talk(words);
+        peer = talk(words, place);
         out.emplace(bytes, *peer, topics.get(), sizes);
         out->open(far, replays, *this);
     }
@@ -78,6 +79,7 @@ public:
     }
     octets take_output() { return std::exchange(state.output, {}); }
 
+    const web_place *const place;
     const octets words;
     const std::shared_ptr<subscription_set> topics;
     std::unique_ptr<conversation> peer;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "stepped_writer.hpp"
+#include "web_script.hpp"
 
 namespace zlink {
 namespace {
@@ -227,6 +228,29 @@ TEST(outbound, comes_back_later_for_what_a_sender_in_a_stream_may_leave) {
     EXPECT_TRUE(it.near->write_now());
     it.send({body_of(200'000)});
     EXPECT_NE(it.write_at_once(), outcome::left_alone) << "nor does much";
+}
+
+TEST(outbound, comes_back_later_for_what_is_translated_and_does_not_fill_a_piece) {
+    batching sizes;
+    sizes.piece = 15'000;
+    writer it(socket_type::dealer,
+              testing::web_request() + testing::masked_zws(2, testing::ready_body("DEALER")), 0, sizes, false,
+              &testing::a_place);
+    EXPECT_EQ(it.write(), outcome::drained);
+    const octets both = testing::zws(0, body_of(20'000)) + testing::zws(0, body_of(20'000, 1));
+    it.send({body_of(20'000)});
+    it.send({body_of(20'000, 1)});
+    EXPECT_FALSE(it.near->write_now(io_turn::occasion::stream));
+    EXPECT_EQ(it.state.output.size(), 30'000u) << "whole pieces";
+    EXPECT_EQ(it.write_at_once(), outcome::left_alone);
+    EXPECT_EQ(it.state.output.size(), 30'000u);
+    EXPECT_EQ(it.write_all(), outcome::drained);
+    EXPECT_TRUE(it.state.output == both);
+    it.send({body_of(20'000)});
+    it.send({body_of(20'000)});
+    EXPECT_FALSE(it.near->write_now(io_turn::occasion::stream));
+    it.send({body_of(120'000)});
+    EXPECT_NE(it.write_at_once(), outcome::left_alone) << "together it is much";
 }
 
 TEST(outbound, lets_small_messages_of_a_stream_come_together) {
