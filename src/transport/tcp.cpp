@@ -107,6 +107,17 @@ std::string words_of_no_local(const std::string &host) {
     return "no interface and no numeric address: " + host + "; names are not looked up to bind to them";
 }
 
+/// Why an address to connect to has none of the system's behind it. Empty where only who was asked knows.
+std::string words_of_no_remote(const std::string &host, bool allow_ipv6) {
+    if (host.empty())
+        return "there is no host in front of the port";
+    if (host.find_first_of("[]") != std::string::npos)
+        return "the brackets do not match: " + host;
+    if (resolved_address unused; !allow_ipv6 && parse_numeric_address(host, "0", true, unused))
+        return host + " is an address of IPv6, and ZMQ_IPV6 is not set";
+    return {};
+}
+
 class tcp_dialer final : public dialer, private readiness_events {
 public:
     /// `proxy` counts where the options name one.
@@ -288,7 +299,14 @@ private:
     }
 
     void leave_reason() noexcept {
-        reason::try_leave([this] { return words_.empty() ? words_of_failure() : std::move(words_); });
+        reason::try_leave([this] {
+            if (addresses_.empty()) {
+                std::string words = words_of_no_remote(talk_ ? proxy_.host : to_.host, options_.ipv6);
+                if (!words.empty())
+                    return words;
+            }
+            return words_.empty() ? words_of_failure() : std::move(words_);
+        });
     }
 
     std::string words_of_failure() const {
@@ -306,9 +324,16 @@ private:
                 return "there is no address or interface " + to_.source.host + " here to connect from";
             [[fallthrough]];
         default:
-            return "cannot connect to " + where + (talk_ ? " by way of the proxy: " : ": ") +
-                   describe(to_errno(failure_));
+            return "cannot connect " + words_of_source() + "to " + where +
+                   (talk_ ? " by way of the proxy: " : ": ") + describe(to_errno(failure_));
         }
+    }
+
+    std::string words_of_source() const {
+        if (!to_.has_source)
+            return {};
+        const std::string host = host_before_port(to_.source.host);
+        return "from " + host + (to_.source.port == 0 ? "" : ":" + std::to_string(to_.source.port)) + " ";
     }
 
     // The owner may destroy this object in the call.

@@ -56,6 +56,14 @@ const malformed to_connect_to[] = {
      "of the source, the port x is no number from 1 to 65535, nor * for any"},
 };
 
+// As libzmq's, these can be connected to, again and again: each attempt fails.
+const malformed of_no_use[] = {
+    {"tcp://:5555", EINVAL, "there is no host in front of the port"},
+    {"tcp://[::1:5555", EHOSTUNREACH, "the brackets do not match: [::1"},
+    {"tcp://[::1]:5555", EHOSTUNREACH, "::1 is an address of IPv6, and ZMQ_IPV6 is not set"},
+    {"ws://[fe80::2]:5555/path", EHOSTUNREACH, "fe80::2 is an address of IPv6, and ZMQ_IPV6 is not set"},
+};
+
 class malformed_address : public ::testing::Test {
 protected:
     void expect_reason(const malformed &each) {
@@ -98,6 +106,24 @@ TEST_F(malformed_address, to_bind_to_is_told_in_words) {
 TEST_F(malformed_address, to_connect_to_is_told_in_words) {
     for (const malformed &each : to_connect_to)
         expect_no_connect(each);
+}
+
+TEST_F(malformed_address, that_can_be_connected_to_is_told_in_words_with_the_attempt) {
+    socket.set(ZMQ_RECONNECT_IVL, -1);
+    for (const malformed &each : of_no_use) {
+        ASSERT_EQ(zmq_connect(socket.handle(), each.endpoint.c_str()), 0) << each.endpoint;
+        expect_reason(each);
+    }
+}
+
+TEST_F(malformed_address, of_a_source_that_is_taken_is_told_with_the_attempt) {
+    test_socket taken = zmq.socket(ZMQ_DEALER);
+    const std::string source = taken.bind("tcp://127.0.0.1:*").substr(6);
+    const std::string endpoint = "tcp://" + source + ";127.0.0.1:5555";
+    socket.set(ZMQ_RECONNECT_IVL, -1);
+    ASSERT_EQ(zmq_connect(socket.handle(), endpoint.c_str()), 0);
+    expect_reason({endpoint, EADDRINUSE,
+                   "cannot connect from " + source + " to 127.0.0.1:5555: Address already in use"});
 }
 
 TEST_F(malformed_address, of_a_proxy_is_told_with_the_option) {
