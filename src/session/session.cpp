@@ -350,12 +350,18 @@ void session::emit_reason(std::string words, error why) noexcept {
     environment_->events->emit_reason(std::move(words), to_errno(why), environment_->endpoint);
 }
 
+std::string session::words_of_break() const {
+    std::string words = connection_->reason();
+    const bool has_just_gone = !reason_.was_established && error_of(reason_) == error::connection_reset;
+    return words.empty() && has_just_gone ? "the peer closed the connection during the handshake" : words;
+}
+
 void session::emit_reason_of_break() noexcept {
     try {
         if (reason_.failure == failure_kind::handshake_timeout)
             emit_reason("the handshake took longer than ZMQ_HANDSHAKE_IVL", error_of(reason_));
         else if (connection_)
-            emit_reason(connection_->reason(), error_of(reason_));
+            emit_reason(words_of_break(), error_of(reason_));
     } catch (...) {
     }
 }

@@ -141,6 +141,7 @@ private:
     void emit(event_kind kind, std::uint32_t value) noexcept;
     void emit_reason(std::string words, error why) noexcept;
     void emit_break() noexcept;
+    std::string words_of_break() const;
     void emit_reason_of_break() noexcept;
     void emit_failed_handshake() noexcept;
 

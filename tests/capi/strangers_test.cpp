@@ -62,4 +62,21 @@ TEST(strangers, that_are_called_are_refused_by_name) {
     }
 }
 
+// As a server of TLS does that is called without it.
+TEST(strangers, that_hang_up_are_told_of_in_words) {
+    context zmq;
+    raw_listener there;
+    for (const std::string scheme : {"tcp", "ws"}) {
+        test_socket client = zmq.socket(ZMQ_PUSH);
+        client.set(ZMQ_RECONNECT_IVL, -1);
+        monitor events(zmq, client, everything);
+        const std::string endpoint = scheme + there.endpoint().substr(3) + (scheme == "ws" ? "/" : "");
+        client.connect(endpoint);
+        { const raw_peer gone = there.accept(); }
+        EXPECT_EQ(reason_for(events, ECONNRESET, endpoint),
+                  "the peer closed the connection during the handshake");
+        expect_failure(events, ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, ECONNRESET);
+    }
+}
+
 }  // namespace
