@@ -527,15 +527,15 @@ ZMQ_EXPORT int zmq_getsockopt(void *s, int option, void *optval, size_t *optvall
  *            wss:// likewise. ADDRESS may be * or an interface; PORT may be * for any: ZMQ_LAST_ENDPOINT
  *            tells which. Without a PATH it is "/"; with its query it is at most 7 KiB, and what
  *            zmq_connect is given, with ZMQ_WS_ORIGIN, too. zmq_has knows what is built.
- * errors     EINVAL, EPROTONOSUPPORT, ENOCOMPATPROTO, EADDRINUSE, EADDRNOTAVAIL, ENODEV, ETERM, ENOTSOCK,
- *            EMTHREAD. */
+ * errors     EINVAL, EPROTONOSUPPORT, ENOCOMPATPROTO, EADDRINUSE, EADDRNOTAVAIL, ENODEV, EACCES, EMFILE, ETERM, ENOTSOCK,
+ *            EMTHREAD; of ipc also ENAMETOOLONG and what the system says of PATH. A file there is replaced, in use or not. */
 ZMQ_EXPORT int zmq_bind(void *s, const char *addr);
 
 /* Connects to an endpoint in the background, again and again until it is there, and again when it breaks.
  *
  * addr       as zmq_bind, with a host name and no wild cards. tcp://SOURCE:PORT;HOST:PORT chooses the
  *            local end.
- * errors     EINVAL, EPROTONOSUPPORT, ENOCOMPATPROTO, ETERM, ENOTSOCK, EMTHREAD.
+ * errors     EINVAL, EPROTONOSUPPORT, ENOCOMPATPROTO, ENAMETOOLONG (ipc), EADDRINUSE (ZMQ_CONNECT_ROUTING_ID), ETERM, ENOTSOCK, EMTHREAD.
  * blocks     never: success does not mean that a peer is there. */
 ZMQ_EXPORT int zmq_connect(void *s, const char *addr);
 
