@@ -69,7 +69,11 @@ def main():
     except zmq.ZMQError as error:
         raise SystemExit("this libzmq has no ws://: %s. Is LD_LIBRARY_PATH set?" % error) from error
     endpoints = {name: socket.last_endpoint.decode().rstrip("\0") for name, socket in (("feed", feed), ("echo", echo))}
-    with http.server.ThreadingHTTPServer(("127.0.0.1", port), functools.partial(Page, endpoints)) as page:
+    try:
+        listening = http.server.ThreadingHTTPServer(("127.0.0.1", port), functools.partial(Page, endpoints))
+    except OSError as error:
+        raise SystemExit("cannot serve the page at port %d: %s. --port 0 takes any" % (port, error)) from error
+    with listening as page:
         print("http://127.0.0.1:%d/" % page.server_address[1], flush=True)
         threading.Thread(target=page.serve_forever, daemon=True).start()
         try:

@@ -52,7 +52,7 @@ greeting_version detect_version(byte_span start) noexcept {
 std::string_view describe_stranger(byte_span start) noexcept {
     switch (protocol_of(start)) {
     case spoken::http:
-        return "the peer speaks HTTP, not ZMTP; for WebSocket there is ws://";
+        return "the peer speaks HTTP, not ZMTP; for WebSocket there is ws://, inside TLS wss://";
     case spoken::tls:
         return "the peer speaks TLS, not ZMTP; for ZMTP inside TLS there is tls://";
     case spoken::ssh:

@@ -11,7 +11,7 @@ using zlink::test::raw_peer;
 struct stranger {
     std::string octets, words;
 };
-const std::string http = "the peer speaks HTTP, not ZMTP; for WebSocket there is ws://";
+const std::string http = "the peer speaks HTTP, not ZMTP; for WebSocket there is ws://, inside TLS wss://";
 const std::string tls = "the peer speaks TLS, not ZMTP; for ZMTP inside TLS there is tls://";
 
 void expect_refusal(monitor &events, const std::string &endpoint, const std::string &words) {

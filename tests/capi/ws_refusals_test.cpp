@@ -107,7 +107,7 @@ TEST(ws_reason, of_a_server_is_what_it_has_answered) {
     refuse("\x16", "answered with 400: This is not a request of HTTP.");
     refuse("\x16\x03\x01", "the peer speaks TLS, not HTTP; for WebSocket inside TLS there is wss://");
     refuse(std::string("\xff\0\0\0\0\0\0\0\1\x7f", 10),
-           "the peer speaks ZMTP, not HTTP; for ZMTP without WebSocket there is tcp://");
+           "the peer speaks ZMTP, not HTTP; for ZMTP without WebSocket there is tcp://, inside TLS tls://");
     refuse(upgrade("/", "chat"), "answered with 400: None of the sub-protocols offered is spoken here.");
 }
 
