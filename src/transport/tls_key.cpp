@@ -29,8 +29,9 @@ using opened_ptr = std::unique_ptr<PKCS8_PRIV_KEY_INFO, openssl_delete<PKCS8_PRI
 
 // ---- pieces of DER ----
 
-/// Takes the next piece off the front, if it is one of this kind.
+/// Takes the next piece off the front, if it is one of this kind, in the form that DER has for it: of pieces, or of octets.
 bool take(byte_span &from, int tag, byte_span &content, int kind = V_ASN1_UNIVERSAL) noexcept {
+    const bool is_of_pieces = tag == V_ASN1_SEQUENCE || kind == V_ASN1_CONTEXT_SPECIFIC;
     const unsigned char *at = from.data();
     long size = 0;
     int found_tag = 0, found_kind = 0;
@@ -38,6 +39,8 @@ bool take(byte_span &from, int tag, byte_span &content, int kind = V_ASN1_UNIVER
         from.empty() ? 0x80
                      : ASN1_get_object(&at, &size, &found_tag, &found_kind, static_cast<long>(from.size()));
     if ((how & 0x80) || (how & 1) || found_tag != tag || found_kind != kind)  // damaged, or of unknown length
+        return false;
+    if (((how & V_ASN1_CONSTRUCTED) != 0) != is_of_pieces)
         return false;
     content = {at, static_cast<std::size_t>(size)};
     from = from.subspan(static_cast<std::size_t>(at - from.data()) + content.size());
@@ -111,19 +114,28 @@ const char *name_of_curve(const ASN1_OBJECT *curve) noexcept {
     }
 }
 
+/// The only piece of `parameters`.
+const char *name_of_curve(byte_span parameters) noexcept {
+    const unsigned char *at = parameters.data();
+    byte_span rest = parameters, number;
+    if (!take(rest, V_ASN1_OBJECT, number) || !rest.empty())
+        return nullptr;
+    const object_ptr named(d2i_ASN1_OBJECT(nullptr, &at, static_cast<long>(parameters.size())));
+    return name_of_curve(named.get());
+}
+
 /// RFC 5915. The curve may stand outside.
 EVP_PKEY *ec_key(byte_span der, const char *curve) {
     byte_span fields, secret, parameters, public_key, point;
     if (!take(der, V_ASN1_SEQUENCE, fields) || !take_version(fields, 1) ||
         !take(fields, V_ASN1_OCTET_STRING, secret) || secret.empty())
         return nullptr;
-    if (take(fields, 0, parameters, V_ASN1_CONTEXT_SPECIFIC)) {
-        const unsigned char *at = parameters.data();
-        const object_ptr named(d2i_ASN1_OBJECT(nullptr, &at, static_cast<long>(parameters.size())));
-        curve = name_of_curve(named.get());
-    }
-    if (!curve || !take(fields, 1, public_key, V_ASN1_CONTEXT_SPECIFIC) ||
-        !take(public_key, V_ASN1_BIT_STRING, point) || point.size() < 2 || point[0] != 0)
+    if (take(fields, 0, parameters, V_ASN1_CONTEXT_SPECIFIC))
+        curve = name_of_curve(parameters);
+    if (!curve || !take(fields, 1, public_key, V_ASN1_CONTEXT_SPECIFIC) || !fields.empty())
+        return nullptr;
+    if (!take(public_key, V_ASN1_BIT_STRING, point) || !public_key.empty() || point.size() < 2 ||
+        point[0] != 0)
         return nullptr;
     number reversed(secret);
     OSSL_PARAM all[] = {
@@ -151,14 +163,18 @@ EVP_PKEY *key_in(const PKCS8_PRIV_KEY_INFO *opened) {
         int type = V_ASN1_UNDEF;
         const void *value = nullptr;
         X509_ALGOR_get0(nullptr, &type, &value, algorithm);
-        const bool is_named = type == V_ASN1_OBJECT;
-        return ec_key(der, name_of_curve(is_named ? static_cast<const ASN1_OBJECT *>(value) : nullptr));
+        const char *const curve =
+            type == V_ASN1_OBJECT ? name_of_curve(static_cast<const ASN1_OBJECT *>(value)) : nullptr;
+        return curve ? ec_key(der, curve) : nullptr;
     }
     case NID_ED25519:
-    case NID_ED448:
-        return take(der, V_ASN1_OCTET_STRING, secret)
+    case NID_ED448: {
+        int type = V_ASN1_UNDEF;
+        X509_ALGOR_get0(nullptr, &type, nullptr, algorithm);
+        return type == V_ASN1_UNDEF && take(der, V_ASN1_OCTET_STRING, secret)  // RFC 8410, 3: no parameters
                    ? EVP_PKEY_new_raw_private_key(number, nullptr, secret.data(), secret.size())
                    : nullptr;
+    }
     default:
         return nullptr;
     }

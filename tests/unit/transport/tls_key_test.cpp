@@ -140,37 +140,80 @@ TEST(tls_key, is_the_first_behind_what_is_none) {
     EXPECT_EQ(read("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"), nullptr);
 }
 
-// Each octet of the DER another, and each end: what the decoder refuses is no key.
+struct block {
+    std::string label, der;
+};
+block block_in(const std::string &pem) {
+    const bio_ptr in(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+    char *name = nullptr, *header = nullptr;
+    unsigned char *octets = nullptr;
+    long size = 0;
+    EXPECT_EQ(PEM_read_bio(in.get(), &name, &header, &octets, &size), 1);
+    const block found{name, {reinterpret_cast<char *>(octets), static_cast<std::size_t>(size)}};
+    OPENSSL_free(name);
+    OPENSSL_free(header);
+    OPENSSL_free(octets);
+    return found;
+}
+void expect_what_openssl_makes_of(const block &what, const std::string &where) {
+    const std::string text = written(nullptr, [&](BIO *out, EVP_PKEY *) {
+        return PEM_write_bio(out, what.label.c_str(), "",
+                             reinterpret_cast<const unsigned char *>(what.der.data()),
+                             static_cast<long>(what.der.size())) > 0;
+    });
+    const key_ptr found = read(text), expected = decode(text);
+    EXPECT_EQ(found == nullptr, expected == nullptr) << where;
+    if (found && expected) {
+        EXPECT_EQ(EVP_PKEY_eq(found.get(), expected.get()), 1) << where;
+    }
+}
+
+// Each octet of the DER another, among them tags that say that what is made of octets is made of pieces, and each end: what the decoder
+// refuses is no key.
 TEST(tls_key, of_damaged_octets_is_none_or_what_openssl_makes_of_them) {
-    for (const form &as : {forms[0], forms[2]}) {
-        for (const bool is_rsa : {false, true}) {
-            const key_ptr good = is_rsa ? key_ptr(EVP_RSA_gen(1024)) : ec_with("P-256");
-            const std::string pem = written(good.get(), as.write);
-            const bio_ptr in(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-            char *name = nullptr, *header = nullptr;
-            unsigned char *octets = nullptr;
-            long size = 0;
-            ASSERT_EQ(PEM_read_bio(in.get(), &name, &header, &octets, &size), 1);
-            for (long i = 0; i < 2 * size; ++i) {
-                std::string damaged(reinterpret_cast<char *>(octets), static_cast<std::size_t>(size));
-                if (i < size)
-                    damaged[static_cast<std::size_t>(i)] ^= 0x41;
-                else
-                    damaged.resize(static_cast<std::size_t>(2 * size - i));
-                const std::string text = written(good.get(), [&](BIO *out, EVP_PKEY *) {
-                    return PEM_write_bio(out, name, "",
-                                         reinterpret_cast<const unsigned char *>(damaged.data()),
-                                         static_cast<long>(damaged.size())) > 0;
-                });
-                const key_ptr found = read(text), expected = decode(text);
-                EXPECT_EQ(found == nullptr, expected == nullptr) << as.name << is_rsa << " " << i;
-                if (found && expected) {
-                    EXPECT_EQ(EVP_PKEY_eq(found.get(), expected.get()), 1) << as.name << is_rsa << " " << i;
+    kind kinds[] = {
+        {"RSA", key_ptr(EVP_RSA_gen(1024))},
+        {"P-256", ec_with("P-256")},
+        {"Ed25519", key_ptr(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519")), false},
+    };
+    for (const kind &each : kinds) {
+        for (const form &as : {forms[0], forms[2]}) {
+            if (!each.has_older_form && std::string_view(as.name) == "older")
+                continue;
+            const block good = block_in(written(each.key.get(), as.write));
+            for (std::size_t i = 0; i < good.der.size(); ++i) {
+                const std::string where = std::string(each.name) + ", " + as.name + ", " + std::to_string(i);
+                for (const char change : {0x41, 0x40, 0x20}) {
+                    block damaged = good;
+                    damaged.der[i] ^= change;
+                    expect_what_openssl_makes_of(damaged, where);
                 }
+                expect_what_openssl_makes_of({good.label, good.der.substr(0, i + 1)}, where);
             }
-            OPENSSL_free(name);
-            OPENSSL_free(header);
-            OPENSSL_free(octets);
+        }
+    }
+    ERR_clear_error();
+}
+
+// As PKCS#8: what names the kind of a key, with something else behind it than OpenSSL takes.
+TEST(tls_key, with_parameters_of_another_kind_is_none_or_what_openssl_makes_of_it) {
+    const auto piece = [](char tag, const std::string &content) {
+        return std::string{tag, static_cast<char>(content.size())} + content;
+    };
+    const std::string p256("\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07", 10);
+    const std::string secp256k1("\x06\x05\x2b\x81\x04\x00\x0a", 7);
+    const std::string ed25519("\x06\x03\x2b\x65\x70", 5);
+    const std::string ec("\x06\x07\x2a\x86\x48\xce\x3d\x02\x01", 9);
+    const std::string nothing("\x05\x00", 2);
+    const std::string older = block_in(written(ec_with("P-256").get(), forms[2].write)).der;
+    const std::string secret = piece(4, std::string(32, 'k'));
+    for (const std::string &parameters : {std::string(), nothing, p256, secp256k1}) {
+        for (const bool is_ec : {false, true}) {
+            const std::string named = piece(0x30, (is_ec ? ec : ed25519) + parameters);
+            const std::string version("\x02\x01\x00", 3);
+            expect_what_openssl_makes_of(
+                {PEM_STRING_PKCS8INF, piece(0x30, version + named + piece(4, is_ec ? older : secret))},
+                (is_ec ? "EC, " : "Ed25519, ") + std::to_string(parameters.size()));
         }
     }
     ERR_clear_error();
