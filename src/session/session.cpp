@@ -131,7 +131,10 @@ void session::dial() noexcept {
                                                 *environment_->io, dialer_);
         if (failed(e)) {
             emit_reason(reason::take(), e);
-            retry_later();
+            if (e == error::terminated)
+                end();
+            else
+                retry_later();
             return;
         }
     }

@@ -206,6 +206,16 @@ TEST_F(session_life, tries_again_where_not_even_a_dialer_could_be_made) {
     EXPECT_TRUE(net.is_called());
 }
 
+// Of TLS, once OpenSSL has been taken down: sockets that linger for ever would wait for it.
+TEST_F(session_life, ends_where_no_dialer_can_be_made_any_more) {
+    net.next_failure = error::terminated;
+    make();
+    send("for nobody");
+    EXPECT_TRUE(owner->has_ended);
+    EXPECT_TRUE(net.attempts.empty());
+    EXPECT_EQ(heard->take(), events());
+}
+
 TEST_F(session_life, without_a_timer_ends_instead_of_staying_for_nothing) {
     make();
     io.run();
