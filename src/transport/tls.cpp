@@ -8,6 +8,7 @@
 #include "reactor/deferred_call.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/tls_contexts.hpp"
+#include "transport/tls_section.hpp"
 #include "transport/tls_stream.hpp"
 #include "transport/transport.hpp"
 
@@ -58,13 +59,16 @@ class tls_dialer final : public dialer {
 public:
     tls_dialer(loop &io, contexts_ptr contexts, std::string address, const batching &sizes)
         : loop_(io), contexts_(std::move(contexts)), address_(std::move(address)), sizes_(sizes),
-          report_(io, [this] { report(nullptr, error::no_memory); }) {}
+          report_(io, [this] { report(nullptr, failure_); }) {}
 
     void dial(dial_handler handler) noexcept override {
         handler_ = std::move(handler);
-        if (failed(tcp().make_dialer(address_, contexts_->options(), sizes_, loop_, connecting_))) {
+        failure_ = tls_section::is_over()
+                       ? error::terminated  // a connection would be of no use
+                       : tcp().make_dialer(address_, contexts_->options(), sizes_, loop_, connecting_);
+        if (failed(failure_)) {
             connecting_.reset();
-            report_.schedule();  // for want of memory: the address is good
+            report_.schedule();
             return;
         }
         if (pending_)
@@ -95,6 +99,7 @@ private:
     const std::string address_;
     const batching sizes_;
     deferred_call report_;
+    error failure_ = error::none;         // that nobody has heard of yet
     std::unique_ptr<dialer> connecting_;  // the attempt under way, or one that has failed
     std::function<void()> pending_;
     dial_handler handler_;

@@ -126,6 +126,28 @@ TEST(exit_of_a_program_that_has_initialised_openssl, lets_contexts_be_terminated
         exits);
 }
 
+TEST(openssl_taken_down, lets_nobody_wait_for_a_server_that_does_not_listen) {
+    (void)good();
+    in_children(
+        [] {
+            void *const context = zmq_ctx_new();
+            const server there(context, "tls://127.0.0.1:*");
+            must(zmq_unbind(there.socket, there.name.c_str()) == 0);
+            void *const push = client_of(context, there.name);
+            void *const events = zmq_socket(context, ZMQ_PAIR);
+            must(zmq_socket_monitor(push, "inproc://events", ZMQ_EVENT_CONNECT_RETRIED) == 0);
+            must(zmq_connect(events, "inproc://events") == 0);
+            must(zmq_send(push, "hello", 5, 0) == 5);
+            char event[6];
+            must(zmq_recv(events, event, sizeof event, 0) == sizeof event);
+            OPENSSL_cleanup();
+            for (void *socket : {push, events, there.socket})
+                must(zmq_close(socket) == 0);
+            must(zmq_ctx_term(context) == 0);
+        },
+        exits);
+}
+
 TEST(openssl_taken_down, ends_tls_and_nothing_else) {
     (void)good();
     in_children(
