@@ -38,7 +38,8 @@ std::string describe_stranger_of_web(byte_span start) {
     case spoken::tls:
         return "the peer speaks TLS, not HTTP; for WebSocket inside TLS there is wss://";
     case spoken::zmtp:
-        return "the peer speaks ZMTP, not HTTP; for ZMTP without WebSocket there is tcp://, inside TLS tls://";
+        return "the peer speaks ZMTP, not HTTP; for ZMTP without WebSocket there is tcp://, inside TLS "
+               "tls://";
     case spoken::ssh:
         return "the peer speaks SSH, not HTTP";
     default:
