@@ -4,8 +4,10 @@
 //           waits.
 #include "transport/readiness.hpp"
 
+#include <chrono>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utility>
 
 #include "reactor/asio_loop.hpp"
 
@@ -15,9 +17,9 @@ namespace zlink {
 
 namespace {
 
-// A descriptor that waited for room once stays registered for it, and with some families then wakes the loop
-// whenever the peer reads. After this many reads without a new wait it is registered afresh.
-constexpr int quiet_after = 16;
+// A descriptor that waited for room once stays registered for it, and a local socket then wakes the loop whenever the peer reads. After
+// so long without a new wait it is registered afresh.
+constexpr std::chrono::milliseconds quiet_after{10};
 
 }  // namespace
 
@@ -37,14 +39,20 @@ struct readiness::registration : std::enable_shared_from_this<registration> {
         direction &side() const noexcept { return is_write ? self->write : self->read; }
         void operator()(const boost::system::error_code &) const noexcept {
             self->loop.begin_handler();
-            if (!self->events || generation != self->generation)
-                return;  // closed, or registered afresh
+            if (!self->events || (generation != self->generation && !is_lost_read()))
+                return;  // closed, or leased out since
             side().is_pending = false;
+            if (generation != self->generation) {
+                self->wait(false);
+                return;
+            }
             if (is_write)
                 self->events->on_writable();
             else
                 self->events->on_readable();
         }
+        /// Whether the wait ended as the descriptor was registered afresh.
+        bool is_lost_read() const noexcept { return !is_write && std::exchange(self->has_lost_read, false); }
         std::shared_ptr<registration> self;
         unsigned generation;
         bool is_write;
@@ -62,6 +70,24 @@ struct readiness::registration : std::enable_shared_from_this<registration> {
                               wait_handler{shared_from_this(), generation, is_write});
     }
 
+    void wait_writable() noexcept {
+        is_registered_for_room = has_waited_writable = true;
+        wait(true);
+        if (!quiet_timer)
+            quiet_timer = loop.make_timer([this] { on_quiet(); });
+        if (quiet_timer && !quiet_timer->is_pending())
+            quiet_timer->expires_at(loop.now() + quiet_after);
+    }
+
+    void on_quiet() noexcept {
+        if (!descriptor.is_open() || !is_registered_for_room)
+            return;
+        if (std::exchange(has_waited_writable, write.is_pending))
+            quiet_timer->expires_at(loop.now() + quiet_after);
+        else
+            forget_writable();
+    }
+
     void forget_writable() noexcept {
         boost::system::error_code ec;
         ++generation;
@@ -69,7 +95,8 @@ struct readiness::registration : std::enable_shared_from_this<registration> {
         descriptor.assign(fd, ec);
         if (ec)
             ::shutdown(fd, SHUT_RDWR);  // the next read ends the connection
-        has_waited_writable = false;
+        is_registered_for_room = false;
+        has_lost_read = read.is_pending;  // its handler, which runs next, waits again in the same memory
     }
 
     asio_loop &loop;
@@ -78,8 +105,10 @@ struct readiness::registration : std::enable_shared_from_this<registration> {
     unsigned generation = 0;
     direction read;
     direction write;
-    bool has_waited_writable = false;
-    int reads_since = 0;
+    bool is_registered_for_room = false;
+    bool has_waited_writable = false;  // lately
+    bool has_lost_read = false;
+    std::unique_ptr<timer> quiet_timer;
 };
 
 error readiness::make(loop &io, int descriptor, readiness_events &events, readiness &out) noexcept {
@@ -104,6 +133,7 @@ void readiness::close() noexcept {
     if (!registration_)
         return;
     registration_->events = nullptr;
+    registration_->quiet_timer.reset();
     boost::system::error_code ec;
     if (registration_->descriptor.is_open())
         registration_->descriptor.close(ec);
@@ -115,6 +145,7 @@ void readiness::close() noexcept {
 
 int readiness::release() noexcept {
     registration_->events = nullptr;
+    registration_->quiet_timer.reset();
     registration_->descriptor.release();
     registration_.reset();
     return std::exchange(descriptor_, -1);
@@ -126,7 +157,7 @@ bool readiness::lease_out() noexcept {
         return false;
     ++r.generation;
     r.descriptor.release();
-    r.read.is_pending = r.write.is_pending = r.has_waited_writable = false;
+    r.read.is_pending = r.write.is_pending = r.is_registered_for_room = r.has_lost_read = false;
     return true;
 }
 
@@ -140,17 +171,8 @@ error readiness::take_back() noexcept {
     }
 }
 
-void readiness::wait_readable() noexcept {
-    registration &r = *registration_;
-    if (r.has_waited_writable && !r.read.is_pending && !r.write.is_pending && ++r.reads_since >= quiet_after)
-        r.forget_writable();
-    r.wait(false);
-}
+void readiness::wait_readable() noexcept { registration_->wait(false); }
 
-void readiness::wait_writable() noexcept {
-    registration_->has_waited_writable = true;
-    registration_->reads_since = 0;
-    registration_->wait(true);
-}
+void readiness::wait_writable() noexcept { registration_->wait_writable(); }
 
 }  // namespace zlink

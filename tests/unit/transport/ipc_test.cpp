@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdio>
+#include <fstream>
 #include <string>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -49,6 +52,21 @@ protected:
         EXPECT_EQ(bench.next(bench.accepted).failure, error::none);
     }
 
+    /// Whether any loop would wake when there is room in this socket.
+    static bool is_watched_for_room(int socket) {
+        for (const int each : open_descriptors()) {
+            std::ifstream facts("/proc/self/fdinfo/" + std::to_string(each));
+            for (std::string line; std::getline(facts, line);) {
+                int target = -1;
+                unsigned events = 0;
+                if (std::sscanf(line.c_str(), "tfd: %d events: %x", &target, &events) == 2 &&
+                    target == socket)
+                    return events & EPOLLOUT;
+            }
+        }
+        return false;
+    }
+
     transport_bench bench{"ipc"};
 };
 
@@ -71,6 +89,32 @@ TEST_F(ipc_test, leaves_a_file_that_somebody_has_taken_over_since) {
     bench.listening.reset();
     EXPECT_TRUE(exists(path));
     EXPECT_EQ(::unlink(path.c_str()), 0);
+}
+
+TEST_F(ipc_test, does_not_wake_the_loop_for_room_that_nobody_waits_for_any_more) {
+    bench.listen(in_folder("room"));
+    stream_end near(*bench.drive, bench.dial(in_folder("room")).bytes);
+    ASSERT_TRUE(near.bytes);
+    stream_end far(*bench.drive, bench.next(bench.accepted).bytes);
+    ASSERT_TRUE(far.bytes);
+    const int socket = near->descriptor();
+    for (int round = 0; round < 2; ++round) {
+        near->wait_readable();
+        const int readable = near.heard->readable;
+        near->wait_writable();
+        bench.drive->until([&] { return near.heard->writable > round; });
+        EXPECT_TRUE(is_watched_for_room(socket));
+        bench.drive->until([&] { return !is_watched_for_room(socket); });
+        EXPECT_EQ(near.heard->readable, readable);
+        far.write("a");
+        bench.drive->until([&] { return near.heard->readable > readable; });
+        EXPECT_EQ(near.read(10), "a") << "the wait to read goes on";
+    }
+    near->wait_writable();
+    bench.drive->until([&] { return near.heard->writable > 2; });
+    ASSERT_TRUE(near->lease_out());
+    ASSERT_EQ(near->take_back(), error::none);
+    EXPECT_FALSE(is_watched_for_room(socket));
 }
 
 TEST_F(ipc_test, does_not_mind_a_file_that_was_removed) {
