@@ -286,13 +286,13 @@ ZMQ_EXPORT int zmq_msg_recv(zmq_msg_t *msg, void *s, int flags);
  * errors     EFAULT (the message was not prepared, or is closed already). */
 ZMQ_EXPORT int zmq_msg_close(zmq_msg_t *msg);
 
-/* Moves the content: dest takes what src held, src becomes empty. What dest held is released.
+/* Moves the content: dest takes what src held, src becomes empty. The content that dest held is released.
  *
  * errors     EFAULT. */
 ZMQ_EXPORT int zmq_msg_move(zmq_msg_t *dest, zmq_msg_t *src);
 
-/* Makes dest another reference to the content of src; large bodies are shared, not copied. What dest held is
- * released. Neither may be changed afterwards.
+/* Makes dest another reference to the content of src; large bodies are shared, not copied. The content that dest held
+ * is released. Neither may be changed afterwards.
  *
  * errors     EFAULT. */
 ZMQ_EXPORT int zmq_msg_copy(zmq_msg_t *dest, zmq_msg_t *src);
@@ -539,7 +539,7 @@ ZMQ_EXPORT int zmq_bind(void *s, const char *addr);
  * blocks     never: success does not mean that a peer is there. */
 ZMQ_EXPORT int zmq_connect(void *s, const char *addr);
 
-/* Stops listening on an endpoint; connections accepted there end, as in libzmq. What they have delivered can still be received.
+/* Stops listening on an endpoint; connections accepted there end, as in libzmq. Messages that they have delivered can still be received.
  *
  * addr       as given to zmq_bind, or as ZMQ_LAST_ENDPOINT told it.
  * errors     EINVAL, ETERM, ENOTSOCK, ENOENT (not bound there). */

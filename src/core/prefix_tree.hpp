@@ -20,8 +20,8 @@
 
 namespace zlink {
 
-/// `Value` is made of 4 octets, default constructible, and `is_empty()` when there is nothing to keep its key for. What
-/// insert() and find() return stays where it is until the tree changes.
+/// `Value` is made of 4 octets, default constructible, and `is_empty()` when there is nothing to keep its key for. The
+/// value that insert() and find() return stays where it is until the tree changes.
 template <class Value>
 class prefix_tree {
     static_assert(sizeof(Value) == 4 && alignof(Value) <= 4 && std::is_trivially_copyable_v<Value>);

@@ -1,4 +1,4 @@
-// What somebody speaks who speaks something else than was expected, told by the first octets. Pure.
+// The protocol of a peer that speaks another one than was expected, told by its first octets. Pure.
 #pragma once
 
 #include "core/bytes.hpp"

@@ -49,7 +49,7 @@ void connection::open() noexcept {
     }
 }
 
-/// The conversation. What the stream's handshake has taken is part of the time that this one may take.
+/// The conversation. The time that the stream's handshake has taken is part of the time that this one may take.
 void connection::begin() noexcept {
     state_ = state::live;
     const auto first = peer_->resume({conversation::event_kind::start, {}, started_at_});
@@ -269,7 +269,7 @@ void connection::resume_reading(inbound &in) noexcept {
         stream_->wait_readable();
 }
 
-/// What has to follow when the reading half was used.
+/// Does all that has to follow when the reading half was used.
 void connection::note_reading(inbound &in) noexcept {
     if (state_ != state::live)
         return;

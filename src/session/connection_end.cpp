@@ -133,7 +133,7 @@ bool connection::let_go(bool drops_unread) noexcept {
     flush_timer_.reset();
     if (!out_.close())
         return false;
-    // What is not written now is not missed: the peer sees the end.
+    // Nobody misses the octets that are not written now: the peer sees the end.
     if (say_last_words())
         (void)out_.write(environment_.io.now());
     return true;

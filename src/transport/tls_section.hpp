@@ -25,7 +25,7 @@ public:
 
     /// Of one who is inside. It stays so.
     static bool is_over() noexcept { return is_over_.load(std::memory_order_relaxed); }
-    /// What nobody may free any more.
+    /// Keeps alive all that nobody may free any more.
     static void abandon(void *object) noexcept;
 
     tls_section() noexcept { enter(); }

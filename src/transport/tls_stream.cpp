@@ -242,7 +242,7 @@ error tls_stream::reason_of(int result) noexcept {
     }
 }
 
-/// What has to follow when a call of OpenSSL gave `result`. An alert for the peer may have been made.
+/// Does all that has to follow when a call of OpenSSL gave `result`. An alert for the peer may have been made.
 error tls_stream::fail(int result) noexcept {
     const error reason = reason_of(result);
     const unsigned long noted = ERR_peek_last_error();
@@ -395,7 +395,7 @@ io_result tls_stream::try_write(std::span<const iovec> ranges) noexcept {
             break;
         if (from.is_at_end())
             return {octets, error::none};
-        // Who waits to read goes first.
+        // A thread that waits to read goes first.
         turn.unlock();
         if (octets >= most_at_once || !turn.try_lock())
             return {octets, error::busy};

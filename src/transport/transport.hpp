@@ -34,12 +34,12 @@ public:
     virtual void on_stream_writable() noexcept = 0;
 };
 
-/// `terminated` from any of these: there is no stream of this kind any more in this process. Who dials does not try again.
+/// `terminated` from any of these: there is no stream of this kind any more in this process. A caller that dials does not try again.
 class stream {
 public:
     /// Closes. No callback comes afterwards.
     virtual ~stream() = default;
-    /// Must be set before the first wait. Who is set later hears of the waits that are pending.
+    /// Must be set before the first wait. Events that are set later hear of the waits that are pending.
     virtual void set_events(stream_events *events) noexcept = 0;
     /// Goes on with the stream's own handshake, before anything is read or written: none once it is over, again while it waits for the
     /// peer (wait_readable() says when to go on), or why it failed.
