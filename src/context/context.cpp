@@ -379,13 +379,10 @@ endpoints &context_impl::network_of(socket &self) {
 /// To bind or to connect there: the monitor hears what is missing.
 error context_impl::take_apart(socket &self, const std::string &endpoint, std::string &scheme,
                                std::string &address) {
-    const error e = split_endpoint(endpoint, scheme, address);
+    std::string why;
+    const error e = split_endpoint(endpoint, scheme, address, &why);
     if (failed(e))
-        self.events_sink()->emit_reason(endpoint.find("://") == std::string::npos ||
-                                                endpoint.starts_with("://")
-                                            ? "there is no scheme in front, such as tcp://"
-                                            : "there is no address behind " + endpoint,
-                                        to_errno(e), endpoint);
+        self.events_sink()->emit_reason(why, to_errno(e), endpoint);
     return e;
 }
 

@@ -90,10 +90,12 @@ error parse_source(std::string_view text, tcp_local_address &out, std::string *w
 
 }  // namespace
 
-error split_endpoint(std::string_view endpoint, std::string &scheme, std::string &address) {
+error split_endpoint(std::string_view endpoint, std::string &scheme, std::string &address, std::string *why) {
     const auto mark = endpoint.find("://");
-    if (mark == std::string_view::npos || mark == 0 || mark + 3 == endpoint.size())
-        return error::invalid;
+    if (mark == std::string_view::npos || mark == 0)
+        return refuse(why, "there is no scheme in front, such as tcp://");
+    if (mark + 3 == endpoint.size())
+        return refuse(why, "there is no address behind ", endpoint);
     scheme = endpoint.substr(0, mark);
     address = endpoint.substr(mark + 3);
     return error::none;

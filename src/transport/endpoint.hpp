@@ -14,9 +14,10 @@
 
 namespace zlink {
 
-/// Splits at "://"; invalid when either half is missing. Whether the scheme is known is find_transport()'s to
+/// Splits at "://"; invalid when either half is missing, and then `why` says which. Whether the scheme is known is find_transport()'s to
 /// say.
-error split_endpoint(std::string_view endpoint, std::string &scheme, std::string &address);
+error split_endpoint(std::string_view endpoint, std::string &scheme, std::string &address,
+                     std::string *why = nullptr);
 
 /// The address to listen at, or to connect from.
 struct tcp_local_address {

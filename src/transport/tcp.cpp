@@ -96,26 +96,28 @@ error parse_route(const std::string &address, const settings &options, tcp_remot
     return e;
 }
 
-/// Why there is no interface and no address of this name to bind to.
-std::string words_of_no_local(const std::string &host) {
-    if (host.empty())
-        return "there is no host in front of the port; * stands for all interfaces";
-    if (host.find_first_of("[]") != std::string::npos)
-        return "the brackets do not match: " + host;
-    if (resolved_address unused; parse_numeric_address(host, "0", true, unused))
-        return host + " is an address of IPv6, and ZMQ_IPV6 is not set";
-    return "no interface and no numeric address: " + host + "; names are not looked up to bind to them";
-}
-
-/// Why an address to connect to has none of the system's behind it. Empty where only who was asked knows.
-std::string words_of_no_remote(const std::string &host, bool allow_ipv6) {
-    if (host.empty())
-        return "there is no host in front of the port";
+/// Why no address of the system's stands behind a host that is there. Empty where its words do not show it.
+std::string words_of_host(const std::string &host, bool allow_ipv6) {
     if (host.find_first_of("[]") != std::string::npos)
         return "the brackets do not match: " + host;
     if (resolved_address unused; !allow_ipv6 && parse_numeric_address(host, "0", true, unused))
         return host + " is an address of IPv6, and ZMQ_IPV6 is not set";
     return {};
+}
+
+/// Why there is no interface and no address of this name to bind to.
+std::string words_of_no_local(const std::string &host) {
+    if (host.empty())
+        return "there is no host in front of the port; * stands for all interfaces";
+    std::string words = words_of_host(host, false);
+    return words.empty()
+               ? "no interface and no numeric address: " + host + "; names are not looked up to bind to them"
+               : words;
+}
+
+/// Why an address to connect to has none of the system's behind it. Empty where only who was asked knows.
+std::string words_of_no_remote(const std::string &host, bool allow_ipv6) {
+    return host.empty() ? "there is no host in front of the port" : words_of_host(host, allow_ipv6);
 }
 
 class tcp_dialer final : public dialer, private readiness_events {

@@ -130,16 +130,20 @@ std::string whole_subject_of(X509 *certificate) {
     return std::string(octets, size > 0 ? static_cast<std::size_t>(size) : 0);
 }
 
+/// Of one that has expired, or is not valid yet.
+static std::string words_of_time(int result, X509 *certificate) {
+    const ASN1_TIME *const limit = result == X509_V_ERR_CERT_HAS_EXPIRED ? X509_get0_notAfter(certificate)
+                                                                         : X509_get0_notBefore(certificate);
+    return std::string(X509_verify_cert_error_string(result)) + ": " + subject_of(certificate) + ", " +
+           time_of(limit);
+}
+
 std::string words_of_validity(X509 *certificate, std::time_t now) {
-    const auto say = [&](long result, const ASN1_TIME *when) {
-        return X509_verify_cert_error_string(result) + (": " + subject_of(certificate)) + ", " +
-               time_of(when);
-    };
     // 0 where OpenSSL cannot read the time.
     if (X509_cmp_time(X509_get0_notAfter(certificate), &now) < 0)
-        return say(X509_V_ERR_CERT_HAS_EXPIRED, X509_get0_notAfter(certificate));
+        return words_of_time(X509_V_ERR_CERT_HAS_EXPIRED, certificate);
     if (X509_cmp_time(X509_get0_notBefore(certificate), &now) > 0)
-        return say(X509_V_ERR_CERT_NOT_YET_VALID, X509_get0_notBefore(certificate));
+        return words_of_time(X509_V_ERR_CERT_NOT_YET_VALID, certificate);
     return {};
 }
 
@@ -156,9 +160,8 @@ std::string words_of_certificate(X509_STORE_CTX *looking, const std::string &ask
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
         return "address mismatch: asked for " + printable(asked_for) + ", got " + names_in(which);
     case X509_V_ERR_CERT_HAS_EXPIRED:
-        return what + ": " + subject + ", " + time_of(X509_get0_notAfter(which));
     case X509_V_ERR_CERT_NOT_YET_VALID:
-        return what + ": " + subject + ", " + time_of(X509_get0_notBefore(which));
+        return words_of_time(result, which);
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
         return what + ": " + subject + ", issued by " + name_text(X509_get_issuer_name(which));
