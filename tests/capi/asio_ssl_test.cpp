@@ -12,13 +12,6 @@ namespace {
 
 using namespace zlink_test;
 
-std::string body_of(std::size_t size, unsigned number) {
-    std::string body(size, '\0');
-    for (std::size_t i = 0; i < size; ++i)
-        body[i] = static_cast<char>(i * 31 + i / 256 + number);
-    return body;
-}
-
 // A certificate and its key as files.
 struct pair_of_files {
     pair_of_files(const std::string &name, const identity &of, const char *password = nullptr)
@@ -78,15 +71,8 @@ TEST_F(tls, passes_a_hundred_thousand_small_messages_both_ways_at_once) {
 
 TEST_F(tls, passes_bodies_of_every_size_and_one_of_64_mib) {
     call(serve());
-    for (const std::size_t size :
-         {0, 1, 255, 256, 8191, 8192, 16383, 16384, 16385, 65536, 1 << 20, 64 << 20}) {
-        const std::string body = body_of(size, 7);
-        ASSERT_EQ(client.send(body), static_cast<int>(size));
-        const auto found = server.receive();
-        ASSERT_TRUE(found && *found == body) << size;
-        ASSERT_EQ(server.send(*found), static_cast<int>(size));
-        ASSERT_TRUE(client.receive() == body) << size;
-    }
+    exchange_bodies(client, server,
+                    {0, 1, 255, 256, 8191, 8192, 16383, 16384, 16385, 65536, 1 << 20, 64 << 20});
 }
 
 // Whatever is where when the socket closes: in the queue, encrypted and not yet with the system, or on its way.

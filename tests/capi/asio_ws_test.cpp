@@ -16,13 +16,6 @@ using zlink::test::web_peer;
 using zlink::test::web_ready;
 namespace opcode = zlink::test::opcode;
 
-std::string body_of(std::size_t size, unsigned number) {
-    std::string body(size, '\0');
-    for (std::size_t i = 0; i < size; ++i)
-        body[i] = static_cast<char>(i * 31 + i / 256 + number);
-    return body;
-}
-
 std::vector<std::string> web_transports() {
     std::vector<std::string> built{"ws"};
     if (zmq_has("wss"))
@@ -84,15 +77,9 @@ TEST_P(asio_ws, names_the_endpoint_with_its_path) {
 
 TEST_P(asio_ws, passes_bodies_of_every_size_and_one_of_64_mib) {
     link("/path");
-    for (const std::size_t size :
-         {0, 1, 124, 125, 126, 255, 256, 8191, 8192, 65534, 65535, 65536, 131072, 1 << 20, 64 << 20}) {
-        const std::string body = body_of(size, 7);
-        ASSERT_EQ(client.send(body), static_cast<int>(size));
-        const auto found = server.receive();
-        ASSERT_TRUE(found && *found == body) << size;
-        ASSERT_EQ(server.send(*found), static_cast<int>(size));
-        ASSERT_TRUE(client.receive() == body) << size;
-    }
+    exchange_bodies(
+        client, server,
+        {0, 1, 124, 125, 126, 255, 256, 8191, 8192, 65534, 65535, 65536, 131072, 1 << 20, 64 << 20});
 }
 
 TEST_P(asio_ws, passes_messages_of_many_frames) {

@@ -1,4 +1,5 @@
 // The bidirectional and publishing patterns over every transport, with either side binding.
+#include "both_ways.hpp"
 #include "sockets.hpp"
 #include "transports.hpp"
 
@@ -11,13 +12,6 @@ using namespace zlink_test;
 constexpr std::size_t sizes[] = {0, 1, 255, 256, 8191, 8192, 65536};
 
 // Octets that differ from one position, and from one message, to the next.
-std::string body_of(std::size_t size, unsigned number) {
-    std::string body(size, '\0');
-    for (std::size_t i = 0; i < size; ++i)
-        body[i] = static_cast<char>(i * 31 + i / 256 + number);
-    return body;
-}
-
 // Every size alone and in messages of several parts.
 std::vector<frames> all_messages() {
     std::vector<frames> all;

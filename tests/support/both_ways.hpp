@@ -1,16 +1,38 @@
-// Two sockets that talk both ways at once, each sending and receiving as it can.
+// Two sockets that talk both ways: in turn, or at once, each sending and receiving as it can.
 #pragma once
 
 #include <zmq.h>
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <string>
 #include <thread>
 
 #include "sockets.hpp"
 
 namespace zlink_test {
+
+/// Octets of which no two stretches are alike.
+inline std::string body_of(std::size_t size, unsigned number) {
+    std::string body(size, '\0');
+    for (std::size_t i = 0; i < size; ++i)
+        body[i] = static_cast<char>(i * 31 + i / 256 + number);
+    return body;
+}
+
+/// Sends a body of each size there and back.
+inline void exchange_bodies(test_socket &client, test_socket &server,
+                            std::initializer_list<std::size_t> sizes) {
+    for (const std::size_t size : sizes) {
+        const std::string body = body_of(size, 7);
+        ASSERT_EQ(client.send(body), static_cast<int>(size));
+        const auto found = server.receive();
+        ASSERT_TRUE(found && *found == body) << size;
+        ASSERT_EQ(server.send(*found), static_cast<int>(size));
+        ASSERT_TRUE(client.receive() == body) << size;
+    }
+}
 
 /// Sends so many numbered messages, and receives as many of the other's, in order.
 inline void exchange_numbers(test_socket &socket, int count) {
