@@ -184,14 +184,17 @@ io_turn::written pipe_end::write_with_waits(writing &turn, std::size_t octets) n
     const auto taken = [this] { return out_->large_taken.load(std::memory_order_relaxed); };
     pace::wait_for_room patience(*pace_, octets);
     io_turn::written result = io_turn::written::full;
-    for (next_step next = io->is_full() ? next_step::wait : next_step::write; next != next_step::stop;) {
+    bool is_full = io->is_full();
+    for (next_step next = is_full ? next_step::wait : next_step::write; next != next_step::stop;) {
         // Whom the I/O thread has begun to wait for is left to it: told of no room, it would not hear that this thread has written.
-        if (next == next_step::wait &&
-            (io->awaits_input() || !patience.wait(io->descriptor(), io->opening())))
+        if (is_full && io->awaits_input())
             return result;
-        const auto when = next == next_step::wait ? io_turn::occasion::ready : io_turn::occasion::any;
+        if (next == next_step::wait && !patience.wait(io->descriptor(), io->opening()))
+            return result;
+        const auto when = is_full ? io_turn::occasion::ready : io_turn::occasion::any;
         const std::uint64_t before = taken();
         result = io->write_now(turn, when);
+        is_full = result == io_turn::written::full;
         next = write_policy::next_with_waits(result, taken() != before, turn.is_claimed());
     }
     return result;

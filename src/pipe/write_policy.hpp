@@ -100,18 +100,20 @@ template <class Ask>
     return is_alone && result == io_turn::written::full && !is_leased();
 }
 
-enum class next_step { stop, write, wait };
-/// For a sender that waits for room. `took_some`: of large bodies.
-constexpr next_step next_with_waits(io_turn::written result, bool took_some, bool is_claimed) noexcept {
-    if (result == io_turn::written::full)
-        return is_claimed ? next_step::stop : next_step::wait;
-    return result == io_turn::written::some && took_some ? next_step::write : next_step::stop;
-}
-
 /// Whether something is left that the I/O thread is not asleep for.
 constexpr bool leaves_some(io_turn::written result) noexcept {
     return result == io_turn::written::some || result == io_turn::written::full;
 }
+
+enum class next_step { stop, write, wait };
+/// For a sender that waits for room. `took_some`: of large bodies. A stream that was filled by a write has most often room again by then, since
+/// its reader goes on: that is tried, and not asked for.
+constexpr next_step next_with_waits(io_turn::written result, bool took_some, bool is_claimed) noexcept {
+    if (result == io_turn::written::full && (is_claimed || !took_some))
+        return is_claimed ? next_step::stop : next_step::wait;
+    return leaves_some(result) && took_some ? next_step::write : next_step::stop;
+}
+
 /// Whether the I/O thread has to be woken for what is left, or for what it was refused.
 template <class Ask>
 [[gnu::always_inline]] constexpr bool wakes_io_thread(io_turn::written result, bool was_refused,

@@ -35,8 +35,10 @@ struct narrow_connection final : io_turn {
             }
             room -= taken;
             turn.release(taken);
-            if (taken < found.octets)
+            if (taken < found.octets) {
+                room += taken > 0 ? comes_meanwhile : 0;
                 return written::full;
+            }
         }
     }
     bool is_full() const noexcept override { return false; }
@@ -48,7 +50,8 @@ struct narrow_connection final : io_turn {
 
     pipe_end &end;
     std::size_t room = 0;
-    bool is_for_input = false;  // when it is full
+    std::size_t comes_meanwhile = 0;  // of room, while a write fills the stream
+    bool is_for_input = false;        // when it is full
     std::string wire;
     std::string_view application;
     std::size_t from_application = 0;
@@ -220,6 +223,16 @@ TEST_F(borrowed_body, that_is_not_taken_yet_is_copied_from_where_it_was_read_to)
     EXPECT_EQ(as_text(frame.body()), sent);
     ASSERT_TRUE(writer.own_body(place.octets().data()));
     EXPECT_FALSE(writer.read(frame));
+}
+
+TEST_F(borrowed_body, goes_on_without_a_wait_where_room_has_come_meanwhile) {
+    const std::string sent(place.text());
+    own_pace.set_may_wait_longer(true);
+    connection.room = connection.comes_meanwhile = 50'000;
+    send();
+    EXPECT_EQ(thread.waits, 0);
+    EXPECT_EQ(connection.from_application, sent.size());
+    EXPECT_EQ(connection.wire, wire_of(sent));
 }
 
 TEST_F(borrowed_body, is_waited_for_while_the_stream_takes_it_and_no_longer) {

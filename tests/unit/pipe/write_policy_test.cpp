@@ -218,11 +218,11 @@ struct step_case {
 };
 
 const step_case step_cases[] = {
-    {written::full, true, false, next_step::wait}, {written::full, false, false, next_step::wait},
-    {written::full, true, true, next_step::stop},  {written::some, true, false, next_step::write},
-    {written::some, true, true, next_step::write}, {written::some, false, false, next_step::stop},
-    {written::all, true, false, next_step::stop},  {written::refused, false, false, next_step::stop},
-    {written::held, true, false, next_step::stop},
+    {written::full, true, false, next_step::write},    {written::full, false, false, next_step::wait},
+    {written::full, true, true, next_step::stop},      {written::full, false, true, next_step::stop},
+    {written::some, true, false, next_step::write},    {written::some, true, true, next_step::write},
+    {written::some, false, false, next_step::stop},    {written::all, true, false, next_step::stop},
+    {written::refused, false, false, next_step::stop}, {written::held, true, false, next_step::stop},
 };
 
 TEST(next_with_waits, goes_on_as_long_as_the_stream_takes_something) {
