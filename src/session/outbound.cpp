@@ -150,15 +150,15 @@ io_turn::written outbound::write_now(writing &turn, io_turn::occasion when) noex
     for (int i = 0; i < write_policy::senders_writes_per_turn; i += !translated_.is_masking()) {
         switch (write_once(turn, false, held_back, done)) {
         case write_result::wrote:
+            // Nobody but this thread publishes, so that there is no more than there was.
+            if (done.is_all)
+                return note_all_written(turn, was_left_to_others);
             held_back = write_policy::next_hold_back(held_back);
             break;
         case write_result::held:
             return io_turn::written::held;
         case write_result::nothing:
-            turn.return_due_credit();
-            if (was_left_to_others && !will_come_back_)
-                turn.arm_reader();  // the I/O thread does not know that it was full
-            return io_turn::written::all;
+            return note_all_written(turn, was_left_to_others);
         case write_result::full:
             owes_wait_ = true;
             return io_turn::written::full;
@@ -168,6 +168,13 @@ io_turn::written outbound::write_now(writing &turn, io_turn::occasion when) noex
         }
     }
     return io_turn::written::some;
+}
+
+io_turn::written outbound::note_all_written(writing &turn, bool was_left_to_others) noexcept {
+    turn.return_due_credit();
+    if (was_left_to_others && !will_come_back_)
+        turn.arm_reader();  // the I/O thread does not know that it was full
+    return io_turn::written::all;
 }
 
 /// Whether messages may wait for others. Not at the end of a connection, or of its handshake, nor where their sender would soon be at

@@ -106,6 +106,7 @@ private:
     // The turn is empty before there is a pipe.
     outcome write_in_turn(writing &turn, time_point now) noexcept;
     bool has_little(writing &turn) noexcept;
+    io_turn::written note_all_written(writing &turn, bool was_left_to_others) noexcept;
     bool may_collect() noexcept;
     outcome start_collecting(writing &turn) noexcept;
     outcome leave_alone_until(time_point when) noexcept;
