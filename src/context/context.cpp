@@ -393,7 +393,11 @@ error context_impl::bind(socket &self, const std::string &endpoint, std::string 
         return e;
     if (scheme == "inproc") {
         actual = endpoint;
-        return inproc_.bind(address, side_of(self));
+        const error e = inproc_.bind(address, side_of(self));
+        if (e == error::address_in_use)
+            self.events_sink()->emit_reason("another socket of this context has the name " + address,
+                                            to_errno(e), endpoint);
+        return e;
     }
     return network_of(self).bind(self, scheme, address, actual);
 }

@@ -77,11 +77,14 @@ public:
     socket_file(const socket_file &) = delete;
     socket_file &operator=(const socket_file &) = delete;
 
-    /// Makes a directory and returns the path of a socket in it.
+    /// Makes a directory and returns the path of a socket in it. Leaves the reason of a failure.
     error make_path(const std::string &parent, std::string &path) {
         std::string name = parent + "/tmpXXXXXX";
-        if (!::mkdtemp(name.data()))
-            return from_errno(errno);
+        if (!::mkdtemp(name.data())) {
+            const error e = from_errno(errno);
+            reason::leave("cannot make a directory in " + parent + ": " + describe(to_errno(e)));
+            return e;
+        }
         directory_ = std::move(name);
         path = directory_ + "/socket";
         return error::none;
@@ -183,26 +186,41 @@ private:
     int descriptor_ = -1;
 };
 
+/// Why the system refuses to bind to it.
+std::string words_of_no_bind(const std::string &path, error failure) {
+    if (failure == error::address_in_use)
+        return path[0] == '@' ? path + " is in use by another socket"
+                              : path + " is there already, and cannot be removed";
+    return (path[0] == '@' ? "cannot bind to " : "cannot make the file ") + path + ": " +
+           describe(to_errno(failure));
+}
+
+/// Leaves the reason of a failure.
 error bind_and_listen(const std::string &path, const settings &options, socket_file &file,
                       owned_descriptor &out) {
     local_address local;
     if (error e = parse(path, local); failed(e))
         return e;
     owned_descriptor socket;
-    if (error e = open_socket(AF_UNIX, socket); failed(e))
+    if (error e = open_socket(AF_UNIX, socket); failed(e)) {
+        reason::leave(words_of_no_bind(path, e));
         return e;
+    }
     set_up_ipc_socket(socket.get(), options);
     const bool has_file = path[0] != '@';
     if (has_file) {
         file.expect(path);
         ::unlink(path.c_str());
     }
-    if (::bind(socket.get(), as_sockaddr(local), local.length) != 0)
-        return from_errno(errno);
-    if (has_file)
+    bool is_done = ::bind(socket.get(), as_sockaddr(local), local.length) == 0;
+    if (is_done && has_file)
         file.remember();
-    if (::listen(socket.get(), options.backlog) != 0)
-        return from_errno(errno);
+    is_done = is_done && ::listen(socket.get(), options.backlog) == 0;
+    if (!is_done) {
+        const error e = from_errno(errno);
+        reason::leave(words_of_no_bind(path, e));
+        return e;
+    }
     out = std::move(socket);
     return error::none;
 }
@@ -241,7 +259,7 @@ public:
             owned_descriptor socket;  // closed after its file is gone
             auto file = std::make_unique<socket_file>();
             if (options.use_fd >= 0) {
-                if (error e = adopt_socket(options.use_fd, socket); failed(e))
+                if (error e = adopt_bound_socket(options.use_fd, socket); failed(e))
                     return e;
                 passed_descriptors::refuse(socket.get());
             } else {

@@ -1,6 +1,9 @@
 #include "transport/socket_listener.hpp"
 
+#include <string>
 #include <sys/socket.h>
+
+#include "core/reason.hpp"
 
 namespace zlink {
 
@@ -30,6 +33,13 @@ bool is_about_one_peer(int number) noexcept {
 }
 
 }  // namespace
+
+error adopt_bound_socket(int descriptor, owned_descriptor &out) {
+    const error e = adopt_socket(descriptor, out);
+    if (failed(e))
+        reason::leave("ZMQ_USE_FD: " + std::to_string(descriptor) + ": " + describe(to_errno(e)));
+    return e;
+}
 
 socket_listener::~socket_listener() {
     if (is_gone_)

@@ -12,6 +12,9 @@ namespace zlink {
 using admission = std::function<error(owned_descriptor socket, const sockaddr *peer, socklen_t length,
                                       std::unique_ptr<stream> &out)>;
 
+/// Takes the listening socket that an application brings (ZMQ_USE_FD). Leaves the reason of a failure; throws std::bad_alloc.
+error adopt_bound_socket(int descriptor, owned_descriptor &out);
+
 class socket_listener : public listener, private readiness_events {
 public:
     /// Any thread. `admit` is called on the loop's.

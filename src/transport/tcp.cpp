@@ -372,20 +372,48 @@ private:
     std::string words_;  // of a failure, where there are some already
 };
 
-error bind_and_listen(const tcp_local_address &where, bool is_v6, const settings &options,
-                      owned_descriptor &out) noexcept {
+/// Why the system refuses to listen there.
+std::string words_of_no_listening(const tcp_local_address &where, error failure) {
+    const std::string place =
+        host_before_port(where.host) + ":" + (where.port == 0 ? "*" : std::to_string(where.port));
+    constexpr int first_free_port = 1024;  // as systems are set up
+    switch (to_errno(failure)) {
+    case EADDRINUSE:
+        return place + " is in use by another socket";
+    case EADDRNOTAVAIL:
+        return where.host + " is no address of this machine";
+    case EACCES:
+        return "this user may not listen at " + place +
+               (where.port < first_free_port ? ": ports below 1024 are kept for the system" : "");
+    default:
+        return "cannot listen at " + place + ": " + describe(to_errno(failure));
+    }
+}
+
+/// Leaves the reason of a failure.
+error listen_at(const tcp_local_address &where, bool is_v6, const settings &options, owned_descriptor &out) {
     resolved_address local;
-    if (error e = find_local(where, is_v6, local); failed(e))
+    if (error e = find_local(where, is_v6, local); failed(e)) {
+        reason::leave(words_of_no_local(where.host));
         return e;
+    }
     owned_descriptor socket;
-    if (error e = open_socket(local.address.ss_family, socket); failed(e))
+    error e = open_socket(local.address.ss_family, socket);
+    if (!failed(e))
+        e = set_up_tcp_socket(socket.get(), local.address.ss_family, options);
+    if (failed(e)) {
+        const std::string device =
+            socket && !options.bind_to_device.empty() ? " on the device " + options.bind_to_device : "";
+        reason::leave("cannot listen" + device + ": " + describe(to_errno(e)));
         return e;
-    if (error e = set_up_tcp_socket(socket.get(), local.address.ss_family, options); failed(e))
-        return e;
+    }
     allow_address_reuse(socket.get());
     if (::bind(socket.get(), as_sockaddr(local), local.length) != 0 ||
-        ::listen(socket.get(), options.backlog) != 0)
-        return from_errno(errno);
+        ::listen(socket.get(), options.backlog) != 0) {
+        e = from_errno(errno);
+        reason::leave(words_of_no_listening(where, e));
+        return e;
+    }
     out = std::move(socket);
     return error::none;
 }
@@ -445,17 +473,19 @@ public:
                 return error::invalid;
             }
             owned_descriptor socket;
-            error e = options.use_fd >= 0 ? adopt_socket(options.use_fd, socket)
-                                          : bind_and_listen(where, options.ipv6, options, socket);
-            if (to_errno(e) == EAFNOSUPPORT && options.ipv6)  // a system without IPv6
-                e = bind_and_listen(where, false, options, socket);
-            if (e == error::no_device)
-                reason::leave(words_of_no_local(where.host));
+            error e = options.use_fd >= 0 ? adopt_bound_socket(options.use_fd, socket)
+                                          : listen_at(where, options.ipv6, options, socket);
+            if (to_errno(e) == EAFNOSUPPORT && options.ipv6) {  // a system without IPv6
+                (void)reason::take();
+                e = listen_at(where, false, options, socket);
+            }
             if (failed(e))
                 return e;
             std::string endpoint = local_endpoint_of(socket.get());
-            if (endpoint.empty())
+            if (endpoint.empty()) {
+                reason::leave("ZMQ_USE_FD: " + std::to_string(options.use_fd) + " is no socket");
                 return error::not_socket;
+            }
             auto admit = [&io, options = std::make_shared<const settings>(options)](
                              owned_descriptor accepted, const sockaddr *peer, socklen_t length,
                              std::unique_ptr<stream> &made) {
