@@ -12,6 +12,7 @@
 #include "core/block.hpp"
 #include "core/error.hpp"
 #include "core/waiter.hpp"
+#include "reactor/shedding.hpp"
 
 namespace zlink {
 
@@ -68,6 +69,9 @@ public:
     /// A slot for the block that reads on this thread go to; the session room fills and replaces it. Loop
     /// thread only.
     block_ref scratch;
+
+    /// What makes way where descriptors run out. Loop thread only.
+    shed_list sheddables;
 };
 
 }  // namespace zlink

@@ -24,6 +24,7 @@ std::unique_ptr<parting> parting::begin(loop &io, std::unique_ptr<stream> bytes,
         return nullptr;
     made->bytes_->wait_readable();
     made->timer_->expires_at(made->ends_at_);
+    io.sheddables.add(*made);
     return made;
 }
 
@@ -32,7 +33,9 @@ void parting::end_by(time_point when) noexcept {
         return;
     ends_at_ = when;
     is_over_ = io_.now() >= when;
-    if (!is_over_)
+    if (is_over_)
+        leave_list();
+    else
         timer_->expires_at(when);
 }
 
@@ -48,6 +51,11 @@ void parting::on_stream_readable() noexcept {
 void parting::on_time() noexcept {
     if (!is_over_)
         end();
+}
+
+void parting::shed() noexcept {
+    bytes_.reset();
+    end();
 }
 
 /// False when there is nothing more to wait for.
@@ -69,6 +77,7 @@ bool parting::read() noexcept {
 
 void parting::end() noexcept {
     is_over_ = true;
+    leave_list();
     timer_->cancel();
     events_.on_parted();
 }

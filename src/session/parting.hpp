@@ -2,7 +2,7 @@
 //
 // Why:      a system that closes a stream with unread input, or to which input still comes, resets it, and that may take from the peer
 //           what it has not read yet (RFC 9112 §9.6, RFC 6455 §7.1.1).
-// Ends:     with the stream, when `longest_parting` is over whatever comes, or behind `most_octets`.
+// Ends:     with the stream, when `longest_parting` is over whatever comes, behind `most_octets`, or where the loop needs its descriptor.
 // Costs:    the stream and a timer; nothing is kept of what comes. A call reads a few blocks.
 // Threads:  the loop's.
 #pragma once
@@ -26,7 +26,7 @@ public:
     virtual void on_parted() noexcept = 0;
 };
 
-class parting final : private stream_events {
+class parting final : private stream_events, private sheddable {
 public:
     /// As much as a peer may have under way before it can know: more than a tcp socket holds as systems set it up.
     static constexpr std::size_t most_octets = 8 * 1024 * 1024;
@@ -45,12 +45,13 @@ private:
 
     void on_stream_readable() noexcept override;
     void on_stream_writable() noexcept override {}
+    void shed() noexcept override;
     void on_time() noexcept;
     bool read() noexcept;
     void end() noexcept;
 
     loop &io_;
-    const std::unique_ptr<stream> bytes_;
+    std::unique_ptr<stream> bytes_;  // until it is shed
     parting_events &events_;
     const std::unique_ptr<timer> timer_;
     time_point ends_at_;

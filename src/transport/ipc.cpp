@@ -151,7 +151,7 @@ public:
 private:
     error connect(std::unique_ptr<stream> &out) noexcept {
         owned_descriptor socket;
-        if (error e = open_socket(AF_UNIX, socket); failed(e))
+        if (error e = open_socket(AF_UNIX, loop_.sheddables, socket); failed(e))
             return e;
         set_up_ipc_socket(socket.get(), options_);
         descriptor_ = socket.get();

@@ -80,7 +80,7 @@ bool socket_listener::accept_one() noexcept {
             ready_.wait_readable();
             return false;
         }
-        if (is_about_one_peer(number))
+        if (is_about_one_peer(number) || loop_.sheddables.makes_way_after(number))
             return true;
         if (report(nullptr, from_errno(number)))
             pause();

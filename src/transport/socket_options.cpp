@@ -84,6 +84,14 @@ error open_socket(int family, owned_descriptor &out) noexcept {
     return error::none;
 }
 
+error open_socket(int family, shed_list &sheddables, owned_descriptor &out) noexcept {
+    for (;;) {
+        const error e = open_socket(family, out);
+        if (!failed(e) || !sheddables.makes_way_after(to_errno(e)))
+            return e;
+    }
+}
+
 error adopt_socket(int descriptor, owned_descriptor &out) noexcept {
     const int flags = ::fcntl(descriptor, F_GETFL);
     if (flags < 0 || ::fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) != 0 ||

@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "core/settings.hpp"
+#include "reactor/shedding.hpp"
 
 namespace zlink {
 
@@ -34,6 +35,8 @@ private:
 
 /// A stream socket: non-blocking, closed on exec.
 error open_socket(int family, owned_descriptor &out) noexcept;
+/// The same on the thread of the loop that has the `sheddables`, which make way for it.
+error open_socket(int family, shed_list &sheddables, owned_descriptor &out) noexcept;
 /// The same for a descriptor that the application made.
 error adopt_socket(int descriptor, owned_descriptor &out) noexcept;
 

@@ -165,7 +165,7 @@ private:
     error start(resolved_address &to) noexcept {
         const int family = to.address.ss_family;
         owned_descriptor socket;
-        if (error e = open_socket(family, socket); failed(e))
+        if (error e = open_socket(family, loop_.sheddables, socket); failed(e))
             return e;
         if (error e = set_up_tcp_socket(socket.get(), family, options_); failed(e))
             return e;

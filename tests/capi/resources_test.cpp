@@ -151,6 +151,14 @@ INSTANTIATE_TEST_SUITE_P(transports, shortage,
                              return std::string(info.param).substr(0, std::string(info.param).find(':'));
                          });
 
+sockaddr_in address_of(const std::string &endpoint) {
+    sockaddr_in out{};
+    out.sin_family = AF_INET;
+    out.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    out.sin_port = htons(static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1))));
+    return out;
+}
+
 TEST(shortage_while_running, leaves_what_is_there_alone_and_ends_when_descriptors_are_free) {
     in_another_process([] {
         void *context = zmq_ctx_new();
@@ -184,12 +192,9 @@ TEST(shortage_while_running, leaves_what_is_there_alone_and_ends_when_descriptor
             peers.emplace_back(fd);
         }
         const std::vector<int> taken = take_all_descriptors();
-        sockaddr_in to{};
-        to.sin_family = AF_INET;
-        to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        to.sin_port = htons(static_cast<std::uint16_t>(std::stoi(where.substr(where.rfind(':') + 1))));
+        const sockaddr_in to = address_of(where);
         for (raw_peer &peer : peers)
-            CHECK(::connect(peer.descriptor(), reinterpret_cast<sockaddr *>(&to), sizeof to) == 0);
+            CHECK(::connect(peer.descriptor(), reinterpret_cast<const sockaddr *>(&to), sizeof to) == 0);
         // The listener says so, more than once, and the others go on.
         for (int i = 0; i < 2; ++i) {
             char record[6];
@@ -211,6 +216,68 @@ TEST(shortage_while_running, leaves_what_is_there_alone_and_ends_when_descriptor
         CHECK(zmq_recv(pull, &octet, 1, 0) == 1 && octet == 'y');
         set(push, ZMQ_LINGER, 0);
         CHECK(zmq_close(push) == 0 && zmq_close(pull) == 0 && zmq_close(log) == 0 &&
+              zmq_ctx_term(context) == 0);
+    });
+}
+
+/// Listens to the events of a socket; in a process of its own.
+class event_log {
+public:
+    event_log(void *context, void *watched, const char *name, int events)
+        : listener_(zmq_socket(context, ZMQ_PAIR)) {
+        CHECK(listener_ && zmq_socket_monitor(watched, name, events) == 0);
+        CHECK(zmq_connect(listener_, name) == 0);
+        set(listener_, ZMQ_RCVTIMEO, patience_ms);
+    }
+    int next() {
+        char record[6], endpoint[256];
+        CHECK(zmq_recv(listener_, record, sizeof record, 0) == 6);
+        CHECK(zmq_recv(listener_, endpoint, sizeof endpoint, 0) >= 0);
+        std::uint16_t event = 0;
+        std::memcpy(&event, record, sizeof event);
+        return event;
+    }
+    void close() { CHECK(zmq_close(listener_) == 0); }
+
+private:
+    void *const listener_;
+};
+
+TEST(shortage_while_running, is_made_up_for_by_peers_that_have_had_their_last_words) {
+    in_another_process([] {
+        void *context = zmq_ctx_new();
+        void *pull = zmq_socket(context, ZMQ_PULL);
+        void *push = zmq_socket(context, ZMQ_PUSH);
+        void *far = zmq_socket(context, ZMQ_PULL);
+        CHECK(pull && push && far);
+        set(push, ZMQ_LINGER, 0);
+        event_log accepts(context, pull, "inproc://accepts", ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_ACCEPT_FAILED);
+        event_log connects(context, push, "inproc://connects",
+                           ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_CONNECT_RETRIED);
+        CHECK(zmq_bind(pull, "tcp://127.0.0.1:*") == 0 && zmq_bind(far, "tcp://127.0.0.1:*") == 0);
+        const std::string where = last_endpoint(pull);
+        // Refused in words, they stay as long as they are let.
+        std::vector<raw_peer> refused;
+        for (int i = 0; i < 3; ++i) {
+            refused.emplace_back(where);
+            CHECK(refused.back().send(greeting() + ready("PULL")));
+            CHECK(refused.back().receive(65536).find("ERROR") != std::string::npos);
+            CHECK(accepts.next() == ZMQ_EVENT_ACCEPTED);
+        }
+        raw_peer wanted(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        limit_descriptors(0);
+        const std::vector<int> taken = take_all_descriptors();
+        const sockaddr_in to = address_of(where);
+        CHECK(::connect(wanted.descriptor(), reinterpret_cast<const sockaddr *>(&to), sizeof to) == 0);
+        CHECK(accepts.next() == ZMQ_EVENT_ACCEPTED);
+        CHECK(wanted.shake_hands("PUSH"));
+        CHECK(zmq_connect(push, last_endpoint(far).c_str()) == 0);
+        CHECK(connects.next() == ZMQ_EVENT_CONNECTED);
+        give_back(taken);
+        lift_limit();
+        accepts.close();
+        connects.close();
+        CHECK(zmq_close(push) == 0 && zmq_close(pull) == 0 && zmq_close(far) == 0 &&
               zmq_ctx_term(context) == 0);
     });
 }

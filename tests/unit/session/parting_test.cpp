@@ -34,6 +34,9 @@ protected:
     std::shared_ptr<far_side> far = std::make_shared<far_side>();
     std::unique_ptr<parting> it;
     int ended = 0;
+    struct : parting_events {
+        void on_parted() noexcept override {}
+    } ignored;
 
 private:
     void on_parted() noexcept override { ++ended; }
@@ -73,6 +76,39 @@ TEST_F(partings, end_after_half_a_second_whatever_comes) {
         io.pass(1ns);
         expect_over();
     }
+}
+
+TEST_F(partings, are_shed_the_oldest_first_where_descriptors_run_out) {
+    const auto second = std::make_shared<far_side>();
+    begin();
+    const std::unique_ptr<parting> later =
+        parting::begin(io, std::make_unique<played_stream>(second), ignored);
+    EXPECT_FALSE(io.sheddables.makes_way_after(EAGAIN));
+    EXPECT_TRUE(far->is_open);
+    EXPECT_TRUE(io.sheddables.makes_way_after(EMFILE));
+    EXPECT_FALSE(far->is_open) << "its descriptor is of use at once";
+    EXPECT_TRUE(second->is_open);
+    EXPECT_TRUE(it->is_over());
+    EXPECT_EQ(ended, 1);
+    EXPECT_TRUE(io.sheddables.makes_way_after(ENFILE));
+    EXPECT_FALSE(second->is_open);
+    EXPECT_FALSE(io.sheddables.makes_way_after(EMFILE));
+    io.pass(1s);
+    EXPECT_EQ(ended, 1);
+}
+
+TEST_F(partings, that_are_over_or_gone_are_not_shed) {
+    begin();
+    far->end();
+    EXPECT_FALSE(io.sheddables.makes_way_after(EMFILE));
+    far = std::make_shared<far_side>();
+    begin();
+    it.reset();
+    EXPECT_FALSE(io.sheddables.makes_way_after(EMFILE));
+    far = std::make_shared<far_side>();
+    begin();
+    it->end_by(io.now());
+    EXPECT_FALSE(io.sheddables.makes_way_after(EMFILE));
 }
 
 TEST_F(partings, end_behind_so_many_octets) {
