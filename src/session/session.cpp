@@ -116,10 +116,18 @@ void session::want_look() noexcept {
 }
 
 void session::begin() noexcept {
-    if (first_stream_)
+    if (first_stream_) {
         begin_connection(std::move(first_stream_), true);
-    else
-        dial();
+        return;
+    }
+    // Before it is needed: memory may be short then, and an endpoint does not come to its end for that.
+    make_retry_timer();
+    dial();
+}
+
+void session::make_retry_timer() noexcept {
+    if (!retry_timer_)
+        retry_timer_ = environment_->io->make_timer([this] { dial(); });
 }
 
 // ---- connecting ----
@@ -178,8 +186,7 @@ void session::retry_later() noexcept {
     if (environment_->options.reconnect_interval_ms <= 0)
         return;  // never again; the pipe stays until the socket closes it
     const auto delay = backoff_.next(environment_->random->next());
-    if (!retry_timer_)
-        retry_timer_ = environment_->io->make_timer([this] { dial(); });
+    make_retry_timer();
     if (!retry_timer_) {
         end();
         return;

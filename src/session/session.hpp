@@ -119,6 +119,7 @@ private:
     void begin_connection(std::unique_ptr<stream> bytes, bool is_server) noexcept;
     void after_break() noexcept;
     void put_dialer_away() noexcept;
+    void make_retry_timer() noexcept;
     void retry_later() noexcept;
     bool has_given_up() const noexcept;
     void say_gone(bool comes_again) noexcept;

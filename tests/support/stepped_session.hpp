@@ -177,10 +177,14 @@ struct session_owner final : session_host, pipe_events {
         pipe_options options;
         options.first_to_second_hwm = 1000;
         options.second_to_first_hwm = 1000;
-        const pipe_ends ends = make_pipe(pool, options);
-        ends.second->set_events(which.shared_from_this());
-        near = ends.first;
-        return ends.second;
+        try {
+            const pipe_ends ends = make_pipe(pool, options);
+            ends.second->set_events(which.shared_from_this());
+            near = ends.first;
+            return ends.second;
+        } catch (const std::bad_alloc &) {
+            return nullptr;
+        }
     }
     void withdraw_pipe(const pipe_end &) noexcept override {}
     void on_session_end(session &) noexcept override { has_ended = true; }
@@ -200,8 +204,8 @@ public:
     error check_connect(const std::string &, const settings &) const noexcept override { return error::none; }
     error make_dialer(const std::string &, const settings &, const batching &, loop &,
                       std::unique_ptr<dialer> &out) const noexcept override {
-        out = std::make_unique<stepped_dialer>(waiting_);
-        return error::none;
+        out.reset(new (std::nothrow) stepped_dialer(waiting_));
+        return out ? error::none : error::no_memory;
     }
     error make_listener(const std::string &, const settings &, const tuning &, loop &,
                         std::unique_ptr<listener> &) const noexcept override {
@@ -209,7 +213,8 @@ public:
     }
     bool is_called() const { return bool(waiting_); }
     void answer(stream_state &as) {
-        std::exchange(waiting_, {})(std::make_unique<scripted_stream>(as), error::none);
+        auto made = short_heap::uncounted([&] { return std::make_unique<scripted_stream>(as); });
+        std::exchange(waiting_, {})(std::move(made), error::none);
     }
 
 private:

@@ -217,9 +217,9 @@ TEST_F(session_life, ends_where_no_dialer_can_be_made_any_more) {
 }
 
 TEST_F(session_life, without_a_timer_ends_instead_of_staying_for_nothing) {
+    io.makes_timers = false;
     make();
     io.run();
-    io.makes_timers = false;
     net.refuse();
     io.run();
     EXPECT_TRUE(owner->has_ended);

@@ -128,5 +128,57 @@ TEST_F(session_test, leaves_the_end_to_a_borrower_and_then_to_a_sender) {
     EXPECT_TRUE(owner->has_ended);
 }
 
+/// Connects while the n-th allocation fails. Whether it came to that.
+bool connect_with_short_heap(unsigned n, bool from_there_on, const settings &options) {
+    virtual_loop io;
+    stream_state first;
+    no_chance chance;
+    stepped_transport net;
+    const auto owner = std::make_shared<session_owner>();
+    const auto environment = environment_for(options.type, io, owner, chance);
+    environment->options = options;
+    const auto it = session::connecting(environment, net, "there", nullptr);
+    bool has_struck = false;
+    {
+        EXPECT_EQ(it->start(), error::none);
+        io.run();
+        const short_heap heap(n, from_there_on);
+        const auto run = [&] { short_heap::counted([&] { io.run(); }); };
+        short_heap::counted([&] { net.answer(first); });
+        run();
+        if (first.is_open && first.events)
+            first.input = options.is_raw() ? "octets" : greeting() + ready("DEALER");
+        if (first.is_open && first.events)
+            short_heap::counted([&] { first.let_read(); });
+        run();
+        has_struck = short_heap::has_struck();
+    }
+    EXPECT_FALSE(owner->has_ended) << "allocation " << n << from_there_on;
+    io.pass(std::chrono::milliseconds(100));
+    EXPECT_TRUE(net.is_called() || owner->near) << "allocation " << n << from_there_on;
+    if (owner->near)
+        owner->near->close(0);
+    it->stop();
+    io.run();
+    EXPECT_TRUE(owner->has_ended);
+    owner->near.reset();
+    return has_struck;
+}
+
+TEST(session_with_short_memory, connects_again_where_each_connection_has_a_pipe_of_its_own) {
+    settings options = testing::socket_of(socket_type::dealer);
+    options.immediate = true;
+    for (const bool from_there_on : {false, true})
+        for (unsigned n = 1; connect_with_short_heap(n, from_there_on, options); ++n)
+            ASSERT_LT(n, 200u);
+}
+TEST(session_with_short_memory, connects_again_where_peers_do_not_speak_zmtp) {
+    settings options = testing::socket_of(socket_type::stream);
+    options.immediate = true;
+    for (const bool from_there_on : {false, true})
+        for (unsigned n = 1; connect_with_short_heap(n, from_there_on, options); ++n)
+            ASSERT_LT(n, 200u);
+}
+
 }  // namespace
 }  // namespace zlink
