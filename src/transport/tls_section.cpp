@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <ctime>
 #include <new>
 #include <openssl/crypto.h>
@@ -83,7 +84,19 @@ struct abandoned {
 };
 constinit std::atomic<abandoned *> last_abandoned{nullptr};
 
-constexpr std::time_t longest_wait_s = 10;
+constexpr std::chrono::seconds longest_wait{10};
+constexpr std::timespec between_looks{0, 1'000'000};
+
+/// Waits until nobody is behind the gate, or it is `until`. Looks once in a millisecond: a wait with an end goes by a clock that may be set.
+void wait_at(gate &one, time_point until) noexcept {
+    const platform::cancellation_shield shield;
+    while (::pthread_rwlock_trywrlock(&one.lock) != 0) {
+        if (platform::steady_clock().now() >= until)
+            return;
+        (void)::nanosleep(&between_looks, nullptr);
+    }
+    ::pthread_rwlock_unlock(&one.lock);
+}
 
 }  // namespace
 
@@ -107,13 +120,11 @@ bool tls_section::watch_end() noexcept {
 /// Threads leave soon. Those of which only a child that was made without its handlers has the traces never do.
 void tls_section::end() noexcept {
     is_over_.store(true, std::memory_order_relaxed);
-    std::timespec until{};
-    ::clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += longest_wait_s;
+    const time_point until = platform::steady_clock().now() + longest_wait;
     for (gate &each : gates) {
         const bool is_inside_itself = here.depth > 0 && here.at == &each;  // from a handler of a signal
-        if (!is_inside_itself && ::pthread_rwlock_timedwrlock(&each.lock, &until) == 0)
-            ::pthread_rwlock_unlock(&each.lock);
+        if (!is_inside_itself)
+            wait_at(each, until);
     }
 }
 
