@@ -148,6 +148,12 @@ public:
     error make_listener(const std::string &address, const settings &options, const tuning &knobs, loop &io,
                         std::unique_ptr<listener> &out) const noexcept override {
         try {
+            // What is wrong with the address is told first: it needs no file.
+            tcp_local_address where;
+            if (std::string why; failed(parse_tcp_bind(address, where, &why))) {
+                reason::leave(std::move(why));
+                return error::invalid;
+            }
             contexts_ptr contexts;
             if (const error e = tls_contexts::make(tls_context::role::server, options, {}, contexts);
                 failed(e))

@@ -283,6 +283,19 @@ TEST_P(unusable_files, are_einval_from_bind_and_from_connect_and_a_monitor_hears
     expect_reason("tls://127.0.0.1:1");
 }
 
+TEST(unusable_address, is_told_in_front_of_a_certificate_that_is_missing) {
+    context zmq;
+    test_socket socket = zmq.socket(ZMQ_PAIR);
+    monitor events(zmq, socket, everything);
+    for (const std::string scheme : {"tls", "wss"}) {
+        const std::string endpoint = scheme + "://127.0.0.1:70000";
+        EXPECT_FAILS(EINVAL, zmq_bind(socket.handle(), endpoint.c_str()));
+        EXPECT_EQ(reason_for(events, EINVAL, endpoint),
+                  "the port 70000 is no number from 1 to 65535, nor * for any");
+        EXPECT_EQ(events.next().event, ZMQ_EVENT_BIND_FAILED);
+    }
+}
+
 std::string at(const char *name) { return (certificate_directory() / name).string(); }
 
 const unusable inputs[] = {
