@@ -13,13 +13,15 @@ namespace {
 
 constexpr std::size_t header_size = SSL3_RT_HEADER_LENGTH;
 constexpr std::size_t message_header_size = SSL3_HM_HEADER_LENGTH;
-constexpr std::size_t step = 512;  // of memory
+constexpr std::size_t step = 512;                                           // of memory
+constexpr std::size_t most_that_is_awaited = 2 * SSL3_RT_MAX_PLAIN_LENGTH;  // by OpenSSL: far beyond
 
 /// With its header. 0: OpenSSL refuses it by the header alone.
 std::size_t size_of_record(const std::uint8_t *header) noexcept {
     if ((header[0] & 0x80) && header[2] == SSL2_MT_CLIENT_HELLO)  // as SSL 2 had it: OpenSSL still reads one
         return 2u + (get_u16(header) & 0x7fff);
-    return header[1] == SSL3_VERSION_MAJOR ? header_size + get_u16(header + 3) : 0;
+    const std::size_t length = get_u16(header + 3);
+    return header[1] == SSL3_VERSION_MAJOR && length <= most_that_is_awaited ? header_size + length : 0;
 }
 
 }  // namespace

@@ -224,6 +224,28 @@ TEST(tls_reason, tells_of_a_peer_that_speaks_something_else_and_of_one_that_says
     expect_refusal(events, ECONNRESET, "the peer closed the connection during the TLS handshake", endpoint);
 }
 
+// As OpenSSL's own server does: an alert where there is a record, none where what comes looks like no TLS at all.
+TEST(tls_alert, comes_where_a_peer_begins_as_tls_and_not_to_one_that_speaks_something_else) {
+    context zmq;
+    test_socket server = zmq.socket(ZMQ_PULL);
+    const std::string endpoint = server.bind("tls://127.0.0.1:*");
+    const auto alert = [](char what) { return std::string("\x15\3\3\0\2\2", 6) + what; };
+    constexpr char unexpected_message = 10, record_overflow = 22;
+    const std::pair<std::string, std::string> strangers[] = {
+        {std::string("\x16\3\1\0\5hello", 10), alert(unexpected_message)},
+        {std::string("\x17\3\3\0\5hello", 10), alert(unexpected_message)},
+        {std::string("\x16\3\1\xff\xff", 5), alert(record_overflow)},
+        {"GET / HTTP/1.0\r\n\r\n", ""},
+        {std::string("\xff\0\0\0\0\0\0\0\1\x7f", 10), ""},
+        {"hello, world", ""},
+    };
+    for (const auto &[octets, answer] : strangers) {
+        raw_peer stranger(endpoint);
+        ASSERT_TRUE(stranger.send(octets));
+        EXPECT_EQ(stranger.receive(100), answer) << octets;
+    }
+}
+
 TEST(tls_reason, of_a_client_tells_what_is_spoken_where_it_wants_tls) {
     context zmq;
     zlink::test::raw_listener there;
