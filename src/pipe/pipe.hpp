@@ -81,6 +81,8 @@ public:
     /// As pipe_end::arm_reader().
     void arm_reader() noexcept;
 
+    /// A small frame has so many octets more on the wire than in the queue. The other end plans its writes by that.
+    void expect_growth(std::size_t octets) noexcept;
     /// Lets the other end write, and borrow, through `io`, until the turn is claimed.
     void serve(io_turn &io) noexcept;
     /// Whom the other end writes through, or null.
@@ -503,6 +505,9 @@ inline bool writing::has_input() noexcept { return end_->has_input(); }
 
 inline std::uint64_t writing::messages_taken() const noexcept { return end_->taken_; }
 
+inline void writing::expect_growth(std::size_t octets) noexcept {
+    end_->in_->wire_growth.store(static_cast<std::uint32_t>(octets), std::memory_order_relaxed);
+}
 inline void writing::return_due_credit() noexcept { end_->return_due_credit(); }
 
 inline void writing::arm_reader() noexcept { end_->arm_reader(); }

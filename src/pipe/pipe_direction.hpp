@@ -69,7 +69,9 @@ struct pipe_direction {
     // Octets of large bodies taken; of all, where a connection takes them. Written by the reader.
     std::atomic<std::uint64_t> large_taken{0};
     std::atomic<std::uint64_t> about_taken{0};  // messages taken, up to a step ago; written by the reader
-    std::unique_ptr<conflated_slot> newest;     // instead of messages in the queue, or null
+    // Octets that a small frame has more on the wire than in the queue. Written by the reader.
+    std::atomic<std::uint32_t> wire_growth{0};
+    std::unique_ptr<conflated_slot> newest;  // instead of messages in the queue, or null
 };
 
 }  // namespace zlink

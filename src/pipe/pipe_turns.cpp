@@ -88,8 +88,8 @@ void pipe_end::plan_write() noexcept {
     const std::uint64_t mark = out_->hwm.load(std::memory_order_relaxed);
     if (mark != 0)
         seen_returned_ = out_->returned.load(std::memory_order_acquire);
-    write_due_ =
-        write_policy::next_look({written_, seen_returned_, mark, octets_each_, out_->senders_batch_size});
+    const std::uint64_t on_wire = octets_each_ + out_->wire_growth.load(std::memory_order_relaxed);
+    write_due_ = write_policy::next_look({written_, seen_returned_, mark, on_wire, out_->senders_batch_size});
 }
 
 struct pipe_end::publish_facts {

@@ -114,8 +114,10 @@ outbound::outcome outbound::write_in_turn(writing &turn, time_point now) noexcep
                 if (collects && i == 0 && collector_.note_nothing(now))
                     return start_collecting(turn);
                 turn.arm_reader();
-                if (server_)
+                if (server_) {
+                    turn.expect_growth(peer_.framing().growth_of_small());
                     turn.serve(*std::exchange(server_, nullptr));
+                }
             }
             deferral_.note_drained(now);
             return outcome::drained;

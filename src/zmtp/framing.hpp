@@ -64,6 +64,8 @@ public:
     /// `most`, and there is room. Takes them from `in`. `in_message` is whether the last of them was one with more; the messages that
     /// end are counted. Returns the octets written. It is used if has_encode_small() says so: elsewhere it is no faster than one by one.
     virtual bool has_encode_small() const noexcept { return false; }
+    /// How many octets more a small frame has on the wire than in a queue.
+    virtual std::size_t growth_of_small() const noexcept { return 0; }
     virtual std::size_t encode_small(byte_span &in, std::size_t most, std::span<std::uint8_t> out,
                                      bool &in_message, std::uint64_t &messages) const noexcept {
         (void)in, (void)most, (void)out, (void)in_message, (void)messages;

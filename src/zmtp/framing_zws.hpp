@@ -25,6 +25,9 @@ public:
     std::optional<mask_key> encode_header(std::uint8_t flags, std::size_t body_size,
                                           std::vector<std::uint8_t> &out) const override;
     bool has_encode_small() const noexcept override { return true; }
+    std::size_t growth_of_small() const noexcept override {
+        return (keys_ ? std::tuple_size_v<mask_key> : 0) + (form_.is_raw ? 0 : 1);
+    }
     std::size_t encode_small(byte_span &in, std::size_t most, std::span<std::uint8_t> out, bool &in_message,
                              std::uint64_t &messages) const noexcept override;
     void encode_subscription(bool is_subscribe, byte_span topic,

@@ -554,6 +554,30 @@ TEST_F(pipe_pair, writes_for_itself_whenever_a_batch_has_come_together) {
     }
 }
 
+TEST_F(pipe_pair, counts_octets_of_a_batch_as_they_are_on_the_wire) {
+    constexpr std::size_t batch = 64'000;
+    constexpr std::size_t growth = 5;
+    constexpr std::size_t size = 64;
+    constexpr std::size_t wire = short_header_size + size + growth;
+    pipe_options options;
+    options.sizes.senders_batch_size = batch;
+    auto ends = make_pipe(pool, options);
+    writer = ends.first;
+    reader = ends.second;
+    taker connection(*reader);
+    reader->take_turn().expect_growth(growth);
+    test::lone_thread thread;
+    pace stream(platform::steady_clock(), thread);
+    writer->set_pace(&stream);
+    while (connection.writes < 2)
+        ASSERT_TRUE(send(std::string(size, 'x')));
+    std::size_t sent = 0;
+    for (; connection.writes < 3; sent += wire)
+        ASSERT_TRUE(send(std::string(size, 'x')));
+    EXPECT_LE(sent, batch);
+    EXPECT_GT(sent, batch - 2 * batch / 100);
+}
+
 TEST_F(pipe_pair, writes_for_itself_before_it_is_at_its_mark) {
     constexpr int mark = 50;
     open(mark);
