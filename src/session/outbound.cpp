@@ -281,7 +281,7 @@ outbound::listed outbound::list(writing &turn, std::span<iovec> ranges, bool wit
     if (!turn || (ends_after_control_ && at_boundary_))
         return what;
     if (translates_) {
-        list_translated(turn, ranges, what);
+        list_translated(turn, ranges, with_control, what);
         return what;
     }
     const auto found =
@@ -358,10 +358,15 @@ bool outbound::lease_out() noexcept {
 
 // ---- translation ----
 
-/// Encodes frames of the pipe one by one, for peers that want another form than the queue's.
-void outbound::list_translated(writing &turn, std::span<iovec> ranges, listed &what) noexcept {
+/// Encodes frames of the pipe one by one, for peers that want another form than the queue's. Small ones go behind what is left of those before,
+/// and fill pieces together with them; but where control octets wait for the end of what is left, that is written first.
+void outbound::list_translated(writing &turn, std::span<iovec> ranges, bool with_control,
+                               listed &what) noexcept {
     try {
-        if (translated_.is_empty() && !(ends_after_control_ && peer_.framing().has_control_between_frames()))
+        const bool may_begin = !(ends_after_control_ && peer_.framing().has_control_between_frames());
+        const bool may_add = gathers_ && translated_.may_grow() && !ends_after_control_ &&
+                             !(with_control && !peer_.output().empty());
+        if (translated_.is_empty() ? may_begin : may_add)
             translate(turn);
         const translation::listed found = translated_.list(ranges.subspan(what.ranges));
         what.ranges += found.ranges;

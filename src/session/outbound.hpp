@@ -117,7 +117,7 @@ private:
     bool may_write() const noexcept { return !is_full() && !is_finished_ && !failed(failure()); }
     listed list(writing &turn, std::span<iovec> ranges, bool with_control) noexcept;
     void take_written(writing &turn, std::size_t octets, const listed &what) noexcept;
-    void list_translated(writing &turn, std::span<iovec> ranges, listed &what) noexcept;
+    void list_translated(writing &turn, std::span<iovec> ranges, bool with_control, listed &what) noexcept;
     void translate(writing &turn);
     bool translate_small(writing &turn);
     void translate_frame(translation &out, const frame_view &frame, bool is_in_place);

@@ -1,4 +1,4 @@
-// Map: bodies apart; frames put in; masking, piece by piece; what is listed, and released when written.
+// Map: bodies apart; frames put in, behind a rest that is moved; masking, piece by piece; what is listed, and released when written.
 #include "session/translation.hpp"
 
 #include <algorithm>
@@ -23,7 +23,9 @@ void translation::body::copy_rest() noexcept {
 
 void translation::put(const framing &form, const frame_view &frame, bool is_in_place) {
     mask_all();
-    const std::optional<mask_key> key = form.encode_header(frame.flags, frame.size, copied_);
+    forget_gone();
+    std::vector<std::uint8_t> &out = tail();
+    const std::optional<mask_key> key = form.encode_header(frame.flags, frame.size, out);
     const bool is_copied = frame.size < (key ? least_in_pieces : least_uncopied) || !frame.owner;
     block_ref owner;
     if (frame.lone_owner)
@@ -32,13 +34,13 @@ void translation::put(const framing &form, const frame_view &frame, bool is_in_p
         owner = block_ref::share(frame.owner);
     if (is_copied) {
         if (key)
-            append_masked(copied_, frame.body(), *key);
+            append_masked(out, frame.body(), *key);
         else
-            copied_.insert(copied_.end(), frame.data, frame.data + frame.size);
+            out.insert(out.end(), frame.data, frame.data + frame.size);
         debug_counters::add(debug_counters::count::copied_octets, frame.size);
         return;
     }
-    body put{copied_.size(), frame.data, frame.size, 0, std::move(owner), is_in_place};
+    body put{out.size(), frame.data, frame.size, 0, std::move(owner), is_in_place};
     if (!key) {
         bodies_.push_back(std::move(put));
         listed_bodies_ += frame.size;
@@ -54,25 +56,43 @@ std::uint64_t translation::put_small(const framing &form, byte_span &in, bool &i
     constexpr std::size_t longest_head = 16;
     // An empty frame grows most, from two octets.
     constexpr std::size_t growth = 4;
-    const std::size_t before = copied_.size();
+    forget_gone();
+    const std::size_t before = copied_end();
     const std::size_t wanted = std::min(in.size(), batch) * growth + longest_head;
-    copied_.resize(before + std::min(wanted, batch - before + least_uncopied + longest_head));
+    const std::size_t room =
+        std::min(wanted, batch - std::min(batch, before) + least_uncopied + longest_head);
+    if (copied_.size() < before + room) {
+        if (before + room > batch)
+            copied_.reserve(before + room);  // and not twice that, which would not stay
+        copied_.resize(before + room);
+    }
     std::uint64_t messages = 0;
     const std::size_t octets =
         form.encode_small(in, least_uncopied - 1, std::span(copied_).subspan(before), in_message, messages);
-    copied_.resize(before + octets);
+    spare_ = copied_.size() - before - octets;
     debug_counters::add(debug_counters::count::copied_octets, octets);
     return messages;
 }
 
+/// Moves what is left to where the copied octets stood that have gone out.
+void translation::forget_gone() noexcept {
+    if (copied_gone_ == 0 || !bodies_.empty())
+        return;
+    std::memmove(copied_.data(), copied_.data() + copied_gone_, copied_end() - copied_gone_);
+    spare_ += copied_gone_;
+    copied_gone_ = 0;
+}
+
 void translation::put(translation others) {
     mask_all();
+    std::vector<std::uint8_t> &out = tail();
     for (body &each : others.bodies_) {
-        each.at += copied_.size();
+        each.at += out.size();
         bodies_.push_back(std::move(each));
     }
     listed_bodies_ += others.listed_bodies_;
-    copied_.insert(copied_.end(), others.copied_.begin(), others.copied_.end());
+    const std::vector<std::uint8_t> &more = others.tail();
+    out.insert(out.end(), more.begin(), more.end());
     piece_ = std::move(others.piece_);
     piece_at_ = others.piece_at_;
     piece_size_ = others.piece_size_;
@@ -97,9 +117,10 @@ void translation::mask_some() {
 /// For what is to stand behind the masked body.
 void translation::mask_all() {
     const std::uint8_t *const piece = piece_.get() + piece_at_;
-    copied_.insert(copied_.end(), piece, piece + piece_size_);
+    std::vector<std::uint8_t> &out = tail();
+    out.insert(out.end(), piece, piece + piece_size_);
     piece_size_ = 0;
-    append_masked(copied_, {masked_.data, masked_.size}, key_);
+    append_masked(out, {masked_.data, masked_.size}, key_);
     masked_ = {};
     piece_.reset();  // that of the next body may be larger
 }
@@ -126,7 +147,7 @@ translation::listed translation::list(std::span<iovec> ranges) {
         what.uncopied.add();
         at = each.at;
     }
-    put(copied_.data() + at, copied_.size() - at);
+    put(copied_.data() + at, copied_end() - at);
     put(piece_.get() + piece_at_, piece_size_);
     what.is_all = masked_.size == 0;
     return what;
@@ -135,7 +156,7 @@ translation::listed translation::list(std::span<iovec> ranges) {
 void translation::release(std::size_t octets) noexcept {
     while (octets > 0) {
         const bool has_body = bodies_gone_ < bodies_.size();
-        const std::size_t copied = (has_body ? bodies_[bodies_gone_].at : copied_.size()) - copied_gone_;
+        const std::size_t copied = (has_body ? bodies_[bodies_gone_].at : copied_end()) - copied_gone_;
         const std::size_t taken = std::min(copied, octets);
         copied_gone_ += taken;
         octets -= taken;
@@ -160,12 +181,11 @@ void translation::release(std::size_t octets) noexcept {
         bodies_.clear();
         bodies_gone_ = 0;
     }
-    if (copied_gone_ == copied_.size() && bodies_.empty()) {
+    if (copied_gone_ == copied_end() && bodies_.empty()) {
         // The memory that many small frames, or a long topic, took does not stay with a connection that may be idle from now on.
         if (copied_.capacity() > 2 * batch)
             std::vector<std::uint8_t>().swap(copied_);
-        else
-            copied_.clear();
+        spare_ = copied_.size();
         copied_gone_ = 0;
     }
 }

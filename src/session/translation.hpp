@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <sys/uio.h>
+#include <utility>
 #include <vector>
 
 #include "core/block.hpp"
@@ -24,13 +25,15 @@ public:
     /// Octets for one write, and what is more of the last body. They are out of the pipe: a connection that breaks takes them with it.
     static constexpr std::size_t batch = 64 * 1024;
 
-    bool is_empty() const noexcept { return copied_.empty() && bodies_.empty() && !is_masking(); }
+    bool is_empty() const noexcept { return copied_end() == 0 && bodies_.empty() && !is_masking(); }
     /// Nothing more should be put before some has gone out. It may be: what is put behind a body that goes out in pieces makes a copy of it.
-    bool is_full() const noexcept { return copied_.size() + listed_bodies_ >= batch || is_masking(); }
+    bool is_full() const noexcept { return octets() >= batch || is_masking(); }
+    /// What is left is of copied frames alone: more may be put behind it, and goes out together with it.
+    bool may_grow() const noexcept { return bodies_.empty() && !is_masking(); }
     /// A body goes out in pieces.
     bool is_masking() const noexcept { return masked_.size > 0 || piece_size_ > 0; }
     /// That were put and have not gone out, but for those of a body that goes out in pieces.
-    std::size_t octets() const noexcept { return copied_.size() - copied_gone_ + listed_bodies_; }
+    std::size_t octets() const noexcept { return copied_end() - copied_gone_ + listed_bodies_; }
     /// Puts a message frame behind the rest. `is_in_place`: the body stands where its sender has it, and its owner is memory for a copy.
     /// Throws bad_alloc.
     void put(const framing &form, const frame_view &frame, bool is_in_place);
@@ -38,7 +41,10 @@ public:
     /// that is faster. `in_message` is whether the last of them was one with more. Returns how many messages end in them. Throws bad_alloc.
     std::uint64_t put_small(const framing &form, byte_span &in, bool &in_message);
     /// Octets that are appended here stand behind the rest; to be called while no body is masked.
-    std::vector<std::uint8_t> &tail() noexcept { return copied_; }
+    std::vector<std::uint8_t> &tail() noexcept {
+        copied_.resize(copied_.size() - std::exchange(spare_, 0));
+        return copied_;
+    }
     /// Puts all of `others` behind the rest. Throws bad_alloc.
     void put(translation others);
 
@@ -73,12 +79,15 @@ private:
         void copy_rest() noexcept;
     };
 
+    std::size_t copied_end() const noexcept { return copied_.size() - spare_; }
+    void forget_gone() noexcept;
     void mask_some();
     void mask_all();
     void release_piece(std::size_t octets) noexcept;
 
     std::vector<std::uint8_t> copied_;
     std::size_t copied_gone_ = 0;
+    std::size_t spare_ = 0;  // octets at its end that are of no frame: memory made anew is filled with zeros
     std::vector<body> bodies_;
     std::size_t bodies_gone_ = 0;
     std::size_t listed_bodies_ = 0;  // octets

@@ -210,6 +210,37 @@ TEST(outbound, fills_pieces_where_more_comes_soon) {
               message(body_of(50)) + message(body_of(60)) + message(body_of(150)) + octets(3, 'P'));
 }
 
+TEST(outbound, fills_pieces_with_what_is_translated_later) {
+    batching sizes;
+    sizes.piece = 1000;
+    writer it(socket_type::dealer,
+              testing::web_request() + testing::masked_zws(2, testing::ready_body("DEALER")), 0, sizes, false,
+              &testing::a_place);
+    EXPECT_EQ(it.write(), outcome::drained);
+    (void)it.take_output();
+    octets wire;
+    const auto send = [&](int count, char what) {
+        for (; count > 0; --count) {
+            it.send({octets(50, what)});
+            wire += testing::zws(0, octets(50, what));
+        }
+        EXPECT_FALSE(it.near->write_now(io_turn::occasion::stream));
+        EXPECT_TRUE(it.state.output == wire.substr(0, it.state.output.size()));
+    };
+    send(30, 'a');
+    EXPECT_EQ(it.state.output.size(), 1000u);
+    send(10, 'b');
+    EXPECT_EQ(it.state.output.size(), 2000u);
+    send(40, 'c');
+    EXPECT_EQ(it.state.output.size(), 4000u);
+    // Control octets wait for the end of what was begun, and not for what came later.
+    const octets begun = wire;
+    it.send({"later"});
+    it.peer->output().assign(3, 'P');
+    EXPECT_EQ(it.write_all(), outcome::drained);
+    EXPECT_TRUE(it.state.output == begun + "PPP" + testing::zws(0, "later"));
+}
+
 TEST(outbound, comes_back_later_for_what_a_sender_in_a_stream_may_leave) {
     writer it;
     EXPECT_EQ(it.write(), outcome::drained);
