@@ -67,11 +67,50 @@ std::optional<mask_key> framing_zws::encode_header(std::uint8_t flags, std::size
     return put_header(web_opcode::binary, form_.is_raw ? byte_span() : byte_span(&octet, 1), body_size, out);
 }
 
+/// Does the work of encode_small() for the short frames that `in` begins with, masked and behind the octet of flags. Stops at any other, and near
+/// the end of either memory: behind a body that has to be encoded octets are read, and written, that are of the next.
+std::uint8_t *framing_zws::encode_short(byte_span &in, std::size_t most, std::span<std::uint8_t> out,
+                                        bool &in_message, std::uint64_t &messages) const noexcept {
+    constexpr std::size_t head = web_header::shortest + std::tuple_size_v<mask_key> + 1;
+    constexpr std::size_t longest = web_header::length_16 - 2;  // with the octet in front of it
+    constexpr std::size_t room = head + longest + mask_step;
+    most = std::min(most, longest);
+    const std::uint8_t *from = in.data();
+    const std::uint8_t *const end = from + in.size();
+    std::uint8_t *to = out.data();
+    std::uint8_t *const to_end = to + out.size();
+    std::uint8_t flags = 0;
+    std::uint64_t ended = 0;
+    mask_keys &keys = *keys_;
+    while (static_cast<std::size_t>(end - from) >= room && static_cast<std::size_t>(to_end - to) >= room) {
+        const std::size_t size = from[1];
+        if ((from[0] & ~frame_flag::more) != 0 || size > most)
+            break;
+        flags = from[0];
+        ended += !flags;
+        const mask_key key = keys.next();
+        to[0] = web_header::final_bit | web_opcode::binary;
+        to[1] = static_cast<std::uint8_t>(web_header::mask_bit | (size + 1));
+        std::memcpy(to + web_header::shortest, key.data(), key.size());
+        to[head - 1] = key[0] ^ flags;
+        mask_steps(to + head, from + short_header_size, size, advanced(key, 1));
+        to += head + size;
+        from += short_header_size + size;
+    }
+    if (from != in.data())
+        in_message = flags != 0;
+    messages += ended;
+    in = {from, end};
+    return to;
+}
+
 std::size_t framing_zws::encode_small(byte_span &in, std::size_t most, std::span<std::uint8_t> out,
                                       bool &in_message, std::uint64_t &messages) const noexcept {
     constexpr std::size_t longest_head = 15;
     const std::size_t prefix = form_.is_raw ? 0 : 1;
     std::uint8_t *end = out.data();
+    if (keys_ && !form_.is_raw)
+        end = encode_short(in, most, out, in_message, messages);
     for (frame_header header; get_frame_header(in.data(), in.size(), header);) {
         const auto size = static_cast<std::size_t>(header.body_size);
         if (header.is_command() || size > most || size > in.size() - header.header_size ||

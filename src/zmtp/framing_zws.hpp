@@ -42,6 +42,8 @@ public:
 private:
     std::optional<mask_key> put_header(std::uint8_t opcode, byte_span prefix, std::size_t body_size,
                                        std::vector<std::uint8_t> &out) const;
+    std::uint8_t *encode_short(byte_span &in, std::size_t most, std::span<std::uint8_t> out, bool &in_message,
+                               std::uint64_t &messages) const noexcept;
     void put(std::uint8_t opcode, byte_span prefix, byte_span body, std::vector<std::uint8_t> &out) const;
 
     const form form_;

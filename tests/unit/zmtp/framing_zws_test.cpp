@@ -82,6 +82,59 @@ TEST(framing_zws, masks_at_every_place_in_memory_and_in_front_of_itself) {
             }
 }
 
+TEST(framing_zws, encodes_small_frames_together_as_one_by_one) {
+    constexpr std::size_t most = 300;
+    std::vector<octets> queue;
+    for (std::size_t size = 0; size <= most; ++size)
+        queue.push_back(frame(some_octets(size), size % 3 == 0));
+    for (const zws_form &how : {of_client, of_server})
+        for (const std::size_t room : {100u, 150u, 400u, 10'000u, 60'000u})
+            for (std::size_t first = 0; first < queue.size(); first += 29) {
+                SCOPED_TRACE(::testing::Message() << how.is_client << ' ' << room << ' ' << first);
+                octets all;
+                for (std::size_t i = first; i < queue.size(); ++i)
+                    all += queue[i];
+                // Both in memory of their own, without an octet more.
+                const std::vector<std::uint8_t> in(all.begin(), all.end());
+                std::vector<std::uint8_t> out(room);
+                byte_span left(in);
+                bool in_message = false;
+                std::uint64_t messages = 0;
+                out.resize(framing_zws(how).encode_small(left, most, out, in_message, messages));
+                octets expected;
+                std::uint64_t ended = 0;
+                bool is_inside = false;
+                for (std::size_t i = first; expected.size() < in.size() - left.size(); ++i) {
+                    expected += queue[i];
+                    is_inside = i % 3 == 0;
+                    ended += !is_inside;
+                }
+                EXPECT_TRUE(decoded(how.is_client ? of_server : of_client, text(out)) == expected);
+                EXPECT_EQ(messages, ended);
+                EXPECT_EQ(in_message, is_inside);
+                frame_header next;
+                const bool is_left = get_frame_header(left.data(), left.size(), next);
+                EXPECT_TRUE(!is_left || out.size() + next.body_size + 15 > room) << "there was room";
+            }
+}
+
+TEST(framing_zws, leaves_what_is_large_or_a_command_or_not_whole) {
+    const framing_zws client(of_client);
+    for (const octets &next :
+         {frame("\5READY", 4), frame(octets(101, 'x')), frame(octets(301, 'x')), octets("\0\x64", 2)}) {
+        const octets in = frame("a", 1) + next + octets(next.size() == 2 ? 99 : 300, 'x');
+        byte_span left = as_bytes(in);
+        bool in_message = false;
+        std::uint64_t messages = 0;
+        std::vector<std::uint8_t> out(1000);
+        out.resize(client.encode_small(left, 100, out, in_message, messages));
+        EXPECT_EQ(decoded(of_server, text(out)), frame("a", 1));
+        EXPECT_TRUE(in_message);
+        EXPECT_EQ(messages, 0u);
+        EXPECT_EQ(left.size(), in.size() - 3);
+    }
+}
+
 TEST(framing_zws, draws_a_key_for_each_frame_that_nobody_can_foretell) {
     const framing_zws client(of_client);
     constexpr std::size_t count = 1'000'000;
