@@ -15,7 +15,7 @@ void fair_queue::detach(pipe_end &pipe) noexcept {
     forget(pipe);
 }
 
-bool fair_queue::end(pipe_end &pipe) noexcept {
+bool fair_queue::end_if_drained(pipe_end &pipe) noexcept {
     pipe.slot.is_ending = true;
     if (!turns_.has(pipe))
         return true;

@@ -23,8 +23,15 @@ public:
         if (turns_.has(pipe))
             turns_.activate(pipe);
     }
-    /// The pipe's other end was closed. True when nothing was left to read: it is removed, and on_end is not told.
-    bool end(pipe_end &pipe) noexcept;
+    /// The pipe's other end was closed. True when no message was left to read: it is removed, and on_end is not told. Commands that nothing
+    /// stands before are taken: a socket that only sends would keep the pipe for them.
+    template <class Owner>
+    bool end(pipe_end &pipe, Owner &owner) {
+        if (turns_.has(pipe) && !is_reading(pipe))
+            for (frame_view command; pipe.has_command() && pipe.read(command);)
+                owner.on_command(pipe, command);
+        return end_if_drained(pipe);
+    }
 
     /// Takes the next frame, which is no command. False when there is none.
     template <class Owner>
@@ -115,6 +122,7 @@ private:
                 out = next;
         }
     }
+    bool end_if_drained(pipe_end &pipe) noexcept;
     void forget(pipe_end &pipe) noexcept;
 
     rotation<reading_side> turns_;

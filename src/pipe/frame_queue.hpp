@@ -139,6 +139,8 @@ public:
     bool read_at_once(short_frame &out, std::size_t capacity) noexcept;
     /// Whether a frame is published and not taken.
     bool has_input() noexcept;
+    /// Whether what read() would take next is a command.
+    bool has_command() noexcept { return has_input() && (head_->base[head_octet_] & frame_flag::command); }
     /// Copies the body of a message that is not taken, and stands at `body` in nobody's memory, if there is one. False when memory is
     /// short.
     [[nodiscard]] bool own_body(const std::uint8_t *body) noexcept;

@@ -130,6 +130,8 @@ public:
     /// Takes the next frame, returning credit to the writer as messages are used up.
     bool read(frame_view &out) noexcept;
     bool has_input() noexcept;
+    /// As the queue's.
+    bool has_command() noexcept { return in_->queue.has_command(); }
     /// Says that this end wants on_readable; after arming all pipes, run heavy_fence() and look at has_input() again.
     void arm_reader() noexcept;
 

@@ -63,7 +63,7 @@ public:
     void on_readable(pipe_end &pipe) override { sources_.activate(pipe); }
     void on_writable(pipe_end &) override {}
     void on_closed(pipe_end &pipe) override {
-        if (sources_.has(pipe) && sources_.end(pipe))
+        if (sources_.has(pipe) && sources_.end(pipe, *this))
             host_.finished(pipe);
     }
 

@@ -30,7 +30,7 @@ public:
         if (!requests_.has(pipe))
             return;
         stop_replying_to(pipe);
-        if (requests_.end(pipe))
+        if (requests_.end(pipe, *this))
             host_.finished(pipe);
     }
 

@@ -177,7 +177,7 @@ void router::on_closed(pipe_end &pipe) {
         return;
     if (is_holding_ && held_from_ == &pipe)
         incoming_.activate(pipe);
-    else if (incoming_.end(pipe))
+    else if (incoming_.end(pipe, *this))
         finish(pipe);
 }
 

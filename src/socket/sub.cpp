@@ -35,7 +35,7 @@ public:
         if (!incoming_.has(pipe))
             return;
         publishers_.detach(pipe);
-        if (incoming_.end(pipe))
+        if (incoming_.end(pipe, *this))
             host_.finished(pipe);
     }
 

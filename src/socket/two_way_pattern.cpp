@@ -16,7 +16,7 @@ void two_way_pattern::on_closed(pipe_end &pipe) {
     if (!incoming_.has(pipe))
         return;
     outgoing_.detach(pipe);
-    if (incoming_.end(pipe))
+    if (incoming_.end(pipe, *this))
         finish(pipe);
 }
 

@@ -110,14 +110,31 @@ TEST(fair_queue, reads_a_closed_pipe_to_its_end_and_reports_it_once) {
     fake_peer a = r.attach(), b = r.attach();
     write_message(*a.far, {"a1", "a2"});
     a.far->close();
-    EXPECT_FALSE(r.queue.end(*a.near));
+    EXPECT_FALSE(r.queue.end(*a.near, r));
     EXPECT_EQ(r.read_all(), (frames{"a1", "a2"}));
     EXPECT_EQ(r.ended, std::vector<pipe_end *>{a.near.get()});
     EXPECT_FALSE(r.queue.has(*a.near));
     b.far->close();
-    EXPECT_TRUE(r.queue.end(*b.near));
+    EXPECT_TRUE(r.queue.end(*b.near, r));
     EXPECT_TRUE(r.read_all().empty());
     EXPECT_EQ(r.ended.size(), 1u);
+}
+
+TEST(fair_queue, lets_a_closed_pipe_go_that_holds_commands_only) {
+    reader r;
+    fake_peer a = r.attach(), b = r.attach();
+    write_command(*a.far, in_band::hello, "me");
+    write_command(*a.far, in_band::gone);
+    a.far->close();
+    EXPECT_TRUE(r.queue.end(*a.near, r));
+    EXPECT_FALSE(r.queue.has(*a.near));
+    EXPECT_EQ(r.commands, (frames{std::string("\2me"), std::string("\3")}));
+    write_command(*b.far, in_band::hello);
+    write_message(*b.far, {"b1"});
+    b.far->close();
+    EXPECT_FALSE(r.queue.end(*b.near, r));
+    EXPECT_EQ(r.read_all(), frames{"b1"});
+    EXPECT_EQ(r.ended, std::vector<pipe_end *>{b.near.get()});
 }
 
 TEST(fair_queue, keeps_a_closed_pipe_while_a_frame_of_it_is_held_back) {
@@ -126,7 +143,7 @@ TEST(fair_queue, keeps_a_closed_pipe_while_a_frame_of_it_is_held_back) {
     write_message(*a.far, {"a1"});
     EXPECT_TRUE(r.queue.has_input(r));
     a.far->close();
-    EXPECT_FALSE(r.queue.end(*a.near));
+    EXPECT_FALSE(r.queue.end(*a.near, r));
     EXPECT_EQ(r.read_all(), frames{"a1"});
     EXPECT_EQ(r.ended.size(), 1u);
 }

@@ -45,6 +45,16 @@ TEST(dealer, arms_for_input_and_output_at_once) {
     EXPECT_TRUE(bench.subject->has_output());
 }
 
+TEST(dealer, keeps_nothing_of_peers_that_went_while_it_only_sent) {
+    pattern_bench bench(socket_type::dealer);
+    for (int i = 0; i < 3; ++i) {
+        fake_peer peer = bench.attach_named("peer");
+        EXPECT_EQ(bench.send({"1"}), error::none);
+        bench.close_far(peer);
+        EXPECT_TRUE(bench.is_done(peer));
+    }
+}
+
 TEST(dealer, keeps_reading_a_closed_peer_but_writes_no_more_to_it) {
     pattern_bench bench(socket_type::dealer);
     fake_peer a = bench.attach(), b = bench.attach();
