@@ -121,7 +121,7 @@ public:
     // ---- what is there; `one_wait` waits for it ----
 
     /// ZMQ_POLLIN and ZMQ_POLLOUT as they hold now, after taking in commands. terminated once the context has ended.
-    /// `reads`: also from connections that are leased to this thread, for callers that do not wait.
+    /// `reads`: also from connections that are leased to this thread, for callers that do not wait. Of what is not there ZMQ_FD will tell.
     error events(short wanted, short &ready, bool reads) noexcept {
         return wait_.events(wanted, ready, reads);
     }

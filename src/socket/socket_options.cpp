@@ -9,8 +9,6 @@ namespace zlink {
 
 namespace {
 
-constexpr int most_tries_to_arm = 8;
-
 error store_int(int number, void *value, std::size_t *size) noexcept {
     return store_option({reinterpret_cast<const std::uint8_t *>(&number), sizeof number}, value, size);
 }
@@ -72,7 +70,6 @@ error socket::get_option(int number, void *value, std::size_t *size) {
 }
 
 error socket::get_option_of_socket(int number, void *value, std::size_t *size) {
-    constexpr short both = ZMQ_POLLIN | ZMQ_POLLOUT;
     switch (number) {
     case ZMQ_RCVMORE:
         return store_int(received_more_, value, size);
@@ -84,19 +81,8 @@ error socket::get_option_of_socket(int number, void *value, std::size_t *size) {
         if (*size < sizeof(int))
             return error::invalid;
         short ready = 0;
-        if (const error e = events(both, ready, !pipes_.is_exported()); failed(e))
+        if (const error e = events(ZMQ_POLLIN | ZMQ_POLLOUT, ready, true); failed(e))
             return e;
-        // A program that waits on the descriptor is told of all that is not there yet: what came meanwhile may have kept the rest
-        // from being armed. When there is more to take in, the descriptor says so already.
-        for (int tries = 0; pipes_.is_exported() && ready != both && !mailbox_->has_commands() &&
-                            arm(static_cast<short>(both & ~ready));) {
-            if (const error e = events(both, ready, false); failed(e))
-                return e;
-            if (++tries == most_tries_to_arm) {
-                pipes_.post_look_again();  // look again
-                break;
-            }
-        }
         return store_int(ready, value, size);
     }
     case ZMQ_FD: {

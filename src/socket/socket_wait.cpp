@@ -207,6 +207,11 @@ bool socket_wait::read_ready() noexcept {
 }
 
 error socket_wait::events(short wanted, short &ready, bool reads) noexcept {
+    return __builtin_expect(pipes_.is_exported(), 0) ? look_and_arm(wanted, ready)
+                                                     : look(wanted, ready, reads);
+}
+
+error socket_wait::look(short wanted, short &ready, bool reads) noexcept {
     ready = 0;
     if (wanted == ZMQ_POLLIN && pipes_.has_direct_input()) {
         ready = ZMQ_POLLIN;
@@ -225,6 +230,27 @@ error socket_wait::events(short wanted, short &ready, bool reads) noexcept {
     } catch (...) {
         return error::no_memory;
     }
+    return error::none;
+}
+
+/// A program that waits on the descriptor is told of all that is not there yet, whatever this call asks for: what came meanwhile may have
+/// kept the rest from being armed. When there is more to take in, the descriptor says so already.
+error socket_wait::look_and_arm(short wanted, short &ready) noexcept {
+    constexpr short both = ZMQ_POLLIN | ZMQ_POLLOUT;
+    constexpr int most_tries = 8;
+    short all = 0;
+    ready = 0;
+    if (const error e = look(both, all, false); failed(e))
+        return e;
+    for (int tries = 0; all != both && !pipes_.has_commands() && arm(static_cast<short>(both & ~all));) {
+        if (const error e = look(both, all, false); failed(e))
+            return e;
+        if (++tries == most_tries) {
+            pipes_.post_look_again();
+            break;
+        }
+    }
+    ready = static_cast<short>(all & wanted);
     return error::none;
 }
 

@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <string>
+#include <thread>
 
 namespace {
 
@@ -70,6 +71,39 @@ TEST_P(descriptor, stays_readable_whatever_else_is_asked_or_set_meanwhile) {
     EXPECT_EQ(sub.self.unbind(another), 0);
     EXPECT_TRUE(is_still()) << "it was bound and unbound";
     EXPECT_TRUE(sub.calms_down());
+}
+
+/// As a loop of coroutines does it: polls without waiting, and waits on the descriptor.
+bool hears_of(watched_socket &one, short event, short asked_for) {
+    for (;;) {
+        zmq_pollitem_t item{one.self.handle(), 0, asked_for, 0};
+        EXPECT_GE(zmq_poll(&item, 1, 0), 0);
+        if (item.revents & event)
+            return true;
+        if (!is_readable(one.fd, patience_ms))
+            return false;
+    }
+}
+
+TEST_P(descriptor, tells_of_a_message_that_a_poll_without_waiting_has_not_found) {
+    context zmq;
+    for (const auto &[type, other] : {std::pair{ZMQ_PULL, ZMQ_PUSH},
+                                      {ZMQ_REP, ZMQ_REQ},
+                                      {ZMQ_ROUTER, ZMQ_DEALER},
+                                      {ZMQ_PAIR, ZMQ_PAIR}}) {
+        for (const short asked_for : {ZMQ_POLLIN, ZMQ_POLLIN | ZMQ_POLLOUT}) {
+            test_socket peer = zmq.socket(other);
+            const std::string endpoint = peer.bind(scratch_endpoint(GetParam()));
+            watched_socket one(zmq, type);
+            one.self.connect(endpoint);
+            zmq_pollitem_t item{one.self.handle(), 0, asked_for, 0};
+            ASSERT_GE(zmq_poll(&item, 1, 0), 0);
+            ASSERT_EQ(item.revents & ZMQ_POLLIN, 0);
+            std::thread sender([&] { EXPECT_EQ(peer.send("hello"), 5); });
+            EXPECT_TRUE(hears_of(one, ZMQ_POLLIN, asked_for)) << type << " asked for " << asked_for;
+            sender.join();
+        }
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(over, descriptor, testing::Values("tcp", "ipc", "inproc"),
