@@ -13,8 +13,10 @@ namespace {
 
 constexpr std::size_t header_size = SSL3_RT_HEADER_LENGTH;
 constexpr std::size_t message_header_size = SSL3_HM_HEADER_LENGTH;
-constexpr std::size_t step = 512;                                           // of memory
-constexpr std::size_t most_that_is_awaited = 2 * SSL3_RT_MAX_PLAIN_LENGTH;  // by OpenSSL: far beyond
+constexpr std::size_t step = 512;  // of memory
+/// OpenSSL refuses a longer record by its header, however it was built.
+constexpr std::size_t most_that_is_awaited =
+    SSL3_RT_MAX_PLAIN_LENGTH + SSL3_RT_MAX_COMPRESSED_OVERHEAD + SSL3_RT_MAX_ENCRYPTED_OVERHEAD;
 
 /// With its header. 0: OpenSSL refuses it by the header alone.
 std::size_t size_of_record(const std::uint8_t *header) noexcept {

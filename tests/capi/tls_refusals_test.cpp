@@ -234,6 +234,8 @@ TEST(tls_alert, comes_where_a_peer_begins_as_tls_and_not_to_one_that_speaks_some
     const std::pair<std::string, std::string> strangers[] = {
         {std::string("\x16\3\1\0\5hello", 10), alert(unexpected_message)},
         {std::string("\x17\3\3\0\5hello", 10), alert(unexpected_message)},
+        {std::string("\x16\3\1\x46\0", 5), alert(record_overflow)},
+        {std::string("\x16\3\1\x80\0", 5), alert(record_overflow)},
         {std::string("\x16\3\1\xff\xff", 5), alert(record_overflow)},
         {"GET / HTTP/1.0\r\n\r\n", ""},
         {std::string("\xff\0\0\0\0\0\0\0\1\x7f", 10), ""},
