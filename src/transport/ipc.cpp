@@ -203,7 +203,7 @@ error bind_and_listen(const std::string &path, const settings &options, socket_f
         return e;
     owned_descriptor socket;
     if (error e = open_socket(AF_UNIX, socket); failed(e)) {
-        reason::leave(words_of_no_bind(path, e));
+        reason::leave("cannot make a socket for " + path + ": " + describe(to_errno(e)));
         return e;
     }
     set_up_ipc_socket(socket.get(), options);

@@ -379,12 +379,14 @@ std::string words_of_no_listening(const tcp_local_address &where, error failure)
     constexpr int first_free_port = 1024;  // as systems are set up
     switch (to_errno(failure)) {
     case EADDRINUSE:
-        return place + " is in use by another socket";
+        return where.port == 0 ? "no port of " + where.host + " is free"
+                               : place + " is in use by another socket";
     case EADDRNOTAVAIL:
         return where.host + " is no address of this machine";
     case EACCES:
         return "this user may not listen at " + place +
-               (where.port < first_free_port ? ": ports below 1024 are kept for the system" : "");
+               (where.port != 0 && where.port < first_free_port ? ": ports below 1024 are kept for the system"
+                                                                : "");
     default:
         return "cannot listen at " + place + ": " + describe(to_errno(failure));
     }

@@ -50,12 +50,15 @@ TEST_F(failing_bind, of_a_port_that_is_kept_says_so) {
         GTEST_SKIP() << "all ports are free";
     constexpr uid_t nobody = 65534;
     const uid_t self = ::geteuid();
+    struct as_before {
+        uid_t self;
+        ~as_before() { EXPECT_EQ(::seteuid(self), 0); }
+    } const over{self};
     if (self == 0) {
         ASSERT_EQ(::seteuid(nobody), 0);
     }
     expect_failure("tcp://127.0.0.1:83", EACCES,
                    "this user may not listen at 127.0.0.1:83: ports below 1024 are kept for the system");
-    ASSERT_EQ(::seteuid(self), 0);
 }
 
 TEST_F(failing_bind, for_want_of_a_device_names_that) {
