@@ -207,7 +207,7 @@ bool socket_wait::read_ready() noexcept {
 }
 
 error socket_wait::events(short wanted, short &ready, bool reads) noexcept {
-    return __builtin_expect(pipes_.is_exported(), 0) ? look_and_arm(wanted, ready)
+    return __builtin_expect(pipes_.is_exported(), 0) ? look_and_arm(wanted, ready, reads)
                                                      : look(wanted, ready, reads);
 }
 
@@ -235,13 +235,15 @@ error socket_wait::look(short wanted, short &ready, bool reads) noexcept {
 
 /// A program that waits on the descriptor is told of all that is not there yet, whatever this call asks for: what came meanwhile may have
 /// kept the rest from being armed. When there is more to take in, the descriptor says so already.
-error socket_wait::look_and_arm(short wanted, short &ready) noexcept {
+error socket_wait::look_and_arm(short wanted, short &ready, bool reads) noexcept {
     constexpr short both = ZMQ_POLLIN | ZMQ_POLLOUT;
     constexpr int most_tries = 8;
     short all = 0;
     ready = 0;
     if (const error e = look(both, all, false); failed(e))
         return e;
+    if (reads)
+        flush_remainder();
     for (int tries = 0; all != both && !pipes_.has_commands() && arm(static_cast<short>(both & ~all));) {
         if (const error e = look(both, all, false); failed(e))
             return e;

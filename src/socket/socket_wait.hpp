@@ -107,7 +107,7 @@ private:
     void note_wait_over(time_point now) noexcept { leases_.note_wait_over(now); }
 
     error look(short wanted, short &ready, bool reads) noexcept;
-    error look_and_arm(short wanted, short &ready) noexcept;
+    error look_and_arm(short wanted, short &ready, bool reads) noexcept;
     error make_level(const wakeup *&out) noexcept;
     /// Null when memory is short.
     wait_item *room_for_waits(std::size_t count) noexcept;
