@@ -2,7 +2,7 @@
 //
 // Flow:     read() until it says no; then the pipes wait to be looked at again or, before a sleep, are armed.
 //           Commands go to the owner as they come. A pipe that was closed is read to its end and then reported, once.
-// Owner:    the template parameter of read(): `on_command(pipe_end &, const frame_view &)` and `on_end(pipe_end &)`. Both
+// Owner:    the template parameter of read(), has_input() and end(): `on_command(pipe_end &, const frame_view &)` and `on_end(pipe_end &)`. Both
 //           may use the queue but must not read from it; on_end is told after the pipe has been removed.
 // Threads:  the owner's thread only.
 #pragma once
@@ -23,8 +23,8 @@ public:
         if (turns_.has(pipe))
             turns_.activate(pipe);
     }
-    /// The pipe's other end was closed. True when no message was left to read: it is removed, and on_end is not told. Commands that nothing
-    /// stands before are taken: a socket that only sends would keep the pipe for them.
+    /// The pipe's other end was closed. True when no message was left to read: it is removed, and on_end is not told. Commands in front
+    /// of the first message are taken: a socket that only sends would keep the pipe for them.
     template <class Owner>
     bool end(pipe_end &pipe, Owner &owner) {
         if (turns_.has(pipe) && !is_reading(pipe))

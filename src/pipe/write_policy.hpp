@@ -107,7 +107,7 @@ constexpr bool leaves_some(io_turn::written result) noexcept {
 
 enum class next_step { stop, write, wait };
 /// For a sender that waits for room. `took_some`: of large bodies. A stream that was filled by a write has most often room again by then, since
-/// its reader goes on: that is tried, and not asked for.
+/// its reader goes on, and so the sender writes again before it asks the system for room.
 constexpr next_step next_with_waits(io_turn::written result, bool took_some, bool is_claimed) noexcept {
     if (result == io_turn::written::full && (is_claimed || !took_some))
         return is_claimed ? next_step::stop : next_step::wait;

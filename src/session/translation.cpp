@@ -63,7 +63,7 @@ std::uint64_t translation::put_small(const framing &form, byte_span &in, bool &i
         std::min(wanted, batch - std::min(batch, before) + least_uncopied + longest_head);
     if (copied_.size() < before + room) {
         if (before + room > batch)
-            copied_.reserve(before + room);  // and not twice that, which would not stay
+            copied_.reserve(before + room);  // exactly that: release() gives more than two batches back
         copied_.resize(before + room);
     }
     std::uint64_t messages = 0;

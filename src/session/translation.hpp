@@ -87,7 +87,8 @@ private:
 
     std::vector<std::uint8_t> copied_;
     std::size_t copied_gone_ = 0;
-    std::size_t spare_ = 0;  // octets at its end that are of no frame: memory made anew is filled with zeros
+    std::size_t spare_ =
+        0;  // octets at its end that are of no frame; they stay, since a vector that grows clears what it adds
     std::vector<body> bodies_;
     std::size_t bodies_gone_ = 0;
     std::size_t listed_bodies_ = 0;  // octets

@@ -68,7 +68,7 @@ std::optional<mask_key> framing_zws::encode_header(std::uint8_t flags, std::size
 }
 
 /// Does the work of encode_small() for the short frames that `in` begins with, masked and behind the octet of flags. Stops at any other, and near
-/// the end of either memory: behind a body that has to be encoded octets are read, and written, that are of the next.
+/// the end of either memory: it reads and writes up to 15 octets beyond a body, which belong to the next frame, and that overwrites them.
 std::uint8_t *framing_zws::encode_short(byte_span &in, std::size_t most, std::span<std::uint8_t> out,
                                         bool &in_message, std::uint64_t &messages) const noexcept {
     constexpr std::size_t head = web_header::shortest + std::tuple_size_v<mask_key> + 1;
@@ -92,6 +92,7 @@ std::uint8_t *framing_zws::encode_short(byte_span &in, std::size_t most, std::sp
         to[0] = web_header::final_bit | web_opcode::binary;
         to[1] = static_cast<std::uint8_t>(web_header::mask_bit | (size + 1));
         std::memcpy(to + web_header::shortest, key.data(), key.size());
+        static_assert(frame_flag::more == zws_octet::more && zws_octet::last == 0);
         to[head - 1] = key[0] ^ flags;
         mask_steps(to + head, from + short_header_size, size, advanced(key, 1));
         to += head + size;

@@ -118,6 +118,19 @@ TEST(framing_zws, encodes_small_frames_together_as_one_by_one) {
             }
 }
 
+TEST(framing_zws, knows_how_much_a_small_frame_grows) {
+    for (const zws_form &how : {of_client, of_server}) {
+        const framing_zws form(how);
+        const octets in = frame(octets(64, 'x'));
+        byte_span left = as_bytes(in);
+        bool in_message = false;
+        std::uint64_t messages = 0;
+        std::vector<std::uint8_t> out(200);
+        EXPECT_EQ(form.encode_small(left, 100, out, in_message, messages),
+                  in.size() + form.growth_of_small());
+    }
+}
+
 TEST(framing_zws, leaves_what_is_large_or_a_command_or_not_whole) {
     const framing_zws client(of_client);
     for (const octets &next :
