@@ -518,7 +518,8 @@ ZMQ_EXPORT int zmq_setsockopt(void *s, int option, const void *optval, size_t op
  * optvallen  in: its size in bytes; out: how many the value takes, the rest of the buffer is zero. An int option wants
  *            exactly sizeof (int), other than ZMQ_RCVMORE, ZMQ_FD, ZMQ_EVENTS and ZMQ_THREAD_SAFE.
  * errors     EINVAL (unknown option, or the buffer has the wrong size), ETERM, ENOTSOCK, EINTR.
- * note       ZMQ_FD says that something has happened, and stays readable until ZMQ_EVENTS is read: go on until there are none. */
+ * note       ZMQ_FD says that something has happened, and stays readable until ZMQ_EVENTS is read, or the socket polled: go on until
+ *            there are no events. */
 ZMQ_EXPORT int zmq_getsockopt(void *s, int option, void *optval, size_t *optvallen);
 
 /* Listens on an endpoint and accepts connections in the background.
