@@ -6,6 +6,7 @@
 // begins with a page is slow to send. A body that does not go there directly is copied once more, by code that is quick everywhere.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
@@ -30,6 +31,33 @@ inline bool is_slow_to_send(const void *body) noexcept {
     const std::size_t source = offset_of_frame(body);
     return page - source - 1 < slow_distance;
 }
+
+// Into a TCP socket the system copies behind what the thread wrote last, in blocks of 32 KiB. A large frame begins at the start of a block when
+// all before it was read, and else a few octets behind: 9 for each that the thread has sent meanwhile, if their bodies are whole pages. The
+// system leaves a block that has less than 32 octets of room. So a write that ends there places the octets behind it at the start of the next
+// block, wherever, within some octets, it began.
+inline constexpr std::size_t system_block = 32 * 1024;
+inline constexpr std::size_t room_left = 28;
+inline constexpr std::size_t octets_to_next_block = system_block - room_left;
+
+/// What to do with a large frame that stands at this offset within a page.
+enum class placing : std::uint8_t {
+    none,   // it is sent quickly
+    timed,  // quickly from the start of a block; where writes have been slow its first octets_to_next_block are written alone
+    always,  // slowly from there, and quickly if they are written alone
+};
+inline placing placing_of(std::size_t offset_of_frame) noexcept {
+    if (page - offset_of_frame - 1 < slow_distance)
+        return placing::always;
+    return offset_of_frame < room_left - slow_distance ? placing::timed : placing::none;
+}
+/// Slower than the system copies anywhere else, and quicker than where it copies slowly.
+constexpr bool was_slow(std::size_t octets, std::chrono::nanoseconds took) noexcept {
+    constexpr std::size_t octets_per_nanosecond = 3;
+    return octets < static_cast<std::size_t>(took.count()) * octets_per_nanosecond;
+}
+/// So many frames are placed behind a write that was slow.
+inline constexpr int placed_after_slow = 64;
 
 /// How far `place` stands behind one that receives quickly what `slow` receives slowly: less than a page.
 inline std::size_t octets_behind_a_quick_place(const void *place, const void *slow) noexcept {

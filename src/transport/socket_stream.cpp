@@ -4,6 +4,8 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "core/kernel_copy.hpp"
+
 namespace zlink {
 
 error socket_stream::make(loop &io, owned_descriptor socket, std::string peer_address, bool resizes,
@@ -22,6 +24,45 @@ void socket_stream::follow_bodies(const iovec &last) noexcept {
     }
     if (is_for_large_bodies_ != was_for_large)
         resize_send_buffer(descriptor(), is_for_large_bodies_);
+}
+
+/// A body of which the system may copy each octet slowly, by where it stands, has its begin written alone.
+io_result socket_stream::write_large(std::span<const iovec> ranges) noexcept {
+    using kernel_copy::placing;
+    constexpr std::size_t most_in_front = 64;
+    placing how = placing::none;
+    if (ranges.size() == 2 && ranges[0].iov_len <= most_in_front) {
+        const auto body = reinterpret_cast<std::uintptr_t>(ranges[1].iov_base);
+        how = kernel_copy::placing_of((body - ranges[0].iov_len) % kernel_copy::page);
+    }
+    if (how == placing::none)
+        return socket_calls::write(descriptor(), ranges);
+    if (how == placing::always)
+        return write_in_two(ranges);
+    if (frames_to_place_ > 0) {
+        --frames_to_place_;
+        return write_in_two(ranges);
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    const io_result result = socket_calls::write(descriptor(), ranges);
+    if (result.octets >= placed_from &&
+        kernel_copy::was_slow(result.octets, std::chrono::steady_clock::now() - begin))
+        frames_to_place_ = kernel_copy::placed_after_slow;
+    return result;
+}
+
+io_result socket_stream::write_in_two(std::span<const iovec> ranges) noexcept {
+    const std::size_t of_body = kernel_copy::octets_to_next_block - ranges[0].iov_len;
+    const iovec begin[] = {ranges[0], {ranges[1].iov_base, of_body}};
+    const io_result first = socket_calls::write(descriptor(), begin);
+    if (first.octets < kernel_copy::octets_to_next_block)
+        return first;
+    const iovec rest{static_cast<char *>(ranges[1].iov_base) + of_body, ranges[1].iov_len - of_body};
+    io_result result = socket_calls::write(descriptor(), {&rest, 1});
+    if (result.status == error::again)
+        result.status = error::none;
+    result.octets += first.octets;
+    return result;
 }
 
 std::size_t socket_stream::unconfirmed() noexcept {

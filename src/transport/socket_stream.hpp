@@ -23,8 +23,12 @@ public:
         return socket_calls::read(descriptor(), ranges);
     }
     io_result try_write(std::span<const iovec> ranges) noexcept override {
-        if (resizes_ && !ranges.empty() && (is_for_large_bodies_ || is_large(ranges.back())))
-            follow_bodies(ranges.back());
+        if (resizes_ && !ranges.empty()) {
+            if (is_for_large_bodies_ || is_large(ranges.back()))
+                follow_bodies(ranges.back());
+            if (ranges.back().iov_len >= placed_from)
+                return write_large(ranges);
+        }
         return socket_calls::write(descriptor(), ranges);
     }
     std::size_t unconfirmed() noexcept override;
@@ -60,6 +64,9 @@ protected:
 
 private:
     static bool is_large(const iovec &range) noexcept { return range.iov_len >= large_body_within_machine; }
+    static constexpr std::size_t placed_from = 128 * 1024;  // octets of a body
+    io_result write_large(std::span<const iovec> ranges) noexcept;
+    io_result write_in_two(std::span<const iovec> ranges) noexcept;
     /// A large body is the last range of a write.
     void follow_bodies(const iovec &last) noexcept;
     void on_readable() noexcept override { events_->on_stream_readable(); }
@@ -67,8 +74,9 @@ private:
 
     const std::string peer_address_;
     const bool resizes_;
-    bool is_for_large_bodies_ = false;  // the send buffer. This and the next: who writes
+    bool is_for_large_bodies_ = false;  // the send buffer. This and the next two: who writes
     int writes_without_large_ = 0;
+    int frames_to_place_ = 0;
     stream_events *events_ = nullptr;
     readiness ready_;
 };

@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 #include <thread>
 
+#include "placed_memory.hpp"
+
 namespace zlink::test {
 namespace {
 
@@ -173,6 +175,32 @@ TEST_P(streams, take_ranges_of_any_number_and_size) {
     const iovec some[] = {{two, 0}, {two, 1}, {two + 1, 0}, {two + 1, 1}, {nullptr, 0}};
     EXPECT_EQ(near->bytes->try_write(some).octets, 2u);
     EXPECT_EQ(far->receive(2), "ab");
+}
+
+// How the system copies a body depends on where it stands.
+TEST_P(streams, carry_a_large_body_from_wherever_it_stands) {
+    constexpr std::size_t size = 300'000;
+    constexpr std::size_t header_size = 9;
+    static const long_text text;
+    for (const std::size_t offset : {0u, 4u, 8u, 9u, 16u, 21u, 22u, 64u, 2048u, 4090u, 4095u}) {
+        SCOPED_TRACE(offset);
+        placed_memory body(size, offset);
+        std::ranges::copy(text.from(offset, size), body.data());
+        const std::string header(text.from(1, header_size));
+        std::string received;
+        for (std::size_t sent = 0; sent < header_size + size && !HasFailure();) {
+            const std::size_t of_body = sent - std::min(sent, header_size);
+            const iovec ranges[] = {{const_cast<char *>(header.data()), header_size},
+                                    {body.data() + of_body, size - of_body}};
+            const io_result done = near->bytes->try_write(std::span(ranges).subspan(sent == 0 ? 0 : 1));
+            ASSERT_TRUE(done.status == error::none || done.status == error::again);
+            sent += done.octets;
+            ASSERT_GE(sent, header_size);
+            while (received.size() < sent)
+                received += far->receive(sent - received.size());
+        }
+        EXPECT_TRUE(received == header + std::string(body.text()));
+    }
 }
 
 TEST_P(streams, carry_64_mebioctets_whole_and_in_order) {
