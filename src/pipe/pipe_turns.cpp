@@ -216,7 +216,7 @@ struct pipe_end::body_facts {
 error pipe_end::write_last_large(byte_span body) noexcept {
     writing turn;
     if (!conflated_out_ && pace_ && other_kind_ == end_kind::connection &&
-        !kernel_copy::is_slow_to_send(body.data()))
+        (out_->piece == 0 || !kernel_copy::is_slow_to_send(body.data())))
         turn = try_take_turn();
     if (turn) {
         chunk *const memory = write_policy::writes_in_place(body_facts{*this, turn.server(), body.size()})

@@ -123,16 +123,30 @@ TEST_F(borrowed_body, is_not_copied_where_the_stream_takes_it) {
     EXPECT_EQ(connection.from_application, sent.size());
 }
 
-TEST_F(borrowed_body, is_copied_first_where_the_system_would_copy_slowly) {
-    place = test::placed_memory(body.size(), 0);
-    connection.room = SIZE_MAX;
-    connection.application = place.text();
-    const std::string sent(place.text());
-    ASSERT_EQ(writer.write_last_large(place.octets()), error::none);
-    writer.publish();
-    write_the_rest();
-    EXPECT_EQ(connection.wire, wire_of(sent));
-    EXPECT_EQ(connection.from_application, 0u);
+struct slowly_copied_body : borrowed_body {
+    slowly_copied_body() { place = test::placed_memory(body.size(), 0); }
+    /// How many octets of it went out from where it stands.
+    std::size_t from_there(const batching &sizes) {
+        pipe_ends through = make_pipe(chunk_pool::make(), {.sizes = sizes});
+        narrow_connection to{*through.second};
+        to.room = SIZE_MAX;
+        to.application = place.text();
+        through.first->set_pace(&own_pace);
+        EXPECT_EQ(through.first->write_last_large(place.octets()), error::none);
+        through.first->publish();
+        if (writing turn = through.second->take_turn()) {
+            EXPECT_EQ(to.write_now(turn, io_turn::occasion::any), io_turn::written::all);
+        }
+        EXPECT_EQ(to.wire, wire_of(std::string(place.text())));
+        return to.from_application;
+    }
+};
+
+TEST_F(slowly_copied_body, is_copied_first_where_the_system_sends_pieces) {
+    batching sizes;
+    sizes.piece = tcp_piece;
+    EXPECT_EQ(from_there(sizes), 0u);
+    EXPECT_EQ(from_there({}), place.text().size()) << "over ipc";
 }
 
 TEST_F(borrowed_body, is_copied_from_where_the_stream_was_full) {
