@@ -1,4 +1,4 @@
-// Says where the system copies slowly between a program's memory and a socket.
+// Says where the system copies slowly between a program's memory and a socket, and how a frame is brought to another place there.
 //
 // The system copies with one instruction (rep movsb). Processors of AMD make 2.2 GB/s with it instead of 20 where the target stands 1 to 15 octets
 // behind the source, by their offsets within a page. When nothing else is in the socket, a large frame begins at the start of a page
@@ -32,32 +32,51 @@ inline bool is_slow_to_send(const void *body) noexcept {
     return page - source - 1 < slow_distance;
 }
 
-// Into a TCP socket the system copies behind what the thread wrote last, in blocks of 32 KiB. A large frame begins at the start of a block when
-// all before it was read, and else a few octets behind: 9 for each that the thread has sent meanwhile, if their bodies are whole pages. The
-// system leaves a block that has less than 32 octets of room. So a write that ends there places the octets behind it at the start of the next
-// block, wherever, within some octets, it began.
+// Into a TCP socket the system copies behind what the thread sent last, in blocks of 32 KiB. A large frame begins at the start of a block when all
+// before it was read, and else a few octets further: 9 for each frame that the thread has sent since, if their bodies are whole pages. The
+// system leaves a block that has less than 32 octets of room. So a write that leaves less than that brings the octets behind it to the start of
+// the next block, wherever, within some octets, it began.
 inline constexpr std::size_t system_block = 32 * 1024;
-inline constexpr std::size_t room_left = 28;
+inline constexpr std::size_t room_left = 31;
 inline constexpr std::size_t octets_to_next_block = system_block - room_left;
 
-/// What to do with a large frame that stands at this offset within a page.
-enum class placing : std::uint8_t {
-    none,   // it is sent quickly
-    timed,  // quickly from the start of a block; where writes have been slow its first octets_to_next_block are written alone
-    always,  // slowly from there, and quickly if they are written alone
+/// How the system copies a large frame that stands at this offset within a page.
+enum class copy_speed : std::uint8_t {
+    quick,   // it is quick, or there is no better place
+    varies,  // it is quick from the start of a block, and slow some octets further
+    slow,    // it is slow from the start of a block
 };
-inline placing placing_of(std::size_t offset_of_frame) noexcept {
+inline copy_speed speed_of_sending(std::size_t offset_of_frame) noexcept {
     if (page - offset_of_frame - 1 < slow_distance)
-        return placing::always;
-    return offset_of_frame < room_left - slow_distance ? placing::timed : placing::none;
+        return copy_speed::slow;
+    return offset_of_frame < room_left - slow_distance ? copy_speed::varies : copy_speed::quick;
 }
-/// Slower than the system copies anywhere else, and quicker than where it copies slowly.
-constexpr bool was_slow(std::size_t octets, std::chrono::nanoseconds took) noexcept {
-    constexpr std::size_t octets_per_nanosecond = 3;
-    return octets < static_cast<std::size_t>(took.count()) * octets_per_nanosecond;
-}
-/// So many frames are placed behind a write that was slow.
-inline constexpr int placed_after_slow = 64;
+
+/// Says of which large frames the first `octets_to_next_block` are to be written alone: those that are copied slowly, and those whose
+/// speed varies for a while after one of them was slow.
+class placement {
+public:
+    bool is_due(copy_speed speed) noexcept {
+        if (speed == copy_speed::varies && frames_to_place_ > 0) {
+            --frames_to_place_;
+            return true;
+        }
+        return speed == copy_speed::slow;
+    }
+    /// A write of a frame whose speed varies is over.
+    void note(std::size_t octets, std::chrono::nanoseconds took) noexcept {
+        if (octets >= least_timed && octets < static_cast<std::size_t>(took.count()) * octets_per_nanosecond)
+            frames_to_place_ = frames_after_slow;
+    }
+
+private:
+    static constexpr std::size_t least_timed = 128 * 1024;  // octets
+    // The system copies at less than this only where it copies slowly.
+    static constexpr std::size_t octets_per_nanosecond = 3;
+    static constexpr int frames_after_slow = 64;
+
+    int frames_to_place_ = 0;
+};
 
 /// How far `place` stands behind one that receives quickly what `slow` receives slowly: less than a page.
 inline std::size_t octets_behind_a_quick_place(const void *place, const void *slow) noexcept {

@@ -215,8 +215,9 @@ struct pipe_end::body_facts {
 
 error pipe_end::write_last_large(byte_span body) noexcept {
     writing turn;
+    const bool goes_by_tcp = out_->piece != 0;  // only its memory in the system begins with a page
     if (!conflated_out_ && pace_ && other_kind_ == end_kind::connection &&
-        (out_->piece == 0 || !kernel_copy::is_slow_to_send(body.data())))
+        !(goes_by_tcp && kernel_copy::is_slow_to_send(body.data())))
         turn = try_take_turn();
     if (turn) {
         chunk *const memory = write_policy::writes_in_place(body_facts{*this, turn.server(), body.size()})

@@ -247,7 +247,7 @@ outbound::write_result outbound::write_once(writing &turn, bool with_control, ho
     return write_result::full;
 }
 
-/// A stream that another thread was at has made way for it after some octets, or at once.
+/// The stream has failed, or makes way for another thread, at once or after some octets.
 outbound::write_result outbound::end_early(const io_result &result, progress &done) noexcept {
     if (result.status != error::busy) {
         failure_.store(result.status, std::memory_order_release);

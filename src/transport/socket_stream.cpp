@@ -4,7 +4,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "core/kernel_copy.hpp"
+#include "core/platform.hpp"
 
 namespace zlink {
 
@@ -26,35 +26,31 @@ void socket_stream::follow_bodies(const iovec &last) noexcept {
         resize_send_buffer(descriptor(), is_for_large_bodies_);
 }
 
-/// A body of which the system may copy each octet slowly, by where it stands, has its begin written alone.
+/// Writes the beginning of a frame alone if the system would otherwise copy its body slowly. That is known of a frame that is written by
+/// itself, or behind little else.
 io_result socket_stream::write_large(std::span<const iovec> ranges) noexcept {
-    using kernel_copy::placing;
+    using kernel_copy::copy_speed;
     constexpr std::size_t most_in_front = 64;
-    placing how = placing::none;
+    copy_speed speed = copy_speed::quick;
     if (ranges.size() == 2 && ranges[0].iov_len <= most_in_front) {
         const auto body = reinterpret_cast<std::uintptr_t>(ranges[1].iov_base);
-        how = kernel_copy::placing_of((body - ranges[0].iov_len) % kernel_copy::page);
+        speed = kernel_copy::speed_of_sending((body - ranges[0].iov_len) % kernel_copy::page);
     }
-    if (how == placing::none)
+    if (placement_.is_due(speed))
+        return write_in_two(ranges);
+    if (speed != copy_speed::varies)
         return socket_calls::write(descriptor(), ranges);
-    if (how == placing::always)
-        return write_in_two(ranges);
-    if (frames_to_place_ > 0) {
-        --frames_to_place_;
-        return write_in_two(ranges);
-    }
-    const auto begin = std::chrono::steady_clock::now();
+    const clock_source &clock = platform::steady_clock();
+    const time_point start = clock.now();
     const io_result result = socket_calls::write(descriptor(), ranges);
-    if (result.octets >= placed_from &&
-        kernel_copy::was_slow(result.octets, std::chrono::steady_clock::now() - begin))
-        frames_to_place_ = kernel_copy::placed_after_slow;
+    placement_.note(result.octets, clock.now() - start);
     return result;
 }
 
 io_result socket_stream::write_in_two(std::span<const iovec> ranges) noexcept {
     const std::size_t of_body = kernel_copy::octets_to_next_block - ranges[0].iov_len;
-    const iovec begin[] = {ranges[0], {ranges[1].iov_base, of_body}};
-    const io_result first = socket_calls::write(descriptor(), begin);
+    const iovec beginning[] = {ranges[0], {ranges[1].iov_base, of_body}};
+    const io_result first = socket_calls::write(descriptor(), beginning);
     if (first.octets < kernel_copy::octets_to_next_block)
         return first;
     const iovec rest{static_cast<char *>(ranges[1].iov_base) + of_body, ranges[1].iov_len - of_body};

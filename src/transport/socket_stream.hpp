@@ -1,6 +1,7 @@
 // A stream over a connected socket of any family.
 #pragma once
 
+#include "core/kernel_copy.hpp"
 #include "core/tuning.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/readiness.hpp"
@@ -10,8 +11,8 @@
 
 namespace zlink {
 
-/// try_read, try_write and descriptor touch nothing but the descriptor: any thread that keeps the stream from
-/// being destroyed meanwhile may call them, one at a time for each direction.
+/// try_read and descriptor use only the descriptor, try_write also what belongs to who writes: any thread that keeps the stream
+/// from being destroyed meanwhile may call them, one at a time for each direction.
 class socket_stream : public stream, private readiness_events {
 public:
     /// Takes the descriptor over in any case. `resizes`: its send buffer follows the bodies that are written (resize_send_buffer).
@@ -23,12 +24,10 @@ public:
         return socket_calls::read(descriptor(), ranges);
     }
     io_result try_write(std::span<const iovec> ranges) noexcept override {
-        if (resizes_ && !ranges.empty()) {
-            if (is_for_large_bodies_ || is_large(ranges.back()))
-                follow_bodies(ranges.back());
-            if (ranges.back().iov_len >= placed_from)
-                return write_large(ranges);
-        }
+        if (resizes_ && !ranges.empty() && (is_for_large_bodies_ || is_large(ranges.back())))
+            follow_bodies(ranges.back());
+        if (!ranges.empty() && ranges.back().iov_len >= placed_from)
+            return write_large(ranges);
         return socket_calls::write(descriptor(), ranges);
     }
     std::size_t unconfirmed() noexcept override;
@@ -76,7 +75,7 @@ private:
     const bool resizes_;
     bool is_for_large_bodies_ = false;  // the send buffer. This and the next two: who writes
     int writes_without_large_ = 0;
-    int frames_to_place_ = 0;
+    kernel_copy::placement placement_;
     stream_events *events_ = nullptr;
     readiness ready_;
 };

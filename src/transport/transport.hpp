@@ -47,8 +47,9 @@ public:
     /// One non-blocking read into `ranges`, which have room. After a short read the caller waits instead of reading again: most often the stream is
     /// drained, and if not, the wait ends at once. A caller that does not wait reads until there is nothing.
     virtual io_result try_read(std::span<const iovec> ranges) noexcept = 0;
-    /// One non-blocking gathered write. After a short one the next begins with the octets that were left. busy, also with octets: it would
-    /// take more, but another thread is reading, or wants to. It is to be tried again in a moment: room is of no use to wait for.
+    /// One non-blocking gathered write. After a short one the next begins with the octets that were left. busy: it would take more, but another
+    /// thread is reading, or wants to. It is to be tried again in a moment: room is of no use to wait for. busy and failures may come
+    /// with octets, which are written.
     virtual io_result try_write(std::span<const iovec> ranges) noexcept = 0;
     /// Octets written that the peer's system has not confirmed: closing a stream while input arrives loses them. 0 where
     /// what is written is with the peer at once.

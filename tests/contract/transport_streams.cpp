@@ -203,6 +203,26 @@ TEST_P(streams, carry_a_large_body_from_wherever_it_stands) {
     }
 }
 
+TEST_P(streams, say_again_without_octets_only_wherever_a_large_body_fills_them) {
+    constexpr std::size_t size = 4'000'000;
+    constexpr std::size_t header_size = 9;
+    placed_memory body(size, 0);
+    std::string header(header_size, 'h');
+    for (std::size_t before = 0; before < 64 * 1024 && !HasFailure(); before += 4'000) {
+        SCOPED_TRACE(before);
+        std::size_t sent =
+            before > 0 ? near->bytes->try_write(std::vector<iovec>{{body.data(), before}}).octets : 0;
+        for (int full = 0; full < 2;) {
+            const iovec ranges[] = {{header.data(), header_size}, {body.data(), size}};
+            const io_result done = near->bytes->try_write(ranges);
+            ASSERT_TRUE(done.status == error::none || (done.status == error::again && done.octets == 0));
+            sent += done.octets;
+            full += done.status == error::again;
+        }
+        read_all(sent);
+    }
+}
+
 TEST_P(streams, carry_64_mebioctets_whole_and_in_order) {
     constexpr std::uint64_t all = 64 * 1024 * 1024;
     static const long_text text;

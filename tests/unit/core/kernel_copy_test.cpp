@@ -34,33 +34,41 @@ TEST(kernel_copy, is_slow_to_large_blocks_of_the_heap_and_from_whole_pages) {
 
 // The model: octets go behind what was sent before, in blocks; one with too little room is left.
 TEST(kernel_copy, is_quick_from_the_start_of_the_next_block) {
+    using kernel_copy::copy_speed;
     constexpr std::size_t least_room = 32;
+    const auto is_slow = [](std::size_t target, std::size_t source) {
+        const std::size_t behind = difference_in_page(target, source);
+        return behind >= 1 && behind <= 15;
+    };
     for (std::size_t frame = 0; frame < kernel_copy::page; ++frame) {
         SCOPED_TRACE(frame);
-        const kernel_copy::placing how = kernel_copy::placing_of(frame);
-        const std::size_t from_block = difference_in_page(0, frame);
-        EXPECT_EQ(how == kernel_copy::placing::always, from_block >= 1 && from_block <= 15);
-        bool is_slow_behind_some = false;
-        for (std::size_t sent = 0; sent <= 18; sent += 9) {
-            const std::size_t before = difference_in_page(sent, frame);
-            is_slow_behind_some = is_slow_behind_some || (before >= 1 && before <= 15);
-            if (how == kernel_copy::placing::none)
-                continue;
+        const copy_speed speed = kernel_copy::speed_of_sending(frame);
+        EXPECT_EQ(speed == copy_speed::slow, is_slow(0, frame));
+        const bool has_no_better_place = frame == 16 || frame == 17;
+        EXPECT_EQ(speed != copy_speed::quick,
+                  (is_slow(0, frame) || is_slow(9, frame) || is_slow(18, frame)) && !has_no_better_place);
+        for (std::size_t sent = 0; speed != copy_speed::quick && sent <= 18; ++sent) {
             const std::size_t end = sent + kernel_copy::octets_to_next_block;
             const std::size_t next = end + least_room > kernel_copy::system_block ? 0 : end;
-            const std::size_t after = difference_in_page(next, frame + kernel_copy::octets_to_next_block);
-            EXPECT_GT(after, 15u) << "behind " << sent;
+            EXPECT_FALSE(is_slow(next, frame + kernel_copy::octets_to_next_block)) << "behind " << sent;
         }
-        EXPECT_EQ(how == kernel_copy::placing::timed, frame <= 12);
-        EXPECT_TRUE(how != kernel_copy::placing::always || is_slow_behind_some);
     }
 }
 
-TEST(kernel_copy, tells_a_slow_write_by_its_rate) {
+TEST(kernel_copy, places_frames_whose_speed_varies_for_a_while_after_a_slow_one) {
+    using kernel_copy::copy_speed;
     using std::chrono::microseconds;
-    EXPECT_TRUE(kernel_copy::was_slow(512 * 1024, microseconds(220)));
-    EXPECT_FALSE(kernel_copy::was_slow(512 * 1024, microseconds(80)));
-    EXPECT_FALSE(kernel_copy::was_slow(512 * 1024, microseconds(0)));
+    kernel_copy::placement placement;
+    EXPECT_TRUE(placement.is_due(copy_speed::slow));
+    EXPECT_FALSE(placement.is_due(copy_speed::quick));
+    placement.note(512 * 1024, microseconds(80));
+    placement.note(100'000, microseconds(80));
+    EXPECT_FALSE(placement.is_due(copy_speed::varies)) << "none was slow, or large";
+    placement.note(512 * 1024, microseconds(220));
+    EXPECT_FALSE(placement.is_due(copy_speed::quick));
+    for (int i = 0; i < 64; ++i)
+        EXPECT_TRUE(placement.is_due(copy_speed::varies)) << i;
+    EXPECT_FALSE(placement.is_due(copy_speed::varies));
 }
 
 }  // namespace

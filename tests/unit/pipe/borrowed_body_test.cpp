@@ -124,7 +124,13 @@ TEST_F(borrowed_body, is_not_copied_where_the_stream_takes_it) {
 }
 
 struct slowly_copied_body : borrowed_body {
-    slowly_copied_body() { place = test::placed_memory(body.size(), 0); }
+    slowly_copied_body() {
+        place = test::placed_memory(body.size(), 0);
+        body = {place.data(), body.size()};
+        for (std::size_t i = 0; i < body.size(); ++i)
+            body[i] = static_cast<char>('a' + i * 7 % 23);
+        connection.application = place.text();
+    }
     /// How many octets of it went out from where it stands.
     std::size_t from_there(const batching &sizes) {
         pipe_ends through = make_pipe(chunk_pool::make(), {.sizes = sizes});
