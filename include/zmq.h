@@ -437,7 +437,7 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 #define ZMQ_BINDTODEVICE                      92 /* string, default none, later: SO_BINDTODEVICE, tcp and tls only; null pointer: none */
 
 /* Socket option, for ws:// and wss://: zlink's own, in a range that libzmq does not use. */
-#define ZMQ_WS_ORIGIN 0x5A10 /* string, default none, later: what a client says it comes from; a server: "http://a,http://b" may come only */
+#define ZMQ_WS_ORIGIN 0x5A10 /* string, default none, later: what a client says it comes from; a server: pages of "http://a,http://b" only */
 
 /* TLS options, for tls://: zlink's own, in a range that libzmq does not use. Files are PEM, by path. A build without TLS has none: EINVAL. */
 #define ZMQ_TLS_CERT                0x5A00 /* string, default none, later: file of the certificate and its chain; a server needs one */

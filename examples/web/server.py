@@ -61,13 +61,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--port", type=int, default=8080)
     port = parser.parse_args().port
+    if not zmq.has("ws"):  # libzmq answers to upper case only
+        raise SystemExit("this is not zlink, but libzmq %s. Is LD_LIBRARY_PATH set?" % zmq.zmq_version())
     context = zmq.Context()
     feed, echo = context.socket(zmq.PUB), context.socket(zmq.ROUTER)
-    try:
-        feed.bind("ws://127.0.0.1:*/feed")
-        echo.bind("ws://127.0.0.1:*/echo")
-    except zmq.ZMQError as error:
-        raise SystemExit("this libzmq has no ws://: %s. Is LD_LIBRARY_PATH set?" % error) from error
+    feed.bind("ws://127.0.0.1:*/feed")
+    echo.bind("ws://127.0.0.1:*/echo")
     endpoints = {name: socket.last_endpoint.decode().rstrip("\0") for name, socket in (("feed", feed), ("echo", echo))}
     try:
         listening = http.server.ThreadingHTTPServer(("127.0.0.1", port), functools.partial(Page, endpoints))

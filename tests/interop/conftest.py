@@ -37,10 +37,20 @@ def module_context():
     yield from contexts()
 
 
+def blocks_of_the_guide(heading, language):
+    """What stands under that heading, block by block."""
+    section = GUIDE.read_text(encoding="utf-8").split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    return re.findall(rf"```{language}\n([\s\S]*?)```", section)
+
+
+def do_as_the_guide_says(heading, directory, put=lambda script: script):
+    for script in blocks_of_the_guide(heading, "sh"):
+        subprocess.run(["sh", "-e", "-c", put(script)], cwd=directory, check=True, capture_output=True)
+
+
 @pytest.fixture(scope="session")
 def files(tmp_path_factory):
     """What the guide says, done."""
     directory = tmp_path_factory.mktemp("certificates")
-    script = re.search(r"```sh\n([\s\S]*?)```", GUIDE.read_text(encoding="utf-8")).group(1)
-    subprocess.run(["sh", "-e", "-c", script], cwd=directory, check=True, capture_output=True)
+    do_as_the_guide_says("An authority and two certificates", directory)
     return directory

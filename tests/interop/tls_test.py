@@ -3,6 +3,7 @@
 ZLINK_LIBRARY_DIR says where the library is.
 """
 
+import os
 import re
 import socket
 import subprocess
@@ -11,7 +12,7 @@ import time
 import pytest
 
 from bare_socket import PAIR, PATIENCE, PULL, PUSH, STREAM, TLS_CA, TLS_CERT, TLS_KEY, TLS_REQUIRE_CLIENT_CERT, zmq
-from conftest import GUIDE
+from conftest import GUIDE, blocks_of_the_guide, do_as_the_guide_says
 from served import called_by, client_of_pythons_ssl, server_of_pythons_ssl
 from zmtp_octets import frame, greeting, ready
 
@@ -49,15 +50,38 @@ def free_port():
         return trial.getsockname()[1]
 
 
-def test_the_guide_s_programs_know_each_other(context, files):
-    pull, port = server(context, files, PULL, requires_certificates=True)
-    push = context(PUSH)
-    push.set(TLS_CA, files / "ca.pem")
-    push.set(TLS_CERT, files / "client.pem")
-    push.set(TLS_KEY, files / "client.key")
-    push.connect(f"tls://localhost:{port}")
-    push.send(b"hello")
-    assert pull.receive() == (b"hello", b"CN=alice")
+def program_of_the_guide(heading, port, directory):
+    """Compiled, with that port instead of the guide's."""
+    source = directory / f"{heading.replace(' ', '_')}.c"
+    source.write_text(blocks_of_the_guide(heading, "c")[0].replace("5555", str(port)))
+    libraries = os.environ["ZLINK_LIBRARY_DIR"]
+    subprocess.run(["cc", "-I", GUIDE.parents[1] / "include", source, "-o", source.with_suffix(""), "-L", libraries, "-lzmq",
+                    f"-Wl,-rpath,{libraries}"], check=True)
+    return source.with_suffix("")
+
+
+def test_the_guide_s_programs_know_each_other(files, tmp_path):
+    port = free_port()
+    programs = [program_of_the_guide(heading, port, tmp_path) for heading in ("A server", "A client")]
+    with subprocess.Popen([programs[0]], cwd=files, stdout=subprocess.PIPE) as served:
+        subprocess.run([programs[1]], cwd=files, check=True, timeout=PATIENCE)
+        assert served.communicate(timeout=PATIENCE)[0] == b"CN=alice\n"
+
+
+def test_the_guide_s_one_certain_peer_is_the_only_one(context, tmp_path):
+    succeeded, failed = 0x1000, 0x0800
+    heard = []
+    for name in ("only", "other"):
+        do_as_the_guide_says("One certain peer", tmp_path, lambda script, name=name: script.replace("only", name))
+        pull, push, events = context(PULL), context(PUSH), context(PAIR)
+        pull.set(TLS_CERT, tmp_path / f"{name}.pem")
+        pull.set(TLS_KEY, tmp_path / f"{name}.key")
+        push.set(TLS_CA, tmp_path / "only.pem")
+        assert zmq.zmq_socket_monitor(push.handle, f"inproc://{name}".encode(), succeeded | failed) == 0
+        events.connect(f"inproc://{name}")
+        push.connect(pull.bind("tls://127.0.0.1:*"))
+        heard.append(int.from_bytes(events.receive()[0][:2], "little"))
+    assert heard == [succeeded, failed]
 
 
 def test_a_client_of_pythons_ssl_is_heard(context, files):
@@ -169,8 +193,7 @@ def test_a_certificate_is_replaced_as_the_guide_says(context, files, tmp_path):
             return peer.getpeercert()["serialNumber"]
 
     before = serial()
-    script = re.findall(r"```sh\n([\s\S]*?)```", GUIDE.read_text(encoding="utf-8"))[1]
-    subprocess.run(["sh", "-e", "-c", script], cwd=tmp_path, check=True, capture_output=True)
+    do_as_the_guide_says("Replacing certificates", tmp_path)
     deadline = time.monotonic() + PATIENCE
     while serial() == before:
         assert time.monotonic() < deadline, "the old certificate is still shown"
