@@ -4,7 +4,6 @@ ZLINK_LIBRARY_DIR says where the library is.
 """
 
 import os
-import re
 import socket
 import subprocess
 import time
