@@ -17,21 +17,15 @@ namespace zlink::kernel_copy {
 inline constexpr std::size_t page = 4096;
 inline constexpr std::size_t slow_distance = 15;  // octets, at most
 
-/// The offset within a page of a large frame that stands so that its body is there.
-inline std::size_t offset_of_frame(const void *body) noexcept {
-    return (reinterpret_cast<std::uintptr_t>(body) - long_header_size) % page;
+/// The offset within a page of a large frame that stands so that its body is there, behind so many octets.
+inline std::size_t offset_of_frame(const void *body, std::size_t in_front = long_header_size) noexcept {
+    return (reinterpret_cast<std::uintptr_t>(body) - in_front) % page;
 }
 /// Whether receiving a large body there is slow.
 inline bool is_slow_to_receive(const void *body) noexcept {
     const std::size_t target = offset_of_frame(body);
     return target - 1 < slow_distance;
 }
-/// Whether sending a large body from there is slow.
-inline bool is_slow_to_send(const void *body) noexcept {
-    const std::size_t source = offset_of_frame(body);
-    return page - source - 1 < slow_distance;
-}
-
 // Into a TCP socket the system copies behind what the thread sent last, in blocks of 32 KiB. A large frame begins at the start of a block when all
 // before it was read, and else a few octets further: 9 for each frame that the thread has sent since, if their bodies are whole pages. The
 // system leaves a block that has less than 32 octets of room. So a write that leaves less than that brings the octets behind it to the start of
@@ -39,6 +33,7 @@ inline bool is_slow_to_send(const void *body) noexcept {
 inline constexpr std::size_t system_block = 32 * 1024;
 inline constexpr std::size_t room_left = 31;
 inline constexpr std::size_t octets_to_next_block = system_block - room_left;
+inline constexpr std::size_t placed_from = 128 * 1024;  // octets of a body, or of a write, that are worth it
 
 /// How the system copies a large frame that stands at this offset within a page.
 enum class copy_speed : std::uint8_t {
@@ -46,10 +41,14 @@ enum class copy_speed : std::uint8_t {
     varies,  // it is quick from the start of a block, and slow some octets further
     slow,    // it is slow from the start of a block
 };
-inline copy_speed speed_of_sending(std::size_t offset_of_frame) noexcept {
-    if (page - offset_of_frame - 1 < slow_distance)
+inline copy_speed speed_of_sending(std::size_t frame) noexcept {
+    if (page - frame - 1 < slow_distance)
         return copy_speed::slow;
-    return offset_of_frame < room_left - slow_distance ? copy_speed::varies : copy_speed::quick;
+    return frame < room_left - slow_distance ? copy_speed::varies : copy_speed::quick;
+}
+/// Whether sending a large body from there is slow.
+inline bool is_slow_to_send(const void *body) noexcept {
+    return speed_of_sending(offset_of_frame(body)) == copy_speed::slow;
 }
 
 /// Says of which large frames the first `octets_to_next_block` are to be written alone: those that are copied slowly, and those whose
@@ -65,12 +64,11 @@ public:
     }
     /// A write of a frame whose speed varies is over.
     void note(std::size_t octets, std::chrono::nanoseconds took) noexcept {
-        if (octets >= least_timed && octets < static_cast<std::size_t>(took.count()) * octets_per_nanosecond)
+        if (octets >= placed_from && octets < static_cast<std::size_t>(took.count()) * octets_per_nanosecond)
             frames_to_place_ = frames_after_slow;
     }
 
 private:
-    static constexpr std::size_t least_timed = 128 * 1024;  // octets
     // The system copies at less than this only where it copies slowly.
     static constexpr std::size_t octets_per_nanosecond = 3;
     static constexpr int frames_after_slow = 64;

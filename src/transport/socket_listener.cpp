@@ -2,6 +2,7 @@
 
 #include <string>
 #include <sys/socket.h>
+#include <utility>
 
 #include "core/reason.hpp"
 
@@ -33,6 +34,14 @@ bool is_about_one_peer(int number) noexcept {
 }
 
 }  // namespace
+
+error read_tcp_bind(std::string_view address, tcp_local_address &out) {
+    std::string why;
+    const error e = parse_tcp_bind(address, out, &why);
+    if (failed(e))
+        reason::leave(std::move(why));
+    return e;
+}
 
 error adopt_bound_socket(int descriptor, owned_descriptor &out) {
     const error e = adopt_socket(descriptor, out);

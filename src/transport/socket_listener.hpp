@@ -1,6 +1,7 @@
 // A listener over a listening socket of any family: accepts, and goes on after failures.
 #pragma once
 
+#include "transport/endpoint.hpp"
 #include "transport/readiness.hpp"
 #include "transport/socket_options.hpp"
 #include "transport/transport.hpp"
@@ -12,6 +13,8 @@ namespace zlink {
 using admission = std::function<error(owned_descriptor socket, const sockaddr *peer, socklen_t length,
                                       std::unique_ptr<stream> &out)>;
 
+/// parse_tcp_bind() for a listener: leaves the reason of a failure. Throws std::bad_alloc.
+error read_tcp_bind(std::string_view address, tcp_local_address &out);
 /// Takes the listening socket that an application brings (ZMQ_USE_FD). Leaves the reason of a failure; throws std::bad_alloc.
 error adopt_bound_socket(int descriptor, owned_descriptor &out);
 

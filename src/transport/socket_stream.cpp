@@ -32,10 +32,9 @@ io_result socket_stream::write_large(std::span<const iovec> ranges) noexcept {
     using kernel_copy::copy_speed;
     constexpr std::size_t most_in_front = 64;
     copy_speed speed = copy_speed::quick;
-    if (ranges.size() == 2 && ranges[0].iov_len <= most_in_front) {
-        const auto body = reinterpret_cast<std::uintptr_t>(ranges[1].iov_base);
-        speed = kernel_copy::speed_of_sending((body - ranges[0].iov_len) % kernel_copy::page);
-    }
+    if (ranges.size() == 2 && ranges[0].iov_len <= most_in_front)
+        speed = kernel_copy::speed_of_sending(
+            kernel_copy::offset_of_frame(ranges[1].iov_base, ranges[0].iov_len));
     if (placement_.is_due(speed))
         return write_in_two(ranges);
     if (speed != copy_speed::varies)

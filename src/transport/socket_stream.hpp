@@ -26,7 +26,7 @@ public:
     io_result try_write(std::span<const iovec> ranges) noexcept override {
         if (resizes_ && !ranges.empty() && (is_for_large_bodies_ || is_large(ranges.back())))
             follow_bodies(ranges.back());
-        if (!ranges.empty() && ranges.back().iov_len >= placed_from)
+        if (!ranges.empty() && ranges.back().iov_len >= kernel_copy::placed_from)
             return write_large(ranges);
         return socket_calls::write(descriptor(), ranges);
     }
@@ -63,7 +63,6 @@ protected:
 
 private:
     static bool is_large(const iovec &range) noexcept { return range.iov_len >= large_body_within_machine; }
-    static constexpr std::size_t placed_from = 128 * 1024;  // octets of a body
     io_result write_large(std::span<const iovec> ranges) noexcept;
     io_result write_in_two(std::span<const iovec> ranges) noexcept;
     /// A large body is the last range of a write.

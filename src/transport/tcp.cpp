@@ -470,10 +470,8 @@ public:
                         std::unique_ptr<listener> &out) const noexcept override {
         try {
             tcp_local_address where;
-            if (std::string why; failed(parse_tcp_bind(address, where, &why))) {
-                reason::leave(std::move(why));
-                return error::invalid;
-            }
+            if (const error e = read_tcp_bind(address, where); failed(e))
+                return e;
             owned_descriptor socket;
             error e = options.use_fd >= 0 ? adopt_bound_socket(options.use_fd, socket)
                                           : listen_at(where, options.ipv6, options, socket);

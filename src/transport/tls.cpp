@@ -7,6 +7,7 @@
 #include "core/reason.hpp"
 #include "reactor/deferred_call.hpp"
 #include "transport/endpoint.hpp"
+#include "transport/socket_listener.hpp"
 #include "transport/tls_contexts.hpp"
 #include "transport/tls_section.hpp"
 #include "transport/tls_stream.hpp"
@@ -150,10 +151,8 @@ public:
         try {
             // What is wrong with the address is told first: it needs no file.
             tcp_local_address where;
-            if (std::string why; failed(parse_tcp_bind(address, where, &why))) {
-                reason::leave(std::move(why));
-                return error::invalid;
-            }
+            if (const error e = read_tcp_bind(address, where); failed(e))
+                return e;
             contexts_ptr contexts;
             if (const error e = tls_contexts::make(tls_context::role::server, options, {}, contexts);
                 failed(e))
