@@ -79,11 +79,14 @@ struct waiting_thread final : waiter {
 class borrowed_body : public testing::Test {
 protected:
     borrowed_body() {
+        fill();
+        thread.connection = &connection;
+        ends.first->set_pace(&own_pace);
+    }
+    void fill() {
         for (std::size_t i = 0; i < body.size(); ++i)
             body[i] = static_cast<char>('a' + i * 7 % 23);
         connection.application = place.text();
-        thread.connection = &connection;
-        ends.first->set_pace(&own_pace);
     }
     static std::string wire_of(std::string_view text, std::uint8_t flags = 0) {
         std::string out(long_header_size, '\0');
@@ -127,9 +130,7 @@ struct slowly_copied_body : borrowed_body {
     slowly_copied_body() {
         place = test::placed_memory(body.size(), 0);
         body = {place.data(), body.size()};
-        for (std::size_t i = 0; i < body.size(); ++i)
-            body[i] = static_cast<char>('a' + i * 7 % 23);
-        connection.application = place.text();
+        fill();
     }
     /// How many octets of it went out from where it stands.
     std::size_t from_there(const batching &sizes) {

@@ -37,6 +37,14 @@ protected:
         writer->set_events(writer_events);
         reader->set_events(reader_events);
     }
+    /// A pipe whose writer writes once so many octets have come together.
+    void open_with_batch(std::size_t octets) {
+        pipe_options options;
+        options.sizes.senders_batch_size = octets;
+        auto ends = make_pipe(pool, options);
+        writer = ends.first;
+        reader = ends.second;
+    }
     void TearDown() override {
         writer.reset();
         reader.reset();
@@ -525,11 +533,7 @@ TEST_F(pipe_pair, has_no_server_once_the_turn_was_claimed) {
 
 TEST_F(pipe_pair, writes_for_itself_whenever_a_batch_has_come_together) {
     constexpr std::size_t batch = 64'000;
-    pipe_options options;
-    options.sizes.senders_batch_size = batch;
-    auto ends = make_pipe(pool, options);
-    writer = ends.first;
-    reader = ends.second;
+    open_with_batch(batch);
     taker connection(*reader);
     test::lone_thread thread;
     pace stream(platform::steady_clock(), thread);
@@ -559,11 +563,7 @@ TEST_F(pipe_pair, counts_octets_of_a_batch_as_they_are_on_the_wire) {
     constexpr std::size_t growth = 5;
     constexpr std::size_t size = 64;
     constexpr std::size_t wire = short_header_size + size + growth;
-    pipe_options options;
-    options.sizes.senders_batch_size = batch;
-    auto ends = make_pipe(pool, options);
-    writer = ends.first;
-    reader = ends.second;
+    open_with_batch(batch);
     taker connection(*reader);
     reader->take_turn().expect_growth(growth);
     test::lone_thread thread;
