@@ -27,7 +27,7 @@ help:
 	@echo 'make demo          a program written for libzmq, on libzmq and on zlink'
 	@echo 'make bench         zlink beside libzmq, nng and OpenSSL: tables of ratios, and pictures in build/bench; some hours'
 	@echo '                   goes on where it was interrupted; AFRESH=1 begins again; PAIRS=1 instead of 3 takes half the time'
-	@echo 'make bench QUICK=1 a part of it, once each, in some ten minutes; in build/bench/quick'
+	@echo 'make bench QUICK=1 a part of it, once each, in some four minutes; in build/bench/quick'
 	@echo 'make format        format the sources; check-format only looks'
 	@echo 'make clean         remove build/'
 

@@ -12,7 +12,7 @@ Sizes go to 64 MiB, the large ones of PAIR and PUSH_PULL alone unless others are
 Each cell is a line as soon as it is measured. The output folder, build/bench unless said otherwise, gets results.json, results.md, and throughput,
 latency, beside-throughput, beside-latency and headline as PNG and SVG (plot_results.py draws them again). A run goes on where the one before was interrupted, if the build
 and how it is measured are the same; --afresh does not, and what was there goes to results.previous.json. A run that fails or takes longer
-than --limit costs its cell, which the next run tries again. --quick measures, once each, a part of the cells in some ten minutes, in build/bench/quick.
+than --limit costs its cell, which the next run tries again. --quick measures, once each, a part of the cells in some four minutes, in build/bench/quick.
 Cells below 0.97 of libzmq, or below what is asked beside others, are marked LOSS. An interrupted run shows what it has.
 
 Variables: BENCH_TRANSPORTS BENCH_MSG_SIZES BENCH_HWM BENCH_MSG_COUNT BENCH_LAT_COUNT (fixed counts instead of --seconds)
