@@ -62,9 +62,15 @@ public:
         }
         return speed == copy_speed::slow;
     }
-    /// A write of a frame whose speed varies is over.
-    void note(std::size_t octets, std::chrono::nanoseconds took) noexcept {
-        if (octets >= placed_from && octets < static_cast<std::size_t>(took.count()) * octets_per_nanosecond)
+    /// A write of a frame whose speed varies is over. Where reader and writer share a processor, the reader interrupts the writer, and how long
+    /// a write takes then says nothing of the copy: nor do the next ones.
+    void note(std::size_t octets, std::chrono::nanoseconds took, bool was_interrupted) noexcept {
+        if (was_interrupted)
+            frames_to_ignore_ = frames_after_slow;
+        else if (frames_to_ignore_ > 0)
+            --frames_to_ignore_;
+        else if (octets >= placed_from &&
+                 octets < static_cast<std::size_t>(took.count()) * octets_per_nanosecond)
             frames_to_place_ = frames_after_slow;
     }
 
@@ -74,6 +80,7 @@ private:
     static constexpr int frames_after_slow = 64;
 
     int frames_to_place_ = 0;
+    int frames_to_ignore_ = 0;
 };
 
 /// How far `place` stands behind one that receives quickly what `slow` receives slowly: less than a page.

@@ -83,6 +83,11 @@ void stay_loaded() noexcept;
 /// The monotonic clock. Lives for ever.
 const clock_source &steady_clock() noexcept;
 
+/// The processor that the calling thread runs on just now, as the system counts them; -2 when the system cannot tell.
+int current_processor() noexcept;
+/// How often the system has taken the calling thread's processor away for another thread. Some 300 ns.
+long interruptions() noexcept;
+
 /// Unpredictable numbers of the system's generator, fetched in blocks. Any thread; never repeats after fork.
 /// Null when memory is short.
 std::unique_ptr<random_source> make_random_source() noexcept;

@@ -388,6 +388,17 @@ const clock_source &steady_clock() noexcept {
     return clock;
 }
 
+int current_processor() noexcept {
+    const int processor = ::sched_getcpu();
+    return processor < 0 ? -2 : processor;
+}
+
+long interruptions() noexcept {
+    rusage used{};
+    (void)::getrusage(RUSAGE_THREAD, &used);
+    return used.ru_nivcsw;
+}
+
 std::unique_ptr<random_source> make_random_source() noexcept {
     return std::unique_ptr<random_source>(new (std::nothrow) system_random);
 }

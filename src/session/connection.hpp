@@ -102,6 +102,7 @@ private:
     int descriptor() const noexcept override { return stream_->descriptor(); }
     bool expects_more() const noexcept override { return lease_.borrowed().expects_more(); }
     bool expects_large() const noexcept override { return lease_.borrowed().expects_large(); }
+    bool shares_processor() const noexcept override { return lease_.borrowed().shares_processor(); }
     bool read_now(block_ref &scratch) noexcept override { return lease_.borrowed().read_for_socket(scratch); }
     void offer(std::span<std::uint8_t> to) noexcept override { lease_.borrowed().offer(to); }
     bool fills_offer() const noexcept override { return lease_.borrowed().fills_offer(); }

@@ -79,6 +79,7 @@ public:
     bool read_for_socket(block_ref &scratch) noexcept;
     bool expects_more() const noexcept { return is_paused() || has_filled_block_; }
     bool expects_large() const noexcept { return large_.is_under_way() || expects_large_; }
+    bool shares_processor() const noexcept { return shares_processor_; }
     void offer(std::span<std::uint8_t> to) noexcept { offered_ = to; }
     bool fills_offer() const noexcept { return large_.is_elsewhere(); }
     io_turn::offer_end withdraw_offer() noexcept;
@@ -178,10 +179,12 @@ private:
 
     bool discards_ = false;
     bool exceeds_mark_ = false;
-    bool has_delivered_ = false;       // messages, not only subscriptions
-    bool expects_large_ = false;       // the last frame was a large one: read little beside the next
-    bool has_filled_block_ = false;    // with the last read on the socket's thread
-    std::span<std::uint8_t> offered_;  // for the next body, by the borrower
+    bool has_delivered_ = false;        // messages, not only subscriptions
+    bool expects_large_ = false;        // the last frame was a large one: read little beside the next
+    bool shares_processor_ = false;     // with the sender of large frames, when that was last asked
+    std::size_t read_since_asked_ = 0;  // octets of large frames
+    bool has_filled_block_ = false;     // with the last read on the socket's thread
+    std::span<std::uint8_t> offered_;   // for the next body, by the borrower
     bool has_filled_offer_ = false;
 };
 

@@ -139,10 +139,11 @@ bool is_of_this_user(int descriptor) noexcept {
 void allow_address_reuse(int descriptor) noexcept { set_int(descriptor, SOL_SOCKET, SO_REUSEADDR, 1); }
 
 // The peer may be gone already, which makes any of these fail; the first read or write tells.
-bool set_up_tcp_connection(int descriptor, const settings &options) noexcept {
+connection_place set_up_tcp_connection(int descriptor, const settings &options) noexcept {
     set_int(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
-    const bool is_sized = options.send_buffer < 0 && is_within_machine(descriptor);
-    if (is_sized)
+    connection_place place{.is_within_machine = is_within_machine(descriptor)};
+    place.is_sized = place.is_within_machine && options.send_buffer < 0;
+    if (place.is_sized)
         resize_send_buffer(descriptor, false);
     if (options.tcp_keepalive != -1)
         set_int(descriptor, SOL_SOCKET, SO_KEEPALIVE, options.tcp_keepalive);
@@ -156,12 +157,18 @@ bool set_up_tcp_connection(int descriptor, const settings &options) noexcept {
     }
     if (options.tcp_max_retransmit_ms > 0)
         set_int(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, options.tcp_max_retransmit_ms);
-    return is_sized;
+    return place;
 }
 
 void resize_send_buffer(int descriptor, bool for_large_bodies) noexcept {
     set_int(descriptor, SOL_SOCKET, SO_SNDBUF,
             for_large_bodies ? large_send_buffer_within_machine : send_buffer_within_machine);
+}
+
+int last_processor(int descriptor) noexcept {
+    int processor = -1;
+    socklen_t size = sizeof processor;
+    return ::getsockopt(descriptor, SOL_SOCKET, SO_INCOMING_CPU, &processor, &size) == 0 ? processor : -1;
 }
 
 error connect_result(int descriptor) noexcept {

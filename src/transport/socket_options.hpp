@@ -51,11 +51,18 @@ bool set_smallest_send_buffer(int descriptor) noexcept;
 bool is_of_this_user(int descriptor) noexcept;
 /// Lets a listener take an address that closed connections still linger on.
 void allow_address_reuse(int descriptor) noexcept;
+struct connection_place {
+    bool is_within_machine = false;
+    bool is_sized = false;  // its send buffer
+};
 /// Sets the options of a connection: no delay, keep-alives, the limit of retransmission, and a small send buffer where both ends are on this
-/// machine and the application has not chosen one: then true.
-bool set_up_tcp_connection(int descriptor, const settings &options) noexcept;
+/// machine and the application has not chosen one.
+connection_place set_up_tcp_connection(int descriptor, const settings &options) noexcept;
 /// For a connection whose send buffer that is: sized for large bodies, or small again.
 void resize_send_buffer(int descriptor, bool for_large_bodies) noexcept;
+/// The processor on which the system took in what came last on a tcp connection. Within one machine that is most often the sender's; the
+/// receiver's own where its acknowledgement let go of what was held back. -1 where the system does not say.
+int last_processor(int descriptor) noexcept;
 /// Why a connect in progress ended: none when it succeeded.
 error connect_result(int descriptor) noexcept;
 

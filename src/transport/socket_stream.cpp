@@ -8,10 +8,10 @@
 
 namespace zlink {
 
-error socket_stream::make(loop &io, owned_descriptor socket, std::string peer_address, bool resizes,
+error socket_stream::make(loop &io, owned_descriptor socket, std::string peer_address, connection_place place,
                           std::unique_ptr<stream> &out) noexcept {
     return open(io, std::move(socket), out,
-                [&] { return new socket_stream(std::move(peer_address), resizes); });
+                [&] { return new socket_stream(std::move(peer_address), place); });
 }
 
 void socket_stream::follow_bodies(const iovec &last) noexcept {
@@ -40,9 +40,11 @@ io_result socket_stream::write_large(std::span<const iovec> ranges) noexcept {
     if (speed != copy_speed::varies)
         return socket_calls::write(descriptor(), ranges);
     const clock_source &clock = platform::steady_clock();
+    const long interruptions = platform::interruptions();
     const time_point start = clock.now();
     const io_result result = socket_calls::write(descriptor(), ranges);
-    placement_.note(result.octets, clock.now() - start);
+    const time_point end = clock.now();
+    placement_.note(result.octets, end - start, platform::interruptions() != interruptions);
     return result;
 }
 
@@ -58,6 +60,10 @@ io_result socket_stream::write_in_two(std::span<const iovec> ranges) noexcept {
         result.status = error::none;
     result.octets += first.octets;
     return result;
+}
+
+bool socket_stream::shares_processor() const noexcept {
+    return place_.is_within_machine && last_processor(descriptor()) == platform::current_processor();
 }
 
 std::size_t socket_stream::unconfirmed() noexcept {

@@ -15,8 +15,8 @@ namespace zlink {
 /// from being destroyed meanwhile may call them, one at a time for each direction.
 class socket_stream : public stream, private readiness_events {
 public:
-    /// Takes the descriptor over in any case. `resizes`: its send buffer follows the bodies that are written (resize_send_buffer).
-    static error make(loop &io, owned_descriptor socket, std::string peer_address, bool resizes,
+    /// Takes the descriptor over in any case. Where it is sized, its send buffer follows the bodies that are written.
+    static error make(loop &io, owned_descriptor socket, std::string peer_address, connection_place place,
                       std::unique_ptr<stream> &out) noexcept;
 
     void set_events(stream_events *events) noexcept override { events_ = events; }
@@ -24,12 +24,13 @@ public:
         return socket_calls::read(descriptor(), ranges);
     }
     io_result try_write(std::span<const iovec> ranges) noexcept override {
-        if (resizes_ && !ranges.empty() && (is_for_large_bodies_ || is_large(ranges.back())))
+        if (place_.is_sized && !ranges.empty() && (is_for_large_bodies_ || is_large(ranges.back())))
             follow_bodies(ranges.back());
         if (!ranges.empty() && ranges.back().iov_len >= kernel_copy::placed_from)
             return write_large(ranges);
         return socket_calls::write(descriptor(), ranges);
     }
+    bool shares_processor() const noexcept override;
     std::size_t unconfirmed() noexcept override;
     bool finish_writing() noexcept override;
     void wait_readable() noexcept override { ready_.wait_readable(); }
@@ -42,8 +43,8 @@ public:
     std::string remote_endpoint() const override { return remote_endpoint_of(descriptor()); }
 
 protected:
-    explicit socket_stream(std::string peer_address, bool resizes = false) noexcept
-        : peer_address_(std::move(peer_address)), resizes_(resizes) {}
+    explicit socket_stream(std::string peer_address, connection_place place = {}) noexcept
+        : peer_address_(std::move(peer_address)), place_(place) {}
     /// Registers the stream that `construct()` returns. Takes the descriptor over in any case.
     template <class Construct>
     static error open(loop &io, owned_descriptor socket, std::unique_ptr<stream> &out,
@@ -71,7 +72,7 @@ private:
     void on_writable() noexcept override { events_->on_stream_writable(); }
 
     const std::string peer_address_;
-    const bool resizes_;
+    const connection_place place_;
     bool is_for_large_bodies_ = false;  // the send buffer. This and the next two: who writes
     int writes_without_large_ = 0;
     kernel_copy::placement placement_;

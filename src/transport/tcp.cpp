@@ -73,8 +73,8 @@ error find_local(const tcp_local_address &wanted, bool is_v6, resolved_address &
 
 error make_tcp_stream(loop &io, owned_descriptor socket, const sockaddr *peer, socklen_t length,
                       const settings &options, std::unique_ptr<stream> &out) {
-    const bool resizes = set_up_tcp_connection(socket.get(), options);
-    return socket_stream::make(io, std::move(socket), print_host(peer, length), resizes, out);
+    const connection_place place = set_up_tcp_connection(socket.get(), options);
+    return socket_stream::make(io, std::move(socket), print_host(peer, length), place, out);
 }
 
 /// The address to connect to: `out`, or the proxy in front of it.

@@ -41,6 +41,7 @@ struct stream_state {
     error own_handshake = error::none;  // how far it is
     bool may_be_leased = true;
     bool holds_input = false;
+    bool shares_processor = false;
     std::size_t unconfirmed = 0;
     bool may_finish = false;
 
@@ -105,6 +106,7 @@ public:
             return {0, failed(state_.write_failure) ? state_.write_failure : error::again};
         return {octets};
     }
+    bool shares_processor() const noexcept override { return state_.shares_processor; }
     std::size_t unconfirmed() noexcept override { return state_.unconfirmed; }
     bool finish_writing() noexcept override {
         state_.is_finished = state_.may_finish;

@@ -61,14 +61,28 @@ TEST(kernel_copy, places_frames_whose_speed_varies_for_a_while_after_a_slow_one)
     kernel_copy::placement placement;
     EXPECT_TRUE(placement.is_due(copy_speed::slow));
     EXPECT_FALSE(placement.is_due(copy_speed::quick));
-    placement.note(512 * 1024, microseconds(80));
-    placement.note(100'000, microseconds(80));
+    placement.note(512 * 1024, microseconds(80), false);
+    placement.note(100'000, microseconds(80), false);
     EXPECT_FALSE(placement.is_due(copy_speed::varies)) << "none was slow, or large";
-    placement.note(512 * 1024, microseconds(220));
+    placement.note(512 * 1024, microseconds(220), false);
     EXPECT_FALSE(placement.is_due(copy_speed::quick));
     for (int i = 0; i < 64; ++i)
         EXPECT_TRUE(placement.is_due(copy_speed::varies)) << i;
     EXPECT_FALSE(placement.is_due(copy_speed::varies));
+}
+
+TEST(kernel_copy, takes_no_copy_for_slow_while_writes_are_interrupted) {
+    using kernel_copy::copy_speed;
+    constexpr std::chrono::microseconds long_time(220);
+    kernel_copy::placement placement;
+    placement.note(512 * 1024, long_time, true);
+    for (int i = 0; i < 64; ++i) {
+        EXPECT_FALSE(placement.is_due(copy_speed::varies)) << i;
+        placement.note(512 * 1024, long_time, false);
+    }
+    EXPECT_FALSE(placement.is_due(copy_speed::varies));
+    placement.note(512 * 1024, long_time, false);
+    EXPECT_TRUE(placement.is_due(copy_speed::varies));
 }
 
 }  // namespace
