@@ -83,8 +83,8 @@ const std::map<int, test_names> socket_options = {
     {ZMQ_LOOPBACK_FASTPATH, {"refused_option.takes_its_neutral_value_only"}},
     {ZMQ_METADATA, {"metadata.is_told_to_the_peer"}},
     {ZMQ_MULTICAST_LOOP, {"multicast_options.are_for_transports_that_are_refused"}},
-    {ZMQ_ROUTER_NOTIFY, {"router.tells_of_peers_that_come_and_go"}},
-    {ZMQ_XPUB_MANUAL_LAST_VALUE, {"xpub.sends_to_the_last_requester_only_when_asked_to"}},
+    {ZMQ_ROUTER_NOTIFY, {"router.tells_of_a_peer_that_comes_and_of_one_that_goes_as_it_is_told"}},
+    {ZMQ_XPUB_MANUAL_LAST_VALUE, {"xpub.manual_last_value_sends_the_next_message_to_who_asked_last_alone"}},
     {ZMQ_SOCKS_USERNAME, {"socks_proxy.is_given_user_and_password_where_it_asks"}},
     {ZMQ_SOCKS_PASSWORD, {"socks_proxy.is_given_user_and_password_where_it_asks"}},
     {ZMQ_IN_BATCH_SIZE, {"batch_size_of_a_socket.bounds_its_reads"}},
@@ -99,7 +99,7 @@ const std::map<int, test_names> socket_options = {
     {ZMQ_BUSY_POLL, {"system_socket.polls_as_busily_as_it_may"}},
     {ZMQ_HICCUP_MSG, {"hiccup_msg.is_received_when_a_peer_has_gone_that_is_connected_to_again"}},
     {ZMQ_WS_ORIGIN, {"ws_origin.lets_in_whom_the_server_names_and_nobody_else"}},
-    {ZMQ_XSUB_VERBOSE_UNSUBSCRIBE, {"xsub.subscribes_by_sending"}},
+    {ZMQ_XSUB_VERBOSE_UNSUBSCRIBE, {"xsub.verbose_unsubscribe_passes_every_cancellation_on"}},
 };
 
 // Of a build that has them.

@@ -1,4 +1,7 @@
 // ROUTER: routing ids, peers that are not there, hand-over, chosen ids and probes.
+#ifndef ZMQ_BUILD_DRAFT_API
+#define ZMQ_BUILD_DRAFT_API
+#endif
 #include "sockets.hpp"
 
 namespace {
@@ -151,6 +154,28 @@ TEST(router, hands_an_id_over_to_the_newest_peer_when_told_so) {
     ASSERT_EQ(router.receive_all(), (frames{"twin", "now mine"}));
     ASSERT_TRUE(router.send_all({"twin", "for the second"}));
     EXPECT_EQ(second.receive(), "for the second");
+}
+
+TEST(router, tells_of_a_peer_that_comes_and_of_one_that_goes_as_it_is_told) {
+    for (const int told :
+         {0, ZMQ_NOTIFY_CONNECT, ZMQ_NOTIFY_DISCONNECT, ZMQ_NOTIFY_CONNECT | ZMQ_NOTIFY_DISCONNECT}) {
+        SCOPED_TRACE(told);
+        context zmq;
+        test_socket router = zmq.socket(ZMQ_ROUTER);
+        test_socket dealer = zmq.socket(ZMQ_DEALER);
+        ASSERT_EQ(router.set(ZMQ_ROUTER_NOTIFY, told), 0);
+        dealer.set(ZMQ_ROUTING_ID, "alice");
+        connected(zmq, router, dealer);
+        dealer.send("hello");
+        if (told & ZMQ_NOTIFY_CONNECT) {
+            EXPECT_EQ(router.receive_all(), (frames{"alice", ""}));
+        }
+        EXPECT_EQ(router.receive_all(), (frames{"alice", "hello"}));
+        if (told & ZMQ_NOTIFY_DISCONNECT) {
+            dealer.close();
+            EXPECT_EQ(router.receive_all(), (frames{"alice", ""}));
+        }
+    }
 }
 
 TEST(router, connects_to_a_peer_under_a_chosen_id) {

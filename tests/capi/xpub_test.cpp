@@ -1,4 +1,7 @@
 // PUB, XPUB, SUB and XSUB: what passes, what the publisher learns of its subscribers, and the options of both.
+#ifndef ZMQ_BUILD_DRAFT_API
+#define ZMQ_BUILD_DRAFT_API
+#endif
 #include <poll.h>
 
 #include "sockets.hpp"
@@ -143,6 +146,28 @@ TEST(xpub, manual_subscribes_the_last_heard_subscriber_to_what_it_is_told) {
     EXPECT_FALSE(raw.receive(ZMQ_DONTWAIT));
 }
 
+TEST(xpub, manual_last_value_sends_the_next_message_to_who_asked_last_alone) {
+    context zmq;
+    test_socket pub = zmq.socket(ZMQ_XPUB);
+    test_socket early = zmq.socket(ZMQ_SUB);
+    test_socket late = zmq.socket(ZMQ_SUB);
+    ASSERT_EQ(pub.set(ZMQ_XPUB_MANUAL_LAST_VALUE, 1), 0);
+    const std::string endpoint = scratch_endpoint("inproc");
+    pub.bind(endpoint);
+    for (test_socket *each : {&early, &late}) {
+        each->connect(endpoint);
+        ASSERT_EQ(each->set(ZMQ_SUBSCRIBE, "a"), 0);
+        ASSERT_EQ(pub.receive(), subscription("a"));
+        ASSERT_EQ(pub.set(ZMQ_SUBSCRIBE, "a"), 0);
+        ASSERT_TRUE(pub.send_all({"a", each == &early ? "for the early one" : "for the late one"}));
+    }
+    ASSERT_TRUE(pub.send_all({"a", "for both"}));
+    EXPECT_EQ(early.receive_all(), (frames{"a", "for the early one"}));
+    EXPECT_EQ(early.receive_all(), (frames{"a", "for both"}));
+    EXPECT_EQ(late.receive_all(), (frames{"a", "for the late one"}));
+    EXPECT_EQ(late.receive_all(), (frames{"a", "for both"}));
+}
+
 TEST(xpub, only_a_manual_one_may_subscribe) {
     context zmq;
     test_socket pub = zmq.socket(ZMQ_XPUB);
@@ -236,6 +261,26 @@ TEST(xsub, sends_messages_that_are_not_subscriptions_upstream) {
     connected(zmq, pub, sub, "tcp");
     ASSERT_EQ(sub.send("user message"), 12);
     EXPECT_EQ(pub.receive(), "user message");
+}
+
+TEST(xsub, verbose_unsubscribe_passes_every_cancellation_on) {
+    for (const bool is_verbose : {false, true}) {
+        SCOPED_TRACE(is_verbose);
+        context zmq;
+        test_socket pub = zmq.socket(ZMQ_XPUB);
+        test_socket sub = zmq.socket(ZMQ_XSUB);
+        ASSERT_EQ(pub.set(ZMQ_XPUB_VERBOSER, 1), 0);
+        ASSERT_EQ(sub.set(ZMQ_XSUB_VERBOSE_UNSUBSCRIBE, is_verbose), 0);
+        connected(zmq, pub, sub, "inproc");
+        sub.send(subscription("a"));
+        ASSERT_EQ(pub.receive(), subscription("a"));
+        sub.send(cancellation("never subscribed"));
+        sub.send(subscription("z"));
+        if (is_verbose) {
+            EXPECT_EQ(pub.receive(), cancellation("never subscribed"));
+        }
+        EXPECT_EQ(pub.receive(), subscription("z"));
+    }
 }
 
 TEST(xsub, subscribes_again_to_a_publisher_that_comes_later) {
