@@ -75,6 +75,9 @@ void PrintTo(const kind &what, std::ostream *out) { *out << what.name; }
 std::vector<kind> kinds_of_handshakes() {
     const std::string metadata =
         command("READY", property("Socket-Type", "PUSH") + property("X-Much", std::string(65'000, 'm')));
+    std::string short_ones = property("Socket-Type", "PUSH");
+    for (int i = 0; short_ones.size() < 65'000; ++i)
+        short_ones += property("X" + std::to_string(i), "v");
     return {
         {"nothing at all", ZMQ_PULL, "", ""},
         {"half a greeting", ZMQ_PULL, "", greeting().substr(0, 30)},
@@ -83,6 +86,8 @@ std::vector<kind> kinds_of_handshakes() {
         {"READY but its last octet", ZMQ_PULL, "", greeting() + metadata.substr(0, metadata.size() - 1), 200,
          0, 2},
         {"READY with much metadata", ZMQ_PULL, "", greeting() + metadata, 200, 0, 2},
+        {"READY with very many properties", ZMQ_PULL, "", greeting() + command("READY", short_ones), 200, 0,
+         2},
         {"an idle connection", ZMQ_PULL, "PUSH", ""},
     };
 }
