@@ -83,8 +83,6 @@ void stay_loaded() noexcept;
 /// The monotonic clock. Lives for ever.
 const clock_source &steady_clock() noexcept;
 
-/// The processor that the calling thread runs on just now, as the system counts them; -2 when the system cannot tell.
-int current_processor() noexcept;
 /// How often the system has taken the calling thread's processor away for another thread. Some 300 ns.
 long interruptions() noexcept;
 

@@ -388,11 +388,6 @@ const clock_source &steady_clock() noexcept {
     return clock;
 }
 
-int current_processor() noexcept {
-    const int processor = ::sched_getcpu();
-    return processor < 0 ? -2 : processor;
-}
-
 long interruptions() noexcept {
     rusage used{};
     (void)::getrusage(RUSAGE_THREAD, &used);

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include "core/platform.hpp"
@@ -165,10 +166,11 @@ void resize_send_buffer(int descriptor, bool for_large_bodies) noexcept {
             for_large_bodies ? large_send_buffer_within_machine : send_buffer_within_machine);
 }
 
-int last_processor(int descriptor) noexcept {
+bool came_in_here(int descriptor) noexcept {
     int processor = -1;
     socklen_t size = sizeof processor;
-    return ::getsockopt(descriptor, SOL_SOCKET, SO_INCOMING_CPU, &processor, &size) == 0 ? processor : -1;
+    return ::getsockopt(descriptor, SOL_SOCKET, SO_INCOMING_CPU, &processor, &size) == 0 && processor >= 0 &&
+           processor == ::sched_getcpu();
 }
 
 error connect_result(int descriptor) noexcept {

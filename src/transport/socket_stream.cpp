@@ -63,7 +63,7 @@ io_result socket_stream::write_in_two(std::span<const iovec> ranges) noexcept {
 }
 
 bool socket_stream::shares_processor() const noexcept {
-    return place_.is_within_machine && last_processor(descriptor()) == platform::current_processor();
+    return place_.is_within_machine && came_in_here(descriptor());
 }
 
 std::size_t socket_stream::unconfirmed() noexcept {

@@ -1,7 +1,5 @@
 // ROUTER: routing ids, peers that are not there, hand-over, chosen ids and probes.
-#ifndef ZMQ_BUILD_DRAFT_API
 #define ZMQ_BUILD_DRAFT_API
-#endif
 #include "sockets.hpp"
 
 namespace {

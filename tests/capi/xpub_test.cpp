@@ -1,7 +1,5 @@
 // PUB, XPUB, SUB and XSUB: what passes, what the publisher learns of its subscribers, and the options of both.
-#ifndef ZMQ_BUILD_DRAFT_API
 #define ZMQ_BUILD_DRAFT_API
-#endif
 #include <poll.h>
 
 #include "sockets.hpp"

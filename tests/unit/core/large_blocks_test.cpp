@@ -8,7 +8,6 @@
 #include <cstdarg>
 #include <cstdint>
 #include <cstring>
-#include <sched.h>
 #include <set>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -16,6 +15,8 @@
 #include <thread>
 #include <unistd.h>
 #include <vector>
+
+#include "chosen_processor.hpp"
 
 // The sanitizers would end the process where memory is short.
 extern "C" const char *__asan_default_options() { return "allocator_may_return_null=1"; }
@@ -63,14 +64,6 @@ constexpr std::size_t most_kept = (64u << 20) + (64u << 10);
 constexpr std::size_t most_nearby =
     8 * ((2u << 20) + 64);  // beside it, for the processors that had them last
 
-/// Where the threads of a test run.
-void run_on(int processor) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(processor, &set);
-    ASSERT_EQ(::sched_setaffinity(0, sizeof set, &set), 0);
-}
-
 #ifdef __SANITIZE_ADDRESS__
 constexpr bool keeps = false;  // the sanitizer watches the heap's own blocks
 #else
@@ -81,15 +74,10 @@ class large_blocks_test : public testing::Test {
 protected:
     /// What is kept is of none of the sizes that a test looks at.
     void SetUp() override {
-        ASSERT_EQ(::sched_getaffinity(0, sizeof before_, &before_), 0);
-        for (int processor = 0; processor < CPU_SETSIZE; ++processor)
-            if (CPU_ISSET(processor, &before_))
-                processors.push_back(processor);
-        ASSERT_NO_FATAL_FAILURE(run_on(processors.front()));
+        ASSERT_NO_FATAL_FAILURE(where.go_to(where.all().front()));
         for (void *block : make(300'000, 2 * most_kept / 300'000))
             large_blocks::release(block, 300'000);
     }
-    void TearDown() override { ::sched_setaffinity(0, sizeof before_, &before_); }
 
     static std::vector<void *> make(std::size_t size, std::size_t count) {
         std::vector<void *> blocks;
@@ -100,10 +88,7 @@ protected:
         return blocks;
     }
 
-    std::vector<int> processors;
-
-private:
-    cpu_set_t before_{};
+    const zlink::test::chosen_processor where;
 };
 
 TEST_F(large_blocks_test, gives_out_again_what_came_last) {
@@ -121,14 +106,15 @@ TEST_F(large_blocks_test, gives_out_again_what_came_last) {
 TEST_F(large_blocks_test, gives_each_processor_what_it_had_last) {
     for (const std::size_t size : {100'000, 1'000'000, 2 << 20}) {
         SCOPED_TRACE(size);
+        std::vector<int> processors = where.all();
         processors.resize(std::min<std::size_t>(processors.size(), 2));
         const std::vector<void *> blocks = make(size, processors.size());
         for (std::size_t i = 0; i < processors.size(); ++i) {
-            ASSERT_NO_FATAL_FAILURE(run_on(processors[i]));
+            ASSERT_NO_FATAL_FAILURE(where.go_to(processors[i]));
             large_blocks::release(blocks[i], size);
         }
         for (std::size_t i = 0; i < processors.size(); ++i) {
-            ASSERT_NO_FATAL_FAILURE(run_on(processors[i]));
+            ASSERT_NO_FATAL_FAILURE(where.go_to(processors[i]));
             void *const again = large_blocks::allocate(size);
             EXPECT_EQ(again == blocks[i], keeps);
             large_blocks::release(again, size);

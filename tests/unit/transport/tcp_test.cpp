@@ -9,10 +9,9 @@
 #include <dlfcn.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <sched.h>
 #include <string>
-#include <vector>
 
+#include "chosen_processor.hpp"
 #include "core/tuning.hpp"
 #include "support/transport_bench.hpp"
 
@@ -177,49 +176,28 @@ TEST_F(tcp_test, keeps_more_under_way_while_large_bodies_are_written) {
     EXPECT_EQ(send_buffer_of(*near), 64 * 1024) << "the application has chosen";
 }
 
-class tcp_processor_test : public tcp_test {
-protected:
-    void SetUp() override {
-        ASSERT_EQ(::sched_getaffinity(0, sizeof allowed_, &allowed_), 0);
-        for (int i = 0; i < CPU_SETSIZE; ++i)
-            if (CPU_ISSET(i, &allowed_))
-                processors_.push_back(i);
-    }
-    void TearDown() override {
-        EXPECT_EQ(::sched_setaffinity(0, sizeof allowed_, &allowed_), 0);
-        tcp_test::TearDown();
-    }
-    static void go_to(int processor) {
-        cpu_set_t only;
-        CPU_ZERO(&only);
-        CPU_SET(processor, &only);
-        ASSERT_EQ(::sched_setaffinity(0, sizeof only, &only), 0);
-    }
-
-    cpu_set_t allowed_{};
-    std::vector<int> processors_;
-};
-
 // With one processor all rounds are the same.
-TEST_F(tcp_processor_test, tells_whether_the_peer_sent_from_the_readers_one) {
+TEST_F(tcp_test, tells_whether_the_peer_sent_from_the_readers_processor) {
+    const chosen_processor where;
     listen();
     ASSERT_EQ(seen_from("127.0.0.1:" + port), "127.0.0.1");
-    for (const int from : {processors_.front(), processors_.back()})
-        for (const int at : {processors_.front(), processors_.back()}) {
+    for (const int from : {where.all().front(), where.all().back()})
+        for (const int at : {where.all().front(), where.all().back()}) {
             SCOPED_TRACE("from " + std::to_string(from) + " at " + std::to_string(at));
-            ASSERT_NO_FATAL_FAILURE(go_to(from));
+            ASSERT_NO_FATAL_FAILURE(where.go_to(from));
             near->send("octets");
-            ASSERT_NO_FATAL_FAILURE(go_to(at));
+            ASSERT_NO_FATAL_FAILURE(where.go_to(at));
             EXPECT_EQ(far->receive(6), "octets");
             EXPECT_EQ((*far)->shares_processor(), from == at);
         }
 }
 
-TEST_F(tcp_processor_test, tells_nothing_between_machines) {
+TEST_F(tcp_test, tells_nothing_of_processors_between_machines) {
+    const chosen_processor where;
     listen();
     ASSERT_EQ(seen_from("127.0.0.3;127.0.0.1:" + port),
               "127.0.0.3");  // as between machines: the addresses differ
-    ASSERT_NO_FATAL_FAILURE(go_to(processors_.front()));
+    ASSERT_NO_FATAL_FAILURE(where.go_to(where.all().front()));
     near->send("octets");
     EXPECT_EQ(far->receive(6), "octets");
     EXPECT_FALSE((*far)->shares_processor());
