@@ -1,7 +1,7 @@
 // How long a thread looks again before it goes on without what it looks for.
 //
 // It looks for something that another running thread is about to do. A look costs nothing but the processor's time, so it
-// must pay: each time in vain doubles how often it is skipped, up to 63 times.
+// must pay: each time in vain doubles how often it is skipped, up to 63 times, and each that is not takes one such step back.
 // Threads:  one.
 #pragma once
 
@@ -43,7 +43,7 @@ public:
         return true;
     }
     void note(bool was_found) noexcept {
-        failures_ = was_found ? 0 : std::min(failures_ + 1, most_failures);
+        failures_ = was_found ? std::max(failures_ - 1, 0) : std::min(failures_ + 1, most_failures);
         skips_ = (1 << failures_) - 1;
     }
 
@@ -64,7 +64,7 @@ private:
     static constexpr int most_failures = 6;
     static constexpr std::size_t first_yield = 16;  // looks
 
-    int failures_ = 0;  // in a row
+    int failures_ = 0;  // more than there were successes since, but never less than none
     int skips_ = 0;     // times still to be skipped
 };
 

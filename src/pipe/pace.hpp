@@ -4,11 +4,13 @@
 // each other faster than a write costs go out many at a time, from the I/O thread. The last moments decide: the time since
 // the socket's last message that found a sleeper, how many were published since, and whether the sender had to wait in
 // between. A thread that has many sockets may be in a hurry though none of them is: it writes for a few in a row, and then only
-// what a peer is likely to wait for.
+// what a peer is likely to wait for. The first message of a burst is left to the I/O thread, too, which has to be woken for the others in
+// any case: written at once it would cost a write, and the reader a wait, more.
 // Threads:  the socket's.
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <poll.h>
 #include <thread>
 
@@ -18,13 +20,48 @@
 
 namespace zlink {
 
+/// Whether the messages of one pipe come in bursts. It is a habit once the first messages of sixteen bursts in a row were written at once and
+/// followed at once by another each. The first message of the next sixteen bursts is not written at once; then one is, to see again.
+class burst_habit {
+public:
+    /// A message found a sleeper, the last one `since` ago. `messages`, `is_slow`: as in pace::allows(). Whether it most likely begins a
+    /// burst.
+    bool begins_burst(std::uint32_t messages, duration since, bool is_slow) noexcept {
+        if (!is_slow) {
+            was_followed_ = was_followed_ || since < longest_gap;
+            return false;
+        }
+        if (since < shortest_pause)
+            bursts_ /= 2;  // a sender that was interrupted, or one that has no pauses
+        else if (is_habit() ? messages > 1 : was_followed_)
+            ++bursts_;
+        else
+            bursts_ = 0;
+        if (bursts_ == bursts_of_habit + bursts_left)
+            bursts_ = bursts_of_habit - 1;
+        was_followed_ = false;
+        return is_habit();
+    }
+
+private:
+    static constexpr std::uint8_t bursts_of_habit = 16;
+    static constexpr std::uint8_t bursts_left = 16;
+    static constexpr duration longest_gap = std::chrono::microseconds(2);      // in a burst
+    static constexpr duration shortest_pause = std::chrono::microseconds(50);  // between two
+
+    bool is_habit() const noexcept { return bursts_ >= bursts_of_habit; }
+
+    std::uint8_t bursts_ = 0;  // in a row
+    bool was_followed_ = false;
+};
+
 class pace {
 public:
     pace(const clock_source &clock, waiter &how) noexcept : clock_(clock), how_(how) {}
 
     /// `messages` were published since the last one that found a sleeper. True: write the newest at once.
-    /// `is_awaited`: the peer sent something, and has sent nothing since.
-    bool allows(std::uint32_t messages, bool is_awaited = false) noexcept {
+    /// `is_awaited`: the peer sent something, and has sent nothing since. `habit`: of the pipe.
+    bool allows(std::uint32_t messages, burst_habit &habit, bool is_awaited = false) noexcept {
         begun_ = clock_.now();
         sending_thread &self = how_.this_thread();
         if (begun_ - self.last >= cost_)
@@ -36,7 +73,8 @@ public:
         if (!is_slow && since >= least_cost * messages)
             cost_ -= (cost_ - least_cost) / 16;
         self.last = ended_ = begun_;
-        return is_awaited || ((is_slow || has_waited_) && self.writes_without_pause < most_without_pause);
+        const bool is_lone = !habit.begins_burst(messages, since, is_slow) && is_slow;
+        return is_awaited || ((is_lone || has_waited_) && self.writes_without_pause < most_without_pause);
     }
     /// The write that allows() was asked for is over.
     void note_written() noexcept {

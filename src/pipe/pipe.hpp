@@ -398,6 +398,7 @@ private:
     bool has_said_hello_ = false;  // and no gone since then
     std::uint8_t news_said_ = 0;   // without the first hello, as out_->news_taken
     end_kind other_kind_ = end_kind::socket;
+    burst_habit burst_habit_;
     writing in_place_;  // held from write_last_large() to publish()
     pace *pace_ = nullptr;
     std::size_t large_unpublished_ = 0;  // octets of large bodies

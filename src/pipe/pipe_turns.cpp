@@ -65,7 +65,7 @@ bool pipe_end::wakes_by_writing() noexcept {
     if (!is_served())
         return false;
     const bool is_allowed =
-        pace_->allows(publishes_since_wake_, write_policy::is_awaited(answer_facts{*this}));
+        pace_->allows(publishes_since_wake_, burst_habit_, write_policy::is_awaited(answer_facts{*this}));
     taken_at_wake_ = static_cast<std::uint32_t>(taken_);
     if (!is_allowed)
         return false;

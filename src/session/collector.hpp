@@ -25,7 +25,10 @@ public:
             return true;
         if (is_collecting_) {
             const bool is_enough = messages_ >= fewest_messages;
-            patience_.note(is_enough);
+            if (is_enough)
+                patience_ = {};
+            else
+                patience_.note(false);
             is_collecting_ = is_enough && octets_ <= most_octets;
         } else {
             small_writes_ = octets > small_write ? 0 : now - at_ < in_a_row ? small_writes_ + 1 : 1;
