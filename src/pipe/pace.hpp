@@ -100,6 +100,11 @@ public:
         }
         room_patience_.note(is_done);
     }
+    /// The stream was full in the end.
+    void note_full() noexcept { full_at_ = clock_.now(); }
+    /// Whether a sender that goes on writes to a stream again which it found full, and for which nobody waits. A sender in a stream mostly waits
+    /// for room itself before that: so soon after it was full, a stream takes but little.
+    bool looks_again() const noexcept { return clock_.now() - full_at_ >= full_for; }
     /// Whether a wait for a full stream is likely to be worth it.
     bool may_wait_for_room() noexcept {
         return may_wait_longer_ && how_.may_spin() && !large_patience_.take_skip();
@@ -138,12 +143,14 @@ private:
     static constexpr duration least_cost = std::chrono::microseconds(1);
     static constexpr duration most_cost = std::chrono::microseconds(20);
 
+    static constexpr duration full_for = std::chrono::microseconds(100);
     static constexpr unsigned most_without_pause = 4;
 
     const clock_source &clock_;
     waiter &how_;
     patience room_patience_;
     patience large_patience_;
+    time_point full_at_{};
     time_point begun_{};
     time_point ended_{};
     duration cost_ = std::chrono::microseconds(5);

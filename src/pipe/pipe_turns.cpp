@@ -150,6 +150,9 @@ bool pipe_end::write_on_this_thread(io_turn::occasion when, bool arms, bool is_a
     }
     const platform::cancellation_shield shield;
     io_turn *const io = turn.server();
+    // The I/O thread has left it to the borrower to wait for room, who may be busy with other things.
+    if (io && !asks && io->is_full() && out_->lease.is_out() && pace_->looks_again())
+        when = io_turn::occasion::ready;
     io_turn::written result = io ? io->write_now(turn, when) : io_turn::written::refused;
     if (write_policy::looks_for_room(result, is_alone, [this] { return out_->lease.is_out(); })) {
         pace_->look_for_room([&] {
@@ -163,6 +166,8 @@ bool pipe_end::write_on_this_thread(io_turn::occasion when, bool arms, bool is_a
 /// True when all went out. The rest is for the I/O thread, or for the holder of the lease.
 bool pipe_end::end_write(writing &turn, io_turn::written result, bool arms) noexcept {
     plan_write();
+    if (result == io_turn::written::full && pace_)
+        pace_->note_full();
     if (arms && result == io_turn::written::all)
         out_->reader_armed.store(true, std::memory_order_relaxed);  // this thread publishes the next
     const bool was_refused = turn.give();

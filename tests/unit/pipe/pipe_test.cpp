@@ -642,6 +642,64 @@ TEST_F(pipe_pair, looks_for_room_for_the_end_of_a_message_that_fills_the_stream)
     connection.full_times = 0;
 }
 
+/// A stream whose last writer found it full is not written to until somebody says that it is ready.
+struct full_stream final : io_turn {
+    explicit full_stream(pipe_end &from) : end(from) { end.take_turn().serve(*this); }
+    ~full_stream() override { EXPECT_TRUE(end.claim_turn()); }
+
+    written write_now(writing &turn, occasion when) noexcept override {
+        if (is_full_ && when != occasion::ready)
+            return written::refused;
+        ++writes;
+        is_full_ = !has_room;
+        if (is_full_)
+            return written::full;
+        std::array<iovec, 4> ranges;
+        while (const std::size_t taken = turn.gather(ranges.data(), ranges.size(), SIZE_MAX).octets)
+            turn.release(taken);
+        return written::all;
+    }
+    bool is_full() const noexcept override { return is_full_; }
+    int descriptor() const noexcept override { return -1; }
+    bool expects_more() const noexcept override { return false; }
+    bool expects_large() const noexcept override { return false; }
+    bool read_now(block_ref &) noexcept override { return false; }
+
+    pipe_end &end;
+    bool has_room = false;
+    bool is_full_ = false;
+    int writes = 0;
+};
+
+TEST_F(pipe_pair, a_borrower_that_goes_on_sending_writes_again_to_a_stream_that_was_full) {
+    const std::string body(20'000, 'x');  // written alone
+    for (const bool is_leased : {true, false}) {
+        SCOPED_TRACE(is_leased);
+        open(0);
+        full_stream connection(*reader);
+        microsecond_clock clock;
+        test::lone_thread thread;
+        pace sending(clock, thread);
+        sending.set_may_wait(false);
+        writer->set_pace(&sending);
+        if (is_leased) {
+            ASSERT_TRUE(writer->ask_for_lease());
+            reader->lease().grant();
+        }
+        ASSERT_TRUE(send(body));
+        ASSERT_TRUE(connection.is_full());
+        connection.has_room = true;
+        const int writes = connection.writes;
+        clock.at += std::chrono::microseconds(50);
+        ASSERT_TRUE(send(body));
+        EXPECT_EQ(connection.writes, writes) << "so soon";
+        clock.at += std::chrono::microseconds(50);
+        ASSERT_TRUE(send(body));
+        EXPECT_EQ(connection.writes, is_leased ? writes + 1 : writes);
+        EXPECT_EQ(reader->take_turn().has_input(), !is_leased) << "the I/O thread waits for room itself";
+    }
+}
+
 TEST_F(pipe_pair, writes_an_answer_at_once_where_this_thread_reads_the_peer) {
     open(0);
     taker connection(*reader);
