@@ -1,6 +1,8 @@
 // ZMQ_THREAD_ options of a context: what its I/O threads are, as the system tells.
+#include "chosen_processor.hpp"
 #include "raw_peer.hpp"
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -11,6 +13,17 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <thread>
+
+namespace {
+std::atomic<int> yields_of_real_time{0};
+}
+
+// In the place of the C library's.
+extern "C" int sched_yield() noexcept {
+    if (::sched_getscheduler(0) == SCHED_FIFO)
+        ++yields_of_real_time;
+    return static_cast<int>(::syscall(SYS_sched_yield));
+}
 
 namespace {
 
@@ -84,6 +97,37 @@ TEST(io_thread, has_the_policy_and_the_priority_it_may_have) {
     const int tid = context.tid();
     EXPECT_EQ(::sched_getscheduler(tid), SCHED_BATCH);
     EXPECT_EQ(::getpriority(PRIO_PROCESS, static_cast<id_t>(tid)), nice_of_a_thread_that_tried);
+}
+
+/// On the processor of a thread that it has interrupted it would do so for ever.
+TEST(io_thread, of_real_time_waits_for_no_other_thread_by_yielding) {
+    int policy_of_a_thread_that_tried = -1;
+    std::thread([&] {
+        sched_param priority{};
+        priority.sched_priority = 1;
+        (void)::sched_setscheduler(0, SCHED_FIFO, &priority);
+        policy_of_a_thread_that_tried = ::sched_getscheduler(0);
+        (void)::sched_yield();
+    }).join();
+    ASSERT_EQ(yields_of_real_time.exchange(0), policy_of_a_thread_that_tried == SCHED_FIFO ? 1 : 0);
+    chosen_processor processor;
+    processor.go_to(processor.all().front());  // with all threads that are begun from here on
+    context_with_thread context;
+    ASSERT_EQ(zmq_ctx_set(context, ZMQ_THREAD_SCHED_POLICY, SCHED_FIFO), 0);
+    ASSERT_EQ(zmq_ctx_set(context, ZMQ_THREAD_PRIORITY, 1), 0);
+    ASSERT_EQ(::sched_getscheduler(context.tid()), policy_of_a_thread_that_tried);
+    zmq_socket_of pull(context, ZMQ_PULL);
+    zmq_socket_of push(context, ZMQ_PUSH);
+    ASSERT_TRUE(push.connect(pull.bind("tcp://127.0.0.1:*")));
+    constexpr int messages = 100'000;
+    std::thread sender([&] {
+        for (int i = 0; i < messages; ++i)
+            ASSERT_TRUE(push.send(std::to_string(i)));
+    });
+    for (int i = 0; i < messages; ++i)
+        ASSERT_EQ(pull.receive(), std::to_string(i));
+    sender.join();
+    EXPECT_EQ(yields_of_real_time, 0);
 }
 
 }  // namespace

@@ -2,7 +2,13 @@
 #include "descriptors.hpp"
 #include "sockets.hpp"
 
+#include <csignal>
+#include <cstdio>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/wait.h>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -178,6 +184,71 @@ TEST(poll, a_sockets_descriptor_signals_room) {
     while (!(push.get(ZMQ_EVENTS) & ZMQ_POLLOUT))
         ASSERT_TRUE(is_readable(fd, patience_ms));
     EXPECT_EQ(push.send("x", ZMQ_DONTWAIT), 1);
+}
+
+/// The first thread of a process: S sleeps, T is stopped. Asks the heap for nothing.
+char state_of(pid_t process) {
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(process));
+    const int file = ::open(path, O_RDONLY);
+    char text[256] = {};
+    const ssize_t size = ::read(file, text, sizeof text - 1);
+    ::close(file);
+    const char *const name_end = size > 0 ? std::strrchr(text, ')') : nullptr;
+    return name_end ? name_end[2] : '?';
+}
+
+/// As job control, a debugger and `docker pause` do.
+void stop_and_continue(pid_t process) {
+    while (state_of(process) != 'S')
+        ::sched_yield();
+    ::kill(process, SIGSTOP);
+    while (state_of(process) != 'T')
+        ::sched_yield();
+    ::kill(process, SIGCONT);
+    while (state_of(process) == 'T')
+        ::sched_yield();
+}
+
+TEST(poll, goes_on_after_the_process_was_stopped) {
+    for (const int sockets : {1, 40}) {
+        SCOPED_TRACE(sockets);
+        context zmq;
+        std::vector<test_socket> pulls;
+        std::vector<zmq_pollitem_t> items;
+        for (int i = 0; i < sockets; ++i) {
+            pulls.push_back(zmq.socket(ZMQ_PULL));
+            items.push_back({pulls.back().handle(), 0, ZMQ_POLLIN, 0});
+        }
+        test_socket push = zmq.socket(ZMQ_PUSH);
+        connected(zmq, pulls.back(), push, "tcp");
+        int ends[2];
+        ASSERT_EQ(::pipe(ends), 0);
+        const pid_t self = ::getpid();
+        const pid_t child = ::fork();
+        ASSERT_GE(child, 0);
+        if (child == 0) {
+            for (int i = 0; i < 20; ++i)
+                stop_and_continue(self);
+            ::_exit(::write(ends[1], "x", 1) == 1 ? 0 : 1);
+        }
+        std::thread sender([&] {
+            char octet = 0;
+            ssize_t size = -1;
+            while ((size = ::read(ends[0], &octet, 1)) < 0 && errno == EINTR) {
+            }
+            EXPECT_EQ(size, 1);
+            EXPECT_EQ(push.send("x"), 1);
+        });
+        EXPECT_EQ(zmq_poll(items.data(), static_cast<int>(items.size()), -1), 1) << zmq_strerror(errno);
+        EXPECT_EQ(items.back().revents, ZMQ_POLLIN);
+        sender.join();
+        int status = -1;
+        EXPECT_EQ(::waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0);
+        ::close(ends[0]);
+        ::close(ends[1]);
+    }
 }
 
 }  // namespace

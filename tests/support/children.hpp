@@ -17,7 +17,7 @@ inline constexpr bool may_fork_in_the_middle = false;
 inline constexpr bool may_fork_in_the_middle = true;
 #endif
 
-inline constexpr int forks = may_fork_in_the_middle ? 300 : 20;
+inline constexpr int forks = may_fork_in_the_middle ? 500 : 20;
 
 [[noreturn]] inline void end(bool is_well) { ::_exit(is_well ? 0 : 1); }
 inline void must(bool holds) {
