@@ -103,9 +103,10 @@ private:
     // this thread.
     void receive_marks(std::size_t i) {
         std::uint64_t mark = 0;
-        while (zmq_recv(sockets_[i], &mark, sizeof mark, ZMQ_DONTWAIT) == sizeof mark) {
+        int got = 0;
+        while ((got = zmq_recv(sockets_[i], &mark, sizeof mark, ZMQ_DONTWAIT)) == sizeof mark) {
         }
-        require(zmq_errno() == EAGAIN, "receive of a mark");
+        require(got < 0 && zmq_errno() == EAGAIN, "receive of a mark");
     }
 
     static std::uint64_t drain(subscriber &reader, std::uint64_t messages) {

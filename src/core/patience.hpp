@@ -1,7 +1,7 @@
 // How long a thread looks again before it goes on without what it looks for.
 //
 // It looks for something that another running thread is about to do. A look costs nothing but the processor's time, so it
-// must pay: each time in vain doubles how often it is skipped, up to 63 times, and each that is not takes one such step back.
+// must pay: each time in vain doubles how often it is skipped, up to 63 times. One that was not in vain makes up for all before it, or for one.
 // Threads:  one.
 #pragma once
 
@@ -42,8 +42,12 @@ public:
         --skips_;
         return true;
     }
-    void note(bool was_found) noexcept {
-        failures_ = was_found ? std::max(failures_ - 1, 0) : std::min(failures_ + 1, most_failures);
+    enum class makes_up { for_all, for_one };
+    void note(bool was_found, makes_up what = makes_up::for_all) noexcept {
+        if (!was_found)
+            failures_ = std::min(failures_ + 1, most_failures);
+        else
+            failures_ = what == makes_up::for_all ? 0 : std::max(failures_ - 1, 0);
         skips_ = (1 << failures_) - 1;
     }
 
@@ -64,7 +68,7 @@ private:
     static constexpr int most_failures = 6;
     static constexpr std::size_t first_yield = 16;  // looks
 
-    int failures_ = 0;  // more than there were successes since, but never less than none
+    int failures_ = 0;  // that nothing has made up for; most_failures at most
     int skips_ = 0;     // times still to be skipped
 };
 

@@ -166,7 +166,7 @@ public:
     enum class occasion {
         any,
         stream,  // more comes soon, or else the I/O thread: what goes out should fill pieces
-        ready,   // the stream was seen to take more
+        ready,   // the stream was seen to take more, or may do so by now: it is tried though it was full
     };
     /// Writes what is published, without blocking.
     virtual written write_now(writing &turn, occasion when) noexcept = 0;

@@ -20,15 +20,15 @@
 
 namespace zlink {
 
-/// Whether the messages of one pipe come in bursts. It is a habit once the first messages of sixteen bursts in a row were written at once and
-/// followed at once by another each. The first message of the next sixteen bursts is not written at once; then one is, to see again.
+/// Whether the messages of one pipe come in bursts. It is a habit once sixteen messages in a row, each written at once after a pause, were followed
+/// at once by another. The first message of the next sixteen bursts is not written at once; then one is, to see again.
 class burst_habit {
 public:
-    /// A message found a sleeper, the last one `since` ago. `messages`, `is_slow`: as in pace::allows(). Whether it most likely begins a
-    /// burst.
-    bool begins_burst(std::uint32_t messages, duration since, bool is_slow) noexcept {
+    /// A message found a sleeper, at `now`; the last one of the socket that did, or its write, was `since` ago. `messages`, `is_slow`: as in
+    /// pace::allows(). Whether it most likely begins a burst.
+    bool begins_burst(std::uint32_t messages, time_point now, duration since, bool is_slow) noexcept {
         if (!is_slow) {
-            was_followed_ = was_followed_ || since < longest_gap;
+            was_followed_ = was_followed_ || now - written_ < longest_gap;
             return false;
         }
         if (since < shortest_pause)
@@ -42,6 +42,8 @@ public:
         was_followed_ = false;
         return is_habit();
     }
+    /// A message of the pipe was written at once.
+    void note_written(time_point when) noexcept { written_ = when; }
 
 private:
     static constexpr std::uint8_t bursts_of_habit = 16;
@@ -51,7 +53,9 @@ private:
 
     bool is_habit() const noexcept { return bursts_ >= bursts_of_habit; }
 
-    std::uint8_t bursts_ = 0;  // in a row
+    time_point written_{};
+    std::uint8_t bursts_ =
+        0;  // that were seen without a message alone between them; from bursts_of_habit on, and those that were left
     bool was_followed_ = false;
 };
 
@@ -73,12 +77,13 @@ public:
         if (!is_slow && since >= least_cost * messages)
             cost_ -= (cost_ - least_cost) / 16;
         self.last = ended_ = begun_;
-        const bool is_lone = !habit.begins_burst(messages, since, is_slow) && is_slow;
+        const bool is_lone = !habit.begins_burst(messages, begun_, since, is_slow) && is_slow;
         return is_awaited || ((is_lone || has_waited_) && self.writes_without_pause < most_without_pause);
     }
     /// The write that allows() was asked for is over.
-    void note_written() noexcept {
+    void note_written(burst_habit &habit) noexcept {
         ended_ = clock_.now();
+        habit.note_written(ended_);
         sending_thread &self = how_.this_thread();
         self.last = ended_;
         ++self.writes_without_pause;
@@ -100,11 +105,10 @@ public:
         }
         room_patience_.note(is_done);
     }
-    /// The stream was full in the end.
-    void note_full() noexcept { full_at_ = clock_.now(); }
-    /// Whether a sender that goes on writes to a stream again which it found full, and for which nobody waits. A sender in a stream mostly waits
-    /// for room itself before that: so soon after it was full, a stream takes but little.
-    bool looks_again() const noexcept { return clock_.now() - full_at_ >= full_for; }
+    time_point now() const noexcept { return clock_.now(); }
+    /// Whether a sender that goes on tries a stream again that was full at that time, after its last write, and for which nobody waits. Each
+    /// try costs a write, and a stream that was full a moment ago takes but little.
+    bool looks_again(time_point full_at) const noexcept { return now() - full_at >= full_for; }
     /// Whether a wait for a full stream is likely to be worth it.
     bool may_wait_for_room() noexcept {
         return may_wait_longer_ && how_.may_spin() && !large_patience_.take_skip();
@@ -150,7 +154,6 @@ private:
     waiter &how_;
     patience room_patience_;
     patience large_patience_;
-    time_point full_at_{};
     time_point begun_{};
     time_point ended_{};
     duration cost_ = std::chrono::microseconds(5);

@@ -399,7 +399,8 @@ private:
     std::uint8_t news_said_ = 0;   // without the first hello, as out_->news_taken
     end_kind other_kind_ = end_kind::socket;
     burst_habit burst_habit_;
-    writing in_place_;  // held from write_last_large() to publish()
+    time_point full_at_{};  // after a write of this thread
+    writing in_place_;      // held from write_last_large() to publish()
     pace *pace_ = nullptr;
     std::size_t large_unpublished_ = 0;  // octets of large bodies
     std::uint64_t large_published_ = 0;  // as out_->large_taken

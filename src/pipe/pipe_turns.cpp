@@ -14,12 +14,12 @@ namespace zlink {
 
 // ---- waking ----
 
-/// How many publishes without a wake-up make a burst.
-constexpr std::uint32_t burst_length = 64;
+/// How many publishes without a wake-up make a stream.
+constexpr std::uint32_t fewest_of_stream = 64;
 
-/// The full fence of a writer that is not in a burst; ends it when a burst has begun.
+/// The full fence of a writer that is not in a stream; ends it when a stream has begun.
 void pipe_end::fence_publish() noexcept {
-    if (publishes_since_wake_ >= burst_length) {
+    if (publishes_since_wake_ >= fewest_of_stream) {
         // A reader that still saw the flag up has armed itself before the fence, and is seen by every look behind it.
         fences_ = false;
         out_->writer_fences.store(false, std::memory_order_seq_cst);
@@ -38,7 +38,7 @@ void pipe_end::wake_reader(bool may_write) noexcept {
 
 /// A message found the reader asleep.
 void pipe_end::note_sleeper() noexcept {
-    if (publishes_since_wake_ < burst_length) {
+    if (publishes_since_wake_ < fewest_of_stream) {
         out_->queue.expect_little();
         // A reader that sleeps after every few messages would pay a heavy fence each time: pay a small one for each message.
         if (!fences_) {
@@ -70,7 +70,7 @@ bool pipe_end::wakes_by_writing() noexcept {
     if (!is_allowed)
         return false;
     const bool is_done = write_now();
-    pace_->note_written();
+    pace_->note_written(burst_habit_);
     if (is_done)
         note_sleeper();
     return is_done;
@@ -139,7 +139,8 @@ void pipe_end::publish_in_stream(bool may_write) noexcept {
 }
 
 /// `arms`: for a sender that goes to wait, and tells the I/O thread that it wants everything out if that is writing just now. So does
-/// a thread that has seen room: it would find that again and again, and keep the writer from the processor.
+/// a thread that has seen room: it would find that again and again, and keep the writer from the processor. Not so one that only tries
+/// a full stream again.
 /// `is_alone`: what is written is a large message, and nothing else is under way.
 bool pipe_end::write_on_this_thread(io_turn::occasion when, bool arms, bool is_alone) noexcept {
     const bool asks = arms || when == io_turn::occasion::ready;
@@ -151,9 +152,11 @@ bool pipe_end::write_on_this_thread(io_turn::occasion when, bool arms, bool is_a
     const platform::cancellation_shield shield;
     io_turn *const io = turn.server();
     // The I/O thread has left it to the borrower to wait for room, who may be busy with other things.
-    if (io && !asks && io->is_full() && out_->lease.is_out() && pace_->looks_again())
+    if (io && !asks && io->is_full() && out_->lease.is_out() && pace_ && pace_->looks_again(full_at_))
         when = io_turn::occasion::ready;
     io_turn::written result = io ? io->write_now(turn, when) : io_turn::written::refused;
+    if (result == io_turn::written::full && pace_)
+        full_at_ = pace_->now();
     if (write_policy::looks_for_room(result, is_alone, [this] { return out_->lease.is_out(); })) {
         pace_->look_for_room([&] {
             result = io->write_now(turn, io_turn::occasion::ready);
@@ -166,8 +169,6 @@ bool pipe_end::write_on_this_thread(io_turn::occasion when, bool arms, bool is_a
 /// True when all went out. The rest is for the I/O thread, or for the holder of the lease.
 bool pipe_end::end_write(writing &turn, io_turn::written result, bool arms) noexcept {
     plan_write();
-    if (result == io_turn::written::full && pace_)
-        pace_->note_full();
     if (arms && result == io_turn::written::all)
         out_->reader_armed.store(true, std::memory_order_relaxed);  // this thread publishes the next
     const bool was_refused = turn.give();

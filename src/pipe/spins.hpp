@@ -134,7 +134,11 @@ public:
         return patience_for(which).look_for(looks, look, limit_of(which).looks_per_yield);
     }
     bool take_skip(spin which) noexcept { return patience_for(which).take_skip(); }
-    void note(spin which, bool was_found) noexcept { patience_for(which).note(was_found); }
+    void note(spin which, bool was_found) noexcept {
+        using enum patience::makes_up;
+        // The rest of a burst is found now and then by a reader that looks in vain after each.
+        patience_for(which).note(was_found, which == spin::answer ? for_one : for_all);
+    }
 
 private:
     /// For an answer and for a peer it is one: a socket looks for what its one peer does.

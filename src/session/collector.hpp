@@ -25,10 +25,7 @@ public:
             return true;
         if (is_collecting_) {
             const bool is_enough = messages_ >= fewest_messages;
-            if (is_enough)
-                patience_ = {};
-            else
-                patience_.note(false);
+            patience_.note(is_enough);
             is_collecting_ = is_enough && octets_ <= most_octets;
         } else {
             small_writes_ = octets > small_write ? 0 : now - at_ < in_a_row ? small_writes_ + 1 : 1;

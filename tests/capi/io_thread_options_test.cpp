@@ -120,7 +120,7 @@ TEST(io_thread, of_real_time_waits_for_no_other_thread_by_yielding) {
     zmq_socket_of push(context, ZMQ_PUSH);
     ASSERT_TRUE(push.connect(pull.bind("tcp://127.0.0.1:*")));
     constexpr int messages = 100'000;
-    std::thread sender([&] {
+    std::jthread sender([&] {
         for (int i = 0; i < messages; ++i)
             ASSERT_TRUE(push.send(std::to_string(i)));
     });

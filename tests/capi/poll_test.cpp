@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <thread>
 #include <vector>
@@ -228,6 +229,7 @@ TEST(poll, goes_on_after_the_process_was_stopped) {
         const pid_t child = ::fork();
         ASSERT_GE(child, 0);
         if (child == 0) {
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
             for (int i = 0; i < 20; ++i)
                 stop_and_continue(self);
             ::_exit(::write(ends[1], "x", 1) == 1 ? 0 : 1);

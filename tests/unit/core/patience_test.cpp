@@ -62,24 +62,27 @@ TEST(patience, leaves_looking_out_twice_as_often_each_time_in_vain) {
             EXPECT_FALSE(waits.look_for(1, [&] { return ++calls, true; }));
         EXPECT_EQ(calls, in_vain);
     }
+    EXPECT_TRUE(waits.look_for(1, [] { return true; }));
+    EXPECT_TRUE(waits.look_for(1, [] { return true; }));
 }
 
-TEST(patience, takes_one_step_back_each_time_it_finds_something) {
+TEST(patience, is_left_out_as_often_as_failures_say_that_nothing_made_up_for) {
+    using enum patience::makes_up;
     patience waits;
-    int looks = 0;
-    // How often it is left out once a look has ended so.
-    const auto left_out_after = [&](bool is_found) {
-        const int before = looks;
-        int skips = -1;
-        for (; looks == before; ++skips)
-            (void)waits.look_for(1, [&] { return ++looks, is_found; });
+    const auto left_out_after = [&](bool was_found, patience::makes_up what) {
+        waits.note(was_found, what);
+        int skips = 0;
+        while (waits.take_skip())
+            ++skips;
         return skips;
     };
-    (void)waits.look_for(1, [] { return false; });
-    for (const int skips : {1, 3, 7, 15, 31, 63})
-        EXPECT_EQ(left_out_after(false), skips);
-    for (const int skips : {63, 31, 15, 7, 3, 1, 0, 0})
-        EXPECT_EQ(left_out_after(true), skips);
+    for (const int skips : {1, 3, 7, 15, 31, 63, 63})
+        EXPECT_EQ(left_out_after(false, for_one), skips);
+    for (const int skips : {31, 15, 7, 3, 1, 0, 0})
+        EXPECT_EQ(left_out_after(true, for_one), skips);
+    for (const int skips : {1, 3, 7})
+        EXPECT_EQ(left_out_after(false, for_all), skips);
+    EXPECT_EQ(left_out_after(true, for_all), 0);
 }
 
 }  // namespace

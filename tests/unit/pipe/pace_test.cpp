@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <deque>
 #include <string>
 #include <utility>
@@ -25,7 +26,7 @@ protected:
     void write(duration cost) {
         ASSERT_TRUE(allows(subject, 1));
         pass(cost);
-        subject.note_written();
+        subject.note_written(habit);
     }
     /// Has the sender learn that a write costs so much.
     void learn(duration cost) {
@@ -78,7 +79,7 @@ TEST_F(pace_test, a_sender_that_is_left_out_tries_again_after_a_while) {
     for (; left < 100 && !allows(subject, 1); ++left)
         pass(microseconds(6));
     EXPECT_LT(left, 20);
-    subject.note_written();  // it cost next to nothing
+    subject.note_written(habit);  // it cost next to nothing
     for (int i = 0; i < 3; ++i) {
         pass(microseconds(6));
         write(microseconds(1));
@@ -101,7 +102,7 @@ TEST_F(pace_test, the_time_begins_with_the_end_of_the_write) {
     pass(std::chrono::milliseconds(1));
     ASSERT_TRUE(allows(subject, 1));
     pass(microseconds(500));  // a slow one
-    subject.note_written();
+    subject.note_written(habit);
     pass(microseconds(5));
     EXPECT_FALSE(allows(subject, 1));
 }
@@ -111,7 +112,7 @@ TEST_F(pace_test, a_sender_that_had_to_wait_writes_its_next_message_at_once) {
     subject.note_wait();
     EXPECT_TRUE(allows(subject, 100));
     pass(microseconds(10));
-    subject.note_written();
+    subject.note_written(habit);
     EXPECT_FALSE(allows(subject, 1)) << "one wait counts for one write";
 }
 
@@ -134,7 +135,7 @@ TEST_F(pace_test, a_thread_in_a_hurry_writes_for_a_few_of_its_sockets_only) {
             one.note_wait();  // or it would be too soon for this one alone
             if (allows(one, 1)) {
                 ++written;
-                one.note_written();
+                one.note_written(habit);
             }
         }
         EXPECT_EQ(written, round == 0 ? 4 : 0) << round;
@@ -148,14 +149,14 @@ TEST_F(pace_test, a_thread_with_two_sockets_writes_for_both) {
         pass(microseconds(100));
         write(microseconds(4));
         EXPECT_TRUE(allows(other, 1)) << i;
-        other.note_written();
+        other.note_written(habit);
     }
 }
 
 TEST_F(pace_test, what_a_peer_waits_for_is_written_at_once_by_the_busiest_thread) {
     for (int i = 0; i < 100; ++i) {
         EXPECT_TRUE(allows(subject, 1, true)) << i;
-        subject.note_written();
+        subject.note_written(habit);
         EXPECT_FALSE(allows(subject, 1, false)) << i;
     }
 }
@@ -186,7 +187,7 @@ protected:
         const bool is_written = allows(subject, std::exchange(unwoken_, 0) + 1);
         if (is_written) {
             pass(microseconds(4));
-            subject.note_written();
+            subject.note_written(habit);
             pass(gap);
             EXPECT_FALSE(allows(subject, 1)) << "the second one wakes the I/O thread";
         }
@@ -199,7 +200,7 @@ protected:
         if (!allows(subject, std::exchange(unwoken_, 0) + 1))
             return first::left;
         pass(microseconds(4));
-        subject.note_written();
+        subject.note_written(habit);
         return first::written;
     }
     void begin_habit() {
@@ -246,6 +247,19 @@ TEST_F(bursts_test, bursts_without_pauses_between_them_are_none) {
 TEST_F(bursts_test, messages_that_follow_within_several_microseconds_are_none) {
     for (int i = 0; i < 100; ++i)
         EXPECT_EQ(send_burst(microseconds(100), microseconds(3)), first::written) << i;
+}
+
+TEST_F(bursts_test, messages_together_for_one_pipe_each_are_none) {
+    std::array<burst_habit, 3> pipes;
+    for (int i = 0; i < 100; ++i) {
+        burst_habit &first = pipes[static_cast<std::size_t>(2 * i) % 3];
+        pass(microseconds(100));
+        ASSERT_TRUE(subject.allows(1, first)) << i;
+        pass(microseconds(4));
+        subject.note_written(first);
+        pass(microseconds(1));
+        EXPECT_FALSE(subject.allows(1, pipes[static_cast<std::size_t>(2 * i + 1) % 3]));
+    }
 }
 
 TEST_F(bursts_test, a_sender_that_had_to_wait_writes_the_first_of_a_burst_at_once) {
