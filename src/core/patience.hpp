@@ -1,7 +1,8 @@
 // How long a thread looks again before it goes on without what it looks for.
 //
 // It looks for something that another running thread is about to do. A look costs nothing but the processor's time, so it
-// must pay: each time in vain doubles how often it is skipped, up to 63 times. One that was not in vain makes up for all before it, or for one.
+// must pay: each time in vain doubles how often it is skipped, up to 63 times. One that was not in vain makes up for all before it,
+// or for one.
 // Threads:  one.
 #pragma once
 

@@ -20,12 +20,12 @@
 
 namespace zlink {
 
-/// Whether the messages of one pipe come in bursts. It is a habit once sixteen messages in a row, each written at once after a pause, were followed
-/// at once by another. The first message of the next sixteen bursts is not written at once; then one is, to see again.
+/// Whether the messages of one pipe come in bursts. It is a habit once sixteen messages in a row, each written at once after a pause, were
+/// followed at once by another. The first message of the next sixteen bursts is not written at once; then one is, to see again.
 class burst_habit {
 public:
-    /// A message found a sleeper, at `now`; the last one of the socket that did, or its write, was `since` ago. `messages`, `is_slow`: as in
-    /// pace::allows(). Whether it most likely begins a burst.
+    /// A message found a sleeper, at `now`; the last one of the socket that did, or its write, was `since` ago. `messages`: as in
+    /// pace::allows(); `is_slow`: slower than a write. Whether it most likely begins a burst.
     bool begins_burst(std::uint32_t messages, time_point now, duration since, bool is_slow) noexcept {
         if (!is_slow) {
             was_followed_ = was_followed_ || now - written_ < longest_gap;
@@ -54,8 +54,8 @@ private:
     bool is_habit() const noexcept { return bursts_ >= bursts_of_habit; }
 
     time_point written_{};
-    std::uint8_t bursts_ =
-        0;  // that were seen without a message alone between them; from bursts_of_habit on, and those that were left
+    /// Seen without a message alone between them; from bursts_of_habit on those that were left, too.
+    std::uint8_t bursts_ = 0;
     bool was_followed_ = false;
 };
 
@@ -106,8 +106,8 @@ public:
         room_patience_.note(is_done);
     }
     time_point now() const noexcept { return clock_.now(); }
-    /// Whether a sender that goes on tries a stream again that was full at that time, after its last write, and for which nobody waits. Each
-    /// try costs a write, and a stream that was full a moment ago takes but little.
+    /// Whether a sender that goes on tries a stream again that was full at that time, after its last write, and for which nobody
+    /// waits. Each try costs a write, and a stream that was full a moment ago takes but little.
     bool looks_again(time_point full_at) const noexcept { return now() - full_at >= full_for; }
     /// Whether a wait for a full stream is likely to be worth it.
     bool may_wait_for_room() noexcept {

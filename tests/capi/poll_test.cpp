@@ -1,12 +1,8 @@
 // zmq_poll over sockets and descriptors, and the descriptor of a socket (ZMQ_FD) with its events (ZMQ_EVENTS).
 #include "descriptors.hpp"
+#include "job_control.hpp"
 #include "sockets.hpp"
 
-#include <csignal>
-#include <cstdio>
-#include <fcntl.h>
-#include <sched.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <thread>
 #include <vector>
@@ -187,30 +183,6 @@ TEST(poll, a_sockets_descriptor_signals_room) {
     EXPECT_EQ(push.send("x", ZMQ_DONTWAIT), 1);
 }
 
-/// The first thread of a process: S sleeps, T is stopped. Asks the heap for nothing.
-char state_of(pid_t process) {
-    char path[64];
-    std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(process));
-    const int file = ::open(path, O_RDONLY);
-    char text[256] = {};
-    const ssize_t size = ::read(file, text, sizeof text - 1);
-    ::close(file);
-    const char *const name_end = size > 0 ? std::strrchr(text, ')') : nullptr;
-    return name_end ? name_end[2] : '?';
-}
-
-/// As job control, a debugger and `docker pause` do.
-void stop_and_continue(pid_t process) {
-    while (state_of(process) != 'S')
-        ::sched_yield();
-    ::kill(process, SIGSTOP);
-    while (state_of(process) != 'T')
-        ::sched_yield();
-    ::kill(process, SIGCONT);
-    while (state_of(process) == 'T')
-        ::sched_yield();
-}
-
 TEST(poll, goes_on_after_the_process_was_stopped) {
     for (const int sockets : {1, 40}) {
         SCOPED_TRACE(sockets);
@@ -229,9 +201,9 @@ TEST(poll, goes_on_after_the_process_was_stopped) {
         const pid_t child = ::fork();
         ASSERT_GE(child, 0);
         if (child == 0) {
-            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
             for (int i = 0; i < 20; ++i)
-                stop_and_continue(self);
+                if (!zlink::test::stop_and_continue(self))
+                    ::_exit(1);
             ::_exit(::write(ends[1], "x", 1) == 1 ? 0 : 1);
         }
         std::thread sender([&] {

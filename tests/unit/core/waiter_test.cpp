@@ -4,7 +4,6 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -21,6 +20,7 @@
 #include "cancelled_thread.hpp"
 #include "core/finally.hpp"
 #include "core/platform.hpp"
+#include "job_control.hpp"
 
 namespace zlink {
 namespace {
@@ -235,19 +235,6 @@ TEST_F(waiting_for_many, is_not_misled_by_a_closed_descriptor_whose_file_lives_o
     }
 }
 
-/// Stops a child that sleeps and lets it go on, as job control does.
-bool stop_and_continue(pid_t child) {
-    int status = 0;
-    return ::kill(child, SIGSTOP) == 0 && ::waitpid(child, &status, WUNTRACED) == child &&
-           WIFSTOPPED(status) && ::kill(child, SIGCONT) == 0 &&
-           ::waitpid(child, &status, WCONTINUED) == child && WIFCONTINUED(status);
-}
-bool sleeps(pid_t process) {
-    std::string stat;
-    std::getline(std::ifstream("/proc/" + std::to_string(process) + "/stat"), stat);
-    return stat.find(") S ") != std::string::npos;
-}
-
 TEST_F(waiting_for_many, goes_on_after_the_process_was_stopped) {
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
@@ -255,11 +242,8 @@ TEST_F(waiting_for_many, goes_on_after_the_process_was_stopped) {
         std::vector<wait_item> items = all();
         ::_exit(static_cast<int>(w->wait(items, time_point::max())));
     }
-    for (int i = 0; i < 20; ++i) {
-        while (!sleeps(child))
-            std::this_thread::yield();
-        ASSERT_TRUE(stop_and_continue(child)) << "it has ended";
-    }
+    for (int i = 0; i < 20; ++i)
+        ASSERT_TRUE(test::stop_and_continue(child)) << "it has ended";
     levels[50]->signal();
     int status = -1;
     ASSERT_EQ(::waitpid(child, &status, 0), child);

@@ -9,14 +9,14 @@
 #include "core/platform.hpp"
 #include "pipe/pipe.hpp"
 #include "placed_memory.hpp"
+#include "written_connection.hpp"
 
 namespace zlink {
 namespace {
 
 /// A connection whose stream takes so many octets, and is full then.
-struct narrow_connection final : io_turn {
-    explicit narrow_connection(pipe_end &from) : end(from) { end.take_turn().serve(*this); }
-    ~narrow_connection() override { EXPECT_TRUE(end.claim_turn()); }
+struct narrow_connection final : test::written_connection {
+    using written_connection::written_connection;
 
     written write_now(writing &turn, occasion) noexcept override {
         std::array<iovec, 8> ranges;
@@ -41,14 +41,8 @@ struct narrow_connection final : io_turn {
             }
         }
     }
-    bool is_full() const noexcept override { return false; }
     bool awaits_input() const noexcept override { return is_for_input; }
-    int descriptor() const noexcept override { return -1; }
-    bool expects_more() const noexcept override { return false; }
-    bool expects_large() const noexcept override { return false; }
-    bool read_now(block_ref &) noexcept override { return false; }
 
-    pipe_end &end;
     std::size_t room = 0;
     std::size_t comes_meanwhile = 0;  // of room, while a write fills the stream
     bool is_for_input = false;        // when it is full

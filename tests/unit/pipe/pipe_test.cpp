@@ -13,6 +13,7 @@
 #include "core/message.hpp"
 #include "core/platform.hpp"
 #include "lone_thread.hpp"
+#include "written_connection.hpp"
 
 namespace zlink {
 namespace {
@@ -454,9 +455,8 @@ TEST_F(pipe_pair, returns_what_was_taken_when_the_reader_lowers_its_mark) {
 }
 
 /// A connection that takes all there is, once its stream is not full.
-struct taker final : io_turn {
-    explicit taker(pipe_end &from) : end(from) { end.take_turn().serve(*this); }
-    ~taker() override { EXPECT_TRUE(end.claim_turn()); }
+struct taker final : test::written_connection {
+    using written_connection::written_connection;
 
     written write_now(writing &turn, occasion) noexcept override {
         std::array<iovec, 4> ranges;
@@ -473,13 +473,7 @@ struct taker final : io_turn {
         turn.return_due_credit();
         return written::all;
     }
-    bool is_full() const noexcept override { return false; }
-    int descriptor() const noexcept override { return -1; }
-    bool expects_more() const noexcept override { return false; }
-    bool expects_large() const noexcept override { return false; }
-    bool read_now(block_ref &) noexcept override { return false; }
 
-    pipe_end &end;
     int writes = 0;
     int full_times = 0;
     std::size_t last_taken = 0;  // octets
@@ -643,9 +637,8 @@ TEST_F(pipe_pair, looks_for_room_for_the_end_of_a_message_that_fills_the_stream)
 }
 
 /// A stream whose last writer found it full is not written to until somebody says that it is ready.
-struct full_stream final : io_turn {
-    explicit full_stream(pipe_end &from) : end(from) { end.take_turn().serve(*this); }
-    ~full_stream() override { EXPECT_TRUE(end.claim_turn()); }
+struct full_stream final : test::written_connection {
+    using written_connection::written_connection;
 
     written write_now(writing &turn, occasion when) noexcept override {
         if (is_full_ && when != occasion::ready)
@@ -660,12 +653,7 @@ struct full_stream final : io_turn {
         return written::all;
     }
     bool is_full() const noexcept override { return is_full_; }
-    int descriptor() const noexcept override { return -1; }
-    bool expects_more() const noexcept override { return false; }
-    bool expects_large() const noexcept override { return false; }
-    bool read_now(block_ref &) noexcept override { return false; }
 
-    pipe_end &end;
     bool has_room = false;
     bool is_full_ = false;
     int writes = 0;
