@@ -24,8 +24,8 @@ constexpr std::size_t tcp_piece = 45 * 1448;
 /// there, of which each octet has left the caches before it is read.
 constexpr int send_buffer_within_machine = 128 * 1024;
 /// The same while bodies of at least `large_body_within_machine` are on their way. It is small again after so many writes without one.
-constexpr int large_send_buffer_within_machine = 256 * 1024;
-constexpr std::size_t large_body_within_machine = 1024 * 1024;
+constexpr int large_send_buffer_within_machine = 1024 * 1024;
+constexpr std::size_t large_body_within_machine = 128 * 1024;
 constexpr int writes_until_small_send_buffer = 16;
 
 /// Octets of one write that show that the sender is in a stream, and writes for itself.

@@ -63,6 +63,13 @@ bool is_within_machine(int descriptor) noexcept {
     return get(::getsockname, here) && get(::getpeername, there) && here == there;
 }
 
+/// Has the stream controlled by what is lost alone, which is nothing within one machine. Others, of which the system may have made one the usual
+/// one, hold octets back by the clock (bbr), or end their quick start where a round trip takes longer (cubic).
+void do_without_pacing(int descriptor) noexcept {
+    constexpr char by_loss[] = "reno";  // each system has it
+    ::setsockopt(descriptor, IPPROTO_TCP, TCP_CONGESTION, by_loss, sizeof by_loss - 1);
+}
+
 bool have_equal_prefix(const std::uint8_t *a, const std::uint8_t *b, int bits) noexcept {
     const int octets = bits / 8, rest = bits % 8;
     if (std::memcmp(a, b, static_cast<std::size_t>(octets)) != 0)
@@ -144,6 +151,8 @@ connection_place set_up_tcp_connection(int descriptor, const settings &options) 
     set_int(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
     connection_place place{.is_within_machine = is_within_machine(descriptor)};
     place.is_sized = place.is_within_machine && options.send_buffer < 0;
+    if (place.is_within_machine)
+        do_without_pacing(descriptor);
     if (place.is_sized)
         resize_send_buffer(descriptor, false);
     if (options.tcp_keepalive != -1)

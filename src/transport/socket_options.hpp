@@ -55,8 +55,8 @@ struct connection_place {
     bool is_within_machine = false;
     bool is_sized = false;  // its send buffer
 };
-/// Sets the options of a connection: no delay, keep-alives, the limit of retransmission, and a small send buffer where both ends are on this
-/// machine and the application has not chosen one.
+/// Sets the options of a connection: no delay, keep-alives and the limit of retransmission. Where both ends are on this machine, also that
+/// nothing is paced, and a small send buffer, unless the application has chosen one.
 connection_place set_up_tcp_connection(int descriptor, const settings &options) noexcept;
 /// For a connection whose send buffer that is: sized for large bodies, or small again.
 void resize_send_buffer(int descriptor, bool for_large_bodies) noexcept;

@@ -32,33 +32,41 @@ io_result socket_stream::write_large(std::span<const iovec> ranges) noexcept {
     using kernel_copy::copy_speed;
     constexpr std::size_t most_in_front = 64;
     copy_speed speed = copy_speed::quick;
-    if (ranges.size() == 2 && ranges[0].iov_len <= most_in_front)
-        speed = kernel_copy::speed_of_sending(
-            kernel_copy::offset_of_frame(ranges[1].iov_base, ranges[0].iov_len));
-    if (placement_.is_due(speed))
-        return write_in_two(ranges);
-    if (speed != copy_speed::varies)
+    std::size_t frame = 0;
+    if (ranges.size() == 2 && ranges[0].iov_len <= most_in_front) {
+        frame = kernel_copy::offset_of_frame(ranges[1].iov_base, ranges[0].iov_len);
+        speed = kernel_copy::speed_of_sending(frame);
+    }
+    if (speed == copy_speed::quick)
         return socket_calls::write(descriptor(), ranges);
-    const clock_source &clock = platform::steady_clock();
+    const bool is_due = placement_.is_due(speed);
     const long interruptions = platform::interruptions();
-    const time_point start = clock.now();
-    const io_result result = socket_calls::write(descriptor(), ranges);
-    const time_point end = clock.now();
-    placement_.note(result.octets, end - start, platform::interruptions() != interruptions);
+    const io_result result = is_due ? write_in_parts(ranges, kernel_copy::octets_to_place(frame))
+                                    : socket_calls::write(descriptor(), ranges);
+    placement_.note(platform::interruptions() != interruptions);
     return result;
 }
 
-io_result socket_stream::write_in_two(std::span<const iovec> ranges) noexcept {
-    const std::size_t of_body = kernel_copy::octets_to_next_block - ranges[0].iov_len;
-    const iovec beginning[] = {ranges[0], {ranges[1].iov_base, of_body}};
-    const io_result first = socket_calls::write(descriptor(), beginning);
-    if (first.octets < kernel_copy::octets_to_next_block)
-        return first;
-    const iovec rest{static_cast<char *>(ranges[1].iov_base) + of_body, ranges[1].iov_len - of_body};
-    io_result result = socket_calls::write(descriptor(), {&rest, 1});
-    if (result.status == error::again)
-        result.status = error::none;
-    result.octets += first.octets;
+/// Writes `alone` octets first, one block of the system's after the other.
+io_result socket_stream::write_in_parts(std::span<const iovec> ranges, std::size_t alone) noexcept {
+    using kernel_copy::octets_to_next_block;
+    const auto body = [&](std::size_t from, std::size_t to) {
+        const std::size_t header = ranges[0].iov_len;
+        return iovec{static_cast<char *>(ranges[1].iov_base) + (from - header), to - from};
+    };
+    const iovec beginning[] = {ranges[0], body(ranges[0].iov_len, octets_to_next_block)};
+    io_result result = socket_calls::write(descriptor(), beginning);
+    for (std::size_t from = octets_to_next_block; result.octets == from;) {
+        const std::size_t all = ranges[0].iov_len + ranges[1].iov_len;
+        const iovec next = body(from, from < alone ? from + octets_to_next_block : all);
+        const io_result added = socket_calls::write(descriptor(), {&next, 1});
+        result.octets += added.octets;
+        if (added.status != error::again)
+            result.status = added.status;
+        if (from == alone)
+            break;
+        from += octets_to_next_block;
+    }
     return result;
 }
 

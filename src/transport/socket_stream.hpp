@@ -65,7 +65,7 @@ protected:
 private:
     static bool is_large(const iovec &range) noexcept { return range.iov_len >= large_body_within_machine; }
     io_result write_large(std::span<const iovec> ranges) noexcept;
-    io_result write_in_two(std::span<const iovec> ranges) noexcept;
+    io_result write_in_parts(std::span<const iovec> ranges, std::size_t alone) noexcept;
     /// A large body is the last range of a write.
     void follow_bodies(const iovec &last) noexcept;
     void on_readable() noexcept override { events_->on_stream_readable(); }

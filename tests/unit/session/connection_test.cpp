@@ -238,14 +238,14 @@ TEST(connection, ends_where_there_is_no_memory_for_a_timer_that_it_needs) {
 TEST(connection, reads_a_few_times_in_a_row_and_then_lets_others_go_on) {
     driven one(socket_type::dealer);
     ASSERT_NO_FATAL_FAILURE(one.establish());
-    one.state.input += message(body_of(1'000'000)) + message("b");
+    one.state.input += message(body_of(4'000'000)) + message("b");
     one.state.is_read_awaited = false;
     const std::size_t before = one.state.taken;
     one.state.events->on_stream_readable();
-    EXPECT_LE(one.state.taken - before, 4 * 80'000u);
+    EXPECT_LE(one.state.taken - before, 4 * 280'000u);
     EXPECT_TRUE(one.state.is_read_awaited);
     one.arrive("");
-    ASSERT_NO_FATAL_FAILURE(one.expect({"=" + body_of(1'000'000), "=b"}));
+    ASSERT_NO_FATAL_FAILURE(one.expect({"=" + body_of(4'000'000), "=b"}));
 }
 
 TEST(connection, waits_for_room_at_the_mark_and_goes_on) {

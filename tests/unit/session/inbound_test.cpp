@@ -204,10 +204,10 @@ TEST(inbound, reads_more_at_once_where_the_sender_of_large_frames_shares_the_pro
         }
         return longest;
     };
-    EXPECT_LE(longest_read(mebibyte + 200 * 1024), 64 * 1024 + beside);
+    EXPECT_LE(longest_read(mebibyte + 200 * 1024), 256 * 1024 + beside);
     EXPECT_FALSE(it.in.shares_processor());
     it.state.shares_processor = true;
-    EXPECT_LE(longest_read(mebibyte / 2), 64 * 1024 + beside) << "it is asked after a mebibyte";
+    EXPECT_LE(longest_read(mebibyte / 2), 256 * 1024 + beside) << "it is asked after a mebibyte";
     const std::size_t once_asked = longest_read(4 * mebibyte);
     EXPECT_GT(once_asked, mebibyte / 2);
     EXPECT_LE(once_asked, mebibyte + beside);
@@ -215,7 +215,7 @@ TEST(inbound, reads_more_at_once_where_the_sender_of_large_frames_shares_the_pro
     it.state.shares_processor = false;
     (void)longest_read(2 * mebibyte);
     EXPECT_FALSE(it.in.shares_processor());
-    EXPECT_LE(longest_read(4 * mebibyte), 64 * 1024 + beside);
+    EXPECT_LE(longest_read(4 * mebibyte), 256 * 1024 + beside);
 }
 
 // ---- the mark ----

@@ -149,6 +149,25 @@ TEST_F(tcp_test, keeps_little_under_way_within_one_machine) {
     EXPECT_EQ(send_buffer_of(*near), doubled);
 }
 
+TEST_F(tcp_test, paces_nothing_within_one_machine) {
+    const auto control_of = [](int descriptor) {
+        char name[16] = {};
+        socklen_t size = sizeof name;
+        EXPECT_EQ(::getsockopt(descriptor, IPPROTO_TCP, TCP_CONGESTION, name, &size), 0);
+        return std::string(name);
+    };
+    listen();
+    ASSERT_EQ(seen_from("127.0.0.3;127.0.0.1:" + port), "127.0.0.3");
+    const int fresh = ::socket(AF_INET, SOCK_STREAM, 0);
+    EXPECT_EQ(control_of(near->bytes->descriptor()), control_of(fresh)) << "as between machines";
+    ::close(fresh);
+    bench.options.send_buffer = 32 * 1024;  // has nothing to do with it
+    listen();
+    ASSERT_EQ(seen_from("127.0.0.1:" + port), "127.0.0.1");
+    EXPECT_EQ(control_of(near->bytes->descriptor()), "reno");
+    EXPECT_EQ(control_of(far->bytes->descriptor()), "reno");
+}
+
 TEST_F(tcp_test, keeps_more_under_way_while_large_bodies_are_written) {
     constexpr int doubled = 2 * send_buffer_within_machine;
     listen();
