@@ -1,8 +1,8 @@
 // Says where the system copies slowly between a program's memory and a socket, and how a frame is brought to another place there.
 //
 // The system copies with one instruction (rep movsb). Processors of AMD make 2.2 GB/s with it instead of 20 where the target stands 1 to 15 octets
-// behind the source, by their offsets within a page, and two thirds of their speed from 16 to 31. When nothing else is in the socket, a large frame begins at the start of a page
-// there, and its body 9 octets later. So memory that glibc maps by itself, which begins at offset 16, is slow to receive into, and a body that
+// behind the source, by their offsets within a page, and two thirds of their speed where it stands 16 to 31 octets behind. When nothing else is
+// in the socket, a large frame begins at the start of a page there, and its body 9 octets later. So memory that glibc maps by itself, which begins at offset 16, is slow to receive into, and a body that
 // begins with a page is slow to send. A body that does not go there directly is copied once more, by code that is quick everywhere.
 #pragma once
 
@@ -15,8 +15,7 @@
 namespace zlink::kernel_copy {
 
 inline constexpr std::size_t page = 4096;
-inline constexpr std::size_t slow_distance = 15;    // octets, at most
-inline constexpr std::size_t slower_distance = 31;  // worth a call where it can be avoided, and no copy
+inline constexpr std::size_t slow_distance = 15;  // octets, at most
 
 /// The offset within a page of a large frame that stands so that its body is there, behind so many octets.
 inline std::size_t offset_of_frame(const void *body, std::size_t in_front = long_header_size) noexcept {
@@ -52,20 +51,17 @@ inline bool is_slow_to_send(const void *body) noexcept {
     return speed_of_sending(offset_of_frame(body)) == copy_speed::slow;
 }
 
-/// Of a frame that stands at this offset within a page, the octets that are to be written alone: all up to the next block, or to the one after
-/// it where the rest would be copied at less than full speed from there.
-inline std::size_t octets_to_place(std::size_t frame) noexcept {
-    const std::size_t distance = (page - (frame + octets_to_next_block) % page) % page;
-    return distance - 1 < slower_distance ? 2 * octets_to_next_block : octets_to_next_block;
+/// So many blocks are written alone before the rest of a frame, and each of them brings the rest 31 octets further behind. One of them leaves a frame
+/// whose speed varies where the copy is still slower.
+constexpr std::size_t blocks_to_place(copy_speed speed) noexcept {
+    return speed == copy_speed::varies ? 2 : 1;
 }
 
-/// Says which large frames are placed: those that are copied slowly, and those whose speed varies, unless the reader interrupts the writer. They
-/// share a processor then: the reader would be woken for the beginning, and the copy is not what takes the time.
+/// Says whether frames whose speed varies are placed: unless many writes are interrupted. Most often the reader does that where it shares the
+/// processor with the writer. It would be woken early then, and the copy is not what takes the time.
 class placement {
 public:
-    bool is_due(copy_speed speed) const noexcept {
-        return speed == copy_speed::slow || (speed == copy_speed::varies && interruptions_ < many);
-    }
+    bool is_due() const noexcept { return interruptions_ < many; }
     /// A frame whose speed varies was written.
     void note(bool was_interrupted) noexcept {
         if (was_interrupted)
@@ -75,7 +71,7 @@ public:
     }
 
 private:
-    // One write in four to two is interrupted where the processor is shared, and else one in fifty, of 4 MiB one in ten.
+    // Many is more than one write in five. Where the processor is shared, it is one in two to four; elsewhere one in fifty, and with 4 MiB one in ten.
     static constexpr int worth = 4, many = 8, most = 16;
 
     int interruptions_ = 0;

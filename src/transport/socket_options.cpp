@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sched.h>
+#include <string_view>
 #include <unistd.h>
 
 #include "core/platform.hpp"
@@ -63,11 +64,15 @@ bool is_within_machine(int descriptor) noexcept {
     return get(::getsockname, here) && get(::getpeername, there) && here == there;
 }
 
-/// Has the stream controlled by what is lost alone, which is nothing within one machine. Others, of which the system may have made one the usual
-/// one, hold octets back by the clock (bbr), or end their quick start where a round trip takes longer (cubic).
-void do_without_pacing(int descriptor) noexcept {
-    constexpr char by_loss[] = "reno";  // each system has it
-    ::setsockopt(descriptor, IPPROTO_TCP, TCP_CONGESTION, by_loss, sizeof by_loss - 1);
+/// BBR holds octets back by the clock, for a way between machines that there is none of here. Any other congestion control is left as it is.
+void do_without_bbr(int descriptor) noexcept {
+    constexpr std::string_view bbr = "bbr", each_system_has_it = "reno";
+    char name[16] = {};
+    socklen_t size = sizeof name;
+    if (::getsockopt(descriptor, IPPROTO_TCP, TCP_CONGESTION, name, &size) == 0 &&
+        std::string_view(name, bbr.size()) == bbr)
+        ::setsockopt(descriptor, IPPROTO_TCP, TCP_CONGESTION, each_system_has_it.data(),
+                     each_system_has_it.size());
 }
 
 bool have_equal_prefix(const std::uint8_t *a, const std::uint8_t *b, int bits) noexcept {
@@ -152,7 +157,7 @@ connection_place set_up_tcp_connection(int descriptor, const settings &options) 
     connection_place place{.is_within_machine = is_within_machine(descriptor)};
     place.is_sized = place.is_within_machine && options.send_buffer < 0;
     if (place.is_within_machine)
-        do_without_pacing(descriptor);
+        do_without_bbr(descriptor);
     if (place.is_sized)
         resize_send_buffer(descriptor, false);
     if (options.tcp_keepalive != -1)
@@ -173,6 +178,8 @@ connection_place set_up_tcp_connection(int descriptor, const settings &options) 
 void resize_send_buffer(int descriptor, bool for_large_bodies) noexcept {
     set_int(descriptor, SOL_SOCKET, SO_SNDBUF,
             for_large_bodies ? large_send_buffer_within_machine : send_buffer_within_machine);
+    if (for_large_bodies)  // the system may have given less, and may let it grow
+        set_int(descriptor, SOL_SOCKET, SO_BUF_LOCK, 0);
 }
 
 bool came_in_here(int descriptor) noexcept {

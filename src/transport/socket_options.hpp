@@ -55,10 +55,10 @@ struct connection_place {
     bool is_within_machine = false;
     bool is_sized = false;  // its send buffer
 };
-/// Sets the options of a connection: no delay, keep-alives and the limit of retransmission. Where both ends are on this machine, also that
-/// nothing is paced, and a small send buffer, unless the application has chosen one.
+/// Sets the options of a connection: no delay, keep-alives and the limit of retransmission. Where both ends are on this machine it has no
+/// BBR, and a small send buffer if the application has not chosen one.
 connection_place set_up_tcp_connection(int descriptor, const settings &options) noexcept;
-/// For a connection whose send buffer that is: sized for large bodies, or small again.
+/// For a connection whose send buffer that is: sized for large bodies, and the system's to make larger, or small again.
 void resize_send_buffer(int descriptor, bool for_large_bodies) noexcept;
 /// Whether the system took in what came last on a tcp connection on the processor of the caller. Within one machine that is most often
 /// the sender's, too; not where an acknowledgement of the receiver's let go of what was held back. False where the system does not say.

@@ -14,16 +14,15 @@ error socket_stream::make(loop &io, owned_descriptor socket, std::string peer_ad
                 [&] { return new socket_stream(std::move(peer_address), place); });
 }
 
-void socket_stream::follow_bodies(const iovec &last) noexcept {
-    const bool was_for_large = is_for_large_bodies_;
-    if (is_large(last)) {
-        writes_without_large_ = 0;
-        is_for_large_bodies_ = true;
-    } else {
-        is_for_large_bodies_ = ++writes_without_large_ < writes_until_small_send_buffer;
-    }
-    if (is_for_large_bodies_ != was_for_large)
-        resize_send_buffer(descriptor(), is_for_large_bodies_);
+void socket_stream::size_for_large_bodies(bool large) noexcept {
+    is_for_large_bodies_ = large;
+    resize_send_buffer(descriptor(), large);
+}
+
+void socket_stream::follow_bodies(bool was_large) noexcept {
+    writes_without_large_ = was_large ? 0 : writes_without_large_ + 1;
+    if (writes_without_large_ == writes_until_small_send_buffer)
+        size_for_large_bodies(false);
 }
 
 /// Writes the beginning of a frame alone if the system would otherwise copy its body slowly. That is known of a frame that is written by
@@ -32,40 +31,38 @@ io_result socket_stream::write_large(std::span<const iovec> ranges) noexcept {
     using kernel_copy::copy_speed;
     constexpr std::size_t most_in_front = 64;
     copy_speed speed = copy_speed::quick;
-    std::size_t frame = 0;
-    if (ranges.size() == 2 && ranges[0].iov_len <= most_in_front) {
-        frame = kernel_copy::offset_of_frame(ranges[1].iov_base, ranges[0].iov_len);
-        speed = kernel_copy::speed_of_sending(frame);
-    }
+    if (ranges.size() == 2 && ranges[0].iov_len <= most_in_front)
+        speed = kernel_copy::speed_of_sending(
+            kernel_copy::offset_of_frame(ranges[1].iov_base, ranges[0].iov_len));
     if (speed == copy_speed::quick)
         return socket_calls::write(descriptor(), ranges);
-    const bool is_due = placement_.is_due(speed);
+    const std::size_t blocks = kernel_copy::blocks_to_place(speed);
+    if (speed == copy_speed::slow)
+        return write_in_parts(ranges, blocks);
     const long interruptions = platform::interruptions();
-    const io_result result = is_due ? write_in_parts(ranges, kernel_copy::octets_to_place(frame))
-                                    : socket_calls::write(descriptor(), ranges);
+    const io_result result =
+        placement_.is_due() ? write_in_parts(ranges, blocks) : socket_calls::write(descriptor(), ranges);
     placement_.note(platform::interruptions() != interruptions);
     return result;
 }
 
-/// Writes `alone` octets first, one block of the system's after the other.
-io_result socket_stream::write_in_parts(std::span<const iovec> ranges, std::size_t alone) noexcept {
+/// Writes the octets up to the next block of the system's alone, and those of more blocks, and then the rest. It ends where the stream is full,
+/// and says so only if it has taken nothing.
+io_result socket_stream::write_in_parts(std::span<const iovec> ranges, std::size_t blocks) noexcept {
     using kernel_copy::octets_to_next_block;
-    const auto body = [&](std::size_t from, std::size_t to) {
-        const std::size_t header = ranges[0].iov_len;
+    const std::size_t header = ranges[0].iov_len, all = header + ranges[1].iov_len;
+    const auto of_body = [&](std::size_t from, std::size_t to) {
         return iovec{static_cast<char *>(ranges[1].iov_base) + (from - header), to - from};
     };
-    const iovec beginning[] = {ranges[0], body(ranges[0].iov_len, octets_to_next_block)};
+    const iovec beginning[] = {ranges[0], of_body(header, octets_to_next_block)};
     io_result result = socket_calls::write(descriptor(), beginning);
-    for (std::size_t from = octets_to_next_block; result.octets == from;) {
-        const std::size_t all = ranges[0].iov_len + ranges[1].iov_len;
-        const iovec next = body(from, from < alone ? from + octets_to_next_block : all);
+    for (std::size_t block = 1; block <= blocks && result.octets == block * octets_to_next_block; ++block) {
+        const std::size_t to = block < blocks ? (block + 1) * octets_to_next_block : all;
+        const iovec next = of_body(result.octets, to);
         const io_result added = socket_calls::write(descriptor(), {&next, 1});
         result.octets += added.octets;
         if (added.status != error::again)
             result.status = added.status;
-        if (from == alone)
-            break;
-        from += octets_to_next_block;
     }
     return result;
 }

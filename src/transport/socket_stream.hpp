@@ -24,11 +24,15 @@ public:
         return socket_calls::read(descriptor(), ranges);
     }
     io_result try_write(std::span<const iovec> ranges) noexcept override {
-        if (place_.is_sized && !ranges.empty() && (is_for_large_bodies_ || is_large(ranges.back())))
-            follow_bodies(ranges.back());
-        if (!ranges.empty() && ranges.back().iov_len >= kernel_copy::placed_from)
-            return write_large(ranges);
-        return socket_calls::write(descriptor(), ranges);
+        if (!place_.is_sized)
+            return write(ranges);
+        const bool is_large = ends_with_large(ranges);
+        if (is_large && !is_for_large_bodies_)
+            size_for_large_bodies(true);
+        const io_result result = write(ranges);
+        if (is_for_large_bodies_ && result.octets > 0)
+            follow_bodies(is_large);
+        return result;
     }
     bool shares_processor() const noexcept override;
     std::size_t unconfirmed() noexcept override;
@@ -63,11 +67,22 @@ protected:
     void report_readable() noexcept { events_->on_stream_readable(); }
 
 private:
-    static bool is_large(const iovec &range) noexcept { return range.iov_len >= large_body_within_machine; }
+    /// Many small messages in one range are no large body.
+    static bool ends_with_large(std::span<const iovec> ranges) noexcept {
+        constexpr std::size_t most_in_header = 64;
+        return ranges.size() >= 2 && ranges.back().iov_len >= large_body_within_machine &&
+               ranges[ranges.size() - 2].iov_len <= most_in_header;
+    }
+    io_result write(std::span<const iovec> ranges) noexcept {
+        if (!ranges.empty() && ranges.back().iov_len >= kernel_copy::placed_from)
+            return write_large(ranges);
+        return socket_calls::write(descriptor(), ranges);
+    }
     io_result write_large(std::span<const iovec> ranges) noexcept;
-    io_result write_in_parts(std::span<const iovec> ranges, std::size_t alone) noexcept;
-    /// A large body is the last range of a write.
-    void follow_bodies(const iovec &last) noexcept;
+    io_result write_in_parts(std::span<const iovec> ranges, std::size_t blocks) noexcept;
+    void size_for_large_bodies(bool large) noexcept;
+    /// Octets were written while the send buffer is for large bodies.
+    void follow_bodies(bool was_large) noexcept;
     void on_readable() noexcept override { events_->on_stream_readable(); }
     void on_writable() noexcept override { events_->on_stream_writable(); }
 

@@ -47,7 +47,7 @@ TEST(kernel_copy, is_at_full_speed_behind_the_blocks_that_are_written_alone) {
         const bool has_no_better_place = frame == 16 || frame == 17;
         EXPECT_EQ(speed != copy_speed::quick,
                   (is_slow(0, frame) || is_slow(9, frame) || is_slow(18, frame)) && !has_no_better_place);
-        const std::size_t alone = kernel_copy::octets_to_place(frame);
+        const std::size_t alone = kernel_copy::blocks_to_place(speed) * kernel_copy::octets_to_next_block;
         for (std::size_t sent = 0; speed != copy_speed::quick && sent <= 18; ++sent) {
             std::size_t target = sent;
             for (std::size_t written = 0; written < alone; written += kernel_copy::octets_to_next_block) {
@@ -62,22 +62,20 @@ TEST(kernel_copy, is_at_full_speed_behind_the_blocks_that_are_written_alone) {
 }
 
 TEST(kernel_copy, places_frames_unless_many_writes_are_interrupted) {
-    using kernel_copy::copy_speed;
     kernel_copy::placement placement;
-    const auto writes_of_which_were_placed = [&](int count, int interrupted_each) {
+    const auto placed_of_1000 = [&](int interrupted_each) {
         int placed = 0;
-        for (int i = 0; i < count; ++i) {
-            placed += placement.is_due(copy_speed::varies);
+        for (int i = 0; i < 1000; ++i) {
+            placed += placement.is_due();
             placement.note(i % interrupted_each == 0);
         }
         return placed;
     };
-    EXPECT_EQ(writes_of_which_were_placed(1000, 10), 1000);
-    EXPECT_LT(writes_of_which_were_placed(1000, 3), 10);
-    EXPECT_TRUE(placement.is_due(copy_speed::slow));
-    EXPECT_FALSE(placement.is_due(copy_speed::quick));
-    EXPECT_GT(writes_of_which_were_placed(1000, 50), 980);
-    EXPECT_FALSE(placement.is_due(copy_speed::quick));
+    EXPECT_EQ(placed_of_1000(10), 1000);
+    EXPECT_EQ(placed_of_1000(6), 1000);
+    EXPECT_LT(placed_of_1000(4), 50);
+    EXPECT_LT(placed_of_1000(2), 10);
+    EXPECT_GT(placed_of_1000(50), 980);
 }
 
 }  // namespace
