@@ -21,9 +21,10 @@ constexpr std::size_t default_writev_threshold = SIZE_MAX;  // only what the app
 constexpr std::size_t tcp_piece = 45 * 1448;
 
 /// SO_SNDBUF of a tcp connection whose ends are on one machine, unless ZMQ_SNDBUF says otherwise; the system doubles it. By itself it takes 2.5 MiB
-/// there, of which each octet has left the caches before it is read.
+/// there, and small messages have left the caches before they are read.
 constexpr int send_buffer_within_machine = 128 * 1024;
-/// The same while bodies of at least `large_body_within_machine` are on their way. It is small again after so many writes without one.
+/// The same while bodies of at least `large_body_within_machine` are on their way: they leave the caches anyway, and a buffer that is full makes
+/// their sender wait. It is small again after so many writes without one.
 constexpr int large_send_buffer_within_machine = 1024 * 1024;
 constexpr std::size_t large_body_within_machine = 128 * 1024;
 constexpr int writes_until_small_send_buffer = 16;
