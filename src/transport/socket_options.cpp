@@ -17,6 +17,10 @@
 #include "core/tuning.hpp"
 #include "transport/passed_descriptors.hpp"
 
+#ifndef SO_BUF_LOCK
+#define SO_BUF_LOCK 72  // Linux 5.15
+#endif
+
 namespace zlink {
 
 namespace {

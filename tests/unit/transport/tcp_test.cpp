@@ -187,8 +187,16 @@ TEST_F(tcp_test, keeps_more_under_way_while_large_bodies_are_written) {
     EXPECT_EQ(send_buffer_of(*near), doubled) << "one octet less";
     write(large, large);
     EXPECT_EQ(send_buffer_of(*near), doubled) << "small messages together";
+    const auto is_fixed = [&] {
+        constexpr int send_buffer_lock = 1;  // SOCK_SNDBUF_LOCK
+        int locks = 0;
+        socklen_t size = sizeof locks;
+        EXPECT_EQ(::getsockopt(near->bytes->descriptor(), SOL_SOCKET, SO_BUF_LOCK, &locks, &size), 0);
+        return (locks & send_buffer_lock) != 0;
+    };
     write("header", large);
     EXPECT_GT(send_buffer_of(*near), doubled);
+    EXPECT_FALSE(is_fixed()) << "the system may have given less, and may let it grow";
     for (int i = 1; i < writes_until_small_send_buffer; ++i)
         write("s", "mall");
     EXPECT_GT(send_buffer_of(*near), doubled);
@@ -198,6 +206,7 @@ TEST_F(tcp_test, keeps_more_under_way_while_large_bodies_are_written) {
     EXPECT_GT(send_buffer_of(*near), doubled) << "counted from the last large one";
     write("s", "mall");
     EXPECT_EQ(send_buffer_of(*near), doubled);
+    EXPECT_TRUE(is_fixed());
     bench.options.send_buffer = 32 * 1024;
     listen();
     ASSERT_EQ(seen_from("127.0.0.1:" + port), "127.0.0.1");
