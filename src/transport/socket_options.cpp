@@ -79,6 +79,15 @@ void do_without_bbr(int descriptor) noexcept {
                      each_system_has_it.size());
 }
 
+/// The system may have given less than was asked for.
+void let_send_buffer_grow(int descriptor) noexcept {
+    constexpr int of_sending = 1;  // SOCK_SNDBUF_LOCK; the other one belongs to ZMQ_RCVBUF
+    int fixed = 0;
+    socklen_t size = sizeof fixed;
+    if (::getsockopt(descriptor, SOL_SOCKET, SO_BUF_LOCK, &fixed, &size) == 0)
+        set_int(descriptor, SOL_SOCKET, SO_BUF_LOCK, fixed & ~of_sending);
+}
+
 bool have_equal_prefix(const std::uint8_t *a, const std::uint8_t *b, int bits) noexcept {
     const int octets = bits / 8, rest = bits % 8;
     if (std::memcmp(a, b, static_cast<std::size_t>(octets)) != 0)
@@ -182,8 +191,8 @@ connection_place set_up_tcp_connection(int descriptor, const settings &options) 
 void resize_send_buffer(int descriptor, bool for_large_bodies) noexcept {
     set_int(descriptor, SOL_SOCKET, SO_SNDBUF,
             for_large_bodies ? large_send_buffer_within_machine : send_buffer_within_machine);
-    if (for_large_bodies)  // the system may have given less, and may let it grow
-        set_int(descriptor, SOL_SOCKET, SO_BUF_LOCK, 0);
+    if (for_large_bodies)
+        let_send_buffer_grow(descriptor);
 }
 
 bool came_in_here(int descriptor) noexcept {
