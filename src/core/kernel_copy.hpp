@@ -2,8 +2,8 @@
 //
 // The system copies with one instruction (rep movsb). Processors of AMD make 2.2 GB/s with it instead of 20 where the target stands 1 to 15 octets
 // behind the source, by their offsets within a page, and two thirds of their speed where it stands 16 to 31 octets behind. When nothing else is
-// in the socket, a large frame begins at the start of a page there, and its body 9 octets later. So memory that glibc maps by itself, which begins at offset 16, is slow to receive into, and a body that
-// begins with a page is slow to send. A body that does not go there directly is copied once more, by code that is quick everywhere.
+// in the socket, a large frame begins at the start of a page there, and its body 9 octets later. So memory that glibc maps by itself, which
+// begins at offset 16, is slow to receive into, and a body that begins with a page is slow to send. A body that does not go there directly is copied once more, by code that is quick everywhere.
 #pragma once
 
 #include <algorithm>

@@ -29,6 +29,11 @@ bool set_int(int descriptor, int level, int option, int value) noexcept {
     return ::setsockopt(descriptor, level, option, &value, sizeof value) == 0;
 }
 
+bool get_int(int descriptor, int level, int option, int &out) noexcept {
+    socklen_t size = sizeof out;
+    return ::getsockopt(descriptor, level, option, &out, &size) == 0;
+}
+
 void set_up_buffers(int descriptor, const settings &options) noexcept {
     if (options.send_buffer >= 0)
         set_int(descriptor, SOL_SOCKET, SO_SNDBUF, options.send_buffer);
@@ -83,8 +88,7 @@ void do_without_bbr(int descriptor) noexcept {
 void let_send_buffer_grow(int descriptor) noexcept {
     constexpr int of_sending = 1;  // SOCK_SNDBUF_LOCK; the other one belongs to ZMQ_RCVBUF
     int fixed = 0;
-    socklen_t size = sizeof fixed;
-    if (::getsockopt(descriptor, SOL_SOCKET, SO_BUF_LOCK, &fixed, &size) == 0)
+    if (get_int(descriptor, SOL_SOCKET, SO_BUF_LOCK, fixed))
         set_int(descriptor, SOL_SOCKET, SO_BUF_LOCK, fixed & ~of_sending);
 }
 
@@ -197,15 +201,13 @@ void resize_send_buffer(int descriptor, bool for_large_bodies) noexcept {
 
 bool came_in_here(int descriptor) noexcept {
     int processor = -1;
-    socklen_t size = sizeof processor;
-    return ::getsockopt(descriptor, SOL_SOCKET, SO_INCOMING_CPU, &processor, &size) == 0 && processor >= 0 &&
+    return get_int(descriptor, SOL_SOCKET, SO_INCOMING_CPU, processor) && processor >= 0 &&
            processor == ::sched_getcpu();
 }
 
 error connect_result(int descriptor) noexcept {
     int number = 0;
-    socklen_t size = sizeof number;
-    if (::getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &number, &size) != 0)
+    if (!get_int(descriptor, SOL_SOCKET, SO_ERROR, number))
         return from_errno(errno);
     return from_errno(number);
 }

@@ -14,24 +14,24 @@ error socket_stream::make(loop &io, owned_descriptor socket, std::string peer_ad
                 [&] { return new socket_stream(std::move(peer_address), place); });
 }
 
-void socket_stream::size_for_large_bodies(bool large) noexcept {
-    is_for_large_bodies_ = large;
-    resize_send_buffer(descriptor(), large);
+void socket_stream::size_for_large_bodies() noexcept {
+    if (!is_for_large_bodies())
+        resize_send_buffer(descriptor(), true);
+    writes_without_large_ = 0;
 }
 
-void socket_stream::follow_bodies(bool was_large) noexcept {
-    writes_without_large_ = was_large ? 0 : writes_without_large_ + 1;
-    if (writes_without_large_ == writes_until_small_send_buffer)
-        size_for_large_bodies(false);
+void socket_stream::follow_bodies() noexcept {
+    ++writes_without_large_;
+    if (!is_for_large_bodies())
+        resize_send_buffer(descriptor(), false);
 }
 
 /// Writes the beginning of a frame alone if the system would otherwise copy its body slowly. That is known of a frame that is written by
 /// itself, or behind little else.
 io_result socket_stream::write_large(std::span<const iovec> ranges) noexcept {
     using kernel_copy::copy_speed;
-    constexpr std::size_t most_in_front = 64;
     copy_speed speed = copy_speed::quick;
-    if (ranges.size() == 2 && ranges[0].iov_len <= most_in_front)
+    if (ranges.size() == 2 && ranges[0].iov_len <= most_in_header)
         speed = kernel_copy::speed_of_sending(
             kernel_copy::offset_of_frame(ranges[1].iov_base, ranges[0].iov_len));
     if (speed == copy_speed::quick)

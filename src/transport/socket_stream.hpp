@@ -27,11 +27,11 @@ public:
         if (!place_.is_sized)
             return write(ranges);
         const bool is_large = ends_with_large(ranges);
-        if (is_large && !is_for_large_bodies_)
-            size_for_large_bodies(true);
+        if (is_large)
+            size_for_large_bodies();
         const io_result result = write(ranges);
-        if (is_for_large_bodies_ && result.octets > 0)
-            follow_bodies(is_large);
+        if (!is_large && is_for_large_bodies() && result.octets > 0)
+            follow_bodies();
         return result;
     }
     bool shares_processor() const noexcept override;
@@ -67,9 +67,10 @@ protected:
     void report_readable() noexcept { events_->on_stream_readable(); }
 
 private:
+    /// Octets of a range in front of a body that are little more than its header.
+    static constexpr std::size_t most_in_header = 64;
     /// Many small messages in one range are no large body.
     static bool ends_with_large(std::span<const iovec> ranges) noexcept {
-        constexpr std::size_t most_in_header = 64;
         return ranges.size() >= 2 && ranges.back().iov_len >= large_body_within_machine &&
                ranges[ranges.size() - 2].iov_len <= most_in_header;
     }
@@ -80,16 +81,18 @@ private:
     }
     io_result write_large(std::span<const iovec> ranges) noexcept;
     io_result write_in_parts(std::span<const iovec> ranges, std::size_t blocks) noexcept;
-    void size_for_large_bodies(bool large) noexcept;
-    /// Octets were written while the send buffer is for large bodies.
-    void follow_bodies(bool was_large) noexcept;
+    bool is_for_large_bodies() const noexcept {  // the send buffer
+        return writes_without_large_ < writes_until_small_send_buffer;
+    }
+    void size_for_large_bodies() noexcept;
+    /// Octets without a large body were written while the send buffer is for such.
+    void follow_bodies() noexcept;
     void on_readable() noexcept override { events_->on_stream_readable(); }
     void on_writable() noexcept override { events_->on_stream_writable(); }
 
     const std::string peer_address_;
     const connection_place place_;
-    bool is_for_large_bodies_ = false;  // the send buffer. This and the next two: who writes
-    int writes_without_large_ = 0;
+    int writes_without_large_ = writes_until_small_send_buffer;  // this and the next one: who writes
     kernel_copy::placement placement_;
     stream_events *events_ = nullptr;
     readiness ready_;

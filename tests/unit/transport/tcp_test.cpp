@@ -49,12 +49,13 @@ protected:
         near.reset();
         far.reset();
     }
-    static int send_buffer_of(const stream_end &end) {
+    static int option_of(const stream_end &end, int option) {
         int found = 0;
         socklen_t size = sizeof found;
-        EXPECT_EQ(::getsockopt(end.bytes->descriptor(), SOL_SOCKET, SO_SNDBUF, &found, &size), 0);
+        EXPECT_EQ(::getsockopt(end.bytes->descriptor(), SOL_SOCKET, option, &found, &size), 0);
         return found;
     }
+    static int send_buffer_of(const stream_end &end) { return option_of(end, SO_SNDBUF); }
     static bool has_ipv6() {
         const int socket = ::socket(AF_INET6, SOCK_STREAM, 0);
         sockaddr_in6 here{};
@@ -188,19 +189,15 @@ TEST_F(tcp_test, keeps_more_under_way_while_large_bodies_are_written) {
     EXPECT_EQ(send_buffer_of(*near), doubled) << "one octet less";
     write(large, large);
     EXPECT_EQ(send_buffer_of(*near), doubled) << "small messages together";
-    const auto fixed = [&] {
-        int locks = 0;
-        socklen_t size = sizeof locks;
-        EXPECT_EQ(::getsockopt(near->bytes->descriptor(), SOL_SOCKET, SO_BUF_LOCK, &locks, &size), 0);
-        return locks;
-    };
+    const auto fixed = [&] { return option_of(*near, SO_BUF_LOCK); };
     constexpr int of_sending = 1, of_receiving = 2;
     write("header", large);
     EXPECT_GT(send_buffer_of(*near), doubled);
     EXPECT_EQ(fixed(), of_receiving) << "the system may have given less, and may let it grow";
-    for (int i = 1; i < writes_until_small_send_buffer; ++i)
+    for (int i = 1; i < writes_until_small_send_buffer; ++i) {
         write("s", "mall");
-    EXPECT_GT(send_buffer_of(*near), doubled);
+        EXPECT_GT(send_buffer_of(*near), doubled) << i;
+    }
     write("header", large);
     for (int i = 1; i < writes_until_small_send_buffer; ++i)
         write("s", "mall");
