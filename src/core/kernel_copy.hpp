@@ -32,8 +32,18 @@ inline bool is_slow_to_receive(const void *body) noexcept {
 // the next block, wherever, within some octets, it began.
 inline constexpr std::size_t system_block = 32 * 1024;
 inline constexpr std::size_t room_left = 31;
-inline constexpr std::size_t octets_to_next_block = system_block - room_left;
+/// How many octets of a frame are written alone, in one or two writes of about half of them each, for the rest to stand at the start of a block. They
+/// end behind a multiple of 32 octets of the body, or of 64 with two blocks, so that the receiver, whose memory begins at a multiple of 16,
+/// does not copy slowly either. `in_front`: octets before the body.
+constexpr std::size_t octets_to_write_alone(std::size_t in_front, std::size_t blocks) noexcept {
+    constexpr std::size_t quick_multiple = 32;
+    const std::size_t least = blocks * (system_block - room_left), multiple = blocks * quick_multiple;
+    const std::size_t alone = least + (in_front - least) % multiple;
+    return alone <= blocks * system_block ? alone : alone - quick_multiple;
+}
 inline constexpr std::size_t placed_from = 128 * 1024;  // octets of a body, or of a write, that are worth it
+/// Octets from which on a slow copy costs more than whatever a write in parts may cost.
+inline constexpr std::size_t always_placed_from = 2 * 1024 * 1024;
 
 /// How the system copies a large frame that stands at this offset within a page.
 enum class copy_speed : std::uint8_t {

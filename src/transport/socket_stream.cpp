@@ -37,7 +37,7 @@ io_result socket_stream::write_large(std::span<const iovec> ranges) noexcept {
     if (speed == copy_speed::quick)
         return socket_calls::write(descriptor(), ranges);
     const std::size_t blocks = kernel_copy::blocks_to_place(speed);
-    if (speed == copy_speed::slow)
+    if (speed == copy_speed::slow || ranges[1].iov_len >= kernel_copy::always_placed_from)
         return write_in_parts(ranges, blocks);
     const long interruptions = platform::interruptions();
     const io_result result =
@@ -46,18 +46,18 @@ io_result socket_stream::write_large(std::span<const iovec> ranges) noexcept {
     return result;
 }
 
-/// Writes the octets up to the next block of the system's alone, and those of more blocks, and then the rest. It ends where the stream is full,
-/// and says so only if it has taken nothing.
+/// Writes the octets up to the start of one of the system's next blocks alone, and then the rest. It ends where the stream is full, and says so only if
+/// it has taken nothing.
 io_result socket_stream::write_in_parts(std::span<const iovec> ranges, std::size_t blocks) noexcept {
-    using kernel_copy::octets_to_next_block;
     const std::size_t header = ranges[0].iov_len, all = header + ranges[1].iov_len;
+    const std::size_t alone = kernel_copy::octets_to_write_alone(header, blocks);
     const auto of_body = [&](std::size_t from, std::size_t to) {
         return iovec{static_cast<char *>(ranges[1].iov_base) + (from - header), to - from};
     };
-    const iovec beginning[] = {ranges[0], of_body(header, octets_to_next_block)};
+    const iovec beginning[] = {ranges[0], of_body(header, alone / blocks)};
     io_result result = socket_calls::write(descriptor(), beginning);
-    for (std::size_t block = 1; block <= blocks && result.octets == block * octets_to_next_block; ++block) {
-        const std::size_t to = block < blocks ? (block + 1) * octets_to_next_block : all;
+    for (std::size_t block = 1; block <= blocks && result.octets == block * alone / blocks; ++block) {
+        const std::size_t to = block < blocks ? (block + 1) * alone / blocks : all;
         const iovec next = of_body(result.octets, to);
         const io_result added = socket_calls::write(descriptor(), {&next, 1});
         result.octets += added.octets;

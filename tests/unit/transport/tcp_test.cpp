@@ -12,7 +12,9 @@
 #include <string>
 
 #include "chosen_processor.hpp"
+#include "core/frame.hpp"
 #include "core/tuning.hpp"
+#include "placed_memory.hpp"
 #include "support/transport_bench.hpp"
 
 extern "C" int getaddrinfo(const char *host, const char *service, const addrinfo *hints, addrinfo **found) {
@@ -213,6 +215,44 @@ TEST_F(tcp_test, keeps_more_under_way_while_large_bodies_are_written) {
 }
 
 // With one processor all rounds are the same.
+TEST_F(tcp_test, writes_the_beginning_alone_of_a_frame_that_would_be_copied_slowly) {
+    constexpr std::size_t size =
+        196'000;  // with its header three segments, or four where the beginning is one by itself
+    listen();
+    ASSERT_EQ(seen_from("127.0.0.1:" + port), "127.0.0.1");
+    struct {  // as of Linux 4.6; the C library tells the beginning
+        tcp_info beginning;
+        std::uint64_t rates_and_octets[4];
+        std::uint32_t segments_and_times[5], data_segments_out;
+    } info{};
+    static_assert(sizeof(tcp_info) == 104);
+    const auto segments = [&] {
+        socklen_t length = sizeof info;
+        EXPECT_EQ(::getsockopt(near->bytes->descriptor(), IPPROTO_TCP, TCP_INFO, &info, &length), 0);
+        EXPECT_EQ(length, sizeof info);
+        return info.data_segments_out;
+    };
+    /// 0: the stream did not take all at once.
+    const auto segments_of_body_at = [&](std::size_t offset_in_page) {
+        placed_memory body(size, offset_in_page);
+        char header[long_header_size] = {};
+        const iovec ranges[] = {{header, sizeof header}, {body.data(), size}};
+        const auto before = segments();
+        const std::size_t written = near->bytes->try_write(ranges).octets;
+        const auto taken = segments() - before;
+        for (std::size_t read = 0; read < written;)
+            read += far->read(written - read).size();
+        return written == size + sizeof header ? taken : 0;
+    };
+    // The stream opens with each of the first.
+    for (int i = 0; i < 100 && segments_of_body_at(64) != 3; ++i) {
+    }
+    EXPECT_EQ(segments_of_body_at(64), 3u);
+    EXPECT_EQ(segments_of_body_at(0), 4u);
+    EXPECT_EQ(segments_of_body_at(16), 4u);
+    EXPECT_EQ(segments_of_body_at(2048), 3u);
+}
+
 TEST_F(tcp_test, tells_whether_the_peer_sent_from_the_readers_processor) {
     const chosen_processor where;
     listen();
