@@ -62,6 +62,8 @@ struct wait_item {
 struct sending_thread {
     time_point last{};                  // when it found a connection asleep, or had written for it
     unsigned writes_without_pause = 0;  // for connections that were asleep
+    time_point large_began{};           // its last write of a large body for which it might wait
+    time_point large_ended{};
 };
 
 class waiter {

@@ -10,7 +10,9 @@
 // Threads:  a turn from any thread, what it guards by its holder; each side of a lease on one thread.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -90,6 +92,11 @@ public:
     void note_use() noexcept {
         uses_.store(uses_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
+    /// A large body has come: the next use may be as long in coming as it takes to send one like it.
+    void note_large(std::size_t octets) noexcept {
+        large_.store(static_cast<std::uint32_t>(std::min(octets / octets_each_look, most_more_looks)),
+                     std::memory_order_relaxed);
+    }
     /// Whether the I/O thread keeps its hands off the stream.
     bool is_out() const noexcept {
         const state now = state_.load(std::memory_order_seq_cst);
@@ -135,6 +142,8 @@ public:
                 return next == state::none;
         }
     }
+    /// How many more looks than usual the next use may be in coming, by the bodies since this was asked last.
+    std::uint32_t take_more_looks() noexcept { return large_.exchange(0, std::memory_order_relaxed); }
     /// Counts the uses.
     std::uint32_t uses() const noexcept { return uses_.load(std::memory_order_relaxed); }
     void watch() noexcept { is_watched_.store(true, std::memory_order_seq_cst); }
@@ -147,7 +156,11 @@ public:
 private:
     enum class state : std::uint32_t { none, wanted, leased, used, recalled };
     std::atomic<state> state_{state::none};
+    static constexpr std::size_t octets_each_look = 4 * 1024 * 1024;
+    static constexpr std::size_t most_more_looks = 16;
+
     std::atomic<std::uint32_t> uses_{0};
+    std::atomic<std::uint32_t> large_{0};
     std::atomic<bool> is_watched_{false};
 };
 

@@ -113,11 +113,20 @@ public:
     bool may_wait_for_room() noexcept {
         return may_wait_longer_ && how_.may_spin() && !large_patience_.take_skip();
     }
-    /// Waits for room, for one large message: about as long altogether as it would take to copy it into new memory, and at least once.
+    /// Waits for room, for one large message: about as long altogether as it would take to copy it into new memory, and at least once. The
+    /// thread is told when that write began and ended.
     class wait_for_room {
     public:
         wait_for_room(pace &whose, std::size_t octets) noexcept
-            : pace_(whose), remaining_(longest_wait + std::chrono::nanoseconds(octets)) {}
+            : pace_(whose), longest_(longest_look + std::chrono::nanoseconds(octets / 4)),
+              remaining_(longest_look + std::chrono::nanoseconds(octets)), begun_(pace_.clock_.now()) {}
+        wait_for_room(const wait_for_room &) = delete;
+        wait_for_room &operator=(const wait_for_room &) = delete;
+        ~wait_for_room() {
+            sending_thread &self = pace_.how_.this_thread();
+            self.large_began = begun_;
+            self.large_ended = pace_.clock_.now();
+        }
         /// False when there was none in a while, or it is not to be waited for.
         bool wait(int descriptor, std::uint64_t opening) noexcept {
             if (!pace_.may_wait_longer_ || !pace_.how_.may_spin() || remaining_ <= duration::zero())
@@ -125,16 +134,19 @@ public:
             wait_item item{descriptor, POLLOUT, 0, nullptr, opening};
             const time_point begun = pace_.clock_.now();
             const bool has_room =
-                !failed(pace_.how_.wait({&item, 1}, begun + std::min<duration>(remaining_, longest_wait)));
+                !failed(pace_.how_.wait({&item, 1}, begun + std::min<duration>(remaining_, longest_)));
             remaining_ -= pace_.clock_.now() - begun;
             pace_.large_patience_.note(has_room);
             return has_room;
         }
 
     private:
-        static constexpr duration longest_wait = std::chrono::milliseconds(1);
+        static constexpr duration longest_look = std::chrono::milliseconds(1);
         pace &pace_;
+        const duration
+            longest_;  // at once: a reader that takes new memory for a large body reads nothing meanwhile
         duration remaining_;
+        const time_point begun_;
     };
     /// The sender had to wait for something, most likely an answer.
     void note_wait() noexcept { has_waited_ = true; }

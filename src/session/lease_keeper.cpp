@@ -39,6 +39,7 @@ void lease_keeper::lend() noexcept {
     }
     is_out_ = true;
     in_.note_lease();
+    more_looks_ = pipe_->lease().take_more_looks();
     watch();
     pipe_->lease().grant();
     pipe_->wake_other_end();
@@ -74,6 +75,10 @@ void lease_keeper::take_back() noexcept {
 void lease_keeper::on_time() noexcept {
     read_lease &lease = pipe_->lease();
     if (lease.uses() != uses_seen_) {
+        more_looks_ = lease.take_more_looks();
+        watch();
+    } else if (!lease.is_used() && more_looks_ > 0) {
+        --more_looks_;
         watch();
     } else if (!lease.is_used()) {
         (void)recall();

@@ -65,6 +65,7 @@ private:
     bool is_out_ = false;  // the loop keeps its hands off the stream
     std::unique_ptr<timer> timer_;
     std::uint32_t uses_seen_ = 0;
+    std::uint32_t more_looks_ = 0;
 };
 
 }  // namespace zlink

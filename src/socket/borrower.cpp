@@ -39,10 +39,21 @@ void borrower::return_all(std::span<const pipe_end_ptr> pipes) noexcept {
     }
 }
 
+/// Whether there was little work since the last wait. To write a large body is none, as long as the thread has had to wait about as long as
+/// that takes: else who reads ahead for it saves time.
+bool borrower::is_eager() const noexcept {
+    const duration since = clock_.now() - wait_over_at_;
+    if (since < longest_work)
+        return true;
+    const sending_thread &self = how_.this_thread();
+    const duration writing = self.large_ended - self.large_began;
+    return self.large_began >= wait_over_at_ && since - writing < longest_work &&
+           last_wait_ >= writing / 4 * 3;
+}
+
 /// Asks for what is not leased, if this thread is likely to come back soon.
 void borrower::consider(std::span<const pipe_end_ptr> pipes) noexcept {
-    const bool is_eager = clock_.now() - wait_over_at_ < longest_work;
-    streak_ = is_eager ? streak_ + 1 : std::min(streak_, 0);
+    streak_ = is_eager() ? streak_ + 1 : std::min(streak_, 0);
     if (streak_ < eager_after)
         return;
     streak_ = -asks_again_after;

@@ -22,7 +22,7 @@ class borrower {
 public:
     static constexpr std::size_t few_pipes = 32;
 
-    explicit borrower(const clock_source &clock) noexcept : clock_(clock) {}
+    borrower(const clock_source &clock, waiter &how) noexcept : clock_(clock), how_(how) {}
 
     /// Takes into use what is leased. `is_wait`: the thread is about to sleep, and others of `pipes` may be asked for.
     void begin(std::span<const pipe_end_ptr> pipes, bool is_wait) noexcept;
@@ -112,7 +112,12 @@ public:
     /// After a wait, for a further one before end().
     void list_again() noexcept { listed_ = nullptr; }
     /// The wait that begin() told of is over, and what it brought is read.
-    void note_wait_over(time_point now) noexcept { wait_over_at_ = now; }
+    void note_wait_over(time_point now) noexcept {
+        last_wait_ = now - std::exchange(wait_began_, time_point::max());
+        wait_over_at_ = now;
+    }
+    /// A large body that the wait brought was copied out meanwhile: that was no work of the thread's own.
+    void note_copied(time_point now) noexcept { wait_over_at_ = now; }
 
     /// Connections that are leased, and not in use, go back to the I/O threads.
     static void return_all(std::span<const pipe_end_ptr> pipes) noexcept;
@@ -150,6 +155,7 @@ private:
     }
     static short events_for(const use &u) noexcept;
     void consider(std::span<const pipe_end_ptr> pipes) noexcept;
+    bool is_eager() const noexcept;
     void take_out(std::size_t at) noexcept {
         uses_[at] = uses_.back();
         uses_.pop_back();
@@ -178,8 +184,10 @@ private:
     }
 
     const clock_source &clock_;
+    waiter &how_;
     time_point wait_over_at_{};
-    time_point wait_began_{};
+    time_point wait_began_ = time_point::max();  // what is borrowed was listed; max(): since the last one
+    duration last_wait_{};                       // that it slept; negative: it did not
     bool had_short_wait_ = false;
     int waits_for_little_ = 0;  // in a row
     int reads_since_wait_ = 0;  // that got something

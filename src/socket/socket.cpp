@@ -72,7 +72,7 @@ error fill(message &out, const frame_view &frame) noexcept {
 
 socket::socket(const settings &defaults, const socket_environment &environment)
     : options_(defaults), environment_(environment), pace_(environment.clock, environment.blocking),
-      borrower_(environment.clock), mailbox_(std::make_shared<mailbox>()),
+      borrower_(environment.clock, environment.blocking), mailbox_(std::make_shared<mailbox>()),
       monitor_(std::make_shared<monitor>()), subscriptions_(std::make_shared<subscription_set>()),
       pipes_({options_, environment.blocking, pace_, borrower_, *mailbox_}),
       wait_({pipes_, borrower_, *mailbox_, pace_, environment.blocking, environment.clock}) {}
@@ -205,8 +205,11 @@ error socket::receive_copy(void *buffer, std::size_t capacity, std::size_t &size
     if (failed(e))
         return e;
     size = frame.size;
-    if (const std::size_t taken = std::min(capacity, frame.size); taken > 0 && frame.data != buffer)
+    if (const std::size_t taken = std::min(capacity, frame.size); taken > 0 && frame.data != buffer) {
         std::memcpy(buffer, frame.data, taken);
+        if (taken >= least_offered)
+            wait_.note_copied();
+    }
     release_lone(frame);
     return error::none;
 }

@@ -55,6 +55,8 @@ public:
     void offer(std::span<std::uint8_t> memory) noexcept { offered_ = memory; }
     /// A body that has been read there and is not `given` to the caller has to stand elsewhere before that returns.
     void end_offer(const std::uint8_t *given) noexcept;
+    /// A large body was copied to the caller's memory, which is no work of the caller's.
+    void note_copied() noexcept { leases_.note_copied(clock_.now()); }
 
     // ---- a peer that lags ----
 

@@ -5,7 +5,7 @@
 
 namespace zlink::test {
 
-struct lone_thread final : waiter {
+struct lone_thread : waiter {
     explicit lone_thread(bool has_others = false) : has_time(has_others) {}
     error make_wakeup(std::unique_ptr<wakeup> &) noexcept override { return error::not_supported; }
     error wait(std::span<wait_item>, time_point) noexcept override { return error::not_supported; }

@@ -7,6 +7,7 @@
 #include <deque>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "lone_thread.hpp"
 
@@ -42,6 +43,39 @@ protected:
     pace subject{*this, thread};
     pace other{*this, thread};  // of another socket
 };
+
+// A thread that waits as long as it may, and finds no room.
+struct waiting_thread final : test::lone_thread {
+    explicit waiting_thread(time_point &clock) : lone_thread(true), now(clock) {}
+    error wait(std::span<wait_item>, time_point deadline) noexcept override {
+        waits.push_back(std::chrono::duration_cast<std::chrono::milliseconds>(deadline - now).count());
+        now = deadline;
+        return error::timed_out;
+    }
+    time_point &now;
+    std::vector<std::int64_t> waits;
+};
+
+TEST_F(pace_test, one_wait_for_room_may_take_about_a_quarter_of_what_all_of_them_may) {
+    waiting_thread self{at_};
+    pace sender{*this, self};
+    sender.set_may_wait_longer(true);
+    pace::wait_for_room room(sender, 64'000'000);
+    for (int i = 0; i < 9; ++i)
+        EXPECT_FALSE(room.wait(1, 1));
+    EXPECT_EQ(self.waits, (std::vector<std::int64_t>{17, 17, 17, 14}));
+}
+
+TEST_F(pace_test, the_thread_knows_when_it_wrote_a_large_body) {
+    const time_point begun = at_;
+    {
+        pace::wait_for_room room(other, 1'000'000);
+        pass(std::chrono::milliseconds(3));
+    }
+    pass(std::chrono::milliseconds(7));
+    EXPECT_EQ(thread.sends.large_began, begun);
+    EXPECT_EQ(thread.sends.large_ended - begun, std::chrono::milliseconds(3));
+}
 
 TEST_F(pace_test, the_first_message_is_written_at_once) { EXPECT_TRUE(allows(subject, 1)); }
 

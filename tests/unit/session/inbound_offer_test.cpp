@@ -60,6 +60,18 @@ TEST(inbound, reads_the_next_body_into_the_memory_offered_for_it) {
         }
 }
 
+TEST(inbound, tells_the_lease_how_large_the_bodies_are) {
+    const octets body = body_of(9 * 1024 * 1024);
+    for (const std::size_t offered : {body.size(), std::size_t{0}}) {
+        SCOPED_TRACE(offered);
+        offering it;
+        it.state.input = message(body) + message("small");
+        it.borrow(offered);
+        EXPECT_EQ(it.far->lease().take_more_looks(), 2u);
+        EXPECT_EQ(it.far->lease().take_more_looks(), 0u);
+    }
+}
+
 TEST(inbound, reads_by_another_place_into_memory_where_the_system_would_copy_slowly) {
     const octets body = body_of(400'000);
     const octets wire = message(body) + message(octets(20, 'x'));

@@ -232,6 +232,35 @@ TEST(lease_keeper, ends_a_lease_that_nobody_uses_at_the_next_look) {
     it.expect_back(0);
 }
 
+TEST(lease_keeper, leaves_a_lease_longer_unused_while_large_bodies_come) {
+    lender it;
+    it.far->lease().note_large(16 * 1024 * 1024);
+    it.borrow();
+    it.leave(true);
+    it.io.pass(16ms);
+    it.expect_out(true);
+    // Once it was used again, what came since then decides.
+    ASSERT_TRUE(it.use());
+    it.near->note_use();
+    it.leave(true);
+    it.io.pass(4ms);
+    it.expect_out(true);
+    it.io.pass(8ms);
+    it.expect_back(1);
+    EXPECT_EQ(it.ends, 1);
+}
+
+TEST(lease_keeper, leaves_no_lease_unused_for_ever_however_large_the_bodies) {
+    lender it;
+    it.far->lease().note_large(SIZE_MAX);
+    it.borrow();
+    it.leave(true);
+    it.io.pass(60ms);
+    it.expect_out(true);
+    it.io.pass(20ms);
+    it.expect_back(1);
+}
+
 TEST(lease_keeper, looks_at_all_leases_in_the_same_moments) {
     lender it;
     for (const auto begun : {0us, 100us, 1900us, 2100us, 3900us}) {

@@ -15,6 +15,8 @@
 namespace zlink {
 namespace {
 
+using namespace std::chrono_literals;
+
 /// A connection and its I/O thread, without either.
 class lender final : public io_turn {
 public:
@@ -167,15 +169,18 @@ protected:
         EXPECT_EQ(wait_for_any({&item, 1}, 5, count), error::none);
         EXPECT_EQ(count, 0u);
     }
-    /// Waits as often as one who borrows.
-    void expect_waits_without_borrowing() {
+    bool asks_where_it_writes(duration writing, duration waiting);
+    /// Waits as often as one who borrows, with so much work in between.
+    void expect_waits_without_borrowing(duration work = {}) {
         wait.on_wait = [this](std::span<wait_item> items) {
             EXPECT_EQ(items.size(), 1u);
             peer->publish({"x"});
             return error::none;
         };
-        for (int i = 0; i < 40; ++i)
+        for (int i = 0; i < 40; ++i) {
+            clock.at += work;
             EXPECT_EQ(receive(), "x");
+        }
         EXPECT_TRUE(peer->owns_reading());
     }
 
@@ -240,6 +245,66 @@ TEST_F(borrower_test, a_thread_that_works_long_between_its_waits_does_not_ask) {
         EXPECT_EQ(receive(), "x");
     }
     EXPECT_TRUE(peer->owns_reading());
+}
+
+/// Takes 5 ms between its waits, of each of which it writes a large body for `writing`, and waits for `waiting`. Whether it asks.
+bool borrower_test::asks_where_it_writes(duration writing, duration waiting) {
+    wait.on_wait = [&](std::span<wait_item>) {
+        clock.at += waiting;
+        peer->publish({"x"});
+        return error::none;
+    };
+    for (int i = 0; i < 20; ++i) {
+        wait.thread.large_began = clock.at;
+        wait.thread.large_ended = clock.at + writing;
+        clock.at += std::chrono::milliseconds(5);
+        EXPECT_EQ(receive(), "x");
+    }
+    return !peer->owns_reading();
+}
+
+TEST_F(borrower_test, a_thread_that_writes_a_large_body_between_its_waits_asks) {
+    make(socket_type::dealer);
+    EXPECT_TRUE(asks_where_it_writes(4500us, 5ms));
+}
+
+TEST_F(borrower_test, one_that_works_besides_does_not_ask) {
+    make(socket_type::dealer);
+    EXPECT_FALSE(asks_where_it_writes(3500us, 5ms));
+}
+
+TEST_F(borrower_test, nor_does_one_for_which_messages_come_faster_than_it_writes) {
+    make(socket_type::dealer);
+    EXPECT_FALSE(asks_where_it_writes(4500us, 2ms)) << "who reads ahead for it saves time";
+}
+
+TEST_F(borrower_test, what_was_written_before_the_wait_does_not_count) {
+    make(socket_type::dealer);
+    wait.thread.large_began = clock.at;
+    wait.thread.large_ended = clock.at + 1s;
+    clock.at += 1s;
+    expect_waits_without_borrowing(2ms);
+}
+
+TEST_F(borrower_test, to_copy_a_large_body_out_is_no_work) {
+    make(socket_type::dealer);
+    borrower subject(clock, wait);
+    const pipe_ends ends = make_pipe(pool, {});
+    const lender other(ends.second);
+    const auto wait_and_copy = [&](bool is_copied) {
+        subject.note_wait_over(clock.at);
+        clock.at += 5ms;
+        if (is_copied)
+            subject.note_copied(clock.at);
+        subject.begin({&ends.first, 1}, true);
+        subject.end([](pipe_end &) {});
+    };
+    for (int i = 0; i < 10; ++i)
+        wait_and_copy(false);
+    EXPECT_EQ(other.calls, 0);
+    for (int i = 0; i < 10; ++i)
+        wait_and_copy(true);
+    EXPECT_EQ(other.calls, 1) << "it asks";
 }
 
 TEST_F(borrower_test, gives_back_before_it_sleeps_what_was_called_back_while_it_armed) {
