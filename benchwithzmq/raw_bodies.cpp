@@ -8,7 +8,7 @@
 //
 // Prints RESULT,raw,STREAM|PING,<transport>,<size>,throughput|latency,<value> as bench_zmq does.
 // Order:    one end; the two measures; the command line.
-#include "common.hpp"
+#include "peers/peers.hpp"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -18,14 +18,13 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 
 namespace {
-
-using steady = std::chrono::steady_clock;
 
 struct wanted {
     std::string transport;
@@ -58,20 +57,11 @@ public:
         const char *at = made_.make(sequence);
         if (fills_)
             at = static_cast<const char *>(std::memcpy(filled_.data(), at, made_.size()));
-        for (std::size_t left = made_.size(); left > 0;) {
-            const ssize_t done = ::send(socket_, at, left, MSG_NOSIGNAL);
-            bench::require(done > 0, "send");
-            at += done;
-            left -= static_cast<std::size_t>(done);
-        }
+        bench::write_all(socket_, at, made_.size());
     }
 
     void receive(std::uint64_t sequence) {
-        for (std::size_t have = 0; have < found_.size();) {
-            const ssize_t done = ::recv(socket_, found_.data() + have, found_.size() - have, 0);
-            bench::require(done > 0, "receive");
-            have += static_cast<std::size_t>(done);
-        }
+        bench::read_all(socket_, found_.data(), found_.size());
         bench::require(found_.is_message(sequence), "order and content of a message");
     }
 
@@ -90,14 +80,14 @@ double ping(end &a, end &b, std::uint64_t warmup, std::uint64_t trips) {
             b.send(i);
         }
     });
-    steady::time_point start;
+    bench::steady::time_point start;
     for (std::uint64_t i = 0; i < warmup + trips; ++i) {
         if (i == warmup)
-            start = steady::now();
+            start = bench::steady::now();
         a.send(i);
         a.receive(i);
     }
-    const std::chrono::duration<double, std::micro> taken = steady::now() - start;
+    const std::chrono::duration<double, std::micro> taken = bench::steady::now() - start;
     echo.join();
     return taken.count() / (2.0 * static_cast<double>(trips));
 }
@@ -133,14 +123,6 @@ std::optional<wanted> parsed(int argc, char **argv) {
     return good ? std::optional(asked) : std::nullopt;
 }
 
-bench::tcp_pair open_pair(const std::string &transport) {
-    if (transport == "tcp")
-        return bench::open_tcp_pair();
-    int ends[2];
-    bench::require(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "socketpair");
-    return {ends[0], ends[1]};
-}
-
 }  // namespace
 
 int main(int argc, char **argv) {
@@ -153,10 +135,9 @@ int main(int argc, char **argv) {
                    stderr);
         return 2;
     }
-    const bench::tcp_pair both = open_pair(asked->transport);
-    bench::require(bool(both), "two sockets");
-    end a(both.connected, *asked);
-    end b(both.accepted, *asked);
+    const bench::raw_pair both = bench::open_raw_pair(asked->transport);
+    end a(both.a, *asked);
+    end b(both.b, *asked);
     const bool is_stream = asked->measure == "throughput";
     const auto warmup = static_cast<std::uint64_t>(bench::number_from("BENCH_WARMUP_COUNT", 10));
     const auto count = static_cast<std::uint64_t>(

@@ -61,7 +61,7 @@ inline bool is_slow_to_send(const void *body) noexcept {
     return speed_of_sending(offset_of_frame(body)) == copy_speed::slow;
 }
 
-/// So many blocks are written alone before the rest of a frame, and each of them brings the rest 31 octets further behind. One of them leaves a frame
+/// So many blocks are written alone before the rest of a frame, and each of them brings the rest some octets further behind (octets_to_write_alone). One of them leaves a frame
 /// whose speed varies where the copy is still slower.
 constexpr std::size_t blocks_to_place(copy_speed speed) noexcept {
     return speed == copy_speed::varies ? 2 : 1;

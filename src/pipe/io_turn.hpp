@@ -94,8 +94,8 @@ public:
     }
     /// A large body has come: the next use may be as long in coming as it takes to send one like it.
     void note_large(std::size_t octets) noexcept {
-        large_.store(static_cast<std::uint32_t>(std::min(octets / octets_each_look, most_more_looks)),
-                     std::memory_order_relaxed);
+        more_looks_.store(static_cast<std::uint32_t>(std::min(octets / octets_each_look, most_more_looks)),
+                          std::memory_order_relaxed);
     }
     /// Whether the I/O thread keeps its hands off the stream.
     bool is_out() const noexcept {
@@ -142,8 +142,8 @@ public:
                 return next == state::none;
         }
     }
-    /// How many more looks than usual the next use may be in coming, by the bodies since this was asked last.
-    std::uint32_t take_more_looks() noexcept { return large_.exchange(0, std::memory_order_relaxed); }
+    /// How many more looks than usual the next use may be in coming, by the last large body, if it came since this was asked.
+    std::uint32_t take_more_looks() noexcept { return more_looks_.exchange(0, std::memory_order_relaxed); }
     /// Counts the uses.
     std::uint32_t uses() const noexcept { return uses_.load(std::memory_order_relaxed); }
     void watch() noexcept { is_watched_.store(true, std::memory_order_seq_cst); }
@@ -155,12 +155,12 @@ public:
 
 private:
     enum class state : std::uint32_t { none, wanted, leased, used, recalled };
-    std::atomic<state> state_{state::none};
     static constexpr std::size_t octets_each_look = 4 * 1024 * 1024;
     static constexpr std::size_t most_more_looks = 16;
 
+    std::atomic<state> state_{state::none};
     std::atomic<std::uint32_t> uses_{0};
-    std::atomic<std::uint32_t> large_{0};
+    std::atomic<std::uint32_t> more_looks_{0};
     std::atomic<bool> is_watched_{false};
 };
 

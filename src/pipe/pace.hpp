@@ -10,6 +10,8 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <poll.h>
 #include <thread>
@@ -143,8 +145,8 @@ public:
     private:
         static constexpr duration longest_look = std::chrono::milliseconds(1);
         pace &pace_;
-        const duration
-            longest_;  // at once: a reader that takes new memory for a large body reads nothing meanwhile
+        // At once: a reader that takes new memory for a large body reads nothing meanwhile.
+        const duration longest_;
         duration remaining_;
         const time_point begun_;
     };

@@ -228,8 +228,7 @@ void inbound::go_round(places &out, std::span<std::uint8_t> free) noexcept {
 }
 
 void inbound::take_large(conversation *peer) noexcept {
-    if (pipe_)
-        pipe_->lease().note_large(large_.arrived());
+    pipe_->lease().note_large(large_.arrived());
     if (large_.is_elsewhere()) {
         deliver_offered();
         return;

@@ -77,14 +77,15 @@ void lease_keeper::on_time() noexcept {
     if (lease.uses() != uses_seen_) {
         more_looks_ = lease.take_more_looks();
         watch();
-    } else if (!lease.is_used() && more_looks_ > 0) {
+    } else if (lease.is_used()) {
+        if (!lease.stop_watching())
+            watch();
+    } else if (more_looks_ > 0) {
         --more_looks_;
         watch();
-    } else if (!lease.is_used()) {
+    } else {
         (void)recall();
         events_.on_lease_over();
-    } else if (!lease.stop_watching()) {
-        watch();
     }
 }
 

@@ -169,18 +169,38 @@ protected:
         EXPECT_EQ(wait_for_any({&item, 1}, 5, count), error::none);
         EXPECT_EQ(count, 0u);
     }
-    bool asks_where_it_writes(duration writing, duration waiting);
-    /// Waits as often as one who borrows, with so much work in between.
-    void expect_waits_without_borrowing(duration work = {}) {
+    /// Waits so long each time, and takes so long in between. Whether it asks.
+    bool asks(
+        duration work, duration waiting, const std::function<void()> &before_work = [] {}) {
+        wait.on_wait = [&](std::span<wait_item>) {
+            clock.at += waiting;
+            peer->publish({"x"});
+            return error::none;
+        };
+        for (int i = 0; i < 20; ++i) {
+            before_work();
+            clock.at += work;
+            EXPECT_EQ(receive(), "x");
+        }
+        return !peer->owns_reading();
+    }
+    void write_large(duration writing) {
+        wait.thread.large_began = clock.at;
+        wait.thread.large_ended = clock.at + writing;
+    }
+    /// As asks(), with a large body written at the beginning of each 5 ms.
+    bool asks_where_it_writes(duration writing, duration waiting) {
+        return asks(5ms, waiting, [&] { write_large(writing); });
+    }
+    /// Waits as often as one who borrows.
+    void expect_waits_without_borrowing() {
         wait.on_wait = [this](std::span<wait_item> items) {
             EXPECT_EQ(items.size(), 1u);
             peer->publish({"x"});
             return error::none;
         };
-        for (int i = 0; i < 40; ++i) {
-            clock.at += work;
+        for (int i = 0; i < 40; ++i)
             EXPECT_EQ(receive(), "x");
-        }
         EXPECT_TRUE(peer->owns_reading());
     }
 
@@ -247,22 +267,6 @@ TEST_F(borrower_test, a_thread_that_works_long_between_its_waits_does_not_ask) {
     EXPECT_TRUE(peer->owns_reading());
 }
 
-/// Takes 5 ms between its waits, of each of which it writes a large body for `writing`, and waits for `waiting`. Whether it asks.
-bool borrower_test::asks_where_it_writes(duration writing, duration waiting) {
-    wait.on_wait = [&](std::span<wait_item>) {
-        clock.at += waiting;
-        peer->publish({"x"});
-        return error::none;
-    };
-    for (int i = 0; i < 20; ++i) {
-        wait.thread.large_began = clock.at;
-        wait.thread.large_ended = clock.at + writing;
-        clock.at += std::chrono::milliseconds(5);
-        EXPECT_EQ(receive(), "x");
-    }
-    return !peer->owns_reading();
-}
-
 TEST_F(borrower_test, a_thread_that_writes_a_large_body_between_its_waits_asks) {
     make(socket_type::dealer);
     EXPECT_TRUE(asks_where_it_writes(4500us, 5ms));
@@ -280,10 +284,8 @@ TEST_F(borrower_test, nor_does_one_for_which_messages_come_faster_than_it_writes
 
 TEST_F(borrower_test, what_was_written_before_the_wait_does_not_count) {
     make(socket_type::dealer);
-    wait.thread.large_began = clock.at;
-    wait.thread.large_ended = clock.at + 1s;
-    clock.at += 1s;
-    expect_waits_without_borrowing(2ms);
+    write_large(1500us);
+    EXPECT_FALSE(asks(2ms, 5ms));
 }
 
 TEST_F(borrower_test, to_copy_a_large_body_out_is_no_work) {

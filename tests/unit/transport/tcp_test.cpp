@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string>
 
 #include "chosen_processor.hpp"
@@ -214,10 +215,9 @@ TEST_F(tcp_test, keeps_more_under_way_while_large_bodies_are_written) {
     EXPECT_EQ(send_buffer_of(*near), 64 * 1024) << "the application has chosen";
 }
 
-// With one processor all rounds are the same.
 TEST_F(tcp_test, writes_the_beginning_alone_of_a_frame_that_would_be_copied_slowly) {
-    constexpr std::size_t size =
-        196'000;  // with its header three segments, or four where the beginning is one by itself
+    // With its header three segments, or four where the beginning is one by itself.
+    constexpr std::size_t size = 196'000;
     listen();
     ASSERT_EQ(seen_from("127.0.0.1:" + port), "127.0.0.1");
     struct {  // as of Linux 4.6; the C library tells the beginning
@@ -253,6 +253,7 @@ TEST_F(tcp_test, writes_the_beginning_alone_of_a_frame_that_would_be_copied_slow
     EXPECT_EQ(segments_of_body_at(2048), 3u);
 }
 
+// With one processor all rounds are the same.
 TEST_F(tcp_test, tells_whether_the_peer_sent_from_the_readers_processor) {
     const chosen_processor where;
     listen();
