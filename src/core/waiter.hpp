@@ -62,8 +62,7 @@ struct wait_item {
 struct sending_thread {
     time_point last{};                  // when it found a connection asleep, or had written for it
     unsigned writes_without_pause = 0;  // for connections that were asleep
-    time_point large_began{};           // its last write of a large body for which it might wait
-    time_point large_ended{};
+    duration in_large_writes{};         // spent so far writing large bodies for which it might wait
 };
 
 class waiter {

@@ -92,10 +92,11 @@ public:
     void note_use() noexcept {
         uses_.store(uses_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
-    /// A large body has come: the next use may be as long in coming as it takes to send one like it.
+    /// A large body has come: the next use may be as long in coming as it takes to send one like it. The largest decides.
     void note_large(std::size_t octets) noexcept {
-        more_looks_.store(static_cast<std::uint32_t>(std::min(octets / octets_each_look, most_more_looks)),
-                          std::memory_order_relaxed);
+        const auto looks = static_cast<std::uint32_t>(std::min(octets / octets_each_look, most_more_looks));
+        if (looks > more_looks_.load(std::memory_order_relaxed))
+            more_looks_.store(looks, std::memory_order_relaxed);
     }
     /// Whether the I/O thread keeps its hands off the stream.
     bool is_out() const noexcept {
@@ -142,7 +143,7 @@ public:
                 return next == state::none;
         }
     }
-    /// How many more looks than usual the next use may be in coming, by the last large body, if it came since this was asked.
+    /// How many more looks than usual the next use may be in coming, by the largest body that came since this was asked.
     std::uint32_t take_more_looks() noexcept { return more_looks_.exchange(0, std::memory_order_relaxed); }
     /// Counts the uses.
     std::uint32_t uses() const noexcept { return uses_.load(std::memory_order_relaxed); }
@@ -156,7 +157,7 @@ public:
 private:
     enum class state : std::uint32_t { none, wanted, leased, used, recalled };
     static constexpr std::size_t octets_each_look = 4 * 1024 * 1024;
-    static constexpr std::size_t most_more_looks = 16;
+    static constexpr std::size_t most_more_looks = 8;
 
     std::atomic<state> state_{state::none};
     std::atomic<std::uint32_t> uses_{0};

@@ -113,49 +113,66 @@ public:
     bool looks_again(time_point full_at) const noexcept { return now() - full_at >= full_for; }
     /// Whether a wait for a full stream is likely to be worth it.
     bool may_wait_for_room() noexcept {
-        return may_wait_longer_ && how_.may_spin() && !large_patience_.take_skip();
+        return may_wait_until_ != time_point::min() && how_.may_spin() && !large_patience_.take_skip();
     }
-    /// Waits for room, for one large message: about as long altogether as it would take to copy it into new memory, and at least once. The
-    /// thread is told when that write began and ended.
+    /// While it exists, the thread writes a large body. That is none of its own work, and who asks how much it worked is told.
+    class large_write {
+    public:
+        explicit large_write(pace &whose) noexcept : pace_(whose), begun_(whose.clock_.now()) {}
+        large_write(const large_write &) = delete;
+        large_write &operator=(const large_write &) = delete;
+        ~large_write() { pace_.how_.this_thread().in_large_writes += pace_.clock_.now() - begun_; }
+
+    private:
+        pace &pace_;
+        const time_point begun_;
+    };
+    /// Waits for room, for one large message: about as long altogether as it would take to copy it into new memory, and at least once, but
+    /// no longer than the sender may wait, and each time no longer than 20 ms.
     class wait_for_room {
     public:
         wait_for_room(pace &whose, std::size_t octets) noexcept
-            : pace_(whose), longest_(longest_look + std::chrono::nanoseconds(octets / 4)),
-              remaining_(longest_look + std::chrono::nanoseconds(octets)), begun_(pace_.clock_.now()) {}
-        wait_for_room(const wait_for_room &) = delete;
-        wait_for_room &operator=(const wait_for_room &) = delete;
-        ~wait_for_room() {
-            sending_thread &self = pace_.how_.this_thread();
-            self.large_began = begun_;
-            self.large_ended = pace_.clock_.now();
-        }
-        /// False when there was none in a while, or it is not to be waited for.
-        bool wait(int descriptor, std::uint64_t opening) noexcept {
-            if (!pace_.may_wait_longer_ || !pace_.how_.may_spin() || remaining_ <= duration::zero())
+            : pace_(whose),
+              longest_(std::min(longest_wait, longest_look + std::chrono::nanoseconds(octets / 4))),
+              remaining_(longest_look + std::chrono::nanoseconds(octets)) {}
+        /// False when there was none in a while, or it is not to be waited for. Of `is_over()` it is asked again and again meanwhile:
+        /// whether somebody else needs what this thread holds.
+        template <class IsOver>
+        bool wait(int descriptor, std::uint64_t opening, IsOver &&is_over) noexcept {
+            if (pace_.may_wait_until_ == time_point::min() || !pace_.how_.may_spin())
                 return false;
-            wait_item item{descriptor, POLLOUT, 0, nullptr, opening};
             const time_point begun = pace_.clock_.now();
-            const bool has_room =
-                !failed(pace_.how_.wait({&item, 1}, begun + std::min<duration>(remaining_, longest_)));
+            const time_point deadline =
+                std::min(begun + std::min(remaining_, longest_), pace_.may_wait_until_);
+            if (begun >= deadline)
+                return false;
+            error e;
+            time_point until = begun;
+            do {
+                until = std::min(deadline, until + longest_unasked);
+                wait_item item{descriptor, POLLOUT, 0, nullptr, opening};
+                e = pace_.how_.wait({&item, 1}, until);
+            } while (e == error::timed_out && until < deadline && !is_over());
             remaining_ -= pace_.clock_.now() - begun;
-            pace_.large_patience_.note(has_room);
-            return has_room;
+            pace_.large_patience_.note(!failed(e));
+            return !failed(e);
         }
 
     private:
         static constexpr duration longest_look = std::chrono::milliseconds(1);
+        static constexpr duration longest_wait = std::chrono::milliseconds(20);
+        static constexpr duration longest_unasked = std::chrono::milliseconds(2);
         pace &pace_;
         // At once: a reader that takes new memory for a large body reads nothing meanwhile.
         const duration longest_;
         duration remaining_;
-        const time_point begun_;
     };
     /// The sender had to wait for something, most likely an answer.
     void note_wait() noexcept { has_waited_ = true; }
     /// Whether the sender of a large body may be kept a moment for want of room.
     void set_may_wait(bool on) noexcept { may_wait_ = on; }
-    /// Whether it may be kept as long as a copy of it would take.
-    void set_may_wait_longer(bool on) noexcept { may_wait_longer_ = on; }
+    /// Until when it may be kept if a copy of it would take as long; time_point::min(): not at all.
+    void set_may_wait_until(time_point deadline) noexcept { may_wait_until_ = deadline; }
 
 private:
     static constexpr duration least_cost = std::chrono::microseconds(1);
@@ -173,7 +190,7 @@ private:
     duration cost_ = std::chrono::microseconds(5);
     bool has_waited_ = false;
     bool may_wait_ = true;
-    bool may_wait_longer_ = false;
+    time_point may_wait_until_ = time_point::min();
 };
 
 }  // namespace zlink

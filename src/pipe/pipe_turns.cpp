@@ -188,6 +188,8 @@ io_turn::written pipe_end::write_with_waits(writing &turn, std::size_t octets) n
         return io_turn::written::refused;
     const platform::cancellation_shield shield;
     const auto taken = [this] { return out_->large_taken.load(std::memory_order_relaxed); };
+    const auto is_claimed = [&] { return turn.is_claimed(); };
+    const pace::large_write under_way(*pace_);
     pace::wait_for_room patience(*pace_, octets);
     io_turn::written result = io_turn::written::full;
     bool is_full = io->is_full();
@@ -195,13 +197,13 @@ io_turn::written pipe_end::write_with_waits(writing &turn, std::size_t octets) n
         // Whom the I/O thread has begun to wait for is left to it: told of no room, it would not hear that this thread has written.
         if (is_full && io->awaits_input())
             return result;
-        if (next == next_step::wait && !patience.wait(io->descriptor(), io->opening()))
+        if (next == next_step::wait && !patience.wait(io->descriptor(), io->opening(), is_claimed))
             return result;
         const auto when = is_full ? io_turn::occasion::ready : io_turn::occasion::any;
         const std::uint64_t before = taken();
         result = io->write_now(turn, when);
         is_full = result == io_turn::written::full;
-        next = write_policy::next_with_waits(result, taken() != before, turn.is_claimed());
+        next = write_policy::next_with_waits(result, taken() != before, is_claimed());
     }
     return result;
 }

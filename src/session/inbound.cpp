@@ -228,7 +228,8 @@ void inbound::go_round(places &out, std::span<std::uint8_t> free) noexcept {
 }
 
 void inbound::take_large(conversation *peer) noexcept {
-    pipe_->lease().note_large(large_.arrived());
+    if (!gets_commands_)  // which only the loop's thread answers
+        pipe_->lease().note_large(large_.arrived());
     if (large_.is_elsewhere()) {
         deliver_offered();
         return;
@@ -276,6 +277,7 @@ const std::uint8_t *inbound::take_traffic(conversation *peer, block *owner, bool
                 flow_ = flow::at_mark;
             return p;
         case walk_stop::command:
+            gets_commands_ = true;
             if (is_whole) {
                 if (!peer)
                     flow_ = flow::at_command;

@@ -180,6 +180,7 @@ private:
     bool discards_ = false;
     bool exceeds_mark_ = false;
     bool has_delivered_ = false;        // messages, not only subscriptions
+    bool gets_commands_ = false;        // the peer sends some between its messages
     bool expects_large_ = false;        // the last frame was a large one: read little beside the next
     bool shares_processor_ = false;     // with the sender of large frames, when that was last asked
     std::size_t read_since_asked_ = 0;  // octets of large frames

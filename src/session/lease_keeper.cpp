@@ -19,7 +19,7 @@ bool lease_keeper::tend() noexcept {
         if (pipe_->lease().owns_reading())
             take_back();
         else if (!timer_->is_pending())
-            watch();  // the borrower has left
+            watch_anew();  // the borrower has left
     }
     // A lease that ended may have been asked for again before anybody here knew.
     return !is_out_ && pipe_->lease().is_wanted();
@@ -39,8 +39,8 @@ void lease_keeper::lend() noexcept {
     }
     is_out_ = true;
     in_.note_lease();
-    more_looks_ = pipe_->lease().take_more_looks();
-    watch();
+    (void)pipe_->lease().take_more_looks();  // what came before it counts for nothing
+    watch_anew();
     pipe_->lease().grant();
     pipe_->wake_other_end();
 }
@@ -51,6 +51,12 @@ void lease_keeper::watch() noexcept {
     pipe_->lease().watch();
     const duration soonest = io_.now().time_since_epoch() + lease_look / 2;
     timer_->expires_at(time_point(soonest - soonest % lease_look + lease_look));
+}
+
+/// The lease was used: what came meanwhile says how long it may be unused from now on.
+void lease_keeper::watch_anew() noexcept {
+    more_looks_ = pipe_->lease().take_more_looks();
+    watch();
 }
 
 inbound *lease_keeper::recall() noexcept {
@@ -71,16 +77,16 @@ void lease_keeper::take_back() noexcept {
     events_.on_reading_back(in_, stream_.take_back());
 }
 
-/// Ends a lease that was not used for a while. A borrower that waits is left alone: it says so when it leaves.
+/// Ends a lease that was not used for a while. A borrower that waits is left alone: it says so when it leaves. A full stream is not left to
+/// one that is away: nobody else waits for it to take more.
 void lease_keeper::on_time() noexcept {
     read_lease &lease = pipe_->lease();
     if (lease.uses() != uses_seen_) {
-        more_looks_ = lease.take_more_looks();
-        watch();
+        watch_anew();
     } else if (lease.is_used()) {
         if (!lease.stop_watching())
-            watch();
-    } else if (more_looks_ > 0) {
+            watch_anew();
+    } else if (more_looks_ > 0 && !out_.is_full()) {
         --more_looks_;
         watch();
     } else {

@@ -54,6 +54,7 @@ public:
 private:
     void take_back() noexcept;
     void watch() noexcept;
+    void watch_anew() noexcept;
     void on_time() noexcept;
 
     loop &io_;

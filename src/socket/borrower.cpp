@@ -6,9 +6,9 @@
 
 namespace zlink {
 
-void borrower::begin(std::span<const pipe_end_ptr> pipes, bool is_wait) noexcept {
+void borrower::begin(std::span<const pipe_end_ptr> pipes, purpose why) noexcept {
     has_many_ = pipes.size() > few_pipes;
-    counts_ = is_wait;
+    counts_ = why != purpose::look;
     for (std::size_t i = size_; i < uses_.size();) {
         use &u = uses_[i];
         if (io_turn *io = u.pipe->begin_use()) {
@@ -21,8 +21,16 @@ void borrower::begin(std::span<const pipe_end_ptr> pipes, bool is_wait) noexcept
         }
         ++i;
     }
-    if (is_wait && size_ < pipes.size())
-        consider(pipes);
+    if (!counts_)
+        return;
+    is_waiting_ = false;
+    const work done = work_until(clock_.now());
+    if (size_ < pipes.size())
+        consider(pipes, done.is_little);
+    if (why == purpose::wait && done.own >= longest_work && comes_late(done)) {
+        for (std::size_t i = 0; i < size_; ++i)
+            uses_[i].is_kept = false;
+    }
 }
 
 void borrower::forget(const pipe_end &pipe) noexcept {
@@ -39,21 +47,30 @@ void borrower::return_all(std::span<const pipe_end_ptr> pipes) noexcept {
     }
 }
 
-/// Whether there was little work since the last wait. To write a large body is none, as long as the thread has had to wait about as long as
-/// that takes: else who reads ahead for it saves time.
-bool borrower::is_eager() const noexcept {
-    const duration since = clock_.now() - wait_over_at_;
-    if (since < longest_work)
-        return true;
-    const sending_thread &self = how_.this_thread();
-    const duration writing = self.large_ended - self.large_began;
-    return self.large_began >= wait_over_at_ && since - writing < longest_work &&
-           last_wait_ >= writing / 4 * 3;
+/// How long the thread has worked since its last wait, and whether that was little. To write a large body is no work, as long as the thread has
+/// had to wait about as long as that takes: else who reads ahead for it saves time.
+borrower::work borrower::work_until(time_point now) const noexcept {
+    const duration own = now - wait_over_at_ - copying_;
+    if (own < longest_work)
+        return {own, true};
+    const duration writing = how_.this_thread().in_large_writes - in_large_writes_;
+    return {own, own - writing < longest_work && waited_ >= writing / 4 * 3};
+}
+
+/// After long work: whether the I/O thread could have read meanwhile what the waits after such work are for. They are short then.
+bool borrower::comes_late(const work &done) noexcept {
+    late_ = waited_ < last_work_ / 4 * 3 ? late_ + 1 : 0;
+    last_work_ = done.is_little ? duration::zero() : done.own;
+    waited_ = {};
+    if (late_ < most_late)
+        return false;
+    late_ = 0;
+    return true;
 }
 
 /// Asks for what is not leased, if this thread is likely to come back soon.
-void borrower::consider(std::span<const pipe_end_ptr> pipes) noexcept {
-    streak_ = is_eager() ? streak_ + 1 : std::min(streak_, 0);
+void borrower::consider(std::span<const pipe_end_ptr> pipes, bool is_eager) noexcept {
+    streak_ = is_eager ? streak_ + 1 : std::min(streak_, 0);
     if (streak_ < eager_after)
         return;
     streak_ = -asks_again_after;
@@ -95,6 +112,8 @@ std::size_t borrower::list(wait_item *items, time_point now) noexcept {
     waits_for_little_ = is_for_little ? std::min(waits_for_little_ + 1, some_waits) : 0;
     reads_since_wait_ = 0;
     wait_began_ = now;
+    if (counts_ && !std::exchange(is_waiting_, true))
+        waits_since_ = now;
     return size_;
 }
 

@@ -24,8 +24,13 @@ public:
 
     borrower(const clock_source &clock, waiter &how) noexcept : clock_(clock), how_(how) {}
 
-    /// Takes into use what is leased. `is_wait`: the thread is about to sleep, and others of `pipes` may be asked for.
-    void begin(std::span<const pipe_end_ptr> pipes, bool is_wait) noexcept;
+    enum class purpose {
+        look,  // without waiting
+        room,  // to wait until the peer has taken something
+        wait,  // for whatever comes
+    };
+    /// Takes into use what is leased. A thread that waits may ask for others of `pipes`, and gives back what is read better while it works.
+    void begin(std::span<const pipe_end_ptr> pipes, purpose why) noexcept;
     /// A pipe leaves its socket.
     void forget(const pipe_end &pipe) noexcept;
     std::size_t size() const noexcept { return size_; }
@@ -113,11 +118,14 @@ public:
     void list_again() noexcept { listed_ = nullptr; }
     /// The wait that begin() told of is over, and what it brought is read.
     void note_wait_over(time_point now) noexcept {
-        last_wait_ = now - std::exchange(wait_began_, time_point::max());
+        if (std::exchange(is_waiting_, false))
+            waited_ += now - waits_since_;
         wait_over_at_ = now;
+        copying_ = {};
+        in_large_writes_ = how_.this_thread().in_large_writes;
     }
-    /// A large body that the wait brought was copied out meanwhile: that was no work of the thread's own.
-    void note_copied(time_point now) noexcept { wait_over_at_ = now; }
+    /// To copy a large body out has taken so long: that was no work of the thread's own.
+    void note_copying(duration taken) noexcept { copying_ += taken; }
 
     /// Connections that are leased, and not in use, go back to the I/O threads.
     static void return_all(std::span<const pipe_end_ptr> pipes) noexcept;
@@ -131,6 +139,7 @@ private:
     static constexpr int most_turns = 16;
     static constexpr int eager_after = 4;
     static constexpr int asks_again_after = 16;
+    static constexpr int most_late = 4;                 // in a row
     static constexpr std::size_t most_looked_at = 256;  // pipes, whether to ask for them
     static constexpr std::size_t most_uses = 256;
     static constexpr std::uint32_t most_waits_in_vain = 64;  // for one of many
@@ -154,8 +163,13 @@ private:
             u.pipe->note_use();
     }
     static short events_for(const use &u) noexcept;
-    void consider(std::span<const pipe_end_ptr> pipes) noexcept;
-    bool is_eager() const noexcept;
+    struct work {
+        duration own;    // between two waits
+        bool is_little;  // for an eager thread
+    };
+    work work_until(time_point now) const noexcept;
+    bool comes_late(const work &done) noexcept;
+    void consider(std::span<const pipe_end_ptr> pipes, bool is_eager) noexcept;
     void take_out(std::size_t at) noexcept {
         uses_[at] = uses_.back();
         uses_.pop_back();
@@ -186,8 +200,14 @@ private:
     const clock_source &clock_;
     waiter &how_;
     time_point wait_over_at_{};
-    time_point wait_began_ = time_point::max();  // what is borrowed was listed; max(): since the last one
-    duration last_wait_{};                       // that it slept; negative: it did not
+    duration copying_{};          // since then
+    duration in_large_writes_{};  // of this thread until then
+    time_point wait_began_{};     // what is borrowed was listed
+    bool is_waiting_ = false;     // what is borrowed was listed in this wait,
+    time_point waits_since_{};    // first at this time: to read what comes then is part of the wait
+    duration waited_{};           // since it last worked for long
+    duration last_work_{};        // that was long; zero: it was no work of its own
+    int late_ = 0;  // waits in a row that brought what could have been read during the work before them
     bool had_short_wait_ = false;
     int waits_for_little_ = 0;  // in a row
     int reads_since_wait_ = 0;  // that got something

@@ -112,8 +112,10 @@ error socket::send(const outgoing &frame, int flags) {
             (options_.send_timeout_ms < 0 || options_.send_timeout_ms >= least_timeout_to_wait_ms);
         pace_.set_may_wait(may_wait);
         // Nobody else may be kept from getting something meanwhile. The last frame of a message decides.
-        pace_.set_may_wait_longer(may_wait && !frame.more && limits_backlog_ && !pipes_.is_exported() &&
-                                  pipes_.size() == 1 && !pattern_->drops());
+        const bool may_wait_for_room = may_wait && !frame.more && limits_backlog_ && !pipes_.is_exported() &&
+                                       pipes_.size() == 1 && !pattern_->drops();
+        pace_.set_may_wait_until(may_wait_for_room ? deadline_in(options_.send_timeout_ms)
+                                                   : time_point::min());
         if (may_wait && limits_backlog_)
             waited_for_peer = wait_for_lagging_peer(frame);
     }
@@ -206,9 +208,11 @@ error socket::receive_copy(void *buffer, std::size_t capacity, std::size_t &size
         return e;
     size = frame.size;
     if (const std::size_t taken = std::min(capacity, frame.size); taken > 0 && frame.data != buffer) {
+        const bool is_large_copy = taken >= least_offered;
+        const time_point begun = is_large_copy ? environment_.clock.now() : time_point();
         std::memcpy(buffer, frame.data, taken);
-        if (taken >= least_offered)
-            wait_.note_copied();
+        if (is_large_copy)
+            wait_.note_copying(environment_.clock.now() - begun);
     }
     release_lone(frame);
     return error::none;

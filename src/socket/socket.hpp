@@ -173,6 +173,7 @@ private:
     error wait_for_lagging_peer(const outgoing &frame);
     error retry_send(const outgoing &frame, int flags);
     error retry_receive(frame_view &out, int flags);
+    time_point deadline_in(int timeout_ms) const noexcept;
     template <class Attempt>
     error wait_for(short wanted, int timeout_ms, Attempt &&attempt);
     error export_descriptor(int &descriptor);

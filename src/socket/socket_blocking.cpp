@@ -8,12 +8,15 @@
 
 namespace zlink {
 
+time_point socket::deadline_in(int timeout_ms) const noexcept {
+    return timeout_ms < 0 ? time_point::max()
+                          : environment_.clock.now() + std::chrono::milliseconds(timeout_ms);
+}
+
 /// Goes on with `attempt()`, which is tried once more whenever there may be something new.
 template <class Attempt>
 [[gnu::always_inline]] inline error socket::wait_for(short wanted, int timeout_ms, Attempt &&attempt) {
-    const clock_source &clock = environment_.clock;
-    const time_point deadline =
-        timeout_ms < 0 ? time_point::max() : clock.now() + std::chrono::milliseconds(timeout_ms);
+    const time_point deadline = deadline_in(timeout_ms);
     watched self{this, -1, wanted, 0};
     return one_wait(self).go_on(deadline, [&](bool) {
         const error e = pipes_.enter();

@@ -54,7 +54,7 @@ bool socket_wait::borrow(short wanted, bool is_alone, time_point deadline) noexc
         flush_remainder();  // a sender that waits for room is in its stream still
     if (!(wanted & (ZMQ_POLLIN | ZMQ_POLLOUT)) || pipes_.is_exported())
         return false;
-    leases_.begin(pipes_.live(), true);
+    leases_.begin(pipes_.live(), wanted & ZMQ_POLLIN ? borrower::purpose::wait : borrower::purpose::room);
     if (leases_.size() == 0)
         return spin_before_sleep(wanted, is_alone);
     if (__builtin_expect(!offered_.empty(), 0) && pipes_.size() == 1 && blocking_.may_spin())
@@ -187,7 +187,7 @@ wait_item *socket_wait::room_for_waits(std::size_t count) noexcept {
 }
 
 bool socket_wait::read_leased() noexcept {
-    leases_.begin(pipes_.live(), false);
+    leases_.begin(pipes_.live(), borrower::purpose::look);
     const bool found = leased() > borrower::few_pipes ? read_ready() : leases_.read_all();
     return_leases();
     return found;
@@ -287,7 +287,7 @@ void socket_wait::end_offer(const std::uint8_t *given) noexcept {
 bool socket_wait::spin_for_lagging_peer(const lag &of) noexcept {
     const auto is_near = [&] { return of.ahead() <= of.near || pipes_.has_commands(); };
     pipes_.leave_direct_input();
-    leases_.begin(pipes_.live(), true);
+    leases_.begin(pipes_.live(), borrower::purpose::room);
     if (leases_.size() == 0) {
         return_leases();
         note_wait_over(clock_.now());

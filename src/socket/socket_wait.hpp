@@ -55,8 +55,8 @@ public:
     void offer(std::span<std::uint8_t> memory) noexcept { offered_ = memory; }
     /// A body that has been read there and is not `given` to the caller has to stand elsewhere before that returns.
     void end_offer(const std::uint8_t *given) noexcept;
-    /// A large body was copied to the caller's memory, which is no work of the caller's.
-    void note_copied() noexcept { leases_.note_copied(clock_.now()); }
+    /// To copy a large body to the caller's memory has taken so long, which is no work of the caller's.
+    void note_copying(duration taken) noexcept { leases_.note_copying(taken); }
 
     // ---- a peer that lags ----
 

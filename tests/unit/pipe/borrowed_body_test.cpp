@@ -167,7 +167,7 @@ TEST_F(borrowed_body, is_copied_from_where_the_stream_was_full) {
 
 TEST_F(borrowed_body, does_not_wait_for_room_where_the_stream_waits_for_input) {
     const std::string sent(place.text());
-    own_pace.set_may_wait_longer(true);
+    own_pace.set_may_wait_until(time_point::max());
     thread.most = 100;
     connection.room = 123'456;
     connection.is_for_input = true;
@@ -242,7 +242,7 @@ TEST_F(borrowed_body, that_is_not_taken_yet_is_copied_from_where_it_was_read_to)
 
 TEST_F(borrowed_body, goes_on_without_a_wait_where_room_has_come_meanwhile) {
     const std::string sent(place.text());
-    own_pace.set_may_wait_longer(true);
+    own_pace.set_may_wait_until(time_point::max());
     connection.room = connection.comes_meanwhile = 50'000;
     send();
     EXPECT_EQ(thread.waits, 0);
@@ -252,7 +252,7 @@ TEST_F(borrowed_body, goes_on_without_a_wait_where_room_has_come_meanwhile) {
 
 TEST_F(borrowed_body, is_waited_for_while_the_stream_takes_it_and_no_longer) {
     const std::string sent(place.text());
-    own_pace.set_may_wait_longer(true);
+    own_pace.set_may_wait_until(time_point::max());
     thread.most = 100;
     send();
     EXPECT_EQ(connection.from_application, sent.size());
@@ -268,7 +268,7 @@ TEST_F(borrowed_body, is_waited_for_while_the_stream_takes_it_and_no_longer) {
 
     std::ranges::copy(sent, body.begin());
     thread.waits = 0;
-    own_pace.set_may_wait_longer(false);
+    own_pace.set_may_wait_until(time_point::min());
     connection.room = 10;
     send();
     EXPECT_EQ(thread.waits, 0);

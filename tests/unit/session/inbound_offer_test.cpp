@@ -72,6 +72,16 @@ TEST(inbound, tells_the_lease_how_large_the_bodies_are) {
     }
 }
 
+TEST(inbound, lets_no_lease_be_longer_unused_where_the_peer_sends_commands) {
+    offering it;
+    it.state.input = message("small") + testing::ping(0, "context");
+    it.borrow(0);
+    ASSERT_NO_FATAL_FAILURE(it.read());
+    it.state.input += message(body_of(9 * 1024 * 1024));
+    it.borrow(0);
+    EXPECT_EQ(it.far->lease().take_more_looks(), 0u) << "only the loop's thread answers a PING";
+}
+
 TEST(inbound, reads_by_another_place_into_memory_where_the_system_would_copy_slowly) {
     const octets body = body_of(400'000);
     const octets wire = message(body) + message(octets(20, 'x'));

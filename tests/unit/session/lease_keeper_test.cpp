@@ -36,6 +36,13 @@ public:
     void ask() { EXPECT_TRUE(near->ask_for_lease()); }
     bool use() { return near->begin_use() != nullptr; }
     void leave(bool keep) { near->end_use(keep); }
+    /// Reads bodies of so many octets, and leaves.
+    void use_for(std::initializer_list<std::size_t> bodies) {
+        for (const std::size_t octets : bodies)
+            far->lease().note_large(octets);
+        near->note_use();
+        leave(true);
+    }
     void borrow() {
         ask();
         lend();
@@ -234,15 +241,13 @@ TEST(lease_keeper, ends_a_lease_that_nobody_uses_at_the_next_look) {
 
 TEST(lease_keeper, leaves_a_lease_longer_unused_while_large_bodies_come) {
     lender it;
-    it.far->lease().note_large(16 * 1024 * 1024);
     it.borrow();
-    it.leave(true);
-    it.io.pass(16ms);
+    it.use_for({16 * 1024 * 1024, 4 * 1024 * 1024});
+    it.io.pass(20ms);
     it.expect_out(true);
     // Once it was used again, what came since then decides.
     ASSERT_TRUE(it.use());
-    it.near->note_use();
-    it.leave(true);
+    it.use_for({});
     it.io.pass(4ms);
     it.expect_out(true);
     it.io.pass(8ms);
@@ -250,14 +255,47 @@ TEST(lease_keeper, leaves_a_lease_longer_unused_while_large_bodies_come) {
     EXPECT_EQ(it.ends, 1);
 }
 
-TEST(lease_keeper, leaves_no_lease_unused_for_ever_however_large_the_bodies) {
+TEST(lease_keeper, leaves_a_lease_longer_unused_after_a_long_wait_for_a_large_body) {
     lender it;
-    it.far->lease().note_large(SIZE_MAX);
+    it.borrow();
+    it.io.pass(100ms);
+    ASSERT_EQ(it.io.pending(), 0u) << "a thread that sleeps is not looked at";
+    it.use_for({16 * 1024 * 1024});
+    EXPECT_FALSE(it.keeper.tend());
+    it.io.pass(16ms);
+    it.expect_out(true);
+    it.io.pass(8ms);
+    it.expect_back(1);
+}
+
+TEST(lease_keeper, forgets_what_came_before_the_lease) {
+    lender it;
+    it.far->lease().note_large(16 * 1024 * 1024);
     it.borrow();
     it.leave(true);
-    it.io.pass(60ms);
+    it.io.pass(8ms);
+    it.expect_back(1);
+}
+
+TEST(lease_keeper, leaves_no_full_stream_to_an_unused_lease) {
+    lender it;
+    it.borrow();
+    it.use_for({16 * 1024 * 1024});
+    it.state.room = 3;
+    it.send({"abc"});
+    EXPECT_FALSE(it.near->write_now(io_turn::occasion::any));
+    it.io.pass(8ms);
+    ASSERT_TRUE(it.out.is_full());
+    it.expect_back(1);
+}
+
+TEST(lease_keeper, leaves_no_lease_unused_for_ever_however_large_the_bodies) {
+    lender it;
+    it.borrow();
+    it.use_for({SIZE_MAX});
+    it.io.pass(30ms);
     it.expect_out(true);
-    it.io.pass(20ms);
+    it.io.pass(12ms);
     it.expect_back(1);
 }
 

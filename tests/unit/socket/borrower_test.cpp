@@ -169,8 +169,8 @@ protected:
         EXPECT_EQ(wait_for_any({&item, 1}, 5, count), error::none);
         EXPECT_EQ(count, 0u);
     }
-    /// Waits so long each time, and takes so long in between. Whether it asks.
-    bool asks(
+    /// Waits so long each time, and takes so long in between. Whether it has the lease then.
+    bool borrows(
         duration work, duration waiting, const std::function<void()> &before_work = [] {}) {
         wait.on_wait = [&](std::span<wait_item>) {
             clock.at += waiting;
@@ -184,13 +184,12 @@ protected:
         }
         return !peer->owns_reading();
     }
-    void write_large(duration writing) {
-        wait.thread.large_began = clock.at;
-        wait.thread.large_ended = clock.at + writing;
-    }
-    /// As asks(), with a large body written at the beginning of each 5 ms.
-    bool asks_where_it_writes(duration writing, duration waiting) {
-        return asks(5ms, waiting, [&] { write_large(writing); });
+    /// The same, with two large bodies written during each 5 ms.
+    bool borrows_where_it_writes(duration writing, duration waiting) {
+        return borrows(5ms, waiting, [&] {
+            for (int i = 0; i < 2; ++i)
+                wait.thread.in_large_writes += writing / 2;
+        });
     }
     /// Waits as often as one who borrows.
     void expect_waits_without_borrowing() {
@@ -267,46 +266,114 @@ TEST_F(borrower_test, a_thread_that_works_long_between_its_waits_does_not_ask) {
     EXPECT_TRUE(peer->owns_reading());
 }
 
-TEST_F(borrower_test, a_thread_that_writes_a_large_body_between_its_waits_asks) {
+TEST_F(borrower_test, a_thread_that_writes_large_bodies_between_its_waits_asks) {
     make(socket_type::dealer);
-    EXPECT_TRUE(asks_where_it_writes(4500us, 5ms));
+    EXPECT_TRUE(borrows_where_it_writes(4500us, 3500us));
+    EXPECT_TRUE(borrows_where_it_writes(4500us, 3500us)) << "and keeps what it has";
 }
 
 TEST_F(borrower_test, one_that_works_besides_does_not_ask) {
     make(socket_type::dealer);
-    EXPECT_FALSE(asks_where_it_writes(3500us, 5ms));
+    EXPECT_FALSE(borrows_where_it_writes(3500us, 5ms));
 }
 
 TEST_F(borrower_test, nor_does_one_for_which_messages_come_faster_than_it_writes) {
     make(socket_type::dealer);
-    EXPECT_FALSE(asks_where_it_writes(4500us, 2ms)) << "who reads ahead for it saves time";
+    EXPECT_FALSE(borrows_where_it_writes(4500us, 2ms)) << "who reads ahead for it saves time";
 }
 
 TEST_F(borrower_test, what_was_written_before_the_wait_does_not_count) {
     make(socket_type::dealer);
-    write_large(1500us);
-    EXPECT_FALSE(asks(2ms, 5ms));
+    wait.thread.in_large_writes = 1500us;
+    EXPECT_FALSE(borrows(2ms, 5ms));
 }
 
-TEST_F(borrower_test, to_copy_a_large_body_out_is_no_work) {
+TEST_F(borrower_test, a_thread_that_finds_it_there_after_its_work_gives_the_lease_back) {
     make(socket_type::dealer);
-    borrower subject(clock, wait);
-    const pipe_ends ends = make_pipe(pool, {});
-    const lender other(ends.second);
-    const auto wait_and_copy = [&](bool is_copied) {
-        subject.note_wait_over(clock.at);
+    borrow();
+    EXPECT_TRUE(borrows(5ms, 4ms)) << "nobody could have read ahead";
+    EXPECT_FALSE(borrows(5ms, 3ms));
+    const int calls = peer->calls;
+    EXPECT_FALSE(borrows(5ms, 3ms));
+    EXPECT_EQ(peer->calls, calls) << "it does not ask";
+}
+
+TEST_F(borrower_test, the_steps_of_a_wait_count_together) {
+    make(socket_type::dealer);
+    borrow();
+    peer->grants = false;
+    for (const auto step : {800us, 700us}) {
+        wait.on_wait = [&](std::span<wait_item>) {
+            clock.at += step;
+            if (wait.waits % 5 == 0)
+                peer->publish({"x"});
+            return error::none;
+        };
+        for (int i = 0; i < 20; ++i) {
+            clock.at += 5ms;
+            EXPECT_EQ(receive(), "x");
+        }
+        EXPECT_EQ(peer->owns_reading(), step == 700us);
+    }
+}
+
+TEST_F(borrower_test, the_same_where_it_names_the_socket_twice_in_each_wait) {
+    make(socket_type::dealer);
+    borrow();
+    wait.on_wait = [&](std::span<wait_item>) {
         clock.at += 5ms;
-        if (is_copied)
-            subject.note_copied(clock.at);
-        subject.begin({&ends.first, 1}, true);
-        subject.end([](pipe_end &) {});
+        peer->publish({"x"});
+        return error::none;
     };
-    for (int i = 0; i < 10; ++i)
-        wait_and_copy(false);
-    EXPECT_EQ(other.calls, 0);
-    for (int i = 0; i < 10; ++i)
-        wait_and_copy(true);
-    EXPECT_EQ(other.calls, 1) << "it asks";
+    for (int i = 0; i < 20; ++i) {
+        clock.at += 5ms;
+        watched twice[] = {{self.get(), -1, ZMQ_POLLIN, 0}, {self.get(), -1, ZMQ_POLLIN, 0}};
+        std::size_t count = 0;
+        EXPECT_EQ(wait_for_any(twice, -1, count), error::none);
+        EXPECT_EQ(receive(), "x");
+    }
+    EXPECT_FALSE(peer->owns_reading());
+}
+
+/// Its waits and its work, without a socket.
+class lone_borrower : public borrower_test {
+protected:
+    void begin_and_end(borrower::purpose why) {
+        subject.begin({&ends.first, 1}, why);
+        subject.note_wait_over(clock.at);
+        subject.end([](pipe_end &) {});
+    }
+    void borrow() {
+        for (int i = 0; i < 10; ++i)
+            begin_and_end(borrower::purpose::wait);
+        ASSERT_FALSE(other.owns_reading());
+    }
+
+    borrower subject{clock, wait};
+    const pipe_ends ends = make_pipe(pool, {});
+    const lender other{ends.second};
+};
+
+TEST_F(lone_borrower, to_copy_a_large_body_out_is_no_work_but_what_is_done_besides_is) {
+    for (const bool works : {true, false}) {
+        for (int i = 0; i < 10; ++i) {
+            clock.at += 5ms;
+            subject.note_copying(works ? 3500us : 4500us);
+            begin_and_end(borrower::purpose::wait);
+        }
+        EXPECT_EQ(other.owns_reading(), works);
+    }
+}
+
+TEST_F(lone_borrower, a_thread_that_waits_for_room_after_its_work_keeps_the_lease) {
+    borrow();
+    for (const auto why : {borrower::purpose::room, borrower::purpose::wait}) {
+        for (int i = 0; i < 10; ++i) {
+            clock.at += 5ms;
+            begin_and_end(why);
+        }
+        EXPECT_EQ(other.owns_reading(), why == borrower::purpose::wait);
+    }
 }
 
 TEST_F(borrower_test, gives_back_before_it_sleeps_what_was_called_back_while_it_armed) {
