@@ -33,8 +33,9 @@ inline bool is_slow_to_receive(const void *body) noexcept {
 inline constexpr std::size_t system_block = 32 * 1024;
 inline constexpr std::size_t room_left = 31;
 /// How many octets of a frame are written alone, in one or two writes of about half of them each, for the rest to stand at the start of a block. They
-/// end behind a multiple of 32 octets of the body, or of 64 with two blocks, so that the receiver, whose memory begins at a multiple of 16,
-/// does not copy slowly either. `in_front`: octets before the body.
+/// end behind a multiple of 32 octets of the body, so that the receiver, whose memory begins at a multiple of 16, does not copy the rest slowly
+/// either; or of 64 with two blocks, so that each of two equal writes leaves less than 32 octets. The second of them begins at no such multiple: 32 KiB may
+/// be received slowly. `in_front`: octets before the body. From 24 on, a frame that begins 9 octets into a block ends the first write in the next one.
 constexpr std::size_t octets_to_write_alone(std::size_t in_front, std::size_t blocks) noexcept {
     constexpr std::size_t quick_multiple = 32;
     const std::size_t least = blocks * (system_block - room_left), multiple = blocks * quick_multiple;

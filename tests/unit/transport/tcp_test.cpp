@@ -216,8 +216,9 @@ TEST_F(tcp_test, keeps_more_under_way_while_large_bodies_are_written) {
 }
 
 TEST_F(tcp_test, writes_the_beginning_alone_of_a_frame_that_would_be_copied_slowly) {
-    // With its header three segments, or four where the beginning is one by itself.
+    // With its header three of the largest segments of a loopback of 64 KiB, or four where the beginning is one by itself.
     constexpr std::size_t size = 196'000;
+    constexpr std::uint32_t least_segment = 65'337;
     listen();
     ASSERT_EQ(seen_from("127.0.0.1:" + port), "127.0.0.1");
     struct {  // as of Linux 4.6; the C library tells the beginning
@@ -240,14 +241,18 @@ TEST_F(tcp_test, writes_the_beginning_alone_of_a_frame_that_would_be_copied_slow
         const auto before = segments();
         const std::size_t written = near->bytes->try_write(ranges).octets;
         const auto taken = segments() - before;
-        for (std::size_t read = 0; read < written;)
-            read += far->read(written - read).size();
+        EXPECT_EQ(far->receive(written).size(), written);
         return written == size + sizeof header ? taken : 0;
     };
     // The stream opens with each of the first.
-    for (int i = 0; i < 100 && segments_of_body_at(64) != 3; ++i) {
-    }
-    EXPECT_EQ(segments_of_body_at(64), 3u);
+    std::uint32_t taken = 0;
+    for (int i = 0; i < 100 && taken != 3; ++i)
+        taken = segments_of_body_at(64);
+    if (info.beginning.tcpi_snd_mss < least_segment)
+        GTEST_SKIP() << "segments of " << info.beginning.tcpi_snd_mss << " octets: the MTU is smaller here";
+    if (taken == 0)
+        GTEST_SKIP() << "the system does not let the stream take " << size << " octets at once";
+    EXPECT_EQ(taken, 3u);
     EXPECT_EQ(segments_of_body_at(0), 4u);
     EXPECT_EQ(segments_of_body_at(16), 4u);
     EXPECT_EQ(segments_of_body_at(2048), 3u);
