@@ -49,6 +49,8 @@ public:
     }
     /// Whether somebody was refused, and the holder is to be told when it gives the turn back.
     bool is_wanted() const noexcept { return state_.load(std::memory_order_relaxed) & is_requested; }
+    /// Whether somebody holds it just now.
+    bool is_held() const noexcept { return state_.load(std::memory_order_relaxed) & is_taken; }
     /// For the holder: whether the end of the connection waits for it.
     bool is_claimed_by_end() const noexcept { return state_.load(std::memory_order_relaxed) & is_claimed; }
     /// Returns whether somebody was refused meanwhile. The next holder, and a thread that was refused, see all that a holder did.

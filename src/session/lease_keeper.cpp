@@ -78,7 +78,7 @@ void lease_keeper::take_back() noexcept {
 }
 
 /// Ends a lease that was not used for a while. A borrower that waits is left alone: it says so when it leaves. A full stream is not left to
-/// one that is away: nobody else waits for it to take more.
+/// one that is away: nobody waits for it to take more. One that writes just now does.
 void lease_keeper::on_time() noexcept {
     read_lease &lease = pipe_->lease();
     if (lease.uses() != uses_seen_) {
@@ -86,7 +86,7 @@ void lease_keeper::on_time() noexcept {
     } else if (lease.is_used()) {
         if (!lease.stop_watching())
             watch_anew();
-    } else if (more_looks_ > 0 && !out_.is_full()) {
+    } else if (more_looks_ > 0 && (!out_.is_full() || pipe_->is_being_written())) {
         --more_looks_;
         watch();
     } else {

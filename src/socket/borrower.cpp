@@ -57,9 +57,10 @@ borrower::work borrower::work_until(time_point now) const noexcept {
     return {own, own - writing < longest_work && waited_ >= writing / 4 * 3};
 }
 
-/// After long work: whether the I/O thread could have read meanwhile what the waits after such work are for. They are short then.
+/// After long work: whether the I/O thread could have read meanwhile what the waits after such work are for. They are short then. What is small
+/// is read in no time, and the lease pays by the waits alone.
 bool borrower::comes_late(const work &done) noexcept {
-    late_ = waited_ < last_work_ / 4 * 3 ? late_ + 1 : 0;
+    late_ = expects_large() && waited_ < last_work_ / 4 * 3 ? late_ + 1 : 0;
     last_work_ = done.is_little ? duration::zero() : done.own;
     waited_ = {};
     if (late_ < most_late)

@@ -207,7 +207,7 @@ private:
     time_point waits_since_{};    // first at this time: to read what comes then is part of the wait
     duration waited_{};           // since it last worked for long
     duration last_work_{};        // that was long; zero: it was no work of its own
-    int late_ = 0;  // waits in a row that brought what could have been read during the work before them
+    int late_ = 0;                // waits for large bodies that were short, after long work
     bool had_short_wait_ = false;
     int waits_for_little_ = 0;  // in a row
     int reads_since_wait_ = 0;  // that got something

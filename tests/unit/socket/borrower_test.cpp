@@ -291,6 +291,8 @@ TEST_F(borrower_test, what_was_written_before_the_wait_does_not_count) {
 TEST_F(borrower_test, a_thread_that_finds_it_there_after_its_work_gives_the_lease_back) {
     make(socket_type::dealer);
     borrow();
+    EXPECT_TRUE(borrows(5ms, 3ms)) << "what is small is read in no time";
+    peer->is_large_next = true;
     EXPECT_TRUE(borrows(5ms, 4ms)) << "nobody could have read ahead";
     EXPECT_FALSE(borrows(5ms, 3ms));
     const int calls = peer->calls;
@@ -302,6 +304,7 @@ TEST_F(borrower_test, the_steps_of_a_wait_count_together) {
     make(socket_type::dealer);
     borrow();
     peer->grants = false;
+    peer->is_large_next = true;
     for (const auto step : {800us, 700us}) {
         wait.on_wait = [&](std::span<wait_item>) {
             clock.at += step;
@@ -320,6 +323,7 @@ TEST_F(borrower_test, the_steps_of_a_wait_count_together) {
 TEST_F(borrower_test, the_same_where_it_names_the_socket_twice_in_each_wait) {
     make(socket_type::dealer);
     borrow();
+    peer->is_large_next = true;
     wait.on_wait = [&](std::span<wait_item>) {
         clock.at += 5ms;
         peer->publish({"x"});
@@ -351,7 +355,7 @@ protected:
 
     borrower subject{clock, wait};
     const pipe_ends ends = make_pipe(pool, {});
-    const lender other{ends.second};
+    lender other{ends.second};
 };
 
 TEST_F(lone_borrower, to_copy_a_large_body_out_is_no_work_but_what_is_done_besides_is) {
@@ -367,6 +371,7 @@ TEST_F(lone_borrower, to_copy_a_large_body_out_is_no_work_but_what_is_done_besid
 
 TEST_F(lone_borrower, a_thread_that_waits_for_room_after_its_work_keeps_the_lease) {
     borrow();
+    other.is_large_next = true;
     for (const auto why : {borrower::purpose::room, borrower::purpose::wait}) {
         for (int i = 0; i < 10; ++i) {
             clock.at += 5ms;
