@@ -135,11 +135,11 @@ public:
             : pace_(whose),
               longest_(std::min(longest_wait, longest_look + std::chrono::nanoseconds(octets / 4))),
               remaining_(longest_look + std::chrono::nanoseconds(octets)) {}
-        /// False when there was none in a while, or it is not to be waited for. Of `is_over()` it is asked again and again meanwhile:
-        /// whether somebody else needs what this thread holds.
+        /// False when there was none in a while, or it is not to be waited for. The wait asks `is_over()` again and again whether somebody
+        /// else needs what this thread holds.
         template <class IsOver>
         bool wait(int descriptor, std::uint64_t opening, IsOver &&is_over) noexcept {
-            if (pace_.may_wait_until_ == time_point::min() || !pace_.how_.may_spin())
+            if (!pace_.how_.may_spin())
                 return false;
             const time_point begun = pace_.clock_.now();
             const time_point deadline =

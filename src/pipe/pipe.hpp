@@ -242,9 +242,9 @@ public:
 
     /// The messages in the pipe are taken in turns, from the first on. Empty when the other end is writing: it calls on_readable when it has
     /// done.
+    writing take_turn() noexcept { return writing(in_->turn.take_or_request() ? this : nullptr); }
     /// Whether a thread is writing what this end reads.
     bool is_being_written() const noexcept { return in_->turn.is_held(); }
-    writing take_turn() noexcept { return writing(in_->turn.take_or_request() ? this : nullptr); }
     /// The turn for good, to end with: the other end does not write any more. Empty while it does: it calls on_readable when it has
     /// done, and the turn is to be claimed again then.
     writing claim_turn() noexcept {

@@ -23,7 +23,6 @@ void borrower::begin(std::span<const pipe_end_ptr> pipes, purpose why) noexcept 
     }
     if (!counts_)
         return;
-    is_waiting_ = false;
     const work done = work_until(clock_.now());
     if (size_ < pipes.size())
         consider(pipes, done.is_little);

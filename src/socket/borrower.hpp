@@ -29,7 +29,7 @@ public:
         room,  // to wait until the peer has taken something
         wait,  // for whatever comes
     };
-    /// Takes into use what is leased. A thread that waits may ask for others of `pipes`, and gives back what is read better while it works.
+    /// Takes into use what is leased. A thread that waits may ask for others of `pipes`; it gives all back when it is better to read them while it works.
     void begin(std::span<const pipe_end_ptr> pipes, purpose why) noexcept;
     /// A pipe leaves its socket.
     void forget(const pipe_end &pipe) noexcept;
@@ -203,8 +203,8 @@ private:
     duration copying_{};          // since then
     duration in_large_writes_{};  // of this thread until then
     time_point wait_began_{};     // what is borrowed was listed
-    bool is_waiting_ = false;     // what is borrowed was listed in this wait,
-    time_point waits_since_{};    // first at this time: to read what comes then is part of the wait
+    bool is_waiting_ = false;     // what is borrowed was listed in this wait
+    time_point waits_since_{};    // when that was done first: to read what comes then is part of the wait
     duration waited_{};           // since it last worked for long
     duration last_work_{};        // that was long; zero: it was no work of its own
     int late_ = 0;                // waits for large bodies that were short, after long work

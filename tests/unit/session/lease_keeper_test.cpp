@@ -59,6 +59,13 @@ public:
         EXPECT_EQ(is_out(), is_lent);
         EXPECT_EQ(state.is_leased, is_lent);
     }
+    /// The borrower has left: it is still out so long after, and back so long after that.
+    void expect_left_unused(duration kept, duration over) {
+        io.pass(kept);
+        expect_out(true);
+        io.pass(over);
+        expect_back(1);
+    }
     void expect_back(int times) {
         expect_out(false);
         EXPECT_EQ(returns, times);
@@ -248,10 +255,7 @@ TEST(lease_keeper, leaves_a_lease_longer_unused_while_large_bodies_come) {
     // Once it was used again, what came since then decides.
     ASSERT_TRUE(it.use());
     it.use_for({});
-    it.io.pass(4ms);
-    it.expect_out(true);
-    it.io.pass(8ms);
-    it.expect_back(1);
+    it.expect_left_unused(4ms, 8ms);
     EXPECT_EQ(it.ends, 1);
 }
 
@@ -262,10 +266,7 @@ TEST(lease_keeper, leaves_a_lease_longer_unused_after_a_long_wait_for_a_large_bo
     ASSERT_EQ(it.io.pending(), 0u) << "a thread that sleeps is not looked at";
     it.use_for({16 * 1024 * 1024});
     EXPECT_FALSE(it.keeper.tend());
-    it.io.pass(16ms);
-    it.expect_out(true);
-    it.io.pass(8ms);
-    it.expect_back(1);
+    it.expect_left_unused(16ms, 8ms);
 }
 
 TEST(lease_keeper, forgets_what_came_before_the_lease) {
@@ -298,10 +299,7 @@ TEST(lease_keeper, leaves_no_lease_unused_for_ever_however_large_the_bodies) {
     lender it;
     it.borrow();
     it.use_for({SIZE_MAX});
-    it.io.pass(30ms);
-    it.expect_out(true);
-    it.io.pass(12ms);
-    it.expect_back(1);
+    it.expect_left_unused(30ms, 12ms);
 }
 
 TEST(lease_keeper, looks_at_all_leases_in_the_same_moments) {

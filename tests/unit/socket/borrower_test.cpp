@@ -320,7 +320,7 @@ TEST_F(borrower_test, the_steps_of_a_wait_count_together) {
     }
 }
 
-TEST_F(borrower_test, the_same_where_it_names_the_socket_twice_in_each_wait) {
+TEST_F(borrower_test, one_that_names_the_socket_twice_in_each_wait_has_waited_as_long) {
     make(socket_type::dealer);
     borrow();
     peer->is_large_next = true;
