@@ -146,8 +146,17 @@ void connection::on_time() noexcept {
         report();
         return;
     }
-    if (in->is_paused() || out_.is_finished())
+    if (in->is_paused() || out_.is_finished()) {
         peer_->note_traffic(environment_.io.now());  // it is this side that does not listen, or asks no more
+    } else {
+        read_once(*in);  // what the peer has said in time counts, however late this thread is
+        if (state_ != state::live) {
+            report();
+            return;
+        }
+    }
+    if (out_.has_gone_on() && !peer_->output().empty())
+        peer_->note_output_held_up(environment_.io.now());
     if (obey(peer_->resume({conversation::event_kind::time, {}, environment_.io.now()}))) {
         update_timer();
         write();
@@ -160,7 +169,11 @@ void connection::write() noexcept {
     if (!is_last && state_ != state::live)
         return;
     const time_point now = environment_.io.now();
-    switch (is_last ? out_.write_last_words(now) : out_.write(now)) {
+    const bool has_output = !peer_->output().empty();
+    const outbound::outcome result = is_last ? out_.write_last_words(now) : out_.write(now);
+    if (has_output && peer_->output().empty())
+        peer_->note_output_written(now);
+    switch (result) {
     case outbound::outcome::drained:
         if (is_last) {
             fail(reason_);

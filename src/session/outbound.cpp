@@ -232,6 +232,7 @@ outbound::write_result outbound::write_once(writing &turn, bool with_control, ho
     if (!with_control && result.octets >= part_of_a_stream)
         senders_octets_ += result.octets;
     if (result.octets > 0) {
+        writes_.store(writes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
         at_boundary_ = result.octets == what.octets && what.ends_message;
         count_write(what.ranges, result.octets < what.octets, what.uncopied);
         take_written(turn, result.octets, what);
@@ -264,6 +265,11 @@ outbound::write_result outbound::end_early(const io_result &result, progress &do
 void outbound::look_for_room() noexcept {
     if (std::exchange(is_writable_again_, false) || !is_full())
         room_ = room::likely;
+}
+
+bool outbound::has_gone_on() noexcept {
+    const std::uint64_t writes = writes_.load(std::memory_order_relaxed);
+    return std::exchange(writes_seen_, writes) != writes;
 }
 
 /// Lists what to write: control octets where they may stand, then the queue's.

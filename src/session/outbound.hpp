@@ -64,6 +64,8 @@ public:
     /// Nothing is written any more. I/O thread, once the socket has closed its end.
     void finish() noexcept { is_finished_ = true; }
     bool is_finished() const noexcept { return is_finished_; }
+    /// Whether the stream has taken anything since the last call. I/O thread.
+    bool has_gone_on() noexcept;
     /// Why nothing more can be written, or none. Any thread.
     error failure() const noexcept { return failure_.load(std::memory_order_acquire); }
 
@@ -135,10 +137,11 @@ private:
     bool at_boundary_ = true;               // control octets may go out now
     bool ends_after_control_ = false;       // there are no messages behind the last words
     bool is_finished_ = false;  // the I/O thread's: no sender looks at it once the socket has closed its end
-    std::size_t control_written_ = 0;   // of the peer machine's output; only while it is 0 may others write
-    std::uint64_t senders_octets_ = 0;  // written by the thread that sends, in large writes
-    std::uint64_t octets_seen_ = 0;     // of these, when the I/O thread deferred last
-    bool will_come_back_ = false;       // the I/O thread is due by itself, or left a request
+    std::size_t control_written_ = 0;  // of the peer machine's output; only while it is 0 may others write
+    std::atomic<std::uint64_t> writes_{0};  // of which the stream took something; counted in turn
+    std::uint64_t senders_octets_ = 0;      // written by the thread that sends, in large writes
+    std::uint64_t octets_seen_ = 0;         // of these, when the I/O thread deferred last
+    bool will_come_back_ = false;           // the I/O thread is due by itself, or left a request
     bool translates_ = false;
     bool gathers_ = true;  // what is not large
     bool replays_ = false;
@@ -153,6 +156,7 @@ private:
     io_turn *server_ = nullptr;  // until the pipe is served
     bool is_leased_ = false;
     bool is_writable_again_ = false;
+    std::uint64_t writes_seen_ = 0;  // by has_gone_on()
 };
 
 }  // namespace zlink

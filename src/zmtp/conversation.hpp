@@ -61,6 +61,11 @@ public:
     virtual time_point deadline() const noexcept = 0;
     /// Any octets arrived: the peer is alive. Cheap.
     virtual void note_traffic(time_point now) noexcept = 0;
+    /// The peer has taken octets since the last `time`, and what output() holds still waits for the end of a frame: the peer's time to
+    /// answer that has not begun.
+    virtual void note_output_held_up(time_point) noexcept {}
+    /// All that output() held is written.
+    virtual void note_output_written(time_point) noexcept {}
     /// This side ends now. Last words, where there are such, go to output(); nothing may be written behind them. All that the peer has
     /// sent is still taken, and `close` comes when it has taken its leave, too: how long to wait for that is the driver's to say.
     virtual void part() noexcept {}

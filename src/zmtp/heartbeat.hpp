@@ -2,7 +2,9 @@
 //
 // Wire:     RFC 37/ZMTP 3.1, "Connection Heartbeating".
 // Rules:    a PING goes out each interval. With no traffic for `timeout` after a PING the peer is dead; any traffic
-//           counts as its answer. A PING of the peer's that names a TTL makes it dead after that long in silence.
+//           counts as its answer. The time of a PING that waits for the end of a frame begins when it is out, but a peer that takes
+//           nothing of that frame has no more time than another. A PING of the peer's that names a TTL makes it dead after that
+//           long in silence.
 #pragma once
 
 #include <algorithm>
@@ -36,6 +38,16 @@ public:
         last_heard_ = now;
         is_waiting_ = false;
     }
+    /// The peer has taken octets since check() was called last, and what check() asked for waits behind them.
+    void note_held_up(time_point now) noexcept {
+        if (is_waiting_ && !is_out_)
+            waiting_since_ = now;
+    }
+    /// What check() asked for is written.
+    void note_written(time_point now) noexcept {
+        note_held_up(now);
+        is_out_ = true;
+    }
     /// The peer's latest PING asks to be given up after `ttl` without traffic; 0 takes that back.
     void set_peer_ttl(std::uint16_t ttl) noexcept { peer_ttl_ = tenths(ttl); }
     /// The value of the TTL field of our PINGs.
@@ -52,6 +64,7 @@ public:
         next_ping_ = now + interval_;
         if (!is_waiting_) {
             is_waiting_ = true;
+            is_out_ = false;
             waiting_since_ = now;
         }
         return verdict::ping;
@@ -80,7 +93,8 @@ private:
 
     tenths peer_ttl_{0};
     bool is_running_ = false;
-    bool is_waiting_ = false;  // a PING went out and nothing was heard since
+    bool is_waiting_ = false;  // a PING was due and nothing was heard since
+    bool is_out_ = false;      // that PING is written
     time_point waiting_since_{};
     time_point last_heard_{};
     time_point next_ping_{};

@@ -484,6 +484,10 @@ void peer::note_traffic(time_point now) noexcept {
     state_->heartbeat_.note_traffic(now);
 }
 
+void peer::note_output_held_up(time_point now) noexcept { state_->heartbeat_.note_held_up(now); }
+
+void peer::note_output_written(time_point now) noexcept { state_->heartbeat_.note_written(now); }
+
 std::unique_ptr<conversation> make_peer(const settings &options, bool is_server) {
     return std::make_unique<peer>(options, is_server);
 }

@@ -25,6 +25,8 @@ public:
     action resume(const event &what) override;
     time_point deadline() const noexcept override;
     void note_traffic(time_point now) noexcept override;
+    void note_output_held_up(time_point now) noexcept override;
+    void note_output_written(time_point now) noexcept override;
     std::string reason() const override;
 
 private:

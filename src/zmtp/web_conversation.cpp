@@ -359,6 +359,16 @@ void web_conversation::note_traffic(time_point now) noexcept {
     heartbeat_.note_traffic(now);
 }
 
+void web_conversation::note_output_held_up(time_point now) noexcept { heartbeat_.note_held_up(now); }
+
+/// A PING may stand behind what was written; then it is not out yet.
+void web_conversation::note_output_written(time_point now) noexcept {
+    if (owes_ping_)
+        heartbeat_.note_held_up(now);
+    else
+        heartbeat_.note_written(now);
+}
+
 // ---- the end ----
 
 void web_conversation::part() noexcept {

@@ -32,6 +32,8 @@ public:
     action resume(const event &what) override;
     time_point deadline() const noexcept override;
     void note_traffic(time_point now) noexcept override;
+    void note_output_held_up(time_point now) noexcept override;
+    void note_output_written(time_point now) noexcept override;
     void part() noexcept override;
     std::string reason() const override { return reason_; }
 

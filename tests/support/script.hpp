@@ -142,6 +142,12 @@ public:
     conversation &machine() { return *machine_; }
     /// Stops taking octets from output(), as when the stream is full.
     void block_writing() { is_writing_ = false; }
+    void go_on_writing() {
+        is_writing_ = true;
+        write();
+    }
+    /// The stream takes octets, but none of output().
+    void hold_up() { machine_->note_output_held_up(now_); }
 
 private:
     // What stands on the wire becomes what a queue holds.
@@ -220,11 +226,17 @@ private:
             is_closed_ = true;
             break;
         }
-        if (is_writing_) {
-            written_ += text(machine_->output());
-            unseen_ += text(machine_->output());
-            machine_->output().clear();
-        }
+        if (is_writing_)
+            write();
+    }
+
+    void write() {
+        if (machine_->output().empty())
+            return;
+        written_ += text(machine_->output());
+        unseen_ += text(machine_->output());
+        machine_->output().clear();
+        machine_->note_output_written(now_);
     }
 
     std::unique_ptr<const settings> options_;

@@ -394,6 +394,52 @@ TEST(connection, pings_a_silent_peer_and_ends_when_it_does_not_answer) {
     EXPECT_EQ(one.io.pending(), 0u);
 }
 
+TEST(connection, begins_the_time_for_an_answer_when_the_ping_is_out) {
+    driven one(with_heartbeats(100, 100));
+    ASSERT_NO_FATAL_FAILURE(one.establish());
+    const octets body = body_of(300'000);
+    one.state.room = 0;
+    one.send({body});
+    one.run();
+    for (int i = 0; i < 10; ++i) {
+        one.make_room(1000);
+        one.pass(99ms);
+        ASSERT_EQ(one.broken, 0) << "the peer takes the body, after " << i;
+    }
+    one.make_room(SIZE_MAX);
+    EXPECT_EQ(one.state.output, message(body) + ping(0));
+    one.pass(99ms);
+    EXPECT_EQ(one.broken, 0);
+    one.pass(1ms);
+    EXPECT_EQ(one.broken, 1);
+    EXPECT_EQ(one.reason.failure, failure_kind::peer_dead);
+}
+
+TEST(connection, gives_up_a_peer_that_takes_nothing_of_the_frame_before_the_ping) {
+    driven one(with_heartbeats(100, 300));
+    ASSERT_NO_FATAL_FAILURE(one.establish());
+    one.state.room = 1000;
+    one.send({body_of(300'000)});
+    one.run();
+    one.pass(399ms);
+    EXPECT_EQ(one.broken, 0);
+    one.pass(1ms);
+    EXPECT_EQ(one.broken, 1);
+    EXPECT_EQ(one.reason.failure, failure_kind::peer_dead);
+}
+
+TEST(connection, hears_what_has_come_before_it_gives_up_the_peer) {
+    driven one(with_heartbeats(100, 300));
+    ASSERT_NO_FATAL_FAILURE(one.establish());
+    one.pass(100ms);
+    EXPECT_EQ(one.state.output, ping(0));
+    one.state.input += pong();
+    one.pass(300ms);
+    EXPECT_EQ(one.broken, 0) << "the loop was late, not the peer";
+    one.pass(400ms);
+    EXPECT_EQ(one.broken, 1);
+}
+
 TEST(connection, takes_a_peer_for_alive_that_it_does_not_listen_to_itself) {
     driven one(with_heartbeats(100, 300), 1);
     ASSERT_NO_FATAL_FAILURE(one.establish());

@@ -44,6 +44,40 @@ TEST(heartbeat, declares_a_silent_peer_dead_a_timeout_after_the_first_unanswered
     EXPECT_EQ(beat.check(start + 350ms), verdict::dead);
 }
 
+TEST(heartbeat, begins_the_time_of_a_ping_that_is_held_up_when_it_is_written) {
+    heartbeat beat(100, 250, 0);
+    beat.start(start);
+    EXPECT_EQ(beat.check(start + 100ms), verdict::ping);
+    beat.note_held_up(start + 300ms);
+    EXPECT_EQ(beat.check(start + 549ms), verdict::ping) << "the next is due";
+    beat.note_written(start + 549ms);
+    EXPECT_EQ(beat.check(start + 798ms), verdict::ping);
+    EXPECT_EQ(beat.check(start + 799ms), verdict::dead);
+}
+
+TEST(heartbeat, gives_up_a_peer_that_has_a_ping_whatever_holds_up_the_next) {
+    heartbeat beat(100, 250, 0);
+    beat.start(start);
+    EXPECT_EQ(beat.check(start + 100ms), verdict::ping);
+    beat.note_written(start + 110ms);
+    EXPECT_EQ(beat.check(start + 200ms), verdict::ping);
+    beat.note_held_up(start + 300ms);
+    beat.note_written(start + 310ms);
+    EXPECT_EQ(beat.check(start + 359ms), verdict::ping);
+    EXPECT_EQ(beat.check(start + 360ms), verdict::dead);
+}
+
+TEST(heartbeat, takes_no_octets_for_a_ping_where_none_is_waited_for) {
+    heartbeat beat(100, 250, 0);
+    beat.start(start);
+    beat.note_held_up(start + 50ms);
+    beat.note_written(start + 60ms);
+    EXPECT_EQ(beat.check(start + 100ms), verdict::ping);
+    beat.note_held_up(start + 340ms);
+    EXPECT_NE(beat.check(start + 589ms), verdict::dead);
+    EXPECT_EQ(beat.check(start + 590ms), verdict::dead);
+}
+
 TEST(heartbeat, takes_the_interval_for_a_timeout_that_is_not_set) {
     heartbeat beat(100, -1, 0);
     beat.start(start);

@@ -92,6 +92,30 @@ TEST(web_conversation, heartbeats_are_pings) {
     }
 }
 
+TEST(web_conversation, time_of_a_ping_begins_when_it_is_written) {
+    settings options = socket_of(socket_type::pull);
+    options.heartbeat_interval_ms = 100;
+    options.heartbeat_timeout_ms = 300;
+    server_in_traffic server(options);
+    server.block_writing();
+    server.feed(web_frame(0x89, "", a_mask));
+    server.pass(100ms);
+    EXPECT_EQ(text(server.machine().output()), web_frame(0x8a, "")) << "a PING of its own is owed";
+    for (int i = 0; i < 10; ++i) {
+        server.pass(299ms);
+        server.hold_up();
+    }
+    server.pass(299ms);
+    server.take_written();
+    server.go_on_writing();
+    EXPECT_EQ(server.take_written(), web_frame(0x8a, "")) << "the one is written, and the other is not";
+    server.pass(300ms);
+    EXPECT_TRUE(server.take_written().starts_with(web_frame(0x89, "")));
+    ASSERT_FALSE(server.is_closed());
+    server.pass(100ms);
+    EXPECT_EQ(server.log().back(), "close peer_dead 0");
+}
+
 TEST(web_conversation, heartbeats_do_not_heap_up_where_nothing_is_written) {
     settings options = socket_of(socket_type::pull);
     options.heartbeat_interval_ms = 100;
