@@ -521,9 +521,11 @@ bool inbound::resume_with(conversation *peer) noexcept {
 // ---- on the socket's thread ----
 
 bool inbound::read_for_socket(block_ref &scratch) noexcept {
-    if (!is_paused())
-        has_filled_block_ = read_with(nullptr, scratch).has_filled_room || stream_.holds_input();
-    else if (may_deliver())
+    if (!is_paused()) {
+        const found what = read_with(nullptr, scratch);
+        has_filled_block_ = what.has_filled_room || stream_.holds_input();
+        has_read_ = what.octets > 0;
+    } else if (may_deliver())
         (void)resume_with(nullptr);
     else
         return false;  // the borrower leaves what it has got already: that may take long

@@ -77,6 +77,7 @@ public:
     void note_lease() noexcept { has_filled_block_ = stream_.holds_input(); }
     /// One read, or what was kept back. False when the loop's thread has to go on.
     bool read_for_socket(block_ref &scratch) noexcept;
+    bool has_read() const noexcept { return has_read_; }
     bool expects_more() const noexcept { return is_paused() || has_filled_block_; }
     bool expects_large() const noexcept { return large_.is_under_way() || expects_large_; }
     bool shares_processor() const noexcept { return shares_processor_; }
@@ -185,6 +186,7 @@ private:
     bool shares_processor_ = false;     // with the sender of large frames, when that was last asked
     std::size_t read_since_asked_ = 0;  // octets of large frames
     bool has_filled_block_ = false;     // with the last read on the socket's thread
+    bool has_read_ = false;             // octets with that
     std::span<std::uint8_t> offered_;   // for the next body, by the borrower
     bool has_filled_offer_ = false;
 };

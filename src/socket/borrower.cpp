@@ -26,7 +26,9 @@ void borrower::begin(std::span<const pipe_end_ptr> pipes, purpose why) noexcept 
     const work done = work_until(clock_.now());
     if (size_ < pipes.size())
         consider(pipes, done.is_little);
-    if (why == purpose::wait && done.own >= longest_work && comes_late(done)) {
+    const duration work = before_room_ + (done.is_little ? duration::zero() : done.own);
+    before_room_ = why == purpose::room ? work : duration::zero();
+    if (why == purpose::wait && std::max(work, done.own) >= longest_work && comes_late(work)) {
         for (std::size_t i = 0; i < size_; ++i)
             uses_[i].is_kept = false;
     }
@@ -56,12 +58,15 @@ borrower::work borrower::work_until(time_point now) const noexcept {
     return {own, own - writing < longest_work && waited_ >= writing / 4 * 3};
 }
 
-/// After long work: whether the I/O thread could have read meanwhile what the waits after such work are for. They are short then. What is small
-/// is read in no time, and the lease pays by the waits alone.
-bool borrower::comes_late(const work &done) noexcept {
-    late_ = expects_large() && waited_ < last_work_ / 4 * 3 ? late_ + 1 : 0;
-    last_work_ = done.is_little ? duration::zero() : done.own;
+/// After long work: whether the I/O thread could have read meanwhile what the waits after such work are for. They are short then, and find
+/// octets at once: an answer comes late by itself. What is small is read in no time, and the lease pays by the waits alone.
+bool borrower::comes_late(duration work) noexcept {
+    const bool is_late =
+        expects_large() && std::exchange(came_at_once_, false) && waited_ < last_work_ / 4 * 3;
+    late_ = is_late ? late_ + 1 : 0;
+    last_work_ = work;
     waited_ = {};
+    looks_first_ = true;
     if (late_ < most_late)
         return false;
     late_ = 0;
@@ -126,6 +131,7 @@ bool borrower::go_on(time_point now) noexcept {
     if (size_ == 0)
         return false;
     had_short_wait_ = now - wait_began_ < longest_short_wait;
+    looks_first_ = looks_first_ && had_short_wait_;
     const wait_item *items = listed_;
     for (std::size_t i = 0; i < size_; ++i) {
         use &u = uses_[i];

@@ -168,7 +168,7 @@ private:
         bool is_little;  // for an eager thread
     };
     work work_until(time_point now) const noexcept;
-    bool comes_late(const work &done) noexcept;
+    bool comes_late(duration work) noexcept;
     void consider(std::span<const pipe_end_ptr> pipes, bool is_eager) noexcept;
     void take_out(std::size_t at) noexcept {
         uses_[at] = uses_.back();
@@ -190,6 +190,8 @@ private:
             note_use(u);
             const platform::cancellation_shield shield;
             u.is_kept = u.io->read_now(scratch_);
+            if (__builtin_expect(looks_first_, 0))
+                came_at_once_ |= u.io->has_read();
             const bool has_got = !had_input && u.pipe->has_untaken();
             reads_since_wait_ += has_got && reads_since_wait_ <= few_reads;
             found |= has_got;
@@ -202,12 +204,15 @@ private:
     time_point wait_over_at_{};
     duration copying_{};          // since then
     duration in_large_writes_{};  // of this thread until then
-    time_point wait_began_{};     // what is borrowed was listed
-    bool is_waiting_ = false;     // what is borrowed was listed in this wait
-    time_point waits_since_{};    // when that was done first: to read what comes then is part of the wait
-    duration waited_{};           // since it last worked for long
-    duration last_work_{};        // that was long; zero: it was no work of its own
-    int late_ = 0;                // waits for large bodies that were short, after long work
+    duration before_room_{};    // of long work between the last wait for whatever comes and the last for room
+    time_point wait_began_{};   // what is borrowed was listed
+    bool is_waiting_ = false;   // what is borrowed was listed in this wait
+    time_point waits_since_{};  // when that was done first: to read what comes then is part of the wait
+    duration waited_{};         // since it last worked for long
+    duration last_work_{};      // that was long; zero: it was no work of its own
+    bool looks_first_ = false;  // a wait after long work has not slept yet
+    bool came_at_once_ = false;  // such a wait has found octets before it slept
+    int late_ = 0;               // such waits for large bodies that were short, in a row
     bool had_short_wait_ = false;
     int waits_for_little_ = 0;  // in a row
     int reads_since_wait_ = 0;  // that got something

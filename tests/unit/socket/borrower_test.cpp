@@ -35,6 +35,7 @@ public:
     bool is_held_up() const noexcept override { return is_stream_full || is_stream_busy; }
     bool awaits_input() const noexcept override { return is_for_input; }
     bool expects_large() const noexcept override { return is_large_next; }
+    bool has_read() const noexcept override { return has_octets; }
     int descriptor() const noexcept override { return 12345; }
     bool expects_more() const noexcept override {
         if (++looks == most_looks) {
@@ -85,6 +86,7 @@ public:
     bool is_stream_busy = false;
     bool is_for_input = false;
     bool is_large_next = false;
+    bool has_octets = false;  // with each read
     int writes = 0;
     mutable std::function<void()> on_next_look;
     bool has_more = false;
@@ -183,6 +185,15 @@ protected:
             EXPECT_EQ(receive(), "x");
         }
         return !peer->owns_reading();
+    }
+    /// The same, where part of it is there before the first sleep of each wait.
+    bool borrows_what_begins_at_once(duration work, duration waiting) {
+        peer->has_octets = true;
+        peer->on_read = [this] {
+            peer->has_more = false;
+            return true;
+        };
+        return borrows(work, waiting, [this] { peer->has_more = true; });
     }
     /// The same, with two large bodies written during each 5 ms.
     bool borrows_where_it_writes(duration writing, duration waiting) {
@@ -291,13 +302,43 @@ TEST_F(borrower_test, what_was_written_before_the_wait_does_not_count) {
 TEST_F(borrower_test, a_thread_that_finds_it_there_after_its_work_gives_the_lease_back) {
     make(socket_type::dealer);
     borrow();
-    EXPECT_TRUE(borrows(5ms, 3ms)) << "what is small is read in no time";
+    EXPECT_TRUE(borrows_what_begins_at_once(5ms, 3ms)) << "what is small is read in no time";
     peer->is_large_next = true;
-    EXPECT_TRUE(borrows(5ms, 4ms)) << "nobody could have read ahead";
-    EXPECT_FALSE(borrows(5ms, 3ms));
+    EXPECT_TRUE(borrows_what_begins_at_once(5ms, 4ms)) << "nobody could have read ahead";
+    EXPECT_FALSE(borrows_what_begins_at_once(5ms, 3ms));
     const int calls = peer->calls;
-    EXPECT_FALSE(borrows(5ms, 3ms));
+    EXPECT_FALSE(borrows_what_begins_at_once(5ms, 3ms));
     EXPECT_EQ(peer->calls, calls) << "it does not ask";
+}
+
+TEST_F(borrower_test, a_thread_that_waits_for_the_beginning_keeps_the_lease) {
+    make(socket_type::dealer);
+    borrow();
+    peer->is_large_next = peer->has_octets = true;
+    EXPECT_TRUE(borrows(5ms, 100us)) << "the answer to a request is not there before it";
+}
+
+TEST_F(borrower_test, who_finds_it_there_after_its_work_may_find_it_with_a_sleep_that_is_none) {
+    make(socket_type::dealer);
+    borrow();
+    peer->is_large_next = peer->has_octets = true;
+    for (const duration first : {duration(3us), duration(2us)}) {
+        for (int i = 0; i < 20; ++i) {
+            wait.on_wait = [&](std::span<wait_item> items) {
+                clock.at += first;
+                items.back().revents = POLLIN;
+                wait.on_wait = [&](std::span<wait_item>) {
+                    clock.at += 1ms;
+                    peer->publish({"x"});
+                    return error::none;
+                };
+                return error::none;
+            };
+            clock.at += 5ms;
+            EXPECT_EQ(receive(), "x");
+        }
+        EXPECT_EQ(peer->owns_reading(), first == 2us);
+    }
 }
 
 TEST_F(borrower_test, the_steps_of_a_wait_count_together) {
@@ -305,6 +346,11 @@ TEST_F(borrower_test, the_steps_of_a_wait_count_together) {
     borrow();
     peer->grants = false;
     peer->is_large_next = true;
+    peer->has_octets = true;
+    peer->on_read = [this] {
+        peer->has_more = false;
+        return true;
+    };
     for (const auto step : {800us, 700us}) {
         wait.on_wait = [&](std::span<wait_item>) {
             clock.at += step;
@@ -313,6 +359,7 @@ TEST_F(borrower_test, the_steps_of_a_wait_count_together) {
             return error::none;
         };
         for (int i = 0; i < 20; ++i) {
+            peer->has_more = true;
             clock.at += 5ms;
             EXPECT_EQ(receive(), "x");
         }
@@ -323,13 +370,18 @@ TEST_F(borrower_test, the_steps_of_a_wait_count_together) {
 TEST_F(borrower_test, one_that_names_the_socket_twice_in_each_wait_has_waited_as_long) {
     make(socket_type::dealer);
     borrow();
-    peer->is_large_next = true;
+    peer->is_large_next = peer->has_octets = true;
+    peer->on_read = [this] {
+        peer->has_more = false;
+        return true;
+    };
     wait.on_wait = [&](std::span<wait_item>) {
         clock.at += 5ms;
         peer->publish({"x"});
         return error::none;
     };
     for (int i = 0; i < 20; ++i) {
+        peer->has_more = true;
         clock.at += 5ms;
         watched twice[] = {{self.get(), -1, ZMQ_POLLIN, 0}, {self.get(), -1, ZMQ_POLLIN, 0}};
         std::size_t count = 0;
@@ -342,8 +394,11 @@ TEST_F(borrower_test, one_that_names_the_socket_twice_in_each_wait_has_waited_as
 /// Its waits and its work, without a socket.
 class lone_borrower : public borrower_test {
 protected:
+    /// A wait that finds something at once.
     void begin_and_end(borrower::purpose why) {
         subject.begin({&ends.first, 1}, why);
+        (void)subject.read_all();
+        (void)subject.read_all();
         subject.note_wait_over(clock.at);
         subject.end([](pipe_end &) {});
     }
@@ -371,13 +426,42 @@ TEST_F(lone_borrower, to_copy_a_large_body_out_is_no_work_but_what_is_done_besid
 
 TEST_F(lone_borrower, a_thread_that_waits_for_room_after_its_work_keeps_the_lease) {
     borrow();
-    other.is_large_next = true;
+    other.is_large_next = other.has_octets = true;
     for (const auto why : {borrower::purpose::room, borrower::purpose::wait}) {
         for (int i = 0; i < 10; ++i) {
             clock.at += 5ms;
             begin_and_end(why);
         }
         EXPECT_EQ(other.owns_reading(), why == borrower::purpose::wait);
+    }
+}
+
+TEST_F(lone_borrower, a_wait_for_room_does_not_hide_the_work_before_it) {
+    borrow();
+    other.is_large_next = true;
+    other.on_read = [this] {
+        other.has_octets = !other.has_octets;  // the first read gets all that is there
+        return true;
+    };
+    for (int i = 0; i < 10; ++i) {
+        clock.at += 5ms;
+        begin_and_end(borrower::purpose::room);
+        clock.at += 100us;
+        begin_and_end(borrower::purpose::wait);
+    }
+    EXPECT_TRUE(other.owns_reading());
+}
+
+TEST_F(lone_borrower, nor_does_it_make_long_work_of_what_is_short) {
+    borrow();
+    other.is_large_next = other.has_octets = true;
+    for (int i = 0; i < 10; ++i) {
+        for (int bodies = 0; bodies < 10; ++bodies) {
+            clock.at += 500us;
+            begin_and_end(borrower::purpose::room);
+        }
+        begin_and_end(borrower::purpose::wait);
+        ASSERT_FALSE(other.owns_reading());
     }
 }
 
