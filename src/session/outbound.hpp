@@ -5,8 +5,8 @@
 // Forms:    gathered as it stands in the queue, or translated frame by frame: subscribers' side, conflating pipes, and peers to whom the
 //           wire is not the queue (zmtp/framing.hpp).
 // Turns:    once there is a pipe, who holds its write turn may use everything here but control octets, which are the I/O thread's.
-//           The thread that sends writes messages only: nothing while the handshake's last octets, or half a command, are
-//           still to go, and nothing to a stream that is full or broken.
+//           The thread that sends writes messages only: nothing while control octets wait for the I/O thread to write them, and
+//           nothing to a stream that is full or broken.
 #pragma once
 
 #include <array>
@@ -137,7 +137,8 @@ private:
     bool at_boundary_ = true;               // control octets may go out now
     bool ends_after_control_ = false;       // there are no messages behind the last words
     bool is_finished_ = false;  // the I/O thread's: no sender looks at it once the socket has closed its end
-    std::size_t control_written_ = 0;  // of the peer machine's output; only while it is 0 may others write
+    bool control_waits_ = false;            // seen by the I/O thread when it wrote last: others write nothing
+    std::size_t control_written_ = 0;       // octets of it
     std::atomic<std::uint64_t> writes_{0};  // of which the stream took something; counted in turn
     std::uint64_t senders_octets_ = 0;      // written by the thread that sends, in large writes
     std::uint64_t octets_seen_ = 0;         // of these, when the I/O thread deferred last

@@ -415,6 +415,31 @@ TEST(connection, begins_the_time_for_an_answer_when_the_ping_is_out) {
     EXPECT_EQ(one.reason.failure, failure_kind::peer_dead);
 }
 
+/// With a queue that never becomes empty, and a stream that never takes all that is listed.
+TEST(connection, ping_goes_out_soon_between_messages_that_never_end) {
+    for (const std::size_t size : {10u, 1000u, 60'000u}) {
+        driven one(with_heartbeats(100, 0));
+        ASSERT_NO_FATAL_FAILURE(one.establish());
+        one.state.room = 1;
+        std::size_t queued = 0;
+        const auto fill = [&] {
+            for (; queued < 2'000'000; queued += size)
+                one.send({body_of(size)});
+        };
+        fill();
+        one.run();
+        one.pass(100ms);
+        std::size_t turns = 0;
+        for (; turns < 100 && one.state.output.find(ping(0)) == octets::npos; ++turns) {
+            one.make_room(99'999);
+            queued -= 99'999;
+            fill();
+            one.run();
+        }
+        EXPECT_LT(turns, 10u) << size;
+    }
+}
+
 TEST(connection, gives_up_a_peer_that_takes_nothing_of_the_frame_before_the_ping) {
     driven one(with_heartbeats(100, 300));
     ASSERT_NO_FATAL_FAILURE(one.establish());

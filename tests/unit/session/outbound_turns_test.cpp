@@ -50,6 +50,22 @@ TEST(outbound, is_written_by_the_sender_once_the_handshake_is_out) {
     EXPECT_EQ(it.write(), outcome::drained);
 }
 
+TEST(outbound, is_written_by_the_loops_thread_alone_while_a_command_waits) {
+    at_each_cut(false, [](writer &it, const octets &wire, std::size_t cut) {
+        it.state.until_busy = cut;
+        EXPECT_EQ(it.write_all(), outcome::left_alone);
+        it.peer->output().assign(5, 'R');
+        EXPECT_EQ(it.write_all(), outcome::left_alone);
+        it.state.until_busy = SIZE_MAX;
+        EXPECT_FALSE(it.near->write_now());
+        EXPECT_EQ(it.state.output, wire.substr(0, cut)) << "else it might never come to the end of a message";
+        EXPECT_EQ(it.write_all(), outcome::drained);
+        EXPECT_EQ(it.state.output.size(), wire.size() + 5);
+        it.send({"b"});
+        EXPECT_TRUE(it.near->write_now());
+    });
+}
+
 TEST(outbound, leaves_a_stream_that_the_sender_found_full_to_the_loops_thread) {
     at_each_cut(false, [](writer &it, const octets &wire, std::size_t cut) {
         it.state.room = cut;
