@@ -208,7 +208,7 @@ public:
     virtual bool shares_processor() const noexcept { return false; }
     /// Reads once without blocking and publishes what came. False when the I/O thread has to go on: end the lease.
     virtual bool read_now(block_ref &scratch) noexcept = 0;
-    /// Whether the last read_now() has got octets.
+    /// Whether the last read_now() found octets, in the stream or kept back.
     virtual bool has_read() const noexcept { return false; }
 
     /// The body of the next message may be read straight into this memory, if it has one frame that fits, until withdraw_offer().

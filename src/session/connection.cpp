@@ -146,22 +146,32 @@ void connection::on_time() noexcept {
         report();
         return;
     }
-    if (in->is_paused() || out_.is_finished()) {
+    if (in->is_paused() || out_.is_finished())
         peer_->note_traffic(environment_.io.now());  // it is this side that does not listen, or asks no more
-    } else {
-        read_once(*in);  // what the peer has said in time counts, however late this thread is
-        if (state_ != state::live) {
-            report();
-            return;
-        }
+    else
+        look_before_verdict(*in);
+    if (state_ != state::live) {
+        report();
+        return;
     }
-    if (out_.has_gone_on() && !peer_->output().empty())
-        peer_->note_output_held_up(environment_.io.now());
     if (obey(peer_->resume({conversation::event_kind::time, {}, environment_.io.now()}))) {
         update_timer();
         write();
     }
     report();
+}
+
+/// What the peer has said and taken in time counts, however late this thread is, and however much room has to be free before it is told.
+void connection::look_before_verdict(inbound &in) noexcept {
+    read(in);
+    if (state_ != state::live)
+        return;
+    if (!peer_->output().empty()) {
+        out_.note_writable();
+        write();
+    }
+    if (out_.has_gone_on())
+        peer_->note_output_held_up(environment_.io.now());
 }
 
 void connection::write() noexcept {

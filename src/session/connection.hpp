@@ -92,6 +92,7 @@ private:
     void on_stream_readable() noexcept override;
     void on_stream_writable() noexcept override;
     void on_time() noexcept;
+    void look_before_verdict(inbound &in) noexcept;
     void on_time_of_opening() noexcept;
 
     written write_now(writing &turn, occasion when) noexcept override { return out_.write_now(turn, when); }

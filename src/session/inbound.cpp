@@ -525,10 +525,12 @@ bool inbound::read_for_socket(block_ref &scratch) noexcept {
         const found what = read_with(nullptr, scratch);
         has_filled_block_ = what.has_filled_room || stream_.holds_input();
         has_read_ = what.octets > 0;
-    } else if (may_deliver())
+    } else if (may_deliver()) {
+        has_read_ = true;
         (void)resume_with(nullptr);
-    else
+    } else {
         return false;  // the borrower leaves what it has got already: that may take long
+    }
     return is_going_on() && flow_ != flow::at_command;
 }
 

@@ -50,6 +50,7 @@ bool outbound::close() noexcept {
 }
 
 outbound::outcome outbound::write(time_point now) noexcept {
+    note_control();
     writing turn;
     if (pipe_ && !(turn = pipe_->take_turn()))
         return outcome::stopped;
@@ -70,6 +71,7 @@ bool outbound::give(writing &turn) noexcept {
 outbound::outcome outbound::write_last_words(time_point now) noexcept {
     // When they have to stand behind a whole message, that is not waited for: it may never end.
     const bool may_wait = peer_.framing().has_control_between_frames();
+    note_control();
     writing turn;
     if (pipe_ && !(turn = pipe_->take_turn()))
         return may_wait ? outcome::stopped : outcome::drained;
@@ -96,7 +98,6 @@ outbound::outcome outbound::write_in_turn(writing &turn, time_point now) noexcep
     }
     if (is_left_to_others)
         return outcome::stopped;
-    control_waits_ = !peer_.output().empty();
     const bool collects = may_collect();
     if (!collects)
         collector_.stop();
@@ -145,7 +146,7 @@ io_turn::written outbound::write_now(writing &turn, io_turn::occasion when) noex
         room_ = room::likely;
         owes_wait_ = false;
     }
-    if (!may_write() || control_waits_ || ends_after_control_)
+    if (!may_write() || control_waits() || ends_after_control_)
         return io_turn::written::refused;
     hold_back held_back = write_policy::first_hold_back(when);
     progress done;
@@ -293,7 +294,7 @@ outbound::listed outbound::list(writing &turn, std::span<iovec> ranges, bool wit
     }
     // Where control octets wait for the end of a message, the list ends with the next that it can. Else one in a stream that is never empty,
     // and never takes all, would go on and on.
-    const std::size_t most_octets = control_waits_ && what.control == 0 ? 1 : sizes_.out_batch_size;
+    const std::size_t most_octets = control_waits() && what.control == 0 ? 1 : sizes_.out_batch_size;
     const auto found = turn.gather(ranges.data() + what.ranges, ranges.size() - what.ranges, most_octets);
     what.ranges += found.ranges;
     what.octets += found.octets;
@@ -325,7 +326,7 @@ void outbound::take_written(writing &turn, std::size_t octets, const listed &wha
         std::vector<std::uint8_t>().swap(
             peer_.output());  // control octets are rare: no memory is kept for them
         control_written_ = 0;
-        control_waits_ = false;
+        control_waits_.store(false, std::memory_order_relaxed);
     }
     if (octets == 0)
         return;

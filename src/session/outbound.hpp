@@ -116,6 +116,10 @@ private:
     bool give(writing &turn) noexcept;
     write_result write_once(writing &turn, bool with_control, hold_back held_back, progress &done) noexcept;
     write_result end_early(const io_result &result, progress &done) noexcept;
+    bool control_waits() const noexcept { return control_waits_.load(std::memory_order_relaxed); }
+    void note_control() noexcept {
+        control_waits_.store(!is_leased_ && !peer_.output().empty(), std::memory_order_relaxed);
+    }
     bool may_write() const noexcept { return !is_full() && !is_finished_ && !failed(failure()); }
     listed list(writing &turn, std::span<iovec> ranges, bool with_control) noexcept;
     void take_written(writing &turn, std::size_t octets, const listed &what) noexcept;
@@ -137,12 +141,12 @@ private:
     bool at_boundary_ = true;               // control octets may go out now
     bool ends_after_control_ = false;       // there are no messages behind the last words
     bool is_finished_ = false;  // the I/O thread's: no sender looks at it once the socket has closed its end
-    bool control_waits_ = false;            // seen by the I/O thread when it wrote last: others write nothing
-    std::size_t control_written_ = 0;       // octets of it
-    std::atomic<std::uint64_t> writes_{0};  // of which the stream took something; counted in turn
-    std::uint64_t senders_octets_ = 0;      // written by the thread that sends, in large writes
-    std::uint64_t octets_seen_ = 0;         // of these, when the I/O thread deferred last
-    bool will_come_back_ = false;           // the I/O thread is due by itself, or left a request
+    std::atomic<bool> control_waits_{false};  // then others write nothing; set before the turn is asked for
+    std::size_t control_written_ = 0;         // octets of it
+    std::atomic<std::uint64_t> writes_{0};    // that moved octets; counted in turn
+    std::uint64_t senders_octets_ = 0;        // written by the thread that sends, in large writes
+    std::uint64_t octets_seen_ = 0;           // of these, when the I/O thread deferred last
+    bool will_come_back_ = false;             // the I/O thread is due by itself, or left a request
     bool translates_ = false;
     bool gathers_ = true;  // what is not large
     bool replays_ = false;

@@ -28,6 +28,7 @@ void borrower::begin(std::span<const pipe_end_ptr> pipes, purpose why) noexcept 
         consider(pipes, done.is_little);
     const duration work = before_room_ + (done.is_little ? duration::zero() : done.own);
     before_room_ = why == purpose::room ? work : duration::zero();
+    // What was waited before a long write, too, does not count for what comes after it.
     if (why == purpose::wait && std::max(work, done.own) >= longest_work && comes_late(work)) {
         for (std::size_t i = 0; i < size_; ++i)
             uses_[i].is_kept = false;
@@ -59,11 +60,11 @@ borrower::work borrower::work_until(time_point now) const noexcept {
 }
 
 /// After long work: whether the I/O thread could have read meanwhile what the waits after such work are for. They are short then, and find
-/// octets at once: an answer comes late by itself. What is small is read in no time, and the lease pays by the waits alone.
+/// octets at once: the answer to a request could not have been read before. What is small is read in no time, and the lease pays by the
+/// waits alone.
 bool borrower::comes_late(duration work) noexcept {
-    const bool is_late =
-        expects_large() && std::exchange(came_at_once_, false) && waited_ < last_work_ / 4 * 3;
-    late_ = is_late ? late_ + 1 : 0;
+    const bool came_at_once = std::exchange(came_at_once_, false);
+    late_ = expects_large() && came_at_once && waited_ < last_work_ / 4 * 3 ? late_ + 1 : 0;
     last_work_ = work;
     waited_ = {};
     looks_first_ = true;

@@ -121,6 +121,7 @@ public:
         if (std::exchange(is_waiting_, false))
             waited_ += now - waits_since_;
         wait_over_at_ = now;
+        looks_first_ = false;
         copying_ = {};
         in_large_writes_ = how_.this_thread().in_large_writes;
     }
@@ -190,8 +191,10 @@ private:
             note_use(u);
             const platform::cancellation_shield shield;
             u.is_kept = u.io->read_now(scratch_);
-            if (__builtin_expect(looks_first_, 0))
-                came_at_once_ |= u.io->has_read();
+            if (__builtin_expect(looks_first_, 0)) {
+                looks_first_ = false;
+                came_at_once_ = u.io->has_read();
+            }
             const bool has_got = !had_input && u.pipe->has_untaken();
             reads_since_wait_ += has_got && reads_since_wait_ <= few_reads;
             found |= has_got;
@@ -210,8 +213,8 @@ private:
     time_point waits_since_{};  // when that was done first: to read what comes then is part of the wait
     duration waited_{};         // since it last worked for long
     duration last_work_{};      // that was long; zero: it was no work of its own
-    bool looks_first_ = false;  // a wait after long work has not slept yet
-    bool came_at_once_ = false;  // such a wait has found octets before it slept
+    bool looks_first_ = false;  // a wait after long work has neither read nor slept yet
+    bool came_at_once_ = false;  // the first read of such a wait has found octets
     int late_ = 0;               // such waits for large bodies that were short, in a row
     bool had_short_wait_ = false;
     int waits_for_little_ = 0;  // in a row

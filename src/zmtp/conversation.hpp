@@ -61,8 +61,7 @@ public:
     virtual time_point deadline() const noexcept = 0;
     /// Any octets arrived: the peer is alive. Cheap.
     virtual void note_traffic(time_point now) noexcept = 0;
-    /// The peer has taken octets since the last `time`, and what output() holds still waits for the end of a frame: the peer's time to
-    /// answer that has not begun.
+    /// The peer has taken octets since the last `time`. While a question to it waits for the end of a message, its time to answer has not begun.
     virtual void note_output_held_up(time_point) noexcept {}
     /// All that output() held is written.
     virtual void note_output_written(time_point) noexcept {}

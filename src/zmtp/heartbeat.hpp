@@ -2,8 +2,8 @@
 //
 // Wire:     RFC 37/ZMTP 3.1, "Connection Heartbeating".
 // Rules:    a PING goes out each interval. With no traffic for `timeout` after a PING the peer is dead; any traffic
-//           counts as its answer. The time of a PING that waits for the end of a frame begins when it is out, but a peer that takes
-//           nothing of that frame has no more time than another. A PING of the peer's that names a TTL makes it dead after that
+//           counts as its answer. The time of a PING that waits for the end of a message begins when it is out, but a peer that takes
+//           nothing of that has no more time than another. A PING of the peer's that names a TTL makes it dead after that
 //           long in silence.
 #pragma once
 
@@ -38,7 +38,7 @@ public:
         last_heard_ = now;
         is_waiting_ = false;
     }
-    /// The peer has taken octets since check() was called last, and what check() asked for waits behind them.
+    /// The peer has taken octets since check() was called last. If what that asked for is not written, it waits behind them.
     void note_held_up(time_point now) noexcept {
         if (is_waiting_ && !is_out_)
             waiting_since_ = now;

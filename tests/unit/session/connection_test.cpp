@@ -407,12 +407,44 @@ TEST(connection, begins_the_time_for_an_answer_when_the_ping_is_out) {
         ASSERT_EQ(one.broken, 0) << "the peer takes the body, after " << i;
     }
     one.make_room(SIZE_MAX);
-    EXPECT_EQ(one.state.output, message(body) + ping(0));
+    EXPECT_TRUE(one.state.output == message(body) + ping(0));
     one.pass(99ms);
     EXPECT_EQ(one.broken, 0);
     one.pass(1ms);
     EXPECT_EQ(one.broken, 1);
     EXPECT_EQ(one.reason.failure, failure_kind::peer_dead);
+}
+
+TEST(connection, goes_on_waiting_for_input_when_it_has_looked_for_an_answer) {
+    driven one(with_heartbeats(100, 300));
+    ASSERT_NO_FATAL_FAILURE(one.establish());
+    one.state.is_read_awaited = false;  // the event is under way, and finds nothing left
+    one.state.input += message("a");
+    one.pass(100ms);
+    EXPECT_TRUE(one.state.is_read_awaited);
+    one.expect({"=a"});
+}
+
+TEST(connection, sees_that_the_peer_takes_less_than_the_system_tells) {
+    driven one(with_heartbeats(100, 100));
+    ASSERT_NO_FATAL_FAILURE(one.establish());
+    const octets body = body_of(10'000);
+    one.state.room = 10;
+    one.send({body});
+    one.run();
+    one.pass(100ms);
+    while (one.state.output.size() < 9'000) {
+        one.state.room = 1000;  // and nobody is called
+        one.pass(100ms);
+        ASSERT_EQ(one.broken, 0) << "after " << one.state.output.size();
+    }
+    one.state.room = SIZE_MAX;
+    one.pass(100ms);
+    EXPECT_TRUE(one.state.output.starts_with(message(body) + ping(0)));
+    one.pass(99ms);
+    EXPECT_EQ(one.broken, 0);
+    one.pass(1ms);
+    EXPECT_EQ(one.broken, 1);
 }
 
 /// With a queue that never becomes empty, and a stream that never takes all that is listed.

@@ -318,6 +318,26 @@ TEST_F(borrower_test, a_thread_that_waits_for_the_beginning_keeps_the_lease) {
     EXPECT_TRUE(borrows(5ms, 100us)) << "the answer to a request is not there before it";
 }
 
+TEST_F(borrower_test, a_thread_that_looks_for_the_beginning_keeps_the_lease) {
+    make(socket_type::dealer);
+    borrow();
+    wait.has_time = peer->is_large_next = true;
+    int reads = 0;
+    peer->on_read = [&] {
+        peer->has_octets = ++reads > 1;
+        if (reads == 10)
+            peer->publish({"x"});
+        return true;
+    };
+    for (int i = 0; i < 20; ++i) {
+        clock.at += 5ms;
+        reads = 0;
+        EXPECT_EQ(receive(), "x");
+        EXPECT_EQ(reads, 10);
+        ASSERT_FALSE(peer->owns_reading());
+    }
+}
+
 TEST_F(borrower_test, who_finds_it_there_after_its_work_may_find_it_with_a_sleep_that_is_none) {
     make(socket_type::dealer);
     borrow();
@@ -450,6 +470,19 @@ TEST_F(lone_borrower, a_wait_for_room_does_not_hide_the_work_before_it) {
         begin_and_end(borrower::purpose::wait);
     }
     EXPECT_TRUE(other.owns_reading());
+}
+
+TEST_F(lone_borrower, what_came_between_two_waits_was_not_there_after_the_work) {
+    borrow();
+    other.is_large_next = other.has_octets = true;
+    for (int i = 0; i < 10; ++i) {
+        clock.at += 5ms;
+        subject.begin({&ends.first, 1}, borrower::purpose::wait);
+        subject.note_wait_over(clock.at);  // in vain
+        subject.end([](pipe_end &) {});
+        begin_and_end(borrower::purpose::wait);
+        ASSERT_FALSE(other.owns_reading());
+    }
 }
 
 TEST_F(lone_borrower, nor_does_it_make_long_work_of_what_is_short) {
