@@ -29,6 +29,12 @@ constexpr int large_send_buffer_within_machine = 1024 * 1024;
 constexpr std::size_t large_body_within_machine = 128 * 1024;
 constexpr int writes_until_small_send_buffer = 16;
 
+/// A tcp connection with a ZMQ_SNDBUF below this is given no more than that in one write, half of what the system makes of it. A write that
+/// fills such a buffer goes out as one packet, which is less than a full one of the loopback device (64 KiB): the peer's system waits up to 40 ms
+/// for another before it acknowledges it, and this side has no room for one.
+constexpr int send_buffer_of_a_packet = 34 * 1024;
+constexpr std::size_t least_send_buffer = 2048;  // that the system makes
+
 /// Octets of one write that show that the sender is in a stream, and writes for itself.
 constexpr std::size_t part_of_a_stream = 8 * 1024;
 
@@ -54,6 +60,9 @@ struct batching {
 
 /// The sizes of a socket that has set its own (0: has not), as near to it as the limits allow.
 void override_batch_sizes(batching &sizes, int in_batch_size, int out_batch_size) noexcept;
+
+/// Those of a tcp connection whose socket has set ZMQ_SNDBUF, or -1.
+void fit_send_buffer(batching &sizes, int send_buffer) noexcept;
 
 struct tuning {
     batching tcp;
