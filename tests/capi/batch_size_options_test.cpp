@@ -93,6 +93,13 @@ TEST(batch_size_of_a_socket, bounds_its_writes) {
     EXPECT_LE(longest_write, std::size_t{small_batch});
 }
 
+TEST(small_send_buffer, is_not_filled_with_one_write) {
+    pass_messages(ZMQ_SNDBUF, 4 * small_batch);
+    EXPECT_GT(longest_write, 2u * small_batch);
+    pass_messages(ZMQ_SNDBUF, small_batch);
+    EXPECT_LE(longest_write, std::size_t{small_batch}) << "the system makes twice as much of it";
+}
+
 TEST(batch_size_of_a_socket, reads_as_it_was_set) {
     const zmq_context context;
     zmq_socket_of socket(context, ZMQ_PUSH);
