@@ -14,15 +14,22 @@ error socket_stream::make(loop &io, owned_descriptor socket, std::string peer_ad
                 [&] { return new socket_stream(std::move(peer_address), place); });
 }
 
-void socket_stream::size_for_large_bodies() noexcept {
+void socket_stream::size_for_large_bodies(std::span<const iovec> ranges) noexcept {
     if (!is_for_large_bodies())
         resize_send_buffer(descriptor(), true);
     writes_without_large_ = 0;
+    large_left_ = 0;
+    for (const iovec &range : ranges)
+        large_left_ += range.iov_len;
 }
 
+/// A buffer that becomes smaller than what is in it takes nothing until the peer has read the rest: a slow one would seem to have stopped.
 void socket_stream::follow_bodies() noexcept {
-    ++writes_without_large_;
-    if (!is_for_large_bodies())
+    if (++writes_without_large_ < writes_until_small_send_buffer)
+        return;
+    if (unconfirmed() > send_buffer_within_machine)
+        --writes_without_large_;
+    else
         resize_send_buffer(descriptor(), false);
 }
 

@@ -1,6 +1,8 @@
 // A stream over a connected socket of any family.
 #pragma once
 
+#include <algorithm>
+
 #include "core/kernel_copy.hpp"
 #include "core/tuning.hpp"
 #include "transport/endpoint.hpp"
@@ -24,15 +26,7 @@ public:
         return socket_calls::read(descriptor(), ranges);
     }
     io_result try_write(std::span<const iovec> ranges) noexcept override {
-        if (!place_.is_sized)
-            return write(ranges);
-        const bool is_large = ends_with_large(ranges);
-        if (is_large)
-            size_for_large_bodies();
-        const io_result result = write(ranges);
-        if (!is_large && is_for_large_bodies() && result.octets > 0)
-            follow_bodies();
-        return result;
+        return place_.is_sized ? write_sized(ranges) : write(ranges);
     }
     bool shares_processor() const noexcept override;
     std::size_t unconfirmed() noexcept override;
@@ -79,20 +73,33 @@ private:
             return write_large(ranges);
         return socket_calls::write(descriptor(), ranges);
     }
+    /// The send buffer follows the bodies that are written.
+    io_result write_sized(std::span<const iovec> ranges) noexcept {
+        const bool is_large = ends_with_large(ranges);
+        if (is_large)
+            size_for_large_bodies(ranges);
+        const io_result result = write(ranges);
+        if (large_left_ > 0)
+            large_left_ -= std::min(large_left_, result.octets);
+        else if (is_for_large_bodies() && result.octets > 0)
+            follow_bodies();
+        return result;
+    }
     io_result write_large(std::span<const iovec> ranges) noexcept;
     io_result write_in_parts(std::span<const iovec> ranges, std::size_t blocks) noexcept;
     bool is_for_large_bodies() const noexcept {  // the send buffer
         return writes_without_large_ < writes_until_small_send_buffer;
     }
-    void size_for_large_bodies() noexcept;
-    /// Octets without a large body were written while the send buffer is for such.
+    void size_for_large_bodies(std::span<const iovec> ranges) noexcept;
+    /// Octets of no large body were written while the send buffer is for such.
     void follow_bodies() noexcept;
     void on_readable() noexcept override { events_->on_stream_readable(); }
     void on_writable() noexcept override { events_->on_stream_writable(); }
 
     const std::string peer_address_;
     const connection_place place_;
-    int writes_without_large_ = writes_until_small_send_buffer;  // this and the next one: who writes
+    int writes_without_large_ = writes_until_small_send_buffer;  // this and the next two: who writes
+    std::size_t large_left_ = 0;                                 // octets to the end of the last large body
     kernel_copy::placement placement_;
     stream_events *events_ = nullptr;
     readiness ready_;

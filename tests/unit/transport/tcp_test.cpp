@@ -215,6 +215,41 @@ TEST_F(tcp_test, keeps_more_under_way_while_large_bodies_are_written) {
     EXPECT_EQ(send_buffer_of(*near), 64 * 1024) << "the application has chosen";
 }
 
+TEST_F(tcp_test, keeps_more_under_way_until_a_large_body_is_written_and_the_peer_has_read_most) {
+    constexpr int doubled = 2 * send_buffer_within_machine;
+    bench.options.receive_buffer = 64 * 1024;
+    listen();
+    ASSERT_EQ(seen_from("127.0.0.1:" + port), "127.0.0.1");
+    std::string body(16u << 20, 'l'), header = "header";
+    const iovec first[] = {{header.data(), header.size()}, {body.data(), body.size()}};
+    std::size_t written = near->bytes->try_write(first).octets - header.size();
+    for (std::size_t taken = 1; taken > 0; written += taken) {  // until the stream is full
+        const iovec rest[] = {{body.data() + written, body.size() - written}};
+        taken = near->bytes->try_write(rest).octets;
+    }
+    EXPECT_GT(send_buffer_of(*near), doubled);
+    std::size_t read = 0;
+    while (written < body.size()) {
+        const iovec rest[] = {{body.data() + written, std::min(body.size() - written, std::size_t{1000})}};
+        const std::size_t taken = near->bytes->try_write(rest).octets;
+        written += taken;
+        read += taken > 0 ? 0 : far->read(1000).size();
+    }
+    EXPECT_GT(send_buffer_of(*near), doubled) << "however many writes it took";
+    std::string small = "small";
+    const iovec next[] = {{small.data(), small.size()}};
+    for (std::size_t count = 0; count < 3 * writes_until_small_send_buffer;) {
+        const bool is_taken = near->bytes->try_write(next).octets == small.size();
+        count += is_taken;
+        read += is_taken ? 0 : far->read(1000).size();
+    }
+    EXPECT_GT(send_buffer_of(*near), doubled) << "it would take no more";
+    while (read < header.size() + body.size())
+        read += far->read(1u << 20).size();
+    (void)near->bytes->try_write(next);
+    EXPECT_EQ(send_buffer_of(*near), doubled);
+}
+
 TEST_F(tcp_test, writes_the_beginning_alone_of_a_frame_that_would_be_copied_slowly) {
     // With its header three of the largest segments of a loopback of 64 KiB, or four where the beginning is one by itself.
     constexpr std::size_t size = 196'000;
