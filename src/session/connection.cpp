@@ -150,7 +150,7 @@ void connection::on_time() noexcept {
         peer_->note_traffic(environment_.io.now());  // it is this side that does not listen, or asks no more
     else
         look_before_verdict(*in);
-    if (state_ != state::live) {
+    if (state_ != state::live || failed(out_.failure())) {
         report();
         return;
     }

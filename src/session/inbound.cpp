@@ -529,6 +529,7 @@ bool inbound::read_for_socket(block_ref &scratch) noexcept {
         has_read_ = true;
         (void)resume_with(nullptr);
     } else {
+        has_read_ = false;
         return false;  // the borrower leaves what it has got already: that may take long
     }
     return is_going_on() && flow_ != flow::at_command;

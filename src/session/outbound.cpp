@@ -292,14 +292,16 @@ outbound::listed outbound::list(writing &turn, std::span<iovec> ranges, bool wit
         list_translated(turn, ranges, with_control, what);
         return what;
     }
-    // Where control octets wait for the end of a message, the list ends with the next that it can. Else one in a stream that is never empty,
-    // and never takes all, would go on and on.
-    const std::size_t most_octets = control_waits() && what.control == 0 ? 1 : sizes_.out_batch_size;
+    // Where control octets wait for the end of a message, the I/O thread's list ends with the next that it can. Else one in a stream that
+    // is never empty, and never takes all, would go on and on.
+    const bool is_shortened = with_control && control_waits() && what.control == 0;
+    const std::size_t most_octets = is_shortened ? 1 : sizes_.out_batch_size;
     const auto found = turn.gather(ranges.data() + what.ranges, ranges.size() - what.ranges, most_octets);
     what.ranges += found.ranges;
     what.octets += found.octets;
     what.ends_message = found.ends_message;
-    what.is_all = found.ends_message && what.ranges < ranges.size() && found.octets < sizes_.out_batch_size;
+    what.is_all = !is_shortened && found.ends_message && what.ranges < ranges.size() &&
+                  found.octets < sizes_.out_batch_size;
     what.uncopied = found.uncopied;
     return what;
 }

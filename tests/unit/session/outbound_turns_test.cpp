@@ -66,6 +66,25 @@ TEST(outbound, is_written_by_the_loops_thread_alone_while_a_command_waits) {
     });
 }
 
+TEST(outbound, says_that_all_is_written_only_when_it_is_though_a_command_begins_to_wait_meanwhile) {
+    writer it;
+    EXPECT_EQ(it.write(), outcome::drained);
+    octets wire;
+    for (const char fill : {'a', 'b', 'c', 'd'}) {
+        const octets body(200'000, fill);
+        it.send({body});
+        wire += message(body);
+    }
+    it.state.in_write = [&] {
+        it.peer->output().assign(5, 'R');
+        EXPECT_EQ(it.write_at_once(), outcome::stopped) << "the sender has the turn";
+    };
+    EXPECT_TRUE(it.near->write_now());
+    EXPECT_EQ(it.state.output.size(), wire.size());
+    EXPECT_EQ(it.write_all(), outcome::drained);
+    EXPECT_TRUE(it.state.output == wire + octets(5, 'R'));
+}
+
 TEST(outbound, leaves_a_stream_that_the_sender_found_full_to_the_loops_thread) {
     at_each_cut(false, [](writer &it, const octets &wire, std::size_t cut) {
         it.state.room = cut;
