@@ -24,7 +24,7 @@ constexpr std::size_t tcp_piece = 45 * 1448;
 /// there, and small messages have left the caches before they are read.
 constexpr int send_buffer_within_machine = 128 * 1024;
 /// The same while bodies of at least `large_body_within_machine` are on their way: they leave the caches anyway, and a buffer that is full makes
-/// their sender wait. It is small again after so many writes without one.
+/// their sender wait. It is small again after so many writes without one, once what is in it fits.
 constexpr int large_send_buffer_within_machine = 1024 * 1024;
 constexpr std::size_t large_body_within_machine = 128 * 1024;
 constexpr int writes_until_small_send_buffer = 16;

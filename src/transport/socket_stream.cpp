@@ -18,17 +18,20 @@ void socket_stream::size_for_large_bodies(std::span<const iovec> ranges) noexcep
     if (!is_for_large_bodies())
         resize_send_buffer(descriptor(), true);
     writes_without_large_ = 0;
+    most_writes_without_large_ = writes_until_small_send_buffer;
     large_left_ = 0;
     for (const iovec &range : ranges)
         large_left_ += range.iov_len;
 }
 
-/// A buffer that becomes smaller than what is in it takes nothing until the peer has read the rest: a slow one would seem to have stopped.
+/// A buffer that becomes smaller than what is in it takes nothing until the peer has read the rest: a slow one would seem to have stopped. A
+/// stream that is always full makes it small in the end.
 void socket_stream::follow_bodies() noexcept {
-    if (++writes_without_large_ < writes_until_small_send_buffer)
+    ++writes_without_large_;
+    if (is_for_large_bodies())
         return;
-    if (unconfirmed() > send_buffer_within_machine)
-        --writes_without_large_;
+    if (writes_without_large_ < longest_deferral && unconfirmed() > send_buffer_within_machine)
+        most_writes_without_large_ += writes_until_small_send_buffer;
     else
         resize_send_buffer(descriptor(), false);
 }

@@ -63,6 +63,7 @@ protected:
 private:
     /// Octets of a range in front of a body that are little more than its header.
     static constexpr std::size_t most_in_header = 64;
+    static constexpr int longest_deferral = 64 * writes_until_small_send_buffer;
     /// Many small messages in one range are no large body.
     static bool ends_with_large(std::span<const iovec> ranges) noexcept {
         return ranges.size() >= 2 && ranges.back().iov_len >= large_body_within_machine &&
@@ -88,7 +89,7 @@ private:
     io_result write_large(std::span<const iovec> ranges) noexcept;
     io_result write_in_parts(std::span<const iovec> ranges, std::size_t blocks) noexcept;
     bool is_for_large_bodies() const noexcept {  // the send buffer
-        return writes_without_large_ < writes_until_small_send_buffer;
+        return writes_without_large_ < most_writes_without_large_;
     }
     void size_for_large_bodies(std::span<const iovec> ranges) noexcept;
     /// Octets of no large body were written while the send buffer is for such.
@@ -98,8 +99,10 @@ private:
 
     const std::string peer_address_;
     const connection_place place_;
-    int writes_without_large_ = writes_until_small_send_buffer;  // this and the next two: who writes
-    std::size_t large_left_ = 0;                                 // octets to the end of the last large body
+    // Used by the thread that writes
+    int writes_without_large_ = 0;
+    int most_writes_without_large_ = 0;  // until the send buffer is small
+    std::size_t large_left_ = 0;         // of what was listed with the last large body
     kernel_copy::placement placement_;
     stream_events *events_ = nullptr;
     readiness ready_;
