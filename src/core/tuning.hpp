@@ -33,7 +33,7 @@ constexpr int writes_until_small_send_buffer = 16;
 /// fills such a buffer goes out as one packet, which is less than a full one of the loopback device (64 KiB): the peer's system waits up to 40 ms
 /// for another before it acknowledges it, and this side has no room for one.
 constexpr int send_buffer_of_a_packet = 34 * 1024;
-constexpr std::size_t least_send_buffer = 2048;  // that the system makes
+constexpr std::size_t least_send_buffer = 2048;  // less than half of the least that the system makes
 
 /// Octets of one write that show that the sender is in a stream, and writes for itself.
 constexpr std::size_t part_of_a_stream = 8 * 1024;

@@ -186,16 +186,20 @@ protected:
         }
         return !peer->owns_reading();
     }
-    /// The same, where part of it is there before the first sleep of each wait.
-    bool borrows_what_begins_at_once(duration work, duration waiting) {
+    /// Where `has_more` is set, the next read finds octets, and none is due after it.
+    void let_one_read_find_octets() {
         peer->has_octets = true;
         peer->on_read = [this] {
             peer->has_more = false;
             return true;
         };
+    }
+    /// As borrows(), where part of it is there before the first sleep of each wait.
+    bool borrows_what_begins_at_once(duration work, duration waiting) {
+        let_one_read_find_octets();
         return borrows(work, waiting, [this] { peer->has_more = true; });
     }
-    /// The same, with two large bodies written during each 5 ms.
+    /// As borrows(), with two large bodies written during each 5 ms.
     bool borrows_where_it_writes(duration writing, duration waiting) {
         return borrows(5ms, waiting, [&] {
             for (int i = 0; i < 2; ++i)
@@ -366,11 +370,7 @@ TEST_F(borrower_test, the_steps_of_a_wait_count_together) {
     borrow();
     peer->grants = false;
     peer->is_large_next = true;
-    peer->has_octets = true;
-    peer->on_read = [this] {
-        peer->has_more = false;
-        return true;
-    };
+    let_one_read_find_octets();
     for (const auto step : {800us, 700us}) {
         wait.on_wait = [&](std::span<wait_item>) {
             clock.at += step;
@@ -390,11 +390,8 @@ TEST_F(borrower_test, the_steps_of_a_wait_count_together) {
 TEST_F(borrower_test, one_that_names_the_socket_twice_in_each_wait_has_waited_as_long) {
     make(socket_type::dealer);
     borrow();
-    peer->is_large_next = peer->has_octets = true;
-    peer->on_read = [this] {
-        peer->has_more = false;
-        return true;
-    };
+    peer->is_large_next = true;
+    let_one_read_find_octets();
     wait.on_wait = [&](std::span<wait_item>) {
         clock.at += 5ms;
         peer->publish({"x"});
@@ -414,7 +411,7 @@ TEST_F(borrower_test, one_that_names_the_socket_twice_in_each_wait_has_waited_as
 /// Its waits and its work, without a socket.
 class lone_borrower : public borrower_test {
 protected:
-    /// A wait that finds something at once.
+    /// A wait with two reads before it sleeps.
     void begin_and_end(borrower::purpose why) {
         subject.begin({&ends.first, 1}, why);
         (void)subject.read_all();
