@@ -161,6 +161,9 @@ public:
     /// Lists what is published, from the first octet not released, in up to `limit` ranges and about `max_octets`:
     /// the last message listed may go beyond.
     gathered gather(iovec *ranges, std::size_t limit, std::size_t max_octets) noexcept;
+    /// From the first octet not released to the first end of a message: 0 between messages. Its work grows with the frames of the message,
+    /// and with those of one chunk.
+    std::uint64_t octets_to_message_end() noexcept;
     /// The frames that read() comes to next, as far as they stand one behind the other. Where bodies stand apart, the last may be a header
     /// alone. Empty where there are none.
     byte_span peek_run() noexcept {
@@ -291,6 +294,7 @@ private:
     void move_boundary_to(const place &to) noexcept;
     void find_boundary() noexcept;
     static bool pass_frame(place &at, frame_header &header) noexcept;
+    dropped find_message_end(place &at) const noexcept;
     void give_back(segment *s) noexcept;
     void write_each_cache_line(const std::uint8_t *frame, std::size_t octets) noexcept;
     bool read_lone_body(frame_view &out, std::uint8_t flags, std::uint64_t size) noexcept;

@@ -124,11 +124,9 @@ void frame_queue::find_boundary() noexcept {
     segments_until_walk_ = std::max(segments_behind, most_segments_inside);
 }
 
-frame_queue::dropped frame_queue::drop_cut_message() noexcept {
-    if (!is_gathering_)
-        return {};
-    // Walks whole messages from the boundary to the first end at or behind head_octet_.
-    place at = boundary_;
+/// Walks whole messages from the boundary to the first end at or behind head_octet_. What lies between, and ended there unreported.
+frame_queue::dropped frame_queue::find_message_end(place &at) const noexcept {
+    at = boundary_;
     bool reached_head = false;
     bool in_message = false;
     std::uint32_t ended = 0;
@@ -145,6 +143,21 @@ frame_queue::dropped frame_queue::drop_cut_message() noexcept {
     dropped what = {ended - reported_since_boundary_, at.octet - head_octet_};
     for (const segment *s = head_; s != at.in; s = s->next)
         what.octets += octets_of(s->committed.load(std::memory_order_relaxed));
+    return what;
+}
+
+std::uint64_t frame_queue::octets_to_message_end() noexcept {
+    if (!is_gathering_)
+        begin_gathering();
+    place end;
+    return find_message_end(end).octets;
+}
+
+frame_queue::dropped frame_queue::drop_cut_message() noexcept {
+    if (!is_gathering_)
+        return {};
+    place at;
+    const dropped what = find_message_end(at);
     head_ = at.in;
     head_octet_ = at.octet;
     seen_ = head_->committed.load(std::memory_order_acquire);

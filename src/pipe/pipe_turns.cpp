@@ -267,6 +267,8 @@ frame_queue::gathered writing::gather(iovec *ranges, std::size_t limit, std::siz
     return end_->in_->queue.gather(ranges, limit, max_octets);
 }
 
+std::uint64_t writing::octets_to_message_end() noexcept { return end_->in_->queue.octets_to_message_end(); }
+
 void writing::release(std::size_t octets) noexcept {
     end_->note_large_taken(octets);
     end_->note_taken(end_->in_->queue.release(octets));

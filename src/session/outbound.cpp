@@ -277,9 +277,10 @@ bool outbound::has_gone_on() noexcept {
 /// Lists what to write: control octets where they may stand, then the queue's.
 outbound::listed outbound::list(writing &turn, std::span<iovec> ranges, bool with_control) noexcept {
     listed what;
-    if (with_control) {
-        auto &control = peer_.output();
-        if (!control.empty() && (at_boundary_ || control_written_ > 0)) {
+    auto &control = peer_.output();
+    if (with_control && !control.empty()) {
+        look_for_boundary(turn);
+        if (at_boundary_ || control_written_ > 0) {
             what.control = control.size() - control_written_;
             what.octets = what.control;
             ranges[what.ranges++] = {control.data() + control_written_, what.control};
@@ -292,18 +293,27 @@ outbound::listed outbound::list(writing &turn, std::span<iovec> ranges, bool wit
         list_translated(turn, ranges, with_control, what);
         return what;
     }
-    // Where control octets wait for the end of a message, the I/O thread's list ends with the next that it can. Else one in a stream that
-    // is never empty, and never takes all, would go on and on.
-    const bool is_shortened = with_control && control_waits() && what.control == 0;
-    const std::size_t most_octets = is_shortened ? 1 : sizes_.out_batch_size;
-    const auto found = turn.gather(ranges.data() + what.ranges, ranges.size() - what.ranges, most_octets);
+    const auto found =
+        turn.gather(ranges.data() + what.ranges, ranges.size() - what.ranges, sizes_.out_batch_size);
     what.ranges += found.ranges;
     what.octets += found.octets;
     what.ends_message = found.ends_message;
-    what.is_all = !is_shortened && found.ends_message && what.ranges < ranges.size() &&
-                  found.octets < sizes_.out_batch_size;
+    what.is_all = found.ends_message && what.ranges < ranges.size() && found.octets < sizes_.out_batch_size;
     what.uncopied = found.uncopied;
+    if (octets_to_boundary_ > 0 && octets_to_boundary_ < what.octets) {
+        what.cut(ranges, octets_to_boundary_);
+        what.ends_message = true;
+    }
     return what;
+}
+
+/// Control octets wait: where inside of a message, the list ends with it. Else one in a stream that is never empty, and never takes all, would
+/// go on and on. The end is found once for each message, which may have very many frames.
+void outbound::look_for_boundary(writing &turn) noexcept {
+    if (at_boundary_ || translates_ || octets_to_boundary_ > 0 || !turn)
+        return;
+    octets_to_boundary_ = turn.octets_to_message_end();
+    at_boundary_ = octets_to_boundary_ == 0;
 }
 
 void outbound::listed::cut(std::span<iovec> list, std::size_t limit) noexcept {
@@ -332,6 +342,7 @@ void outbound::take_written(writing &turn, std::size_t octets, const listed &wha
     }
     if (octets == 0)
         return;
+    octets_to_boundary_ -= std::min<std::uint64_t>(octets, octets_to_boundary_);
     if (translates_)
         translated_.release(octets);
     else
@@ -399,7 +410,10 @@ void outbound::translate(writing &turn) {
         send_subscription_set(turn);
     }
     frame_view frame;
-    while (!translated_.is_full()) {
+    const auto may_stop = [this] {
+        return control_waits() && !translated_.is_empty() && !in_translated_message_;
+    };
+    while (!translated_.is_full() && !may_stop()) {
         if (translate_small(turn))
             continue;
         if (!turn.read(frame))

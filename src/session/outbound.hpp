@@ -122,6 +122,7 @@ private:
     }
     bool may_write() const noexcept { return !is_full() && !is_finished_ && !failed(failure()); }
     listed list(writing &turn, std::span<iovec> ranges, bool with_control) noexcept;
+    void look_for_boundary(writing &turn) noexcept;
     void take_written(writing &turn, std::size_t octets, const listed &what) noexcept;
     void list_translated(writing &turn, std::span<iovec> ranges, bool with_control, listed &what) noexcept;
     void translate(writing &turn);
@@ -139,7 +140,9 @@ private:
     std::atomic<room> room_{room::likely};  // written in turn
     bool owes_wait_ = false;                // it is full, and the I/O thread has not begun to wait for it
     bool at_boundary_ = true;               // control octets may go out now
-    bool ends_after_control_ = false;       // there are no messages behind the last words
+    std::uint64_t octets_to_boundary_ =
+        0;  // of the pipe, while control octets wait for the end of a message; 0 when not known
+    bool ends_after_control_ = false;  // there are no messages behind the last words
     bool is_finished_ = false;  // the I/O thread's: no sender looks at it once the socket has closed its end
     std::atomic<bool> control_waits_{false};  // then others write nothing; set before the turn is asked for
     std::size_t control_written_ = 0;         // octets of it

@@ -154,6 +154,9 @@ public:
         if (left == 0) {
             ASSERT_EQ(told_messages_, ended_messages_);
         }
+        if (chance(2)) {
+            ASSERT_EQ(queue_->octets_to_message_end(), octets_to_end_of_unit());
+        }
         if (chance(4))
             drop_cut();
     }
@@ -411,6 +414,18 @@ private:
             octets -= left;
             pop_front();
         }
+    }
+    std::size_t octets_to_end_of_unit() const {
+        std::size_t octets = 0;
+        std::size_t at = front_octet_;
+        bool has_more = front_more_;
+        for (const model_frame &frame : published_) {
+            if (at == 0 && !has_more)
+                break;
+            octets += frame.wire_size() - std::exchange(at, 0);
+            has_more = frame.is_command() ? has_more : !frame.ends_message();
+        }
+        return octets;
     }
     void drop_rest_of_unit() {
         while (front_octet_ > 0 || front_more_)

@@ -472,6 +472,45 @@ TEST(connection, ping_goes_out_soon_between_messages_that_never_end) {
     }
 }
 
+/// No memory begins with a message: each ends in the memory in which the next begins.
+TEST(connection, ping_goes_out_soon_between_messages_of_frames_that_never_end) {
+    for (const bool is_lent : {false, true}) {
+        for (const std::size_t size : {10u, 1000u, 60'000u}) {
+            const octets body = body_of(size);
+            driven one(with_heartbeats(100, 0));
+            ASSERT_NO_FATAL_FAILURE(one.establish());
+            one.state.room = 1;
+            const octets message = part("topic") + part(body) + zlink::test::message("end");
+            std::size_t queued = 0;
+            const auto fill = [&] {
+                for (; queued < 2'000'000; queued += message.size()) {
+                    ASSERT_EQ(one.near->write(frame_flag::more, as_bytes("topic")), error::none);
+                    ASSERT_EQ(is_lent ? one.near->write_external(frame_flag::more, {}, as_bytes(body))
+                                      : one.near->write(frame_flag::more, as_bytes(body)),
+                              error::none);
+                    one.send({"end"});
+                }
+            };
+            fill();
+            one.run();
+            one.pass(100ms);
+            std::size_t turns = 0;
+            for (; turns < 100 && one.state.output.find(ping(0)) == octets::npos; ++turns) {
+                one.make_room(99'999);
+                queued -= 99'999;
+                fill();
+                one.run();
+            }
+            EXPECT_LT(turns, 10u) << size << (is_lent ? " lent" : " copied");
+            const std::size_t at = one.state.output.find(ping(0));
+            ASSERT_NE(at, octets::npos);
+            EXPECT_EQ(at % message.size(), 0u);
+            one.make_room(message.size());
+            EXPECT_EQ(one.state.output.find(message, at), at + ping(0).size());
+        }
+    }
+}
+
 TEST(connection, gives_up_a_peer_that_takes_nothing_of_the_frame_before_the_ping) {
     driven one(with_heartbeats(100, 300));
     ASSERT_NO_FATAL_FAILURE(one.establish());

@@ -210,6 +210,33 @@ TEST(outbound, turns_subscriptions_into_what_the_peer_understands) {
         }
 }
 
+/// What is translated at once seldom ends with a message.
+TEST(outbound, control_octets_go_out_soon_between_translated_messages_that_never_end) {
+    writer it(socket_type::xsub);
+    const octets control = pong("context");
+    const frames parts{"topic", body_of(1000), "end"};
+    const octets one = as_frames(parts);
+    it.state.room = 1;
+    std::size_t queued = 0;
+    const auto fill = [&] {
+        for (; queued < 1'000'000; queued += one.size())
+            it.send(parts);
+    };
+    fill();
+    (void)it.write_all();
+    it.peer->output().assign(control.begin(), control.end());
+    std::size_t turns = 0;
+    for (; turns < 100 && it.state.output.find(control) == octets::npos; ++turns) {
+        (void)it.write_on(99'999);
+        queued -= 99'999;
+        fill();
+    }
+    EXPECT_LT(turns, 10u);
+    const std::size_t at = it.state.output.find(control);
+    ASSERT_NE(at, octets::npos);
+    EXPECT_EQ(at % one.size(), 0u);
+}
+
 TEST(outbound, replays_the_set_to_a_new_connection_before_the_messages_that_wait) {
     writer it(socket_type::xsub);
     it.subscribe("a");
