@@ -161,9 +161,9 @@ public:
     /// Lists what is published, from the first octet not released, in up to `limit` ranges and about `max_octets`:
     /// the last message listed may go beyond.
     gathered gather(iovec *ranges, std::size_t limit, std::size_t max_octets) noexcept;
-    /// From the first octet not released to the first end of a message: 0 between messages. Its work grows with the frames of the message,
-    /// and with those of one chunk.
-    std::uint64_t octets_to_message_end() noexcept;
+    /// From the first octet not released to the first end of a message: 0 between messages. `since_end`: octets released since an end that the
+    /// caller knows, so that most often no frame in front of it is looked at again.
+    std::uint64_t octets_to_message_end(std::uint64_t since_end) noexcept;
     /// The frames that read() comes to next, as far as they stand one behind the other. Where bodies stand apart, the last may be a header
     /// alone. Empty where there are none.
     byte_span peek_run() noexcept {
@@ -332,8 +332,8 @@ private:
     bool gather_ends_message_ = true;
     bool is_gathering_ = false;  // the last call was not read(): the counts of what gather() listed are kept
     block *referred_ = nullptr;  // of the reference read last, unless the receiver took it
-    // A place at or before head_octet_ known to be between messages: memory is kept from here on, and drop_cut_message() walks
-    // from here.
+    // A place at or before head_octet_ known to be between messages: memory is kept from here on, and walks to the end of a message
+    // begin here.
     place boundary_;
     std::uint32_t reported_since_boundary_ = 0;            // by release()
     unsigned segments_until_walk_ = most_segments_inside;  // that start inside a message, to be stepped into

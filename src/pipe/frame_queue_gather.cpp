@@ -124,9 +124,9 @@ void frame_queue::find_boundary() noexcept {
     segments_until_walk_ = std::max(segments_behind, most_segments_inside);
 }
 
-/// Walks whole messages from the boundary to the first end at or behind head_octet_. What lies between, and ended there unreported.
+/// Walks whole messages, from a place between two in front of head_octet_, to the first end there or behind. Returns the octets from
+/// head_octet_ to that end and, from boundary_ on, the messages that end up to there and were not reported.
 frame_queue::dropped frame_queue::find_message_end(place &at) const noexcept {
-    at = boundary_;
     bool reached_head = false;
     bool in_message = false;
     std::uint32_t ended = 0;
@@ -146,17 +146,17 @@ frame_queue::dropped frame_queue::find_message_end(place &at) const noexcept {
     return what;
 }
 
-std::uint64_t frame_queue::octets_to_message_end() noexcept {
+std::uint64_t frame_queue::octets_to_message_end(std::uint64_t since_end) noexcept {
     if (!is_gathering_)
         begin_gathering();
-    place end;
-    return find_message_end(end).octets;
+    place at = since_end <= head_octet_ ? place{head_, head_octet_ - since_end, 0} : boundary_;
+    return find_message_end(at).octets;
 }
 
 frame_queue::dropped frame_queue::drop_cut_message() noexcept {
     if (!is_gathering_)
         return {};
-    place at;
+    place at = boundary_;
     const dropped what = find_message_end(at);
     head_ = at.in;
     head_octet_ = at.octet;

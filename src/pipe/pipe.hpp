@@ -62,7 +62,7 @@ public:
 
     bool has_input() noexcept;
     frame_queue::gathered gather(iovec *ranges, std::size_t limit, std::size_t max_octets) noexcept;
-    std::uint64_t octets_to_message_end() noexcept;
+    std::uint64_t octets_to_message_end(std::uint64_t since_end) noexcept;
     void release(std::size_t octets) noexcept;
     /// Takes the next frame, for one who encodes it anew.
     bool read(frame_view &out) noexcept;

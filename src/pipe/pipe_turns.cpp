@@ -267,7 +267,9 @@ frame_queue::gathered writing::gather(iovec *ranges, std::size_t limit, std::siz
     return end_->in_->queue.gather(ranges, limit, max_octets);
 }
 
-std::uint64_t writing::octets_to_message_end() noexcept { return end_->in_->queue.octets_to_message_end(); }
+std::uint64_t writing::octets_to_message_end(std::uint64_t since_end) noexcept {
+    return end_->in_->queue.octets_to_message_end(since_end);
+}
 
 void writing::release(std::size_t octets) noexcept {
     end_->note_large_taken(octets);

@@ -287,7 +287,7 @@ outbound::listed outbound::list(writing &turn, std::span<iovec> ranges, bool wit
         }
     }
     // The rest of a message that has begun stands in front of the last words, and nothing behind them.
-    if (!turn || (ends_after_control_ && at_boundary_))
+    if (!turn || (ends_after_control_ && (at_boundary_ || what.control > 0)))
         return what;
     if (translates_) {
         list_translated(turn, ranges, with_control, what);
@@ -307,13 +307,16 @@ outbound::listed outbound::list(writing &turn, std::span<iovec> ranges, bool wit
     return what;
 }
 
-/// Control octets wait: where inside of a message, the list ends with it. Else one in a stream that is never empty, and never takes all, would
-/// go on and on. The end is found once for each message, which may have very many frames.
+/// Control octets wait: where inside of a message, the list ends with it. Else one message would follow the other, and in a stream that is never
+/// empty, and never takes all, no list would end between two. The end is found once for each message, which may have very many frames.
+/// Of what is translated, translate() sees to that.
 void outbound::look_for_boundary(writing &turn) noexcept {
     if (at_boundary_ || translates_ || octets_to_boundary_ > 0 || !turn)
         return;
-    octets_to_boundary_ = turn.octets_to_message_end();
+    octets_to_boundary_ = turn.octets_to_message_end(octets_since_end_);
     at_boundary_ = octets_to_boundary_ == 0;
+    if (at_boundary_)
+        octets_since_end_ = 0;
 }
 
 void outbound::listed::cut(std::span<iovec> list, std::size_t limit) noexcept {
@@ -342,11 +345,21 @@ void outbound::take_written(writing &turn, std::size_t octets, const listed &wha
     }
     if (octets == 0)
         return;
-    octets_to_boundary_ -= std::min<std::uint64_t>(octets, octets_to_boundary_);
+    note_position(octets);
     if (translates_)
         translated_.release(octets);
     else
         turn.release(octets);
+}
+
+/// Octets of the pipe were written.
+void outbound::note_position(std::size_t octets) noexcept {
+    octets_since_end_ += octets;
+    if (octets_to_boundary_ > 0 && octets_to_boundary_ <= octets)
+        octets_since_end_ = octets - octets_to_boundary_;
+    octets_to_boundary_ -= std::min<std::uint64_t>(octets, octets_to_boundary_);
+    if (at_boundary_)
+        octets_since_end_ = 0;
 }
 
 bool outbound::has_work() noexcept {

@@ -124,6 +124,7 @@ private:
     listed list(writing &turn, std::span<iovec> ranges, bool with_control) noexcept;
     void look_for_boundary(writing &turn) noexcept;
     void take_written(writing &turn, std::size_t octets, const listed &what) noexcept;
+    void note_position(std::size_t octets) noexcept;
     void list_translated(writing &turn, std::span<iovec> ranges, bool with_control, listed &what) noexcept;
     void translate(writing &turn);
     bool translate_small(writing &turn);
@@ -142,7 +143,8 @@ private:
     bool at_boundary_ = true;               // control octets may go out now
     std::uint64_t octets_to_boundary_ =
         0;  // of the pipe, while control octets wait for the end of a message; 0 when not known
-    bool ends_after_control_ = false;  // there are no messages behind the last words
+    std::uint64_t octets_since_end_ = 0;  // of the pipe, written since a message was known to end
+    bool ends_after_control_ = false;     // there are no messages behind the last words
     bool is_finished_ = false;  // the I/O thread's: no sender looks at it once the socket has closed its end
     std::atomic<bool> control_waits_{false};  // then others write nothing; set before the turn is asked for
     std::size_t control_written_ = 0;         // octets of it

@@ -99,7 +99,7 @@ private:
 
     const std::string peer_address_;
     const connection_place place_;
-    // Used by the thread that writes
+    // Used by the thread that writes: all up to placement_.
     int writes_without_large_ = 0;
     int most_writes_without_large_ = 0;  // until the send buffer is small
     std::size_t large_left_ = 0;         // of what was listed with the last large body

@@ -155,7 +155,8 @@ public:
             ASSERT_EQ(told_messages_, ended_messages_);
         }
         if (chance(2)) {
-            ASSERT_EQ(queue_->octets_to_message_end(), octets_to_end_of_unit());
+            ASSERT_EQ(queue_->octets_to_message_end(chance(2) ? unit_octets_ + front_octet_ : SIZE_MAX),
+                      octets_to_end_of_unit());
         }
         if (chance(4))
             drop_cut();
@@ -367,6 +368,7 @@ private:
     void pop_front() {
         ended_messages_ += published_.front().ends_message();
         front_more_ = published_.front().is_command() ? front_more_ : !published_.front().ends_message();
+        unit_octets_ = front_more_ ? unit_octets_ + published_.front().wire_size() : 0;
         published_.pop_front();
         front_octet_ = 0;
     }
@@ -454,6 +456,7 @@ private:
     std::deque<model_frame> published_;
     std::size_t front_octet_ = 0;  // of published_.front() already released
     bool front_more_ = false;      // the frame before published_.front() said that its message goes on
+    std::size_t unit_octets_ = 0;  // of the frames of that message before it
     bool is_reading_message_ = false;
     std::uint64_t ended_messages_ = 0;  // before published_.front()
     std::uint64_t told_messages_ = 0;   // by release() and drop_cut_message()

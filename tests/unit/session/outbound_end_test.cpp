@@ -27,6 +27,21 @@ TEST(outbound, writes_nothing_once_it_is_finished) {
     EXPECT_FALSE(it.out->has_work());
 }
 
+TEST(outbound, writes_no_message_behind_last_words_that_go_on_with_what_was_begun) {
+    for (const socket_type type : {socket_type::dealer, socket_type::xsub}) {
+        writer it(type);
+        const octets words = pong("context");
+        it.peer->output().assign(words.begin(), words.end());
+        it.state.room = 3;
+        (void)it.write_all();
+        it.send({"x", "y"});
+        it.state.room = SIZE_MAX;
+        it.out->note_writable();
+        EXPECT_EQ(it.out->write_last_words(it.io.now()), outcome::drained);
+        EXPECT_EQ(it.state.output, words);
+    }
+}
+
 TEST(outbound, keeps_the_first_failure_and_writes_no_more) {
     for (const bool is_senders : {false, true}) {
         writer it;
