@@ -448,6 +448,22 @@ TEST(connection, sees_that_the_peer_takes_less_than_the_system_tells) {
 }
 
 /// With a queue that never becomes empty, and a stream that never takes all that is listed.
+/// How often the stream takes a little of what `fill` keeps at the same size, which `queued` counts, until a PING is out. 100 at most.
+template <class Fill>
+std::size_t turns_until_ping(driven &one, std::size_t &queued, const Fill &fill) {
+    fill();
+    one.run();
+    one.pass(100ms);
+    std::size_t turns = 0;
+    for (; turns < 100 && one.state.output.find(ping(0)) == octets::npos; ++turns) {
+        one.make_room(99'999);
+        queued -= 99'999;
+        fill();
+        one.run();
+    }
+    return turns;
+}
+
 TEST(connection, ping_goes_out_soon_between_messages_that_never_end) {
     for (const std::size_t size : {10u, 1000u, 60'000u}) {
         driven one(with_heartbeats(100, 0));
@@ -458,17 +474,7 @@ TEST(connection, ping_goes_out_soon_between_messages_that_never_end) {
             for (; queued < 2'000'000; queued += size)
                 one.send({body_of(size)});
         };
-        fill();
-        one.run();
-        one.pass(100ms);
-        std::size_t turns = 0;
-        for (; turns < 100 && one.state.output.find(ping(0)) == octets::npos; ++turns) {
-            one.make_room(99'999);
-            queued -= 99'999;
-            fill();
-            one.run();
-        }
-        EXPECT_LT(turns, 10u) << size;
+        EXPECT_LT(turns_until_ping(one, queued, fill), 10u) << size;
     }
 }
 
@@ -491,17 +497,7 @@ TEST(connection, ping_goes_out_soon_between_messages_of_frames_that_never_end) {
                     one.send({"end"});
                 }
             };
-            fill();
-            one.run();
-            one.pass(100ms);
-            std::size_t turns = 0;
-            for (; turns < 100 && one.state.output.find(ping(0)) == octets::npos; ++turns) {
-                one.make_room(99'999);
-                queued -= 99'999;
-                fill();
-                one.run();
-            }
-            EXPECT_LT(turns, 10u) << size << (is_lent ? " lent" : " copied");
+            EXPECT_LT(turns_until_ping(one, queued, fill), 10u) << size << (is_lent ? " lent" : " copied");
             const std::size_t at = one.state.output.find(ping(0));
             ASSERT_NE(at, octets::npos);
             EXPECT_EQ(at % message.size(), 0u);
