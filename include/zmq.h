@@ -273,7 +273,8 @@ ZMQ_EXPORT int zmq_msg_send(zmq_msg_t *msg, void *s, int flags);
 
 /* Receives one message part into a prepared message.
  *
- * msg        what it held is released; filled on success, unchanged on failure.
+ * msg        what it held is released, before a wait already: whoever lent it may wait for that. Filled on success; empty after
+ *            EAGAIN, EINTR, and an ETERM that ended a wait; unchanged on other failures.
  * flags      ZMQ_DONTWAIT: fail instead of waiting.
  * returns    the size in bytes (at most INT_MAX is reported), -1 on failure.
  * errors     EAGAIN, ENOTSUP, EFSM, ETERM, ENOTSOCK, EINTR, EFAULT (as zmq_recv).

@@ -207,7 +207,7 @@ void keep_far(kept_block *block) noexcept {
     free_all(gone);
 }
 
-// ---- what is kept for the processor that had it last ----
+// ---- what is kept for the processor that it came back to ----
 
 /// A block is written faster where it is in the processor's cache. By a common list, two sides that send and receive in turns would give
 /// each other their blocks.
@@ -219,9 +219,7 @@ struct alignas(64) slot {
 };
 std::array<slot, nearby_slots> nearby;
 
-slot &slot_of_this_processor() noexcept {
-    return nearby[static_cast<unsigned>(::sched_getcpu()) % nearby_slots];
-}
+slot &slot_of(unsigned processor) noexcept { return nearby[processor % nearby_slots]; }
 
 /// The one that it had goes to the lists.
 void keep_nearby(slot &where, kept_block *block) noexcept {
@@ -231,7 +229,7 @@ void keep_nearby(slot &where, kept_block *block) noexcept {
 
 /// Null where the one of this processor has another size.
 void *take_nearby(std::size_t index) noexcept {
-    slot &here = slot_of_this_processor();
+    slot &here = slot_of(this_processor());
     if (!here.block.load(std::memory_order_relaxed))
         return nullptr;
     kept_block *const found = here.block.exchange(nullptr, std::memory_order_acquire);
@@ -286,7 +284,9 @@ void *grow(void *memory, std::size_t old_size, std::size_t new_size, std::size_t
     return larger;
 }
 
-void release(void *memory, std::size_t size) noexcept {
+unsigned this_processor() noexcept { return static_cast<unsigned>(::sched_getcpu()); }
+
+void release(void *memory, std::size_t size, unsigned processor) noexcept {
     if (!is_kept_size(size)) {
         dispose(memory, size);
         return;
@@ -294,7 +294,7 @@ void release(void *memory, std::size_t size) noexcept {
     const std::size_t index = class_of(size);
     auto *const block = new (memory) kept_block{nullptr, size_of(index)};
     if (block->octets <= largest_nearby)
-        keep_nearby(slot_of_this_processor(), block);
+        keep_nearby(slot_of(processor), block);
     else
         keep_far(block);
 }

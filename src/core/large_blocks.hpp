@@ -2,7 +2,7 @@
 // cleared again when the next body is written.
 //
 // Kept:     blocks of 64 KiB to 64 MiB, rounded up by a quarter at most; 64 MiB in the process, until memory is short. A size that
-//           comes back takes the place of others. Beside that, the block that each of eight processors had last, of up to 2 MiB.
+//           comes back takes the place of others. Beside that, the block that came back last to each of eight processors, of up to 2 MiB.
 // Pages:    blocks of 2 MiB and more are mapped by themselves, in huge pages where the system has them.
 // Threads:  any, also after a fork. Nobody waits: who finds another thread at the lists goes to the heap instead.
 #pragma once
@@ -18,8 +18,10 @@ void *take_kept(std::size_t size) noexcept;
 /// A larger block with the first `used` octets of `memory`, which allocate() gave for `old_size`, and which is taken back; null, and
 /// nothing done, when memory is short. Large blocks are moved without copying.
 void *grow(void *memory, std::size_t old_size, std::size_t new_size, std::size_t used) noexcept;
-/// Takes back what allocate() gave for the same `size`.
-void release(void *memory, std::size_t size) noexcept;
+/// The number of the processor that runs this thread now.
+unsigned this_processor() noexcept;
+/// Takes back what allocate() gave for the same `size`. `processor` gets it again next, so name the one that has it in its cache.
+void release(void *memory, std::size_t size, unsigned processor = this_processor()) noexcept;
 /// Frees what is kept; nothing while another thread is at the lists.
 void give_up_kept() noexcept;
 /// The octets that are kept; 0 while another thread is at the lists.

@@ -33,10 +33,12 @@ struct alignas(std::max_align_t) large_block : block {
     std::uint8_t *data() noexcept { return reinterpret_cast<std::uint8_t *>(this + 1); }
 
     const std::size_t size;  // of all its memory
+    /// The processor that the body was made on, and mostly is filled on.
+    const unsigned filled_by = large_blocks::this_processor();
 
     static void destroy(block *self) noexcept {
         auto *const mine = static_cast<large_block *>(self);
-        large_blocks::release(mine, mine->size);
+        large_blocks::release(mine, mine->size, mine->filled_by);
     }
 };
 constexpr std::size_t kept_block_from = 64 * 1024;

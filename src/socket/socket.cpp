@@ -131,7 +131,7 @@ error socket::send(const outgoing &frame, int flags) {
     }
 }
 
-error socket::receive(frame_view &out, int flags) {
+error socket::receive(frame_view &out, int flags, message *replaced) {
     pipes_.leave_direct_input();
     // An XPUB that receives may learn that its peer does not want everything any more.
     if (pipes_.output().is_in_message() || options_.type == socket_type::xpub)
@@ -140,8 +140,13 @@ error socket::receive(frame_view &out, int flags) {
         return e;
     try {
         error e = pattern_->receive(out);
-        if (__builtin_expect(e == error::again, 0))
+        if (__builtin_expect(e == error::again, 0)) {
+            if (replaced) {
+                (void)replaced->close();
+                replaced->init();
+            }
             e = retry_receive(out, flags);
+        }
         if (failed(e))
             return e;
         received_more_ = out.has_more();
@@ -243,7 +248,7 @@ error socket::receive(message &out, int flags) {
         frame.owner = direct.owner;
         frame.owner_size = direct.owner_size;
         frame.info = direct.info;
-    } else if (const error e = receive(frame, flags); failed(e)) {
+    } else if (const error e = receive(frame, flags, &out); failed(e)) {
         return e;
     }
     message received;

@@ -100,11 +100,11 @@ public:
         copy_foreign_body(static_cast<std::uint8_t *>(buffer), frame.data, std::min(capacity, frame.size));
         return error::none;
     }
-    /// Replaces `out`'s content by the next frame.
+    /// Replaces `out`'s content by the next frame. The content goes before a wait: who lent it may wait for it, too.
     error receive(message &out, int flags);
     /// The next frame where it lies, valid until the next call on this socket; and a frame that lies somewhere, whose `more`
     /// counts and not the flag. For those who pass frames on.
-    error receive(frame_view &out, int flags);
+    error receive(frame_view &out, int flags) { return receive(out, flags, nullptr); }
     error send(const outgoing &frame, int flags);
 
     // ---- options and endpoints ----
@@ -172,6 +172,8 @@ private:
     error receive_into(std::span<std::uint8_t> memory, frame_view &out, int flags);
     error wait_for_lagging_peer(const outgoing &frame);
     error retry_send(const outgoing &frame, int flags);
+    /// Where it has to wait, or would have to, `replaced` becomes empty before.
+    error receive(frame_view &out, int flags, message *replaced);
     error retry_receive(frame_view &out, int flags);
     time_point deadline_in(int timeout_ms) const noexcept;
     template <class Attempt>

@@ -2,6 +2,10 @@
 #include "sockets.hpp"
 
 #include <atomic>
+#include <chrono>
+#include <future>
+#include <string>
+#include <thread>
 
 namespace {
 
@@ -113,6 +117,73 @@ TEST(msg_transfer, a_truncated_receive_tells_the_whole_size) {
     EXPECT_EQ(zmq_recv(pull.handle(), text, 4, 0), 10);
     EXPECT_STREQ(text, "0123");
     EXPECT_EQ(pull.receive(), "next");
+}
+
+/// Sends memory over inproc, which comes out at the other end as it is.
+class lent_over_inproc : public ::testing::Test {
+protected:
+    lent_over_inproc() {
+        connected(zmq, pull, push, "inproc");
+        zmq_msg_init(&message);
+    }
+    ~lent_over_inproc() override { zmq_msg_close(&message); }
+
+    void lend() {
+        zmq_msg_t lent;
+        ASSERT_EQ(zmq_msg_init_data(
+                      &lent, memory.data(), memory.size(),
+                      [](void *, void *given) { static_cast<std::promise<void> *>(given)->set_value(); },
+                      &given_back),
+                  0);
+        ASSERT_EQ(zmq_msg_send(&lent, push.handle(), 0), static_cast<int>(memory.size()));
+    }
+    void receive() {
+        ASSERT_EQ(zmq_msg_recv(&message, pull.handle(), 0), static_cast<int>(memory.size()));
+        ASSERT_EQ(zmq_msg_data(&message), memory.data());
+    }
+    static bool is_ready(const std::future<void> &future) {
+        return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    }
+
+    context zmq;
+    test_socket pull = zmq.socket(ZMQ_PULL);
+    test_socket push = zmq.socket(ZMQ_PUSH);
+    std::string memory = std::string(100'000, 'l');
+    std::promise<void> given_back;
+    std::future<void> is_given_back = given_back.get_future();
+    zmq_msg_t message;
+};
+
+TEST_F(lent_over_inproc, is_given_back_before_a_receive_waits) {
+    lend();
+    receive();
+    std::thread sender([&] {
+        const bool in_time = is_given_back.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+        zmq_send(push.handle(), in_time ? "next" : "late", 4, 0);
+    });
+    EXPECT_EQ(zmq_msg_recv(&message, pull.handle(), 0), 4);
+    sender.join();
+    EXPECT_EQ(text_of(message), "next");
+}
+
+TEST_F(lent_over_inproc, is_given_back_by_a_receive_that_finds_nothing) {
+    lend();
+    receive();
+    EXPECT_FALSE(is_ready(is_given_back));
+    EXPECT_FAILS(EAGAIN, zmq_msg_recv(&message, pull.handle(), ZMQ_DONTWAIT));
+    EXPECT_TRUE(is_ready(is_given_back));
+    EXPECT_EQ(zmq_msg_size(&message), 0u);
+}
+
+TEST_F(lent_over_inproc, stays_where_nothing_can_be_received) {
+    lend();
+    receive();
+    test_socket asking = zmq.socket(ZMQ_REQ);
+    EXPECT_FAILS(EFSM, zmq_msg_recv(&message, asking.handle(), ZMQ_DONTWAIT));
+    EXPECT_FAILS(ENOTSUP, zmq_msg_recv(&message, push.handle(), ZMQ_DONTWAIT));
+    EXPECT_FAILS(ENOTSOCK, zmq_msg_recv(&message, &zmq, ZMQ_DONTWAIT));
+    EXPECT_FALSE(is_ready(is_given_back));
+    EXPECT_EQ(text_of(message), memory);
 }
 
 TEST(msg_transfer, constant_memory_may_be_sent) {
