@@ -273,8 +273,8 @@ ZMQ_EXPORT int zmq_msg_send(zmq_msg_t *msg, void *s, int flags);
 
 /* Receives one message part into a prepared message.
  *
- * msg        what it held is released, before a wait already: whoever lent it may wait for that. Filled on success; empty after
- *            EAGAIN, EINTR, and an ETERM that ended a wait; unchanged on other failures.
+ * msg        what it held is released, before a wait already: whoever lent it may wait for that. Filled on success; unchanged
+ *            after ENOTSUP, EFSM, ENOTSOCK, EFAULT, and in a context that had ended before; empty after other failures.
  * flags      ZMQ_DONTWAIT: fail instead of waiting.
  * returns    the size in bytes (at most INT_MAX is reported), -1 on failure.
  * errors     EAGAIN, ENOTSUP, EFSM, ETERM, ENOTSOCK, EINTR, EFAULT (as zmq_recv).
@@ -393,9 +393,9 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 #define ZMQ_ROUTER_RAW                        41 /* bool, set only, default 0, later: ROUTER: its peers do not speak ZMTP; see zmq_socket */
 #define ZMQ_IPV6                              42 /* bool, default 0, later: 1: IPv6 too. Of contexts too: the default of the next socket */
 #define ZMQ_MECHANISM                         43 /* int ZMQ_NULL to ZMQ_GSSAPI, read only: as the options of the mechanisms have chosen */
-#define ZMQ_PLAIN_SERVER                      44 /* bool, default 0, later: not built, 1 refuses every peer */
-#define ZMQ_PLAIN_USERNAME                    45 /* string, default none, later: not built, refuses every peer; a null pointer takes it back */
-#define ZMQ_PLAIN_PASSWORD                    46 /* string, default none, later: not built, refuses every peer; a null pointer takes it back */
+#define ZMQ_PLAIN_SERVER                      44 /* bool, default 0, later: not built, 1 refuses every peer but those over inproc */
+#define ZMQ_PLAIN_USERNAME                    45 /* string, default none, later: not built, refuses peers as that does; a null pointer takes it back */
+#define ZMQ_PLAIN_PASSWORD                    46 /* string, default none, later: not built, refuses peers as that does; a null pointer takes it back */
 #define ZMQ_CURVE_SERVER                      47 /* not built: EINVAL */
 #define ZMQ_CURVE_PUBLICKEY                   48 /* not built: EINVAL */
 #define ZMQ_CURVE_SECRETKEY                   49 /* not built: EINVAL */
@@ -413,7 +413,7 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 #define ZMQ_GSSAPI_SERVICE_PRINCIPAL          64 /* not built: EINVAL */
 #define ZMQ_GSSAPI_PLAINTEXT                  65 /* not built: EINVAL */
 #define ZMQ_HANDSHAKE_IVL                     66 /* int ms, default 30000, later: a handshake may take so long; 0: no limit */
-#define ZMQ_SOCKS_PROXY                       68 /* string, default none, later: "host:port" to connect through, tcp and tls only; null pointer: none */
+#define ZMQ_SOCKS_PROXY                       68 /* string, default none, later: "host:port" to connect through, but for ipc and inproc; null pointer: none */
 #define ZMQ_XPUB_NODROP                       69 /* bool, set only, default 0, next message: 1: PUB, XPUB wait for a full peer; 0: drop */
 #define ZMQ_BLOCKY                            70 /* bool, default 1, next socket: of contexts: 0: ZMQ_LINGER is 0 at first */
 #define ZMQ_XPUB_MANUAL                       71 /* bool, set only, default 0, next message: ZMQ_SUBSCRIBE is for the peer heard of last */
@@ -509,8 +509,8 @@ ZMQ_EXPORT int zmq_close(void *s);
  * optval     copied; int options take an int, byte and string options any bytes.
  * optvallen  bytes.
  * errors     EINVAL (unknown option, wrong size or value, or what is not built), ETERM, ENOTSOCK, EINTR.
- * note       ZMQ_SOCKS_PROXY, "host:port", holds for tcp; zmq_connect fails with EINVAL where that is no such
- *            address. */
+ * note       ZMQ_SOCKS_PROXY, "host:port", holds for tcp, tls, ws and wss; zmq_connect fails with EINVAL where that is no
+ *            such address. */
 ZMQ_EXPORT int zmq_setsockopt(void *s, int option, const void *optval, size_t optvallen);
 
 /* Reads a socket option.
@@ -796,14 +796,15 @@ ZMQ_EXPORT uint8_t *zmq_z85_decode(uint8_t *dest, const char *string);
 /* Makes a new CURVE key pair.
  *
  * z85_public_key, z85_secret_key   the caller's, 41 bytes each: 40 characters of Z85 and a NUL.
- * errors     ENOTSUP (the library is built without CURVE). */
+ * errors     EFAULT (a null pointer), ENOTSUP (no key could be made). Connections with CURVE are not built.
+ */
 ZMQ_EXPORT int zmq_curve_keypair(char *z85_public_key, char *z85_secret_key);
 
 /* Derives the public key of a secret one.
  *
  * z85_public_key   the caller's, 41 bytes.
  * z85_secret_key   40 characters of Z85.
- * errors     ENOTSUP, EINVAL (not a key). */
+ * errors     EFAULT (a null pointer), EINVAL (not a key). */
 ZMQ_EXPORT int zmq_curve_public(char *z85_public_key, const char *z85_secret_key);
 
 /* ---- Atomic counters ----------------------------------------------------------------------------------- */

@@ -145,20 +145,20 @@ protected:
         return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
     }
 
-    context zmq;
-    test_socket pull = zmq.socket(ZMQ_PULL);
-    test_socket push = zmq.socket(ZMQ_PUSH);
     std::string memory = std::string(100'000, 'l');
     std::promise<void> given_back;
     std::future<void> is_given_back = given_back.get_future();
+    context zmq;
+    test_socket pull = zmq.socket(ZMQ_PULL);
+    test_socket push = zmq.socket(ZMQ_PUSH);
     zmq_msg_t message;
 };
 
 TEST_F(lent_over_inproc, is_given_back_before_a_receive_waits) {
-    lend();
-    receive();
+    ASSERT_NO_FATAL_FAILURE(lend());
+    ASSERT_NO_FATAL_FAILURE(receive());
     std::thread sender([&] {
-        const bool in_time = is_given_back.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+        const bool in_time = is_given_back.wait_for(patience / 2) == std::future_status::ready;
         zmq_send(push.handle(), in_time ? "next" : "late", 4, 0);
     });
     EXPECT_EQ(zmq_msg_recv(&message, pull.handle(), 0), 4);
@@ -167,8 +167,8 @@ TEST_F(lent_over_inproc, is_given_back_before_a_receive_waits) {
 }
 
 TEST_F(lent_over_inproc, is_given_back_by_a_receive_that_finds_nothing) {
-    lend();
-    receive();
+    ASSERT_NO_FATAL_FAILURE(lend());
+    ASSERT_NO_FATAL_FAILURE(receive());
     EXPECT_FALSE(is_ready(is_given_back));
     EXPECT_FAILS(EAGAIN, zmq_msg_recv(&message, pull.handle(), ZMQ_DONTWAIT));
     EXPECT_TRUE(is_ready(is_given_back));
@@ -176,8 +176,8 @@ TEST_F(lent_over_inproc, is_given_back_by_a_receive_that_finds_nothing) {
 }
 
 TEST_F(lent_over_inproc, stays_where_nothing_can_be_received) {
-    lend();
-    receive();
+    ASSERT_NO_FATAL_FAILURE(lend());
+    ASSERT_NO_FATAL_FAILURE(receive());
     test_socket asking = zmq.socket(ZMQ_REQ);
     EXPECT_FAILS(EFSM, zmq_msg_recv(&message, asking.handle(), ZMQ_DONTWAIT));
     EXPECT_FAILS(ENOTSUP, zmq_msg_recv(&message, push.handle(), ZMQ_DONTWAIT));
@@ -185,6 +185,48 @@ TEST_F(lent_over_inproc, stays_where_nothing_can_be_received) {
     EXPECT_FALSE(is_ready(is_given_back));
     EXPECT_EQ(text_of(message), memory);
 }
+
+/// A message that a receive is to replace.
+class replaced_message : public ::testing::TestWithParam<int> {
+protected:
+    void SetUp() override {
+        ASSERT_NO_FATAL_FAILURE(fill(message, text));
+        if (GetParam() != ZMQ_REQ)
+            return;
+        connected(zmq, answering, asking, "inproc");
+        asking.send("a question");
+    }
+    ~replaced_message() override { zmq_msg_close(&message); }
+
+    const std::string text = std::string(100'000, 'r');
+    context zmq;
+    test_socket answering = zmq.socket(ZMQ_REP);
+    test_socket asking = zmq.socket(GetParam());
+    zmq_msg_t message;
+};
+
+TEST_P(replaced_message, is_empty_where_there_is_nothing_to_receive) {
+    EXPECT_FAILS(EAGAIN, zmq_msg_recv(&message, asking.handle(), ZMQ_DONTWAIT));
+    EXPECT_EQ(text_of(message), "");
+    EXPECT_EQ(zmq_msg_more(&message), 0);
+}
+
+TEST_P(replaced_message, is_empty_after_a_wait_in_vain) {
+    const int timeout_ms = 1;
+    ASSERT_EQ(zmq_setsockopt(asking.handle(), ZMQ_RCVTIMEO, &timeout_ms, sizeof timeout_ms), 0);
+    EXPECT_FAILS(EAGAIN, zmq_msg_recv(&message, asking.handle(), 0));
+    EXPECT_EQ(text_of(message), "");
+}
+
+TEST_P(replaced_message, stays_in_a_context_that_has_ended) {
+    ASSERT_EQ(zmq_ctx_shutdown(zmq.handle()), 0);
+    EXPECT_FAILS(ETERM, zmq_msg_recv(&message, asking.handle(), 0));
+    EXPECT_EQ(text_of(message), text);
+}
+
+INSTANTIATE_TEST_SUITE_P(types, replaced_message,
+                         ::testing::Values(ZMQ_PAIR, ZMQ_PULL, ZMQ_SUB, ZMQ_XSUB, ZMQ_XPUB, ZMQ_DEALER,
+                                           ZMQ_ROUTER, ZMQ_REP, ZMQ_REQ, ZMQ_STREAM));
 
 TEST(msg_transfer, constant_memory_may_be_sent) {
     context zmq;
