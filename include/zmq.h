@@ -796,8 +796,8 @@ ZMQ_EXPORT uint8_t *zmq_z85_decode(uint8_t *dest, const char *string);
 /* Makes a new CURVE key pair.
  *
  * z85_public_key, z85_secret_key   the caller's, 41 bytes each: 40 characters of Z85 and a NUL.
- * errors     EFAULT (a null pointer), ENOTSUP (no key could be made). Connections with CURVE are not built.
- */
+ * errors     EFAULT (a null pointer), ENOTSUP (no key could be made).
+ * note       Connections with CURVE are not built. */
 ZMQ_EXPORT int zmq_curve_keypair(char *z85_public_key, char *z85_secret_key);
 
 /* Derives the public key of a secret one.

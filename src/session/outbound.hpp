@@ -141,10 +141,11 @@ private:
     std::atomic<room> room_{room::likely};  // written in turn
     bool owes_wait_ = false;                // it is full, and the I/O thread has not begun to wait for it
     bool at_boundary_ = true;               // control octets may go out now
-    std::uint64_t octets_to_boundary_ =
-        0;  // of the pipe, while control octets wait for the end of a message; 0 when not known
-    std::uint64_t octets_since_end_ = 0;  // of the pipe, written since a message was known to end
-    bool ends_after_control_ = false;     // there are no messages behind the last words
+    // Of the pipe: while control octets wait for the end of a message, what is left of it, 0 when not known; and what was written since a
+    // message was known to end.
+    std::uint64_t octets_to_boundary_ = 0;
+    std::uint64_t octets_since_end_ = 0;
+    bool ends_after_control_ = false;  // there are no messages behind the last words
     bool is_finished_ = false;  // the I/O thread's: no sender looks at it once the socket has closed its end
     std::atomic<bool> control_waits_{false};  // then others write nothing; set before the turn is asked for
     std::size_t control_written_ = 0;         // octets of it

@@ -68,6 +68,11 @@ error fill(message &out, const frame_view &frame) noexcept {
     return e;
 }
 
+void empty(message &what) noexcept {
+    (void)what.close();
+    what.init();
+}
+
 }  // namespace
 
 socket::socket(const settings &defaults, const socket_environment &environment)
@@ -141,10 +146,8 @@ error socket::receive(frame_view &out, int flags, message *replaced) {
     try {
         error e = pattern_->receive(out);
         if (__builtin_expect(e == error::again, 0)) {
-            if (replaced) {
-                (void)replaced->close();
-                replaced->init();
-            }
+            if (replaced)
+                empty(*replaced);
             e = retry_receive(out, flags);
         }
         if (failed(e))
@@ -184,8 +187,7 @@ error socket::send(message &what, int flags) {
         what.owner() && pipes_.size() > 0 && what.size() >= pipes_.first().reference_threshold();
     if (!what.is_lent() && !stays && !mailbox_->has_commands() &&
         pipes_.output().put(what.body(), flags & ZMQ_SNDMORE)) {
-        (void)what.close();
-        what.init();
+        empty(what);
         return error::none;
     }
     if (__builtin_expect(what.size() > options_.max_sent_size, 0))
@@ -198,8 +200,7 @@ error socket::send(message &what, int flags) {
     frame.is_lent = what.is_lent();
     if (const error e = send(frame, flags); failed(e))
         return e;
-    (void)what.close();
-    what.init();
+    empty(what);
     return error::none;
 }
 

@@ -212,8 +212,7 @@ TEST_P(replaced_message, is_empty_where_there_is_nothing_to_receive) {
 }
 
 TEST_P(replaced_message, is_empty_after_a_wait_in_vain) {
-    const int timeout_ms = 1;
-    ASSERT_EQ(zmq_setsockopt(asking.handle(), ZMQ_RCVTIMEO, &timeout_ms, sizeof timeout_ms), 0);
+    ASSERT_EQ(asking.set(ZMQ_RCVTIMEO, 1), 0);
     EXPECT_FAILS(EAGAIN, zmq_msg_recv(&message, asking.handle(), 0));
     EXPECT_EQ(text_of(message), "");
 }

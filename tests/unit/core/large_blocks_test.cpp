@@ -62,8 +62,8 @@ namespace zlink {
 namespace {
 
 constexpr std::size_t most_kept = (64u << 20) + (64u << 10);
-constexpr std::size_t most_nearby =
-    8 * ((2u << 20) + 64);  // beside it, for the processors that had them last
+constexpr int places = 8;  // beside it, for blocks that came back last, by the number of the processor
+constexpr std::size_t most_nearby = places * ((2u << 20) + 64);
 
 #ifdef __SANITIZE_ADDRESS__
 constexpr bool keeps = false;  // the sanitizer watches the heap's own blocks
@@ -91,7 +91,6 @@ protected:
 
     /// Such as have places of their own for what came back last; one where there are no two.
     std::vector<int> two_processors() const {
-        constexpr int places = 8;
         const std::vector<int> all = where.all();
         const auto other = std::find_if(all.begin(), all.end(),
                                         [&](int each) { return each % places != all.front() % places; });
