@@ -64,13 +64,15 @@ void *client_of(void *context, const std::string &endpoint) {
     return socket;
 }
 
+/// A thread that makes connections for ever. It makes the next when the last is there: no more may wait for the server than it gets done, on
+/// however slow a machine.
 void make_busy(const std::string &endpoint) {
     std::thread([endpoint, ca = good().ca] {  // copies: static objects go before it does
         void *const context = context_for_ever();
         for (;;) {
             void *const socket = zmq_socket(context, ZMQ_PUSH);
-            const int linger_ms = 1000;
-            (void)zmq_setsockopt(socket, ZMQ_LINGER, &linger_ms, sizeof linger_ms);
+            const int yes = 1;
+            (void)zmq_setsockopt(socket, ZMQ_IMMEDIATE, &yes, sizeof yes);
             (void)zmq_setsockopt(socket, ZMQ_TLS_CA, ca.data(), ca.size());
             if (zmq_connect(socket, endpoint.c_str()) == 0)
                 (void)zmq_send(socket, "hello", 5, 0);
