@@ -86,12 +86,12 @@ error endpoints::bind(socket &self, const std::string &scheme, const std::string
     }
     actual = listening->endpoint();
     self.events_sink()->emit_reason(reason::take(), 0, actual);  // what may yet be wrong with it
-    auto made =
-        std::make_shared<acceptor>(environment_for(self, *kind, address, *io, actual), std::move(listening),
-                                   [weak = weak_from_this()](const std::shared_ptr<session> &accepted) {
-                                       const auto alive = weak.lock();
-                                       return alive && alive->add(accepted);
-                                   });
+    auto made = std::make_shared<acceptor>(
+        environment_for(self, *kind, address, *io, actual), std::move(listening), environment_.io,
+        [weak = weak_from_this()](const std::shared_ptr<session> &accepted) {
+            const auto alive = weak.lock();
+            return alive && alive->add(accepted);
+        });
     acceptors_.push_back(made);
     const error e = made->start();
     if (failed(e))

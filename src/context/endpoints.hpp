@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/tuning.hpp"
-#include "reactor/loop.hpp"
+#include "reactor/loop_supply.hpp"
 #include "session/acceptor.hpp"
 #include "session/session.hpp"
 #include "socket/socket.hpp"
@@ -27,13 +27,8 @@ public:
 };
 
 /// The place where connections live, and their ways to the world: I/O threads and real transports, or the simulator's.
-class io_supply {
+class io_supply : public loop_supply {
 public:
-    virtual ~io_supply() = default;
-    /// The least loaded loop among those whose bit is set in `affinity` (0: all); null when there is none.
-    virtual loop *choose(std::uint64_t affinity) noexcept = 0;
-    virtual void add_load(loop &on) noexcept = 0;
-    virtual void remove_load(loop &on) noexcept = 0;
     virtual const transport *find(std::string_view scheme) noexcept = 0;
 };
 

@@ -114,15 +114,15 @@ public:
     ipc_listener(loop &io, owned_descriptor socket, std::string endpoint, std::unique_ptr<socket_file> file,
                  const settings &options, const batching &sizes)
         : accepting_(io, std::move(socket), std::move(endpoint),
-                     [&io, options, ring_size = ring_size_for(options, sizes)](owned_descriptor accepted,
-                                                                               const sockaddr *, socklen_t,
-                                                                               std::unique_ptr<stream> &out) {
+                     [options, ring_size = ring_size_for(options, sizes)](loop &at, owned_descriptor accepted,
+                                                                          const sockaddr *, socklen_t,
+                                                                          std::unique_ptr<stream> &out) {
                          if (!is_ipc_peer_admitted(accepted.get(), options)) {
                              if (!passed_descriptors::are_refused(accepted.get()))
                                  socket_calls::drop_unread(accepted.get());
                              return error::connection_refused;
                          }
-                         return ipc_stream::make(io, std::move(accepted), ring_size, out);
+                         return ipc_stream::make(at, std::move(accepted), ring_size, out);
                      }),
           file_(std::move(file)) {}
 

@@ -95,10 +95,14 @@ bool socket_listener::accept_one() noexcept {
             pause();
         return false;
     }
-    std::unique_ptr<stream> accepted;
-    error failure;
+    stream_maker accepted;
+    error failure = error::none;
     try {
-        failure = admit_(std::move(socket), address, length, accepted);
+        // Functions can be copied, descriptors cannot.
+        accepted = [admit = admit_, socket = std::make_shared<owned_descriptor>(std::move(socket)), peer,
+                    length](loop &io, std::unique_ptr<stream> &out) {
+            return (*admit)(io, std::move(*socket), reinterpret_cast<const sockaddr *>(&peer), length, out);
+        };
     } catch (const std::bad_alloc &) {
         failure = error::no_memory;
     }
@@ -106,7 +110,7 @@ bool socket_listener::accept_one() noexcept {
 }
 
 // Returns whether this object is still there.
-bool socket_listener::report(std::unique_ptr<stream> accepted, error failure) noexcept {
+bool socket_listener::report(stream_maker accepted, error failure) noexcept {
     bool is_gone = false;
     is_gone_ = &is_gone;
     accept_handler call = std::move(handler_);  // lives through its own call

@@ -8,10 +8,9 @@
 
 namespace zlink {
 
-/// Turns an accepted socket into a stream, or says why not: connection_refused when a filter keeps the peer
-/// out.
-using admission = std::function<error(owned_descriptor socket, const sockaddr *peer, socklen_t length,
-                                      std::unique_ptr<stream> &out)>;
+/// Turns an accepted socket into a stream of `io`, on its thread: what a stream_maker does.
+using admission = std::function<error(loop &io, owned_descriptor socket, const sockaddr *peer,
+                                      socklen_t length, std::unique_ptr<stream> &out)>;
 
 /// parse_tcp_bind() for a listener: leaves the reason of a failure. Throws std::bad_alloc.
 error read_tcp_bind(std::string_view address, tcp_local_address &out);
@@ -20,9 +19,10 @@ error adopt_bound_socket(int descriptor, owned_descriptor &out);
 
 class socket_listener : public listener, private readiness_events {
 public:
-    /// Any thread. `admit` is called on the loop's.
+    /// Any thread. `admit` is called by several at once, and may outlive this.
     socket_listener(loop &io, owned_descriptor socket, std::string endpoint, admission admit)
-        : loop_(io), endpoint_(std::move(endpoint)), admit_(std::move(admit)), socket_(std::move(socket)) {}
+        : loop_(io), endpoint_(std::move(endpoint)),
+          admit_(std::make_shared<const admission>(std::move(admit))), socket_(std::move(socket)) {}
     ~socket_listener() override;
 
     void start(accept_handler handler) noexcept override;
@@ -34,13 +34,13 @@ private:
     void on_writable() noexcept override {}
     void listen_on() noexcept;
     bool accept_one() noexcept;
-    bool report(std::unique_ptr<stream> accepted, error failure) noexcept;
+    bool report(stream_maker accepted, error failure) noexcept;
     void pause() noexcept;
 
     // Constant after construction
     loop &loop_;
     const std::string endpoint_;
-    const admission admit_;
+    const std::shared_ptr<const admission> admit_;
 
     // Loop thread only, once started
     owned_descriptor socket_;  // until it is registered

@@ -486,12 +486,11 @@ public:
                 reason::leave("ZMQ_USE_FD: " + std::to_string(options.use_fd) + " is no socket");
                 return error::not_socket;
             }
-            auto admit = [&io, options = std::make_shared<const settings>(options)](
-                             owned_descriptor accepted, const sockaddr *peer, socklen_t length,
-                             std::unique_ptr<stream> &made) {
-                if (!is_admitted(peer, options->tcp_accept_filters))
+            auto admit = [options](loop &at, owned_descriptor accepted, const sockaddr *peer,
+                                   socklen_t length, std::unique_ptr<stream> &made) {
+                if (!is_admitted(peer, options.tcp_accept_filters))
                     return error::connection_refused;
-                return make_tcp_stream(io, std::move(accepted), peer, length, *options, made);
+                return make_tcp_stream(at, std::move(accepted), peer, length, options, made);
             };
             out = std::make_unique<socket_listener>(io, std::move(socket), std::move(endpoint),
                                                     std::move(admit));

@@ -17,7 +17,7 @@ namespace zlink {
 
 namespace {
 
-using contexts_ptr = std::unique_ptr<tls_contexts>;
+using contexts_ptr = std::shared_ptr<tls_contexts>;
 
 error make_client_contexts(const std::string &address, const settings &options, contexts_ptr &out) {
     tcp_remote_address to;
@@ -28,31 +28,40 @@ error make_client_contexts(const std::string &address, const settings &options, 
 
 class tls_listener final : public listener {
 public:
-    tls_listener(loop &io, contexts_ptr contexts, std::unique_ptr<listener> accepting)
-        : loop_(io), contexts_(std::move(contexts)), accepting_(std::move(accepting)),
-          endpoint_(as_tls_endpoint(accepting_->endpoint())), handler_(std::make_shared<accept_handler>()) {}
+    tls_listener(contexts_ptr contexts, std::unique_ptr<listener> accepting)
+        : contexts_(std::move(contexts)), accepting_(std::move(accepting)),
+          endpoint_(as_tls_endpoint(accepting_->endpoint())) {}
 
     void start(accept_handler handler) noexcept override {
-        *handler_ = std::move(handler);
-        accepting_->start([this](std::unique_ptr<stream> bytes, error failure) {
-            const std::shared_ptr<accept_handler> owners =
-                handler_;  // who may destroy this object in its call
-            std::unique_ptr<stream> accepted;
-            if (bytes)
-                failure =
-                    tls_stream::make(loop_, contexts_->current(loop_.now()), std::move(bytes), accepted);
-            (*owners)(std::move(accepted), failure);
+        accepting_->start([contexts = contexts_, owners = std::move(handler)](stream_maker below,
+                                                                              error failure) {
+            stream_maker accepted;
+            if (below)
+                try {
+                    accepted = [contexts, below = std::move(below)](loop &io, std::unique_ptr<stream> &out) {
+                        return make_server_stream(io, *contexts, below, out);
+                    };
+                } catch (const std::bad_alloc &) {
+                    failure = error::no_memory;
+                }
+            owners(std::move(accepted), failure);
         });
     }
     const std::string &endpoint() const noexcept override { return endpoint_; }
     int descriptor() const noexcept override { return accepting_->descriptor(); }
 
 private:
-    loop &loop_;
+    static error make_server_stream(loop &io, tls_contexts &contexts, const stream_maker &below,
+                                    std::unique_ptr<stream> &out) {
+        std::unique_ptr<stream> bytes;
+        if (const error e = below(io, bytes); failed(e))
+            return e;
+        return tls_stream::make(io, contexts.current(io.now()), std::move(bytes), out);
+    }
+
     const contexts_ptr contexts_;
     const std::unique_ptr<listener> accepting_;
     const std::string endpoint_;
-    const std::shared_ptr<accept_handler> handler_;
 };
 
 /// Dials again and again: what it keeps of the last connection makes the next one cheap.
@@ -161,7 +170,7 @@ public:
             std::unique_ptr<listener> accepting;
             if (const error e = tcp().make_listener(address, options, knobs, io, accepting); failed(e))
                 return e;
-            out = std::make_unique<tls_listener>(io, std::move(contexts), std::move(accepting));
+            out = std::make_unique<tls_listener>(std::move(contexts), std::move(accepting));
             reason::leave(std::move(doubts));
             return error::none;
         } catch (const std::bad_alloc &) {

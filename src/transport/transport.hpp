@@ -112,9 +112,14 @@ public:
     virtual int descriptor() const noexcept { return -1; }
 };
 
-/// accepted: a stream and none, or null and why an accept failed (the listener goes on by itself, after a
-/// pause when descriptors or memory ran out).
-using accept_handler = std::function<void(std::unique_ptr<stream> accepted, error failure)>;
+/// Makes the stream of a connection that was accepted, or says why not: connection_refused when a filter keeps the peer out. Called once at most,
+/// on the thread of `io`, where the stream lives, which need not be the listener's. Who drops it closes the connection. Any thread may.
+/// Throws std::bad_alloc.
+using stream_maker = std::function<error(loop &io, std::unique_ptr<stream> &out)>;
+
+/// accepted: the way to a stream and none, or null and why an accept failed (the listener goes on by itself, after a pause when descriptors
+/// or memory ran out).
+using accept_handler = std::function<void(stream_maker accepted, error failure)>;
 
 class listener {
 public:

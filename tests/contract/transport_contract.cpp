@@ -319,9 +319,11 @@ TEST_P(listening, may_end_in_its_own_handler) {
     ASSERT_EQ(bench.bind(GetParam().any), error::none);
     const std::string address = bench.address_of(bench.listening->endpoint());
     int calls = 0;
-    bench.listening->start([&](std::unique_ptr<stream> bytes, error) {
-        EXPECT_TRUE(bytes);
+    bench.listening->start([&](const stream_maker &make, error) {
         bench.listening.reset();
+        std::unique_ptr<stream> bytes;
+        EXPECT_EQ(make(drive(), bytes), error::none);
+        EXPECT_TRUE(bytes);
         ++calls;
     });
     std::vector<std::unique_ptr<dialer>> two;
@@ -331,6 +333,18 @@ TEST_P(listening, may_end_in_its_own_handler) {
     }
     drive().until([&] { return calls > 0 && bench.dialed.size() == 2; });
     EXPECT_EQ(calls, 1);
+}
+
+TEST_P(listening, closes_a_connection_that_nobody_makes_a_stream_of) {
+    ASSERT_EQ(bench.bind(GetParam().any), error::none);
+    stream_maker way;
+    bench.listening->start([&](stream_maker make, error) { way = std::move(make); });
+    const outcome near = bench.dial(bench.address_of(bench.listening->endpoint()));
+    ASSERT_TRUE(near.bytes);
+    ASSERT_TRUE(drive().until([&] { return bool(way); }));
+    const std::size_t with_both = open_descriptors().size();
+    way = nullptr;
+    EXPECT_EQ(open_descriptors().size(), with_both - 1);
 }
 
 TEST_P(listening, without_descriptors_says_so_pauses_and_goes_on) {

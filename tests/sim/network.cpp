@@ -139,13 +139,12 @@ void sim_listener::accept() {
     backlog_.pop_front();
     if (!backlog_.empty())
         accept_.queue();
-    auto made = std::make_unique<sim_stream>(network_, which, 1, loop_);
     if (w.strikes(planted::kept_stream, 300'000)) {
-        network_.kept_streams_.push_back(std::move(made));
+        network_.kept_streams_.push_back(std::make_unique<sim_stream>(network_, which, 1, loop_));
         return;
     }
     const auto handler = handler_;
-    handler(std::move(made), error::none);
+    handler(network_.maker_of(which), error::none);
 }
 
 // ---- network ----
@@ -409,6 +408,27 @@ void network::close_side(const link_ptr &which, int side) {
         return;
     }
     end_direction(which, side);
+}
+
+/// Of the accepting side. Dropped without having made a stream, it closes that.
+stream_maker network::maker_of(const link_ptr &which) {
+    struct accepted_side {
+        ~accepted_side() {
+            const plenty_of_memory for_the_simulator;
+            if (link)
+                owner.close_side(link, 1);
+        }
+        network &owner;
+        link_ptr link;
+    };
+    const plenty_of_memory for_the_simulator;
+    return
+        [this, side = std::make_shared<accepted_side>(*this, which)](loop &io, std::unique_ptr<stream> &out) {
+            const plenty_of_memory for_the_simulator;
+            out = std::make_unique<sim_stream>(*this, std::exchange(side->link, nullptr), 1,
+                                               static_cast<sim_loop &>(io));
+            return error::none;
+        };
 }
 
 /// Nothing more is written; the reader hears of it behind what is on its way.

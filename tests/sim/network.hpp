@@ -152,6 +152,7 @@ private:
     void reset(const link_ptr &which);
     void note_end(link &which);
     void close_side(const link_ptr &which, int side);
+    stream_maker maker_of(const link_ptr &which);
     void end_direction(const link_ptr &which, int direction);
     duration latency();
     link_ptr any_live();

@@ -114,7 +114,10 @@ protected:
     }
     void start() {
         on_loop([&] {
-            listener_->start([&](std::unique_ptr<stream> s, error e) {
+            listener_->start([&](const stream_maker &make, error e) {
+                std::unique_ptr<stream> s;
+                if (make)
+                    e = make(io(), s);
                 std::lock_guard lock(mutex_);
                 accepted_.push_back({std::move(s), e});
                 changed_.notify_all();

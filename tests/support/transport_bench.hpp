@@ -175,9 +175,12 @@ public:
         return kind.make_listener(address, options, knobs, *drive, listening);
     }
     void start() {
-        listening->start([this](std::unique_ptr<stream> bytes, error failure) {
+        listening->start([this](const stream_maker &make, error failure) {
             EXPECT_TRUE(drive->is_running()) << "from inside a call of the owner";
-            EXPECT_EQ(bool(bytes), failure == error::none);
+            EXPECT_EQ(bool(make), failure == error::none);
+            std::unique_ptr<stream> bytes;
+            if (make)
+                failure = make(*drive, bytes);
             accepted.push_back({std::move(bytes), failure});
         });
     }

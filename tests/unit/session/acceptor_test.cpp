@@ -1,9 +1,11 @@
-// An acceptor whose listener, streams and time are played by the test: whom it makes sessions of, what it tells of, and its end while
-// peers are in the middle of their handshakes.
+// An acceptor whose listener, streams, loops and time are played by the test: whom it makes sessions of and where they live, what it tells
+// of, and its end while peers are in the middle of their handshakes.
 #include "session/acceptor.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <new>
 
 #include "scripted_network.hpp"
@@ -36,6 +38,21 @@ private:
     const std::string endpoint_ = "tcp://there";
 };
 
+/// The loops that a test has put in, and what lives there.
+struct played_supply final : loop_supply {
+    loop *choose(std::uint64_t affinity) noexcept override {
+        asked_for = affinity;
+        const auto least = [&](loop *one, loop *other) { return load[one] < load[other]; };
+        return *std::min_element(loops.begin(), loops.end(), least);
+    }
+    void add_load(loop &on) noexcept override { ++load[&on]; }
+    void remove_load(loop &on) noexcept override { --load[&on]; }
+
+    std::vector<loop *> loops;
+    std::map<loop *, int> load;
+    std::uint64_t asked_for = 0;
+};
+
 /// As many sessions as there are pipes and ends of.
 struct many_owner final : session_host, pipe_events {
     pipe_end_ptr make_session_pipe(session &which) noexcept override {
@@ -49,6 +66,7 @@ struct many_owner final : session_host, pipe_events {
     void withdraw_pipe(const pipe_end &) noexcept override { ++withdrawn; }
     void on_session_end(session &which) noexcept override {
         ++ended;
+        supply.remove_load(*which.environment()->io);
         std::erase_if(alive, [&](const auto &each) { return each.get() == &which; });
     }
     void on_readable(pipe_end &) noexcept override {}
@@ -56,6 +74,7 @@ struct many_owner final : session_host, pipe_events {
     void on_closed(pipe_end &) noexcept override {}
 
     std::shared_ptr<chunk_pool> pool = chunk_pool::make();
+    played_supply supply;
     std::vector<std::shared_ptr<session>> alive;
     std::vector<pipe_end_ptr> near;
     bool refuses = false;  // the socket has closed
@@ -67,10 +86,13 @@ protected:
     void SetUp() override {
         auto surroundings = environment_for(socket_type::pull, io, std::make_shared<session_owner>(), chance);
         surroundings->options.handshake_interval_ms = 3000;
+        surroundings->options.affinity = 5;
         surroundings->events = heard;
         surroundings->host = owner;
         surroundings->pool = owner->pool;
+        owner->supply.loops = {&io};
         it = std::make_shared<acceptor>(surroundings, std::make_unique<played_listener>(listening),
+                                        owner->supply,
                                         [this](const std::shared_ptr<session> &made) { return take(made); });
     }
     void TearDown() override {
@@ -82,19 +104,24 @@ protected:
             it->close();
         it.reset();
         io.run();
+        elsewhere.run();
         owner->near.clear();  // pipes keep their sessions, and these keep the owner
         EXPECT_TRUE(owner->alive.empty());
         for (const auto &each : peers)
             EXPECT_FALSE(each->is_open) << "a stream is left";
-        EXPECT_EQ(io.pending(), 0u);
+        EXPECT_EQ(io.pending() + elsewhere.pending(), 0u);
+        for (const auto &[where, load] : owner->supply.load)
+            EXPECT_EQ(load, 0);
         EXPECT_FALSE(listening.is_listening);
     }
     bool take(const std::shared_ptr<session> &made) {
         if (throws)
             throw std::bad_alloc();
         EXPECT_FALSE(made->is_connecting());
-        if (takes)
+        if (takes) {
             owner->alive.push_back(made);
+            owner->supply.add_load(*made->environment()->io);
+        }
         return takes;
     }
     /// The next message; the session says things of its own in between.
@@ -114,12 +141,25 @@ protected:
         auto peer = std::make_shared<far_side>();
         peer->descriptor = descriptor;
         peers.push_back(peer);
-        listening.handler(std::make_unique<played_stream>(peer), error::none);
+        listening.handler(maker_of(peer), error::none);
         io.run();
         return peer;
     }
+    static stream_maker maker_of(const std::shared_ptr<far_side> &peer) {
+        // Open from the beginning, as a socket is, and closed with the last copy.
+        return [bytes = std::make_shared<std::unique_ptr<stream>>(std::make_unique<played_stream>(peer))](
+                   loop &, std::unique_ptr<stream> &out) {
+            out = std::move(*bytes);
+            return error::none;
+        };
+    }
+    std::ptrdiff_t sessions_on(const loop &which) const {
+        return std::count_if(owner->alive.begin(), owner->alive.end(),
+                             [&](const auto &each) { return each->environment()->io == &which; });
+    }
 
     virtual_loop io;
+    virtual_loop elsewhere;  // once a test has put it in
     listener_state listening;
     no_chance chance;
     std::shared_ptr<many_owner> owner = std::make_shared<many_owner>();
@@ -269,11 +309,115 @@ TEST_F(accepting, takes_nobody_whom_its_listener_brings_once_it_is_gone) {
     it->close();
     it.reset();
     auto peer = std::make_shared<far_side>();
-    left(std::make_unique<played_stream>(peer), error::none);
+    left(maker_of(peer), error::none);
     EXPECT_FALSE(peer->is_open);
     left(nullptr, error::no_memory);
     EXPECT_TRUE(owner->alive.empty());
     EXPECT_EQ(heard->take(), events{"closed 3"});
+}
+
+TEST_F(accepting, says_why_there_is_no_stream_and_goes_on) {
+    start();
+    for (const error why : {error::connection_refused /* a filter */, error::no_memory}) {
+        listening.handler([why](loop &, std::unique_ptr<stream> &) { return why; }, error::none);
+        EXPECT_EQ(heard->take(), events{"accept_failed " + std::to_string(to_errno(why))});
+    }
+    listening.handler([](loop &, std::unique_ptr<stream> &) -> error { throw std::bad_alloc(); },
+                      error::none);
+    EXPECT_EQ(heard->take(), events{"accept_failed " + std::to_string(ENOMEM)});
+    EXPECT_TRUE(come()->is_open);
+    (void)heard->take();
+}
+
+// ---- several loops ----
+
+TEST_F(accepting, puts_each_session_where_the_least_lives) {
+    start();
+    owner->supply.loops = {&io, &elsewhere};
+    for (int i = 0; i < 3; ++i) {
+        const auto peer = come();
+        elsewhere.run();
+        EXPECT_TRUE(peer->output.starts_with(testing::signature()));
+        peer->receive(greeting() + ready("PUSH") + message("served"));
+        io.run();
+        elsewhere.run();
+        ASSERT_EQ(owner->near.size(), static_cast<std::size_t>(i + 1));
+        EXPECT_EQ(read(*owner->near.back()), "served");
+    }
+    EXPECT_EQ(owner->supply.asked_for, 5u) << "the affinity of the socket";
+    EXPECT_EQ(sessions_on(io), 2);
+    EXPECT_EQ(sessions_on(elsewhere), 1);
+    for (const auto &each : owner->alive)
+        EXPECT_EQ(each->environment()->endpoint, it->endpoint());
+    (void)heard->take();
+}
+
+TEST_F(accepting, counts_those_that_are_on_their_way) {
+    start();
+    owner->supply.loops = {&io, &elsewhere};
+    for (int i = 0; i < 10; ++i)
+        come();
+    EXPECT_EQ(sessions_on(io), 5);
+    EXPECT_EQ(sessions_on(elsewhere), 0) << "it has not had its turn";
+    elsewhere.run();
+    EXPECT_EQ(sessions_on(elsewhere), 5);
+    EXPECT_EQ(heard->take(), events(10, "accepted 7"));
+}
+
+TEST_F(accepting, lets_no_more_wait_for_another_loop_than_it_accepts_in_a_turn) {
+    start();
+    owner->supply.loops = {&elsewhere};
+    for (int i = 0; i < 100; ++i)
+        come();
+    EXPECT_EQ(sessions_on(io), 36);
+    elsewhere.run();
+    EXPECT_EQ(sessions_on(elsewhere), 64);
+    come();
+    elsewhere.run();
+    EXPECT_EQ(sessions_on(elsewhere), 65);
+    (void)heard->take();
+}
+
+TEST_F(accepting, keeps_a_session_where_it_is_when_memory_is_short) {
+    start();
+    owner->supply.loops = {&elsewhere};
+    elsewhere.refuses_functions = true;
+    EXPECT_TRUE(come()->is_open);
+    EXPECT_EQ(sessions_on(io), 1);
+    EXPECT_TRUE(come()->is_open);
+    elsewhere.run();
+    EXPECT_EQ(sessions_on(elsewhere), 1);
+    (void)heard->take();
+}
+
+TEST_F(accepting, is_closed_when_those_on_their_way_are_there) {
+    start();
+    owner->supply.loops = {&elsewhere};
+    EXPECT_TRUE(come()->is_open);
+    EXPECT_EQ(sessions_on(elsewhere), 0);
+    it->close();
+    EXPECT_EQ(sessions_on(elsewhere), 1) << "nobody would end it";
+    (void)heard->take();
+}
+
+TEST_F(accepting, asks_other_loops_for_descriptors) {
+    struct idle_stream final : sheddable {
+        void shed() noexcept override { is_shed = true; }
+        bool is_shed = false;
+    } idle;
+    start();
+    owner->supply.loops = {&elsewhere};
+    come();
+    elsewhere.run();
+    elsewhere.sheddables.add(idle);
+    listening.handler(nullptr, error::connection_refused);
+    elsewhere.run();
+    EXPECT_FALSE(idle.is_shed);
+    listening.handler(nullptr, error::too_many_files);
+    EXPECT_FALSE(idle.is_shed) << "not on its loop";
+    elsewhere.run();
+    EXPECT_TRUE(idle.is_shed);
+    (void)heard->take();
 }
 
 TEST_F(accepting, leaves_it_to_the_context_to_end_peers_that_shake_hands) {
