@@ -146,6 +146,9 @@ void mailbox::close() noexcept {
         is_closed_ = true;
         dropped.swap(commands_);
         has_commands_.store(false, std::memory_order_release);
+        lower();
+        if (!is_signalled_)  // else a thread is about to raise it
+            wakeup_.reset();
     }
     // A pipe that nobody will take must say so to its other end.
     for (const command &what : dropped)

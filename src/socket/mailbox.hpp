@@ -61,7 +61,8 @@ public:
     /// of the mailbox; at once if there is a command already. For sockets that no thread of the application looks after.
     void call_on_room(std::function<void()> call);
 
-    /// The socket is gone: drops what is queued and all that comes. Pipes that were to be attached are closed.
+    /// The socket is gone: drops what is queued and all that comes, and gives the descriptor back, for sessions may keep the mailbox for long.
+    /// Pipes that were to be attached are closed.
     void close() noexcept;
 
 private:

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+
 #include "core/platform.hpp"
+#include "lone_thread.hpp"
 
 namespace zlink {
 namespace {
@@ -158,6 +161,50 @@ TEST_F(mailbox_test, closes_the_pipes_that_nobody_will_attach_and_takes_no_more)
     EXPECT_FALSE(box->has_commands());
     EXPECT_FALSE(box->post({kind::stop, nullptr}));
     EXPECT_FALSE(box->has_commands());
+}
+
+TEST_F(mailbox_test, gives_its_descriptor_back_when_it_is_closed) {
+    for (const bool is_up : {false, true}) {
+        box = std::make_shared<mailbox>();
+        ASSERT_EQ(box->make_wakeup(*waiter_), error::none);
+        const int descriptor = box->level()->descriptor();
+        if (is_up) {
+            box->keep_signalling(*waiter_);
+            box->post({kind::stop, nullptr});
+            EXPECT_TRUE(is_raised());
+        }
+        box->close();
+        EXPECT_EQ(box->level(), nullptr);
+        EXPECT_EQ(::fcntl(descriptor, F_GETFD), -1) << is_up;
+    }
+}
+
+TEST_F(mailbox_test, leaves_its_descriptor_to_a_thread_that_is_about_to_use_it) {
+    struct level_of_a_closed_mailbox final : wakeup {
+        void signal() noexcept override {
+            box->close();  // as another thread does meanwhile
+            ASSERT_EQ(box->level(), this);
+            is_up = true;
+        }
+        bool clear() noexcept override { return is_up; }
+        int descriptor() const noexcept override { return -1; }
+        mailbox *box = nullptr;
+        bool is_up = false;
+    };
+    struct waiter_with_it final : test::lone_thread {
+        error make_wakeup(std::unique_ptr<wakeup> &out) noexcept override {
+            auto made = std::make_unique<level_of_a_closed_mailbox>();
+            made->box = box;
+            out = std::move(made);
+            return error::none;
+        }
+        mailbox *box = nullptr;
+    } waits;
+    waits.box = box.get();
+    ASSERT_EQ(box->make_wakeup(waits), error::none);
+    ASSERT_TRUE(box->begin_wait());
+    box->post({kind::stop, nullptr});
+    EXPECT_NE(box->level(), nullptr);
 }
 
 TEST_F(mailbox_test, calls_when_there_may_be_room_and_for_nothing_else) {
