@@ -79,13 +79,12 @@ error endpoints::bind(socket &self, const std::string &scheme, const std::string
     if (const error e = kind->make_listener(address, self.options(), environment_.knobs, *io, listening);
         failed(e)) {
         const std::string endpoint = scheme + "://" + address;
-        self.events_sink()->emit_reason(reason::take(), to_errno(e), endpoint);
-        self.events_sink()->emit(
+        self.events_sink()->emit_explained(
+            reason::take(), to_errno(e),
             {event_kind::bind_failed, static_cast<std::uint32_t>(to_errno(e)), endpoint});
         return e;
     }
     actual = listening->endpoint();
-    self.events_sink()->emit_reason(reason::take(), 0, actual);  // what may yet be wrong with it
     auto made = std::make_shared<acceptor>(
         environment_for(self, *kind, address, *io, actual), std::move(listening), environment_.io,
         [weak = weak_from_this()](const std::shared_ptr<session> &accepted) {

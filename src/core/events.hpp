@@ -42,7 +42,23 @@ class event_sink {
 public:
     virtual ~event_sink() = default;
     virtual void emit(const connection_event &event) noexcept = 0;
-    /// Says why the event that follows has the value `why`, an errno; nothing where there are no words, or no memory for them.
+    /// Two in a row: no other thread's comes between.
+    virtual void emit(const connection_event &first, const connection_event &second) noexcept {
+        emit(first);
+        emit(second);
+    }
+    /// An event, and in front of it why: an errno, and words. The event alone where there are none, or no memory for them.
+    void emit_explained(std::string words, int why, const connection_event &event) noexcept {
+        if (!words.empty())
+            try {
+                emit({event_kind::reason, static_cast<std::uint32_t>(why), event.endpoint, std::move(words)},
+                     event);
+                return;
+            } catch (...) {
+            }
+        emit(event);
+    }
+    /// Why, where no event follows at once.
     void emit_reason(std::string words, int why, const std::string &endpoint) noexcept {
         if (words.empty())
             return;

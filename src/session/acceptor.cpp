@@ -2,6 +2,7 @@
 #include "session/acceptor.hpp"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "core/chunk.hpp"
 #include "core/reason.hpp"
@@ -9,7 +10,7 @@
 namespace zlink {
 
 namespace {
-/// As many as the listener accepts in one turn. Where more wait for other loops, its own takes the next, and accepts no more meanwhile.
+/// As many as a listener accepts in one turn. Where so many wait for other loops, its own takes those that come.
 constexpr int most_under_way = 64;
 }  // namespace
 
@@ -20,14 +21,17 @@ acceptor::acceptor(session_environment_ptr environment, std::unique_ptr<listener
 
 error acceptor::start() noexcept {
     try {
-        std::function<void()> listen = [self = shared_from_this()] {
+        // Made here, where somebody hears of it when memory is short.
+        const auto handler =
+            std::make_shared<accept_handler>([weak = weak_from_this()](stream_maker accepted, error failure) {
+                if (const auto alive = weak.lock())
+                    alive->on_accept(std::move(accepted), failure);
+            });
+        std::function<void()> listen = [self = shared_from_this(), handler] {
             if (self->listener_)
-                self->listener_->start([weak = std::weak_ptr(self)](stream_maker accepted, error failure) {
-                    if (const auto alive = weak.lock())
-                        alive->on_accept(std::move(accepted), failure);
-                });
+                self->listener_->start(std::move(*handler));
         };
-        emit(event_kind::listening, static_cast<std::uint32_t>(listener_->descriptor()));
+        emit(event_kind::listening, static_cast<std::uint32_t>(listener_->descriptor()), reason::take());
         return environment_->io->post(std::move(listen));
     } catch (...) {
         return error::no_memory;
@@ -35,22 +39,25 @@ error acceptor::start() noexcept {
 }
 
 void acceptor::close() noexcept {
+    int descriptor = -1;
     std::vector<session_environment_ptr> others;
     (void)environment_->io->post_and_wait([&] {
         if (!listener_)
             return;
-        const int descriptor = listener_->descriptor();
+        descriptor = listener_->descriptor();
         listener_.reset();
         others.swap(elsewhere_);
-        emit(event_kind::closed, static_cast<std::uint32_t>(descriptor));
     });
     for (const auto &each : others)
         (void)each->io->post_and_wait([] {});  // behind the connections that are on their way there
+    if (descriptor >= 0)
+        emit(event_kind::closed, static_cast<std::uint32_t>(descriptor));
 }
 
 void acceptor::on_accept(stream_maker accepted, error failure) noexcept {
     if (failed(failure)) {
-        make_way_elsewhere(failure);
+        if (to_errno(failure) == EMFILE || to_errno(failure) == ENFILE)
+            make_way_elsewhere(0);
         tell_failure(failure);
         return;
     }
@@ -59,7 +66,7 @@ void acceptor::on_accept(stream_maker accepted, error failure) noexcept {
         admit(environment_, accepted);
 }
 
-/// False when it is not for another loop.
+/// False when it has to be admitted here.
 bool acceptor::hand_over(loop &to, const stream_maker &accepted) noexcept {
     if (under_way_.load(std::memory_order_relaxed) >= most_under_way)
         return false;
@@ -103,8 +110,7 @@ void acceptor::admit(const session_environment_ptr &at, const stream_maker &acce
             tell_failure(e);
             return;
         }
-        environment_->events->emit_reason(reason::take(), 0, environment_->endpoint);
-        emit(event_kind::accepted, static_cast<std::uint32_t>(bytes->descriptor()));
+        emit(event_kind::accepted, static_cast<std::uint32_t>(bytes->descriptor()), reason::take());
         const auto made = session::accepted(at, std::move(bytes));
         if (on_session_(made))
             (void)made->start();
@@ -116,25 +122,33 @@ void acceptor::admit(const session_environment_ptr &at, const stream_maker &acce
 void acceptor::tell_failure(error why) noexcept {
     if (why == error::no_memory)
         chunk_pool::give_up_idle();  // the next peer may find some
-    environment_->events->emit_reason(reason::take(), to_errno(why), environment_->endpoint);
-    emit(event_kind::accept_failed, static_cast<std::uint32_t>(to_errno(why)));
+    emit(event_kind::accept_failed, static_cast<std::uint32_t>(to_errno(why)), reason::take(), why);
 }
 
-/// The listener has asked its own loop for descriptors, and tries again after a pause.
-void acceptor::make_way_elsewhere(error failure) noexcept {
-    for (const auto &each : elsewhere_)
-        try {
-            (void)each->io->post(
-                [at = each, failure] { (void)at->io->sheddables.makes_way_after(to_errno(failure)); });
-        } catch (const std::bad_alloc &) {
-            // Next time.
-        }
-}
-
-/// Of a failure; or of what is not as it should be, but does not keep a peer out.
-void acceptor::emit(event_kind kind, std::uint32_t value) noexcept {
+/// The listener has asked its own loop for a descriptor, and makes a pause. Asks the others, one after the other, until one has given one up.
+void acceptor::make_way_elsewhere(std::size_t from) noexcept {
+    if (!listener_ || from >= elsewhere_.size())
+        return;
     try {
-        environment_->events->emit({kind, value, environment_->endpoint});
+        (void)elsewhere_[from]->io->post([self = shared_from_this(), at = elsewhere_[from], from] {
+            const bool has_made_way = at->io->sheddables.makes_way_after(EMFILE);
+            (void)self->environment_->io->post([self, has_made_way, from] {
+                if (!has_made_way)
+                    self->make_way_elsewhere(from + 1);
+                else if (self->listener_)
+                    self->listener_->go_on();
+            });
+        });
+    } catch (const std::bad_alloc &) {
+        // After the next pause, then.
+    }
+}
+
+/// `words` say why: of a failure, or of what is not as it should be, but does not keep a peer out.
+void acceptor::emit(event_kind kind, std::uint32_t value, std::string words, error why) noexcept {
+    try {
+        environment_->events->emit_explained(std::move(words), to_errno(why),
+                                             {kind, value, environment_->endpoint});
     } catch (...) {
     }
 }

@@ -25,6 +25,7 @@ public:
     acceptor(session_environment_ptr environment, std::unique_ptr<listener> what, loop_supply &loops,
              accept_function on_session);
 
+    /// Takes the reason that making the listener has left.
     error start() noexcept;
     /// Stops listening and frees the address before it returns: no further session comes of it then. Not from a loop thread.
     void close() noexcept;
@@ -38,8 +39,8 @@ private:
     session_environment_ptr environment_on(loop &io);
     void admit(const session_environment_ptr &at, const stream_maker &accepted) noexcept;
     void tell_failure(error why) noexcept;
-    void make_way_elsewhere(error failure) noexcept;
-    void emit(event_kind kind, std::uint32_t value) noexcept;
+    void make_way_elsewhere(std::size_t from) noexcept;
+    void emit(event_kind kind, std::uint32_t value, std::string words = {}, error why = error::none) noexcept;
 
     // Constant after construction
     const session_environment_ptr environment_;

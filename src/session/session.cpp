@@ -2,6 +2,7 @@
 #include "session/session.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/reason.hpp"
 
@@ -138,11 +139,12 @@ void session::dial() noexcept {
         const error e = transport_->make_dialer(address_, environment_->options, environment_->sizes,
                                                 *environment_->io, dialer_);
         if (failed(e)) {
-            emit_reason(reason::take(), e);
-            if (e == error::terminated)
+            if (e == error::terminated) {
+                emit_reason(reason::take(), e);
                 end();
-            else
-                retry_later();
+            } else {
+                retry_later(reason::take(), e);
+            }
             return;
         }
     }
@@ -153,22 +155,24 @@ void session::dial() noexcept {
 
 void session::on_dialed(std::unique_ptr<stream> bytes, error failure) noexcept {
     const std::shared_ptr<session> self = shared_from_this();
-    emit_reason(reason::take(), failure);
+    std::string words = reason::take();
     if (failed(failure)) {
         if (failure == error::no_memory)
             chunk_pool::give_up_idle();
         if (const int descriptor = dialer_->descriptor(); descriptor >= 0)
-            emit(event_kind::closed, static_cast<std::uint32_t>(descriptor));
+            emit(event_kind::closed, static_cast<std::uint32_t>(descriptor), std::exchange(words, {}),
+                 failure);
         const int stops = environment_->options.reconnect_stop;
         if (failure == error::terminated ||
             (failure == error::connection_refused && (stops & reconnect_stop_on::connection_refused))) {
+            emit_reason(std::move(words), failure);
             end();
             return;
         }
-        retry_later();
+        retry_later(std::move(words), failure);
         return;
     }
-    emit(event_kind::connected, static_cast<std::uint32_t>(bytes->descriptor()));
+    emit(event_kind::connected, static_cast<std::uint32_t>(bytes->descriptor()), std::move(words), failure);
     begin_connection(std::move(bytes), false);
 }
 
@@ -179,19 +183,23 @@ void session::put_dialer_away() noexcept {
     dialer_.reset();
 }
 
-void session::retry_later() noexcept {
+/// After a failure, which the words explain, if there are any.
+void session::retry_later(std::string words, error why) noexcept {
     put_dialer_away();
     if (pipe_)
         pipe_->say_gone();  // that was left out where the reader was behind
-    if (environment_->options.reconnect_interval_ms <= 0)
+    if (environment_->options.reconnect_interval_ms <= 0) {
+        emit_reason(std::move(words), why);
         return;  // never again; the pipe stays until the socket closes it
+    }
     const auto delay = backoff_.next(environment_->random->next());
     make_retry_timer();
     if (!retry_timer_) {
+        emit_reason(std::move(words), why);
         end();
         return;
     }
-    emit(event_kind::connect_retried, static_cast<std::uint32_t>(delay.count()));
+    emit(event_kind::connect_retried, static_cast<std::uint32_t>(delay.count()), std::move(words), why);
     retry_timer_->expires_at(environment_->io->now() + delay);
 }
 
@@ -348,52 +356,55 @@ void session::close_pipe() noexcept {
 
 // ---- events ----
 
-void session::emit(event_kind kind, std::uint32_t value) noexcept {
+/// `words` say why, if there are any.
+void session::emit(event_kind kind, std::uint32_t value, std::string words, error why) noexcept {
     try {
-        environment_->events->emit({kind, value, environment_->endpoint});
+        environment_->events->emit_explained(std::move(words), to_errno(why),
+                                             {kind, value, environment_->endpoint});
     } catch (...) {
     }
 }
 
-/// In front of the event that it explains, if there is one.
+/// Where no event follows at once.
 void session::emit_reason(std::string words, error why) noexcept {
     environment_->events->emit_reason(std::move(words), to_errno(why), environment_->endpoint);
 }
 
 std::string session::words_of_break() const {
+    if (reason_.failure == failure_kind::handshake_timeout)
+        return "the handshake took longer than ZMQ_HANDSHAKE_IVL";
+    if (!connection_)
+        return {};
     std::string words = connection_->reason();
     const bool has_just_gone = !reason_.was_established && error_of(reason_) == error::connection_reset;
     return words.empty() && has_just_gone ? "the peer closed the connection during the handshake" : words;
 }
 
-void session::emit_reason_of_break() noexcept {
-    try {
-        if (reason_.failure == failure_kind::handshake_timeout)
-            emit_reason("the handshake took longer than ZMQ_HANDSHAKE_IVL", error_of(reason_));
-        else if (connection_)
-            emit_reason(words_of_break(), error_of(reason_));
-    } catch (...) {
-    }
-}
-
 void session::emit_break() noexcept {
-    emit_reason_of_break();
+    const error why = error_of(reason_);
+    std::string words;
+    try {
+        words = words_of_break();
+    } catch (const std::bad_alloc &) {
+        // The events have to do.
+    }
     if (!reason_.was_established)
-        emit_failed_handshake();
-    emit(event_kind::disconnected, static_cast<std::uint32_t>(descriptor_));
+        emit_failed_handshake(std::exchange(words, {}), why);
+    emit(event_kind::disconnected, static_cast<std::uint32_t>(descriptor_), std::move(words), why);
 }
 
-void session::emit_failed_handshake() noexcept {
+void session::emit_failed_handshake(std::string words, error why) noexcept {
     switch (reason_.failure) {
     case failure_kind::protocol:
     case failure_kind::mechanism_mismatch:
-        emit(event_kind::handshake_failed_protocol, reason_.detail);
+        emit(event_kind::handshake_failed_protocol, reason_.detail, std::move(words), why);
         break;
     case failure_kind::authentication:
-        emit(event_kind::handshake_failed_auth, reason_.detail);
+        emit(event_kind::handshake_failed_auth, reason_.detail, std::move(words), why);
         break;
     default:
-        emit(event_kind::handshake_failed_no_detail, static_cast<std::uint32_t>(to_errno(error_of(reason_))));
+        emit(event_kind::handshake_failed_no_detail, static_cast<std::uint32_t>(to_errno(why)),
+             std::move(words), why);
         break;
     }
 }

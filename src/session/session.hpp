@@ -34,7 +34,7 @@ public:
     virtual void on_session_end(session &which) noexcept = 0;
 };
 
-/// The things that the sessions of one endpoint have in common.
+/// The things that the sessions of one endpoint on one loop have in common.
 struct session_environment {
     loop *io;
     settings options;
@@ -120,7 +120,7 @@ private:
     void after_break() noexcept;
     void put_dialer_away() noexcept;
     void make_retry_timer() noexcept;
-    void retry_later() noexcept;
+    void retry_later(std::string words = {}, error why = error::none) noexcept;
     bool has_given_up() const noexcept;
     void say_gone(bool comes_again) noexcept;
     void leave_message(const std::string &body) noexcept;
@@ -139,12 +139,11 @@ private:
     void on_parting_time() noexcept;
     void end_pipe() noexcept;
     void end() noexcept;
-    void emit(event_kind kind, std::uint32_t value) noexcept;
+    void emit(event_kind kind, std::uint32_t value, std::string words = {}, error why = error::none) noexcept;
     void emit_reason(std::string words, error why) noexcept;
     void emit_break() noexcept;
     std::string words_of_break() const;
-    void emit_reason_of_break() noexcept;
-    void emit_failed_handshake() noexcept;
+    void emit_failed_handshake(std::string words, error why) noexcept;
 
     const session_environment_ptr environment_;
     const transport *transport_ = nullptr;  // of connecting sessions

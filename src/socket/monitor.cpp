@@ -30,6 +30,16 @@ bool monitor::wants(event_kind kind) const noexcept {
 
 void monitor::emit(const connection_event &event) noexcept {
     std::lock_guard guard(mutex_);
+    emit_locked(event);
+}
+
+void monitor::emit(const connection_event &first, const connection_event &second) noexcept {
+    std::lock_guard guard(mutex_);
+    emit_locked(first);
+    emit_locked(second);
+}
+
+void monitor::emit_locked(const connection_event &event) noexcept {
     if (!publisher_ || !wants(event.kind))
         return;
     flush_locked();

@@ -36,12 +36,14 @@ public:
     /// Null stops.
     void publish_on(std::unique_ptr<event_publisher> publisher, int mask) noexcept;
     void emit(const connection_event &event) noexcept override;
+    void emit(const connection_event &first, const connection_event &second) noexcept override;
     /// Sends what waits for a reader.
     void flush() noexcept;
 
 private:
     bool wants(event_kind kind) const noexcept;
     bool send(const connection_event &event) noexcept;
+    void emit_locked(const connection_event &event) noexcept;
     void flush_locked() noexcept;
 
     std::mutex mutex_;  // guards the rest

@@ -127,6 +127,7 @@ public:
           file_(std::move(file)) {}
 
     void start(accept_handler handler) noexcept override { accepting_.start(std::move(handler)); }
+    void go_on() noexcept override { accepting_.go_on(); }
     const std::string &endpoint() const noexcept override { return accepting_.endpoint(); }
     int descriptor() const noexcept override { return accepting_.descriptor(); }
 

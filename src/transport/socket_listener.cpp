@@ -57,9 +57,18 @@ socket_listener::~socket_listener() {
 
 void socket_listener::start(accept_handler handler) noexcept {
     handler_ = std::move(handler);
-    pause_ = loop_.make_timer([this] { ready_ ? on_readable() : listen_on(); });
+    pause_ = loop_.make_timer([this] { try_again(); });
     listen_on();
 }
+
+void socket_listener::go_on() noexcept {
+    if (!pause_ || !pause_->is_pending())
+        return;
+    pause_->cancel();
+    try_again();
+}
+
+void socket_listener::try_again() noexcept { ready_ ? on_readable() : listen_on(); }
 
 void socket_listener::listen_on() noexcept {
     if (failed(readiness::make(loop_, socket_.get(), *this, ready_))) {

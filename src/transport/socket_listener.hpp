@@ -26,6 +26,7 @@ public:
     ~socket_listener() override;
 
     void start(accept_handler handler) noexcept override;
+    void go_on() noexcept override;
     const std::string &endpoint() const noexcept override { return endpoint_; }
     int descriptor() const noexcept override { return ready_ ? ready_.descriptor() : socket_.get(); }
 
@@ -33,6 +34,7 @@ private:
     void on_readable() noexcept override;
     void on_writable() noexcept override {}
     void listen_on() noexcept;
+    void try_again() noexcept;
     bool accept_one() noexcept;
     bool report(stream_maker accepted, error failure) noexcept;
     void pause() noexcept;

@@ -28,25 +28,30 @@ error make_client_contexts(const std::string &address, const settings &options, 
 
 class tls_listener final : public listener {
 public:
+    /// Throws std::bad_alloc.
     tls_listener(contexts_ptr contexts, std::unique_ptr<listener> accepting)
-        : contexts_(std::move(contexts)), accepting_(std::move(accepting)),
-          endpoint_(as_tls_endpoint(accepting_->endpoint())) {}
+        : accepting_(std::move(accepting)), endpoint_(as_tls_endpoint(accepting_->endpoint())),
+          parts_(std::make_shared<parts>()) {
+        parts_->contexts = std::move(contexts);
+    }
 
     void start(accept_handler handler) noexcept override {
-        accepting_->start([contexts = contexts_, owners = std::move(handler)](stream_maker below,
-                                                                              error failure) {
+        parts_->owners = std::move(handler);
+        accepting_->start([this](stream_maker below, error failure) {
+            const std::shared_ptr<parts> its = parts_;  // the owner may destroy this object in its call
             stream_maker accepted;
             if (below)
                 try {
-                    accepted = [contexts, below = std::move(below)](loop &io, std::unique_ptr<stream> &out) {
-                        return make_server_stream(io, *contexts, below, out);
+                    accepted = [its, below = std::move(below)](loop &io, std::unique_ptr<stream> &out) {
+                        return make_server_stream(io, *its->contexts, below, out);
                     };
                 } catch (const std::bad_alloc &) {
                     failure = error::no_memory;
                 }
-            owners(std::move(accepted), failure);
+            its->owners(std::move(accepted), failure);
         });
     }
+    void go_on() noexcept override { accepting_->go_on(); }
     const std::string &endpoint() const noexcept override { return endpoint_; }
     int descriptor() const noexcept override { return accepting_->descriptor(); }
 
@@ -59,9 +64,15 @@ private:
         return tls_stream::make(io, contexts.current(io.now()), std::move(bytes), out);
     }
 
-    const contexts_ptr contexts_;
+    /// What outlives the listener: streams may be made when it has gone.
+    struct parts {
+        contexts_ptr contexts;
+        accept_handler owners;
+    };
+
     const std::unique_ptr<listener> accepting_;
     const std::string endpoint_;
+    const std::shared_ptr<parts> parts_;
 };
 
 /// Dials again and again: what it keeps of the last connection makes the next one cheap.

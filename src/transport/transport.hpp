@@ -128,6 +128,8 @@ public:
     virtual ~listener() = default;
     /// Begins to accept on the loop's thread.
     virtual void start(accept_handler handler) noexcept = 0;
+    /// There may be descriptors again: ends a pause that the listener makes for want of them. On the loop's thread.
+    virtual void go_on() noexcept = 0;
     /// The endpoint with wild cards resolved, as ZMQ_LAST_ENDPOINT gives it.
     virtual const std::string &endpoint() const noexcept = 0;
     virtual int descriptor() const noexcept = 0;

@@ -57,6 +57,7 @@ public:
         : endpoint_(std::move(endpoint)), accepting_(std::move(accepting)) {}
 
     void start(accept_handler handler) noexcept override { accepting_->start(std::move(handler)); }
+    void go_on() noexcept override { accepting_->go_on(); }
     const std::string &endpoint() const noexcept override { return endpoint_; }
     int descriptor() const noexcept override { return accepting_->descriptor(); }
 

@@ -30,14 +30,14 @@ class connections_of_one_socket : public ::testing::TestWithParam<std::string> {
 protected:
     /// The number of threads that serve `count` peers of a socket with this affinity.
     std::size_t threads_serving(int count, std::uint64_t affinity) {
-        EXPECT_EQ(here_.set(ZMQ_IO_THREADS, io_threads), 0);
-        test_socket pull = here_.socket(ZMQ_PULL);
+        EXPECT_EQ(here.set(ZMQ_IO_THREADS, io_threads), 0);
+        test_socket pull = here.socket(ZMQ_PULL);
         EXPECT_EQ(zmq_setsockopt(pull.handle(), ZMQ_AFFINITY, &affinity, sizeof affinity), 0);
-        monitor events(here_, pull, ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+        monitor events(here, pull, ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
         const std::string endpoint = pull.bind(scratch_endpoint(GetParam()));
         std::vector<test_socket> peers;
         for (int i = 0; i < count; ++i) {
-            peers.push_back(there_.socket(ZMQ_PUSH));
+            peers.push_back(there.socket(ZMQ_PUSH));
             peers.back().connect(endpoint);
         }
         std::vector<int> accepted;
@@ -57,8 +57,7 @@ protected:
         return serving.size();
     }
 
-private:
-    context here_, there_;
+    context here, there;
 };
 
 TEST_P(connections_of_one_socket, are_served_by_all_threads) {
@@ -67,6 +66,25 @@ TEST_P(connections_of_one_socket, are_served_by_all_threads) {
 
 TEST_P(connections_of_one_socket, are_served_by_those_of_its_affinity) {
     EXPECT_EQ(threads_serving(2 * io_threads, 0b0110), 2u);
+}
+
+TEST_P(connections_of_one_socket, come_no_more_once_it_has_unbound) {
+    EXPECT_EQ(here.set(ZMQ_IO_THREADS, io_threads), 0);
+    test_socket pull = here.socket(ZMQ_PULL);
+    monitor events(here, pull, ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CLOSED);
+    for (int round = 0; round < 20; ++round) {
+        const std::string endpoint = pull.bind(scratch_endpoint(GetParam()));
+        std::vector<test_socket> peers;
+        for (int i = 0; i < 4 * io_threads; ++i) {
+            peers.push_back(there.socket(ZMQ_PUSH));
+            peers.back().connect(endpoint);
+        }
+        ASSERT_EQ(events.next().event, ZMQ_EVENT_ACCEPTED);
+        ASSERT_EQ(pull.unbind(endpoint), 0);
+        while (events.next().event == ZMQ_EVENT_ACCEPTED) {
+        }
+        EXPECT_FALSE(events.has_input()) << "behind the listener's end";
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(over, connections_of_one_socket, ::testing::ValuesIn(network_transports()),

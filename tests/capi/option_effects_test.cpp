@@ -21,7 +21,9 @@ using namespace zlink::test;
 using test_names = std::vector<std::string>;
 
 const std::map<int, test_names> socket_options = {
-    {ZMQ_AFFINITY, {"affinity.chooses_among_the_io_threads"}},
+    {ZMQ_AFFINITY,
+     {"affinity.chooses_among_the_io_threads",
+      "connections_of_one_socket.are_served_by_those_of_its_affinity"}},
     {ZMQ_ROUTING_ID, {"handshake_octets.of_each_type_with_a_routing_id_are_those_of_libzmq"}},
     {ZMQ_SUBSCRIBE, {"xpub_filter.passes_what_begins_with_the_topic"}},
     {ZMQ_UNSUBSCRIBE, {"xpub_filter.nothing_passes_after_a_cancellation"}},
@@ -120,7 +122,8 @@ const std::map<int, test_names> tls_options = {
 };
 
 const std::map<int, test_names> context_options = {
-    {ZMQ_IO_THREADS, {"ctx.works_without_io_threads_for_inproc"}},
+    {ZMQ_IO_THREADS,
+     {"ctx.works_without_io_threads_for_inproc", "connections_of_one_socket.are_served_by_all_threads"}},
     {ZMQ_MAX_SOCKETS, {"ctx.refuses_more_sockets_than_its_limit"}},
     {ZMQ_THREAD_PRIORITY, {"io_thread.has_the_policy_and_the_priority_it_may_have"}},
     {ZMQ_THREAD_SCHED_POLICY, {"io_thread.has_the_policy_and_the_priority_it_may_have"}},

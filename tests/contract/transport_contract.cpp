@@ -371,6 +371,31 @@ TEST_P(listening, without_descriptors_says_so_pauses_and_goes_on) {
     EXPECT_EQ(bench.next(bench.accepted).failure, error::none);
 }
 
+TEST_P(listening, ends_its_pause_when_there_are_descriptors) {
+    listen();
+    bench.begin_to_dial(bench.there);
+    if (bench.dialing->descriptor() < 0) {  // as above
+        bench.listening.reset();
+        ASSERT_EQ(bench.bind(bench.there), error::none);
+        drive().until([&] { return !bench.dialed.empty(); });
+        bench.start();
+    }
+    {
+        const scarce_descriptors none;
+        EXPECT_EQ(bench.next(bench.accepted).failure, error::too_many_files);
+    }
+    ASSERT_TRUE(bench.accepted.empty());
+    ASSERT_EQ(drive().io().post([&] { bench.listening->go_on(); }), error::none);
+    for (int i = 0; i < 20 && bench.accepted.empty(); ++i)
+        drive().turn();
+    ASSERT_EQ(bench.accepted.size(), 1u) << "it waits for its time";
+    EXPECT_EQ(bench.accepted[0].failure, error::none);
+    ASSERT_EQ(drive().io().post([&] { bench.listening->go_on(); }), error::none);
+    drive().turn();
+    EXPECT_EQ(bench.accepted.size(), 1u) << "there was no pause";
+    EXPECT_EQ(bench.dial(bench.there).failure, error::none);
+}
+
 TEST_P(listening, without_descriptors_is_refused_to_whoever_binds) {
     listen();
     bench.listening.reset();

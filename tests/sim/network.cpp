@@ -72,6 +72,7 @@ public:
         if (!backlog_.empty())
             accept_.queue();
     }
+    void go_on() noexcept override {}
     const std::string &endpoint() const noexcept override { return endpoint_; }
     int descriptor() const noexcept override { return 0; }
 

@@ -23,6 +23,7 @@ using testing::ready;
 struct listener_state {
     accept_handler handler;
     bool is_listening = true;
+    int times_told_to_go_on = 0;
 };
 
 class played_listener final : public listener {
@@ -30,6 +31,7 @@ public:
     explicit played_listener(listener_state &state) : state_(state) {}
     ~played_listener() override { state_.is_listening = false; }
     void start(accept_handler handler) noexcept override { state_.handler = std::move(handler); }
+    void go_on() noexcept override { ++state_.times_told_to_go_on; }
     const std::string &endpoint() const noexcept override { return endpoint_; }
     int descriptor() const noexcept override { return 3; }
 
@@ -105,11 +107,12 @@ protected:
         it.reset();
         io.run();
         elsewhere.run();
+        third.run();
         owner->near.clear();  // pipes keep their sessions, and these keep the owner
         EXPECT_TRUE(owner->alive.empty());
         for (const auto &each : peers)
             EXPECT_FALSE(each->is_open) << "a stream is left";
-        EXPECT_EQ(io.pending() + elsewhere.pending(), 0u);
+        EXPECT_EQ(io.pending() + elsewhere.pending() + third.pending(), 0u);
         for (const auto &[where, load] : owner->supply.load)
             EXPECT_EQ(load, 0);
         EXPECT_FALSE(listening.is_listening);
@@ -159,7 +162,7 @@ protected:
     }
 
     virtual_loop io;
-    virtual_loop elsewhere;  // once a test has put it in
+    virtual_loop elsewhere, third;  // once a test has put them in
     listener_state listening;
     no_chance chance;
     std::shared_ptr<many_owner> owner = std::make_shared<many_owner>();
@@ -397,26 +400,61 @@ TEST_F(accepting, is_closed_when_those_on_their_way_are_there) {
     EXPECT_EQ(sessions_on(elsewhere), 0);
     it->close();
     EXPECT_EQ(sessions_on(elsewhere), 1) << "nobody would end it";
+    EXPECT_EQ(heard->take(), (events{"accepted 7", "closed 3"}));
+}
+
+/// What an I/O thread can do without.
+struct idle_stream final : sheddable {
+    void shed() noexcept override { is_shed = true; }
+    bool is_shed = false;
+};
+
+TEST_F(accepting, asks_other_loops_for_a_descriptor_one_after_the_other) {
+    idle_stream of_elsewhere[2], of_third;
+    start();
+    owner->supply.loops = {&elsewhere, &third};
+    come();
+    come();
+    elsewhere.run();
+    third.run();
+    for (idle_stream &each : of_elsewhere)
+        elsewhere.sheddables.add(each);
+    third.sheddables.add(of_third);
+    const auto fail = [&](error why) {
+        listening.handler(nullptr, why);
+        for (int i = 0; i < 3; ++i)
+            io.run(), elsewhere.run(), third.run();
+        io.run();
+    };
+    fail(error::no_memory);
+    EXPECT_FALSE(of_elsewhere[0].is_shed) << "of no use";
+    fail(error::too_many_files);
+    EXPECT_TRUE(of_elsewhere[0].is_shed);
+    EXPECT_FALSE(of_elsewhere[1].is_shed) << "one is enough";
+    EXPECT_EQ(listening.times_told_to_go_on, 1);
+    fail(from_errno(ENFILE));
+    EXPECT_TRUE(of_elsewhere[1].is_shed);
+    EXPECT_FALSE(of_third.is_shed);
+    fail(error::too_many_files);
+    EXPECT_TRUE(of_third.is_shed);
+    EXPECT_EQ(listening.times_told_to_go_on, 3);
+    fail(error::too_many_files);
+    EXPECT_EQ(listening.times_told_to_go_on, 3) << "nobody has one";
     (void)heard->take();
 }
 
-TEST_F(accepting, asks_other_loops_for_descriptors) {
-    struct idle_stream final : sheddable {
-        void shed() noexcept override { is_shed = true; }
-        bool is_shed = false;
-    } idle;
+TEST_F(accepting, ends_while_others_are_asked) {
+    idle_stream idle;
     start();
     owner->supply.loops = {&elsewhere};
     come();
     elsewhere.run();
     elsewhere.sheddables.add(idle);
-    listening.handler(nullptr, error::connection_refused);
-    elsewhere.run();
-    EXPECT_FALSE(idle.is_shed);
     listening.handler(nullptr, error::too_many_files);
-    EXPECT_FALSE(idle.is_shed) << "not on its loop";
-    elsewhere.run();
+    it->close();
+    io.run();
     EXPECT_TRUE(idle.is_shed);
+    EXPECT_EQ(listening.times_told_to_go_on, 0);
     (void)heard->take();
 }
 

@@ -1,0 +1,54 @@
+// A monitor whose messages the test takes: what belongs together stays together.
+#include "socket/monitor.hpp"
+
+#include <cstring>
+#include <gtest/gtest.h>
+#include <thread>
+#include <vector>
+
+namespace zlink {
+namespace {
+
+struct heard_event {
+    std::uint16_t kind = 0;
+    std::uint32_t value = 0;
+};
+
+struct listening_publisher final : event_publisher {
+    explicit listening_publisher(std::vector<heard_event> &into) : heard(into) {}
+    bool publish(byte_span event, byte_span, byte_span) noexcept override {
+        heard_event found;
+        std::memcpy(&found.kind, event.data(), sizeof found.kind);
+        std::memcpy(&found.value, event.data() + sizeof found.kind, sizeof found.value);
+        heard.push_back(found);
+        return true;
+    }
+    void lift_mark() noexcept override {}
+
+    std::vector<heard_event> &heard;
+};
+
+TEST(monitor, lets_no_event_come_between_a_reason_and_what_it_explains) {
+    constexpr int count = 20'000;
+    std::vector<heard_event> heard;
+    monitor watch;
+    watch.publish_on(std::make_unique<listening_publisher>(heard), 0xffff | reasons_wanted);
+    const auto fail = [&](int why) {
+        for (int i = 0; i < count; ++i)
+            watch.emit_explained(
+                "words", why,
+                {event_kind::accept_failed, static_cast<std::uint32_t>(why), "tcp://somewhere"});
+    };
+    std::thread other(fail, 1);
+    fail(2);
+    other.join();
+    ASSERT_EQ(heard.size(), 4u * count);
+    for (std::size_t i = 0; i < heard.size(); i += 2) {
+        ASSERT_EQ(heard[i].kind, static_cast<std::uint16_t>(event_kind::reason));
+        ASSERT_EQ(heard[i + 1].kind, static_cast<std::uint16_t>(event_kind::accept_failed));
+        ASSERT_EQ(heard[i].value, heard[i + 1].value);
+    }
+}
+
+}  // namespace
+}  // namespace zlink
