@@ -520,7 +520,7 @@ ZMQ_EXPORT int zmq_setsockopt(void *s, int option, const void *optval, size_t op
  *            exactly sizeof (int), other than ZMQ_RCVMORE, ZMQ_FD, ZMQ_EVENTS and ZMQ_THREAD_SAFE.
  * errors     EINVAL (unknown option, or the buffer has the wrong size), ETERM, ENOTSOCK, EINTR.
  * note       ZMQ_FD says that something has happened, and stays readable until ZMQ_EVENTS is read, or the socket polled: go on until
- *            there are no events. */
+ *            there are no events. zmq_close closes it: take it out of what watches it before. */
 ZMQ_EXPORT int zmq_getsockopt(void *s, int option, void *optval, size_t *optvallen);
 
 /* Listens on an endpoint and accepts connections in the background.

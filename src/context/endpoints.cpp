@@ -84,6 +84,7 @@ error endpoints::bind(socket &self, const std::string &scheme, const std::string
             {event_kind::bind_failed, static_cast<std::uint32_t>(to_errno(e)), endpoint});
         return e;
     }
+    std::string doubts = reason::take();
     actual = listening->endpoint();
     auto made = std::make_shared<acceptor>(
         environment_for(self, *kind, address, *io, actual), std::move(listening), environment_.io,
@@ -92,7 +93,7 @@ error endpoints::bind(socket &self, const std::string &scheme, const std::string
             return alive && alive->add(accepted);
         });
     acceptors_.push_back(made);
-    const error e = made->start();
+    const error e = made->start(std::move(doubts));
     if (failed(e))
         acceptors_.pop_back();
     return e;

@@ -42,7 +42,7 @@ class event_sink {
 public:
     virtual ~event_sink() = default;
     virtual void emit(const connection_event &event) noexcept = 0;
-    /// Two in a row: no other thread's comes between.
+    /// A reason and its event: no other thread's comes between.
     virtual void emit(const connection_event &first, const connection_event &second) noexcept {
         emit(first);
         emit(second);

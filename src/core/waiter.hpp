@@ -37,7 +37,8 @@ inline std::uint64_t new_opening() noexcept {
 class wakeup {
 public:
     virtual ~wakeup() = default;
-    /// Makes a present or the next wait return. Any thread; never blocks; no more than one system call.
+    /// Makes a present or the next wait return. Any thread; never blocks; no more than one system call. Once the level is up it touches
+    /// nothing of this object, which the owner may destroy when clear() has found it up.
     virtual void signal() noexcept = 0;
     /// Lowers the level; whether it was up. The owner's thread.
     virtual bool clear() noexcept = 0;

@@ -19,7 +19,7 @@ acceptor::acceptor(session_environment_ptr environment, std::unique_ptr<listener
     : environment_(std::move(environment)), loops_(loops), on_session_(std::move(on_session)),
       listener_(std::move(what)) {}
 
-error acceptor::start() noexcept {
+error acceptor::start(std::string doubts) noexcept {
     try {
         // Made here, where somebody hears of it when memory is short.
         const auto handler =
@@ -31,7 +31,7 @@ error acceptor::start() noexcept {
             if (self->listener_)
                 self->listener_->start(std::move(*handler));
         };
-        emit(event_kind::listening, static_cast<std::uint32_t>(listener_->descriptor()), reason::take());
+        emit(event_kind::listening, static_cast<std::uint32_t>(listener_->descriptor()), std::move(doubts));
         return environment_->io->post(std::move(listen));
     } catch (...) {
         return error::no_memory;
@@ -39,19 +39,22 @@ error acceptor::start() noexcept {
 }
 
 void acceptor::close() noexcept {
-    int descriptor = -1;
-    std::vector<session_environment_ptr> others;
-    (void)environment_->io->post_and_wait([&] {
+    struct {
+        int descriptor = -1;
+        std::vector<session_environment_ptr> elsewhere;
+    } left;
+    // Two pointers, which need no memory.
+    (void)environment_->io->post_and_wait([this, &left] {
         if (!listener_)
             return;
-        descriptor = listener_->descriptor();
+        left.descriptor = listener_->descriptor();
         listener_.reset();
-        others.swap(elsewhere_);
+        left.elsewhere.swap(elsewhere_);
     });
-    for (const auto &each : others)
+    for (const auto &each : left.elsewhere)
         (void)each->io->post_and_wait([] {});  // behind the connections that are on their way there
-    if (descriptor >= 0)
-        emit(event_kind::closed, static_cast<std::uint32_t>(descriptor));
+    if (left.descriptor >= 0)
+        emit(event_kind::closed, static_cast<std::uint32_t>(left.descriptor));
 }
 
 void acceptor::on_accept(stream_maker accepted, error failure) noexcept {
@@ -131,16 +134,24 @@ void acceptor::make_way_elsewhere(std::size_t from) noexcept {
         return;
     try {
         (void)elsewhere_[from]->io->post([self = shared_from_this(), at = elsewhere_[from], from] {
-            const bool has_made_way = at->io->sheddables.makes_way_after(EMFILE);
-            (void)self->environment_->io->post([self, has_made_way, from] {
-                if (!has_made_way)
-                    self->make_way_elsewhere(from + 1);
-                else if (self->listener_)
-                    self->listener_->go_on();
-            });
+            self->answer(from, at->io->sheddables.makes_way_after(EMFILE));
         });
     } catch (const std::bad_alloc &) {
         // After the next pause, then.
+    }
+}
+
+/// On another loop, which was asked.
+void acceptor::answer(std::size_t from, bool has_made_way) noexcept {
+    try {
+        (void)environment_->io->post([self = shared_from_this(), has_made_way, from] {
+            if (!has_made_way)
+                self->make_way_elsewhere(from + 1);
+            else if (self->listener_)
+                self->listener_->go_on();
+        });
+    } catch (const std::bad_alloc &) {
+        // As above.
     }
 }
 

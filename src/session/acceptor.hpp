@@ -25,8 +25,8 @@ public:
     acceptor(session_environment_ptr environment, std::unique_ptr<listener> what, loop_supply &loops,
              accept_function on_session);
 
-    /// Takes the reason that making the listener has left.
-    error start() noexcept;
+    /// `doubts`: what may be wrong with the listener, and does not keep it from listening.
+    error start(std::string doubts) noexcept;
     /// Stops listening and frees the address before it returns: no further session comes of it then. Not from a loop thread.
     void close() noexcept;
 
@@ -40,6 +40,7 @@ private:
     void admit(const session_environment_ptr &at, const stream_maker &accepted) noexcept;
     void tell_failure(error why) noexcept;
     void make_way_elsewhere(std::size_t from) noexcept;
+    void answer(std::size_t from, bool has_made_way) noexcept;
     void emit(event_kind kind, std::uint32_t value, std::string words = {}, error why = error::none) noexcept;
 
     // Constant after construction

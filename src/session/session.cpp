@@ -385,7 +385,7 @@ void session::emit_break() noexcept {
     std::string words;
     try {
         words = words_of_break();
-    } catch (const std::bad_alloc &) {
+    } catch (...) {
         // The events have to do.
     }
     if (!reason_.was_established)

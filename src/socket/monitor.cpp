@@ -30,26 +30,30 @@ bool monitor::wants(event_kind kind) const noexcept {
 
 void monitor::emit(const connection_event &event) noexcept {
     std::lock_guard guard(mutex_);
-    emit_locked(event);
+    (void)emit_locked(event);
 }
 
 void monitor::emit(const connection_event &first, const connection_event &second) noexcept {
     std::lock_guard guard(mutex_);
-    emit_locked(first);
-    emit_locked(second);
+    (void)emit_locked(first);
+    if (!emit_locked(second) && !waiting_.empty() && waiting_.back().kind == event_kind::reason)
+        waiting_.pop_back();  // the first, which would be taken for the next event's
 }
 
-void monitor::emit_locked(const connection_event &event) noexcept {
+/// False when the event is lost.
+bool monitor::emit_locked(const connection_event &event) noexcept {
     if (!publisher_ || !wants(event.kind))
-        return;
+        return true;
     flush_locked();
     if (waiting_.empty() && send(event))
-        return;
+        return true;
     try {
-        if (waiting_.size() < most_waiting)
-            waiting_.push_back(event);
+        if (waiting_.size() >= most_waiting)
+            return false;
+        waiting_.push_back(event);
+        return true;
     } catch (...) {
-        // The event is lost.
+        return false;
     }
 }
 

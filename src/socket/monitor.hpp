@@ -43,7 +43,7 @@ public:
 private:
     bool wants(event_kind kind) const noexcept;
     bool send(const connection_event &event) noexcept;
-    void emit_locked(const connection_event &event) noexcept;
+    bool emit_locked(const connection_event &event) noexcept;
     void flush_locked() noexcept;
 
     std::mutex mutex_;  // guards the rest

@@ -135,7 +135,7 @@ protected:
         return "nothing";
     }
     void start() {
-        ASSERT_EQ(it->start(), error::none);
+        ASSERT_EQ(it->start({}), error::none);
         io.run();
         ASSERT_TRUE(listening.handler);
         EXPECT_EQ(heard->take(), events{"listening 3"});
@@ -174,7 +174,7 @@ protected:
 
 TEST_F(accepting, begins_on_its_loop) {
     EXPECT_EQ(it->endpoint(), "tcp://there");
-    ASSERT_EQ(it->start(), error::none);
+    ASSERT_EQ(it->start({}), error::none);
     EXPECT_FALSE(listening.handler) << "start() may be called on any thread";
     io.run();
     EXPECT_TRUE(listening.handler);
@@ -182,7 +182,7 @@ TEST_F(accepting, begins_on_its_loop) {
 
 TEST_F(accepting, says_when_its_loop_takes_no_work) {
     io.refuses_functions = true;
-    EXPECT_EQ(it->start(), error::no_memory);
+    EXPECT_EQ(it->start({}), error::no_memory);
 }
 
 TEST_F(accepting, makes_a_session_of_each_peer_and_begins_it) {

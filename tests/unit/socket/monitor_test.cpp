@@ -17,6 +17,8 @@ struct heard_event {
 struct listening_publisher final : event_publisher {
     explicit listening_publisher(std::vector<heard_event> &into) : heard(into) {}
     bool publish(byte_span event, byte_span, byte_span) noexcept override {
+        if (!has_room)
+            return false;
         heard_event found;
         std::memcpy(&found.kind, event.data(), sizeof found.kind);
         std::memcpy(&found.value, event.data() + sizeof found.kind, sizeof found.value);
@@ -26,6 +28,7 @@ struct listening_publisher final : event_publisher {
     void lift_mark() noexcept override {}
 
     std::vector<heard_event> &heard;
+    bool has_room = true;
 };
 
 TEST(monitor, lets_no_event_come_between_a_reason_and_what_it_explains) {
@@ -48,6 +51,23 @@ TEST(monitor, lets_no_event_come_between_a_reason_and_what_it_explains) {
         ASSERT_EQ(heard[i + 1].kind, static_cast<std::uint16_t>(event_kind::accept_failed));
         ASSERT_EQ(heard[i].value, heard[i + 1].value);
     }
+}
+
+TEST(monitor, keeps_no_reason_without_what_it_explains) {
+    std::vector<heard_event> heard;
+    monitor watch;
+    auto publisher = std::make_unique<listening_publisher>(heard);
+    listening_publisher &reader = *publisher;
+    reader.has_room = false;
+    watch.publish_on(std::move(publisher), 0xffff | reasons_wanted);
+    for (std::size_t i = 0; i + 1 < monitor::most_waiting; ++i)
+        watch.emit({event_kind::connected, 0, "tcp://somewhere"});
+    watch.emit_explained("words", 1, {event_kind::accept_failed, 1, "tcp://somewhere"});
+    reader.has_room = true;
+    watch.emit_explained("words", 2, {event_kind::accept_failed, 2, "tcp://somewhere"});
+    ASSERT_EQ(heard.size(), monitor::most_waiting + 1);
+    EXPECT_EQ(heard[monitor::most_waiting - 1].value, 2u);
+    EXPECT_EQ(heard[monitor::most_waiting].value, 2u);
 }
 
 }  // namespace
