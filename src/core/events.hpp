@@ -43,9 +43,9 @@ public:
     virtual ~event_sink() = default;
     virtual void emit(const connection_event &event) noexcept = 0;
     /// A reason and its event: no other thread's comes between.
-    virtual void emit(const connection_event &first, const connection_event &second) noexcept {
-        emit(first);
-        emit(second);
+    virtual void emit(const connection_event &why, const connection_event &event) noexcept {
+        emit(why);
+        emit(event);
     }
     /// An event, and in front of it why: an errno, and words. The event alone where there are none, or no memory for them.
     void emit_explained(std::string words, int why, const connection_event &event) noexcept {

@@ -101,8 +101,8 @@ class eventfd_wakeup final : public wakeup {
 public:
     explicit eventfd_wakeup(int descriptor) noexcept : descriptor_(descriptor) {}
     ~eventfd_wakeup() override {
-        const cancellation_shield
-            shield;  // or the last pipe of a socket's that is gone, where a thread was about to signal
+        // The last pipe of a socket's that is gone has it, where a thread was about to signal.
+        const cancellation_shield shield;
         ::close(descriptor_);
     }
 

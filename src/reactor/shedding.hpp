@@ -30,6 +30,9 @@ private:
     sheddable *after_ = this;
 };
 
+/// Of an errno: there is no descriptor left, for the process or the system.
+constexpr bool is_want_of_descriptors(int number) noexcept { return number == EMFILE || number == ENFILE; }
+
 class shed_list {
 public:
     /// `one` leaves the list when it is destroyed, at the latest.
@@ -43,9 +46,12 @@ public:
 
     /// Of a call of the system's that has failed with the errno `number`: sheds the oldest where it is for want of descriptors. True when
     /// there was one, so that the call may be made again.
-    bool makes_way_after(int number) noexcept {
+    bool makes_way_after(int number) noexcept { return is_want_of_descriptors(number) && makes_way(); }
+
+    /// Sheds the oldest. True when there was one.
+    bool makes_way() noexcept {
         sheddable *const oldest = ends_.after_;
-        if ((number != EMFILE && number != ENFILE) || oldest == &ends_)
+        if (oldest == &ends_)
             return false;
         oldest->leave_list();
         oldest->shed();

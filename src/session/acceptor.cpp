@@ -1,18 +1,12 @@
-// Map: listening and its end; a connection comes: the loop it goes to; its session; what monitors are told.
+// Map: listening and its end; a connection comes: the loop it goes to; its session; where descriptors have run out.
 #include "session/acceptor.hpp"
 
 #include <algorithm>
-#include <cerrno>
 
 #include "core/chunk.hpp"
 #include "core/reason.hpp"
 
 namespace zlink {
-
-namespace {
-/// As many as a listener accepts in one turn. Where so many wait for other loops, its own takes those that come.
-constexpr int most_under_way = 64;
-}  // namespace
 
 acceptor::acceptor(session_environment_ptr environment, std::unique_ptr<listener> what, loop_supply &loops,
                    accept_function on_session)
@@ -31,7 +25,8 @@ error acceptor::start(std::string doubts) noexcept {
             if (self->listener_)
                 self->listener_->start(std::move(*handler));
         };
-        emit(event_kind::listening, static_cast<std::uint32_t>(listener_->descriptor()), std::move(doubts));
+        environment_->emit(event_kind::listening, static_cast<std::uint32_t>(listener_->descriptor()),
+                           std::move(doubts));
         return environment_->io->post(std::move(listen));
     } catch (...) {
         return error::no_memory;
@@ -54,12 +49,12 @@ void acceptor::close() noexcept {
     for (const auto &each : left.elsewhere)
         (void)each->io->post_and_wait([] {});  // behind the connections that are on their way there
     if (left.descriptor >= 0)
-        emit(event_kind::closed, static_cast<std::uint32_t>(left.descriptor));
+        environment_->emit(event_kind::closed, static_cast<std::uint32_t>(left.descriptor));
 }
 
 void acceptor::on_accept(stream_maker accepted, error failure) noexcept {
     if (failed(failure)) {
-        if (to_errno(failure) == EMFILE || to_errno(failure) == ENFILE)
+        if (is_want_of_descriptors(to_errno(failure)))
             make_way_elsewhere(0);
         tell_failure(failure);
         return;
@@ -71,8 +66,8 @@ void acceptor::on_accept(stream_maker accepted, error failure) noexcept {
 
 /// False when it has to be admitted here.
 bool acceptor::hand_over(loop &to, const stream_maker &accepted) noexcept {
-    if (under_way_.load(std::memory_order_relaxed) >= most_under_way)
-        return false;
+    if (under_way_.load(std::memory_order_relaxed) >= listener::most_per_turn)
+        return false;  // they come faster than the other loops take them
     // It counts from here on: the next one may come before the session of this one is there.
     loops_.add_load(to);
     under_way_.fetch_add(1, std::memory_order_relaxed);
@@ -113,7 +108,8 @@ void acceptor::admit(const session_environment_ptr &at, const stream_maker &acce
             tell_failure(e);
             return;
         }
-        emit(event_kind::accepted, static_cast<std::uint32_t>(bytes->descriptor()), reason::take());
+        environment_->emit(event_kind::accepted, static_cast<std::uint32_t>(bytes->descriptor()),
+                           reason::take());
         const auto made = session::accepted(at, std::move(bytes));
         if (on_session_(made))
             (void)made->start();
@@ -125,7 +121,8 @@ void acceptor::admit(const session_environment_ptr &at, const stream_maker &acce
 void acceptor::tell_failure(error why) noexcept {
     if (why == error::no_memory)
         chunk_pool::give_up_idle();  // the next peer may find some
-    emit(event_kind::accept_failed, static_cast<std::uint32_t>(to_errno(why)), reason::take(), why);
+    environment_->emit(event_kind::accept_failed, static_cast<std::uint32_t>(to_errno(why)), reason::take(),
+                       why);
 }
 
 /// The listener has asked its own loop for a descriptor, and makes a pause. Asks the others, one after the other, until one has given one up.
@@ -134,7 +131,7 @@ void acceptor::make_way_elsewhere(std::size_t from) noexcept {
         return;
     try {
         (void)elsewhere_[from]->io->post([self = shared_from_this(), at = elsewhere_[from], from] {
-            self->answer(from, at->io->sheddables.makes_way_after(EMFILE));
+            self->answer(from, at->io->sheddables.makes_way());
         });
     } catch (const std::bad_alloc &) {
         // After the next pause, then.
@@ -152,15 +149,6 @@ void acceptor::answer(std::size_t from, bool has_made_way) noexcept {
         });
     } catch (const std::bad_alloc &) {
         // As above.
-    }
-}
-
-/// `words` say why: of a failure, or of what is not as it should be, but does not keep a peer out.
-void acceptor::emit(event_kind kind, std::uint32_t value, std::string words, error why) noexcept {
-    try {
-        environment_->events->emit_explained(std::move(words), to_errno(why),
-                                             {kind, value, environment_->endpoint});
-    } catch (...) {
     }
 }
 

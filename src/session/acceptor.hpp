@@ -41,7 +41,6 @@ private:
     void tell_failure(error why) noexcept;
     void make_way_elsewhere(std::size_t from) noexcept;
     void answer(std::size_t from, bool has_made_way) noexcept;
-    void emit(event_kind kind, std::uint32_t value, std::string words = {}, error why = error::none) noexcept;
 
     // Constant after construction
     const session_environment_ptr environment_;

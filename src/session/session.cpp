@@ -148,7 +148,7 @@ void session::dial() noexcept {
             return;
         }
     }
-    dialer_->report_pending([this] { emit(event_kind::connect_delayed, EINPROGRESS); });
+    dialer_->report_pending([this] { environment_->emit(event_kind::connect_delayed, EINPROGRESS); });
     dialer_->dial(
         [this](std::unique_ptr<stream> bytes, error failure) { on_dialed(std::move(bytes), failure); });
 }
@@ -160,8 +160,8 @@ void session::on_dialed(std::unique_ptr<stream> bytes, error failure) noexcept {
         if (failure == error::no_memory)
             chunk_pool::give_up_idle();
         if (const int descriptor = dialer_->descriptor(); descriptor >= 0)
-            emit(event_kind::closed, static_cast<std::uint32_t>(descriptor), std::exchange(words, {}),
-                 failure);
+            environment_->emit(event_kind::closed, static_cast<std::uint32_t>(descriptor),
+                               std::exchange(words, {}), failure);
         const int stops = environment_->options.reconnect_stop;
         if (failure == error::terminated ||
             (failure == error::connection_refused && (stops & reconnect_stop_on::connection_refused))) {
@@ -172,7 +172,8 @@ void session::on_dialed(std::unique_ptr<stream> bytes, error failure) noexcept {
         retry_later(std::move(words), failure);
         return;
     }
-    emit(event_kind::connected, static_cast<std::uint32_t>(bytes->descriptor()), std::move(words), failure);
+    environment_->emit(event_kind::connected, static_cast<std::uint32_t>(bytes->descriptor()),
+                       std::move(words), failure);
     begin_connection(std::move(bytes), false);
 }
 
@@ -199,7 +200,8 @@ void session::retry_later(std::string words, error why) noexcept {
         end();
         return;
     }
-    emit(event_kind::connect_retried, static_cast<std::uint32_t>(delay.count()), std::move(words), why);
+    environment_->emit(event_kind::connect_retried, static_cast<std::uint32_t>(delay.count()),
+                       std::move(words), why);
     retry_timer_->expires_at(environment_->io->now() + delay);
 }
 
@@ -231,7 +233,7 @@ void session::begin_connection(std::unique_ptr<stream> bytes, bool is_server) no
 // ---- the connection's life ----
 
 pipe_end_ptr session::on_established(connection &which) noexcept {
-    emit(event_kind::handshake_succeeded, 0);
+    environment_->emit(event_kind::handshake_succeeded, 0);
     try {
         peer_info &info = which.info();
         const std::string address = which.bytes().peer_address();
@@ -356,11 +358,10 @@ void session::close_pipe() noexcept {
 
 // ---- events ----
 
-/// `words` say why, if there are any.
-void session::emit(event_kind kind, std::uint32_t value, std::string words, error why) noexcept {
+void session_environment::emit(event_kind kind, std::uint32_t value, std::string words,
+                               error why) const noexcept {
     try {
-        environment_->events->emit_explained(std::move(words), to_errno(why),
-                                             {kind, value, environment_->endpoint});
+        events->emit_explained(std::move(words), to_errno(why), {kind, value, endpoint});
     } catch (...) {
     }
 }
@@ -390,21 +391,22 @@ void session::emit_break() noexcept {
     }
     if (!reason_.was_established)
         emit_failed_handshake(std::exchange(words, {}), why);
-    emit(event_kind::disconnected, static_cast<std::uint32_t>(descriptor_), std::move(words), why);
+    environment_->emit(event_kind::disconnected, static_cast<std::uint32_t>(descriptor_), std::move(words),
+                       why);
 }
 
 void session::emit_failed_handshake(std::string words, error why) noexcept {
     switch (reason_.failure) {
     case failure_kind::protocol:
     case failure_kind::mechanism_mismatch:
-        emit(event_kind::handshake_failed_protocol, reason_.detail, std::move(words), why);
+        environment_->emit(event_kind::handshake_failed_protocol, reason_.detail, std::move(words), why);
         break;
     case failure_kind::authentication:
-        emit(event_kind::handshake_failed_auth, reason_.detail, std::move(words), why);
+        environment_->emit(event_kind::handshake_failed_auth, reason_.detail, std::move(words), why);
         break;
     default:
-        emit(event_kind::handshake_failed_no_detail, static_cast<std::uint32_t>(to_errno(why)),
-             std::move(words), why);
+        environment_->emit(event_kind::handshake_failed_no_detail, static_cast<std::uint32_t>(to_errno(why)),
+                           std::move(words), why);
         break;
     }
 }

@@ -36,6 +36,10 @@ public:
 
 /// The things that the sessions of one endpoint on one loop have in common.
 struct session_environment {
+    /// `words` say why: of a failure, or of what is not as it should be, and keeps nobody out.
+    void emit(event_kind kind, std::uint32_t value, std::string words = {},
+              error why = error::none) const noexcept;
+
     loop *io;
     settings options;
     batching sizes;
@@ -139,7 +143,6 @@ private:
     void on_parting_time() noexcept;
     void end_pipe() noexcept;
     void end() noexcept;
-    void emit(event_kind kind, std::uint32_t value, std::string words = {}, error why = error::none) noexcept;
     void emit_reason(std::string words, error why) noexcept;
     void emit_break() noexcept;
     std::string words_of_break() const;

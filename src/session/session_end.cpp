@@ -102,7 +102,7 @@ void session::end_pipe() noexcept {
     if (!has_let_go(&session::end_pipe))
         return;
     if (connection_)
-        emit(event_kind::disconnected, static_cast<std::uint32_t>(descriptor_));
+        environment_->emit(event_kind::disconnected, static_cast<std::uint32_t>(descriptor_));
     linger_timer_.reset();
     parting_timer_.reset();
     drop_connection();

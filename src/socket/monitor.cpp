@@ -33,11 +33,11 @@ void monitor::emit(const connection_event &event) noexcept {
     (void)emit_locked(event);
 }
 
-void monitor::emit(const connection_event &first, const connection_event &second) noexcept {
+void monitor::emit(const connection_event &why, const connection_event &event) noexcept {
     std::lock_guard guard(mutex_);
-    (void)emit_locked(first);
-    if (!emit_locked(second) && !waiting_.empty() && waiting_.back().kind == event_kind::reason)
-        waiting_.pop_back();  // the first, which would be taken for the next event's
+    (void)emit_locked(why);
+    if (!emit_locked(event) && !waiting_.empty() && waiting_.back().kind == event_kind::reason)
+        waiting_.pop_back();  // it would be taken for the next event's
 }
 
 /// False when the event is lost.

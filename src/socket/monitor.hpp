@@ -36,7 +36,7 @@ public:
     /// Null stops.
     void publish_on(std::unique_ptr<event_publisher> publisher, int mask) noexcept;
     void emit(const connection_event &event) noexcept override;
-    void emit(const connection_event &first, const connection_event &second) noexcept override;
+    void emit(const connection_event &why, const connection_event &event) noexcept override;
     /// Sends what waits for a reader.
     void flush() noexcept;
 

@@ -11,7 +11,6 @@ namespace zlink {
 namespace {
 
 constexpr std::chrono::milliseconds pause_after_failure{100};
-constexpr int accepts_per_turn = 64;
 
 // Failures of the connection that was to be accepted, not of the listener: accept(2), "Error handling".
 bool is_about_one_peer(int number) noexcept {
@@ -80,7 +79,7 @@ void socket_listener::listen_on() noexcept {
 }
 
 void socket_listener::on_readable() noexcept {
-    for (int i = 0; i < accepts_per_turn; ++i)
+    for (int i = 0; i < most_per_turn; ++i)
         if (!accept_one())
             return;
     ready_.wait_readable();

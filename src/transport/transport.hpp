@@ -123,6 +123,9 @@ using accept_handler = std::function<void(stream_maker accepted, error failure)>
 
 class listener {
 public:
+    /// What it accepts in one turn at most.
+    static constexpr int most_per_turn = 64;
+
     /// Stops listening and frees the address (removes the socket file of ipc). On the loop's thread if
     /// started, any thread otherwise.
     virtual ~listener() = default;

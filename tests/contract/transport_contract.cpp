@@ -227,7 +227,20 @@ TEST_P(dialing, without_memory_fails_wherever_that_is_and_then_goes_on) {
 
 // ---- listeners ----
 
-using listening = of_every_transport;
+class listening : public of_every_transport {
+protected:
+    /// The near end has its descriptor; that of the far end is what lacks from here on.
+    void dial_where_the_far_end_has_no_descriptor() {
+        listen();
+        bench.begin_to_dial(bench.there);
+        if (bench.dialing->descriptor() < 0) {
+            bench.listening.reset();
+            ASSERT_EQ(bench.bind(bench.there), error::none);
+            drive().until([&] { return !bench.dialed.empty(); });
+            bench.start();
+        }
+    }
+};
 
 TEST_P(listening, resolves_wild_cards) {
     std::set<std::string> endpoints;
@@ -348,15 +361,7 @@ TEST_P(listening, closes_a_connection_that_nobody_makes_a_stream_of) {
 }
 
 TEST_P(listening, without_descriptors_says_so_pauses_and_goes_on) {
-    listen();
-    bench.begin_to_dial(bench.there);
-    // The near end has its descriptor; that of the far end is what lacks.
-    if (bench.dialing->descriptor() < 0) {
-        bench.listening.reset();
-        ASSERT_EQ(bench.bind(bench.there), error::none);
-        drive().until([&] { return !bench.dialed.empty(); });
-        bench.start();
-    }
+    ASSERT_NO_FATAL_FAILURE(dial_where_the_far_end_has_no_descriptor());
     {
         const scarce_descriptors none;
         for (int i = 0; i < 2; ++i)
@@ -372,14 +377,7 @@ TEST_P(listening, without_descriptors_says_so_pauses_and_goes_on) {
 }
 
 TEST_P(listening, ends_its_pause_when_there_are_descriptors) {
-    listen();
-    bench.begin_to_dial(bench.there);
-    if (bench.dialing->descriptor() < 0) {  // as above
-        bench.listening.reset();
-        ASSERT_EQ(bench.bind(bench.there), error::none);
-        drive().until([&] { return !bench.dialed.empty(); });
-        bench.start();
-    }
+    ASSERT_NO_FATAL_FAILURE(dial_where_the_far_end_has_no_descriptor());
     {
         const scarce_descriptors none;
         EXPECT_EQ(bench.next(bench.accepted).failure, error::too_many_files);

@@ -12,7 +12,6 @@
 namespace zlink {
 namespace {
 
-using namespace std::chrono_literals;
 using namespace zlink_test;
 
 TEST(tls_contexts, are_there_for_all_threads_while_the_files_change) {
