@@ -16,11 +16,12 @@ export CCACHE_NOHASHDIR := 1
 # Programs with ThreadSanitizer need addresses that are not randomised too widely, where that may be asked for.
 FIXED_ADDRESSES := $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
 
-.PHONY: help deps build test test-release test-asan test-tsan test-web demo bench clean format check-format
+.PHONY: help deps build check test test-release test-asan test-tsan test-web demo bench clean format check-format
 
 help:
 	@echo 'make deps          install the Debian packages that are missing, and what the tests need of PyPI into build/python'
 	@echo 'make build         build/release/lib/libzmq.so.5 and libzmq.a, without the tests'
+	@echo 'make check         formatting, layering and the unit tests of the release: what to run while working'
 	@echo 'make test          formatting, and all tests: plain, ASan+UBSan, TSan'
 	@echo 'make test-release  one of those three; also test-asan, test-tsan'
 	@echo 'make test-web      the page of examples/web in a headless Chromium, which has to be installed'
@@ -47,6 +48,11 @@ deps:
 build: deps
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS) --target library
+
+check: deps check-format
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS) --target unit_tests
+	ctest --preset release -R '^(unit_.*|layering|layering_self_test)$$'
 
 test: deps check-format
 	$(MAKE) test-release
