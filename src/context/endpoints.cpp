@@ -44,8 +44,8 @@ session_environment_ptr endpoints::environment_for(socket &self, const transport
                                                    std::string endpoint) {
     std::optional<web_place> place = kind.place_of(address);
     if (const session_environment_ptr last = last_made_.lock();
-        last && last->io == &io && last->endpoint == endpoint && last->place == place &&
-        last->options == self.options())
+        last && last->io == &io && last->endpoint == endpoint && last->address == address &&
+        last->place == place && last->options == self.options())
         return last;
     auto made = std::make_shared<session_environment>();
     made->io = &io;
@@ -62,6 +62,7 @@ session_environment_ptr endpoints::environment_for(socket &self, const transport
     made->host = shared_from_this();
     made->random = &environment_.random;
     made->endpoint = std::move(endpoint);
+    made->address = address;
     made->place = std::move(place);
     last_made_ = made;
     return made;
@@ -124,7 +125,7 @@ error endpoints::connect(socket &self, const std::string &scheme, const std::str
     pipe_ends ends;
     if (!self.options().immediate)
         ends = make_pipe(environment_.pool, pipe_for(self.options(), environment->sizes));
-    const auto fresh = session::connecting(environment, *kind, address, ends.second);
+    const auto fresh = session::connecting(environment, *kind, ends.second);
     if (!add(fresh))
         return error::terminated;
     if (ends.first) {

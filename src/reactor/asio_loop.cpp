@@ -67,7 +67,7 @@ public:
     static constexpr std::size_t not_in_heap = static_cast<std::size_t>(-1);
 
     heap_timer(asio_loop &owner, std::function<void()> on_expiry)
-        : loop_(owner), function(std::make_shared<std::function<void()>>(std::move(on_expiry))) {
+        : loop_(owner), function(std::move(on_expiry)) {
         if (loop_.timers_.capacity() <= loop_.timer_count_)
             loop_.timers_.reserve(2 * loop_.timer_count_ + 16);
         ++loop_.timer_count_;
@@ -75,6 +75,8 @@ public:
     ~heap_timer() override {
         cancel();
         --loop_.timer_count_;
+        if (loop_.running_timer_ == this)
+            loop_.running_timer_ = nullptr;
     }
     void expires_at(time_point at) noexcept override {
         cancel();
@@ -93,7 +95,7 @@ private:
 public:
     time_point when{};
     std::size_t index = not_in_heap;
-    const std::shared_ptr<std::function<void()>> function;
+    std::function<void()> function;  // empty while it runs
 };
 
 struct asio_loop::alarm_handler {
@@ -232,12 +234,17 @@ void asio_loop::run_due_timers() noexcept {
          --left) {
         heap_timer &t = *timers_.front();
         remove(t);
-        auto function = t.function;
+        // It may end the timer.
+        running_timer_ = &t;
+        std::function<void()> function = std::move(t.function);
         try {
-            (*function)();
+            function();
         } catch (const std::exception &e) {
             std::fprintf(stderr, "zlink: a timer failed: %s\n", e.what());
         }
+        if (running_timer_)
+            t.function = std::move(function);
+        running_timer_ = nullptr;
     }
     set_alarm();
 }

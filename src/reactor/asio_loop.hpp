@@ -133,8 +133,9 @@ private:
     sleep_list before_sleep_;
     bool is_quitting_ = false;
     quit_task quit_task_{*this};
-    std::vector<heap_timer *> timers_;  // a binary heap, the earliest in front; room for all that exist
-    std::size_t timer_count_ = 0;       // that exist, pending or not
+    std::vector<heap_timer *> timers_;     // a binary heap, the earliest in front; room for all that exist
+    std::size_t timer_count_ = 0;          // that exist, pending or not
+    heap_timer *running_timer_ = nullptr;  // whose function runs; null once that has ended it
     std::array<handler_slot, 2> alarm_memory_;  // a cancelled wait and the one after it
     std::uint64_t alarm_generation_ = 0;
     bool is_alarm_set_ = false;

@@ -19,23 +19,22 @@ public:
 
     /// The next delay: the current interval and up to as much again at random, never beyond the maximum.
     milliseconds next(std::uint64_t random) noexcept {
-        const auto spread =
-            current_.count() > 0
-                ? static_cast<std::int64_t>(random % static_cast<std::uint64_t>(current_.count()))
-                : 0;
-        milliseconds delay = current_ + milliseconds(spread);
-        if (max_.count() > 0) {
-            delay = std::min(delay, max_);
-            current_ = std::min(current_ * 2, max_);
+        std::int64_t delay = current_;
+        if (current_ > 0)
+            delay += static_cast<std::int64_t>(random % static_cast<std::uint64_t>(current_));
+        if (max_ > 0) {
+            delay = std::min<std::int64_t>(delay, max_);
+            current_ = static_cast<int>(std::min<std::int64_t>(std::int64_t{2} * current_, max_));
         }
-        return delay;
+        return milliseconds(delay);
     }
     void reset() noexcept { current_ = first_; }
 
 private:
-    milliseconds first_;
-    milliseconds max_;
-    milliseconds current_;
+    // Milliseconds
+    int first_;
+    int max_;
+    int current_;
 };
 
 }  // namespace zlink

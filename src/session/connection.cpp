@@ -14,7 +14,7 @@ connection::connection(const connection_environment &environment, std::unique_pt
                        bool is_server, connection_host &host)
     : environment_(environment), host_(host), stream_(std::move(bytes)),
       peer_(make_conversation(environment.options, is_server, environment.place, environment.memory)),
-      out_(*stream_, *peer_, environment.subscriptions.get(), environment.sizes),
+      out_(*stream_, *peer_, environment.subscriptions, environment.sizes),
       lease_(environment_, *stream_, out_, *this) {
     stream_->set_events(this);
 }

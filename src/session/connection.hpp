@@ -149,15 +149,15 @@ private:
     outbound out_;
     std::unique_ptr<timer> flush_timer_;
     time_point flush_at_{};
-    bool replays_ = false;
-    bool is_leaving_ = false;
-    bool has_taken_leave_ = false;  // with words of the conversation
 
     lease_keeper lease_;  // with the reading half
 
     time_point started_at_{};
 
-    enum class state {
+    bool replays_ = false;
+    bool is_leaving_ = false;
+    bool has_taken_leave_ = false;  // with words of the conversation
+    enum class state : std::uint8_t {
         opening,  // the stream shakes hands
         live,
         saying_last_words,

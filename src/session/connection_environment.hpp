@@ -19,10 +19,10 @@ struct connection_environment {
     loop &io;
     const settings &options;
     const batching &sizes;
-    std::shared_ptr<chunk_pool> pool;
-    std::shared_ptr<subscription_set> subscriptions;  // of SUB and XSUB, else null
-    const web_place *place = nullptr;                 // of streams that begin as a web server's
-    web_memory *memory = nullptr;                     // of such, where others follow
+    const std::shared_ptr<chunk_pool> &pool;
+    subscription_set *subscriptions;   // of SUB and XSUB, else null
+    const web_place *place = nullptr;  // of streams that begin as a web server's
+    web_memory *memory = nullptr;      // of such, where others follow
 };
 
 /// Why a connection ended.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "core/kernel_copy.hpp"
 #include "pipe/in_band.hpp"
@@ -54,9 +55,9 @@ bool is_subscription(const conversation::action &action) noexcept {
 }  // namespace
 
 inbound::inbound(const connection_environment &environment, stream &bytes) noexcept
-    : environment_(environment), stream_(bytes), receives_(environment.options.receives()),
-      limits_(limits_of(environment.options)), most_unfinished_(most_octets_of_message(environment.options)) {
-}
+    : environment_(environment), stream_(bytes), limits_(limits_of(environment.options)),
+      most_unfinished_(most_octets_of_message(environment.options)),
+      receives_(environment.options.receives()) {}
 
 void inbound::open(pipe_end &pipe) noexcept {
     pipe_ = &pipe;
@@ -102,9 +103,9 @@ void inbound::fail(break_reason why) noexcept {
 inbound::found inbound::read_with(conversation *peer, block_ref &scratch) noexcept {
     if (!is_going_on())
         return {};
-    const std::size_t kept = tail_.size();
+    const std::size_t kept = unfed_ ? unfed_->tail.size() : 0;
     const std::size_t wanted = std::max(environment_.sizes.in_batch_size, kept + read_beside_large);
-    const bool has_large = large_.is_under_way();
+    const bool has_large = this->has_large();
     chunk *const block = make_room(scratch, wanted);
     if (!block) {
         fail(error::no_memory);
@@ -119,7 +120,7 @@ inbound::found inbound::read_with(conversation *peer, block_ref &scratch) noexce
         return {};
     }
     if (kept)
-        std::memcpy(block->data(), tail_.data(), kept);
+        std::memcpy(block->data(), unfed_->tail.data(), kept);
     const io_result result = stream_.try_read({to.ranges.data(), to.count});
     const std::size_t taken = std::min(result.octets, to.large_room);
     if (decoder_)  // before they are moved
@@ -127,7 +128,7 @@ inbound::found inbound::read_with(conversation *peer, block_ref &scratch) noexce
     if (to.round_to)
         std::memcpy(to.round_to, to.ranges[0].iov_base, taken);
     if (has_large) {
-        large_.note_read(taken);
+        unfed_->large.note_read(taken);
         if (read_since_asked_ += taken; read_since_asked_ >= until_asked_for_processor) {
             read_since_asked_ = 0;
             shares_processor_ = stream_.shares_processor();
@@ -141,7 +142,7 @@ inbound::found inbound::read_with(conversation *peer, block_ref &scratch) noexce
     if (peer)  // no heartbeats elsewhere
         peer->note_traffic(environment_.io.now());
     found result_found{result.octets, result.octets == to.large_room + to.room};
-    expects_large_ = has_large && large_.is_whole();
+    expects_large_ = has_large && unfed_->large.is_whole();
     if (expects_large_)
         take_large(peer);
     const std::size_t rest = result.octets - taken;
@@ -174,7 +175,8 @@ void inbound::feed_decoded(conversation *peer, chunk &block, std::uint8_t *out, 
 
 /// Feeds what stands in the block, with what was kept of the read before in front.
 void inbound::feed_block(conversation *peer, chunk &block, byte_span in) noexcept {
-    tail_.clear();
+    if (unfed_)
+        unfed_->tail.clear();
     const std::uint64_t skipped = std::min<std::uint64_t>(to_skip_, in.size());
     to_skip_ -= skipped;
     in = in.subspan(static_cast<std::size_t>(skipped));
@@ -194,18 +196,19 @@ bool inbound::choose_places(places &out, std::span<std::uint8_t> free) noexcept 
     out.room = free.size();
     if (!pipe_)
         out.room = std::min(out.room, handshake_read);
-    else if (large_.is_under_way() || expects_large_)
+    else if (expects_large())
         out.room = std::min(out.room, read_beside_large);
 
-    if (large_.is_under_way()) {
-        const large_frame::place next = large_.room(*environment_.pool);
+    if (has_large()) {
+        large_frame &large = unfed_->large;
+        const large_frame::place next = large.room(*environment_.pool);
         if (next.octets == 0)
             return false;
         out.large_room = std::min(next.octets, shares_processor_ ? most_at_once_sharing : most_at_once);
         out.ranges[out.count++] = {next.begin, out.large_room};
-        if (large_.is_where_reading_is_slow())
+        if (large.is_where_reading_is_slow())
             go_round(out, free);
-        if (out.large_room < large_.missing()) {
+        if (out.large_room < large.missing()) {
             out.room = 0;
             return true;
         }
@@ -229,13 +232,13 @@ void inbound::go_round(places &out, std::span<std::uint8_t> free) noexcept {
 
 void inbound::take_large(conversation *peer) noexcept {
     if (!gets_commands_)  // which only the loop's thread answers
-        pipe_->lease().note_large(large_.arrived());
-    if (large_.is_elsewhere()) {
+        pipe_->lease().note_large(unfed_->large.arrived());
+    if (fills_offer()) {
         deliver_offered();
         return;
     }
     block_ref owner;
-    const byte_span whole = large_.take(owner);
+    const byte_span whole = unfed_->large.take(owner);
     feed(peer, owner.get(), true, whole);
 }
 
@@ -245,7 +248,7 @@ void inbound::feed(conversation *peer, block *owner, bool may_share, byte_span i
     if (!is_going_on())
         return;
     const std::uint8_t *stopped = in.data();
-    if (held_.empty() && !is_paused())
+    if (!has_held() && !is_paused())
         stopped = take_traffic(peer, owner, may_share, in);
     if (!is_going_on())
         return;
@@ -434,6 +437,13 @@ bool inbound::is_wanted(byte_span body) const noexcept {
     return has_receiver() && (receives_ == reception::all || body.empty() || subscription_sieve::wants(body));
 }
 
+/// Makes the place of what is kept, if there was none. False when memory is short.
+bool inbound::may_keep() noexcept {
+    if (!unfed_)
+        unfed_.reset(new (std::nothrow) unfed);
+    return unfed_ != nullptr;
+}
+
 /// Keeps a partial frame for the next read: in memory of its own when it is known to be large.
 void inbound::keep_tail(bool is_sockets_thread, byte_span frame, const frame_header &header) noexcept {
     const byte_span body = frame.subspan(std::min<std::size_t>(header.header_size, frame.size()));
@@ -442,15 +452,17 @@ void inbound::keep_tail(bool is_sockets_thread, byte_span frame, const frame_hea
     const bool is_known = receives_ != reception::subscriptions || !body.empty();
     if (header.header_size > 0 && !header.is_command() && !is_wanted(body)) {
         is_kept = skip_rest(header, frame.size());
+    } else if (!may_keep()) {
+        is_kept = false;
     } else if (is_known && header.header_size > 0 &&
                header.header_size + header.body_size >= large_frame::own_memory_from) {
         if (suits_offer(is_sockets_thread, header))
-            large_.begin_elsewhere(std::exchange(offered_, {}).data(), frame, header);
+            unfed_->large.begin_elsewhere(std::exchange(offered_, {}).data(), frame, header);
         else
-            is_kept = large_.begin(*environment_.pool, frame, header);
+            is_kept = unfed_->large.begin(*environment_.pool, frame, header);
     } else {
         try {
-            tail_.assign(frame.begin(), frame.end());
+            unfed_->tail.assign(frame.begin(), frame.end());
         } catch (...) {
             is_kept = false;
         }
@@ -471,21 +483,26 @@ void inbound::discard() noexcept {
     discards_ = true;
     tell_decoder_what_is_taken();
     pipe_->roll_back();
-    if (large_.is_under_way() && !large_.header().is_command()) {
-        (void)skip_rest(large_.header(), large_.arrived());
-        large_.forget();
+    if (has_large() && !unfed_->large.header().is_command()) {
+        (void)skip_rest(unfed_->large.header(), unfed_->large.arrived());
+        unfed_->large.forget();
     }
 }
 
 /// Keeps traffic back that the receiver's mark does not let through yet.
 void inbound::hold(block *owner, bool may_share, byte_span in) noexcept {
+    if (!may_keep()) {
+        fail(error::no_memory);
+        return;
+    }
+    std::vector<held_range> &held = unfed_->held;
     try {
         if (may_share) {
-            held_.push_back({block_ref::share(owner), in.data(), in.data() + in.size()});
+            held.push_back({block_ref::share(owner), in.data(), in.data() + in.size()});
             return;
         }
-        if (!held_.empty() && held_.back().room >= in.size()) {
-            held_range &last = held_.back();
+        if (!held.empty() && held.back().room >= in.size()) {
+            held_range &last = held.back();
             std::memcpy(last.owner_end(), in.data(), in.size());
             last.end += in.size();
             last.room -= in.size();
@@ -493,7 +510,7 @@ void inbound::hold(block *owner, bool may_share, byte_span in) noexcept {
         }
         if (chunk *const own = environment_.pool->allocate(std::max(in.size(), least_held))) {
             std::memcpy(own->data(), in.data(), in.size());
-            held_.push_back(
+            held.push_back(
                 {block_ref::adopt(own), own->data(), own->data() + in.size(), own->capacity - in.size()});
             return;
         }
@@ -502,17 +519,25 @@ void inbound::hold(block *owner, bool may_share, byte_span in) noexcept {
     fail(error::no_memory);
 }
 
-bool inbound::resume_with(conversation *peer) noexcept {
-    if (!is_going_on())
-        return false;
-    flow_ = may_deliver() ? flow::going : flow::at_mark;
-    auto front = held_.begin();
-    for (; !is_paused() && front != held_.end(); front += front->begin == front->end) {
+/// Delivers the ranges that are held, as far as there is room. False after a failure.
+bool inbound::resume_held(conversation *peer) noexcept {
+    std::vector<held_range> &held = unfed_->held;
+    auto front = held.begin();
+    for (; !is_paused() && front != held.end(); front += front->begin == front->end) {
         front->begin = take_traffic(peer, front->owner.get(), true, {front->begin, front->end});
         if (!is_going_on())
             return false;
     }
-    held_.erase(held_.begin(), front);
+    held.erase(held.begin(), front);
+    return true;
+}
+
+bool inbound::resume_with(conversation *peer) noexcept {
+    if (!is_going_on())
+        return false;
+    flow_ = may_deliver() ? flow::going : flow::at_mark;
+    if (has_held() && !resume_held(peer))
+        return false;
     if (!is_paused() && !may_deliver())
         flow_ = flow::at_mark;
     return !is_paused();
@@ -542,7 +567,7 @@ bool inbound::suits_offer(bool is_sockets_thread, const frame_header &frame) con
 }
 
 void inbound::deliver_offered() noexcept {
-    const error e = pipe_->write_external(0, {}, large_.take_body());
+    const error e = pipe_->write_external(0, {}, unfed_->large.take_body());
     if (failed(e)) {
         fail(e);
         return;
@@ -557,9 +582,9 @@ io_turn::offer_end inbound::withdraw_offer() noexcept {
     offered_ = {};
     if (std::exchange(has_filled_offer_, false))
         return io_turn::offer_end::filled;
-    if (!large_.is_elsewhere() || large_.move_to_own_memory(*environment_.pool))
+    if (!fills_offer() || unfed_->large.move_to_own_memory(*environment_.pool))
         return io_turn::offer_end::unused;
-    large_.forget();
+    unfed_->large.forget();
     fail(error::no_memory);
     return io_turn::offer_end::failed;
 }

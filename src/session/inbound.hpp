@@ -79,10 +79,10 @@ public:
     bool read_for_socket(block_ref &scratch) noexcept;
     bool has_read() const noexcept { return has_read_; }
     bool expects_more() const noexcept { return is_paused() || has_filled_block_; }
-    bool expects_large() const noexcept { return large_.is_under_way() || expects_large_; }
+    bool expects_large() const noexcept { return has_large() || expects_large_; }
     bool shares_processor() const noexcept { return shares_processor_; }
     void offer(std::span<std::uint8_t> to) noexcept { offered_ = to; }
-    bool fills_offer() const noexcept { return large_.is_elsewhere(); }
+    bool fills_offer() const noexcept { return unfed_ && unfed_->large.is_elsewhere(); }
     io_turn::offer_end withdraw_offer() noexcept;
 
 private:
@@ -91,7 +91,7 @@ private:
     static constexpr std::size_t most_beyond_mark =
         most_at_the_end;  // octets, and what was read with the last of them
 
-    enum class flow {
+    enum class flow : std::uint8_t {
         going,
         at_mark,     // of the receiver
         at_command,  // and without the peer
@@ -116,6 +116,16 @@ private:
         }
     };
 
+    /// Octets that came, and are not with the pipe.
+    struct unfed {
+        std::vector<held_range> held;    // a few
+        std::vector<std::uint8_t> tail;  // a partial frame
+        large_frame large;
+    };
+    bool has_large() const noexcept { return unfed_ && unfed_->large.is_under_way(); }
+    bool has_held() const noexcept { return unfed_ && !unfed_->held.empty(); }
+    bool may_keep() noexcept;
+
     found read_with(conversation *peer, block_ref &scratch) noexcept;
     chunk *make_room(block_ref &scratch, std::size_t size) noexcept;
     bool choose_places(places &out, std::span<std::uint8_t> free) noexcept;
@@ -124,6 +134,7 @@ private:
     void feed_decoded(conversation *peer, chunk &block, std::uint8_t *out, std::size_t kept,
                       byte_span in) noexcept;
     void feed_block(conversation *peer, chunk &block, byte_span in) noexcept;
+    bool resume_held(conversation *peer) noexcept;
     bool resume_with(conversation *peer) noexcept;
     void feed(conversation *peer, block *owner, bool may_share, byte_span in) noexcept;
     const std::uint8_t *take_traffic(conversation *peer, block *owner, bool may_share, byte_span in) noexcept;
@@ -161,34 +172,29 @@ private:
     stream &stream_;
     pipe_end *pipe_ = nullptr;
     std::unique_ptr<frame_decoder> decoder_;
-    const reception receives_;
     walk_limits limits_;
     const std::uint64_t most_unfinished_;
     std::optional<break_reason> failure_;
+    std::unique_ptr<unfed> unfed_;  // from the first time on that there are such
 
-    // Octets that came, and are not with the pipe
+    std::uint64_t to_skip_ = 0;     // octets that are still to come of a frame that nobody takes
+    std::uint64_t unfinished_ = 0;  // octets of the message under way, with what stands between its parts
+
+    const reception receives_;
     flow flow_ = flow::going;
-    std::vector<held_range> held_;    // a few
-    std::vector<std::uint8_t> tail_;  // a partial frame
-    large_frame large_;
-    std::uint64_t to_skip_ = 0;  // octets that are still to come of a frame that nobody takes
-
-    // The message under way
     bool in_message_ = false;
-    std::uint64_t unfinished_ = 0;  // octets of it, with what stands between its parts
-    subscription_sieve sieve_;      // of one that receives nothing else
-
+    subscription_sieve sieve_;  // of one that receives nothing else
     bool discards_ = false;
     bool exceeds_mark_ = false;
-    bool has_delivered_ = false;        // messages, not only subscriptions
-    bool gets_commands_ = false;        // the peer sends some between its messages
-    bool expects_large_ = false;        // the last frame was a large one: read little beside the next
-    bool shares_processor_ = false;     // with the sender of large frames, when that was last asked
-    std::size_t read_since_asked_ = 0;  // octets of large frames
-    bool has_filled_block_ = false;     // with the last read on the socket's thread
-    bool has_read_ = false;             // octets with that
-    std::span<std::uint8_t> offered_;   // for the next body, by the borrower
+    bool has_delivered_ = false;     // messages, not only subscriptions
+    bool gets_commands_ = false;     // the peer sends some between its messages
+    bool expects_large_ = false;     // the last frame was a large one: read little beside the next
+    bool shares_processor_ = false;  // with the sender of large frames, when that was last asked
+    bool has_filled_block_ = false;  // with the last read on the socket's thread
+    bool has_read_ = false;          // octets with that
     bool has_filled_offer_ = false;
+    std::size_t read_since_asked_ = 0;  // octets of large frames
+    std::span<std::uint8_t> offered_;   // for the next body, by the borrower
 };
 
 }  // namespace zlink

@@ -3,6 +3,7 @@
 #include "session/outbound.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "core/frame.hpp"
 #include "pipe/in_band.hpp"
@@ -27,8 +28,11 @@ void count_write(std::size_t ranges, bool is_partial, debug_counters::tally unco
 void outbound::open(pipe_end_ptr pipe, bool replays, io_turn &server) noexcept {
     server_ = &server;
     pipe_ = std::move(pipe);
-    translates_ = subscriptions_ != nullptr || pipe_->is_conflating() || !peer_.framing().is_identity();
-    gathers_ = !translates_ ||
+    const bool translates =
+        subscriptions_ != nullptr || pipe_->is_conflating() || !peer_.framing().is_identity();
+    if (translates && !(translated_ = std::unique_ptr<translation>(new (std::nothrow) translation)))
+        failure_.store(error::no_memory, std::memory_order_release);
+    gathers_ = !translates ||
                (subscriptions_ == nullptr && !pipe_->is_conflating() && peer_.framing().has_encode_small());
     replays_ = replays && subscriptions_ != nullptr;
 }
@@ -40,7 +44,7 @@ bool outbound::close() noexcept {
     if (!turn)
         return false;
     // Nobody is in write_now() any more.
-    if (translates_)
+    if (translates())
         drop_translated_message(turn);
     else
         turn.drop_cut_message();
@@ -151,7 +155,7 @@ io_turn::written outbound::write_now(writing &turn, io_turn::occasion when) noex
     hold_back held_back = write_policy::first_hold_back(when);
     progress done;
     // A body that goes out in pieces is one write.
-    for (int i = 0; i < write_policy::senders_writes_per_turn; i += !translated_.is_masking()) {
+    for (int i = 0; i < write_policy::senders_writes_per_turn; i += !is_masking()) {
         switch (write_once(turn, false, held_back, done)) {
         case write_result::wrote:
             // Nobody but this thread publishes, so that there is no more than there was.
@@ -202,10 +206,10 @@ outbound::outcome outbound::leave_alone_until(time_point when) noexcept {
 
 /// Whether what is left can wait: the sender writes for itself, and this is about what it writes at once, or less.
 bool outbound::has_little(writing &turn) noexcept {
-    if (!peer_.output().empty() || !gathers_ || translated_.is_masking() || pipe_->is_peer_closed())
+    if (!peer_.output().empty() || !gathers_ || is_masking() || pipe_->is_peer_closed())
         return false;
     std::array<iovec, max_ranges> ranges;
-    return translated_.octets() +
+    return (translates() ? translated_->octets() : 0) +
                turn.gather(ranges.data(), ranges.size(), write_policy::worth_a_write).octets <
            write_policy::worth_a_write;
 }
@@ -289,7 +293,7 @@ outbound::listed outbound::list(writing &turn, std::span<iovec> ranges, bool wit
     // The rest of a message that has begun stands in front of the last words, and nothing behind them.
     if (!turn || (ends_after_control_ && (at_boundary_ || what.control > 0)))
         return what;
-    if (translates_) {
+    if (translates()) {
         list_translated(turn, ranges, with_control, what);
         return what;
     }
@@ -311,7 +315,7 @@ outbound::listed outbound::list(writing &turn, std::span<iovec> ranges, bool wit
 /// empty, and never takes all, no list would end between two. The end is found once for each message, which may have very many frames.
 /// Of what is translated, translate() sees to that.
 void outbound::look_for_boundary(writing &turn) noexcept {
-    if (at_boundary_ || translates_ || octets_to_boundary_ > 0 || !turn)
+    if (at_boundary_ || translates() || octets_to_boundary_ > 0 || !turn)
         return;
     octets_to_boundary_ = turn.octets_to_message_end(octets_since_end_);
     at_boundary_ = octets_to_boundary_ == 0;
@@ -346,8 +350,8 @@ void outbound::take_written(writing &turn, std::size_t octets, const listed &wha
     if (octets == 0)
         return;
     note_position(octets);
-    if (translates_)
-        translated_.release(octets);
+    if (translates())
+        translated_->release(octets);
     else
         turn.release(octets);
 }
@@ -378,7 +382,7 @@ bool outbound::is_drained() noexcept {
     if (!pipe_)
         return true;
     writing turn = pipe_->take_turn();
-    return turn && translated_.is_empty() && at_boundary_ && !turn.has_input();
+    return turn && (!translates() || translated_->is_empty()) && at_boundary_ && !turn.has_input();
 }
 
 bool outbound::lease_out() noexcept {
@@ -401,11 +405,11 @@ void outbound::list_translated(writing &turn, std::span<iovec> ranges, bool with
                                listed &what) noexcept {
     try {
         const bool may_begin = !(ends_after_control_ && peer_.framing().has_control_between_frames());
-        const bool may_add = gathers_ && translated_.may_grow() && !ends_after_control_ &&
+        const bool may_add = gathers_ && translated_->may_grow() && !ends_after_control_ &&
                              !(with_control && !peer_.output().empty());
-        if (translated_.is_empty() ? may_begin : may_add)
+        if (translated_->is_empty() ? may_begin : may_add)
             translate(turn);
-        const translation::listed found = translated_.list(ranges.subspan(what.ranges));
+        const translation::listed found = translated_->list(ranges.subspan(what.ranges));
         what.ranges += found.ranges;
         what.octets += found.octets;
         what.ends_message =
@@ -424,14 +428,14 @@ void outbound::translate(writing &turn) {
     }
     frame_view frame;
     const auto may_stop = [this] {
-        return control_waits() && !translated_.is_empty() && !in_translated_message_;
+        return control_waits() && !translated_->is_empty() && !in_translated_message_;
     };
-    while (!translated_.is_full() && !may_stop()) {
+    while (!translated_->is_full() && !may_stop()) {
         if (translate_small(turn))
             continue;
         if (!turn.read(frame))
             break;
-        translate_frame(translated_, frame, turn.has_read_in_place());
+        translate_frame(*translated_, frame, turn.has_read_in_place());
     }
 }
 
@@ -441,7 +445,7 @@ bool outbound::translate_small(writing &turn) {
         return false;
     const byte_span run = turn.peek_run();
     byte_span rest = run;
-    const std::uint64_t messages = translated_.put_small(peer_.framing(), rest, in_translated_message_);
+    const std::uint64_t messages = translated_->put_small(peer_.framing(), rest, in_translated_message_);
     const std::size_t taken = run.size() - rest.size();
     if (taken > 0)
         turn.read_run(taken, messages);
@@ -479,10 +483,10 @@ void outbound::send_subscription_set(writing &turn) {
                 translate_frame(messages, frame, turn.has_read_in_place());
         }
         topics.for_each(
-            [&](byte_span topic) { peer_.framing().encode_subscription(true, topic, translated_.tail()); });
+            [&](byte_span topic) { peer_.framing().encode_subscription(true, topic, translated_->tail()); });
         pipe_->follow(true);
     });
-    translated_.put(std::move(messages));
+    translated_->put(std::move(messages));
 }
 
 }  // namespace zlink

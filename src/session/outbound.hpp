@@ -11,6 +11,7 @@
 
 #include <array>
 #include <atomic>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -76,7 +77,10 @@ public:
     /// As io_turn::write_now().
     io_turn::written write_now(writing &turn, io_turn::occasion when) noexcept;
     /// As io_turn::copy_rest().
-    void copy_rest() noexcept { translated_.copy_rest(); }
+    void copy_rest() noexcept {
+        if (translates())
+            translated_->copy_rest();
+    }
     bool is_full() const noexcept { return room_.load(std::memory_order_relaxed) == room::none; }
     bool is_held_up() const noexcept { return room_.load(std::memory_order_relaxed) != room::likely; }
 
@@ -113,6 +117,8 @@ private:
     outcome start_collecting(writing &turn) noexcept;
     outcome leave_alone_until(time_point when) noexcept;
     void look_for_room() noexcept;
+    bool translates() const noexcept { return translated_ != nullptr; }
+    bool is_masking() const noexcept { return translates() && translated_->is_masking(); }
     bool give(writing &turn) noexcept;
     write_result write_once(writing &turn, bool with_control, hold_back held_back, progress &done) noexcept;
     write_result end_early(const io_result &result, progress &done) noexcept;
@@ -138,35 +144,35 @@ private:
     const batching &sizes_;
     pipe_end_ptr pipe_;
 
+    std::atomic<error> failure_{error::none};
     std::atomic<room> room_{room::likely};  // written in turn
     bool owes_wait_ = false;                // it is full, and the I/O thread has not begun to wait for it
     bool at_boundary_ = true;               // control octets may go out now
+    bool ends_after_control_ = false;       // there are no messages behind the last words
+    bool is_finished_ = false;  // the I/O thread's: no sender looks at it once the socket has closed its end
+    std::atomic<bool> control_waits_{false};  // then others write nothing; set before the turn is asked for
+    bool will_come_back_ = false;             // the I/O thread is due by itself, or left a request
+    bool gathers_ = true;                     // what is not large
+    bool replays_ = false;
+    bool in_translated_message_ = false;  // the last frame translated was one with MORE
+    // I/O thread only.
+    bool is_leased_ = false;
+    bool is_writable_again_ = false;
     // Of the pipe: while control octets wait for the end of a message, what is left of it, 0 when not known; and what was written since a
     // message was known to end.
     std::uint64_t octets_to_boundary_ = 0;
     std::uint64_t octets_since_end_ = 0;
-    bool ends_after_control_ = false;  // there are no messages behind the last words
-    bool is_finished_ = false;  // the I/O thread's: no sender looks at it once the socket has closed its end
-    std::atomic<bool> control_waits_{false};  // then others write nothing; set before the turn is asked for
-    std::size_t control_written_ = 0;         // octets of it
-    std::atomic<std::uint64_t> writes_{0};    // that moved octets; counted in turn
-    std::uint64_t senders_octets_ = 0;        // written by the thread that sends, in large writes
-    std::uint64_t octets_seen_ = 0;           // of these, when the I/O thread deferred last
-    bool will_come_back_ = false;             // the I/O thread is due by itself, or left a request
-    bool translates_ = false;
-    bool gathers_ = true;  // what is not large
-    bool replays_ = false;
-    bool in_translated_message_ = false;  // the last frame translated was one with MORE
-    translation translated_;
-    std::atomic<error> failure_{error::none};
+    std::size_t control_written_ = 0;          // octets of what control_waits_ tells of
+    std::atomic<std::uint64_t> writes_{0};     // that moved octets; counted in turn
+    std::uint64_t senders_octets_ = 0;         // written by the thread that sends, in large writes
+    std::uint64_t octets_seen_ = 0;            // of these, when the I/O thread deferred last
+    std::unique_ptr<translation> translated_;  // where it translates, once there is a pipe
 
     // I/O thread only.
     deferral deferral_;
     collector collector_;
-    time_point due_{};           // until then it was left alone last
-    io_turn *server_ = nullptr;  // until the pipe is served
-    bool is_leased_ = false;
-    bool is_writable_again_ = false;
+    time_point due_{};               // until then it was left alone last
+    io_turn *server_ = nullptr;      // until the pipe is served
     std::uint64_t writes_seen_ = 0;  // by has_gone_on()
 };
 

@@ -26,16 +26,14 @@ error error_of(const break_reason &why) noexcept {
 session::session(session_environment_ptr environment)
     : environment_(std::move(environment)),
       backoff_(environment_->options.reconnect_interval_ms, environment_->options.reconnect_interval_max_ms) {
-    look_.self = this;
 }
 
 session::~session() = default;
 
 std::shared_ptr<session> session::connecting(session_environment_ptr environment, const transport &kind,
-                                             std::string address, pipe_end_ptr pipe) {
+                                             pipe_end_ptr pipe) {
     std::shared_ptr<session> made(new session(std::move(environment)));
     made->transport_ = &kind;
-    made->address_ = std::move(address);
     made->pipe_ = std::move(pipe);
     return made;
 }
@@ -105,8 +103,8 @@ void session::run() noexcept {
 
 void session::look_task::run() noexcept {
     const std::shared_ptr<session> holder = std::move(keep);
-    if (self->connection_)
-        self->connection_->look();
+    if (holder->connection_)
+        holder->connection_->look();
 }
 
 void session::want_look() noexcept {
@@ -136,8 +134,8 @@ void session::make_retry_timer() noexcept {
 void session::dial() noexcept {
     dialer_ = std::move(idle_dialer_);
     if (!dialer_) {
-        const error e = transport_->make_dialer(address_, environment_->options, environment_->sizes,
-                                                *environment_->io, dialer_);
+        const error e = transport_->make_dialer(environment_->address, environment_->options,
+                                                environment_->sizes, *environment_->io, dialer_);
         if (failed(e)) {
             if (e == error::terminated) {
                 emit_reason(reason::take(), e);
@@ -216,7 +214,7 @@ void session::begin_connection(std::unique_ptr<stream> bytes, bool is_server) no
     try {
         connection_ = std::make_unique<connection>(
             connection_environment{*environment_->io, environment_->options, environment_->sizes,
-                                   environment_->pool, environment_->subscriptions,
+                                   environment_->pool, environment_->subscriptions.get(),
                                    environment_->place ? &*environment_->place : nullptr, &web_memory_},
             std::move(bytes), is_server, static_cast<connection_host &>(*this));
     } catch (...) {
@@ -239,7 +237,7 @@ pipe_end_ptr session::on_established(connection &which) noexcept {
         const std::string address = which.bytes().peer_address();
         const std::string descriptor = std::to_string(which.bytes().descriptor());
         const std::string user = which.bytes().user_id();
-        info.reserve(3, address.size() + descriptor.size() + user.size() + 40);
+        info.reserve(3, address.size() + descriptor.size() + user.size() + 23);  // and their names
         if (!user.empty())
             info.add("User-Id", user);
         info.add("Peer-Address", address);

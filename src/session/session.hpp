@@ -49,6 +49,7 @@ struct session_environment {
     std::shared_ptr<session_host> host;
     random_source *random;
     std::string endpoint;            // as bound or connected, for events and for the socket to find its pipes
+    std::string address;             // of one that is connected to, without its scheme
     std::optional<web_place> place;  // of an endpoint on a web server
 };
 using session_environment_ptr = std::shared_ptr<const session_environment>;
@@ -59,10 +60,10 @@ class session final : public pipe_events,
                       private connection_host,
                       private parting_events {
 public:
-    /// A session that dials `address` with `kind`. `pipe`, whose events the caller leads to the session, may be null:
+    /// A session that dials the address of its environment with `kind`. `pipe`, whose events the caller leads to the session, may be null:
     /// then each connection gets its own (ZMQ_IMMEDIATE).
     static std::shared_ptr<session> connecting(session_environment_ptr environment, const transport &kind,
-                                               std::string address, pipe_end_ptr pipe);
+                                               pipe_end_ptr pipe);
     /// A session of an accepted stream.
     static std::shared_ptr<session> accepted(session_environment_ptr environment,
                                              std::unique_ptr<stream> bytes);
@@ -102,7 +103,6 @@ private:
     };
     struct look_task final : loop_task {
         void run() noexcept override;
-        session *self = nullptr;
         std::shared_ptr<session> keep;
     };
 
@@ -137,6 +137,7 @@ private:
     void close_pipe() noexcept;
     void begin_linger() noexcept;
     bool end_after(int linger_ms) noexcept;
+    bool may_wait() noexcept;
     void shorten_linger() noexcept;
     void end_if_lingered() noexcept;
     bool part() noexcept;
@@ -150,7 +151,6 @@ private:
 
     const session_environment_ptr environment_;
     const transport *transport_ = nullptr;  // of connecting sessions
-    std::string address_;
     std::unique_ptr<stream> first_stream_;
     pipe_end_ptr pipe_;
     std::unique_ptr<connection> connection_;
@@ -158,11 +158,15 @@ private:
     std::unique_ptr<dialer> dialer_;       // with an attempt under way
     std::unique_ptr<dialer> idle_dialer_;  // for the next one
     std::unique_ptr<timer> retry_timer_;
-    std::unique_ptr<timer> linger_timer_;
-    std::unique_ptr<timer> parting_timer_;
-    std::size_t unconfirmed_ = 0;  // octets, when it was parting and looked last
-    time_point parting_ends_;      // unless the peer goes on reading
-    std::chrono::milliseconds parting_look_{};
+    /// The waits of one that ends.
+    struct last_waits {
+        std::unique_ptr<timer> linger;
+        std::unique_ptr<timer> parting;
+        std::size_t unconfirmed = SIZE_MAX;  // octets, when it was parting and looked last
+        time_point parting_ends;             // unless the peer goes on reading
+        std::chrono::milliseconds parting_look{};
+    };
+    std::unique_ptr<last_waits> last_waits_;
     backoff backoff_;
     web_memory web_memory_;
     break_reason reason_;

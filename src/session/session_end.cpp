@@ -1,5 +1,6 @@
 // How a session ends. Map: lingering, parting from the peer, the end of the pipe, the end, and the parting behind last words.
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "session/session.hpp"
@@ -34,7 +35,7 @@ void session::begin_linger() noexcept {
 /// lingers.
 void session::shorten_linger() noexcept {
     const int most_ms = most_linger_ms_.load(std::memory_order_relaxed);
-    if (!environment_->options.is_raw() || most_ms < 0 || linger_timer_)
+    if (!environment_->options.is_raw() || most_ms < 0 || (last_waits_ && last_waits_->linger))
         return;
     if (most_ms == 0)
         end_pipe();
@@ -42,14 +43,22 @@ void session::shorten_linger() noexcept {
         (void)end_after(most_ms);
 }
 
+/// Makes the place of the waits, if there was none. False when memory is short.
+bool session::may_wait() noexcept {
+    if (!last_waits_)
+        last_waits_.reset(new (std::nothrow) last_waits);
+    return last_waits_ != nullptr;
+}
+
 /// False when it has ended already, because memory is short.
 bool session::end_after(int linger_ms) noexcept {
-    linger_timer_ = environment_->io->make_timer([this] { end_pipe(); });
-    if (!linger_timer_) {
+    if (may_wait())
+        last_waits_->linger = environment_->io->make_timer([this] { end_pipe(); });
+    if (!last_waits_ || !last_waits_->linger) {
         end_pipe();
         return false;
     }
-    linger_timer_->expires_at(environment_->io->now() + std::chrono::milliseconds(linger_ms));
+    last_waits_->linger->expires_at(environment_->io->now() + std::chrono::milliseconds(linger_ms));
     return true;
 }
 
@@ -67,12 +76,12 @@ void session::end_if_lingered() noexcept {
 bool session::part() noexcept {
     if (!connection_->finish_writing())
         return false;
-    parting_timer_ = environment_->io->make_timer([this] { on_parting_time(); });
-    if (!parting_timer_)
+    if (may_wait())
+        last_waits_->parting = environment_->io->make_timer([this] { on_parting_time(); });
+    if (!last_waits_ || !last_waits_->parting)
         return false;
     is_parting_ = true;
-    unconfirmed_ = SIZE_MAX;
-    parting_look_ = first_parting_look;
+    last_waits_->parting_look = first_parting_look;
     on_parting_time();
     return true;
 }
@@ -81,14 +90,15 @@ bool session::part() noexcept {
 void session::on_parting_time() noexcept {
     const std::size_t left = connection_->unconfirmed();
     const time_point now = environment_->io->now();
-    if (left < unconfirmed_)
-        parting_ends_ = now + longest_parting;
-    unconfirmed_ = left;
-    if ((left == 0 && !connection_->awaits_leave()) || now >= parting_ends_)
+    last_waits &waits = *last_waits_;
+    if (left < waits.unconfirmed)
+        waits.parting_ends = now + longest_parting;
+    waits.unconfirmed = left;
+    if ((left == 0 && !connection_->awaits_leave()) || now >= waits.parting_ends)
         end_pipe();
     else
-        parting_timer_->expires_at(
-            now + std::exchange(parting_look_, std::min(2 * parting_look_, last_parting_look)));
+        waits.parting->expires_at(
+            now + std::exchange(waits.parting_look, std::min(2 * waits.parting_look, last_parting_look)));
 }
 
 /// A connection whose pipe the socket closed is over. A socket that closed the pipe of this connection alone (it refused the peer) still
@@ -103,8 +113,7 @@ void session::end_pipe() noexcept {
         return;
     if (connection_)
         environment_->emit(event_kind::disconnected, static_cast<std::uint32_t>(descriptor_));
-    linger_timer_.reset();
-    parting_timer_.reset();
+    last_waits_.reset();
     drop_connection();
     is_lingering_ = is_parting_ = false;
     close_pipe();
@@ -118,8 +127,7 @@ void session::end() noexcept {
     dialer_.reset();
     idle_dialer_.reset();
     retry_timer_.reset();
-    linger_timer_.reset();
-    parting_timer_.reset();
+    last_waits_.reset();
     drop_connection();
     close_pipe();
     is_stopping_.store(

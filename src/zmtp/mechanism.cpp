@@ -59,8 +59,12 @@ mechanism::outcome accept_properties(byte_span data, const settings &options, pe
     if (!parse_properties(data, properties))
         return fail(protocol_errors::invalid_metadata);
 
-    // The routing id goes by two names, of which this is the longer one.
-    info.reserve(properties.size() + 1, data.size() + max_routing_id + routing_id_name.size());
+    // The routing id goes by two names.
+    std::size_t second_name = 0;
+    for (const auto &[name, value] : properties)
+        if (is_same_name(name, property_name::identity))
+            second_name = routing_id_name.size() + value.size();
+    info.reserve(properties.size() + 1, data.size() + second_name);
     std::string_view type;
     const byte_span *identity = nullptr;
     for (const auto &[name, value] : properties) {

@@ -41,10 +41,11 @@ bool is_handshake_command(std::string_view name) noexcept {
 }  // namespace
 
 struct peer::state {
-    enum class stage { fresh, greeting, identity, handshake, traffic, closed };
+    enum class stage : std::uint8_t { fresh, greeting, identity, handshake, traffic, closed };
 
     state(peer &self, const settings &options, bool is_server, opening first)
-        : self_(self), options_(options), opening_(first), mechanism_(make_mechanism(options, is_server)),
+        : self_(self), options_(options), opening_(first),
+          before_(new before_traffic{.security = make_mechanism(options, is_server)}),
           heartbeat_(options.heartbeat_interval_ms, options.heartbeat_timeout_ms, options.heartbeat_ttl_ms) {}
 
     action resume(const event &what);
@@ -80,31 +81,42 @@ struct peer::state {
     }
     action fail(failure_kind failure, protocol_error detail, bool may_retry = true);
     action fail(protocol_error detail) { return fail(failure_kind::protocol, detail); }
+    action verdict() const noexcept {
+        action result{action_kind::close};
+        result.failure = failure_;
+        result.detail = detail_;
+        result.may_retry = may_retry_;
+        return result;
+    }
     void refuse_stranger(protocol_error detail, byte_span first, byte_span behind);
 
     // Constant after construction
     peer &self_;  // what the driver asks for stands there
     const settings &options_;
     const opening opening_;
-    std::unique_ptr<mechanism> mechanism_;  // null when the one asked for is not built in
 
     stage stage_ = stage::fresh;
-    action verdict_{action_kind::close};  // what every resume() answers once closed
-    std::string_view reason_;             // of that, for a person
-    time_point now_{};                    // the latest we were told
-    heartbeat heartbeat_;
-    time_point handshake_end_ = time_point::max();
-
-    /// The input before traffic.
-    struct intake {
-        greeting_octets greeting{};
-        std::size_t have = 0;             // octets of it
-        std::vector<std::uint8_t> frame;  // an unfinished one, header included
-    };
-    std::unique_ptr<intake> intake_ = std::make_unique<intake>();  // null once there is traffic
-    std::size_t greeting_sent_ = 0;
     bool is_older_ = false;     // than 3.0: there are no commands
     bool is_versioned_ = true;  // or of ZMTP 1.0
+
+    /// The memory that no conversation needs once there is traffic.
+    struct before_traffic {
+        std::unique_ptr<mechanism> security;  // null when the one asked for is not built in
+        time_point end = time_point::max();   // of the time for it
+        std::size_t greeting_sent = 0;        // octets of ours
+        greeting_octets greeting{};           // the peer's
+        std::size_t have = 0;                 // octets of it
+        std::vector<std::uint8_t> frame{};    // an unfinished one, header included
+    };
+    std::unique_ptr<before_traffic> before_;  // null once there is traffic
+    time_point now_{};                        // the latest we were told
+    heartbeat heartbeat_;
+
+    // What every resume() answers once closed
+    std::string_view reason_;  // for a person
+    failure_kind failure_ = failure_kind::none;
+    protocol_error detail_ = 0;
+    bool may_retry_ = true;
 
     // Whether the output holds one that is not written yet
     bool is_ping_pending_ = false;
@@ -113,10 +125,10 @@ struct peer::state {
 
 action peer::state::fail(failure_kind failure, protocol_error detail, bool may_retry) {
     enter(stage::closed);
-    verdict_.failure = failure;
-    verdict_.detail = detail;
-    verdict_.may_retry = may_retry;
-    return verdict_;
+    failure_ = failure;
+    detail_ = detail;
+    may_retry_ = may_retry;
+    return verdict();
 }
 
 /// `first` and what stands `behind` it are how the peer began, which is no way that ZMTP begins.
@@ -133,7 +145,7 @@ void peer::state::refuse_stranger(protocol_error detail, byte_span first, byte_s
 action peer::state::resume(const event &what) {
     now_ = std::max(now_, what.now);
     if (stage_ == stage::closed)
-        return verdict_;
+        return verdict();
     switch (what.kind) {
     case event_kind::start:
         return stage_ == stage::fresh ? start() : action{};
@@ -148,10 +160,10 @@ action peer::state::resume(const event &what) {
 }
 
 action peer::state::start() {
-    if (!mechanism_)
+    if (!before_->security)
         return fail(failure_kind::mechanism_mismatch, protocol_errors::mechanism_mismatch, false);
     if (options_.handshake_interval_ms > 0)
-        handshake_end_ = now_ + std::chrono::milliseconds(options_.handshake_interval_ms);
+        before_->end = now_ + std::chrono::milliseconds(options_.handshake_interval_ms);
     switch (opening_) {
     case opening::greeting:
         enter(stage::greeting);
@@ -159,7 +171,7 @@ action peer::state::start() {
         break;
     case opening::handshake:
         enter(stage::handshake);
-        follow(mechanism_->start(self_.output_));
+        follow(before_->security->start(self_.output_));
         break;
     case opening::identity:
         enter(stage::identity);
@@ -168,16 +180,17 @@ action peer::state::start() {
         self_.framing_->encode(0, as_bytes(options_.routing_id), self_.output_);
         break;
     }
-    return stage_ == stage::closed ? verdict_ : action{};
+    return stage_ == stage::closed ? verdict() : action{};
 }
 
 void peer::state::send_greeting(std::size_t up_to) {
     const greeting_octets whole =
-        make_greeting(mechanism_->name(), mechanism_->as_server(), options_.routing_id.size());
-    if (up_to > greeting_sent_)
-        self_.output_.insert(self_.output_.end(), whole.begin() + static_cast<std::ptrdiff_t>(greeting_sent_),
+        make_greeting(before_->security->name(), before_->security->as_server(), options_.routing_id.size());
+    if (up_to > before_->greeting_sent)
+        self_.output_.insert(self_.output_.end(),
+                             whole.begin() + static_cast<std::ptrdiff_t>(before_->greeting_sent),
                              whole.begin() + static_cast<std::ptrdiff_t>(up_to));
-    greeting_sent_ = std::max(greeting_sent_, up_to);
+    before_->greeting_sent = std::max(before_->greeting_sent, up_to);
 }
 
 // Octets before traffic. Uses up no more than the handshake needs: the rest is traffic, for the driver to walk.
@@ -191,12 +204,12 @@ action peer::state::on_octets(byte_span in) {
     byte_span body;
     while (stage_ == stage::handshake && take_command(rest, body)) {
         on_handshake_command(body);
-        intake_->frame.clear();
+        before_->frame.clear();
     }
     if (stage_ == stage::traffic)
-        intake_.reset();
+        before_.reset();
     if (stage_ == stage::closed)
-        result = verdict_;
+        result = verdict();
     else if (stage_ == stage::traffic && rest.size() != in.size()) {
         result.kind = action_kind::established;
         result.takes_all = !is_versioned_;
@@ -208,13 +221,13 @@ action peer::state::on_octets(byte_span in) {
 // Collects the greeting, and answers each part of it; true when it is whole, and of version 3. Closes on the first octet that shows it
 // is none we accept.
 bool peer::state::take_greeting(byte_span &in) {
-    std::size_t &have = intake_->have;
+    std::size_t &have = before_->have;
     while (!in.empty() && stage_ == stage::greeting) {
         const std::size_t count = std::min(in.size(), end_of_greeting_part(have) - have);
-        std::copy_n(in.begin(), count, intake_->greeting.begin() + static_cast<std::ptrdiff_t>(have));
+        std::copy_n(in.begin(), count, before_->greeting.begin() + static_cast<std::ptrdiff_t>(have));
         have += count;
         in = in.subspan(count);
-        switch (detect_version(byte_span(intake_->greeting).first(have))) {
+        switch (detect_version(byte_span(before_->greeting).first(have))) {
         case greeting_version::undecided:
             if (have == signature_size)
                 send_greeting(partial_greeting_size);
@@ -234,7 +247,7 @@ bool peer::state::take_greeting(byte_span &in) {
             greet_unversioned_peer(in);
             break;
         case greeting_version::not_zmtp:
-            refuse_stranger(protocol_errors::unspecified, byte_span(intake_->greeting).first(have), in);
+            refuse_stranger(protocol_errors::unspecified, byte_span(before_->greeting).first(have), in);
             break;
         }
     }
@@ -243,7 +256,7 @@ bool peer::state::take_greeting(byte_span &in) {
 
 // The signature that went out already is the header of our identity, and what has come in is part of the peer's.
 void peer::state::greet_unversioned_peer(byte_span behind) {
-    const byte_span begun = byte_span(intake_->greeting).first(intake_->have);
+    const byte_span begun = byte_span(before_->greeting).first(before_->have);
     if (!accepts_older_peers()) {
         refuse_stranger(protocol_errors::unspecified, begun, behind);
         return;
@@ -253,7 +266,7 @@ void peer::state::greet_unversioned_peer(byte_span behind) {
     self_.framing_ = &framing_of_zmtp_1_0();
     const byte_span id = as_bytes(options_.routing_id);
     self_.output_.insert(self_.output_.end(), id.begin(), id.end());
-    intake_->frame.assign(begun.begin(), begun.end());
+    before_->frame.assign(begun.begin(), begun.end());
     enter(stage::identity);
 }
 
@@ -264,7 +277,7 @@ void peer::state::greet_2_0_peer() {
         return;
     }
     is_older_ = true;
-    const bool has_old_framing = greeting_view(intake_->greeting).major() == 0;
+    const bool has_old_framing = greeting_view(before_->greeting).major() == 0;
     self_.framing_ = has_old_framing ? &framing_of_zmtp_1_0() : &framing_of_zmtp_2_0();
     self_.output_.push_back(static_cast<std::uint8_t>(options_.type));
     self_.framing_->encode(0, as_bytes(options_.routing_id), self_.output_);
@@ -272,7 +285,7 @@ void peer::state::greet_2_0_peer() {
 
 // There is no way to tell the peer why it is refused.
 void peer::state::on_2_0_greeting() {
-    const std::uint8_t number = greeting_view(intake_->greeting).socket_type_2_0();
+    const std::uint8_t number = greeting_view(before_->greeting).socket_type_2_0();
     const char *const type = number <= static_cast<std::uint8_t>(socket_type::xsub)
                                  ? socket_type_name(static_cast<socket_type>(number))
                                  : "";
@@ -287,7 +300,7 @@ void peer::state::on_2_0_greeting() {
 // Collects the frame with an older peer's routing id; true when it is whole. A peer of ZMTP 1.0 begins with it: what cannot be its header
 // is the beginning of something else.
 bool peer::state::take_identity(byte_span &in) {
-    std::vector<std::uint8_t> &frame = intake_->frame;
+    std::vector<std::uint8_t> &frame = before_->frame;
     frame_header header;
     while (!self_.framing_->get_header(frame, header)) {
         if (in.empty())
@@ -314,7 +327,7 @@ bool peer::state::take_identity(byte_span &in) {
 
 void peer::state::on_identity() {
     frame_header header;
-    const byte_span frame = intake_->frame;
+    const byte_span frame = before_->frame;
     self_.framing_->get_header(frame, header);
     const char *const type = self_.info().find(property_name::socket_type);
     accept_routing_id(as_text(frame.subspan(header.header_size)), type ? type : "", options_, self_.info());
@@ -322,22 +335,22 @@ void peer::state::on_identity() {
 }
 
 void peer::state::on_greeting() {
-    const greeting_view received(intake_->greeting);
+    const greeting_view received(before_->greeting);
     if (received.is_3_0())
         self_.framing_ = &framing_of_zmtp_2_0();
-    if (!received.has_mechanism(mechanism_->name())) {
+    if (!received.has_mechanism(before_->security->name())) {
         fail(failure_kind::mechanism_mismatch, protocol_errors::mechanism_mismatch);
         return;
     }
     enter(stage::handshake);
-    follow(mechanism_->start(self_.output_));
+    follow(before_->security->start(self_.output_));
 }
 
 // Collects a frame of the handshake; true when `body` is the body of a whole command. A fault in a header is
 // found before anything of the body is kept.
 bool peer::state::take_command(byte_span &in, byte_span &body) {
     const walk_limits limits;
-    std::vector<std::uint8_t> &frame = intake_->frame;
+    std::vector<std::uint8_t> &frame = before_->frame;
     frame_header header;
     for (;;) {
         const walk_stop stop = judge_frame(frame, limits, header);
@@ -367,7 +380,7 @@ void peer::state::on_handshake_command(byte_span body) {
     if (!parse_command(body, received))
         fail(protocol_errors::malformed_command);
     else
-        follow(mechanism_->receive(received, self_.info(), self_.output_));
+        follow(before_->security->receive(received, self_.info(), self_.output_));
 }
 
 void peer::state::follow(const mechanism::outcome &outcome) {
@@ -399,7 +412,7 @@ action peer::state::on_time() {
             is_ping_pending_ = true;
             break;
         }
-    } else if (now_ >= handshake_end_) {
+    } else if (now_ >= before_->end) {
         return fail(failure_kind::handshake_timeout, 0);
     }
     return {};
@@ -410,7 +423,7 @@ time_point peer::state::deadline() const noexcept {
     case stage::greeting:
     case stage::identity:
     case stage::handshake:
-        return handshake_end_;
+        return before_->end;
     case stage::traffic:
         return heartbeat_.deadline();
     case stage::fresh:

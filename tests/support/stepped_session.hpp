@@ -245,6 +245,7 @@ inline std::shared_ptr<session_environment> environment_for(socket_type type, lo
     environment->host = owner;
     environment->random = &chance;
     environment->endpoint = "tcp://there";
+    environment->address = "there";
     return environment;
 }
 

@@ -36,7 +36,7 @@ protected:
         near = ends.first;
         near->set_events(owner);
         near->set_pace(&pace_of_sender);
-        it = session::connecting(environment, network, "there", ends.second);
+        it = session::connecting(environment, network, ends.second);
         ends.second->set_events(it);
         ASSERT_EQ(it->start(), error::none);
         io.run();

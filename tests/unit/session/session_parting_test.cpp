@@ -51,7 +51,7 @@ protected:
         marks.first_to_second_hwm = marks.second_to_first_hwm = 1000;
         const pipe_ends ends = make_pipe(owner->pool, marks);
         owner->near = ends.first;
-        it = session::connecting(surroundings(), net, "there", ends.second);
+        it = session::connecting(surroundings(), net, ends.second);
         ends.second->set_events(it);
         ASSERT_EQ(it->start(), error::none);
         io.run();

@@ -137,7 +137,7 @@ bool connect_with_short_heap(unsigned n, bool from_there_on, const settings &opt
     const auto owner = std::make_shared<session_owner>();
     const auto environment = environment_for(options.type, io, owner, chance);
     environment->options = options;
-    const auto it = session::connecting(environment, net, "there", nullptr);
+    const auto it = session::connecting(environment, net, nullptr);
     bool has_struck = false;
     {
         EXPECT_EQ(it->start(), error::none);
