@@ -8,6 +8,7 @@
 #include <new>
 #include <utility>
 
+#include "core/of_thread.hpp"
 #include "core/platform.hpp"
 
 namespace zlink::lent_records {
@@ -102,8 +103,8 @@ struct holder {
             return current->records[--current->count];
         if (other && other->count > 0)
             std::swap(current, other);
-        else if (magazine *full = is_over || !survives_fork ? nullptr : shared.full_for(current))
-            hold(full);
+        else if (magazine *full = may_hold() ? shared.full_for(current) : nullptr)
+            current = full;
         else
             return nullptr;
         return current->records[--current->count];
@@ -112,16 +113,16 @@ struct holder {
         if (!current || current->is_full()) {
             if (other && !other->is_full())
                 std::swap(current, other);
-            else if (magazine *empty = is_over || !survives_fork ? nullptr : shared.empty_for(other)) {
+            else if (magazine *empty = may_hold() ? shared.empty_for(other) : nullptr) {
                 other = current;
-                hold(empty);
+                current = empty;
             } else
                 return false;
         }
         current->records[current->count++] = record;
         return true;
     }
-    void hold(magazine *m) noexcept;
+    bool may_hold() noexcept;
     void end() noexcept {
         is_over = true;
         destroy(std::exchange(current, nullptr));
@@ -130,14 +131,9 @@ struct holder {
 };
 
 constinit thread_local holder mine;
+constinit thread_local end_of_thread::duty end_of_mine{[]() noexcept { mine.end(); }};
 
-void holder::hold(magazine *m) noexcept {
-    struct ending {
-        ~ending() { mine.end(); }
-    };
-    static thread_local ending at_the_end;
-    current = m;
-}
+bool holder::may_hold() noexcept { return !is_over && survives_fork && end_of_thread::awaits(end_of_mine); }
 
 }  // namespace
 

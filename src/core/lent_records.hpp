@@ -3,8 +3,8 @@
 //
 // Flow:     each thread keeps what it drops in magazines, arrays of pointers, and takes from them what it makes. Full and empty
 //           magazines go from thread to thread under a lock, so many records at a time.
-// Threads:  any. The memory belongs to the process, like the heap's: it stays when the library is unloaded, which waits for the end of
-//           each thread that holds some. A child of fork goes on with what there is.
+// Threads:  any. The memory belongs to the process, like the heap's: a thread gives it back when it ends (of_thread.hpp). A child of fork goes
+//           on with what there is.
 #pragma once
 
 #include <cstddef>

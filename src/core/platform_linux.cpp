@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "core/epoll_set.hpp"
+#include "core/of_thread.hpp"
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
@@ -139,29 +140,6 @@ int processors_allowed() noexcept {
     return ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
 }
 
-/// The set of each thread. It lives until the thread ends, unless that is the end of the process: destructors of the
-/// application's may still wait.
-class sets_of_threads {
-public:
-    sets_of_threads() noexcept : is_made_(::pthread_key_create(&key_, &end) == 0) {}
-    /// The calling thread's; null when the system refuses.
-    epoll_set *mine() const noexcept {
-        if (!is_made_)
-            return nullptr;
-        if (void *known = ::pthread_getspecific(key_))
-            return static_cast<epoll_set *>(known);
-        stay_loaded();  // end() is called later
-        std::unique_ptr<epoll_set> made(new (std::nothrow) epoll_set);
-        return made && ::pthread_setspecific(key_, made.get()) == 0 ? made.release() : nullptr;
-    }
-
-private:
-    static void end(void *set) noexcept { delete static_cast<epoll_set *>(set); }
-    pthread_key_t key_{};
-    const bool is_made_;
-};
-const sets_of_threads sets_kept;
-
 class poll_waiter final : public waiter {
 public:
     poll_waiter(const clock_source &clock, bool spins) noexcept
@@ -201,7 +179,8 @@ private:
 
     error wait_for_many(std::span<wait_item> items, time_point deadline) {
         const auto may_change = [](const wait_item &item) { return item.opening == 0; };
-        epoll_set *kept = std::none_of(items.begin(), items.end(), may_change) ? sets_kept.mine() : nullptr;
+        epoll_set *kept =
+            std::none_of(items.begin(), items.end(), may_change) ? of_thread<epoll_set>::get() : nullptr;
         if (kept) {
             const error e = wait_until(
                 deadline, [&](int timeout, int &ready) { return kept->wait(items, timeout, ready); });

@@ -2,13 +2,24 @@
 
 #include <utility>
 
+#include "core/of_thread.hpp"
+
 namespace zlink::reason {
 
 namespace {
-thread_local std::string left;
+struct left {
+    std::string words;
+};
+}  // namespace
+
+void leave(std::string words) noexcept {
+    if (left *const here = of_thread<left>::get())
+        here->words = std::move(words);
 }
 
-void leave(std::string words) noexcept { left = std::move(words); }
-std::string take() noexcept { return std::exchange(left, {}); }
+std::string take() noexcept {
+    left *const here = of_thread<left>::find();
+    return here ? std::exchange(here->words, {}) : std::string();
+}
 
 }  // namespace zlink::reason

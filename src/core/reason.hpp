@@ -10,7 +10,7 @@
 
 namespace zlink::reason {
 
-/// Takes the place of what nobody has taken.
+/// Takes the place of what nobody has taken. Where memory is short for it there are none.
 void leave(std::string words) noexcept;
 /// The same for words that `make` puts together. There are none when memory is short for them.
 template <class Make>

@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/of_thread.hpp"
 #include "reactor/asio_loop.hpp"
 
 namespace zlink {
@@ -27,6 +28,7 @@ struct io_threads::threads {
                 platform::name_this_thread(name.c_str());
                 (void)platform::schedule_this_thread(scheduling);
                 io->run();
+                end_of_thread::come();
             });
     }
 

@@ -115,7 +115,8 @@ error tls_context::make(role as, const settings &options, std::string peer_name,
 
 error tls_context::load(const settings &options, tls_files &files) {
     std::string key = role_ == role::client ? tls_in_use::key_of(options) : "";
-    if (!key.empty() && (shared_ = tls_in_use::of_thread().find(key, files)))
+    tls_in_use *const in_use = key.empty() ? nullptr : tls_in_use::here();
+    if (in_use && (shared_ = in_use->find(key, files)))
         return error::none;
     SSL_CTX *const fresh = SSL_CTX_new(role_ == role::server ? TLS_server_method() : TLS_client_method());
     if (!fresh)
@@ -133,8 +134,8 @@ error tls_context::load(const settings &options, tls_files &files) {
         return e;
     if (const error e = load_authorities(options, files); failed(e))
         return e;
-    if (!key.empty())
-        tls_in_use::of_thread().add(std::move(key), shared_, files);
+    if (in_use)
+        in_use->add(std::move(key), shared_, files);
     return error::none;
 }
 

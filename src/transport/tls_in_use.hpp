@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/of_thread.hpp"
 #include "core/platform.hpp"
 #include "core/settings.hpp"
 #include "transport/tls_files.hpp"
@@ -22,10 +23,11 @@ namespace zlink {
 
 class tls_in_use {
 public:
-    static tls_in_use &of_thread() noexcept {
-        thread_local tls_in_use all;
-        if (all.generation_ != platform::fork_generation())
-            all = {};
+    /// Null when memory is short.
+    static tls_in_use *here() noexcept {
+        tls_in_use *const all = of_thread<tls_in_use>::get();
+        if (all && all->generation_ != platform::fork_generation())
+            *all = {};
         return all;
     }
     /// Empty where nothing is shared.

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <utility>
 
+#include "core/of_thread.hpp"
 #include "core/platform.hpp"
 
 namespace zlink {
@@ -35,18 +36,16 @@ struct place {
 constinit thread_local place here;
 
 /// OpenSSL forgets a thread when it ends, under a lock, and would do so outside.
-struct farewell {
-    ~farewell() {
-        const tls_section inside;
-        if (!tls_section::is_over())
-            OPENSSL_thread_stop();
-    }
-};
+void say_farewell() noexcept {
+    const tls_section inside;
+    if (!tls_section::is_over())
+        OPENSSL_thread_stop();
+}
+constinit thread_local end_of_thread::duty farewell{&say_farewell};
 
 void choose_gate() noexcept {
     here.at = &gates[next_gate.fetch_add(1, std::memory_order_relaxed) % gates.size()];
-    thread_local const farewell at_the_end;
-    (void)at_the_end;
+    (void)end_of_thread::awaits(farewell);
 }
 
 /// Of a thread that is inside itself, from a handler of a signal, it would wait for ever.

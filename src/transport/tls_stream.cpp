@@ -6,6 +6,7 @@
 #include <new>
 #include <openssl/err.h>
 
+#include "core/of_thread.hpp"
 #include "transport/kept_failures.hpp"
 #include "transport/range_cursor.hpp"
 #include "transport/tls_section.hpp"
@@ -25,9 +26,9 @@ struct spare_memory {
     std::vector<std::uint8_t> records;
     std::unique_ptr<std::uint8_t[]> gathered;  // most_in_record
 
-    static spare_memory &of_thread() noexcept {
-        thread_local spare_memory spare;
-        return spare;
+    static void swap_records(std::vector<std::uint8_t> &with) noexcept {
+        if (spare_memory *const spare = of_thread<spare_memory>::get())
+            spare->records.swap(with);
     }
 };
 
@@ -38,19 +39,20 @@ byte_span next_record(range_cursor &from) noexcept {
     from.advance(size);
     if (size == most_in_record || from.is_at_end())
         return {begin, size};
-    auto &gathered = spare_memory::of_thread().gathered;
-    if (!gathered)
-        gathered.reset(new (std::nothrow) std::uint8_t[most_in_record]);
-    if (!gathered)
+    spare_memory *const spare = of_thread<spare_memory>::get();
+    if (spare && !spare->gathered)
+        spare->gathered.reset(new (std::nothrow) std::uint8_t[most_in_record]);
+    if (!spare || !spare->gathered)
         return {begin, size};
-    std::memcpy(gathered.get(), begin, size);
+    std::uint8_t *const gathered = spare->gathered.get();
+    std::memcpy(gathered, begin, size);
     while (size < most_in_record && !from.is_at_end()) {
         const std::size_t step = std::min(from.size(), most_in_record - size);
-        std::memcpy(gathered.get() + size, from.data(), step);
+        std::memcpy(gathered + size, from.data(), step);
         from.advance(step);
         size += step;
     }
-    return {gathered.get(), size};
+    return {gathered, size};
 }
 
 }  // namespace
@@ -121,7 +123,7 @@ int tls_stream::take_input(char *out, std::size_t size) noexcept {
 int tls_stream::keep_output(const char *octets, std::size_t size) noexcept {
     try {
         if (out_.capacity() == 0)
-            out_.swap(spare_memory::of_thread().records);
+            spare_memory::swap_records(out_);
         const auto *const begin = reinterpret_cast<const std::uint8_t *>(octets);
         out_.insert(out_.end(), begin, begin + size);
         return static_cast<int>(size);
@@ -463,7 +465,7 @@ void tls_stream::flush() noexcept {
     out_.clear();
     out_at_ = 0;
     if (out_.capacity() > 0) {
-        out_.swap(spare_memory::of_thread().records);
+        spare_memory::swap_records(out_);
         std::vector<std::uint8_t>().swap(out_);
     }
     if (std::exchange(is_finishing_, false) && !failed(write_failure_))

@@ -1,4 +1,5 @@
-"""Looks whether a shared library was built as distributions build theirs: what protects a program when an error is found in it.
+"""Looks whether a shared library was built as distributions build theirs: what protects a program when an error is found in it. Likewise
+whether it leaves out what ends a program that is short of memory.
 
 Usage: check_hardening.py LIBRARY [--fortified]
 
@@ -48,6 +49,8 @@ def faults_of(library, fortified):
         yield "code can be written"
     if "getenv" in names:
         yield "the environment is believed in a program with more rights than its user (getenv, not secure_getenv)"
+    if "__cxa_thread_atexit" in names:
+        yield "a thread_local has a destructor, which the C library ends the process for when memory is short (core/of_thread.hpp)"
     landing = LANDING.get(platform.machine())
     if landing:
         functions = first_instructions(library)

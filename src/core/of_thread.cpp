@@ -1,0 +1,41 @@
+#include "core/of_thread.hpp"
+
+#include <pthread.h>
+#include <utility>
+
+#include "core/platform.hpp"
+
+namespace zlink {
+
+namespace {
+
+constinit thread_local end_of_thread::duty *last_awaited = nullptr;
+
+pthread_key_t key;
+/// False until the loader has run this initialiser, and then nothing is kept.
+const bool has_key = ::pthread_key_create(&key, [](void *) { end_of_thread::come(); }) == 0;
+
+}  // namespace
+
+bool end_of_thread::awaits(duty &one) noexcept {
+    if (one.is_awaited)
+        return true;
+    if (!last_awaited) {
+        if (!has_key || ::pthread_setspecific(key, &last_awaited) != 0)
+            return false;
+        platform::stay_loaded();
+    }
+    one.next = std::exchange(last_awaited, &one);
+    one.is_awaited = true;
+    return true;
+}
+
+void end_of_thread::come() noexcept {
+    while (last_awaited) {
+        duty &one = *std::exchange(last_awaited, last_awaited->next);
+        one.is_awaited = false;
+        one.run();
+    }
+}
+
+}  // namespace zlink
