@@ -10,7 +10,13 @@ namespace zlink::capi {
 
 namespace {
 constexpr std::size_t most_reserved = std::size_t{1} << 26;  // addresses only: a million slots
-}
+
+/// When the library is loaded: a fork that begins before would not know of the lock, which another thread may have in the middle of its
+/// first context.
+[[maybe_unused]] const bool survives_fork =
+    ::pthread_atfork(&handle_slab::before_fork, &handle_slab::after_fork_in_parent,
+                     &handle_slab::after_fork_in_child) == 0;
+}  // namespace
 
 constinit handle_slab handles;
 
@@ -24,7 +30,6 @@ bool handle_slab::reserve() noexcept {
             continue;
         begin_.store(reinterpret_cast<std::uintptr_t>(range), std::memory_order_relaxed);
         reserved_ = size;
-        (void)::pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
         return true;
     }
     return false;

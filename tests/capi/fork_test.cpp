@@ -14,6 +14,33 @@ using namespace zlink_test;
 
 constexpr std::size_t size_of_body = 100'000;  // of a chunk that is cut from larger memory
 
+/// Comes first: afterwards this process has had its first context, and so have its children.
+TEST(first_context, that_another_thread_makes_meanwhile_leaves_a_child_able_to_make_its_own) {
+    if (!may_fork_in_the_middle)
+        GTEST_SKIP() << "no heap to go on with";
+    in_children([] {
+        std::atomic<bool> is_under_way{false};
+        std::thread other([&] {
+            is_under_way = true;
+            must(zmq_ctx_term(zmq_ctx_new()) == 0);
+        });
+        while (!is_under_way) {
+        }
+        for (std::atomic<int> left = ::getpid() % 128 * 16; left > 0; --left) {
+        }
+        const pid_t child = ::fork();
+        must(child >= 0);
+        if (child == 0) {
+            ::alarm(10);
+            must(zmq_ctx_term(zmq_ctx_new()) == 0);
+            end(true);
+        }
+        int status = -1;
+        must(::waitpid(child, &status, 0) == child && status == 0);
+        other.join();
+    });
+}
+
 /// Messages from a PUSH to a PULL of a new context, in a child.
 [[maybe_unused]] void exchange_messages(const char *where) {
     void *context = zmq_ctx_new();
