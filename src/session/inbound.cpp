@@ -254,8 +254,6 @@ void inbound::feed(conversation *peer, block *owner, bool may_share, byte_span i
         return;
     if (const byte_span rest(stopped, in.data() + in.size()); !rest.empty())
         hold(owner, may_share, rest);
-    if (!is_paused() && !may_deliver())
-        flow_ = flow::at_mark;
 }
 
 /// Walks and delivers frames. Returns where it stopped because `flow_` says so, else the end.
@@ -538,8 +536,6 @@ bool inbound::resume_with(conversation *peer) noexcept {
     flow_ = may_deliver() ? flow::going : flow::at_mark;
     if (has_held() && !resume_held(peer))
         return false;
-    if (!is_paused() && !may_deliver())
-        flow_ = flow::at_mark;
     return !is_paused();
 }
 
@@ -574,8 +570,6 @@ void inbound::deliver_offered() noexcept {
     }
     has_filled_offer_ = has_delivered_ = true;
     pipe_->publish();
-    if (!may_deliver())
-        flow_ = flow::at_mark;
 }
 
 io_turn::offer_end inbound::withdraw_offer() noexcept {

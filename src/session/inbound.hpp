@@ -3,8 +3,9 @@
 // Reads:    one at a time, into a scratch block. Frames are walked, not copied: a well filled block is handed to the pipe as it is, a
 //           small read is copied. A frame known to be large is read into memory of its own. Where the wire is not the queue, the block is
 //           decoded in place first: see zmtp/framing.hpp.
-// Pauses:   what exceeds the receiver's mark stays here unpublished. Then is_paused(), and resume() goes on once there is credit. A message
-//           that does not end is bounded where one part is.
+// Pauses:   what exceeds the receiver's mark stays here unpublished. Then is_paused(), and resume() goes on once there is credit. With
+//           nothing to keep back it reads on at the mark, too: most often it is the end of the stream that comes next, and who sends to
+//           this peer has to know of it. A message that does not end is bounded where one part is.
 // Commands: go to the conversation, which is the loop's. A thread that reads without it pauses at the first command.
 // Fails:    once, with failure(). Nothing is read or delivered afterwards.
 // Threads:  those of the reading half, one at a time: lease_keeper says whose it is.
@@ -53,7 +54,7 @@ public:
     };
     /// Reads once, without blocking. Nothing is found in a stream that is drained, or dead. On the loop's thread.
     found read(block_ref &scratch, conversation &peer) noexcept { return read_with(&peer, scratch); }
-    /// Delivers what was kept back, as far as there is room. True when that was all, and there is room for more. On the loop's thread.
+    /// Delivers what was kept back, as far as there is room. True when that was all. On the loop's thread.
     bool resume(conversation &peer) noexcept { return resume_with(&peer); }
     /// The peer, which tells no subscriptions, takes all.
     void subscribe_to_all() noexcept;

@@ -1,5 +1,6 @@
 // High-water marks: how many messages fit, what a full queue does, and that room comes back.
 #include "sockets.hpp"
+#include "transports.hpp"
 
 namespace {
 
@@ -194,5 +195,33 @@ TEST(hwm, a_slow_subscriber_does_not_stop_another) {
         EXPECT_EQ(fast.receive(), "x");
     }
 }
+
+class exactly_at_the_mark : public ::testing::TestWithParam<std::string> {
+protected:
+    context zmq;
+};
+
+TEST_P(exactly_at_the_mark, a_socket_notices_that_its_peer_has_gone_and_sends_to_those_that_are_there) {
+    test_socket ours = zmq.socket(ZMQ_DEALER);
+    test_socket living = zmq.socket(ZMQ_DEALER);
+    test_socket gone = zmq.socket(ZMQ_DEALER);
+    ours.set(ZMQ_RCVHWM, 1);
+    const std::string endpoint = connected(zmq, ours, gone, GetParam());
+    EXPECT_EQ(gone.send("last words"), 10);
+    ASSERT_TRUE(ours.has_input());
+    monitor events(zmq, ours, ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED);
+    living.connect(endpoint);
+    EXPECT_EQ(events.next().event, ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    gone.close();
+    ASSERT_EQ(events.next().event, ZMQ_EVENT_DISCONNECTED);
+    for (int i = 0; i < 6; ++i)
+        EXPECT_EQ(ours.send("x"), 1);
+    for (int i = 0; i < 6; ++i)
+        EXPECT_EQ(living.receive(), "x");
+    EXPECT_EQ(ours.receive(), "last words");
+}
+
+INSTANTIATE_TEST_SUITE_P(transports, exactly_at_the_mark, ::testing::ValuesIn(network_transports()),
+                         transport_name);
 
 }  // namespace

@@ -281,15 +281,36 @@ TEST(inbound, counts_subscriptions_as_messages_at_the_mark) {
     ASSERT_NO_FATAL_FAILURE(it.expect(said.log));
 }
 
-TEST(inbound, is_paused_again_once_what_was_kept_back_has_used_up_the_room) {
+TEST(inbound, is_paused_again_once_more_comes_than_what_was_kept_back_has_left_room_for) {
     reader it(socket_of(socket_type::dealer), 1);
     it.state.input = message("a") + message("b");
     (void)it.in.read(it.io.scratch, *it.peer);
-    EXPECT_EQ(it.take(), 1u);
-    EXPECT_FALSE(it.in.resume(*it.peer));
     EXPECT_TRUE(it.in.is_paused());
     EXPECT_EQ(it.take(), 1u);
     EXPECT_TRUE(it.in.resume(*it.peer));
+    EXPECT_FALSE(it.in.may_deliver());
+    it.state.input += message("c");
+    (void)it.in.read(it.io.scratch, *it.peer);
+    EXPECT_TRUE(it.in.is_paused());
+    EXPECT_FALSE(it.in.resume(*it.peer));
+    EXPECT_EQ(it.take(), 1u);
+    EXPECT_TRUE(it.in.resume(*it.peer));
+    ASSERT_NO_FATAL_FAILURE(it.expect({"=a", "=b", "=c"}));
+}
+
+TEST(inbound, notices_the_end_of_the_stream_at_exactly_the_mark) {
+    for (const reads whose : both_threads) {
+        reader it(socket_of(socket_type::dealer), 1);
+        it.state.input = message("a");
+        ASSERT_NO_FATAL_FAILURE(it.read(whose));
+        EXPECT_FALSE(it.in.may_deliver());
+        EXPECT_FALSE(it.in.is_paused());
+        it.state.is_reset = true;
+        it.step(whose);
+        ASSERT_TRUE(it.in.failure());
+        EXPECT_EQ(it.in.failure()->system, error::connection_reset);
+        EXPECT_EQ(it.take(), 1u);
+    }
 }
 
 TEST(inbound, obeys_a_command_behind_the_last_message_that_the_mark_lets_through) {
@@ -319,7 +340,7 @@ TEST(inbound, goes_beyond_the_mark_up_to_8_mib_once_it_may) {
         while (!it.in.is_paused())
             (void)it.in.read(it.io.scratch, *it.peer);
         EXPECT_GE(it.state.taken, limit);
-        EXPECT_LE(it.state.taken, limit + 64 * 1024 + 2 * size + 1000);
+        EXPECT_LE(it.state.taken, limit + 2 * 64 * 1024 + 2 * size + 1000);
         EXPECT_FALSE(it.in.may_deliver());
         // A later connection of the same pipe has no more.
         inbound next(it.environment, it.bytes);
