@@ -547,7 +547,8 @@ ZMQ_EXPORT int zmq_connect(void *s, const char *addr);
  * errors     EINVAL, ETERM, ENOTSOCK, ENOENT (not bound there). */
 ZMQ_EXPORT int zmq_unbind(void *s, const char *addr);
 
-/* Ends a connection made by zmq_connect; its queued messages linger, messages not yet received are dropped, as in libzmq.
+/* Ends a connection made by zmq_connect; its queued messages linger, messages not yet received are dropped, as in libzmq. With
+ * ZMQ_IMMEDIATE they can still be received, and so can those of a peer over inproc that had closed before.
  *
  * addr       as given to zmq_connect.
  * errors     EINVAL, ETERM, ENOTSOCK, ENOENT (not connected there). */

@@ -160,12 +160,11 @@ error endpoints::remove(socket &self, const std::string &scheme, const std::stri
 
 error endpoints::remove_named(socket &self, const std::string &endpoint) {
     const bool was_bound = stop_listening(endpoint);
-    const bool was_connected = stop_sessions(endpoint);
-    // As in libzmq: a worker that unbinds goes on with what has come, one that disconnects wants no more of it.
-    const auto unread =
-        was_bound && !was_connected ? socket::unread_input::kept : socket::unread_input::dropped;
-    const bool had_pipes = self.detach_endpoint(endpoint, unread) > 0;
-    return was_bound || was_connected || had_pipes ? error::none : error::no_entry;
+    const auto of_connected = stop_sessions(endpoint);
+    // As in libzmq: a worker that unbinds goes on with what has come.
+    const auto otherwise = was_bound ? socket::unread_input::kept : socket::unread_input::dropped;
+    const bool had_pipes = self.detach_endpoint(endpoint, of_connected.value_or(otherwise)) > 0;
+    return was_bound || of_connected || had_pipes ? error::none : error::no_entry;
 }
 
 /// True when somebody listened there.
@@ -182,10 +181,12 @@ bool endpoints::stop_listening(const std::string &endpoint) noexcept {
     return was_bound;
 }
 
-/// True when a session was connecting there. On return every session of the endpoint has ended, or has a pipe that the
-/// socket knows of or finds in its mailbox: no pipe comes later.
-bool endpoints::stop_sessions(const std::string &endpoint) {
-    bool was_connected = false;
+/// The fate of what those have brought that were connecting there, if any were. As in libzmq: who disconnects wants no more of it, but
+/// with ZMQ_IMMEDIATE, where connections come and go, goes on with it. On return every session of the endpoint has ended, or has a pipe
+/// that the socket knows of or finds in its mailbox: no pipe comes later.
+std::optional<socket::unread_input> endpoints::stop_sessions(const std::string &endpoint) {
+    using enum socket::unread_input;
+    std::optional<socket::unread_input> fate;
     std::vector<loop *> loops;
     {
         std::lock_guard guard(mutex_);
@@ -193,14 +194,15 @@ bool endpoints::stop_sessions(const std::string &endpoint) {
             if (which->environment()->endpoint != endpoint)
                 continue;
             const bool is_first = which->stop(session::why_stopped::disconnected);
-            was_connected |= is_first && which->is_connecting();
+            if (is_first && which->is_connecting())
+                fate = which->environment()->options.immediate && fate != dropped ? kept : dropped;
             if (std::find(loops.begin(), loops.end(), which->environment()->io) == loops.end())
                 loops.push_back(which->environment()->io);
         }
     }
     for (loop *io : loops)
         (void)io->post_and_wait([] {});
-    return was_connected;
+    return fate;
 }
 
 void endpoints::close(int linger_ms) noexcept {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,7 +62,7 @@ private:
     bool add(const std::shared_ptr<session> &what);
     error remove_named(socket &self, const std::string &endpoint);
     bool stop_listening(const std::string &endpoint) noexcept;
-    bool stop_sessions(const std::string &endpoint);
+    std::optional<socket::unread_input> stop_sessions(const std::string &endpoint);
 
     environment environment_;
     std::shared_ptr<mailbox> inbox_;

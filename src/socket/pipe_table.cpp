@@ -204,7 +204,8 @@ std::size_t pipe_table::detach_endpoint(const std::string &endpoint, unread_inpu
         pipe_end &pipe = *pipes_[i];
         if (!pipe.slot.endpoint || *pipe.slot.endpoint != endpoint || pipe.is_closed())
             continue;
-        if (what == unread_input::dropped || !read_to_the_end(pipe)) {
+        const bool is_kept = what == unread_input::kept || pipe.is_peer_closed();  // that one's last words
+        if (!is_kept || !read_to_the_end(pipe)) {
             pattern_->detach(pipe);
             finished(pipe);
         }
@@ -223,7 +224,8 @@ std::size_t pipe_table::detach_endpoint(const std::string &endpoint, unread_inpu
 /// is no memory.
 bool pipe_table::read_to_the_end(pipe_end &pipe) noexcept {
     try {
-        pattern_->on_closed(pipe);
+        if (!pipe.slot.is_ending)
+            pattern_->on_closed(pipe);
     } catch (...) {
         return false;
     }

@@ -1,4 +1,5 @@
 // The endpoints that a socket binds and connects to, and the fate of its pipes there.
+#include <algorithm>
 #include <utility>
 
 #include "socket/socket.hpp"
@@ -45,9 +46,17 @@ error socket::unbind(const char *endpoint) {
 }
 
 error socket::disconnect(const char *endpoint) {
+    const auto is_there = [&](const pipe_end_ptr &pipe) {
+        return pipe->slot.endpoint && *pipe->slot.endpoint == endpoint && !pipe->is_closed();
+    };
+    const bool was_there = endpoint && std::any_of(pipes_.live().begin(), pipes_.live().end(), is_there);
     if (const error e = pipes_.enter_beside(); failed(e))
         return e;
-    return endpoint ? environment_.endpoints.disconnect(*this, endpoint) : error::invalid;
+    if (!endpoint)
+        return error::invalid;
+    const error e = environment_.endpoints.disconnect(*this, endpoint);
+    // A peer that has ended the last one is heard of only here.
+    return e == error::no_entry && was_there ? error::none : e;
 }
 
 void socket::attach(const pipe_end_ptr &pipe, bool is_local) { pipes_.attach(pipe, is_local); }

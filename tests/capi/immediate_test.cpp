@@ -49,6 +49,22 @@ TEST(immediate, on_stops_sending_when_the_peer_goes) {
     EXPECT_TRUE(eventually([&] { return push.send("two", ZMQ_DONTWAIT) == -1 && zmq_errno() == EAGAIN; }));
 }
 
+TEST(immediate, on_leaves_what_is_unread_at_a_disconnect_to_be_read) {
+    for (const char *transport : {"tcp", "ipc"}) {
+        SCOPED_TRACE(transport);
+        context zmq;
+        test_socket ours = zmq.socket(ZMQ_DEALER);
+        test_socket peer = zmq.socket(ZMQ_DEALER);
+        ours.set(ZMQ_IMMEDIATE, 1);
+        const std::string endpoint = connected(zmq, peer, ours, transport);
+        EXPECT_EQ(peer.send("unread"), 6);
+        ASSERT_TRUE(ours.has_input());
+        EXPECT_EQ(ours.disconnect(endpoint), 0);
+        EXPECT_EQ(ours.receive(), "unread");
+        EXPECT_FAILS(ENOENT, ours.disconnect(endpoint));
+    }
+}
+
 TEST(immediate, takes_only_zero_and_one) {
     context zmq;
     test_socket push = zmq.socket(ZMQ_PUSH);

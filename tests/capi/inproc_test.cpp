@@ -328,4 +328,22 @@ TEST(inproc, a_body_given_with_its_memory_is_freed_once_when_nobody_receives_it)
     EXPECT_EQ(bodies.given_back(), 10);
 }
 
+TEST(inproc, disconnects_from_a_peer_that_has_just_closed) {
+    for (const bool has_last_words : {false, true}) {
+        context zmq;
+        test_socket ours = zmq.socket(ZMQ_DEALER);
+        test_socket peer = zmq.socket(ZMQ_DEALER);
+        const std::string endpoint = connected(zmq, peer, ours, "inproc");
+        if (has_last_words) {
+            EXPECT_EQ(peer.send("last words"), 10);
+        }
+        peer.close();
+        EXPECT_EQ(ours.disconnect(endpoint), 0);
+        if (has_last_words) {
+            EXPECT_EQ(ours.receive(), "last words");
+        }
+        EXPECT_FAILS(ENOENT, ours.disconnect(endpoint));
+    }
+}
+
 }  // namespace
