@@ -720,8 +720,8 @@ ZMQ_EXPORT int zmq_poller_remove(void *poller, void *socket);
  *
  * event      written on success.
  * timeout    ms; 0 returns at once, -1 waits without end.
- * errors     EAGAIN (the time is up), EFAULT (bad poller, or it is empty and the wait is endless),
- *            ETERM, EINTR, ENOMEM.
+ * errors     EAGAIN (the time is up), EFAULT (bad poller, or the wait is endless and nothing in it is watched for any
+ *            event), ETERM, EINTR, ENOMEM.
  * blocks     as timeout says. */
 ZMQ_EXPORT int zmq_poller_wait(void *poller, zmq_poller_event_t *event, long timeout);
 

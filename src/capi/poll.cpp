@@ -130,8 +130,9 @@ public:
 
     /// Waits, and writes as many events as there are and fit. `again` when the time is up.
     error wait(std::span<zmq_poller_event_t> found, long timeout_ms, std::size_t &count) {
-        // Nothing could ever end such a wait.
-        if (entries_.empty() && timeout_ms < 0)
+        const bool is_for_nothing =
+            std::all_of(entries_.begin(), entries_.end(), [](const entry &each) { return each.events == 0; });
+        if (is_for_nothing && timeout_ms < 0)  // nothing could ever end it
             return error::fault;
         items_.clear();
         for (const entry &each : entries_) {

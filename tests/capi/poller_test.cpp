@@ -62,7 +62,27 @@ TEST(poller, without_anything_to_watch_does_not_wait_for_ever) {
     owned_poller poller;
     zmq_poller_event_t event{};
     EXPECT_FAILS(EFAULT, zmq_poller_wait(poller.get(), &event, -1));
+    EXPECT_FAILS(EFAULT, zmq_poller_wait_all(poller.get(), &event, 1, -1));
     EXPECT_FAILS(EAGAIN, zmq_poller_wait(poller.get(), &event, 0));
+}
+
+TEST(poller, without_an_event_to_watch_for_does_not_wait_for_ever) {
+    context zmq;
+    test_socket pair = zmq.socket(ZMQ_PAIR);
+    pipe_pair descriptor;
+    owned_poller poller;
+    ASSERT_EQ(zmq_poller_add(poller.get(), pair.handle(), nullptr, ZMQ_POLLIN), 0);
+    ASSERT_EQ(zmq_poller_add_fd(poller.get(), descriptor.reader(), nullptr, 0), 0);
+    ASSERT_EQ(zmq_poller_modify(poller.get(), pair.handle(), 0), 0);
+    zmq_poller_event_t event{};
+    EXPECT_FAILS(EFAULT, zmq_poller_wait(poller.get(), &event, -1));
+    EXPECT_FAILS(EFAULT, zmq_poller_wait_all(poller.get(), &event, 1, -1));
+    EXPECT_FAILS(EAGAIN, zmq_poller_wait(poller.get(), &event, 1));
+
+    // One is enough.
+    ASSERT_EQ(zmq_poller_modify_fd(poller.get(), descriptor.reader(), ZMQ_POLLIN), 0);
+    descriptor.write();
+    EXPECT_EQ(zmq_poller_wait(poller.get(), &event, -1), 0);
 }
 
 TEST(poller, is_not_mistaken_for_something_else) {
