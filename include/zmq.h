@@ -519,8 +519,12 @@ ZMQ_EXPORT int zmq_setsockopt(void *s, int option, const void *optval, size_t op
  * optvallen  in: its size in bytes; out: how many the value takes, the rest of the buffer is zero. An int option wants
  *            exactly sizeof (int), other than ZMQ_RCVMORE, ZMQ_FD, ZMQ_EVENTS and ZMQ_THREAD_SAFE.
  * errors     EINVAL (unknown option, or the buffer has the wrong size), ETERM, ENOTSOCK, EINTR.
- * note       ZMQ_FD says that something has happened, and stays readable until ZMQ_EVENTS is read, or the socket polled: go on until
- *            there are no events. zmq_close closes it: take it out of what watches it before. */
+ * note       ZMQ_FD is readable when the events may have changed: after it was asked for first, after zmq_bind, zmq_connect, zmq_unbind and
+ *            zmq_disconnect, when a peer has come or gone, and when something happens that the socket did not have when it was asked
+ *            last: input, or room. The socket is asked by reading ZMQ_EVENTS, by zmq_poll and the pollers (for both), by a receive
+ *            (for input) and a send (for room) that fail with EAGAIN. Any of these, and any other receive or send, makes the
+ *            descriptor quiet: read ZMQ_EVENTS after them, and before you wait, and go on until it has nothing more that you want. Other
+ *            calls leave it readable. zmq_close closes it: take it out of what watches it before. */
 ZMQ_EXPORT int zmq_getsockopt(void *s, int option, void *optval, size_t *optvallen);
 
 /* Listens on an endpoint and accepts connections in the background.

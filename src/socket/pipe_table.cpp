@@ -14,6 +14,7 @@ error pipe_table::process_commands() noexcept {
         pipes_.resize(live_);  // no call of the application's still looks at a frame
     taken_.clear();
     is_taking_in_ = true;
+    has_news_ = true;
     const bool is_all = around_.inbox.take(taken_);
     const bool looks = std::exchange(must_rescan_pipes_, false) || !is_all;
     if (__builtin_expect(!untaken_.empty(), 0))
@@ -277,10 +278,10 @@ void pipe_table::look_for_room(pipe_end &pipe) noexcept {
 }
 
 error pipe_table::enter_beside() noexcept {
-    const bool has_news = is_exported_ && has_commands();
-    const error e = enter();
+    bool has_news = false;
+    const error e = enter(has_news);
     if (has_news)
-        post_look_again();
+        raise_exported();
     return e;
 }
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pipe/pace.hpp"
@@ -61,9 +62,15 @@ public:
     bool has_commands() const noexcept { return around_.inbox.has_commands(); }
     /// Before all that may change whose turn it is: leaves the direct ways, and takes in the commands. terminated after a stop.
     error enter() noexcept {
+        bool has_news = false;
+        return enter(has_news);
+    }
+    /// As enter(). Says whether it has taken in any.
+    error enter(bool &has_news) noexcept {
         leave_direct_input();
         leave_direct_output();
-        return take_commands();
+        has_news = has_commands() || is_stopped_;
+        return __builtin_expect(has_news, 0) ? process_commands() : error::none;
     }
     error take_commands() noexcept {
         if (__builtin_expect(has_commands() || is_stopped_, 0))
@@ -100,6 +107,13 @@ public:
     bool is_exported() const noexcept { return is_exported_; }
     /// As enter(), in calls that say nothing of what is there: whoever waits on ZMQ_FD must still hear of what they take in.
     error enter_beside() noexcept;
+    /// What the application itself has just changed no pipe tells of, and none is armed for what follows: it is to look at the events.
+    void raise_exported() noexcept {
+        if (is_exported_)
+            post_look_again();
+    }
+    /// Whether commands were taken in since the last call: the level was up.
+    bool take_news() noexcept { return std::exchange(has_news_, false); }
 
     // ---- the end ----
 
@@ -141,6 +155,7 @@ private:
     bool is_taking_in_ = false;
     bool has_untaken_ = false;  // pipes are left to be attached
     bool is_exported_ = false;
+    bool has_news_ = false;  // for take_news()
     bool is_stopped_ = false;
     bool is_closed_ = false;
     std::atomic<bool> stop_requested_{false};

@@ -135,6 +135,10 @@ public:
     bool arm(short wanted) noexcept { return wait_.arm(wanted); }
     /// The level a waiter must look at, made on first use: that is when the socket is made, unless nobody ever waits for it.
     error wait_level(const wakeup *&out) noexcept { return wait_.level(out); }
+    /// What ZMQ_FD has given, if what had raised it was taken in since the last call; else -1.
+    int take_raised_descriptor() noexcept {
+        return pipes_.take_news() && pipes_.is_exported() ? mailbox_->level()->descriptor() : -1;
+    }
     waiter &blocking() const noexcept { return environment_.blocking; }
     const clock_source &clock() const noexcept { return environment_.clock; }
 

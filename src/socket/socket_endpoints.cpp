@@ -15,13 +15,10 @@ error socket::bind(const char *endpoint) {
     if (const error e = environment_.endpoints.bind(*this, endpoint, actual); failed(e))
         return e;
     last_endpoint_ = std::move(actual);
-    // A peer that waited for an inproc name is here now, and is to be told what this socket subscribes to. A program that waits for the
-    // descriptor has not heard of them.
-    if (mailbox_->has_commands()) {
+    // A peer that waited for an inproc name is here now, and is to be told what this socket subscribes to.
+    if (mailbox_->has_commands())
         (void)pipes_.process_commands();
-        if (pipes_.is_exported())
-            pipes_.post_look_again();
-    }
+    pipes_.raise_exported();
     return error::none;
 }
 
@@ -33,16 +30,21 @@ error socket::connect(const char *endpoint) {
     if (!options_.connect_routing_id.empty() && pattern_->knows_peer(options_.connect_routing_id))
         return error::address_in_use;
     std::string actual;
-    const error e = environment_.endpoints.connect(*this, endpoint, actual);
-    if (!failed(e))
-        last_endpoint_ = std::move(actual);
-    return e;
+    if (const error e = environment_.endpoints.connect(*this, endpoint, actual); failed(e))
+        return e;
+    last_endpoint_ = std::move(actual);
+    pipes_.raise_exported();
+    return error::none;
 }
 
 error socket::unbind(const char *endpoint) {
     if (const error e = pipes_.enter_beside(); failed(e))
         return e;
-    return endpoint ? environment_.endpoints.unbind(*this, endpoint) : error::invalid;
+    if (!endpoint)
+        return error::invalid;
+    const error e = environment_.endpoints.unbind(*this, endpoint);
+    pipes_.raise_exported();
+    return e;
 }
 
 error socket::disconnect(const char *endpoint) {
@@ -55,6 +57,7 @@ error socket::disconnect(const char *endpoint) {
     if (!endpoint)
         return error::invalid;
     const error e = environment_.endpoints.disconnect(*this, endpoint);
+    pipes_.raise_exported();
     // A peer that has ended the last one is heard of only here.
     return e == error::no_entry && was_there ? error::none : e;
 }

@@ -112,10 +112,7 @@ error socket::export_descriptor(int &descriptor) {
     if (pipes_.is_exported())
         return error::none;
     pipes_.export_level();
-    // Input that is there already gets no call from a pipe: an empty command raises the level.
-    (void)arm(ZMQ_POLLOUT);
-    if (arm(ZMQ_POLLIN))
-        pipes_.post_look_again();
+    pipes_.raise_exported();
     return error::none;
 }
 

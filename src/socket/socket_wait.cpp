@@ -259,8 +259,8 @@ error socket_wait::look_and_arm(short wanted, short &ready, bool reads) noexcept
 
 bool socket_wait::arm(short wanted) noexcept {
     // A wait that has armed this socket already, for other events, must hear of what is taken in now.
-    const bool has_news = pipes_.has_commands();
-    if (failed(pipes_.enter()))
+    bool has_news = false;
+    if (failed(pipes_.enter(has_news)))
         return true;
     try {
         return pipes_.rules().arm(wanted & ZMQ_POLLIN, wanted & ZMQ_POLLOUT) || has_news;

@@ -15,7 +15,8 @@ bool is_readable(int fd, int timeout_ms) {
 }
 
 struct watched_socket {
-    watched_socket(context &zmq, int type) : self(zmq.socket(type)), fd(self.get(ZMQ_FD)) {}
+    explicit watched_socket(test_socket which) : self(std::move(which)), fd(self.get(ZMQ_FD)) {}
+    watched_socket(context &zmq, int type) : watched_socket(zmq.socket(type)) {}
     /// Asks for the events until the descriptor is quiet.
     bool calms_down() {
         return eventually([&] {
@@ -106,7 +107,129 @@ TEST_P(descriptor, tells_of_a_message_that_a_poll_without_waiting_has_not_found)
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(over, descriptor, testing::Values("tcp", "ipc", "inproc"),
+/// As a loop of coroutines does it that waits on the descriptor already: asks for the events only when that is readable.
+bool wakes_for(watched_socket &one, short event) {
+    do {
+        if (!is_readable(one.fd, patience_ms))
+            return false;
+    } while (!(one.self.get(ZMQ_EVENTS) & event));
+    return true;
+}
+
+TEST_P(descriptor, says_at_once_what_the_application_itself_has_done) {
+    context zmq;
+    for (const int type : {ZMQ_PULL, ZMQ_PUSH, ZMQ_PUB, ZMQ_SUB, ZMQ_XPUB, ZMQ_DEALER, ZMQ_ROUTER, ZMQ_REQ,
+                           ZMQ_REP, ZMQ_PAIR}) {
+        watched_socket one(zmq, type);
+        const std::string there = lasting_endpoint(GetParam());
+        EXPECT_TRUE(is_readable(one.fd, 0)) << type << " asked for its descriptor";
+        ASSERT_TRUE(one.calms_down());
+        one.self.connect(there);
+        EXPECT_TRUE(is_readable(one.fd, 0)) << type << " connected";
+        ASSERT_TRUE(one.calms_down());
+        EXPECT_EQ(one.self.disconnect(there), 0);
+        EXPECT_TRUE(is_readable(one.fd, 0)) << type << " disconnected";
+        ASSERT_TRUE(one.calms_down());
+        const std::string here = one.self.bind(scratch_endpoint(GetParam()));
+        EXPECT_TRUE(is_readable(one.fd, 0)) << type << " bound";
+        ASSERT_TRUE(one.calms_down());
+        EXPECT_EQ(one.self.unbind(here), 0);
+        EXPECT_TRUE(is_readable(one.fd, 0)) << type << " unbound";
+    }
+}
+
+TEST_P(descriptor, wakes_for_a_message_that_comes_after_connecting) {
+    context zmq;
+    for (const auto &[type, other] : {std::pair{ZMQ_PULL, ZMQ_PUSH},
+                                      {ZMQ_SUB, ZMQ_XPUB},
+                                      {ZMQ_DEALER, ZMQ_DEALER},
+                                      {ZMQ_PAIR, ZMQ_PAIR}}) {
+        for (const bool reads_events : {false, true}) {
+            test_socket peer = zmq.socket(other);
+            const std::string endpoint = peer.bind(scratch_endpoint(GetParam()));
+            watched_socket one(zmq, type);
+            if (type == ZMQ_SUB)
+                one.self.set(ZMQ_SUBSCRIBE, "");
+            if (reads_events) {
+                ASSERT_TRUE(one.calms_down());
+            }
+            one.self.connect(endpoint);
+            if (type == ZMQ_SUB) {
+                ASSERT_EQ(peer.receive(), "\1");
+            }
+            ASSERT_EQ(peer.send("hello"), 5);
+            EXPECT_TRUE(wakes_for(one, ZMQ_POLLIN)) << type << (reads_events ? " has read its events" : "");
+            while (one.self.receive(ZMQ_DONTWAIT)) {
+            }
+            ASSERT_EQ(peer.send("world"), 5);
+            EXPECT_TRUE(wakes_for(one, ZMQ_POLLIN)) << type << " got a message before";
+        }
+    }
+}
+
+TEST_P(descriptor, wakes_for_the_first_message_even_if_it_was_asked_for_after_connecting) {
+    context zmq;
+    for (const auto &[type, other] :
+         {std::pair{ZMQ_PULL, ZMQ_PUSH}, {ZMQ_DEALER, ZMQ_DEALER}, {ZMQ_PAIR, ZMQ_PAIR}}) {
+        test_socket peer = zmq.socket(other);
+        const std::string endpoint = peer.bind(scratch_endpoint(GetParam()));
+        test_socket self = zmq.socket(type);
+        self.connect(endpoint);
+        (void)self.get(ZMQ_EVENTS);
+        watched_socket one(std::move(self));
+        ASSERT_EQ(peer.send("hello"), 5);
+        EXPECT_TRUE(wakes_for(one, ZMQ_POLLIN)) << type;
+    }
+}
+
+TEST_P(descriptor, wakes_for_room_that_connecting_makes) {
+    context zmq;
+    for (const auto &[type, other] :
+         {std::pair{ZMQ_PUSH, ZMQ_PULL}, {ZMQ_DEALER, ZMQ_DEALER}, {ZMQ_PAIR, ZMQ_PAIR}}) {
+        for (const bool is_immediate : {false, true}) {
+            test_socket peer = zmq.socket(other);
+            const std::string endpoint = peer.bind(scratch_endpoint(GetParam()));
+            watched_socket one(zmq, type);
+            one.self.set(ZMQ_IMMEDIATE, is_immediate);
+            EXPECT_FAILS(EAGAIN, one.self.send("x", ZMQ_DONTWAIT));
+            ASSERT_TRUE(one.calms_down());
+            one.self.connect(endpoint);
+            ASSERT_TRUE(wakes_for(one, ZMQ_POLLOUT)) << type << (is_immediate ? " immediate" : "");
+            EXPECT_EQ(one.self.send("x", ZMQ_DONTWAIT), 1);
+            EXPECT_EQ(peer.receive(), "x");
+        }
+    }
+}
+
+TEST_P(descriptor, wakes_for_a_subscription) {
+    context zmq;
+    watched_socket pub(zmq, ZMQ_XPUB);
+    const std::string endpoint = pub.self.bind(scratch_endpoint(GetParam()));
+    test_socket sub = zmq.socket(ZMQ_SUB);
+    sub.connect(endpoint);
+    for (const char *topic : {"one", "another"}) {
+        ASSERT_EQ(sub.set(ZMQ_SUBSCRIBE, topic), 0);
+        ASSERT_TRUE(wakes_for(pub, ZMQ_POLLIN)) << topic;
+        EXPECT_EQ(pub.self.receive(ZMQ_DONTWAIT), std::string("\1") + topic);
+        EXPECT_EQ(pub.self.get(ZMQ_EVENTS) & ZMQ_POLLIN, 0);
+    }
+}
+
+// A poll over both: what the one takes in is what the other says.
+TEST_P(descriptor, shows_itself_in_a_poll_of_its_socket) {
+    context zmq;
+    test_socket peer = zmq.socket(ZMQ_PUSH);
+    const std::string endpoint = peer.bind(scratch_endpoint(GetParam()));
+    watched_socket pull(zmq, ZMQ_PULL);
+    ASSERT_TRUE(pull.calms_down());
+    pull.self.connect(endpoint);
+    zmq_pollitem_t items[] = {{pull.self.handle(), 0, ZMQ_POLLIN, 0}, {nullptr, pull.fd, ZMQ_POLLIN, 0}};
+    EXPECT_EQ(zmq_poll(items, 2, patience_ms), 1);
+    EXPECT_EQ(items[0].revents, 0);
+    EXPECT_EQ(items[1].revents, ZMQ_POLLIN);
+}
+
+INSTANTIATE_TEST_SUITE_P(over, descriptor, testing::Values("tcp", "ipc", "inproc", "ws"),
                          [](const auto &each) { return each.param; });
 
 }  // namespace

@@ -172,8 +172,8 @@ inline std::string deserted_endpoint() {
 
 // An endpoint that can be bound again and again, where nobody listens now. Its name has no wild-cards.
 inline std::string lasting_endpoint(const std::string &transport) {
-    if (transport == "tcp")
-        return deserted_endpoint();
+    if (transport == "tcp" || transport == "ws")
+        return transport + deserted_endpoint().substr(3);
     static std::atomic<int> number{0};
     const std::string name = std::to_string(::getpid()) + "-" + std::to_string(++number);
     return transport == "ipc" ? "ipc://@zlink-lasting-" + name : transport + "://lasting-" + name;
