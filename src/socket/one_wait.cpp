@@ -126,7 +126,7 @@ inline void one_wait::disarm() noexcept {
             part.go_on_with_leased(woken);
         part.return_leases();
     }
-    (void)note_wait_over();
+    over_at_ = note_wait_over();
 }
 
 /// Takes in what the sleep has brought, for a body that is read straight into the caller's memory. Whether to sleep once more for the
@@ -148,7 +148,7 @@ inline error one_wait::after_look(time_point deadline) {
         if (failed(armed.failure))
             return armed.failure;
         if (!armed.may_sleep)
-            return clock_.has_passed(deadline) ? error::timed_out : error::none;
+            return error::none;
         if (const error e = sleep(deadline); failed(e) || !fills_offer(deadline))
             return e;
     }
@@ -163,8 +163,12 @@ error one_wait::over_at_once(time_point deadline) noexcept {
     return note_wait_over() >= deadline ? error::timed_out : error::none;
 }
 
+/// Of what wakes the thread nothing may be what it waits for, and there may be no end of it.
 error one_wait::round(time_point deadline) {
-    return look(deadline) ? over_at_once(deadline) : after_look(deadline);
+    if (look(deadline))
+        return over_at_once(deadline);
+    const error e = after_look(deadline);
+    return !failed(e) && over_at_ >= deadline ? error::timed_out : e;
 }
 
 error one_wait::sleep_with_leases(time_point deadline) {

@@ -88,6 +88,7 @@ private:
     std::size_t leased_ = 0;  // at most: a socket may be among the items twice
     bool is_ready_ = false;   // an item, as the sleep has found; nobody has looked yet
     bool is_fresh_ = false;   // what descriptors were found ready
+    time_point over_at_{};    // when the last round that may have slept was
     waiter *how_ = nullptr;
     std::unique_ptr<waiter> own_waiter_;
     union {

@@ -1,4 +1,5 @@
-// Many peers at once that begin an upgrade to WebSocket and do not go on: over ws, and over wss.
+// Many peers at once that begin an upgrade to WebSocket and do not go on: over ws, and over wss. And one that sends Pongs without end.
+#include "descriptors.hpp"
 #include "flooded_server.hpp"
 #include "web_peer.hpp"
 #ifdef ZLINK_TESTS_WITH_TLS
@@ -89,6 +90,83 @@ TEST_P(ws_flood, of_heads_that_do_not_end_takes_little_memory_each) {
     EXPECT_LE(cost_of_each(address(), stall), most);
 }
 #endif
+
+/// A peer that has exchanged messages, so often that the connection is read by who waits for it, and sends nothing but Pongs from then on, for as
+/// long as a test has patience.
+class of_pongs : public ::testing::Test {
+protected:
+    void SetUp() override {
+        self.set(ZMQ_RCVTIMEO, timeout_ms);
+        self.set(ZMQ_SNDTIMEO, timeout_ms);
+        peer = web_peer(self.bind("ws://127.0.0.1:*"));
+        ASSERT_TRUE(peer.call("DEALER"));
+        ASSERT_TRUE(self.has_room());
+        for (int i = 0; i < 40; ++i) {
+            ASSERT_TRUE(peer.send(zlink::test::web_message("x")));
+            ASSERT_TRUE(self.has_input());
+            ASSERT_EQ(self.receive(), "x");
+        }
+        flooder = std::thread([this] {
+            std::string pongs;
+            while (pongs.size() < 60'000)
+                pongs += zlink::test::web_frame(zlink::test::opcode::pong, "");
+            const auto end = std::chrono::steady_clock::now() + patience;
+            while (!is_over && std::chrono::steady_clock::now() < end && peer.send(pongs))
+                has_begun = true;
+            goes_on = false;
+        });
+        ASSERT_TRUE(eventually([&] { return has_begun.load(); }));
+    }
+    void TearDown() override {
+        EXPECT_TRUE(goes_on) << "the flood was waited for";
+        is_over = true;
+        flooder.join();
+    }
+    void fill() {
+        const std::string body(100'000, 'x');
+        while (self.send(body, ZMQ_DONTWAIT) != -1) {
+        }
+    }
+
+    static constexpr int timeout_ms = 20;
+    context zmq;
+    test_socket self = zmq.socket(ZMQ_DEALER);
+    web_peer peer;
+    std::atomic<bool> has_begun{false}, is_over{false}, goes_on{true};
+    std::thread flooder;
+};
+
+TEST_F(of_pongs, a_receiver_ends_in_time) { EXPECT_FAILS(EAGAIN, zmq_recv(self.handle(), nullptr, 0, 0)); }
+
+TEST_F(of_pongs, a_sender_ends_in_time) {
+    fill();
+    EXPECT_FAILS(EAGAIN, self.send(std::string(100'000, 'x')));
+}
+
+TEST_F(of_pongs, a_poll_ends_in_time) {
+    EXPECT_FALSE(self.has_input(timeout_ms));
+    fill();
+    EXPECT_FALSE(self.has_room(timeout_ms));
+}
+
+TEST_F(of_pongs, a_poller_ends_in_time) {
+    owned_poller poller;
+    ASSERT_EQ(zmq_poller_add(poller.get(), self.handle(), nullptr, ZMQ_POLLIN), 0);
+    zmq_poller_event_t event{};
+    EXPECT_FAILS(EAGAIN, zmq_poller_wait(poller.get(), &event, timeout_ms));
+    EXPECT_FAILS(EAGAIN, zmq_poller_wait_all(poller.get(), &event, 1, timeout_ms));
+}
+
+TEST_F(of_pongs, a_proxy_does_as_it_is_told) {
+    test_socket back = zmq.socket(ZMQ_DEALER);
+    test_socket control = zmq.socket(ZMQ_PAIR);
+    test_socket steers = zmq.socket(ZMQ_PAIR);
+    connected(zmq, control, steers, "inproc");
+    std::thread proxy(
+        [&] { EXPECT_EQ(zmq_proxy_steerable(self.handle(), back.handle(), nullptr, control.handle()), 0); });
+    EXPECT_EQ(steers.send("TERMINATE"), 9);
+    proxy.join();
+}
 
 INSTANTIATE_TEST_SUITE_P(over, ws_flood,
 #ifdef ZLINK_TESTS_WITH_TLS
