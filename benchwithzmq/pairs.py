@@ -15,6 +15,7 @@ import platform
 import statistics
 import subprocess
 
+import neighbours
 import runner
 
 COUNT_VARIABLE = {"throughput": "BENCH_MSG_COUNT", "latency": "BENCH_LAT_COUNT"}
@@ -43,7 +44,7 @@ MOST_MESSAGES = 100_000_000
 
 def add_options(group, pairs, seconds, transports=tuple(runner.TRANSPORTS)):
     """The options that say which cells are measured and how."""
-    group.add_argument("--patterns", type=runner.list_of(runner.PATTERNS), default=None)
+    group.add_argument("--patterns", type=runner.list_of(runner.PATTERNS + [neighbours.ROW]), default=None)
     group.add_argument("--transports", type=runner.list_of(transports), default=None)
     group.add_argument("--sizes", type=runner.numbers, default=None)
     group.add_argument("--measures", type=runner.list_of(runner.MEASURES), default=runner.MEASURES)
@@ -65,7 +66,7 @@ def fill_in(args, hwm, large_sizes=(), contexts=(1,), transports=tuple(runner.TR
     """What the options leave open is taken from the BENCH_* variables, or is the whole matrix."""
     args.large_patterns = args.patterns or (runner.PATTERNS if args.sizes else LARGE_PATTERNS)
     args.contexts = args.contexts or list(contexts)
-    args.patterns = args.patterns or runner.PATTERNS
+    args.patterns = args.patterns or runner.PATTERNS + [neighbours.ROW]
     args.transports = args.transports or runner.list_from("BENCH_TRANSPORTS", list(transports))
     args.sizes = args.sizes or runner.list_from("BENCH_MSG_SIZES", runner.SIZES + list(large_sizes))
     args.hwm = args.hwm or runner.list_from("BENCH_HWM", hwm)
@@ -78,7 +79,9 @@ FIELDS = ("hwm", "pattern", "transport", "size", "measure", "contexts", "bodies"
 def cells(args):
     """The FIELDS of each cell asked for."""
     def is_there(cell):
-        _, pattern, transport, size, _, contexts, _ = cell
+        _, pattern, transport, size, _, contexts, bodies = cell
+        if pattern == neighbours.ROW:
+            return size in neighbours.SIZES and contexts == min(args.contexts) and bodies == args.bodies[0]
         return not (transport == "inproc" and contexts == 2) and (size < LARGE or pattern in args.large_patterns)
     return list(filter(is_there, itertools.product(args.hwm, args.patterns, args.transports, args.sizes, args.measures,
                                                    args.contexts, args.bodies)))
@@ -113,6 +116,8 @@ class Cell:
 
     def __init__(self, args, hwm, pattern, transport, size, measure, contexts=1, bodies="copied"):
         self.args = args
+        self.row = pattern
+        pattern, self.neighbours = neighbours.parts(pattern)
         self.where = (pattern, transport, size)
         self.measure = measure
         self.hwm = hwm
@@ -155,13 +160,15 @@ class Cell:
 
     def measured(self, libzmq, zlink):
         """Runs all pairs: the medians, the ratio and its spread, and every run."""
-        self.calibrate((libzmq, zlink))
         runs = []
-        for pair in range(self.args.pairs):
-            order = (libzmq, zlink) if pair % 2 == 0 else (zlink, libzmq)
-            values = {library: self.run(library) for library in order}
-            runs.append((values[libzmq], values[zlink]))
-        return dict(zip(("pattern", "transport", "size"), self.where), measure=self.measure, hwm=self.hwm,
+        with neighbours.busy(self.neighbours):
+            self.calibrate((libzmq, zlink))
+            for pair in range(self.args.pairs):
+                order = (libzmq, zlink) if pair % 2 == 0 else (zlink, libzmq)
+                values = {library: self.run(library) for library in order}
+                runs.append((values[libzmq], values[zlink]))
+        _, transport, size = self.where
+        return dict(pattern=self.row, transport=transport, size=size, measure=self.measure, hwm=self.hwm,
                     contexts=self.contexts, bodies=self.bodies, count=self.count, **summary(self.measure, runs), runs=runs)
 
 

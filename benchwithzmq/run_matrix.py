@@ -7,6 +7,7 @@
 
 tcp, ipc and inproc: zlink in turn with libzmq (pairs.py). ws, wss and tls, and tcp where bench_nng was built: zlink in turn with the transport
 below, with no library, and with nng (beside.py), PAIR and PUSH_PULL unless patterns are named, marks 0 and 1000.
+BUSY:4 is PUSH_PULL beside four processes that burn a processor each (neighbours.py).
 Sizes go to 64 MiB, the large ones of PAIR and PUSH_PULL alone unless others are named, each transport but inproc also between two contexts.
 
 Each cell is a line as soon as it is measured. The output folder, build/bench unless said otherwise, gets results.json, results.md, and throughput,
@@ -25,13 +26,14 @@ import sys
 import time
 
 import beside
+import neighbours
 import pairs
 import plot_results
 import runner
 import tables
 
 BESIDE_PATTERNS = ["PAIR", "PUSH_PULL"]
-QUICK = {"patterns": ["PUBSUB", "DEALER_ROUTER", "PUSH_PULL"], "sizes": [64, 1024, 65536, 1 << 20, 16 << 20], "hwm": [1000],
+QUICK = {"patterns": ["PUBSUB", "DEALER_ROUTER", "PUSH_PULL", neighbours.ROW], "sizes": [64, 1024, 65536, 1 << 20, 16 << 20], "hwm": [1000],
          "pairs": 1, "seconds": 0.1, "limit": 20}
 # The other direction of ws and wss is measured for one pattern; so are round trips, up to a size.
 QUICK_PATTERN = "PUSH_PULL"
@@ -57,9 +59,9 @@ def parse(argv):
     if args.pairs < 1:
         parser.error("--pairs: at least 1")
     args.output_dir = args.output_dir or os.path.join(os.path.dirname(runner.HERE), "build", "bench", *(["quick"] if args.quick else []))
-    args.beside_patterns, args.beside_hwm = args.patterns or BESIDE_PATTERNS, args.hwm or runner.list_from("BENCH_HWM", [0, 1000])
+    args.beside_patterns, args.beside_hwm = [each for each in args.patterns or BESIDE_PATTERNS if each != neighbours.ROW], args.hwm or runner.list_from("BENCH_HWM", [0, 1000])
     pairs.fill_in(args, hwm=[1000], large_sizes=runner.LARGE_SIZES, contexts=(1, 2), transports=runner.ALL_TRANSPORTS)
-    args.patterns = sorted(args.patterns, key=runner.PATTERNS.index)
+    args.patterns = sorted(args.patterns, key=(runner.PATTERNS + [neighbours.ROW]).index)
     args.kinds = [each for each in beside.KINDS if each in args.transports]
     args.transports = [each for each in args.transports if each in runner.TRANSPORTS]
     args.nng = []
@@ -68,6 +70,8 @@ def parse(argv):
 
 def is_quick(pattern, size, measure, sender=None):
     """Whether a cell stands for others like it."""
+    if pattern == neighbours.ROW:
+        return True
     if measure == "latency":
         return pattern == QUICK_PATTERN and size <= QUICK_LATENCY
     return sender is None or pattern == QUICK_PATTERN or sender == beside.usual_sender(pattern)

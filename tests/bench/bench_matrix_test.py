@@ -1,7 +1,9 @@
 """`make bench` without a benchmark: what it measures beside others than libzmq, and that it survives and goes on."""
 
 import os
+import select
 import subprocess
+import sys
 
 import pytest
 
@@ -9,6 +11,7 @@ from bench_support import calls, is_picture  # (it makes the tools known, too)
 from bench_support import fake_build  # noqa: F401  pylint: disable=unused-import
 
 import beside
+import neighbours
 import pairs
 import plot_results
 import run_matrix
@@ -100,6 +103,48 @@ def test_pictures_show_what_a_transport_is_held_against(nng_dir, tmp_path, monke
     assert all(map(is_picture, written))
     with open(tmp_path / "results.md", encoding="utf-8") as file:
         assert "### Throughput, million messages a second, beside others than libzmq" in file.read()
+
+
+# Busy neighbours
+
+
+def test_a_row_of_the_matrix_has_four_busy_neighbours_which_end_with_the_cell(build_dir, tmp_path, monkeypatch, capsys):
+    counts, begun = [], []
+    busy = neighbours.busy
+
+    def counted(count):
+        counts.append(count)
+        begun.append(busy(min(count, 1)))
+        return begun[-1]
+    monkeypatch.setattr(neighbours, "busy", counted)
+    assert run_small(build_dir, tmp_path, "--patterns", "BUSY:4,PAIR") == 0
+    assert counts == [0, 4]
+    assert {line.split()[1] for line in calls(build_dir)} == {"PAIR", "PUSH_PULL"}
+    assert ["BUSY:4", "tcp", "throughput", "1", "1000", "4.00"] in rows_of(capsys.readouterr().out)
+    found = pairs.read(str(tmp_path / "results.json"))["cells"]
+    assert [each["pattern"] for each in found] == ["PAIR", "BUSY:4"]
+
+
+def test_busy_neighbours_are_there_for_a_few_sizes_of_what_libzmq_has_too():
+    args = run_matrix.parse([])
+    kept = [dict(zip(pairs.FIELDS, cell)) for cell in pairs.cells(args) if cell[1] == "BUSY:4"]
+    assert {(each["transport"], each["size"], each["measure"]) for each in kept} == {
+        (transport, size, measure) for transport in runner.TRANSPORTS for size in (64, 1024, 65536) for measure in runner.MEASURES}
+    assert len(kept) == 18
+    assert "BUSY:4" not in {cell[1] for cell in beside.cells(run_matrix.parse(["--patterns", "BUSY:4,PAIR"]))}
+
+
+def test_neighbours_end_with_the_cell_and_with_who_began_them():
+    with neighbours.busy(2) as started:
+        assert [each.poll() for each in started] == [None, None]
+    assert all(each.returncode for each in started)
+    whole = subprocess.Popen([sys.executable, "-c", "import neighbours\nwith neighbours.busy(1) as started: print(started[0].pid, flush=True); input()"],
+                             cwd=runner.HERE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    ended = os.pidfd_open(int(whole.stdout.readline()))
+    whole.kill()
+    whole.wait()
+    assert select.select([ended], [], [], 60)[0]
+    os.close(ended)
 
 
 # A run of hours
