@@ -2,34 +2,42 @@
 //
 // It looks for something that another running thread is about to do. A look costs nothing but the processor's time, so it
 // must pay: each time in vain doubles how often it is skipped, up to 63 times. One that was not in vain makes up for all before it,
-// or for one.
+// or for one. And it must not be dear: who was kept from the processor meanwhile leaves all spins out for a good while (`spin_rest`).
 // Threads:  one.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
-#include <thread>
+
+#include "core/waiter.hpp"
 
 namespace zlink {
 
 class patience {
 public:
     /// Looks up to `looks` times, each about as long as it takes to move 64 octets in memory, if not longer. `look()`: whether it
-    /// is there now. Lets other threads have the processor once in `looks_per_yield`, and the first time soon: the one that is looked for
-    /// may wait for this processor. True when it was there.
+    /// is there now. True when it was there. Never yields: strangers would have the processor for milliseconds. Where they get it all the
+    /// same, which the time tells once in `looks_per_time`, that is the last look, and `rest` begins, whether or not it has found something.
     template <class Look>
-    bool look_for(std::size_t looks, Look &&look, std::size_t looks_per_yield = 256) noexcept {
-        if (take_skip())
+    bool look_for(std::size_t looks, Look &&look, spin_rest &rest, const clock_source &clock,
+                  std::size_t looks_per_time = 16) noexcept {
+        if (!rest.is_over(clock) || take_skip())
             return false;
+        time_point last{};
         for (std::size_t done = 1; done <= looks; ++done) {
-            if (look()) {
+            const bool is_found = look();
+            const bool is_timed = last != time_point{};
+            if (done % looks_per_time == 0 || (is_found && is_timed)) {
+                const time_point now = clock.now();
+                if (is_timed && rest.note(now - last, now))
+                    return is_found;
+                last = now;
+            }
+            if (is_found) {
                 note(true);
                 return true;
             }
-            if (done % looks_per_yield == std::min(first_yield, looks_per_yield - 1))
-                std::this_thread::yield();
-            else
-                pause();
+            pause();
         }
         note(false);
         return false;
@@ -67,7 +75,6 @@ public:
 
 private:
     static constexpr int most_failures = 6;
-    static constexpr std::size_t first_yield = 16;  // looks
 
     int failures_ = 0;  // that nothing has made up for; most_failures at most
     int skips_ = 0;     // times still to be skipped

@@ -2,6 +2,7 @@
 // the simulator.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -59,11 +60,43 @@ struct wait_item {
     std::uint64_t opening = 0;      // of the descriptor; 0: not known, as that of an application's
 };
 
-/// How busy a thread is sending, on all its sockets together.
+/// How long a thread leaves spins out after a dear one. On a busy machine, and where a quota is used up, the system takes the processor
+/// from a thread in the middle of a spin, and gives it to strangers for milliseconds. What was looked for is often there after that: it
+/// has waited. Who sleeps is woken sooner, even there.
+class spin_rest {
+public:
+    /// The thread looks again and again, and `taken` has passed between two looks that follow each other, or almost, the later one at `now`.
+    /// True when it was kept from the processor: then it rests.
+    bool note(duration taken, time_point now) noexcept {
+        if (taken < least_dear)
+            return false;
+        until_ = now + std::min<duration>(taken * times_as_long, longest);
+        return true;
+    }
+    /// The time is asked for only while there may be a rest.
+    bool is_over(const clock_source &clock) noexcept {
+        if (until_ == time_point{})
+            return true;
+        if (clock.now() < until_)
+            return false;
+        until_ = {};
+        return true;
+    }
+
+    static constexpr duration least_dear = std::chrono::milliseconds(1);  // more than any look takes
+    static constexpr int times_as_long = 16;
+    static constexpr duration longest = std::chrono::seconds(1);
+
+private:
+    time_point until_{};
+};
+
+/// How busy a thread is, on all its sockets together.
 struct sending_thread {
     time_point last{};                  // when it found a connection asleep, or had written for it
     unsigned writes_without_pause = 0;  // for connections that were asleep
     duration in_large_writes{};         // spent so far writing large bodies for which it might wait
+    spin_rest rest;
 };
 
 class waiter {

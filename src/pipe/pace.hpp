@@ -14,7 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <poll.h>
-#include <thread>
+#include <utility>
 
 #include "core/patience.hpp"
 #include "core/waiter.hpp"
@@ -97,12 +97,19 @@ public:
     /// done.
     template <class Look>
     void look_for_room(Look &&look) noexcept {
-        if (!may_wait_ || !how_.may_spin() || room_patience_.take_skip())
+        spin_rest &rest = how_.this_thread().rest;
+        if (!may_wait_ || !how_.may_spin() || !rest.is_over(clock_) || room_patience_.take_skip())
             return;
-        const time_point until = clock_.now() + longest_look_for_body_end;
+        time_point now = clock_.now();
+        const time_point until = now + longest_look_for_body_end;
         bool is_done = look();
-        while (!is_done && clock_.now() < until) {
-            std::this_thread::yield();
+        for (;;) {
+            const time_point last = std::exchange(now, clock_.now());
+            if (rest.note(now - last, now))
+                return;
+            if (is_done || now >= until)
+                break;
+            patience::pause(pauses_for_body_end);
             is_done = look();
         }
         room_patience_.note(is_done);
@@ -177,6 +184,8 @@ public:
 private:
     static constexpr duration least_cost = std::chrono::microseconds(1);
     static constexpr duration most_cost = std::chrono::microseconds(20);
+
+    static constexpr unsigned pauses_for_body_end = 4;  // between looks, each of which is a write
 
     static constexpr duration full_for = std::chrono::microseconds(100);
     static constexpr unsigned most_without_pause = 4;

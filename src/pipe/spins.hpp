@@ -20,8 +20,9 @@ enum class spin : std::uint8_t { none, first_read, answer, rest, room, peer, lag
 
 struct spin_limit {
     spin which;
-    std::size_t looks;                  // 0: see below
-    std::size_t looks_per_yield = 256;  // lets other threads have the processor once in so many
+    std::size_t looks;  // 0: see below
+    std::size_t looks_per_time =
+        16;  // once in so many the spin is judged by the time; 1: a look may move many octets
 };
 
 /// In the order of the names.
@@ -35,19 +36,17 @@ inline constexpr spin_limit spin_limits[] = {
     {spin::answer, 6},
     // Each is a read in vain, of half a microsecond. Together: the time in which the next piece of a large frame arrives, which would
     // wake a sleeper each time.
-    {spin::rest, 100},
+    {spin::rest, 100, 1},
     // Each is a write in vain, of half a microsecond. Together: the time in which a reader takes what an ipc stream holds. A full
-    // stream takes more as soon as its reader has taken something, but wakes a sleeper only when it is three quarters empty. The
-    // reader may be waiting for this processor, and so this thread yields often.
-    {spin::room, 200, 8},
+    // stream takes more as soon as its reader has taken something, but wakes a sleeper only when it is three quarters empty.
+    {spin::room, 200, 1},
     // A look at memory, and as long a pause. Together: the time in which a peer in the same process takes or writes half a mark of
     // small messages. While both sides are at work neither should sleep: to be woken takes longer than that.
     {spin::peer, 1000},
     // As many as looks_for_lag() says: a look takes about as long as so many octets take to be moved.
     {spin::lag, 0},
-    // For `longest_look_for_body_end`: to wake the I/O thread for the rest takes about as long. The reader
-    // may be waiting for this processor, and so each look is followed by a yield.
-    {spin::body_end, 0, 1},
+    // For `longest_look_for_body_end`: to wake the I/O thread for the rest takes about as long.
+    {spin::body_end, 0},
 };
 inline constexpr std::chrono::microseconds longest_look_for_body_end{100};
 
@@ -124,6 +123,8 @@ inline constexpr std::chrono::milliseconds longest_lag_sleep{1};
 
 class spins {
 public:
+    spins(const clock_source &clock, waiter &how) noexcept : clock_(clock), how_(how) {}
+
     /// As patience::look_for(), within the limit of the spin.
     template <class Look>
     bool look_for(spin which, Look &&look) noexcept {
@@ -131,9 +132,10 @@ public:
     }
     template <class Look>
     bool look_for(spin which, std::size_t looks, Look &&look) noexcept {
-        return patience_for(which).look_for(looks, look, limit_of(which).looks_per_yield);
+        return patience_for(which).look_for(looks, look, rest(), clock_, limit_of(which).looks_per_time);
     }
     bool take_skip(spin which) noexcept { return patience_for(which).take_skip(); }
+    spin_rest &rest() const noexcept { return how_.this_thread().rest; }
     void note(spin which, bool was_found) noexcept {
         using enum patience::makes_up;
         // The rest of a burst is found now and then by a reader that looks in vain after each.
@@ -146,6 +148,8 @@ private:
         return patiences_[static_cast<std::size_t>(which == spin::answer ? spin::peer : which)];
     }
 
+    const clock_source &clock_;
+    waiter &how_;
     std::array<patience, std::size(spin_limits)> patiences_;
 };
 

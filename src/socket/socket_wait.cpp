@@ -149,8 +149,9 @@ bool socket_wait::try_read_first() noexcept {
 
 /// Whether what this thread is mostly woken for comes soon.
 bool socket_wait::spin_for_answer() noexcept {
-    if (spins_.take_skip(spin::answer))
+    if (!spins_.rest().is_over(clock_) || spins_.take_skip(spin::answer))
         return false;
+    time_point last = clock_.now();
     for (unsigned look = 1; look <= limit_of(spin::answer).looks; ++look) {
         patience::pause(pauses_before_look(look));
         leases_.write_full();
@@ -161,6 +162,9 @@ bool socket_wait::spin_for_answer() noexcept {
             return true;
         }
         if (pipes_.has_commands() || leases_.is_recalled())
+            return false;
+        const time_point now = clock_.now();
+        if (spins_.rest().note(now - std::exchange(last, now), now))
             return false;
     }
     spins_.note(spin::answer, false);

@@ -29,7 +29,7 @@ public:
     };
     explicit socket_wait(const environment &around) noexcept
         : pipes_(around.pipes), leases_(around.leases), inbox_(around.inbox), pace_(around.sending),
-          blocking_(around.blocking), clock_(around.clock) {}
+          blocking_(around.blocking), clock_(around.clock), spins_(around.clock, around.blocking) {}
 
     // ---- without waiting ----
 

@@ -1,4 +1,4 @@
-// The places where the library waits for another thread by itself, and not through a seam: its yields and its locks.
+// The places where the library waits for another thread by itself, and not through a seam: its locks.
 //
 // The simulator's threads are fibers of one thread, so that the one who is waited for must get to run: inside a world both
 // calls let others go on, and taking a lock is a place to switch. These definitions stand in for those of the C library.

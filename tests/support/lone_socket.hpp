@@ -21,8 +21,13 @@ namespace zlink::test {
 
 class set_clock final : public clock_source {
 public:
-    time_point now() const noexcept override { return at; }
+    time_point now() const noexcept override {
+        if (on_ask)
+            on_ask();
+        return at;
+    }
     time_point at{std::chrono::hours(1)};
+    std::function<void()> on_ask;
 };
 
 /// Returns from every wait at once, after telling the test of it.

@@ -44,6 +44,21 @@ protected:
     pace other{*this, thread};  // of another socket
 };
 
+TEST_F(pace_test, looks_for_no_room_for_a_good_while_after_a_look_that_was_dear_though_there_was_room) {
+    int looks = 0;
+    thread.has_time = true;
+    subject.look_for_room([&] {
+        pass(std::chrono::milliseconds(5));  // strangers have the processor
+        return ++looks == 1;
+    });
+    const auto look = [&] { return ++looks > 0; };
+    other.look_for_room(look);
+    EXPECT_EQ(looks, 1);
+    pass(std::chrono::milliseconds(5) * spin_rest::times_as_long);
+    other.look_for_room(look);
+    EXPECT_EQ(looks, 2);
+}
+
 // A thread that waits as long as it may, and finds no room.
 struct waiting_thread final : test::lone_thread {
     explicit waiting_thread(time_point &clock) : lone_thread(true), now(clock) {}

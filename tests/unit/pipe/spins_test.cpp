@@ -5,8 +5,12 @@
 
 #include <vector>
 
+#include "lone_thread.hpp"
+
 namespace zlink {
 namespace {
+
+using namespace std::chrono_literals;
 
 /// What a thread that is about to sleep knows. To begin with nothing is due.
 struct facts_of {
@@ -195,29 +199,61 @@ TEST(backlog, is_looked_at_as_long_as_the_octets_take_to_be_moved) {
     EXPECT_EQ(looks_for_lag(huge), mebibyte / 32);
 }
 
-TEST(spins, have_a_patience_each) {
-    spins self;
+/// The test passes the time.
+struct passed_clock final : clock_source {
+    time_point now() const noexcept override { return at; }
+    time_point at{std::chrono::hours(1)};
+};
+
+class spins_test : public testing::Test {
+protected:
+    test::lone_thread thread{true};
+    passed_clock clock;
+    spins self{clock, thread};
+};
+
+TEST_F(spins_test, have_a_patience_each) {
     EXPECT_FALSE(self.look_for(spin::rest, [] { return false; }));
     EXPECT_TRUE(self.take_skip(spin::rest));
     for (const spin other : {spin::first_read, spin::answer, spin::room, spin::peer, spin::lag})
         EXPECT_FALSE(self.take_skip(other));
 }
 
-TEST(spins, have_one_patience_for_what_a_lone_peer_does) {
-    spins self;
+TEST_F(spins_test, have_one_patience_for_what_a_lone_peer_does) {
     self.note(spin::answer, false);
     EXPECT_TRUE(self.take_skip(spin::peer));
     self.note(spin::peer, false);
     EXPECT_TRUE(self.take_skip(spin::answer));
 }
 
-TEST(spins, look_as_often_as_the_limit_says) {
+TEST_F(spins_test, look_as_often_as_the_limit_says) {
     for (const spin which : {spin::rest, spin::room, spin::peer}) {
-        spins self;
+        spins self{clock, thread};
         std::size_t looks = 0;
         EXPECT_FALSE(self.look_for(which, [&] { return ++looks, false; }));
         EXPECT_EQ(looks, limit_of(which).looks);
     }
+}
+
+TEST_F(spins_test, are_all_left_out_for_a_good_while_after_a_dear_one_though_it_found_something) {
+    int looks = 0;
+    const auto look = [&] { return ++looks, true; };
+    EXPECT_TRUE(self.look_for(spin::room, [&] {
+        clock.at += ++looks == 60 ? 5ms : 1us;  // strangers had the processor
+        return looks == 60;
+    }));
+    looks = 0;
+    spins other{clock, thread};
+    for (const spin which : {spin::rest, spin::room, spin::peer}) {
+        EXPECT_FALSE(self.look_for(which, look));
+        EXPECT_FALSE(other.look_for(which, look)) << "of another socket";
+    }
+    EXPECT_EQ(looks, 0);
+    test::lone_thread another{true};
+    EXPECT_TRUE(spins(clock, another).look_for(spin::peer, look));
+    clock.at += 5ms * spin_rest::times_as_long;
+    for (const spin which : {spin::rest, spin::room, spin::peer})
+        EXPECT_TRUE(self.look_for(which, look));
 }
 
 }  // namespace

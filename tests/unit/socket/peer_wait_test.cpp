@@ -73,6 +73,35 @@ TEST_F(peer_wait_test, a_receiver_takes_what_comes_while_it_looks) {
     EXPECT_EQ(wait.waits, 0);
 }
 
+TEST_F(peer_wait_test,
+       a_receiver_whose_look_was_dear_sleeps_at_once_for_a_good_while_though_it_found_something) {
+    using namespace std::chrono_literals;
+    constexpr int asks_of_a_spin = 30;
+    make(socket_type::pull);
+    int asks = 0;
+    wait.on_look = [&] {
+        clock.on_ask = [&] {
+            if (++asks == 1)
+                test::write_message(*peer, {"sent"});
+            else if (asks == 2)
+                clock.at += 5ms;  // strangers have had the processor
+        };
+    };
+    EXPECT_EQ(receive(), "sent");
+    EXPECT_EQ(wait.waits, 0);
+    for (const duration later : {0ms, 70ms}) {
+        clock.at += later;
+        clock.on_ask = [&] { ++asks; };
+        asks = 0;
+        expect_receive_sleeps_once();
+        EXPECT_LT(asks, asks_of_a_spin);
+    }
+    clock.at += 10ms;
+    asks = 0;
+    expect_receive_sleeps_once();
+    EXPECT_GT(asks, asks_of_a_spin);
+}
+
 TEST_F(peer_wait_test, a_sender_uses_room_that_comes_while_it_looks) {
     make(socket_type::push);
     wait.on_look = [this] {
