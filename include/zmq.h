@@ -314,7 +314,7 @@ ZMQ_EXPORT int zmq_msg_more(const zmq_msg_t *msg);
  * property   ZMQ_MORE (0 or 1), ZMQ_SHARED (1 when the content may be shared), ZMQ_SRCFD (the
  *            descriptor it came from, -1 when there is none; deprecated).
  * returns    the value, -1 on failure.
- * errors     EINVAL (unknown property). */
+ * errors     EINVAL (unknown property, or ZMQ_SRCFD of a message that has none), EFAULT (no message). */
 ZMQ_EXPORT int zmq_msg_get(const zmq_msg_t *msg, int property);
 
 /* Sets an integer property. There is none that can be set.
@@ -326,7 +326,7 @@ ZMQ_EXPORT int zmq_msg_set(zmq_msg_t *msg, int property, int optval);
  * whatever the peer's handshake or the authenticator added.
  *
  * returns    a string owned by the message, valid until it is closed; NULL on failure.
- * errors     EINVAL (no such property). */
+ * errors     EINVAL (no such property), EFAULT (no message). */
 ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 
 /* ---- Sockets ------------------------------------------------------------------------------------------- */
@@ -413,7 +413,7 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 #define ZMQ_GSSAPI_SERVICE_PRINCIPAL          64 /* not built: EINVAL */
 #define ZMQ_GSSAPI_PLAINTEXT                  65 /* not built: EINVAL */
 #define ZMQ_HANDSHAKE_IVL                     66 /* int ms, default 30000, later: a handshake may take so long; 0: no limit */
-#define ZMQ_SOCKS_PROXY                       68 /* string, default none, later: "host:port" to connect through, but for ipc and inproc; null pointer: none */
+#define ZMQ_SOCKS_PROXY                       68 /* string, default none, later: "host:port" to connect through, "source;" in front, but for ipc and inproc; null pointer: none */
 #define ZMQ_XPUB_NODROP                       69 /* bool, set only, default 0, next message: 1: PUB, XPUB wait for a full peer; 0: drop */
 #define ZMQ_BLOCKY                            70 /* bool, default 1, next socket: of contexts: 0: ZMQ_LINGER is 0 at first */
 #define ZMQ_XPUB_MANUAL                       71 /* bool, set only, default 0, next message: ZMQ_SUBSCRIBE is for the peer heard of last */
@@ -509,8 +509,8 @@ ZMQ_EXPORT int zmq_close(void *s);
  * optval     copied; int options take an int, byte and string options any bytes.
  * optvallen  bytes.
  * errors     EINVAL (unknown option, wrong size or value, or what is not built), ETERM, ENOTSOCK, EINTR.
- * note       ZMQ_SOCKS_PROXY, "host:port", holds for tcp, tls, ws and wss; zmq_connect fails with EINVAL where that is no
- *            such address. */
+ * note       ZMQ_SOCKS_PROXY, "host:port" or "source:0;host:port", holds for tcp, tls, ws and wss; zmq_connect fails with
+ *            EINVAL where that is no such address. */
 ZMQ_EXPORT int zmq_setsockopt(void *s, int option, const void *optval, size_t optvallen);
 
 /* Reads a socket option.
@@ -787,7 +787,7 @@ ZMQ_EXPORT int zmq_proxy_steerable(void *frontend, void *backend, void *capture,
  * dest       the caller's, at least size * 5 / 4 + 1 bytes.
  * data, size  size in bytes, a multiple of 4.
  * returns    dest, NULL on failure.
- * errors     EINVAL. */
+ * errors     EINVAL (bad size), EFAULT (a null pointer). */
 ZMQ_EXPORT char *zmq_z85_encode(char *dest, const uint8_t *data, size_t size);
 
 /* Decodes Z85 text.
@@ -795,7 +795,7 @@ ZMQ_EXPORT char *zmq_z85_encode(char *dest, const uint8_t *data, size_t size);
  * dest       the caller's, at least strlen(string) * 4 / 5 bytes.
  * string     its length is a multiple of 5.
  * returns    dest, NULL on failure.
- * errors     EINVAL (bad length, character or value). */
+ * errors     EINVAL (bad length, character or value), EFAULT (a null pointer). */
 ZMQ_EXPORT uint8_t *zmq_z85_decode(uint8_t *dest, const char *string);
 
 /* Makes a new CURVE key pair.
@@ -809,7 +809,7 @@ ZMQ_EXPORT int zmq_curve_keypair(char *z85_public_key, char *z85_secret_key);
  *
  * z85_public_key   the caller's, 41 bytes.
  * z85_secret_key   40 characters of Z85.
- * errors     EFAULT (a null pointer), EINVAL (not a key). */
+ * errors     EINVAL (not a key), EFAULT (a null pointer). */
 ZMQ_EXPORT int zmq_curve_public(char *z85_public_key, const char *z85_secret_key);
 
 /* ---- Atomic counters ----------------------------------------------------------------------------------- */

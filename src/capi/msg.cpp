@@ -102,27 +102,25 @@ int zmq_msg_more(const zmq_msg_t *msg) {
 }
 
 int zmq_msg_get(const zmq_msg_t *msg, int property) {
+    if (property != ZMQ_MORE && property != ZMQ_SRCFD && property != ZMQ_SHARED)
+        return fail(error::invalid);
+    if (property == ZMQ_MORE && msg)
+        return zmq_msg_more(msg);
     const message *m = prepared(msg);
     if (!m)
         return fail(error::fault);
-    switch (property) {
-    case ZMQ_MORE:
-        return m->has_more();
-    case ZMQ_SRCFD:
-        return source_descriptor(*m);
-    case ZMQ_SHARED:
+    if (property == ZMQ_SHARED)
         return m->is_shared();
-    default:
-        return fail(error::invalid);
-    }
+    const int descriptor = source_descriptor(*m);
+    return descriptor >= 0 ? descriptor : fail(error::invalid);
 }
 
 int zmq_msg_set(zmq_msg_t *, int, int) { return fail(error::invalid); }
 
 const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property) {
     const message *m = prepared(msg);
-    if (!m || !property)
+    if (!m)
         return fail<const char *>(error::fault);
-    const char *value = find_property(*m, property);
+    const char *value = property ? find_property(*m, property) : nullptr;
     return value ? value : fail<const char *>(error::invalid);
 }

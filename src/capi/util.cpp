@@ -75,21 +75,22 @@ int zmq_has(const char *name) {
 // ---- Keys and Z85 ------------------------------------------------------------------------------------------
 
 char *zmq_z85_encode(char *dest, const uint8_t *data, size_t size) {
+    if (size % 4 != 0)
+        return fail<char *>(error::invalid);
     if (!dest || (!data && size > 0))
         return fail<char *>(error::fault);
-    if (!z85_encode({data, size}, dest))
-        return fail<char *>(error::invalid);
+    (void)z85_encode({data, size}, dest);
     dest[z85_text_size(size)] = '\0';
     return dest;
 }
 
 uint8_t *zmq_z85_decode(uint8_t *dest, const char *string) {
-    if (!dest || !string)
+    if (!string)
         return fail<uint8_t *>(error::fault);
     const std::string_view text = string;
     if (text.empty() || !z85_decode(text, dest))
         return fail<uint8_t *>(error::invalid);
-    return dest;
+    return dest ? dest : fail<uint8_t *>(error::fault);
 }
 
 namespace {
@@ -115,13 +116,15 @@ int zmq_curve_keypair(char *z85_public_key, char *z85_secret_key) {
 }
 
 int zmq_curve_public(char *z85_public_key, const char *z85_secret_key) {
-    if (!z85_public_key || !z85_secret_key)
+    if (!z85_secret_key)
         return fail(error::fault);
     curve_key public_key;
     curve_key secret_key;
     if (std::strlen(z85_secret_key) != z85_text_size(secret_key.size()) ||
         !z85_decode(z85_secret_key, secret_key.data()))
         return fail(error::invalid);
+    if (!z85_public_key)
+        return fail(error::fault);
     if (!derive_curve_public(secret_key, public_key))
         return fail(error::invalid);
     put_key(public_key, z85_public_key);

@@ -39,7 +39,7 @@ bool z85_encode(byte_span data, char *out) noexcept {
 bool z85_decode(std::string_view text, std::uint8_t *out) noexcept {
     if (text.size() % 5 != 0)
         return false;
-    for (std::size_t at = 0; at < text.size(); at += 5, out += 4) {
+    for (std::size_t at = 0; at < text.size(); at += 5, out += out ? 4 : 0) {
         std::uint64_t value = 0;
         for (char c : text.substr(at, 5)) {
             const std::uint8_t digit = digits[static_cast<std::uint8_t>(c)];
@@ -49,7 +49,8 @@ bool z85_decode(std::string_view text, std::uint8_t *out) noexcept {
         }
         if (value > std::numeric_limits<std::uint32_t>::max())
             return false;
-        put_u32(out, static_cast<std::uint32_t>(value));
+        if (out)
+            put_u32(out, static_cast<std::uint32_t>(value));
     }
     return true;
 }

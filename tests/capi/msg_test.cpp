@@ -120,8 +120,9 @@ TEST(msg, moves_and_leaves_an_empty_one) {
 TEST(msg, has_integer_properties) {
     zmq_msg_t m = message_of("x");
     EXPECT_EQ(zmq_msg_get(&m, ZMQ_MORE), 0);
-    EXPECT_EQ(zmq_msg_get(&m, ZMQ_SRCFD), -1);
+    EXPECT_ERRNO(zmq_msg_get(&m, ZMQ_SRCFD), EINVAL);
     EXPECT_ERRNO(zmq_msg_get(&m, 99), EINVAL);
+    EXPECT_ERRNO(zmq_msg_get(nullptr, 99), EINVAL);
     for (int property : {ZMQ_MORE, ZMQ_SRCFD, ZMQ_SHARED, 99})
         EXPECT_ERRNO(zmq_msg_set(&m, property, 1), EINVAL);
     EXPECT_EQ(zmq_msg_close(&m), 0);
@@ -153,7 +154,9 @@ TEST(msg, never_initialised_is_refused) {
     EXPECT_ERRNO(zmq_msg_close(&garbage), EFAULT);
     EXPECT_ERRNO(zmq_msg_move(&garbage, &m), EFAULT);
     EXPECT_ERRNO(zmq_msg_copy(&m, &garbage), EFAULT);
-    EXPECT_ERRNO(zmq_msg_get(&garbage, ZMQ_MORE), EFAULT);
+    EXPECT_ERRNO(zmq_msg_get(&garbage, ZMQ_SHARED), EFAULT);
+    EXPECT_ERRNO(zmq_msg_get(&garbage, ZMQ_SRCFD), EFAULT);
+    EXPECT_EQ(zmq_msg_get(&garbage, ZMQ_MORE), 0);
     errno = 0;
     EXPECT_EQ(zmq_msg_data(&garbage), nullptr);
     EXPECT_EQ(errno, EFAULT);
@@ -182,6 +185,9 @@ TEST(msg, refuses_null_pointers) {
     EXPECT_EQ(zmq_msg_more(nullptr), 0);
     errno = 0;
     EXPECT_EQ(zmq_msg_gets(&m, nullptr), nullptr);
+    EXPECT_EQ(errno, EINVAL);
+    errno = 0;
+    EXPECT_EQ(zmq_msg_gets(nullptr, "Socket-Type"), nullptr);
     EXPECT_EQ(errno, EFAULT);
     EXPECT_EQ(text_of(&m), "live");
     EXPECT_EQ(zmq_msg_close(&m), 0);

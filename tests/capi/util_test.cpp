@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "sockets.hpp"
+
 namespace {
 
 TEST(version, is_the_one_of_the_interface) {
@@ -69,6 +71,16 @@ TEST(curve, refuses_what_is_no_key) {
     char derived[41] = {};
     EXPECT_EQ(zmq_curve_public(derived, "short"), -1);
     EXPECT_EQ(errno, EINVAL);
+}
+
+TEST(curve, says_first_what_is_wrong_with_a_text_and_then_that_there_is_no_place) {
+    const char *const key = "JTKVSB%%)wK0E.X)V>+}o?pNmC{O&4W4b!Ni{Lh6";
+    char other[41];
+    EXPECT_FAILS(EINVAL, zmq_curve_public(nullptr, "short"));
+    EXPECT_FAILS(EFAULT, zmq_curve_public(nullptr, key));
+    EXPECT_FAILS(EFAULT, zmq_curve_public(other, nullptr));
+    EXPECT_FAILS(EFAULT, zmq_curve_keypair(other, nullptr));
+    EXPECT_FAILS(EFAULT, zmq_curve_keypair(nullptr, other));
 }
 
 TEST(atomic_counter, counts_and_tells_when_it_reaches_zero) {

@@ -77,6 +77,21 @@ TEST(z85, refuses_bad_text) {
     }
 }
 
+TEST(z85, says_first_what_is_wrong_with_a_size_or_text_and_then_that_there_is_no_place) {
+    const auto error_of = [](const void *outcome) { return outcome ? 0 : zmq_errno(); };
+    char text[16];
+    uint8_t data[16];
+    EXPECT_EQ(error_of(zmq_z85_encode(nullptr, nullptr, 1)), EINVAL);
+    EXPECT_EQ(error_of(zmq_z85_encode(nullptr, hello.data(), 1)), EINVAL);
+    EXPECT_EQ(error_of(zmq_z85_encode(text, nullptr, 1)), EINVAL);
+    EXPECT_EQ(error_of(zmq_z85_encode(text, nullptr, 4)), EFAULT);
+    EXPECT_EQ(error_of(zmq_z85_encode(nullptr, hello.data(), 4)), EFAULT);
+    EXPECT_EQ(error_of(zmq_z85_decode(nullptr, "abcd")), EINVAL);
+    EXPECT_EQ(error_of(zmq_z85_decode(nullptr, "")), EINVAL);
+    EXPECT_EQ(error_of(zmq_z85_decode(nullptr, "HelloWorld")), EFAULT);
+    EXPECT_EQ(error_of(zmq_z85_decode(data, nullptr)), EFAULT);
+}
+
 TEST(z85, accepts_the_largest_value) {
     uint8_t data[4];
     ASSERT_NE(zmq_z85_decode(data, "%nSc0"), nullptr);
