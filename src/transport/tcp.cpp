@@ -84,7 +84,7 @@ error parse_route(const std::string &address, const settings &options, tcp_remot
     error e = parse_tcp_connect(address, out, &why);
     if (!failed(e) && !options.socks_proxy.empty()) {
         e = parse_tcp_connect(options.socks_proxy, proxy, &why);
-        if (!failed(e) && (proxy.has_source || proxy.host.empty() || proxy.port == 0)) {
+        if (!failed(e) && (proxy.host.empty() || proxy.port == 0)) {
             e = error::invalid;
             why = options.socks_proxy + " is no host and port";
         }
@@ -152,6 +152,12 @@ public:
     int descriptor() const noexcept override { return descriptor_; }
 
 private:
+    /// The one of the proxy is for the connection to it. Null where there is none.
+    const tcp_local_address *source() const noexcept {
+        const tcp_remote_address &whose = talk_ && proxy_.has_source ? proxy_ : to_;
+        return whose.has_source ? &whose.source : nullptr;
+    }
+
     // Connects to the next address that does not fail at once.
     void try_next() noexcept {
         for (; next_ < addresses_.size(); ++next_) {
@@ -169,9 +175,9 @@ private:
             return e;
         if (error e = set_up_tcp_socket(socket.get(), family, options_); failed(e))
             return e;
-        if (to_.has_source) {
+        if (const tcp_local_address *from = source()) {
             resolved_address source;
-            if (error e = find_local(to_.source, family == AF_INET6, source); failed(e))
+            if (error e = find_local(*from, family == AF_INET6, source); failed(e))
                 return e;
             allow_address_reuse(socket.get());
             if (::bind(socket.get(), as_sockaddr(source), source.length) != 0)
@@ -322,8 +328,8 @@ private:
         case error::timed_out:
             return who + " does not answer";
         case error::no_device:
-            if (to_.has_source)
-                return "there is no address or interface " + to_.source.host + " here to connect from";
+            if (const tcp_local_address *from = source())
+                return "there is no address or interface " + from->host + " here to connect from";
             [[fallthrough]];
         default:
             return "cannot connect " + words_of_source() + "to " + where +
@@ -332,10 +338,11 @@ private:
     }
 
     std::string words_of_source() const {
-        if (!to_.has_source)
+        const tcp_local_address *const from = source();
+        if (!from)
             return {};
-        const std::string host = host_before_port(to_.source.host);
-        return "from " + host + (to_.source.port == 0 ? "" : ":" + std::to_string(to_.source.port)) + " ";
+        const std::string host = host_before_port(from->host);
+        return "from " + host + (from->port == 0 ? "" : ":" + std::to_string(from->port)) + " ";
     }
 
     // The owner may destroy this object in the call.

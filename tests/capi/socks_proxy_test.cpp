@@ -2,8 +2,11 @@
 #define ZMQ_BUILD_DRAFT_API
 #include "raw_peer.hpp"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <string>
+#include <sys/socket.h>
 
 namespace {
 
@@ -15,6 +18,16 @@ const std::string refused = "\5\5\0\1\0\0\0\0\0\0"s;
 
 /// "127.0.0.1:port" of a listener.
 std::string address_of(const raw_listener &there) { return there.endpoint().substr(6); }
+
+/// The address that a peer has connected from.
+std::string source_of(const raw_peer &peer) {
+    sockaddr_in address{};
+    socklen_t length = sizeof address;
+    char text[INET_ADDRSTRLEN] = "";
+    if (::getpeername(peer.descriptor(), reinterpret_cast<sockaddr *>(&address), &length) == 0)
+        ::inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
+    return text;
+}
 
 std::string request_for_name(const std::string &name, int port) {
     return "\5\1\0\3"s + static_cast<char>(name.size()) + name + static_cast<char>(port >> 8) +
@@ -59,6 +72,28 @@ TEST(socks_proxy, is_given_user_and_password_where_it_asks) {
     EXPECT_TRUE(at_proxy.shake_hands("PULL"));
 }
 
+TEST(socks_proxy, is_called_from_the_source_that_stands_before_it_or_else_before_the_far_side) {
+    const zmq_context context;
+    raw_listener proxy;
+    const std::string from_the_proxy = "127.0.0.3:0;" + address_of(proxy);
+    struct {
+        std::string proxy, endpoint, source;
+    } const cases[] = {
+        {from_the_proxy, "tcp://far.example:1", "127.0.0.3"},
+        {"127.0.0.3;" + address_of(proxy), "tcp://far.example:1", "127.0.0.3"},
+        {address_of(proxy), "tcp://127.0.0.4:0;far.example:1", "127.0.0.4"},
+        {from_the_proxy, "tcp://127.0.0.4:0;far.example:1", "127.0.0.3"},
+    };
+    for (const auto &each : cases) {
+        zmq_socket_of push(context, ZMQ_PUSH);
+        ASSERT_EQ(push.set(ZMQ_SOCKS_PROXY, each.proxy), 0);
+        ASSERT_TRUE(push.connect(each.endpoint)) << each.proxy;
+        raw_peer at_proxy = proxy.accept();
+        EXPECT_EQ(source_of(at_proxy), each.source) << each.proxy << " " << each.endpoint;
+        EXPECT_EQ(at_proxy.receive(3), "\5\1\0"s);
+    }
+}
+
 TEST(socks_proxy, that_refuses_is_asked_again_and_nobody_else) {
     const zmq_context context;
     raw_listener proxy, far;
@@ -95,7 +130,8 @@ TEST(socks_proxy, that_says_nothing_is_left_after_the_time_for_a_handshake) {
 
 TEST(socks_proxy, without_an_address_to_call_fails_the_connect) {
     const zmq_context context;
-    for (const char *bad : {"nohost", ":1080", "host:0x", "host:99999", "socks5://host:1"}) {
+    for (const char *bad :
+         {"nohost", ":1080", "host:0x", "host:99999", "socks5://host:1", ";host:1", "127.0.0.1:x;host:1"}) {
         zmq_socket_of push(context, ZMQ_PUSH);
         ASSERT_EQ(push.set(ZMQ_SOCKS_PROXY, bad), 0);
         EXPECT_FALSE(push.connect("tcp://127.0.0.1:1")) << bad;
