@@ -29,7 +29,8 @@ PARTS = (["zmq.tests", "-k", "not TestPubLog"], ["zmq.tests." + RACING])
 def run(library_dir, part, extra):
     """The exit status and the output of one part of the suite, shown while it runs."""
     env = dict(os.environ, LD_LIBRARY_PATH=library_dir, ZLINK_LIBRARY_DIR=library_dir,
-               PYTHONPATH=HERE + os.pathsep + os.environ.get("PYTHONPATH", ""), PYTHONDONTWRITEBYTECODE="1")
+               PYTHONPATH=HERE + os.pathsep + os.environ.get("PYTHONPATH", ""), PYTHONDONTWRITEBYTECODE="1",
+               PYTHONNOUSERSITE="1", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")  # what else is installed does not take part
     command = [DISTRIBUTION_PYTHON, "-m", "pytest", "--pyargs"] + part + ["-q", "-rfE", "-p", "no:cacheprovider",
                "-p", "mapped_library_plugin", "-W", "ignore", "-o", "faulthandler_timeout=%d" % STUCK_TEST_S,
                "-s"] + extra
