@@ -23,6 +23,25 @@ error refuse_scheme(socket &self, const std::string &scheme, const std::string &
     return why;
 }
 
+/// As in libzmq: in front the end of the descriptor, where there was one; then the address without its scheme. The reason is in front of both.
+void tell_bind_failure(event_sink &events, const std::string &scheme, const std::string &address, error why) {
+    int descriptor = -1;
+    const int number = to_errno(why);
+    const std::string endpoint = scheme + "://" + address;
+    std::string words = reason::take(descriptor);
+    const connection_event failed{event_kind::bind_failed, static_cast<std::uint32_t>(number), address};
+    if (descriptor >= 0) {
+        events.emit_explained(std::move(words), number,
+                              {event_kind::closed, static_cast<std::uint32_t>(descriptor), endpoint});
+        events.emit(failed);
+    } else if (words.empty()) {
+        events.emit(failed);
+    } else {
+        events.emit({event_kind::reason, static_cast<std::uint32_t>(number), endpoint, std::move(words)},
+                    failed);
+    }
+}
+
 std::shared_ptr<const std::string> name_of(const session_environment_ptr &environment) noexcept {
     return {environment, &environment->endpoint};
 }
@@ -79,10 +98,7 @@ error endpoints::bind(socket &self, const std::string &scheme, const std::string
     std::unique_ptr<listener> listening;
     if (const error e = kind->make_listener(address, self.options(), environment_.knobs, *io, listening);
         failed(e)) {
-        const std::string endpoint = scheme + "://" + address;
-        self.events_sink()->emit_explained(
-            reason::take(), to_errno(e),
-            {event_kind::bind_failed, static_cast<std::uint32_t>(to_errno(e)), endpoint});
+        tell_bind_failure(*self.events_sink(), scheme, address, e);
         return e;
     }
     std::string doubts = reason::take();

@@ -9,17 +9,24 @@ namespace zlink::reason {
 namespace {
 struct left {
     std::string words;
+    int descriptor = -1;
 };
 }  // namespace
 
-void leave(std::string words) noexcept {
+void leave(std::string words, int descriptor) noexcept {
     if (left *const here = of_thread<left>::get())
-        here->words = std::move(words);
+        *here = {std::move(words), descriptor};
+}
+
+std::string take(int &descriptor) noexcept {
+    left *const here = of_thread<left>::find();
+    descriptor = here ? std::exchange(here->descriptor, -1) : -1;
+    return here ? std::exchange(here->words, {}) : std::string();
 }
 
 std::string take() noexcept {
-    left *const here = of_thread<left>::find();
-    return here ? std::exchange(here->words, {}) : std::string();
+    int unused = -1;
+    return take(unused);
 }
 
 }  // namespace zlink::reason

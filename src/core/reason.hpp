@@ -1,4 +1,4 @@
-// The words that a person has to know of a failure, beside its number: which file, whose certificate.
+// The words that a person has to know of a failure, beside its number: which file, whose certificate; and which descriptor went with it.
 //
 // Flow:     who fails leaves words, and returns its error; who handles the error takes them, on the same thread.
 // Threads:  each has its own.
@@ -10,8 +10,9 @@
 
 namespace zlink::reason {
 
-/// Takes the place of what nobody has taken. Where memory is short for it there are none.
-void leave(std::string words) noexcept;
+/// Takes the place of what nobody has taken. `descriptor`: the one that is closed with the failure, for the event that tells of it. Where
+/// memory is short for the words there are none, and no descriptor.
+void leave(std::string words, int descriptor = -1) noexcept;
 /// The same for words that `make` puts together. There are none when memory is short for them.
 template <class Make>
 void try_leave(Make &&make) noexcept {
@@ -22,5 +23,7 @@ void try_leave(Make &&make) noexcept {
 }
 /// Empty where there is nothing to say.
 std::string take() noexcept;
+/// The same with the descriptor, -1 where there was none.
+std::string take(int &descriptor) noexcept;
 
 }  // namespace zlink::reason

@@ -163,6 +163,7 @@ void session::on_dialed(std::unique_ptr<stream> bytes, error failure) noexcept {
         const int stops = environment_->options.reconnect_stop;
         if (failure == error::terminated ||
             (failure == error::connection_refused && (stops & reconnect_stop_on::connection_refused))) {
+            put_dialer_away();
             emit_reason(std::move(words), failure);
             end();
             return;

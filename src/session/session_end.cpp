@@ -124,6 +124,8 @@ void session::end() noexcept {
     if (has_ended_ || !has_let_go(&session::end))
         return;
     const std::shared_ptr<session> self = shared_from_this();
+    if (dialer_ && dialer_->descriptor() >= 0)  // of an attempt under way
+        environment_->emit(event_kind::closed, static_cast<std::uint32_t>(dialer_->descriptor()));
     dialer_.reset();
     idle_dialer_.reset();
     retry_timer_.reset();

@@ -120,6 +120,7 @@ public:
                          if (!is_ipc_peer_admitted(accepted.get(), options)) {
                              if (!passed_descriptors::are_refused(accepted.get()))
                                  socket_calls::drop_unread(accepted.get());
+                             reason::try_leave([] { return "a ZMQ_IPC_FILTER keeps the peer out"; });
                              return error::connection_refused;
                          }
                          return ipc_stream::make(at, std::move(accepted), ring_size, out);
@@ -219,7 +220,7 @@ error bind_and_listen(const std::string &path, const settings &options, socket_f
     is_done = is_done && ::listen(socket.get(), options.backlog) == 0;
     if (!is_done) {
         const error e = from_errno(errno);
-        reason::leave(words_of_no_bind(path, e));
+        reason::leave(words_of_no_bind(path, e), socket.get());
         return e;
     }
     out = std::move(socket);

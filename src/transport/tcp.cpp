@@ -420,7 +420,7 @@ error listen_at(const tcp_local_address &where, bool is_v6, const settings &opti
     if (::bind(socket.get(), as_sockaddr(local), local.length) != 0 ||
         ::listen(socket.get(), options.backlog) != 0) {
         e = from_errno(errno);
-        reason::leave(words_of_no_listening(where, e));
+        reason::leave(words_of_no_listening(where, e), socket.get());
         return e;
     }
     out = std::move(socket);
@@ -495,8 +495,11 @@ public:
             }
             auto admit = [options](loop &at, owned_descriptor accepted, const sockaddr *peer,
                                    socklen_t length, std::unique_ptr<stream> &made) {
-                if (!is_admitted(peer, options.tcp_accept_filters))
+                if (!is_admitted(peer, options.tcp_accept_filters)) {
+                    reason::try_leave(
+                        [&] { return "ZMQ_TCP_ACCEPT_FILTER keeps out " + print_host(peer, length); });
                     return error::connection_refused;
+                }
                 return make_tcp_stream(at, std::move(accepted), peer, length, options, made);
             };
             out = std::make_unique<socket_listener>(io, std::move(socket), std::move(endpoint),

@@ -11,6 +11,36 @@ namespace {
 
 using namespace zlink_test;
 
+// A listener with as many connections waiting as it takes: further ones stay under way.
+class full_backlog {
+public:
+    full_backlog() : listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
+        address_.sin_family = AF_INET;
+        address_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t length = sizeof address_;
+        EXPECT_EQ(::bind(listener_, as_sockaddr(), length), 0);
+        EXPECT_EQ(::listen(listener_, 0), 0);
+        EXPECT_EQ(::getsockname(listener_, as_sockaddr(), &length), 0);
+        for (int &each : waiting_) {
+            each = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+            (void)::connect(each, as_sockaddr(), length);
+        }
+    }
+    ~full_backlog() {
+        for (const int each : waiting_)
+            ::close(each);
+        ::close(listener_);
+    }
+    std::string endpoint() const { return "tcp://127.0.0.1:" + std::to_string(ntohs(address_.sin_port)); }
+
+private:
+    sockaddr *as_sockaddr() { return reinterpret_cast<sockaddr *>(&address_); }
+
+    const int listener_;
+    sockaddr_in address_{};
+    int waiting_[4];
+};
+
 TEST(monitor, a_listener_tells_of_its_life_and_its_peers) {
     context zmq;
     test_socket bound = zmq.socket(ZMQ_DEALER);
@@ -120,6 +150,20 @@ TEST(monitor, a_file_that_is_no_socket_has_the_words_of_the_system) {
                            "cannot connect to ipc:///no/such/place: No such file or directory", ENOENT);
 }
 
+TEST(monitor, an_attempt_under_way_is_told_to_be_over_when_it_is_disconnected) {
+    const full_backlog there;
+    context zmq;
+    test_socket peer = zmq.socket(ZMQ_DEALER);
+    monitor watch(zmq, peer);
+    peer.connect(there.endpoint());
+    EXPECT_EQ(watch.next().event, ZMQ_EVENT_CONNECT_DELAYED);
+    ASSERT_EQ(zmq_disconnect(peer.handle(), there.endpoint().c_str()), 0);
+    const monitor_event found = watch.next();
+    EXPECT_EQ(found.event, ZMQ_EVENT_CLOSED);
+    EXPECT_GE(found.value, 0);
+    EXPECT_EQ(found.endpoint, there.endpoint());
+}
+
 TEST(monitor, a_refused_connection_has_the_same_events_with_reasons_and_without) {
     context zmq;
     const std::string endpoint = deserted_endpoint();
@@ -194,11 +238,14 @@ TEST(monitor, a_peer_that_speaks_something_else_fails_the_handshake) {
     ::close(stranger);
 }
 
+// No interface has such a name.
+std::string no_place(int i) { return "nowhere" + std::to_string(i) + ":1"; }
+
 // Each makes one event, at once, whose endpoint tells which it is.
 void fail_to_bind(test_socket &watched, int from, int count) {
     for (int i = from; i < from + count; ++i) {
-        const std::string endpoint = "ipc:///no/such/place/" + std::to_string(i);
-        EXPECT_FAILS(ENOENT, zmq_bind(watched.handle(), endpoint.c_str()));
+        const std::string endpoint = "tcp://" + no_place(i);
+        EXPECT_FAILS(ENODEV, zmq_bind(watched.handle(), endpoint.c_str()));
     }
 }
 
@@ -206,8 +253,7 @@ void fail_to_bind(test_socket &watched, int from, int count) {
 int failures_in_order(monitor &watch, int count) {
     for (int i = 0; i < count; ++i) {
         const monitor_event found = watch.next();
-        if (found.event != ZMQ_EVENT_BIND_FAILED ||
-            found.endpoint != "ipc:///no/such/place/" + std::to_string(i))
+        if (found.event != ZMQ_EVENT_BIND_FAILED || found.endpoint != no_place(i))
             return i;
     }
     return count;
@@ -238,7 +284,7 @@ TEST(monitor, what_was_kept_before_there_was_a_reader_comes_beyond_its_mark_with
     for (int i = 0; i < kept + 1001; ++i) {
         const frames message = reader.receive_all();
         ASSERT_EQ(message.size(), 2u) << i;
-        ASSERT_EQ(message[1], "ipc:///no/such/place/" + std::to_string(i));
+        ASSERT_EQ(message[1], no_place(i));
     }
 }
 
@@ -257,7 +303,7 @@ TEST(monitor, a_reader_on_another_thread_gets_all_in_order_while_events_come) {
         std::thread reading([&] {
             for (; count < kept; ++count) {
                 const frames message = reader.receive_all();
-                if (message.size() != 2 || message[1] != "ipc:///no/such/place/" + std::to_string(count))
+                if (message.size() != 2 || message[1] != no_place(count))
                     return;
             }
         });

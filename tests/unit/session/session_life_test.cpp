@@ -129,6 +129,29 @@ TEST_F(session_life, begins_on_its_loop_and_tells_what_becomes_of_it) {
     EXPECT_EQ(heard->take(), (events{"disconnected 7", "retried 100"}));
 }
 
+TEST_F(session_life, tells_once_that_an_attempt_is_over_when_it_ends_with_it_and_nothing_between_two) {
+    make();
+    io.run();
+    ASSERT_TRUE(net.is_called());
+    net.attempts[0]->descriptor = 9;
+    close(0);
+    EXPECT_EQ(heard->take(), (events{"closed 9"}));
+
+    make();
+    io.run();
+    net.refuse(error::host_unreachable, 9);
+    EXPECT_EQ(heard->take(), (events{"closed 9", "retried 100"}));
+    close(0);
+    EXPECT_EQ(heard->take(), events());
+
+    options.reconnect_stop = reconnect_stop_on::connection_refused;
+    make();
+    io.run();
+    net.refuse(error::connection_refused, 9);
+    io.run();
+    EXPECT_EQ(heard->take(), (events{"closed 9"}));
+}
+
 TEST_F(session_life, dials_again_after_exactly_the_interval_that_doubles_up_to_its_maximum) {
     options.reconnect_interval_ms = 100;
     options.reconnect_interval_max_ms = 700;
