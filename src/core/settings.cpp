@@ -1,6 +1,7 @@
 // Socket type names, and who may talk to whom.
 #include "core/settings.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace zlink {
@@ -48,6 +49,10 @@ constexpr unsigned peers_of(socket_type type) noexcept {
 const char *socket_type_name(socket_type type) noexcept {
     const auto index = static_cast<std::size_t>(type);
     return index < type_count ? names[index].data() : "";
+}
+
+bool is_socket_type(std::string_view name) noexcept {
+    return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 bool is_compatible(socket_type self, std::string_view peer_type_name) noexcept {

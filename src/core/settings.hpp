@@ -19,6 +19,7 @@ enum class socket_type : int { pair, pub, sub, req, rep, dealer, router, pull, p
 
 /// The name used in the Socket-Type property (RFC 23).
 const char *socket_type_name(socket_type type) noexcept;
+bool is_socket_type(std::string_view name) noexcept;
 /// Whether two socket types may talk to each other (RFC 23 "Socket-Type", RFC 28 to 31).
 bool is_compatible(socket_type self, std::string_view peer_type_name) noexcept;
 

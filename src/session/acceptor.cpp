@@ -121,7 +121,14 @@ void acceptor::admit(const session_environment_ptr &at, const stream_maker &acce
 void acceptor::tell_failure(error why) noexcept {
     if (why == error::no_memory)
         chunk_pool::give_up_idle();  // the next peer may find some
-    environment_->emit(event_kind::accept_failed, static_cast<std::uint32_t>(to_errno(why)), reason::take(),
+    std::string words = reason::take();
+    try {
+        if (words.empty())
+            words = std::string("cannot accept a connection: ") + describe(to_errno(why));
+    } catch (const std::bad_alloc &) {
+        // The event has to do.
+    }
+    environment_->emit(event_kind::accept_failed, static_cast<std::uint32_t>(to_errno(why)), std::move(words),
                        why);
 }
 

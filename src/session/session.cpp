@@ -21,6 +21,26 @@ error error_of(const break_reason &why) noexcept {
         return why.system;
     }
 }
+
+/// What its numbers say. A peer that goes in the midst of traffic needs no explanation.
+std::string words_of(const break_reason &why) {
+    if (const std::string_view words = describe(why.failure, why.detail); !words.empty())
+        return std::string(words);
+    switch (to_errno(why.system)) {
+    case 0:
+    case EPIPE:
+    case ETERM:
+        return {};
+    case ECONNRESET:
+        return why.was_established ? "" : "the peer closed the connection during the handshake";
+    case EMSGSIZE:
+        return "the peer sent a message, or the parts of one, larger than ZMQ_MAXMSGSIZE allows";
+    case ENOMEM:
+        return "memory is short";
+    default:
+        return std::string("the connection broke: ") + describe(to_errno(why.system));
+    }
+}
 }  // namespace
 
 session::session(session_environment_ptr environment)
@@ -371,13 +391,14 @@ void session::emit_reason(std::string words, error why) noexcept {
 }
 
 std::string session::words_of_break() const {
-    if (reason_.failure == failure_kind::handshake_timeout)
-        return "the handshake took longer than ZMQ_HANDSHAKE_IVL";
-    if (!connection_)
-        return {};
-    std::string words = connection_->reason();
-    const bool has_just_gone = !reason_.was_established && error_of(reason_) == error::connection_reset;
-    return words.empty() && has_just_gone ? "the peer closed the connection during the handshake" : words;
+    std::string words;
+    if (connection_ && reason_.failure != failure_kind::handshake_timeout)
+        words = connection_->reason();
+    if (words.empty())
+        words = words_of(reason_);
+    if (!words.empty() && !reason_.may_retry && is_connecting())
+        words += "; no further attempt";
+    return words;
 }
 
 void session::emit_break() noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace zlink {
 
@@ -30,5 +31,8 @@ constexpr protocol_error invalid_metadata = 0x10000018;
 constexpr protocol_error mechanism_mismatch = 0x11000002;
 constexpr protocol_error websocket = 0x30000000;
 }  // namespace protocol_errors
+
+/// What there is to say to a person of a failure that nobody has said more of; empty where that is nothing.
+std::string_view describe(failure_kind failure, protocol_error detail) noexcept;
 
 }  // namespace zlink

@@ -25,8 +25,12 @@ bool is_routing_id_of_use(const settings &options, std::string_view peer_type) n
            (peer_type.empty() || peer_type == "REQ" || peer_type == "DEALER" || peer_type == "ROUTER");
 }
 
-mechanism::outcome fail(protocol_error detail, bool may_retry = true) noexcept {
-    return {mechanism::progress::failed, failure_kind::protocol, detail, may_retry};
+mechanism::outcome fail(protocol_error detail) noexcept {
+    return {mechanism::progress::failed, failure_kind::protocol, detail};
+}
+
+std::string with_article(std::string_view type) {
+    return std::string(type.starts_with('X') ? "an " : "a ").append(type);
 }
 
 }  // namespace
@@ -72,7 +76,8 @@ mechanism::outcome accept_properties(byte_span data, const settings &options, pe
             type = as_text(value);
             if (!is_compatible(options.type, type)) {
                 append_error(out, "Incompatible-Socket-Type");
-                return fail(protocol_errors::invalid_metadata, false);
+                return {mechanism::progress::failed, failure_kind::protocol,
+                        protocol_errors::invalid_metadata, false, words_of_other_type(options.type, type)};
             }
             info.add(property_name::socket_type, type);
         } else if (is_same_name(name, property_name::identity)) {
@@ -86,7 +91,7 @@ mechanism::outcome accept_properties(byte_span data, const settings &options, pe
     }
     if (identity)
         accept_routing_id(as_text(*identity), type, options, info);
-    return {mechanism::progress::complete, failure_kind::none, 0, true};
+    return {mechanism::progress::complete};
 }
 
 void accept_routing_id(std::string_view id, std::string_view peer_type, const settings &options,
@@ -99,11 +104,18 @@ void accept_routing_id(std::string_view id, std::string_view peer_type, const se
     info.add(routing_id_name, id);
 }
 
-mechanism::outcome judge_error(byte_span data) noexcept {
+std::string words_of_other_type(socket_type own, std::string_view peer_type) {
+    const std::string who = is_socket_type(peer_type) ? with_article(peer_type) : "of an unknown socket type";
+    return "the peer is " + who + ", which does not talk to " + with_article(socket_type_name(own));
+}
+
+mechanism::outcome judge_error(byte_span data) {
     std::string_view reason;
     if (!parse_error(data, reason))
         return fail(protocol_errors::malformed_error);
-    mechanism::outcome result{mechanism::progress::failed, failure_kind::peer_error, 0, false};
+    mechanism::outcome result{
+        mechanism::progress::failed, failure_kind::peer_error, 0, false,
+        reason.empty() ? std::string() : std::string("the peer refuses the connection: ").append(reason)};
     if (reason == "300" || reason == "400" || reason == "500") {
         result.failure = failure_kind::authentication;
         result.detail = static_cast<protocol_error>((reason[0] - '0') * 100);

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +27,7 @@ public:
         failure_kind failure = failure_kind::none;
         protocol_error detail = 0;
         bool may_retry = true;
+        std::string words = {};  // of the failure, where there is more to say than its kind and detail do
     };
 
     virtual ~mechanism() = default;
@@ -43,7 +45,7 @@ public:
 
 protected:
     static outcome fail(protocol_error detail) noexcept {
-        return {progress::failed, failure_kind::protocol, detail, true};
+        return {progress::failed, failure_kind::protocol, detail};
     }
 };
 
@@ -66,6 +68,8 @@ mechanism::outcome accept_properties(byte_span data, const settings &options, pe
 void accept_routing_id(std::string_view id, std::string_view peer_type, const settings &options,
                        peer_info &info);
 /// The meaning of a well-formed or malformed ERROR.
-mechanism::outcome judge_error(byte_span data) noexcept;
+mechanism::outcome judge_error(byte_span data);
+/// For a person: why a socket does not talk to a peer of this type, which may be anything.
+std::string words_of_other_type(socket_type own, std::string_view peer_type);
 
 }  // namespace zlink

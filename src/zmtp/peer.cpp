@@ -66,6 +66,7 @@ struct peer::state {
     bool take_identity(byte_span &in);
     void on_identity();
     void on_greeting();
+    std::string words_of_other_mechanism(const greeting_view &received) const;
     void on_handshake_command(byte_span body);
     void follow(const mechanism::outcome &outcome);
     action on_ping(byte_span data);
@@ -107,13 +108,13 @@ struct peer::state {
         greeting_octets greeting{};           // the peer's
         std::size_t have = 0;                 // octets of it
         std::vector<std::uint8_t> frame{};    // an unfinished one, header included
+        std::string words{};                  // for a person, of a failure
     };
     std::unique_ptr<before_traffic> before_;  // null once there is traffic
     time_point now_{};                        // the latest we were told
     heartbeat heartbeat_;
 
     // What every resume() answers once closed
-    std::string_view reason_;  // for a person
     failure_kind failure_ = failure_kind::none;
     protocol_error detail_ = 0;
     bool may_retry_ = true;
@@ -138,7 +139,7 @@ void peer::state::refuse_stranger(protocol_error detail, byte_span first, byte_s
     for (const byte_span each : {first, behind})
         for (const std::uint8_t octet : each.first(std::min(each.size(), start.size() - size)))
             start[size++] = octet;
-    reason_ = describe_stranger(byte_span(start).first(size));
+    before_->words = describe_stranger(byte_span(start).first(size));
     fail(detail);
 }
 
@@ -160,8 +161,10 @@ action peer::state::resume(const event &what) {
 }
 
 action peer::state::start() {
-    if (!before_->security)
+    if (!before_->security) {
+        before_->words = "the security mechanism that this socket asks for is not in this library";
         return fail(failure_kind::mechanism_mismatch, protocol_errors::mechanism_mismatch, false);
+    }
     if (options_.handshake_interval_ms > 0)
         before_->end = now_ + std::chrono::milliseconds(options_.handshake_interval_ms);
     switch (opening_) {
@@ -290,6 +293,7 @@ void peer::state::on_2_0_greeting() {
                                  ? socket_type_name(static_cast<socket_type>(number))
                                  : "";
     if (!is_compatible(options_.type, type)) {
+        before_->words = words_of_other_type(options_.type, type);
         fail(failure_kind::protocol, protocol_errors::invalid_metadata, false);
         return;
     }
@@ -334,11 +338,24 @@ void peer::state::on_identity() {
     enter(stage::traffic);
 }
 
+/// A peer may name anything: a name that we do not know is not shown.
+std::string peer::state::words_of_other_mechanism(const greeting_view &received) const {
+    std::string_view theirs = "another one";
+    for (const std::string_view known : {"NULL", "PLAIN", "CURVE", "GSSAPI"})
+        if (received.has_mechanism(known))
+            theirs = known;
+    return std::string("this side is set up for the security mechanism ")
+        .append(before_->security->name())
+        .append(", and the peer for ")
+        .append(theirs);
+}
+
 void peer::state::on_greeting() {
     const greeting_view received(before_->greeting);
     if (received.is_3_0())
         self_.framing_ = &framing_of_zmtp_2_0();
     if (!received.has_mechanism(before_->security->name())) {
+        before_->words = words_of_other_mechanism(received);
         fail(failure_kind::mechanism_mismatch, protocol_errors::mechanism_mismatch);
         return;
     }
@@ -388,6 +405,7 @@ void peer::state::follow(const mechanism::outcome &outcome) {
     case mechanism::progress::unfinished:
         break;
     case mechanism::progress::failed:
+        before_->words = outcome.words;
         fail(outcome.failure, outcome.detail, outcome.may_retry);
         break;
     case mechanism::progress::complete:
@@ -490,7 +508,7 @@ action peer::resume(const event &what) {
 
 time_point peer::deadline() const noexcept { return state_->deadline(); }
 
-std::string peer::reason() const { return std::string(state_->reason_); }
+std::string peer::reason() const { return state_->before_ ? state_->before_->words : std::string(); }
 
 void peer::note_traffic(time_point now) noexcept {
     state_->now_ = std::max(state_->now_, now);

@@ -213,11 +213,19 @@ TEST_F(accepting, leaves_a_peer_that_nobody_wants) {
     EXPECT_TRUE(come()->is_open) << "the next one";
 }
 
+/// Why, and that a peer is not accepted.
+events failure_of(error why) {
+    const std::string number = std::to_string(to_errno(why));
+    return {"reason " + number, "accept_failed " + number};
+}
+
 TEST_F(accepting, leaves_a_peer_that_there_is_no_memory_for_and_goes_on) {
     start();
     throws = true;
     EXPECT_FALSE(come()->is_open);
-    EXPECT_EQ(heard->take(), (events{"accepted 7", "accept_failed " + std::to_string(ENOMEM)}));
+    events expected = failure_of(error::no_memory);
+    expected.insert(expected.begin(), "accepted 7");
+    EXPECT_EQ(heard->take(), expected);
     throws = false;
     EXPECT_TRUE(come()->is_open);
     EXPECT_EQ(heard->take(), events{"accepted 7"});
@@ -228,7 +236,7 @@ TEST_F(accepting, tells_of_each_failure_and_goes_on) {
     for (const error why :
          {error::too_many_files, error::no_memory, error::connection_refused /* a filter */}) {
         listening.handler(nullptr, why);
-        EXPECT_EQ(heard->take(), events{"accept_failed " + std::to_string(to_errno(why))});
+        EXPECT_EQ(heard->take(), failure_of(why));
     }
     EXPECT_TRUE(owner->alive.empty());
     EXPECT_TRUE(listening.is_listening);
@@ -323,11 +331,11 @@ TEST_F(accepting, says_why_there_is_no_stream_and_goes_on) {
     start();
     for (const error why : {error::connection_refused /* a filter */, error::no_memory}) {
         listening.handler([why](loop &, std::unique_ptr<stream> &) { return why; }, error::none);
-        EXPECT_EQ(heard->take(), events{"accept_failed " + std::to_string(to_errno(why))});
+        EXPECT_EQ(heard->take(), failure_of(why));
     }
     listening.handler([](loop &, std::unique_ptr<stream> &) -> error { throw std::bad_alloc(); },
                       error::none);
-    EXPECT_EQ(heard->take(), events{"accept_failed " + std::to_string(ENOMEM)});
+    EXPECT_EQ(heard->take(), failure_of(error::no_memory));
     EXPECT_TRUE(come()->is_open);
     (void)heard->take();
 }

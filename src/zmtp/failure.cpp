@@ -1,0 +1,49 @@
+#include "zmtp/failure.hpp"
+
+namespace zlink {
+
+namespace {
+
+std::string_view describe_protocol_error(protocol_error detail) noexcept {
+    switch (detail) {
+    case protocol_errors::unexpected_command:
+    case protocol_errors::invalid_sequence:
+        return "the peer sent a message or a command where none of its kind may come";
+    case protocol_errors::malformed_command:
+        return "the peer sent a malformed command";
+    case protocol_errors::malformed_error:
+        return "the peer sent a malformed ERROR";
+    case protocol_errors::malformed_ready:
+        return "the peer sent a malformed READY";
+    case protocol_errors::invalid_metadata:
+        return "the peer described itself against the rules";
+    default:
+        return "the peer broke the rules of the protocol";
+    }
+}
+
+}  // namespace
+
+std::string_view describe(failure_kind failure, protocol_error detail) noexcept {
+    switch (failure) {
+    case failure_kind::protocol:
+        return describe_protocol_error(detail);
+    case failure_kind::mechanism_mismatch:
+        return "the two sides are set up for different security mechanisms";
+    case failure_kind::authentication:
+        return "the peer does not accept this side's credentials";
+    case failure_kind::peer_error:
+        return "the peer refuses the connection";
+    case failure_kind::peer_dead:
+        return "nothing was heard of the peer within ZMQ_HEARTBEAT_TIMEOUT";
+    case failure_kind::handshake_timeout:
+        return "the handshake took longer than ZMQ_HANDSHAKE_IVL";
+    case failure_kind::peer_closed:
+        return "the peer closed the connection during the handshake";
+    case failure_kind::none:
+        break;
+    }
+    return {};
+}
+
+}  // namespace zlink
