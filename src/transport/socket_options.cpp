@@ -168,6 +168,11 @@ bool is_of_this_user(int descriptor) noexcept {
 
 void allow_address_reuse(int descriptor) noexcept { set_int(descriptor, SOL_SOCKET, SO_REUSEADDR, 1); }
 
+void reset_when_closed(int descriptor) noexcept {
+    const ::linger at_once{1, 0};
+    (void)::setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+}
+
 // The peer may be gone already, which makes any of these fail; the first read or write tells.
 connection_place set_up_tcp_connection(int descriptor, const settings &options) noexcept {
     set_int(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);

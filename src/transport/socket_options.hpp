@@ -51,6 +51,8 @@ bool set_smallest_send_buffer(int descriptor) noexcept;
 bool is_of_this_user(int descriptor) noexcept;
 /// Lets a listener take an address that closed connections still linger on.
 void allow_address_reuse(int descriptor) noexcept;
+/// A tcp connection that is closed after this leaves nothing behind, no address that is in use for a while.
+void reset_when_closed(int descriptor) noexcept;
 struct connection_place {
     bool is_within_machine = false;
     bool is_sized = false;  // its send buffer

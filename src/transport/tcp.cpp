@@ -77,6 +77,22 @@ error make_tcp_stream(loop &io, owned_descriptor socket, const sockaddr *peer, s
     return socket_stream::make(io, std::move(socket), print_host(peer, length), place, out);
 }
 
+/// Why a connect in progress ended: none when there is a peer. A port that nobody listens on can be chosen for this very socket, which
+/// connects to itself then. It is to leave the port at once to who is to listen there.
+error look_at_peer(int descriptor, resolved_address &peer) noexcept {
+    if (error e = connect_result(descriptor); failed(e))
+        return e;
+    resolved_address here;
+    here.length = peer.length = sizeof here.address;
+    if (::getsockname(descriptor, as_sockaddr(here), &here.length) != 0 ||
+        ::getpeername(descriptor, as_sockaddr(peer), &peer.length) != 0)
+        return from_errno(errno);
+    if (here.length != peer.length || std::memcmp(&here.address, &peer.address, here.length) != 0)
+        return error::none;
+    reset_when_closed(descriptor);
+    return error::connection_refused;
+}
+
 /// The address to connect to: `out`, or the proxy in front of it.
 error parse_route(const std::string &address, const settings &options, tcp_remote_address &out,
                   tcp_remote_address &proxy) {
@@ -220,7 +236,8 @@ private:
     // ---- with a proxy ----
 
     void begin_to_talk() noexcept {
-        failure_ = connect_result(ready_.descriptor());
+        resolved_address proxy;
+        failure_ = look_at_peer(ready_.descriptor(), proxy);
         if (failed(failure_)) {
             try_another();
             return;
@@ -281,16 +298,9 @@ private:
     }
 
     error finish(owned_descriptor socket) noexcept {
-        if (error e = connect_result(socket.get()); failed(e))
+        resolved_address there;
+        if (error e = look_at_peer(socket.get(), there); failed(e))
             return e;
-        resolved_address here, there;
-        here.length = there.length = sizeof here.address;
-        if (::getsockname(socket.get(), as_sockaddr(here), &here.length) != 0 ||
-            ::getpeername(socket.get(), as_sockaddr(there), &there.length) != 0)
-            return from_errno(errno);
-        // A port nobody listens on can be chosen for this very socket, which then connects to itself.
-        if (here.length == there.length && std::memcmp(&here.address, &there.address, here.length) == 0)
-            return error::connection_refused;
         try {
             return make_tcp_stream(loop_, std::move(socket), as_sockaddr(there), there.length, options_,
                                    connected_);

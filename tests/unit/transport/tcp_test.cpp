@@ -17,6 +17,7 @@
 #include "core/tuning.hpp"
 #include "placed_memory.hpp"
 #include "support/transport_bench.hpp"
+#include "transport/socket_options.hpp"
 
 extern "C" int getaddrinfo(const char *host, const char *service, const addrinfo *hints, addrinfo **found) {
     static const auto real = reinterpret_cast<decltype(&getaddrinfo)>(::dlsym(RTLD_NEXT, "getaddrinfo"));
@@ -59,6 +60,16 @@ protected:
         return found;
     }
     static int send_buffer_of(const stream_end &end) { return option_of(end, SO_SNDBUF); }
+    /// Whether a socket could be bound to it that does not ask for an address which others linger on.
+    static bool is_free(const std::string &port) {
+        owned_descriptor socket;
+        EXPECT_EQ(open_socket(AF_INET, socket), error::none);
+        sockaddr_in at{};
+        at.sin_family = AF_INET;
+        at.sin_port = htons(static_cast<std::uint16_t>(std::stoi(port)));
+        at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        return ::bind(socket.get(), reinterpret_cast<sockaddr *>(&at), sizeof at) == 0;
+    }
     static bool has_ipv6() {
         const int socket = ::socket(AF_INET6, SOCK_STREAM, 0);
         sockaddr_in6 here{};
@@ -96,6 +107,18 @@ TEST_F(tcp_test, says_which_source_there_is_not_when_it_dials) {
     EXPECT_EQ(bench.dial("no_such_if;127.0.0.1:" + port).failure, error::no_device);
     EXPECT_EQ(bench.dial("192.0.2.1;127.0.0.1:" + port).failure, error::address_not_available);
     EXPECT_EQ(bench.dialing->descriptor(), -1) << "it was closed before anybody heard of it";
+}
+
+TEST_F(tcp_test, leaves_a_port_at_once_where_it_has_connected_to_itself) {
+    listen();
+    bench.listening.reset();
+    const std::string here = "127.0.0.1:" + port;
+    EXPECT_EQ(bench.dial(here + ";" + here).failure, error::connection_refused);
+    EXPECT_TRUE(is_free(port)) << "a server that has no SO_REUSEADDR would have to wait a minute";
+    // A proxy that is not there.
+    bench.options.socks_proxy = here;
+    EXPECT_EQ(bench.dial(here + ";127.0.0.1:1").failure, error::connection_refused);
+    EXPECT_TRUE(is_free(port));
 }
 
 TEST_F(tcp_test, tells_that_an_attempt_takes_time_once_for_each_address) {
