@@ -2,11 +2,12 @@
 //
 // Forms:    "/path" (up to 107 octets), "@name" (abstract), and for binding "*": a socket in a new directory
 //           of its own.
-// Files:    binding takes a path over from whoever had it, alive or not. Closing removes the file, unless
-//           somebody has taken it over since.
+// Files:    binding takes a path over from a socket that nobody has any more, and from nothing else. Closing removes the file,
+//           wherever the program has gone meanwhile, unless somebody has taken it over since.
 // Order:    addresses; the file of a listening socket; the listener; the dialer; the transport.
 #include "transport/transport.hpp"
 
+#include <climits>
 #include <cstddef>
 #include <cstdlib>
 #include <sys/stat.h>
@@ -79,19 +80,19 @@ public:
 
     /// Makes a directory and returns the path of a socket in it. Leaves the reason of a failure.
     error make_path(const std::string &parent, std::string &path) {
-        std::string name = parent + "/tmpXXXXXX";
+        std::string name = whole(parent) + "/tmpXXXXXX";
         if (!::mkdtemp(name.data())) {
             const error e = from_errno(errno);
             reason::leave("cannot make a directory in " + parent + ": " + describe(to_errno(e)));
             return e;
         }
         directory_ = std::move(name);
-        path = directory_ + "/socket";
+        path = parent + directory_.substr(directory_.rfind('/')) + "/socket";
         return error::none;
     }
 
     /// To be called before the socket is bound: what is bound must not be forgotten for lack of memory.
-    void expect(const std::string &path) { path_ = path; }
+    void expect(const std::string &path) { path_ = whole(path); }
     /// To be called when it is bound. While it is open, no other file has its inode.
     void remember() noexcept {
         struct stat made {};
@@ -102,6 +103,12 @@ public:
     }
 
 private:
+    /// The path from anywhere, where the system says what it starts from. Throws std::bad_alloc.
+    static std::string whole(const std::string &path) {
+        char folder[PATH_MAX];
+        return path[0] != '/' && ::getcwd(folder, sizeof folder) ? folder + ("/" + path) : path;
+    }
+
     const unsigned generation_ = platform::fork_generation();
     std::string directory_;
     std::string path_;
@@ -188,11 +195,32 @@ private:
     int descriptor_ = -1;
 };
 
+bool is_socket(const std::string &path) noexcept {
+    struct stat found {};
+    return ::lstat(path.c_str(), &found) == 0 && S_ISSOCK(found.st_mode);
+}
+
+/// Removes the file of a socket that nobody has any more; a file that stays is found by who binds. A socket that takes no connections asks:
+/// the system tells it that there is somebody, who hears nothing of it.
+error clear_way(const std::string &path, const local_address &to) noexcept {
+    if (!is_socket(path))
+        return error::none;
+    const owned_descriptor asking(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (!asking)
+        return from_errno(errno);
+    if (::connect(asking.get(), as_sockaddr(to), to.length) != 0 && errno == ECONNREFUSED)
+        ::unlink(path.c_str());
+    return error::none;
+}
+
 /// Why the system refuses to bind to it.
 std::string words_of_no_bind(const std::string &path, error failure) {
-    if (failure == error::address_in_use)
-        return path[0] == '@' ? path + " is in use by another socket"
-                              : path + " is there already, and cannot be removed";
+    if (failure == error::address_in_use) {
+        if (path[0] == '@')
+            return path + " is in use by another socket";
+        return path + (is_socket(path) ? " is in use by another socket, or cannot be removed"
+                                       : " is there already, and is no socket");
+    }
     return (path[0] == '@' ? "cannot bind to " : "cannot make the file ") + path + ": " +
            describe(to_errno(failure));
 }
@@ -204,22 +232,23 @@ error bind_and_listen(const std::string &path, const settings &options, socket_f
     if (error e = parse(path, local); failed(e))
         return e;
     owned_descriptor socket;
-    if (error e = open_socket(AF_UNIX, socket); failed(e)) {
+    const bool has_file = path[0] != '@';
+    error e = open_socket(AF_UNIX, socket);
+    if (!failed(e) && has_file)
+        e = clear_way(path, local);
+    if (failed(e)) {
         reason::leave("cannot make a socket for " + path + ": " + describe(to_errno(e)));
         return e;
     }
     set_up_ipc_socket(socket.get(), options);
-    const bool has_file = path[0] != '@';
-    if (has_file) {
+    if (has_file)
         file.expect(path);
-        ::unlink(path.c_str());
-    }
     bool is_done = ::bind(socket.get(), as_sockaddr(local), local.length) == 0;
     if (is_done && has_file)
         file.remember();
     is_done = is_done && ::listen(socket.get(), options.backlog) == 0;
     if (!is_done) {
-        const error e = from_errno(errno);
+        e = from_errno(errno);
         reason::leave(words_of_no_bind(path, e), socket.get());
         return e;
     }

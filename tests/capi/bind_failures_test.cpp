@@ -79,7 +79,7 @@ TEST_F(failing_bind, to_a_file_has_its_name_and_the_words_of_the_system) {
     expect_failure("ipc:///no/such/place", ENOENT,
                    "cannot make the file /no/such/place: No such file or directory");
     expect_failure("ipc:///etc/passwd/x", ENOTDIR, "cannot make the file /etc/passwd/x: Not a directory");
-    expect_failure("ipc:///tmp", EADDRINUSE, "/tmp is there already, and cannot be removed");
+    expect_failure("ipc:///tmp", EADDRINUSE, "/tmp is there already, and is no socket");
 }
 
 TEST_F(failing_bind, to_an_abstract_name_that_is_taken_names_it) {

@@ -5,12 +5,14 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <fcntl.h>
 #include <fstream>
 #include <string>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "core/reason.hpp"
 #include "support/transport_bench.hpp"
 #include "transport/socket_options.hpp"
 
@@ -26,6 +28,20 @@ public:
     ~without_rights() { EXPECT_EQ(::seteuid(0), 0); }
     without_rights(const without_rights &) = delete;
     without_rights &operator=(const without_rights &) = delete;
+};
+
+/// Another working directory.
+class in_directory {
+public:
+    explicit in_directory(const std::string &path) : before_(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)) {
+        EXPECT_EQ(::chdir(path.c_str()), 0);
+    }
+    ~in_directory() { EXPECT_EQ(::fchdir(before_.get()), 0); }
+    in_directory(const in_directory &) = delete;
+    in_directory &operator=(const in_directory &) = delete;
+
+private:
+    const owned_descriptor before_;
 };
 
 class ipc_test : public ::testing::Test {
@@ -89,6 +105,51 @@ TEST_F(ipc_test, leaves_a_file_that_somebody_has_taken_over_since) {
     bench.listening.reset();
     EXPECT_TRUE(exists(path));
     EXPECT_EQ(::unlink(path.c_str()), 0);
+}
+
+TEST_F(ipc_test, removes_its_file_wherever_the_program_has_gone_meanwhile) {
+    const std::string elsewhere = in_folder("elsewhere");
+    ASSERT_EQ(::mkdir(elsewhere.c_str(), 0700), 0);
+    {
+        const in_directory there(bench.knobs.temporary_directory);
+        bench.listen("here");
+        EXPECT_EQ(bench.listening->endpoint(), "ipc://here") << "as it was given";
+        serve("here");
+    }
+    ASSERT_NO_FATAL_FAILURE(leave_stale(elsewhere + "/here"));
+    {
+        const in_directory there(elsewhere);
+        bench.listening.reset();
+    }
+    EXPECT_FALSE(exists(in_folder("here")));
+    EXPECT_TRUE(exists(elsewhere + "/here"));
+    EXPECT_EQ(::unlink((elsewhere + "/here").c_str()), 0);
+    EXPECT_EQ(::rmdir(elsewhere.c_str()), 0);
+}
+
+TEST_F(ipc_test, replaces_no_file_that_is_no_socket) {
+    const std::string path = in_folder("regular"), link = in_folder("link");
+    std::ofstream(path) << "not to be lost";
+    ASSERT_EQ(::symlink("regular", link.c_str()), 0);
+    EXPECT_EQ(bench.bind(path), error::address_in_use);
+    EXPECT_EQ(reason::take(), path + " is there already, and is no socket");
+    EXPECT_EQ(bench.bind(link), error::address_in_use);
+    std::string text;
+    std::getline(std::ifstream(link), text);
+    EXPECT_EQ(text, "not to be lost");
+    EXPECT_EQ(::unlink(link.c_str()), 0);
+    EXPECT_EQ(::unlink(path.c_str()), 0);
+}
+
+TEST_F(ipc_test, takes_no_path_over_from_who_listens_there) {
+    const std::string path = in_folder("used");
+    bench.listen(path);
+    const auto first = std::move(bench.listening);
+    EXPECT_EQ(bench.bind(path), error::address_in_use);
+    EXPECT_EQ(reason::take(), path + " is in use by another socket, or cannot be removed");
+    bench.drive->turn();
+    EXPECT_TRUE(bench.accepted.empty()) << "it was asked whether it listens";
+    serve(path);
 }
 
 TEST_F(ipc_test, does_not_wake_the_loop_for_room_that_nobody_waits_for_any_more) {
