@@ -362,12 +362,13 @@ void connection::enter_traffic(inbound &in, byte_span rest, bool takes_all) noex
         write();
 }
 
-/// The first message to the other application, if ours has chosen one: in front of all that the pipe holds.
+/// The first messages to the other application, if ours has chosen any: in front of all that the pipe holds.
 void connection::greet_application() {
     const byte_span hello = as_bytes(environment_.options.hello_message);
-    if (hello.empty())
-        return;
-    peer_->framing().encode(0, hello, peer_->output());
+    if (!hello.empty())
+        peer_->framing().encode(0, hello, peer_->output());
+    if (environment_.probes)
+        peer_->framing().encode(0, {}, peer_->output());
 }
 
 /// Does what the conversation says outside of traffic. False when the connection is over.

@@ -23,6 +23,7 @@ struct connection_environment {
     subscription_set *subscriptions;   // of SUB and XSUB, else null
     const web_place *place = nullptr;  // of streams that begin as a web server's
     web_memory *memory = nullptr;      // of such, where others follow
+    bool probes = false;  // the pipe has probed an earlier peer, and this one is to be probed, too
 };
 
 /// Why a connection ended.

@@ -236,7 +236,8 @@ void session::begin_connection(std::unique_ptr<stream> bytes, bool is_server) no
         connection_ = std::make_unique<connection>(
             connection_environment{*environment_->io, environment_->options, environment_->sizes,
                                    environment_->pool, environment_->subscriptions.get(),
-                                   environment_->place ? &*environment_->place : nullptr, &web_memory_},
+                                   environment_->place ? &*environment_->place : nullptr, &web_memory_,
+                                   probes_again()},
             std::move(bytes), is_server, static_cast<connection_host &>(*this));
     } catch (...) {
         reason_ = {.system = error::no_memory};
@@ -247,6 +248,12 @@ void session::begin_connection(std::unique_ptr<stream> bytes, bool is_server) no
     if (pipe_)
         connection_->replay_subscriptions();
     connection_->start();
+}
+
+/// ZMQ_PROBE_ROUTER: the socket has left the first probe in the pipe.
+bool session::probes_again() const noexcept {
+    const settings &options = environment_->options;
+    return has_had_peer_ && options.probe_router && options.type != socket_type::rep && !options.is_raw();
 }
 
 // ---- the connection's life ----
@@ -272,6 +279,7 @@ pipe_end_ptr session::on_established(connection &which) noexcept {
         if (!pipe_)
             return nullptr;
     }
+    has_had_peer_ = true;
     return pipe_;
 }
 
@@ -372,7 +380,7 @@ void session::close_pipe() noexcept {
     closing->close();
     if (!has_delivered_)
         environment_->host->withdraw_pipe(closing->other());
-    has_delivered_ = false;
+    has_delivered_ = has_had_peer_ = false;
 }
 
 // ---- events ----

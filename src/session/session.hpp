@@ -121,6 +121,7 @@ private:
     void dial() noexcept;
     void on_dialed(std::unique_ptr<stream> bytes, error failure) noexcept;
     void begin_connection(std::unique_ptr<stream> bytes, bool is_server) noexcept;
+    bool probes_again() const noexcept;
     void after_break() noexcept;
     void put_dialer_away() noexcept;
     void make_retry_timer() noexcept;
@@ -172,6 +173,7 @@ private:
     break_reason reason_;
     int descriptor_ = -1;
     bool has_delivered_ = false;  // a connection of the pipe's passed a message on
+    bool has_had_peer_ = false;   // the pipe
     bool is_lingering_ = false;
     bool is_parting_ = false;      // everything is written: the peer is to read it and close
     bool is_broken_ = false;       // the connection, or it was not made

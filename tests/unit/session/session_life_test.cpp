@@ -340,6 +340,34 @@ TEST_F(session_life, keeps_what_is_sent_until_a_peer_comes_and_between_peers) {
     EXPECT_EQ(far->output.find("before"), std::string::npos) << "sent twice";
 }
 
+TEST_F(session_life, probes_each_peer_but_the_first_which_the_socket_has_probed) {
+    options.probe_router = true;
+    make();
+    send("of the socket");
+    establish();
+    EXPECT_EQ(traffic(), message("of the socket"));
+    for (int i = 0; i < 2; ++i) {
+        far->end();
+        io.run();
+        send("more");
+        io.pass(100ms);
+        establish();
+        EXPECT_EQ(traffic(), message("") + message("more"));
+    }
+}
+
+TEST_F(session_life, leaves_it_to_an_immediate_socket_to_probe_its_peers) {
+    options.probe_router = options.immediate = true;
+    make(false);
+    for (int i = 0; i < 3; ++i) {
+        establish();
+        EXPECT_EQ(traffic(), "") << "each has a pipe that is new to the socket";
+        far->end();
+        io.run();
+        io.pass(100ms);
+    }
+}
+
 TEST_F(session_life, of_an_immediate_socket_makes_a_pipe_for_each_peer) {
     options.immediate = true;
     make(false);
