@@ -283,6 +283,82 @@ TEST(router, probes_each_new_peer_when_asked_to) {
     EXPECT_EQ(read_messages(*a.far), (std::vector<frames>{{""}}));
 }
 
+/// The connection of a pipe is made again, and this peer is there.
+void come_again(const fake_peer &peer, std::string_view routing_id, const frames &says) {
+    write_command(*peer.far, in_band::gone);
+    write_command(*peer.far, in_band::hello, routing_id);
+    write_message(*peer.far, says);
+}
+
+TEST(router, knows_a_peer_that_comes_again_under_another_id_by_that) {
+    pattern_bench bench(socket_type::router);
+    bench.options.router_mandatory = true;
+    fake_peer a = bench.attach_named("one");
+    write_message(*a.far, {"1"});
+    EXPECT_EQ(bench.receive(), (frames{"one", "1"}));
+    EXPECT_EQ(bench.send({"one", "waits"}), error::none);
+    come_again(a, "two", {"2"});
+    EXPECT_EQ(bench.receive(), (frames{"two", "2"}));
+    EXPECT_EQ(bench.send({"two", "x"}), error::none);
+    EXPECT_EQ(bench.send_frame("one", true), error::host_unreachable);
+    EXPECT_EQ(read_messages(*a.far), (std::vector<frames>{{"waits"}, {"x"}}));
+    fake_peer b = bench.attach_named("one");
+    EXPECT_FALSE(bench.is_done(b)) << "the old id is free";
+
+    come_again(a, "", {"3"});
+    const auto nameless = bench.receive();
+    ASSERT_TRUE(nameless);
+    EXPECT_EQ((*nameless)[0].size(), 5u);
+    EXPECT_EQ((*nameless)[0][0], '\0');
+    come_again(a, "", {"4"});
+    EXPECT_EQ(bench.receive(), (frames{(*nameless)[0], "4"}));
+    come_again(a, "three", {"5"});
+    come_again(a, "four", {"6"});
+    bench.close_far(a);
+    EXPECT_EQ(bench.receive(), (frames{"three", "5"}));
+    EXPECT_EQ(bench.receive(), (frames{"four", "6"}));
+    EXPECT_TRUE(bench.receive() == std::nullopt && bench.is_done(a));
+}
+
+TEST(router, sends_to_a_peer_that_has_come_under_another_id_before_it_has_received) {
+    pattern_bench bench(socket_type::router);
+    fake_peer a = bench.network.connect();
+    write_command(*a.far, in_band::hello, "one");
+    bench.subject->attach(a.near, true);
+    come_again(a, "two", {"2"});
+    EXPECT_EQ(bench.send({"two", "x"}), error::none);
+    EXPECT_EQ(bench.send({"one", "nobody"}), error::none);
+    EXPECT_EQ(read_messages(*a.far), (std::vector<frames>{{"x"}}));
+    EXPECT_EQ(bench.receive(), (frames{"two", "2"}));
+}
+
+TEST(router, keeps_the_id_that_the_application_has_given) {
+    pattern_bench bench(socket_type::router);
+    fake_peer a = bench.attach_prepared([](fake_peer &p) { p.near->slot.routing_id = "mine"; });
+    write_command(*a.far, in_band::hello, "one");
+    write_message(*a.far, {"1"});
+    EXPECT_EQ(bench.receive(), (frames{"mine", "1"}));
+    come_again(a, "two", {"2"});
+    EXPECT_EQ(bench.receive(), (frames{"mine", "2"}));
+}
+
+TEST(router, treats_an_id_that_another_peer_has_as_that_of_a_new_peer) {
+    for (const bool handover : {false, true}) {
+        pattern_bench bench(socket_type::router);
+        bench.options.router_handover = handover;
+        fake_peer a = bench.attach_named("one"), b = bench.attach_named("two");
+        write_message(*b.far, {"of b"});
+        come_again(a, "two", {"of a"});
+        ASSERT_TRUE(bench.subject->has_input());
+        EXPECT_EQ(bench.receive(), handover ? (frames{"two", "of a"}) : (frames{"two", "of b"}));
+        EXPECT_EQ(bench.receive(), std::nullopt);
+        EXPECT_EQ(bench.is_done(a), !handover);
+        EXPECT_EQ(bench.is_done(b), handover);
+        EXPECT_EQ(bench.send({"two", "x"}), error::none);
+        EXPECT_EQ(read_messages(*(handover ? a : b).far), (std::vector<frames>{{"x"}}));
+    }
+}
+
 TEST(router, survives_a_disconnect_inside_a_message) {
     pattern_bench bench(socket_type::router);
     fake_peer a = bench.attach_named("a"), b = bench.attach_named("b");
