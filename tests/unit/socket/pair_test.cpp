@@ -15,7 +15,7 @@ TEST(pair, talks_both_ways_with_its_peer) {
     EXPECT_EQ(bench.receive(), (frames{"3", "4"}));
 }
 
-TEST(pair, refuses_a_second_peer_until_the_first_has_ended) {
+TEST(pair, refuses_a_second_peer_until_the_first_has_ended_and_reads_one_after_the_other) {
     pattern_bench bench(socket_type::pair);
     fake_peer a = bench.attach();
     fake_peer b = bench.attach();
@@ -27,14 +27,41 @@ TEST(pair, refuses_a_second_peer_until_the_first_has_ended) {
     bench.close_far(a);
     EXPECT_EQ(bench.send({"y"}), error::again);
     fake_peer c = bench.attach();  // the first is not read to its end yet
-    EXPECT_TRUE(bench.is_done(c));
-    EXPECT_EQ(bench.receive(), frames{"left"});
-    EXPECT_EQ(bench.receive(), std::nullopt);
-    EXPECT_TRUE(bench.is_done(a));
-    fake_peer d = bench.attach();
-    EXPECT_FALSE(bench.is_done(d));
+    EXPECT_FALSE(bench.is_done(c));
     EXPECT_EQ(bench.send({"z"}), error::none);
-    EXPECT_EQ(read_messages(*d.far), (std::vector<frames>{{"z"}}));
+    EXPECT_EQ(read_messages(*c.far), (std::vector<frames>{{"z"}}));
+    write_message(*c.far, {"later"});
+    write_message(*c.far, {"last"});
+    c.far->close();  // nobody has heard of it yet
+    fake_peer d = bench.attach();
+    write_message(*d.far, {"of the last"});
+    bench.deliver();
+    EXPECT_EQ(bench.receive(), frames{"left"});
+    EXPECT_FALSE(bench.is_done(a));
+    for (const char *next : {"later", "last", "of the last"})
+        EXPECT_EQ(bench.receive(), frames{next});
+    EXPECT_EQ(bench.receive(), std::nullopt);
+    EXPECT_TRUE(bench.is_done(a) && bench.is_done(c));
+    EXPECT_FALSE(bench.is_done(d));
+}
+
+TEST(pair, lets_go_of_peers_that_wait_to_be_read) {
+    pattern_bench bench(socket_type::pair);
+    fake_peer a = bench.attach();
+    write_message(*a.far, {"of a"});
+    bench.close_far(a);
+    fake_peer b = bench.attach();
+    write_message(*b.far, {"of b"});
+    bench.close_far(b);
+    fake_peer c = bench.attach();
+    write_message(*c.far, {"of c"});
+    bench.subject->detach(*b.near);
+    bench.subject->detach(*a.near);
+    EXPECT_EQ(bench.receive(), frames{"of c"});
+    bench.subject->detach(*c.near);
+    fake_peer d = bench.attach();
+    write_message(*d.far, {"of d"});
+    EXPECT_EQ(bench.receive(), frames{"of d"});
 }
 
 TEST(pair, accepts_another_peer_after_a_disconnect) {
