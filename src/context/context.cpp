@@ -71,6 +71,7 @@ private:
     const transport *find(std::string_view scheme) noexcept override { return find_transport(scheme); }
 
     error start_threads();  // under the lock
+    void make_room() noexcept;
     error check_room() const noexcept;
     error prepare_socket(settings &defaults);
     error set_number(int number, int value);
@@ -252,6 +253,7 @@ error context_impl::start_threads() {
 }
 
 error context_impl::make_socket(int type, std::unique_ptr<socket> &out) {
+    make_room();
     settings defaults = default_settings(static_cast<socket_type>(type));
     if (const error e = prepare_socket(defaults); failed(e))
         return e;
@@ -271,6 +273,17 @@ error context_impl::make_socket(int type, std::unique_ptr<socket> &out) {
     sockets_.emplace(made.get(), std::move(network));
     out = std::move(made);
     return error::none;
+}
+
+/// What closed sockets have left gives way to one more, if it need not wait any longer.
+void context_impl::make_room() noexcept {
+    bool is_full = false;
+    {
+        std::lock_guard guard(mutex_);
+        is_full = check_room() == error::too_many_files;
+    }
+    if (is_full && inproc_.left_behind() > 0)
+        inproc_.drop_overdue(clock().now());
 }
 
 /// Whether one more socket may be; under the lock. A closed one counts as long as messages of its wait for somebody to bind a name.
@@ -451,7 +464,7 @@ error context_impl::remove(socket &self, const std::string &scheme, const std::s
 }
 
 void context_impl::close_all(socket &self) noexcept {
-    inproc_.forget(&self);
+    inproc_.forget(&self, clock().now());
     std::shared_ptr<endpoints> network;
     {
         std::lock_guard guard(mutex_);

@@ -94,7 +94,7 @@ void inproc_names::forget_closed(const std::string &name) noexcept {
                                                                                   : std::next(it);
 }
 
-void inproc_names::forget(const void *owner) noexcept {
+void inproc_names::forget(const void *owner, time_point now) noexcept {
     std::lock_guard guard(mutex_);
     std::erase_if(bound_, [&](const auto &entry) { return entry.second.owner == owner; });
     for (auto it = waiting_.begin(); it != waiting_.end();) {
@@ -105,9 +105,23 @@ void inproc_names::forget(const void *owner) noexcept {
             it = take_away(it);
         } else {
             what.side.owner = nullptr;  // another socket may get the address
+            if (const int linger_ms = what.far->peer_linger_ms(); linger_ms >= 0)
+                what.lingers_until = now + std::chrono::milliseconds(linger_ms);
             left_behind_.fetch_add(1, std::memory_order_relaxed);
             ++it;
         }
+    }
+}
+
+void inproc_names::drop_overdue(time_point now) noexcept {
+    waiting_list dropped;  // goes after the lock: the application hears of bodies that it lent
+    std::lock_guard guard(mutex_);
+    for (auto it = waiting_.begin(); it != waiting_.end();) {
+        const auto at = it++;
+        if (at->second.side.owner || at->second.lingers_until > now)
+            continue;
+        left_behind_.fetch_sub(1, std::memory_order_relaxed);
+        dropped.insert(waiting_.extract(at));
     }
 }
 

@@ -1,7 +1,8 @@
 // Names of inproc endpoints, and the rendezvous of those who connect with those who bind, in either order.
 //
 // Lasting:  a name stands for those who come. Taking it back does nothing to those who came. Messages sent on a pipe that nobody had
-//           taken yet when its sender disconnected or closed wait for whoever binds the name, until the context ends.
+//           taken yet when its sender disconnected or closed wait for whoever binds the name, until the context ends. Those of a closed
+//           socket that has lingered long enough give way to other sockets.
 // Threads:  any; one lock inside.
 #pragma once
 
@@ -12,6 +13,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/waiter.hpp"
 #include "socket/mailbox.hpp"
 
 namespace zlink {
@@ -41,7 +43,9 @@ public:
     /// Drops the connects to a name that were taken back before anybody bound it, and brought no message.
     void forget_closed(const std::string &name) noexcept;
     /// The socket has closed its pipes: its names go, and its unanswered connects that brought no message.
-    void forget(const void *owner) noexcept;
+    void forget(const void *owner, time_point now) noexcept;
+    /// Drops the messages of closed sockets that need not wait any longer, as ZMQ_LINGER said.
+    void drop_overdue(time_point now) noexcept;
     /// How many unanswered connects of closed sockets there are. Without the lock.
     std::size_t left_behind() const noexcept { return left_behind_.load(std::memory_order_relaxed); }
 
@@ -50,6 +54,7 @@ private:
         inproc_side side;
         pipe_end_ptr near;
         pipe_end_ptr far;
+        time_point lingers_until = time_point::max();  // once its socket has closed
     };
     using waiting_list = std::multimap<std::string, waiting>;
 

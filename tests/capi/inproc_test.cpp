@@ -132,8 +132,8 @@ TEST(inproc, a_router_hears_of_who_has_closed_before_it_bound) {
     EXPECT_EQ(router.receive_all(), (frames{"early", "last words"}));
 }
 
-// As in libzmq: what a closed socket leaves is bounded by the number of sockets that may be.
-TEST(inproc, a_closed_socket_whose_messages_nobody_came_for_counts_as_a_socket) {
+// What a closed socket leaves is bounded by the number of sockets that may be.
+TEST(inproc, a_closed_socket_counts_as_a_socket_as_long_as_its_messages_are_to_wait) {
     context zmq;
     zmq.set(ZMQ_MAX_SOCKETS, 3);
     const std::string name = scratch_endpoint("inproc");
@@ -145,6 +145,7 @@ TEST(inproc, a_closed_socket_whose_messages_nobody_came_for_counts_as_a_socket) 
     test_socket pull = zmq.socket(ZMQ_PULL);
     for (int i = 0; i < 2; ++i) {
         test_socket early = zmq.socket(ZMQ_PUSH);
+        early.set(ZMQ_LINGER, -1);
         early.connect(name);
         early.send("kept");
     }
@@ -154,6 +155,30 @@ TEST(inproc, a_closed_socket_whose_messages_nobody_came_for_counts_as_a_socket) 
     EXPECT_EQ(pull.receive(), "kept");
     EXPECT_EQ(pull.receive(), "kept");
     EXPECT_TRUE(zmq.socket(ZMQ_PUSH));
+}
+
+TEST(inproc, messages_that_nobody_came_for_give_way_to_sockets_once_they_have_lingered) {
+    lent_bodies bodies;
+    const std::string body = octets(20'000);
+    context zmq;
+    zmq.set(ZMQ_MAX_SOCKETS, 3);
+    const std::string name = scratch_endpoint("inproc");
+    int sent = 0;
+    for (const int linger_ms : {0, 1}) {
+        for (int i = 0; i < 10; ++i, ++sent) {
+            test_socket early;
+            ASSERT_TRUE(eventually([&] { return bool(early = zmq.socket(ZMQ_PUSH)); }))
+                << zmq_strerror(errno);
+            early.set(ZMQ_LINGER, linger_ms);
+            early.connect(name);
+            ASSERT_TRUE(bodies.send(early, body, 0));
+        }
+    }
+    EXPECT_GE(bodies.given_back(), sent - 3);
+    test_socket pull = zmq.socket(ZMQ_PULL);
+    ASSERT_TRUE(pull);
+    pull.bind(name);
+    EXPECT_EQ(pull.receive(), body) << "where there is room they wait";
 }
 
 TEST(inproc, who_binds_tells_those_who_wait_what_it_subscribes_to) {
@@ -270,6 +295,25 @@ TEST(inproc, a_pair_takes_one_peer_at_a_time) {
     bound.send("to the first");
     EXPECT_EQ(first.receive(), "to the first");
     EXPECT_FALSE(second.receive(ZMQ_DONTWAIT));
+}
+
+TEST(inproc, a_pair_hears_everybody_who_comes_and_goes_in_turn) {
+    context zmq;
+    test_socket bound = zmq.socket(ZMQ_PAIR);
+    const std::string name = bound.bind(scratch_endpoint("inproc"));
+    for (const bool reads_at_once : {true, false}) {
+        for (int i = 0; i < 6; ++i) {
+            test_socket peer = zmq.socket(ZMQ_PAIR);
+            peer.connect(name);
+            ASSERT_NE(peer.send(std::to_string(i)), -1);
+            peer.close();
+            if (reads_at_once) {
+                EXPECT_EQ(bound.receive(), std::to_string(i));
+            }
+        }
+        for (int i = 0; !reads_at_once && i < 6; ++i)
+            EXPECT_EQ(bound.receive(), std::to_string(i));
+    }
 }
 
 TEST(inproc, passes_bodies_of_every_size_between_threads) {
