@@ -29,7 +29,7 @@ std::optional<ipv4_or_6_filter> parse_accept_filter(std::string_view text, bool 
     ipv4_or_6_filter filter;
     in_addr v4;
     in6_addr v6;
-    if (address.find_first_of(" \t\r\n") != std::string::npos)
+    if (address.find_first_of(std::string_view(" \t\r\n\0", 5)) != std::string::npos)
         return std::nullopt;  // inet_aton would stop there
     if (::inet_aton(address.c_str(), &v4)) {
         std::memcpy(filter.address, &v4, sizeof v4);

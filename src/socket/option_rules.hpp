@@ -55,6 +55,7 @@ struct text_rule {
     std::size_t longest;
     when_empty empty;
     bool empty_needs_null = true;  // size 0 clears only when the pointer is null
+    bool may_have_nul = true;      // as libzmq has it, where nothing ends there
 };
 
 /// Octets as they are.
@@ -66,6 +67,9 @@ struct octets_rule {
 };
 
 using option_value = byte_span;  // data() is null when the caller passed a null pointer
+
+/// Who reads such text as C does would not see what is behind it.
+inline bool has_nul(option_value value) noexcept { return std::ranges::find(value, 0) != value.end(); }
 
 struct special_rule {
     error (*set)(settings &, option_value);
@@ -154,6 +158,8 @@ struct setter {
     error operator()(const text_rule &r) const {
         const bool may_clear = r.empty == when_empty::clear && (!value.data() || !r.empty_needs_null);
         if (value.empty() ? !may_clear : value.size() > r.longest)
+            return error::invalid;
+        if (!r.may_have_nul && has_nul(value))
             return error::invalid;
         target.*r.field = as_text(value);
         return error::none;

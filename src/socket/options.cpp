@@ -112,6 +112,8 @@ error get_curve_server(const settings &s, void *out, std::size_t *size) {
 #ifdef ZLINK_WITH_TLS
 template <auto field>
 error set_path(settings &s, option_value value) {
+    if (has_nul(value))
+        return error::invalid;
     s.*field = as_text(value);
     return error::none;
 }
@@ -133,9 +135,19 @@ error set_pem(settings &s, option_value value) {
 
 error set_password(settings &s, option_value value) {
     constexpr std::size_t longest = 255;
-    if (value.size() > longest)
+    if (value.size() > longest || has_nul(value))
         return error::invalid;
     s.tls_password = as_text(value);
+    return error::none;
+}
+
+/// As libzmq has it: it may end with a NUL, which is not part of it.
+error set_hostname_of_drafts(settings &s, option_value value) {
+    if (!value.empty() && value.back() == 0)
+        value = value.first(value.size() - 1);
+    if (value.size() > 255 || has_nul(value))
+        return error::invalid;
+    s.tls_hostname = as_text(value);
     return error::none;
 }
 
@@ -204,7 +216,8 @@ error set_tcp_accept_filter(settings &s, option_value value) {
     if (value.empty() || value.size() > 255)
         return error::invalid;
     std::string_view text = as_text(value);
-    text = text.substr(0, text.find('\0'));
+    if (text.ends_with('\0'))
+        text.remove_suffix(1);
     const auto filter = parse_accept_filter(text, s.ipv6);
     if (!filter)
         return error::invalid;
@@ -410,13 +423,13 @@ constexpr option_row table[] = {
     {ZMQ_TLS_CA, every_type, special_rule{set_path<&s::tls_ca>, get_path<&s::tls_ca>}},
     {ZMQ_TLS_VERIFY, every_type, flag_rule{&s::tls_verify, truth::zero_or_one}},
     {ZMQ_TLS_REQUIRE_CLIENT_CERT, every_type, flag_rule{&s::tls_require_client_cert, truth::zero_or_one}},
-    {ZMQ_TLS_HOSTNAME, every_type, text_rule{&s::tls_hostname, 255, when_empty::clear, false}},
+    {ZMQ_TLS_HOSTNAME, every_type, text_rule{&s::tls_hostname, 255, when_empty::clear, false, false}},
     {ZMQ_TLS_TRUST_SYSTEM, every_type, number_rule{&s::tls_trust_system, -1, 1}},
     {ZMQ_TLS_PASSWORD, every_type, special_rule{set_password, get_text<&s::tls_password>}},
     {ZMQ_WSS_KEY_PEM, every_type, special_rule{set_pem<&s::tls_key>, nullptr}},
     {ZMQ_WSS_CERT_PEM, every_type, special_rule{set_pem<&s::tls_cert>, nullptr}},
     {ZMQ_WSS_TRUST_PEM, every_type, special_rule{set_pem<&s::tls_ca>, nullptr}},
-    {ZMQ_WSS_HOSTNAME, every_type, octets_rule{&s::tls_hostname, 0, 255, access::write_only}},
+    {ZMQ_WSS_HOSTNAME, every_type, special_rule{set_hostname_of_drafts, nullptr}},
     {ZMQ_WSS_TRUST_SYSTEM, every_type, special_rule{set_trust_system, nullptr}},
 #endif
 

@@ -100,7 +100,8 @@ error parse_route(const std::string &address, const settings &options, tcp_remot
     error e = parse_tcp_connect(address, out, &why);
     if (!failed(e) && !options.socks_proxy.empty()) {
         e = parse_tcp_connect(options.socks_proxy, proxy, &why);
-        if (!failed(e) && (proxy.host.empty() || proxy.port == 0)) {
+        const bool has_nul = options.socks_proxy.find('\0') != std::string::npos;
+        if (!failed(e) && (proxy.host.empty() || proxy.port == 0 || has_nul)) {
             e = error::invalid;
             why = options.socks_proxy + " is no host and port";
         }

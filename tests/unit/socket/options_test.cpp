@@ -323,6 +323,24 @@ TEST(option_of_text, is_read_with_its_nul) {
     }
 }
 
+#ifdef ZLINK_WITH_TLS
+TEST(option_of_text, of_tls_has_no_nul_that_would_cut_it_in_silence) {
+    for (const int number :
+         {ZMQ_TLS_CERT, ZMQ_TLS_KEY, ZMQ_TLS_CA, ZMQ_TLS_HOSTNAME, ZMQ_TLS_PASSWORD}) {
+        settings s = default_settings(pair);
+        EXPECT_EQ(set_text(s, number, "abc"), error::none);
+        EXPECT_EQ(set_text(s, number, "a.example\0.evil"sv), error::invalid) << number;
+        EXPECT_EQ(set_text(s, number, "abc\0"sv), error::invalid) << number;
+        EXPECT_EQ(get_octets(s, number), with_nul("abc")) << number;
+    }
+    settings s = default_settings(pair);
+    EXPECT_EQ(set_text(s, ZMQ_WSS_HOSTNAME, "a.example\0"sv), error::none);
+    EXPECT_EQ(s.tls_hostname, "a.example");
+    EXPECT_EQ(set_text(s, ZMQ_WSS_HOSTNAME, "a.example\0.evil"sv), error::invalid);
+    EXPECT_EQ(s.tls_hostname, "a.example");
+}
+#endif
+
 TEST(option_of_text, has_limits_and_a_meaning_when_empty) {
     for (const text_case &each : text_cases) {
         settings s = default_settings(pair);
@@ -444,8 +462,9 @@ TEST(tcp_accept_filter, takes_numeric_addresses_with_a_prefix) {
     EXPECT_EQ(std::memcmp(s.tcp_accept_filters[0].address, "\x0a\x01\x02\x03", 4), 0);
     EXPECT_EQ(s.tcp_accept_filters[1].prefix_bits, 32);
 
-    for (std::string_view bad : {"", "x", "localhost", "lo", "*", "1.2.3.4:80", "10.0.0.0/33", "10.0.0.0/",
-                                 "10.0.0.0/-1", "1.2.3.4/8x", "1.2.3.4 x", "::1"})
+    for (std::string_view bad :
+         {""sv, "x"sv, "localhost"sv, "lo"sv, "*"sv, "1.2.3.4:80"sv, "10.0.0.0/33"sv, "10.0.0.0/"sv,
+          "10.0.0.0/-1"sv, "1.2.3.4/8x"sv, "1.2.3.4 x"sv, "::1"sv, "10.0.0.0\0/8"sv, "10.0.0.0/8\0x"sv})
         EXPECT_EQ(set_text(s, ZMQ_TCP_ACCEPT_FILTER, bad), error::invalid) << bad;
     EXPECT_EQ(set_text(s, ZMQ_TCP_ACCEPT_FILTER, std::string(256, '1')), error::invalid);
     EXPECT_EQ(s.tcp_accept_filters.size(), 2u);
