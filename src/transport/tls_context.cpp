@@ -10,8 +10,9 @@
 #include <openssl/x509v3.h>
 #include <utility>
 
+#include "core/finally.hpp"
 #include "core/reason.hpp"
-#include "transport/kept_failures.hpp"
+#include "transport/tls_failures.hpp"
 #include "transport/tls_in_use.hpp"
 #include "transport/tls_section.hpp"
 #include "transport/tls_system.hpp"
@@ -23,14 +24,37 @@ namespace {
 
 constexpr int least_security = 2;  // 112 bits: no RSA key below 2048, no SHA-1
 
+/// OpenSSL notes short memory behind failures of any kind: the first note says what it was.
+error refuse_by(unsigned long first_note, std::string what) {
+    if (ERR_GET_REASON(first_note) == ERR_R_MALLOC_FAILURE)
+        return error::no_memory;
+    reason::leave(std::move(what) + ": " + words_of_openssl(first_note));
+    return error::invalid;
+}
+
+struct beginning {
+    bool is_made;
+    unsigned long first_note;  // why it is not
+};
+
 /// I/O threads may outlive main(): where nobody has initialised OpenSSL before, it is never taken down.
-bool start_openssl() noexcept {
+beginning begin_openssl() noexcept {
+    if (OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr) != 1)
+        return {false, ERR_R_INIT_FAIL};
+    tls_failures of_application;
+    of_application.take();
+    const finally put_back([&] { of_application.put_back(); });
+    if (OPENSSL_init_ssl(0, nullptr) != 1)
+        return {false, ERR_peek_error()};
+    return {tls_section::watch_end(), ERR_R_MALLOC_FAILURE};
+}
+
+error start_openssl() {
     if (!tls_section::watch_fork())
-        return false;
+        return error::no_memory;
     const tls_section inside;  // a child must not find it half done
-    static const bool is_started = OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr) == 1 &&
-                                   OPENSSL_init_ssl(0, nullptr) == 1 && tls_section::watch_end();
-    return is_started;
+    static const beginning first = begin_openssl();
+    return first.is_made ? error::none : refuse_by(first.first_note, "OpenSSL cannot be initialised");
 }
 
 error refuse(std::string words) {
@@ -84,14 +108,13 @@ tls_context::~tls_context() {
 
 error tls_context::make(role as, const settings &options, std::string peer_name, tls_files &files,
                         std::shared_ptr<const tls_context> &out, wall_clock clock) {
-    if (!start_openssl())
-        return error::no_memory;
+    if (const error e = start_openssl(); failed(e))
+        return e;
     const tls_section inside;
     if (tls_section::is_over()) {
         reason::leave(words_of_over);
         return error::terminated;
     }
-    const kept_failures of_application;  // OpenSSL clears its list when it looks for the system's authorities
     if (!options.tls_hostname.empty())
         peer_name = options.tls_hostname;
     if (peer_name.starts_with('.'))  // OpenSSL would take it for any name below

@@ -11,6 +11,7 @@
 
 #include "core/of_thread.hpp"
 #include "core/platform.hpp"
+#include "transport/tls_failures.hpp"
 
 namespace zlink {
 
@@ -32,14 +33,17 @@ struct place {
     gate *at = nullptr;
     unsigned depth = 0;
     bool is_forking = false;  // has all gates
+    tls_failures of_application;
 };
 constinit thread_local place here;
 
 /// OpenSSL forgets a thread when it ends, under a lock, and would do so outside.
 void say_farewell() noexcept {
     const tls_section inside;
-    if (!tls_section::is_over())
-        OPENSSL_thread_stop();
+    if (tls_section::is_over())
+        return;
+    here.of_application.put_back();
+    OPENSSL_thread_stop();
 }
 constinit thread_local end_of_thread::duty farewell{&say_farewell};
 
@@ -99,6 +103,7 @@ void wait_at(gate &one, time_point until) noexcept {
 
 }  // namespace
 
+constinit std::atomic<bool> tls_section::has_begun_{false};
 constinit std::atomic<bool> tls_section::is_over_{false};
 
 bool tls_section::watch_fork() noexcept {
@@ -113,7 +118,8 @@ bool tls_section::watch_fork() noexcept {
 
 bool tls_section::watch_end() noexcept {
     platform::stay_loaded();
-    return OPENSSL_atexit(&tls_section::end) == 1;
+    has_begun_ = OPENSSL_atexit(&tls_section::end) == 1;
+    return has_begun_;
 }
 
 /// Threads leave soon. Those of which only a child that was made without its handlers has the traces never do.
@@ -141,9 +147,17 @@ void tls_section::enter() noexcept {
     if (__builtin_expect(!here.at, 0))
         choose_gate();
     ::pthread_rwlock_rdlock(&here.at->lock);
+    if (has_begun_.load(std::memory_order_relaxed) && !is_over())
+        here.of_application.take();
 }
 
 void tls_section::leave() noexcept {
+    if (here.depth == 1) {
+        if (is_over())
+            here.of_application.give_up();
+        else
+            here.of_application.put_back();
+    }
     if (--here.depth == 0)
         ::pthread_rwlock_unlock(&here.at->lock);
 }

@@ -7,6 +7,8 @@
 //           (tls_pause) has to ask again.
 // Inside:   every call of OpenSSL that may take a lock, and that is nearly all: also what frees, and what asks for the list of failures.
 //           Nothing is waited for inside but locks that who holds them gives back without a section of his own.
+// Failures: that OpenSSL has noted of the application on this thread are not there inside, and are there again outside; of what is noted
+//           inside nothing stays (tls_failures.hpp).
 // Nesting:  is free.
 // Order:    fork() takes these before the other locks of the library, for they have registered first: inside, those may be taken.
 // Threads:  do not meet here but by fork().
@@ -39,6 +41,7 @@ public:
 
 private:
     static void end() noexcept;
+    static std::atomic<bool> has_begun_;
     static std::atomic<bool> is_over_;
 };
 

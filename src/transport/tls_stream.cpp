@@ -7,7 +7,6 @@
 #include <openssl/err.h>
 
 #include "core/of_thread.hpp"
-#include "transport/kept_failures.hpp"
 #include "transport/range_cursor.hpp"
 #include "transport/tls_section.hpp"
 #include "transport/tls_words.hpp"
@@ -321,7 +320,6 @@ error tls_stream::shake_hands() noexcept {
 
 io_result tls_stream::try_read(std::span<const iovec> ranges) noexcept {
     const std::lock_guard turn(turn_);
-    const kept_failures of_application;
     begin_call();
     if (const error e = advance(); failed(e))
         return {0, e};
@@ -373,7 +371,6 @@ io_result tls_stream::try_write(std::span<const iovec> ranges) noexcept {
     std::unique_lock turn(turn_, std::try_to_lock);
     if (!turn)
         return {0, error::busy};
-    const kept_failures of_application;
     begin_call();
     if (const error e = advance(); failed(e))
         return {0, e};
