@@ -130,6 +130,7 @@ struct settings {
     std::string tls_ca;
     std::string tls_hostname;  // empty = the host of the endpoint
     secret tls_password;
+    std::string tls_groups;  // empty = as transport/tls_terms.hpp has it
     bool tls_verify = true;
     bool tls_require_client_cert = false;
     int tls_trust_system = -1;                                  // -1 = where there is no tls_ca

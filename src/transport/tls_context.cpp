@@ -16,13 +16,12 @@
 #include "transport/tls_in_use.hpp"
 #include "transport/tls_section.hpp"
 #include "transport/tls_system.hpp"
+#include "transport/tls_terms.hpp"
 #include "transport/tls_words.hpp"
 
 namespace zlink {
 
 namespace {
-
-constexpr int least_security = 2;  // 112 bits: no RSA key below 2048, no SHA-1
 
 /// OpenSSL notes short memory behind failures of any kind: the first note says what it was.
 error refuse_by(unsigned long first_note, std::string what) {
@@ -55,11 +54,6 @@ error start_openssl() {
     const tls_section inside;  // a child must not find it half done
     static const beginning first = begin_openssl();
     return first.is_made ? error::none : refuse_by(first.first_note, "OpenSSL cannot be initialised");
-}
-
-error refuse(std::string words) {
-    reason::leave(std::move(words));
-    return error::invalid;
 }
 
 bool is_numeric_address(const std::string &host) noexcept {
@@ -141,22 +135,22 @@ error tls_context::load(const settings &options, tls_files &files) {
     tls_in_use *const in_use = key.empty() ? nullptr : tls_in_use::here();
     if (in_use && (shared_ = in_use->find(key, files)))
         return error::none;
-    SSL_CTX *const fresh = SSL_CTX_new(role_ == role::server ? TLS_server_method() : TLS_client_method());
+    SSL_CTX *const fresh = SSL_CTX_new(TLS_method());
     if (!fresh)
-        return error::no_memory;
+        return refuse_by(ERR_peek_error(), "OpenSSL, as it is configured (OPENSSL_CONF), cannot do TLS");
     shared_ = std::shared_ptr<SSL_CTX>(fresh, openssl_delete<SSL_CTX_free>());
-    if (SSL_CTX_set_min_proto_version(shared_.get(), TLS1_3_VERSION) != 1)
-        return refuse("this OpenSSL has no TLS 1.3, or is told not to use it");
-    SSL_CTX_set_security_level(shared_.get(),
-                               std::max(least_security, SSL_CTX_get_security_level(shared_.get())));
-    SSL_CTX_set_mode(shared_.get(), SSL_MODE_RELEASE_BUFFERS);
-    SSL_CTX_set_read_ahead(shared_.get(), 1);
-    SSL_CTX_set_info_callback(shared_.get(), follow);
-    set_up_resumption();
+    if (const error e = set_terms(fresh, options); failed(e))
+        return e;
+    SSL_CTX_set_mode(fresh, SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_read_ahead(fresh, 1);
     if (const error e = load_own_certificate(options, files); failed(e))
         return e;
     if (const error e = load_authorities(options, files); failed(e))
         return e;
+    if (const error e = rehearse_handshake(fresh, role_ == role::server); failed(e))
+        return e;
+    SSL_CTX_set_info_callback(fresh, follow);
+    set_up_resumption();
     if (in_use)
         in_use->add(std::move(key), shared_, files);
     return error::none;

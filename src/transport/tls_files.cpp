@@ -33,12 +33,6 @@ using x509_ptr = std::unique_ptr<X509, openssl_delete<X509_free>>;
 using key_ptr = std::unique_ptr<EVP_PKEY, openssl_delete<EVP_PKEY_free>>;
 using infos_ptr = std::unique_ptr<STACK_OF(X509_INFO), openssl_delete<free_all>>;
 
-error fail(std::string words) {
-    const bool is_short = ERR_GET_REASON(ERR_peek_last_error()) == ERR_R_MALLOC_FAILURE;
-    reason::leave(std::move(words));
-    return is_short ? error::no_memory : error::invalid;
-}
-
 /// For people: text that was given instead of a file is not repeated.
 std::string name_of(const std::string &path, const char *option) {
     return settings::is_pem(path) ? option : path;
@@ -179,19 +173,19 @@ error use_chain(SSL_CTX *into, const std::string &path, BIO *in, x509_ptr &first
     password_teller nobody{nullptr};
     first.reset(PEM_read_bio_X509_AUX(in, nullptr, password_teller::tell, &nobody));
     if (!first)
-        return fail(path +
-                    (is_at_end_of_pem() ? " holds no certificate in PEM" : " holds a damaged certificate"));
+        return refuse(path +
+                      (is_at_end_of_pem() ? " holds no certificate in PEM" : " holds a damaged certificate"));
     const auto use = [&](bool is_used, X509 *certificate) {
         return is_used ? error::none
-                       : fail("the certificate " + subject_of(certificate) + " in " + path +
-                              " cannot be used: " + words_of_openssl(ERR_peek_last_error()));
+                       : refuse("the certificate " + subject_of(certificate) + " in " + path +
+                                " cannot be used: " + words_of_openssl(ERR_peek_last_error()));
     };
     if (const error e = use(SSL_CTX_use_certificate(into, first.get()) == 1, first.get()); failed(e))
         return e;
     for (;;) {
         x509_ptr next(PEM_read_bio_X509(in, nullptr, password_teller::tell, &nobody));
         if (!next)
-            return is_at_end_of_pem() ? error::none : fail(path + " holds a damaged certificate");
+            return is_at_end_of_pem() ? error::none : refuse(path + " holds a damaged certificate");
         if (const error e = use(SSL_CTX_add1_chain_cert(into, next.get()) == 1, next.get()); failed(e))
             return e;
     }
@@ -202,12 +196,12 @@ error use_key(SSL_CTX *into, const std::string &path, BIO *in, const std::string
     password_teller teller{&password};
     const key_ptr key(read_private_key(in, password_teller::tell, &teller));
     if (!key)
-        return fail(teller.was_asked ? path + " is locked, and ZMQ_TLS_PASSWORD does not open it"
-                                     : path + " holds no private key in PEM");
+        return refuse(teller.was_asked ? path + " is locked, and ZMQ_TLS_PASSWORD does not open it"
+                                       : path + " holds no private key in PEM");
     if (X509_check_private_key(certificate, key.get()) != 1)
-        return fail("the key in " + path + " does not match the certificate " + subject_of(certificate));
+        return refuse("the key in " + path + " does not match the certificate " + subject_of(certificate));
     if (SSL_CTX_use_PrivateKey(into, key.get()) != 1)
-        return fail("the key in " + path + " cannot be used: " + words_of_openssl(ERR_peek_last_error()));
+        return refuse("the key in " + path + " cannot be used: " + words_of_openssl(ERR_peek_last_error()));
     return error::none;
 }
 
@@ -216,7 +210,7 @@ error use_key(SSL_CTX *into, const std::string &path, BIO *in, const std::string
 error tls_files::load_own(SSL_CTX *into, const std::string &cert, const std::string &key,
                           const std::string &password) {
     if (cert.empty())
-        return fail("ZMQ_TLS_KEY is set, and ZMQ_TLS_CERT is not");
+        return refuse("ZMQ_TLS_KEY is set, and ZMQ_TLS_CERT is not");
     std::string text;
     const finally wipe([&] { OPENSSL_cleanse(text.data(), text.size()); });
     if (const error e = read(cert, text); failed(e))
@@ -227,7 +221,7 @@ error tls_files::load_own(SSL_CTX *into, const std::string &cert, const std::str
         failed(e))
         return e;
     if (key.empty())
-        return fail("ZMQ_TLS_CERT is set, and ZMQ_TLS_KEY is not");
+        return refuse("ZMQ_TLS_CERT is set, and ZMQ_TLS_KEY is not");
     OPENSSL_cleanse(text.data(), text.size());  // where the key stands in the same file
     text.clear();
     if (const error e = read(key, text); failed(e))
@@ -247,15 +241,15 @@ error tls_files::load_authorities(SSL_CTX *into, const std::string &given) {
     const infos_ptr found(
         PEM_X509_INFO_read_bio(octets_of(text).get(), nullptr, password_teller::tell, &nobody));
     if (!found)
-        return fail(path + " holds a damaged certificate: " + words_of_openssl(ERR_peek_last_error()));
+        return refuse(path + " holds a damaged certificate: " + words_of_openssl(ERR_peek_last_error()));
     X509_STORE *const store = SSL_CTX_get_cert_store(into);
     bool has_any = false, has_lists = false;
     for (int i = 0; i < sk_X509_INFO_num(found.get()); ++i) {
         const X509_INFO *const each = sk_X509_INFO_value(found.get(), i);
         if (each->x509 && X509_STORE_add_cert(store, each->x509) != 1)
-            return fail(path + ": " + words_of_openssl(ERR_peek_last_error()));
+            return refuse(path + ": " + words_of_openssl(ERR_peek_last_error()));
         if (each->crl && X509_STORE_add_crl(store, each->crl) != 1)
-            return fail(path + ": " + words_of_openssl(ERR_peek_last_error()));
+            return refuse(path + ": " + words_of_openssl(ERR_peek_last_error()));
         if (const ASN1_TIME *const end = each->crl ? X509_CRL_get0_nextUpdate(each->crl) : nullptr)
             lists_end_ = std::min(lists_end_, seconds_of(end));
         has_any = has_any || each->x509;
@@ -263,7 +257,7 @@ error tls_files::load_authorities(SSL_CTX *into, const std::string &given) {
     }
     if (has_lists)
         X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK);
-    return has_any ? error::none : fail(path + " holds no certificate in PEM");
+    return has_any ? error::none : refuse(path + " holds no certificate in PEM");
 }
 
 }  // namespace zlink

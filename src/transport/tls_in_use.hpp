@@ -38,7 +38,7 @@ public:
         std::string key = std::to_string(options.tls_verify) + std::to_string(options.tls_trust_system);
         for (const std::string_view path :
              {std::string_view(options.tls_cert), std::string_view(options.tls_key),
-              std::string_view(options.tls_ca)})
+              std::string_view(options.tls_ca), std::string_view(options.tls_groups)})
             key.append("/" + std::to_string(path.size()) + "/").append(path);
         return key;
     }

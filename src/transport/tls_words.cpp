@@ -9,6 +9,9 @@
 #include <memory>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
+#include <utility>
+
+#include "core/reason.hpp"
 
 namespace zlink {
 
@@ -178,6 +181,12 @@ std::string words_of_certificate(X509_STORE_CTX *looking, const std::string &ask
 std::string words_of_openssl(unsigned long noted) {
     const char *const words = ERR_reason_error_string(noted);
     return words ? words : "error " + std::to_string(ERR_GET_REASON(noted));
+}
+
+error refuse(std::string words) {
+    const bool is_short = ERR_GET_REASON(ERR_peek_last_error()) == ERR_R_MALLOC_FAILURE;
+    reason::leave(std::move(words));
+    return is_short ? error::no_memory : error::invalid;
 }
 
 std::string words_of_end(unsigned long noted, error why, bool is_in_handshake, spoken protocol) {

@@ -24,6 +24,8 @@ std::string words_of_validity(X509 *certificate, std::time_t now);
 std::string words_of_end(unsigned long noted, error why, bool is_in_handshake, spoken protocol);
 /// OpenSSL's own words: "wrong version number".
 std::string words_of_openssl(unsigned long noted);
+/// Leaves words (core/reason.hpp). Returns no_memory where OpenSSL has noted that last, and else invalid.
+error refuse(std::string words);
 /// Which certificate it is.
 std::string subject_of(X509 *certificate);
 /// As the application gets it, whatever stands in it. Empty where it cannot be shown as a whole: part of it is another's name.

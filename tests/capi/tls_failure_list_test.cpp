@@ -121,7 +121,7 @@ TEST_P(failure_list, is_left_alone_by_calls_that_fail) {
         {"no key", ZMQ_TLS_KEY, nonsense},
         {"a locked key", ZMQ_TLS_KEY, locked},
         {"another's key", ZMQ_TLS_KEY, of_another},
-
+        {"no such group", ZMQ_TLS_GROUPS, "nonsense"},
         {"no authorities", ZMQ_TLS_CA, nonsense},
         {"damaged ones", ZMQ_TLS_CA, damaged},
     };

@@ -5,9 +5,10 @@ import itertools
 import socket
 import ssl
 
-from bare_socket import PATIENCE, PULL, TLS_CA, TLS_CERT, TLS_KEY
+from bare_socket import PATIENCE, PULL, TLS_CA, TLS_CERT, TLS_GROUPS, TLS_KEY
 from zmtp_octets import frame, greeting, ready
 
+GROUPS = "X25519:P-256:P-384:P-521:X448:ffdhe2048:ffdhe3072"  # more than there are by default
 tokens = itertools.count()
 
 
@@ -16,6 +17,7 @@ def server(context, files, certificate="server"):
     pull = context(PULL)
     pull.set(TLS_CERT, files / f"{certificate}.pem")
     pull.set(TLS_KEY, files / f"{certificate}.key")
+    pull.set(TLS_GROUPS, GROUPS)
     return pull, int(pull.bind("tls://127.0.0.1:*").rsplit(":", 1)[1])
 
 
@@ -26,6 +28,7 @@ def called_by(context, files, kind):
         listening.settimeout(PATIENCE)
         caller = context(kind)
         caller.set(TLS_CA, files / "ca.pem")
+        caller.set(TLS_GROUPS, GROUPS)
         caller.connect(f"tls://localhost:{listening.getsockname()[1]}")
 
         def accept():

@@ -326,7 +326,7 @@ TEST(option_of_text, is_read_with_its_nul) {
 #ifdef ZLINK_WITH_TLS
 TEST(option_of_text, of_tls_has_no_nul_that_would_cut_it_in_silence) {
     for (const int number :
-         {ZMQ_TLS_CERT, ZMQ_TLS_KEY, ZMQ_TLS_CA, ZMQ_TLS_HOSTNAME, ZMQ_TLS_PASSWORD}) {
+         {ZMQ_TLS_CERT, ZMQ_TLS_KEY, ZMQ_TLS_CA, ZMQ_TLS_HOSTNAME, ZMQ_TLS_PASSWORD, ZMQ_TLS_GROUPS}) {
         settings s = default_settings(pair);
         EXPECT_EQ(set_text(s, number, "abc"), error::none);
         EXPECT_EQ(set_text(s, number, "a.example\0.evil"sv), error::invalid) << number;

@@ -61,6 +61,7 @@ TEST_F(tls_in_use_by_clients, differs_where_anything_does_that_it_is_made_of) {
         [](settings &s) { s.tls_verify = false; },     [](settings &s) { s.tls_cert = s.tls_key = ""; },
         [](settings &s) { s.tls_ca = good().cert; },   [](settings &s) { s.tls_trust_system = 1; },
         [](settings &s) { s.tls_cert = good().cert; },  // the same in another place
+        [](settings &s) { s.tls_groups = "P-256"; },
     };
     std::vector<client> all;
     all.push_back(open());
