@@ -271,6 +271,17 @@ SSL *tls_context::make_connection(tls_notes &notes) const noexcept {
     return nullptr;
 }
 
+/// OpenSSL's own lists are emptied: there is no call that takes them back.
+void tls_context::forget_chain(SSL *connection, bool is_open) noexcept {
+    const auto empty = [](STACK_OF(X509) * chain) {
+        while (X509 *const last = sk_X509_pop(chain))
+            X509_free(last);
+    };
+    empty(SSL_get_peer_cert_chain(connection));
+    if (is_open)
+        empty(SSL_get0_verified_chain(connection));
+}
+
 // ---- sessions that are resumed ----
 
 std::time_t tls_context::limit_of(const SSL *connection) const noexcept {

@@ -49,6 +49,9 @@ public:
     bool is_for_server() const noexcept { return role_ == role::server; }
     /// State for one connection, the caller's; null when memory is short. `notes` outlives it.
     SSL *make_connection(tls_notes &notes) const noexcept;
+    /// What a peer has shown beside its own certificate goes, for verification has looked at it; once the connection is open, so does what
+    /// it found: how long that holds is noted.
+    static void forget_chain(SSL *connection, bool is_open) noexcept;
 
 private:
     tls_context(role as, std::string peer_name, wall_clock clock) noexcept;

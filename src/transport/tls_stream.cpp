@@ -300,6 +300,7 @@ error tls_stream::advance() noexcept {
             return e;
     ERR_clear_error();
     const int result = SSL_do_handshake(tls_.get());
+    tls_context::forget_chain(tls_.get(), result == 1);
     if (result != 1)
         return fail(result);
     is_open_ = true;

@@ -97,7 +97,7 @@ private:
     void begin_call() noexcept { input_left_ = most_input_at_once, vain_input_left_ = most_input_in_vain; }
 
     /// A client's chain of certificates. More memory than this no peer makes OpenSSL take for one message that has begun.
-    static constexpr long most_of_certificates = 32 * 1024;
+    static constexpr long most_of_certificates = 8 * 1024;
     /// A connection that has read less has a buffer for one record: peers that stop within their first ones cost little.
     static constexpr std::size_t most_with_narrow_buffer = 64 * 1024;
     void widen_after(std::size_t octets) noexcept;
