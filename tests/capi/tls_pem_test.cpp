@@ -55,6 +55,16 @@ TEST_F(wss_options, trust_nobody_else) {
     expect_refusal(serve());
 }
 
+TEST_F(wss_options, do_not_find_the_name_in_the_subject) {
+    const identity named({.name = "a.example", .alternatives = ""}, &good().authority);
+    server.set(ZMQ_WSS_CERT_PEM, named.certificate_pem());
+    server.set(ZMQ_WSS_KEY_PEM, named.key_pem());
+    ASSERT_EQ(zmq_bind(server.handle(), "wss://127.0.0.1:*"), 0);
+    trust(good().authority);
+    ASSERT_EQ(client.set(ZMQ_WSS_HOSTNAME, "a.example"), 0);
+    expect_refusal(server.last_endpoint());
+}
+
 TEST_F(wss_options, name_whom_the_server_has_to_be) {
     const std::string endpoint = serve();
     trust(good().authority);
