@@ -327,7 +327,7 @@ io_result tls_stream::try_read(std::span<const iovec> ranges) noexcept {
     std::size_t octets = 0;
     error status = error::none;
     range_cursor to(ranges);
-    for (int records = 0; records < most_records_at_once && !to.is_at_end(); ++records) {
+    while (!to.is_at_end()) {
         std::size_t count = 0;
         ERR_clear_error();
         const int result = SSL_read_ex(tls_.get(), to.data(), to.size(), &count);
@@ -338,10 +338,14 @@ io_result tls_stream::try_read(std::span<const iovec> ranges) noexcept {
         to.advance(count);
         octets += count;
         vain_input_left_ = most_input_in_vain;
-        notes_.steps = 0;
+        work_left_ -= 1 + work_of_step * static_cast<int>(std::exchange(notes_.steps, 0));
+        if (work_left_ <= 0)
+            break;
         if (!is_input_likely_ && !to.is_at_end() && !SSL_has_pending(tls_.get()))
             break;
     }
+    if (!to.is_at_end())  // else who reads may go on in the same turn, with what is left of the work
+        work_left_ = most_work_at_once;
     if (narrow_left_ > 0)
         widen_after(octets);
     // Why there is no more is something to read, too.

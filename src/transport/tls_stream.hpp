@@ -91,7 +91,10 @@ private:
     static constexpr std::size_t full_record = SSL3_RT_HEADER_LENGTH + SSL3_RT_MAX_PLAIN_LENGTH + 1 + 16;
     static constexpr std::size_t most_input_at_once = 8 * full_record;
     static constexpr std::size_t most_input_in_vain = 2 * full_record;
-    static constexpr int most_records_at_once = 1024;  // of a read
+    /// What reading one record costs is the unit of work, about a microsecond. New keys cost some ten: their message takes OpenSSL three steps.
+    static constexpr int work_of_step = 3;
+    /// Of what follows each other without a pause: then the other connections of the loop go on, and this one after them.
+    static constexpr int most_work_at_once = 64;
     /// Of OpenSSL's state machine, between two records for the application: some forty messages about keys.
     static constexpr unsigned most_steps_in_vain = 128;
     void begin_call() noexcept { input_left_ = most_input_at_once, vain_input_left_ = most_input_in_vain; }
@@ -133,6 +136,7 @@ private:
     std::uint64_t records_ = 0;                          // written with any key
     std::size_t input_left_ = 0;                         // octets, for the call under way
     std::size_t vain_input_left_ = 0;                    // until there is a record for the application
+    int work_left_ = most_work_at_once;                  // before a read ends early
     std::size_t narrow_left_ = most_with_narrow_buffer;  // until a wide one
     std::optional<spoken> peer_speaks_;                  // by its first octets
     error input_ = error::none;                          // why the inner stream gave nothing last

@@ -423,6 +423,57 @@ TEST_F(tls_server_streams, are_not_flushed_when_records_were_lost) {
     EXPECT_EQ(write("more").status, error::connection_reset);
 }
 
+class floods_of_records : public tls_server_streams {
+protected:
+    // Records of so many octets.
+    void flood(int records, std::size_t size, bool with_new_keys) {
+        for (int i = 0; i < records; ++i) {
+            if (with_new_keys) {
+                ASSERT_EQ(SSL_key_update(peer, SSL_KEY_UPDATE_NOT_REQUESTED), 1);
+                ASSERT_EQ(SSL_do_handshake(peer), 1);
+            }
+            say(std::string(size, 'f'));
+        }
+    }
+    // How many such records each read takes in, with room for more.
+    void expect_turns(int records, std::size_t size, int most) {
+        int all = 0;
+        for (result found = read(); found.status == error::none && all < records; found = read()) {
+            const int count = static_cast<int>(found.octets.size() / size);
+            ASSERT_GE(count, 1);
+            ASSERT_LE(count, most);
+            all += count;
+            EXPECT_EQ(all < records, it->holds_input() || !state.in.empty()) << all;
+        }
+        EXPECT_EQ(all, records);
+    }
+};
+
+TEST_F(floods_of_records, are_read_sixty_four_at_a_time) {
+    ASSERT_NO_FATAL_FAILURE(open());
+    flood(1000, 10, false);
+    expect_turns(1000, 10, 64);
+}
+
+TEST_F(floods_of_records, with_new_keys_before_each_are_read_seven_at_a_time) {
+    ASSERT_NO_FATAL_FAILURE(open());
+    flood(100, 10, true);
+    expect_turns(100, 10, 7);
+}
+
+// A connection reads on in the same turn when its room was filled.
+TEST_F(floods_of_records, are_read_no_faster_in_several_reads_that_fill_their_room) {
+    ASSERT_NO_FATAL_FAILURE(open());
+    say("x");
+    ASSERT_EQ(read().octets, "x") << "what the handshake cost counts with it";
+    flood(200, 1, false);
+    for (int i = 0; i < 4; ++i)
+        ASSERT_EQ(read(15).octets.size(), 15u);
+    EXPECT_EQ(read(15).octets.size(), 4u);
+    EXPECT_TRUE(it->holds_input());
+    EXPECT_EQ(read().octets.size(), 64u) << "in the next turn";
+}
+
 TEST_F(tls_server_streams, take_sixteen_thousand_records_of_one_octet) {
     ASSERT_NO_FATAL_FAILURE(open());
     const std::string sent(16384, 'o');
