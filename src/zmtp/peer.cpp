@@ -33,6 +33,9 @@ constexpr std::size_t end_of_greeting_part(std::size_t have) noexcept {
     return greeting_size;
 }
 
+// Octets that wait to be written: the PONGs of a hundred PINGs and more that arrive together.
+constexpr std::size_t most_before_pong = 4096;
+
 bool is_handshake_command(std::string_view name) noexcept {
     return name == command_name::ready || name == command_name::error || name == command_name::hello ||
            name == command_name::welcome || name == command_name::initiate;
@@ -74,7 +77,7 @@ struct peer::state {
     void send_greeting(std::size_t up_to);
     void forget_written() noexcept {
         if (self_.output_.empty())
-            is_ping_pending_ = is_pong_pending_ = false;
+            is_ping_pending_ = false;
     }
     void enter(stage next) noexcept {
         stage_ = next;
@@ -119,9 +122,7 @@ struct peer::state {
     protocol_error detail_ = 0;
     bool may_retry_ = true;
 
-    // Whether the output holds one that is not written yet
-    bool is_ping_pending_ = false;
-    bool is_pong_pending_ = false;
+    bool is_ping_pending_ = false;  // the output holds one that is not written yet
 };
 
 action peer::state::fail(failure_kind failure, protocol_error detail, bool may_retry) {
@@ -476,11 +477,9 @@ action peer::state::on_ping(byte_span data) {
     if (!parse_ping(data, ping))
         return fail(protocol_errors::malformed_command);
     heartbeat_.set_peer_ttl(ping.ttl);
-    forget_written();
-    // One answer is as good as many: however fast PINGs arrive, no more than one PONG waits.
-    if (!is_pong_pending_)
+    // Each has its own answer, but a peer that takes none of them gets no more.
+    if (self_.output_.size() < most_before_pong)
         append_pong(self_.output_, ping.context);
-    is_pong_pending_ = true;
     return {};
 }
 
