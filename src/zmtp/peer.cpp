@@ -35,6 +35,18 @@ constexpr std::size_t end_of_greeting_part(std::size_t have) noexcept {
 
 // Octets that wait to be written: the PONGs of a hundred PINGs and more that arrive together.
 constexpr std::size_t most_before_pong = 4096;
+// Of memory for a frame under way. A step costs a copy of what is there, and what is free of it is all that a peer can have beyond what it
+// sends.
+constexpr std::size_t step_of_frame = 1024;
+
+/// Moves what has come of a frame of `whole` octets.
+void take_into(std::vector<std::uint8_t> &frame, byte_span &in, std::size_t whole) {
+    const std::size_t count = std::min(in.size(), whole - frame.size());
+    if (const std::size_t sum = frame.size() + count; sum > frame.capacity())
+        frame.reserve(std::min(whole, (sum + step_of_frame - 1) / step_of_frame * step_of_frame));
+    frame.insert(frame.end(), in.begin(), in.begin() + static_cast<std::ptrdiff_t>(count));
+    in = in.subspan(count);
+}
 
 bool is_handshake_command(std::string_view name) noexcept {
     return name == command_name::ready || name == command_name::error || name == command_name::hello ||
@@ -324,9 +336,7 @@ bool peer::state::take_identity(byte_span &in) {
         return false;
     }
     const std::size_t whole = header.header_size + static_cast<std::size_t>(header.body_size);
-    const std::size_t count = std::min(in.size(), whole - frame.size());
-    frame.insert(frame.end(), in.begin(), in.begin() + static_cast<std::ptrdiff_t>(count));
-    in = in.subspan(count);
+    take_into(frame, in, whole);
     return frame.size() == whole;
 }
 
@@ -386,9 +396,7 @@ bool peer::state::take_command(byte_span &in, byte_span &body) {
         in = in.subspan(1);
     }
     const std::size_t whole = header.header_size + static_cast<std::size_t>(header.body_size);
-    const std::size_t count = std::min(in.size(), whole - frame.size());
-    frame.insert(frame.end(), in.begin(), in.begin() + static_cast<std::ptrdiff_t>(count));
-    in = in.subspan(count);
+    take_into(frame, in, whole);
     body = byte_span(frame).subspan(header.header_size);
     return frame.size() == whole;
 }
