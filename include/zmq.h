@@ -393,9 +393,9 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 #define ZMQ_ROUTER_RAW                        41 /* bool, set only, default 0, later: ROUTER: its peers do not speak ZMTP; see zmq_socket */
 #define ZMQ_IPV6                              42 /* bool, default 0, later: 1: IPv6 too. Of contexts too: the default of the next socket */
 #define ZMQ_MECHANISM                         43 /* int ZMQ_NULL to ZMQ_GSSAPI, read only: as the options of the mechanisms have chosen */
-#define ZMQ_PLAIN_SERVER                      44 /* bool, default 0, later: not built, 1 refuses every peer but those over inproc */
-#define ZMQ_PLAIN_USERNAME                    45 /* string, default none, later: not built, refuses peers as that does; a null pointer takes it back */
-#define ZMQ_PLAIN_PASSWORD                    46 /* string, default none, later: not built, refuses peers as that does; a null pointer takes it back */
+#define ZMQ_PLAIN_SERVER                      44 /* bool, default 0, later: a handler (RFC 27) judges each peer's name and password; without one nobody comes in */
+#define ZMQ_PLAIN_USERNAME                    45 /* string, default none, later: of a client of PLAIN, shown in clear; a null pointer takes it back */
+#define ZMQ_PLAIN_PASSWORD                    46 /* string, default none, later: of a client of PLAIN, shown in clear; a null pointer takes it back */
 #define ZMQ_CURVE_SERVER                      47 /* not built: EINVAL */
 #define ZMQ_CURVE_PUBLICKEY                   48 /* not built: EINVAL */
 #define ZMQ_CURVE_SECRETKEY                   49 /* not built: EINVAL */
@@ -404,7 +404,7 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 #define ZMQ_REQ_CORRELATE                     52 /* bool, set only, default 0, next message: requests are numbered, other replies are dropped */
 #define ZMQ_REQ_RELAXED                       53 /* bool, set only, default 0, next message: a REQ may send again before the reply has come */
 #define ZMQ_CONFLATE                          54 /* bool, default 0, later: PUSH, PULL, PUB, SUB, DEALER: each queue keeps the newest message only; no parts */
-#define ZMQ_ZAP_DOMAIN                        55 /* not built: EINVAL */
+#define ZMQ_ZAP_DOMAIN                        55 /* string, default none, later: told to the handler with each question; with NULL none is asked without it */
 #define ZMQ_ROUTER_HANDOVER                   56 /* bool, set only, default 0, next peer: 1: it may take over a routing id; 0: it is refused */
 #define ZMQ_TOS                               57 /* int, default 0, later: IP_TOS and IPV6_TCLASS; 0 leaves it to the system */
 #define ZMQ_CONNECT_ROUTING_ID                61 /* octets, set only, default none, next connect: ROUTER, REP, STREAM call that peer so; holds once */
@@ -1013,7 +1013,7 @@ ZMQ_EXPORT int zmq_recviov(void *s, struct iovec *iov, size_t *count, int flags)
 #define ZMQ_WSS_TRUST_SYSTEM 107 /* bool, set only, default none, later: as ZMQ_TLS_TRUST_SYSTEM */
 
 /* Draft options. */
-#define ZMQ_ZAP_ENFORCE_DOMAIN       93  /* bool, default 0, no effect: not built, 1: EINVAL */
+#define ZMQ_ZAP_ENFORCE_DOMAIN       93  /* bool, default 0, later: with NULL and a domain nobody comes in without a handler */
 #define ZMQ_LOOPBACK_FASTPATH        94  /* bool, default 0, no effect: of Windows, 1: EINVAL */
 #define ZMQ_METADATA                 95  /* string, set only, default none, later: "X-name:value", told to the peer in the handshake */
 #define ZMQ_MULTICAST_LOOP           96  /* bool, default 1, no effect: kept for pgm and norm */

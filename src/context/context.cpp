@@ -9,6 +9,7 @@
 
 #include "context/endpoints.hpp"
 #include "context/inproc.hpp"
+#include "context/zap_client.hpp"
 #include "core/platform.hpp"
 #include "core/tuning.hpp"
 #include "reactor/io_threads.hpp"
@@ -86,6 +87,7 @@ private:
     std::unique_ptr<waiter> waiter_;
     std::unique_ptr<random_source> random_;
     inproc_names inproc_{pool_, knobs_.inproc};
+    zap_client judges_{inproc_};
 
     std::mutex mutex_;  // guards the rest
     context_options options_;
@@ -265,8 +267,8 @@ error context_impl::make_socket(int type, std::unique_ptr<socket> &out) {
     const wakeup *level = nullptr;
     if (const error e = made->wait_level(level); failed(e))
         return e;
-    auto network =
-        std::make_shared<endpoints>(*made, endpoints::environment{*this, knobs_, pool_, *random_, *this});
+    auto network = std::make_shared<endpoints>(
+        *made, endpoints::environment{*this, knobs_, pool_, *random_, *this, &judges_});
     std::lock_guard guard(mutex_);
     if (const error e = check_room(); failed(e))
         return e;
@@ -381,6 +383,7 @@ inproc_side context_impl::side_of(socket &self) {
             static_cast<std::uint64_t>(options.send_hwm),
             static_cast<std::uint64_t>(options.receive_hwm),
             options.keeps_newest(),
+            options.type,
             &self};
 }
 

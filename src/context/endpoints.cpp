@@ -80,6 +80,7 @@ session_environment_ptr endpoints::environment_for(socket &self, const transport
     made->events = self.events_sink();
     made->host = shared_from_this();
     made->random = &environment_.random;
+    made->judges = environment_.judges;
     made->endpoint = std::move(endpoint);
     made->address = address;
     made->place = std::move(place);

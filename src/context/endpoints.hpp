@@ -41,6 +41,7 @@ public:
         std::shared_ptr<chunk_pool> pool;
         random_source &random;
         session_count &count;
+        authenticator *judges = nullptr;  // null: nobody can be asked
     };
     endpoints(socket &self, const environment &environment);
 

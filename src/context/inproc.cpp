@@ -86,6 +86,21 @@ error inproc_names::connect(const std::string &name, const inproc_side &self, pi
     return error::none;
 }
 
+pipe_end_ptr inproc_names::connect_to_bound(const std::string &name, std::shared_ptr<pipe_events> events,
+                                            bool (*fits)(socket_type)) {
+    std::lock_guard guard(mutex_);
+    const auto it = bound_.find(name);
+    if (it == bound_.end() || !fits(it->second.type))
+        return nullptr;
+    pipe_options options;
+    options.second = end_kind::socket;
+    options.sizes = sizes_;
+    const pipe_ends ends = make_pipe(pool_, options);
+    ends.first->set_events(std::move(events));
+    say_hello(*ends.first, {});
+    return join(it->second, {{}, ends.first, ends.second}) ? ends.first : nullptr;
+}
+
 void inproc_names::forget_closed(const std::string &name) noexcept {
     std::lock_guard guard(mutex_);
     const auto [first, last] = waiting_.equal_range(name);

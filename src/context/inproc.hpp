@@ -13,6 +13,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/settings.hpp"
 #include "core/waiter.hpp"
 #include "socket/mailbox.hpp"
 
@@ -26,6 +27,7 @@ struct inproc_side {
     std::uint64_t send_hwm = 0;
     std::uint64_t receive_hwm = 0;
     bool conflate = false;
+    socket_type type = socket_type::pair;
     const void *owner = nullptr;  // identity of the socket, never dereferenced
 };
 
@@ -40,6 +42,10 @@ public:
     error unbind(const std::string &name, const void *owner) noexcept;
     /// Makes a pipe to whoever is, or will be, bound to the name; `out` is the connecting socket's end, its events set.
     error connect(const std::string &name, const inproc_side &self, pipe_end_ptr &out);
+    /// Makes a pipe to the socket that is bound to the name now, for somebody who is no socket: the end that is returned is his, its events
+    /// set. Null when nobody is bound, or one whose type does not fit. Throws bad_alloc.
+    pipe_end_ptr connect_to_bound(const std::string &name, std::shared_ptr<pipe_events> events,
+                                  bool (*fits)(socket_type));
     /// Drops the connects to a name that were taken back before anybody bound it, and brought no message.
     void forget_closed(const std::string &name) noexcept;
     /// The socket has closed its pipes: its names go, and its unanswered connects that brought no message.

@@ -121,6 +121,8 @@ struct settings {
     bool plain_server = false;
     std::string plain_username;
     std::string plain_password;
+    std::string zap_domain;           // asked about peers in its name
+    bool zap_enforce_domain = false;  // no peer without a handler that accepts it, where there is a domain
     bool curve_server = false;
     std::string curve_public_key;  // 32 octets or empty
     std::string curve_secret_key;
@@ -149,6 +151,8 @@ struct settings {
         return text.find("-----BEGIN ") != std::string_view::npos;
     }
 
+    /// Nobody is asked who a peer is. Then peers of protocols that cannot tell are as good as any.
+    bool takes_anybody() const noexcept { return mechanism == mechanism_kind::null && zap_domain.empty(); }
     reception receives() const noexcept {
         if (type == socket_type::push)
             return reception::none;

@@ -55,6 +55,8 @@ void connection::begin() noexcept {
     const auto first = peer_->resume({conversation::event_kind::start, {}, started_at_});
     if (obey(first) && first.kind == conversation::action_kind::established)
         enter_traffic(*lease_.reading(), {}, first.takes_all);
+    if (first.kind == conversation::action_kind::authenticate)
+        await_verdict({});
     if (state_ == state::live) {
         update_timer();
         write();
@@ -131,7 +133,7 @@ void connection::on_time_of_opening() noexcept {
 }
 
 void connection::on_time() noexcept {
-    if (state_ == state::opening) {
+    if (state_ == state::opening || state_ == state::judged) {
         on_time_of_opening();
         return;
     }
@@ -176,7 +178,7 @@ void connection::look_before_verdict(inbound &in) noexcept {
 
 void connection::write() noexcept {
     const bool is_last = state_ == state::saying_last_words;
-    if (!is_last && state_ != state::live)
+    if (!is_last && state_ != state::live && state_ != state::judged)
         return;
     const time_point now = environment_.io.now();
     const bool has_output = !peer_->output().empty();
@@ -317,6 +319,10 @@ void connection::take_handshake(inbound &in, byte_span octets) noexcept {
         octets = octets.subspan(action.consumed);
         if (!obey(action))
             return;
+        if (action.kind == conversation::action_kind::authenticate) {
+            await_verdict(octets);
+            return;
+        }
         if (action.kind == conversation::action_kind::established) {
             enter_traffic(in, octets, action.takes_all);
             return;
@@ -328,6 +334,43 @@ void connection::take_handshake(inbound &in, byte_span octets) noexcept {
         update_timer();
         write();
     }
+}
+
+/// `rest` is what the peer has said without waiting for an answer, which it may not.
+void connection::await_verdict(byte_span rest) noexcept {
+    try {
+        unjudged_.assign(rest.begin(), rest.end());
+    } catch (...) {
+        fail(error::no_memory);
+        return;
+    }
+    state_ = state::judged;
+    update_timer();
+    write();
+    if (state_ == state::judged)
+        host_.authenticate(*this);
+}
+
+void connection::on_verdict(const verdict &answer) noexcept {
+    if (state_ != state::judged)
+        return;
+    state_ = state::live;
+    inbound &in = *lease_.reading();
+    const auto next = peer_->resume(
+        {.kind = conversation::event_kind::verdict, .now = environment_.io.now(), .answer = &answer});
+    const std::vector<std::uint8_t> unread = std::move(unjudged_);
+    const byte_span rest = in.put(environment_.io.scratch, unread);
+    if (rest.size() < unread.size()) {
+        fail(error::no_memory);
+    } else if (obey(next)) {
+        if (next.kind == conversation::action_kind::established)
+            enter_traffic(in, rest, next.takes_all);
+        else
+            take_handshake(in, rest);
+    }
+    if (state_ == state::live && !in.is_paused())
+        stream_->wait_readable();
+    report();
 }
 
 void connection::enter_traffic(inbound &in, byte_span rest, bool takes_all) noexcept {

@@ -4,6 +4,8 @@
 // In:       `inbound`, from the loop's thread or, by a lease that `lease_keeper` gives, from that of the receiver. There it handles
 //           message frames only; a command, the end of the stream and every failure end the lease first.
 // Here:     the handshakes (the stream's own, then the conversation's), the timers, and the end.
+// Judged:   where the conversation has its peer authenticated, the session finds out, and nothing is read before it knows. What one read has
+//           brought already waits here.
 // Last:     the last words of the conversation (its answer to a Close) go out behind the frame under way. Nothing is read meanwhile, and a
 //           peer that does not go on reading is given up after `longest_parting`. Then the stream outlives the connection, until the peer has
 //           them: session/parting.hpp.
@@ -34,6 +36,8 @@ public:
     virtual pipe_end_ptr on_established(connection &which) noexcept = 0;
     /// The connection is dead; it calls nobody afterwards. Destroy it later, not from inside this call.
     virtual void on_broken(connection &which, const break_reason &why) noexcept = 0;
+    /// Finds out whether the peer may come in: on_verdict() says so later, not from inside this call.
+    virtual void authenticate(connection &which) noexcept = 0;
     /// Everything the pipe held has been written.
     virtual void on_drained(connection &which) noexcept = 0;
     /// Call look() before the loop sleeps, behind its fence.
@@ -76,6 +80,10 @@ public:
     /// Whether the pipe got a message of the peer's application.
     bool has_delivered() noexcept { return lease_.reading() && lease_.reading()->has_delivered(); }
     bool is_established() const noexcept { return peer_->is_established(); }
+    /// What the peer is to be judged by, after authenticate() of the host. Throws bad_alloc.
+    credentials shown() const { return peer_->shown(); }
+    /// The handshake goes on.
+    void on_verdict(const verdict &answer) noexcept;
     /// The conversation is over, and its last words are still being written.
     bool has_words_left() const noexcept { return state_ == state::saying_last_words; }
     /// Nothing is left to write, and no other thread reads.
@@ -125,6 +133,7 @@ private:
     void resume_reading(inbound &in) noexcept;
     void note_reading(inbound &in) noexcept;
     void take_handshake(inbound &in, byte_span octets) noexcept;
+    void await_verdict(byte_span rest) noexcept;
     void enter_traffic(inbound &in, byte_span rest, bool takes_all) noexcept;
     void greet_application();
     bool say_last_words() noexcept;
@@ -160,11 +169,15 @@ private:
     enum class state : std::uint8_t {
         opening,  // the stream shakes hands
         live,
+        judged,  // until there is a verdict; nothing is read meanwhile
         saying_last_words,
         broken,  // to be reported, once nobody writes any more
         over     // reported, or let go
     } state_ = state::opening;
     break_reason reason_;
+
+    std::vector<std::uint8_t>
+        unjudged_;  // octets of a peer that is judged: what one read of a handshake may bring
 
     // While the last words are written
     std::size_t unread_ = 0;     // octets, when it looked last

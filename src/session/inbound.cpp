@@ -183,6 +183,15 @@ void inbound::feed_block(conversation *peer, chunk &block, byte_span in) noexcep
     feed(peer, &block, in.size() >= block.capacity / 2, in);
 }
 
+byte_span inbound::put(block_ref &scratch, byte_span octets) noexcept {
+    chunk *const block =
+        make_room(scratch, std::max(environment_.sizes.in_batch_size, octets.size() + read_beside_large));
+    if (!block)
+        return {};
+    std::copy(octets.begin(), octets.end(), block->data());
+    return {block->data(), octets.size()};
+}
+
 chunk *inbound::make_room(block_ref &scratch, std::size_t size) noexcept {
     if (!scratch || scratch.get()->is_shared() || static_cast<chunk *>(scratch.get())->capacity < size) {
         scratch.reset();

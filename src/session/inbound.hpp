@@ -47,6 +47,9 @@ public:
     /// The traffic that came with the end of the handshake, in the block that it was read into.
     void begin(chunk &block, byte_span first, conversation &peer) noexcept;
 
+    /// Puts octets of the handshake where a read would. Returns them there; none for want of memory.
+    byte_span put(block_ref &scratch, byte_span octets) noexcept;
+
     struct found {
         std::size_t octets = 0;
         bool has_filled_room = false;  // there may be more

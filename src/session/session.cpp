@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/reason.hpp"
+#include "zmtp/command.hpp"
 
 namespace zlink {
 
@@ -115,6 +116,8 @@ void session::run() noexcept {
         shorten_linger();
     if (goes_on() && is_stopping() && !pipe_)
         end();
+    if (goes_on() && connection_ && (wishes & wish_verdict))
+        take_verdict();
     if (goes_on() && connection_ && (wishes & wish_work))
         connection_->work();
     if (goes_on() && is_lingering_)
@@ -266,8 +269,8 @@ pipe_end_ptr session::on_established(connection &which) noexcept {
         const std::string descriptor = std::to_string(which.bytes().descriptor());
         const std::string user = which.bytes().user_id();
         info.reserve(3, address.size() + descriptor.size() + user.size() + 23);  // and their names
-        if (!user.empty())
-            info.add("User-Id", user);
+        if (!user.empty() && !info.find(property_name::user_id))                 // which a verdict has named
+            info.add(property_name::user_id, user);
         info.add("Peer-Address", address);
         info.add("__fd", descriptor);
     } catch (...) {
@@ -281,6 +284,36 @@ pipe_end_ptr session::on_established(connection &which) noexcept {
     }
     has_had_peer_ = true;
     return pipe_;
+}
+
+/// Nobody waits for the answer: it is taken when it is there. Without anybody to be asked that is in the next turn.
+void session::authenticate(connection &which) noexcept {
+    try {
+        const settings &options = environment_->options;
+        if (environment_->judges)
+            question_ = environment_->judges->ask(
+                {options.zap_domain, which.bytes().peer_address(), options.routing_id, which.shown()},
+                [weak = weak_from_this()] {
+                    if (const auto self = weak.lock())
+                        self->ask(wish_verdict);
+                });
+    } catch (...) {
+        // As without anybody to be asked, who may have been.
+    }
+    if (!question_)
+        ask(wish_verdict);
+}
+
+void session::take_verdict() noexcept {
+    verdict answer;
+    try {
+        if (question_ && !question_->take(answer))
+            return;
+    } catch (...) {
+        answer = {};
+    }
+    question_.reset();
+    connection_->on_verdict(answer);
 }
 
 void session::on_broken(connection &, const break_reason &why) noexcept {
@@ -367,6 +400,7 @@ void session::drop_connection() noexcept {
     if (connection_)
         has_delivered_ |= connection_->has_delivered();
     connection_.reset();
+    question_.reset();
     if (pipe_ && is_connecting())
         pipe_->follow(false);
     is_broken_ = false;
@@ -431,6 +465,9 @@ void session::emit_failed_handshake(std::string words, error why) noexcept {
         break;
     case failure_kind::authentication:
         environment_->emit(event_kind::handshake_failed_auth, reason_.detail, std::move(words), why);
+        break;
+    case failure_kind::no_handler:
+        environment_->emit(event_kind::handshake_failed_no_detail, EFAULT, std::move(words), why);
         break;
     default:
         environment_->emit(event_kind::handshake_failed_no_detail, static_cast<std::uint32_t>(to_errno(why)),

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "core/authenticator.hpp"
 #include "core/events.hpp"
 #include "core/random.hpp"
 #include "session/backoff.hpp"
@@ -48,6 +49,7 @@ struct session_environment {
     std::shared_ptr<event_sink> events;
     std::shared_ptr<session_host> host;
     random_source *random;
+    authenticator *judges = nullptr;  // null: nobody can be asked
     std::string endpoint;            // as bound or connected, for events and for the socket to find its pipes
     std::string address;             // of one that is connected to, without its scheme
     std::optional<web_place> place;  // of an endpoint on a web server
@@ -99,7 +101,8 @@ private:
         wish_broken = 8,
         wish_stop = 16,
         wish_drained = 32,
-        wish_parted = 64
+        wish_parted = 64,
+        wish_verdict = 128
     };
     struct look_task final : loop_task {
         void run() noexcept override;
@@ -112,6 +115,8 @@ private:
 
     pipe_end_ptr on_established(connection &which) noexcept override;
     void on_broken(connection &which, const break_reason &why) noexcept override;
+    void authenticate(connection &which) noexcept override;
+    void take_verdict() noexcept;
     void on_drained(connection &which) noexcept override;
     void on_parted() noexcept override { ask(wish_parted); }
     void want_look() noexcept override;
@@ -155,9 +160,10 @@ private:
     std::unique_ptr<stream> first_stream_;
     pipe_end_ptr pipe_;
     std::unique_ptr<connection> connection_;
-    std::unique_ptr<parting> parting_;     // of the last one that has said last words
-    std::unique_ptr<dialer> dialer_;       // with an attempt under way
-    std::unique_ptr<dialer> idle_dialer_;  // for the next one
+    std::unique_ptr<authentication> question_;  // about the peer of the connection
+    std::unique_ptr<parting> parting_;          // of the last one that has said last words
+    std::unique_ptr<dialer> dialer_;            // with an attempt under way
+    std::unique_ptr<dialer> idle_dialer_;       // for the next one
     std::unique_ptr<timer> retry_timer_;
     /// The waits of one that ends.
     struct last_waits {

@@ -415,8 +415,8 @@ constexpr option_row table[] = {
      special_rule{set_curve_key<&s::curve_secret_key, false>, get_curve_key<&s::curve_secret_key>}},
     {ZMQ_CURVE_SERVERKEY, every_type,
      special_rule{set_curve_key<&s::curve_server_key, true>, get_curve_key<&s::curve_server_key>}},
-    {ZMQ_ZAP_ENFORCE_DOMAIN, every_type,
-     off_rule{}},  // nor is there a domain: nobody would be asked about a peer
+    {ZMQ_ZAP_DOMAIN, every_type, text_rule{&s::zap_domain, 255, when_empty::clear}},
+    {ZMQ_ZAP_ENFORCE_DOMAIN, every_type, flag_rule{&s::zap_enforce_domain, truth::zero_or_one}},
 #ifdef ZLINK_WITH_TLS
     {ZMQ_TLS_CERT, every_type, special_rule{set_path<&s::tls_cert>, get_path<&s::tls_cert>}},
     {ZMQ_TLS_KEY, every_type, special_rule{set_path<&s::tls_key>, get_path<&s::tls_key>}},

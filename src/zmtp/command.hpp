@@ -28,6 +28,7 @@ constexpr std::string_view initiate = "INITIATE";
 namespace property_name {
 constexpr std::string_view socket_type = "Socket-Type";
 constexpr std::string_view identity = "Identity";
+constexpr std::string_view user_id = "User-Id";  // a verdict's
 }  // namespace property_name
 
 struct command {

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "core/authenticator.hpp"
 #include "core/bytes.hpp"
 #include "core/peer_info.hpp"
 #include "core/settings.hpp"
@@ -26,15 +27,17 @@ class conversation {
 public:
     using time_point = std::chrono::steady_clock::time_point;
 
-    enum class event_kind { start, octets, command, time };
+    enum class event_kind { start, octets, command, time, verdict };
     struct event {
         event_kind kind;
         byte_span bytes{};  // octets: what arrived; command: body of a command frame seen in traffic
         time_point now{};   // time, and start; elsewhere what note_traffic() said last counts
+        const zlink::verdict *answer = nullptr;  // verdict
     };
 
     enum class action_kind {
-        wait,         // nothing (more) to do now: write output(), read on, come back at deadline()
+        wait,  // nothing (more) to do now: write output(), read on, come back at deadline()
+        authenticate,  // find out who shown() is, and come back with a verdict. Nothing but that and `time` may come before it
         established,  // once: the handshake is over, info() and framing() stand; what follows is traffic
         subscribe,    // traffic: the peer subscribes to `topic`
         cancel,       // traffic: the peer takes a subscription back
@@ -68,6 +71,8 @@ public:
     /// This side ends now. Last words, where there are such, go to output(); nothing may be written behind them. All that the peer has
     /// sent is still taken, and `close` comes when it has taken its leave, too: how long to wait for that is the driver's to say.
     virtual void part() noexcept {}
+    /// From `authenticate` to the verdict: what the peer is to be judged by. Throws bad_alloc.
+    virtual credentials shown() const { return {}; }
     /// Why it has closed, in words for a person, where the failure does not say it all.
     virtual std::string reason() const { return {}; }
 

@@ -15,6 +15,16 @@ std::string_view describe_protocol_error(protocol_error detail) noexcept {
         return "the peer sent a malformed ERROR";
     case protocol_errors::malformed_ready:
         return "the peer sent a malformed READY";
+    case protocol_errors::malformed_hello:
+        return "the peer sent a malformed HELLO";
+    case protocol_errors::malformed_welcome:
+        return "the peer sent a malformed WELCOME";
+    case protocol_errors::zap_malformed_reply:
+    case protocol_errors::zap_bad_request_id:
+    case protocol_errors::zap_bad_version:
+    case protocol_errors::zap_invalid_status_code:
+    case protocol_errors::zap_invalid_metadata:
+        return "the answer of the authentication handler is none of ZAP 1.0";
     case protocol_errors::invalid_metadata:
         return "the peer described itself against the rules";
     default:
@@ -40,6 +50,8 @@ std::string_view describe(failure_kind failure, protocol_error detail) noexcept 
         return "the handshake took longer than ZMQ_HANDSHAKE_IVL";
     case failure_kind::peer_closed:
         return "the peer closed the connection during the handshake";
+    case failure_kind::no_handler:
+        return "no authentication handler is bound to inproc://zeromq.zap.01, or it ended without an answer";
     case failure_kind::none:
         break;
     }

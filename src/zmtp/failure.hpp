@@ -15,6 +15,7 @@ enum class failure_kind {
     peer_dead,           // nothing heard within the heartbeat's limits
     handshake_timeout,   // no complete handshake within ZMQ_HANDSHAKE_IVL
     peer_closed,         // the peer took its leave before the handshake was over
+    no_handler,          // a peer was to be judged, and nobody was there to do it
 };
 
 /// Detail of a failure: the ZMQ_PROTOCOL_ERROR_ numbers of zmq.h.
@@ -25,10 +26,17 @@ constexpr protocol_error unspecified = 0x10000000;
 constexpr protocol_error unexpected_command = 0x10000001;
 constexpr protocol_error invalid_sequence = 0x10000002;
 constexpr protocol_error malformed_command = 0x10000011;
+constexpr protocol_error malformed_hello = 0x10000013;
 constexpr protocol_error malformed_error = 0x10000015;
 constexpr protocol_error malformed_ready = 0x10000016;
+constexpr protocol_error malformed_welcome = 0x10000017;
 constexpr protocol_error invalid_metadata = 0x10000018;
 constexpr protocol_error mechanism_mismatch = 0x11000002;
+constexpr protocol_error zap_malformed_reply = 0x20000001;
+constexpr protocol_error zap_bad_request_id = 0x20000002;
+constexpr protocol_error zap_bad_version = 0x20000003;
+constexpr protocol_error zap_invalid_status_code = 0x20000004;
+constexpr protocol_error zap_invalid_metadata = 0x20000005;
 constexpr protocol_error websocket = 0x30000000;
 }  // namespace protocol_errors
 

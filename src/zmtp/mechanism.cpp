@@ -14,7 +14,8 @@ constexpr std::size_t max_property_name = 255;
 constexpr std::string_view routing_id_name = "Routing-Id";
 
 // Properties that zlink itself sets of a peer: a peer cannot speak in its name.
-constexpr std::array<std::string_view, 4> own_names = {"User-Id", "Peer-Address", "__fd", routing_id_name};
+constexpr std::array<std::string_view, 4> own_names = {property_name::user_id, "Peer-Address", "__fd",
+                                                       routing_id_name};
 
 bool announces_routing_id(socket_type type) noexcept {
     return type == socket_type::req || type == socket_type::dealer || type == socket_type::router;
@@ -36,16 +37,41 @@ std::string with_article(std::string_view type) {
 }  // namespace
 
 std::unique_ptr<mechanism> make_mechanism(const settings &options, bool is_server) {
-    static_cast<void>(is_server);  // NULL has no roles
+    static_cast<void>(is_server);  // who bound and who is the server are two questions
     switch (options.mechanism) {
     case mechanism_kind::null:
         return make_mechanism_null(options);
     case mechanism_kind::plain:
+        return make_mechanism_plain(options);
     case mechanism_kind::curve:
     case mechanism_kind::gssapi:
         break;
     }
     return nullptr;
+}
+
+mechanism::outcome mechanism::judge(const verdict &by, peer_info &info, std::vector<std::uint8_t> &out) {
+    switch (by.what) {
+    case verdict::kind::no_handler:
+        if (needs_handler())
+            return {progress::failed, failure_kind::no_handler, 0, true};
+        break;
+    case verdict::kind::unusable:
+        return fail(by.detail);
+    case verdict::kind::refused:
+        // RFC 27 has the client try again behind 300: it is not told ERROR, which would be for good.
+        if (by.status != 300)
+            append_error(out, std::to_string(by.status));
+        return {progress::failed, failure_kind::authentication, static_cast<protocol_error>(by.status), true,
+                "the authentication handler does not accept the peer: " + std::to_string(by.status)};
+    case verdict::kind::accepted:
+        if (!by.user_id.empty())
+            info.add(property_name::user_id, by.user_id);
+        for (const auto &[name, value] : by.metadata)
+            info.add(name, value);
+        break;
+    }
+    return go_on(out);
 }
 
 void append_own_properties(std::vector<std::uint8_t> &out, const settings &options) {

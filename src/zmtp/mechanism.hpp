@@ -1,7 +1,8 @@
 // Contract of a security handshake: what follows the greeting, up to the point where messages may flow.
 //
 // Flow:     start() once both greetings are known to name this mechanism, then receive() for each command, until one
-//           of them says complete or failed. Commands to send are appended to `out`, whole frames, also on failure.
+//           of them says complete or failed. Commands to send are appended to `out`, whole frames, also on failure. One that says waiting
+//           gets nothing before judge() has told it what became of its credentials().
 // Input:    receive() gets what parse_command accepted; everything in it may still be hostile.
 // Errors:   only std::bad_alloc is thrown.
 #pragma once
@@ -12,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/authenticator.hpp"
 #include "core/peer_info.hpp"
 #include "core/settings.hpp"
 #include "zmtp/command.hpp"
@@ -21,7 +23,7 @@ namespace zlink {
 
 class mechanism {
 public:
-    enum class progress { unfinished, complete, failed };
+    enum class progress { unfinished, waiting, complete, failed };
     struct outcome {
         progress status = progress::unfinished;
         failure_kind failure = failure_kind::none;
@@ -42,8 +44,16 @@ public:
     virtual outcome start(std::vector<std::uint8_t> &out) = 0;
     /// Fills `info` with what the peer says of itself.
     virtual outcome receive(const command &received, peer_info &info, std::vector<std::uint8_t> &out) = 0;
+    /// While it is waiting: what the peer is to be judged by. Throws bad_alloc.
+    virtual credentials shown() const { return {std::string(name()), {}}; }
+    /// Ends the wait. `info` gets what the verdict says of the peer.
+    outcome judge(const verdict &by, peer_info &info, std::vector<std::uint8_t> &out);
 
 protected:
+    /// The peer is accepted; or, of a mechanism that does not insist on it, there was nobody to be asked.
+    virtual outcome go_on(std::vector<std::uint8_t> &) { return {}; }
+    virtual bool needs_handler() const noexcept { return true; }
+
     static outcome fail(protocol_error detail) noexcept {
         return {progress::failed, failure_kind::protocol, detail};
     }
@@ -56,6 +66,8 @@ std::unique_ptr<mechanism> make_mechanism(const settings &options, bool is_serve
 
 /// The handshake without security: READY both ways (RFC 23/ZMTP 3.1, "The NULL Security Mechanism").
 std::unique_ptr<mechanism> make_mechanism_null(const settings &options);
+/// The handshake with a user name and a password in clear (RFC 24/ZMTP-PLAIN).
+std::unique_ptr<mechanism> make_mechanism_plain(const settings &options);
 
 /// The announcement that every mechanism makes of a socket, as a property list: type, routing id, the application's own.
 void append_own_properties(std::vector<std::uint8_t> &out, const settings &options);

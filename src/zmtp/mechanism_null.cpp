@@ -1,4 +1,4 @@
-// The NULL mechanism: each side sends READY at once and waits for the other's.
+// The NULL mechanism: each side sends READY at once and waits for the other's. One that has a domain has its peer judged first.
 //
 // Wire:     RFC 23/ZMTP 3.1, "The NULL Security Mechanism". The order of the two READY commands does not matter.
 #include "zmtp/mechanism.hpp"
@@ -15,10 +15,7 @@ public:
     bool as_server() const noexcept override { return false; }
 
     outcome start(std::vector<std::uint8_t> &out) override {
-        std::vector<std::uint8_t> properties;
-        append_own_properties(properties, options_);
-        append_command(out, command_name::ready, properties);
-        return {};
+        return options_.zap_domain.empty() ? go_on(out) : outcome{progress::waiting};
     }
 
     outcome receive(const command &received, peer_info &info, std::vector<std::uint8_t> &out) override {
@@ -28,6 +25,15 @@ public:
             return judge_error(received.data);
         return fail(protocol_errors::unexpected_command);
     }
+
+protected:
+    outcome go_on(std::vector<std::uint8_t> &out) override {
+        std::vector<std::uint8_t> properties;
+        append_own_properties(properties, options_);
+        append_command(out, command_name::ready, properties);
+        return {};
+    }
+    bool needs_handler() const noexcept override { return options_.zap_enforce_domain; }
 
 private:
     const settings &options_;

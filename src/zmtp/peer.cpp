@@ -1,4 +1,4 @@
-// The states of a conversation: not started, greeting, handshake or identity, traffic, closed; see peer.hpp.
+// The states of a conversation: not started, greeting, handshake (and waiting for a verdict) or identity, traffic, closed; see peer.hpp.
 //
 // Order:    handshake commands; the state; start and greeting; older peers; handshake; time; commands in traffic; the functions
 //           of peer.hpp.
@@ -56,7 +56,7 @@ bool is_handshake_command(std::string_view name) noexcept {
 }  // namespace
 
 struct peer::state {
-    enum class stage : std::uint8_t { fresh, greeting, identity, handshake, traffic, closed };
+    enum class stage : std::uint8_t { fresh, greeting, identity, handshake, waiting, traffic, closed };
 
     state(peer &self, const settings &options, bool is_server, opening first)
         : self_(self), options_(options), opening_(first),
@@ -68,13 +68,14 @@ struct peer::state {
 
     action start();
     action on_octets(byte_span in);
+    action on_verdict(const verdict &answer);
     action on_time();
     action on_traffic_command(byte_span body);
 
     bool take_greeting(byte_span &in);
     bool take_command(byte_span &in, byte_span &body);
     /// Peers without a mechanism: where one is asked for, they are strangers.
-    bool accepts_older_peers() const noexcept { return options_.mechanism == mechanism_kind::null; }
+    bool accepts_older_peers() const noexcept { return options_.takes_anybody(); }
     void greet_unversioned_peer(byte_span behind);
     void greet_2_0_peer();
     void on_2_0_greeting();
@@ -97,7 +98,7 @@ struct peer::state {
     }
     action fail(failure_kind failure, protocol_error detail, bool may_retry = true);
     action fail(protocol_error detail) { return fail(failure_kind::protocol, detail); }
-    action verdict() const noexcept {
+    action closing() const noexcept {
         action result{action_kind::close};
         result.failure = failure_;
         result.detail = detail_;
@@ -142,7 +143,7 @@ action peer::state::fail(failure_kind failure, protocol_error detail, bool may_r
     failure_ = failure;
     detail_ = detail;
     may_retry_ = may_retry;
-    return verdict();
+    return closing();
 }
 
 /// `first` and what stands `behind` it are how the peer began, which is no way that ZMTP begins.
@@ -159,7 +160,7 @@ void peer::state::refuse_stranger(protocol_error detail, byte_span first, byte_s
 action peer::state::resume(const event &what) {
     now_ = std::max(now_, what.now);
     if (stage_ == stage::closed)
-        return verdict();
+        return closing();
     switch (what.kind) {
     case event_kind::start:
         return stage_ == stage::fresh ? start() : action{};
@@ -169,6 +170,8 @@ action peer::state::resume(const event &what) {
         return stage_ == stage::traffic ? on_traffic_command(what.bytes) : action{};
     case event_kind::time:
         return on_time();
+    case event_kind::verdict:
+        return on_verdict(*what.answer);
     }
     return {};
 }
@@ -196,7 +199,9 @@ action peer::state::start() {
         self_.framing_->encode(0, as_bytes(options_.routing_id), self_.output_);
         break;
     }
-    return stage_ == stage::closed ? verdict() : action{};
+    if (stage_ == stage::waiting)
+        return {action_kind::authenticate};
+    return stage_ == stage::closed ? closing() : action{};
 }
 
 void peer::state::send_greeting(std::size_t up_to) {
@@ -213,6 +218,8 @@ void peer::state::send_greeting(std::size_t up_to) {
 action peer::state::on_octets(byte_span in) {
     byte_span rest = in;
     action result;
+    if (stage_ == stage::waiting)
+        return result;
     if (stage_ == stage::greeting && take_greeting(rest))
         on_greeting();
     if (stage_ == stage::identity && take_identity(rest))
@@ -225,13 +232,28 @@ action peer::state::on_octets(byte_span in) {
     if (stage_ == stage::traffic)
         before_.reset();
     if (stage_ == stage::closed)
-        result = verdict();
+        result = closing();
+    else if (stage_ == stage::waiting)
+        result.kind = action_kind::authenticate;
     else if (stage_ == stage::traffic && rest.size() != in.size()) {
         result.kind = action_kind::established;
         result.takes_all = !is_versioned_;
     }
     result.consumed = in.size() - rest.size();
     return result;
+}
+
+action peer::state::on_verdict(const verdict &answer) {
+    if (stage_ != stage::waiting)
+        return {};
+    enter(stage::handshake);
+    follow(before_->security->judge(answer, self_.info(), self_.output_));
+    if (stage_ == stage::closed)
+        return closing();
+    if (stage_ != stage::traffic)
+        return {};
+    before_.reset();
+    return {action_kind::established};
 }
 
 // Collects the greeting, and answers each part of it; true when it is whole, and of version 3. Closes on the first octet that shows it
@@ -413,6 +435,9 @@ void peer::state::follow(const mechanism::outcome &outcome) {
     switch (outcome.status) {
     case mechanism::progress::unfinished:
         break;
+    case mechanism::progress::waiting:
+        enter(stage::waiting);
+        break;
     case mechanism::progress::failed:
         before_->words = outcome.words;
         fail(outcome.failure, outcome.detail, outcome.may_retry);
@@ -450,6 +475,7 @@ time_point peer::state::deadline() const noexcept {
     case stage::greeting:
     case stage::identity:
     case stage::handshake:
+    case stage::waiting:
         return before_->end;
     case stage::traffic:
         return heartbeat_.deadline();
@@ -514,6 +540,10 @@ action peer::resume(const event &what) {
 }
 
 time_point peer::deadline() const noexcept { return state_->deadline(); }
+
+credentials peer::shown() const {
+    return state_->before_ && state_->before_->security ? state_->before_->security->shown() : credentials{};
+}
 
 std::string peer::reason() const { return state_->before_ ? state_->before_->words : std::string(); }
 

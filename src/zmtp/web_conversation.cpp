@@ -68,7 +68,7 @@ action web_conversation::resume(const event &what) {
 action web_conversation::step(const event &what) {
     now_ = std::max(now_, what.now);
     if (stage_ == stage::closed)
-        return verdict_;
+        return closing_;
     switch (what.kind) {
     case event_kind::start:
         return stage_ == stage::fresh ? start() : action{};
@@ -82,6 +82,9 @@ action web_conversation::step(const event &what) {
         return follow(inner_->resume({event_kind::command, what.bytes, now_}));
     case event_kind::time:
         return on_time();
+    case event_kind::verdict:
+        is_waiting_ = false;
+        return stage_ == stage::handshake ? follow(inner_->resume(what)) : action{};
     }
     return {};
 }
@@ -110,7 +113,7 @@ action web_conversation::start() {
 
 /// When security is asked for, there is no other name for it.
 void web_conversation::choose_protocols(std::string_view mechanism) {
-    const bool is_null = options_.mechanism == mechanism_kind::null;
+    const bool is_null = options_.takes_anybody();
     const bool avoids_slash =
         !is_server_ && memory_ && std::exchange(memory_->refuses_names_with_slash, false);
     if (!is_null || !avoids_slash)
@@ -140,7 +143,7 @@ action web_conversation::on_octets(byte_span in) {
                 reason_ = std::move(stranger);
         }
     }
-    if (stage_ == stage::handshake && !rest.empty())
+    if (stage_ == stage::handshake && !is_waiting_ && !rest.empty())
         result = on_handshake(rest);
     if (stage_ == stage::traffic)
         decoder_.reset();
@@ -215,11 +218,11 @@ action web_conversation::enter_handshake(std::string_view protocol) {
     return follow(inner_->resume({event_kind::start, {}, now_}));
 }
 
-/// Message by message, up to the one that ends the handshake.
+/// Message by message, up to the one that ends the handshake, or has to be judged.
 action web_conversation::on_handshake(byte_span &in) {
     action result;
     std::vector<std::uint8_t> decoded(decoder_->lead(in.size()) + in.size());
-    while (!in.empty() && stage_ == stage::handshake) {
+    while (!in.empty() && stage_ == stage::handshake && !is_waiting_) {
         const auto step = decoder_->decode(in, decoded.data());
         in = in.subspan(step.taken);
         const byte_span octets = byte_span(decoded).first(step.octets);
@@ -245,7 +248,9 @@ action web_conversation::follow(action inside) {
     } else {
         take_inner_output();
     }
-    if (inside.kind == action_kind::established) {
+    if (inside.kind == action_kind::authenticate) {
+        is_waiting_ = true;
+    } else if (inside.kind == action_kind::established) {
         stage_ = stage::traffic;
         is_established_ = true;
         heartbeat_.start(now_);
@@ -403,10 +408,10 @@ action web_conversation::close_with(std::uint16_t status, failure_kind failure, 
 action web_conversation::end(failure_kind failure, protocol_error detail, bool may_retry) {
     stage_ = stage::closed;
     is_established_ = false;
-    verdict_.failure = failure;
-    verdict_.detail = detail;
-    verdict_.may_retry = may_retry;
-    return verdict_;
+    closing_.failure = failure;
+    closing_.detail = detail;
+    closing_.may_retry = may_retry;
+    return closing_;
 }
 
 std::unique_ptr<conversation> make_web_conversation(const settings &options, bool is_server,

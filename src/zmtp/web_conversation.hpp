@@ -35,6 +35,7 @@ public:
     void note_output_held_up(time_point now) noexcept override;
     void note_output_written(time_point now) noexcept override;
     void part() noexcept override;
+    credentials shown() const override { return inner_->shown(); }
     std::string reason() const override { return reason_; }
 
 private:
@@ -79,7 +80,7 @@ private:
     std::vector<std::string> protocols_;
 
     stage stage_ = stage::fresh;
-    action verdict_{action_kind::close};
+    action closing_{action_kind::close};
     std::string reason_;
     time_point now_{};
     time_point handshake_end_ = time_point::max();
@@ -89,6 +90,7 @@ private:
     std::string key_;                  // a client's
     std::unique_ptr<conversation> inner_;
     std::unique_ptr<decoder_zws> decoder_;  // until there is traffic
+    bool is_waiting_ = false;               // for a verdict, which the conversation inside has asked for
 
     // Words to be said when all has been written that was said before
     bool owes_ping_ = false;

@@ -97,7 +97,7 @@ TEST(refused_option, takes_its_neutral_value_only) {
     const struct {
         int option, type;
         bool is_read;
-    } options[] = {{ZMQ_ZAP_ENFORCE_DOMAIN, ZMQ_REP, true}, {ZMQ_LOOPBACK_FASTPATH, ZMQ_PUSH, true}};
+    } options[] = {{ZMQ_LOOPBACK_FASTPATH, ZMQ_PUSH, true}};
     for (const auto &each : options) {
         zmq_socket_of socket(context, each.type);
         EXPECT_EQ(socket.set(each.option, 0), 0) << each.option;
@@ -115,16 +115,6 @@ TEST(refused_option, takes_its_neutral_value_only) {
     EXPECT_EQ(zmq_ctx_get(context, ZMQ_ZERO_COPY_RECV), 1);
     EXPECT_EQ(zmq_ctx_set(context, ZMQ_ZERO_COPY_RECV, 0), -1);
     EXPECT_EQ(zmq_errno(), EINVAL);
-}
-
-TEST(refused_option, zap_domain_lets_nobody_believe_that_peers_are_asked_about) {
-    const zmq_context context;
-    zmq_socket_of socket(context, ZMQ_REP);
-    for (const char *domain : {"", "global"}) {
-        EXPECT_EQ(socket.set(ZMQ_ZAP_DOMAIN, domain), -1);
-        EXPECT_EQ(zmq_errno(), EINVAL);
-    }
-    EXPECT_EQ(ask(socket, ZMQ_ZAP_DOMAIN, room_size).result, -1);
 }
 
 TEST(ctx, sends_no_message_beyond_its_limit) {

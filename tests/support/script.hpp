@@ -10,6 +10,7 @@
 
 #include <cstdio>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -95,7 +96,8 @@ inline settings socket_of(socket_type type) {
 
 inline std::string describe(const conversation::action &close) {
     static constexpr const char *kinds[] = {"none",       "protocol",  "mechanism_mismatch", "authentication",
-                                            "peer_error", "peer_dead", "handshake_timeout",  "peer_closed"};
+                                            "peer_error", "peer_dead", "handshake_timeout",  "peer_closed",
+                                            "no_handler"};
     char out[80];
     std::snprintf(out, sizeof out, "close %s %x%s", kinds[static_cast<int>(close.failure)], close.detail,
                   close.may_retry ? "" : " for good");
@@ -106,8 +108,8 @@ inline std::string describe(const conversation::action &close) {
 class peer_driver {
 public:
     explicit peer_driver(const settings &options, bool is_server = false, const web_place *place = nullptr,
-                         web_memory *memory = nullptr)
-        : options_(std::make_unique<settings>(options)),
+                         web_memory *memory = nullptr, std::optional<verdict> judgement = {})
+        : judgement_(std::move(judgement)), options_(std::make_unique<settings>(options)),
           machine_(make_conversation(*options_, is_server, place, memory)) {
         perform(machine_->resume({conversation::event_kind::start, {}, now_}));
     }
@@ -118,6 +120,12 @@ public:
             return;
         machine_->note_traffic(now_);
         (machine_->is_established() ? undecoded_ : input_) += arrived;
+        while (!is_closed_ && step())
+            ;
+    }
+    /// Somebody has found out who the peer is.
+    void judge(const verdict &by) {
+        perform(machine_->resume({.kind = conversation::event_kind::verdict, .now = now_, .answer = &by}));
         while (!is_closed_ && step())
             ;
     }
@@ -133,7 +141,7 @@ public:
     }
 
     bool is_closed() const { return is_closed_; }
-    /// What happened: "established", "established, takes all", "message a|b", "subscribe x", "cancel x", "close ...".
+    /// What happened: "authenticate PLAIN user password", "established", "established, takes all", "message a|b", "subscribe x", "cancel x", "close ...".
     const std::vector<std::string> &log() const { return log_; }
     /// All that was written.
     const octets &written() const { return written_; }
@@ -212,6 +220,18 @@ private:
         switch (what.kind) {
         case conversation::action_kind::wait:
             break;
+        case conversation::action_kind::authenticate: {
+            const credentials shown = machine_->shown();
+            log_.push_back("authenticate " + shown.mechanism);
+            for (const std::string &each : shown.items)
+                log_.back() += " " + each;
+            if (is_writing_)
+                write();
+            if (judgement_)
+                perform(machine_->resume(
+                    {.kind = conversation::event_kind::verdict, .now = now_, .answer = &*judgement_}));
+            break;
+        }
         case conversation::action_kind::established:
             log_.emplace_back(what.takes_all ? "established, takes all" : "established");
             break;
@@ -239,6 +259,7 @@ private:
         machine_->note_output_written(now_);
     }
 
+    const std::optional<verdict> judgement_;  // none: judge() says it
     std::unique_ptr<const settings> options_;
     std::unique_ptr<conversation> machine_;
     heartbeat::time_point now_{std::chrono::hours(1)};
@@ -255,6 +276,11 @@ public:
     explicit peer_script(settings options, bool is_server = false, const web_place *place = nullptr)
         : options_(std::move(options)), is_server_(is_server), place_(place) {}
 
+    /// Whenever a peer is to be judged, it is so at once.
+    peer_script &judged(verdict by) {
+        judgement_ = std::move(by);
+        return *this;
+    }
     /// Octets arrive from the peer.
     peer_script &receives(octets bytes) { return add(kind::receives, std::move(bytes)); }
     /// The machine has written exactly this since the last expectation.
@@ -270,7 +296,7 @@ public:
 
     /// Plays the script; afterwards nothing may be left over.
     peer_script &run() {
-        peer_driver driver(options_, is_server_, place_);
+        peer_driver driver(options_, is_server_, place_, nullptr, judgement_);
         std::size_t seen = 0;
         for (std::size_t i = 0; i < steps_.size(); ++i) {
             SCOPED_TRACE("step " + std::to_string(i + 1));
@@ -320,7 +346,7 @@ public:
             is_the_same(played(all, size), whole);
         }
         for (unsigned round = 0; round < rounds; ++round) {
-            peer_driver driver(options_, is_server_, place_);
+            peer_driver driver(options_, is_server_, place_, nullptr, judgement_);
             for (std::size_t at = 0, size; at < all.size(); at += size) {
                 size = 1 + random() % 40;
                 driver.feed(std::string_view(all).substr(at, size));
@@ -370,7 +396,7 @@ private:
     }
     // In pieces of `size`, 0 for all at once.
     peer_driver played(const octets &all, std::size_t size) const {
-        peer_driver driver(options_, is_server_, place_);
+        peer_driver driver(options_, is_server_, place_, nullptr, judgement_);
         if (size == 0)
             size = all.size();
         for (std::size_t at = 0; at < all.size(); at += size)
@@ -378,7 +404,7 @@ private:
         return driver;
     }
     peer_driver played_until(std::size_t end) const {
-        peer_driver driver(options_, is_server_, place_);
+        peer_driver driver(options_, is_server_, place_, nullptr, judgement_);
         for (std::size_t i = 0; i < end; ++i)
             if (steps_[i].what == kind::receives)
                 driver.feed(steps_[i].bytes);
@@ -415,6 +441,7 @@ private:
     const settings options_;
     bool is_server_;
     const web_place *place_;
+    std::optional<verdict> judgement_;
     std::vector<step> steps_;
 };
 

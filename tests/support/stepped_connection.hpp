@@ -119,6 +119,7 @@ public:
     int established = 0;
     int broken = 0;
     int drained = 0;
+    int to_judge = 0;
     break_reason reason;
     bool wants_look = false;
     bool wants_turn = false;
@@ -137,6 +138,7 @@ private:
         taken_when_broken = state.taken;
     }
     void on_drained(connection &) noexcept override { ++drained; }
+    void authenticate(connection &) noexcept override { ++to_judge; }
     void want_look() noexcept override { wants_look = true; }
     void want_turn() noexcept override { wants_turn = true; }
     void on_readable(pipe_end &end) noexcept override {

@@ -69,6 +69,7 @@ const int_case int_cases[] = {
     {ZMQ_IMMEDIATE, 0, {1, 0}, {2, -1}},
     {ZMQ_IPV6, 0, {1, 0}, {2, -1}},
     {ZMQ_PLAIN_SERVER, 0, {1, 0}, {2, -1}},
+    {ZMQ_ZAP_ENFORCE_DOMAIN, 0, {1, 0}, {2, -1}},
     {ZMQ_CONFLATE, 0, {1, 0}, {2, -1}},
     {ZMQ_TOS, 0, {0, 0x28}, {-1}},
     {ZMQ_HANDSHAKE_IVL, 30000, {0, 5}, {-1}},

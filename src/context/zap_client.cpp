@@ -1,0 +1,113 @@
+#include "context/zap_client.hpp"
+
+#include "core/fence.hpp"
+#include "core/frame.hpp"
+#include "zmtp/zap.hpp"
+
+namespace zlink {
+
+namespace {
+
+const std::string handlers_name = "zeromq.zap.01";
+
+/// The handler has answered, or is gone. Pipe and question keep it together.
+class listener final : public pipe_events {
+public:
+    explicit listener(std::function<void()> on_answer) : on_answer_(std::move(on_answer)) {}
+
+    void on_readable(pipe_end &) noexcept override { on_answer_(); }
+    void on_writable(pipe_end &) noexcept override {}
+    void on_closed(pipe_end &) noexcept override { on_answer_(); }
+
+private:
+    const std::function<void()> on_answer_;
+};
+
+class question final : public authentication {
+public:
+    explicit question(pipe_end_ptr pipe) noexcept : pipe_(std::move(pipe)) {}
+    ~question() override { pipe_->close(); }
+
+    /// False when there is no memory.
+    bool put(const authentication_request &what) {
+        const std::vector<std::string_view> frames = zap::frames_of(what);
+        for (std::size_t i = 0; i < frames.size(); ++i) {
+            const std::uint8_t flags = i + 1 < frames.size() ? frame_flag::more : std::uint8_t{0};
+            if (failed(pipe_->write(flags, as_bytes(frames[i])))) {
+                pipe_->roll_back();
+                return false;
+            }
+        }
+        pipe_->publish();
+        return true;
+    }
+
+    bool take(verdict &out) override {
+        if (!has_reply()) {
+            if (!pipe_->is_finished())
+                return false;
+            out = {};
+            return true;
+        }
+        out = read();
+        return true;
+    }
+
+    /// Whether an answer is there. If not, the listener hears of it.
+    bool has_reply() noexcept {
+        skip_commands();
+        if (pipe_->has_input())
+            return true;
+        pipe_->arm_reader();
+        heavy_fence();
+        skip_commands();
+        return pipe_->has_input();
+    }
+
+private:
+    /// What a socket tells of itself on a new pipe is for sockets.
+    void skip_commands() noexcept {
+        frame_view ignored;
+        while (pipe_->has_command())
+            if (!pipe_->read(ignored))
+                break;
+    }
+
+    /// Of more frames than there should be one is kept, which says so.
+    verdict read() {
+        std::vector<std::string> kept;
+        frame_view frame;
+        while (pipe_->read(frame)) {
+            if (kept.size() <= zap::frames_of_reply)
+                kept.emplace_back(as_text(frame.body()));
+            if (!frame.has_more())
+                break;
+        }
+        std::vector<byte_span> frames;
+        for (const std::string &each : kept)
+            frames.push_back(as_bytes(each));
+        return zap::read_reply(frames);
+    }
+
+    const pipe_end_ptr pipe_;
+};
+
+}  // namespace
+
+std::unique_ptr<authentication> zap_client::ask(const authentication_request &what,
+                                                std::function<void()> on_answer) {
+    auto hears = std::make_shared<listener>(on_answer);
+    const pipe_end_ptr pipe = names_.connect_to_bound(handlers_name, hears, [](socket_type type) {
+        return type == socket_type::rep || type == socket_type::router || type == socket_type::dealer;
+    });
+    if (!pipe)
+        return nullptr;
+    auto asked = std::make_unique<question>(pipe);
+    if (!asked->put(what))
+        return nullptr;
+    if (asked->has_reply())
+        on_answer();
+    return asked;
+}
+
+}  // namespace zlink

@@ -1,0 +1,344 @@
+// Authentication: PLAIN over every transport, and handlers at inproc://zeromq.zap.01 of every kind and mood (RFC 24, RFC 27).
+#define ZMQ_BUILD_DRAFT_API
+#include "transports.hpp"
+
+#include <atomic>
+#include <functional>
+#include <future>
+#include <thread>
+
+namespace {
+
+using namespace zlink_test;
+
+constexpr auto handlers_endpoint = "inproc://zeromq.zap.01";
+
+frames reply_to(const frames &asked, const std::string &status, const std::string &user = "alice") {
+    return {"1.0", asked.at(1), status, "text", user, ""};
+}
+
+// A handler of a thread of its own, until it goes.
+class handler {
+public:
+    using judge = std::function<frames(const frames &asked)>;  // an empty reply is none
+    handler(context &owner, int type, judge how) : socket_(owner.socket(type)), how_(std::move(how)) {
+        socket_.bind(handlers_endpoint);
+        socket_.set(ZMQ_RCVTIMEO, -1);
+        end_ = scratch_endpoint("inproc");
+        stop_ = owner.socket(ZMQ_PAIR);
+        stop_.bind(end_);
+        heard_stop_ = owner.socket(ZMQ_PAIR);
+        heard_stop_.connect(end_);
+        thread_ = std::thread([this] { run(); });
+    }
+    ~handler() {
+        stop_.send("");
+        thread_.join();
+    }
+    int asked() const { return asked_; }
+
+private:
+    void run() {
+        for (;;) {
+            zmq_pollitem_t items[] = {{heard_stop_.handle(), 0, ZMQ_POLLIN, 0},
+                                      {socket_.handle(), 0, ZMQ_POLLIN, 0}};
+            if (zmq_poll(items, 2, patience_ms) <= 0 || items[0].revents)
+                break;
+            const frames asked = socket_.receive_all();
+            ++asked_;
+            const frames reply = how_(asked);
+            if (!reply.empty()) {
+                EXPECT_TRUE(socket_.send_all(reply));
+            }
+        }
+        socket_.close();
+        heard_stop_.close();
+    }
+
+    test_socket socket_, stop_, heard_stop_;
+    judge how_;
+    std::string end_;
+    std::atomic<int> asked_{0};
+    std::thread thread_;
+};
+
+void make_server(test_socket &socket) {
+    ASSERT_EQ(socket.set(ZMQ_PLAIN_SERVER, 1), 0);
+    ASSERT_EQ(socket.set(ZMQ_ZAP_DOMAIN, "here"), 0);
+}
+void make_client(test_socket &socket, const char *password = "secret") {
+    ASSERT_EQ(socket.set(ZMQ_PLAIN_USERNAME, "bob"), 0);
+    ASSERT_EQ(socket.set(ZMQ_PLAIN_PASSWORD, password), 0);
+}
+frames by_password(const frames &asked) {
+    return reply_to(asked, asked.at(5) == "PLAIN" && asked.at(6) == "bob" && asked.at(7) == "secret" ? "200"
+                                                                                                     : "400");
+}
+
+std::string user_id_of(test_socket &socket) {
+    zmq_msg_t message;
+    zmq_msg_init(&message);
+    std::string user = "no message";
+    if (zmq_msg_recv(&message, socket.handle(), 0) >= 0) {
+        const char *found = zmq_msg_gets(&message, "User-Id");
+        user = found ? found : "nobody";
+    }
+    zmq_msg_close(&message);
+    return user;
+}
+
+class plain_over : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(transports, plain_over, ::testing::ValuesIn(network_transports()), transport_name);
+
+TEST_P(plain_over, lets_in_who_knows_the_password) {
+    context zmq;
+    handler judge(zmq, ZMQ_REP, by_password);
+    for (const bool server_binds : {true, false}) {
+        test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
+        make_server(server);
+        make_client(client);
+        test_socket &bound = server_binds ? server : client;
+        test_socket &connecting = server_binds ? client : server;
+        connecting.connect(bound.bind(scratch_endpoint(GetParam())));
+        for (int i = 0; i < 100; ++i)
+            ASSERT_EQ(client.send(std::string(static_cast<std::size_t>(i) * 300, 'x')), i * 300);
+        EXPECT_EQ(user_id_of(server), "alice");
+        for (int i = 1; i < 100; ++i)
+            EXPECT_EQ(server.receive()->size(), static_cast<std::size_t>(i) * 300);
+    }
+}
+
+TEST_P(plain_over, tells_both_sides_of_a_wrong_password) {
+    context zmq;
+    handler judge(zmq, ZMQ_REP, by_password);
+    test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
+    make_server(server);
+    make_client(client, "guessed");
+    monitor at_server(zmq, server), at_client(zmq, client);
+    client.connect(server.bind(scratch_endpoint(GetParam())));
+    EXPECT_EQ(at_server.next(ZMQ_EVENT_HANDSHAKE_FAILED_AUTH).value, 400);
+    EXPECT_EQ(at_client.next(ZMQ_EVENT_HANDSHAKE_FAILED_AUTH).value, 400);
+    EXPECT_EQ(at_client.next().event, ZMQ_EVENT_DISCONNECTED);
+    client.set(ZMQ_SNDTIMEO, 0);
+    EXPECT_FAILS(EAGAIN, client.send("x"));
+    EXPECT_EQ(judge.asked(), 1) << "it came again with the same password";
+}
+
+TEST_P(plain_over, lets_nobody_in_without_a_handler) {
+    context zmq;
+    test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
+    make_server(server);
+    make_client(client);
+    client.set(ZMQ_RECONNECT_IVL, 20);
+    monitor at_server(zmq, server, everything);
+    client.connect(server.bind(scratch_endpoint(GetParam())));
+    monitor_event said = at_server.next(ZMQ_EVENT_REASON);
+    while (said.event && said.words.find("handler") == std::string::npos)
+        said = at_server.next(ZMQ_EVENT_REASON);
+    EXPECT_EQ(said.words,
+              "no authentication handler is bound to inproc://zeromq.zap.01, or it ended without an answer");
+    EXPECT_EQ(at_server.next(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL).value, EFAULT);
+    // The client tries again, and finds somebody.
+    handler judge(zmq, ZMQ_REP, by_password);
+    ASSERT_EQ(client.send("x"), 1);
+    EXPECT_EQ(server.receive(), "x");
+}
+
+TEST(zap_handler, is_told_all_that_is_known_of_a_peer) {
+    context zmq;
+    std::promise<frames> told;
+    handler judge(zmq, ZMQ_REP, [&](const frames &asked) {
+        told.set_value(asked);
+        return reply_to(asked, "200");
+    });
+    test_socket server = zmq.socket(ZMQ_ROUTER), client = zmq.socket(ZMQ_DEALER);
+    make_server(server);
+    ASSERT_EQ(server.set(ZMQ_ROUTING_ID, "desk"), 0);
+    make_client(client);
+    client.connect(server.bind("tcp://127.0.0.1:*"));
+    EXPECT_EQ(told.get_future().get(),
+              (frames{"1.0", "1", "here", "127.0.0.1", "desk", "PLAIN", "bob", "secret"}));
+}
+
+TEST(zap_handler, may_be_a_router_or_a_dealer) {
+    for (const int type : {ZMQ_ROUTER, ZMQ_DEALER}) {
+        context zmq;
+        const std::size_t lead = type == ZMQ_ROUTER ? 2 : 1;
+        handler judge(zmq, type, [lead](const frames &asked) {
+            const auto at = static_cast<std::ptrdiff_t>(lead);
+            frames reply(asked.begin(), asked.begin() + at);
+            for (std::string &each : by_password(frames(asked.begin() + at, asked.end())))
+                reply.push_back(std::move(each));
+            return reply;
+        });
+        test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
+        make_server(server);
+        make_client(client);
+        client.connect(server.bind("tcp://127.0.0.1:*"));
+        client.send("x");
+        EXPECT_EQ(server.receive(), "x");
+    }
+}
+
+TEST(zap_handler, of_another_type_is_none) {
+    context zmq;
+    test_socket no_handler = zmq.socket(ZMQ_PULL);
+    no_handler.bind(handlers_endpoint);
+    test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
+    make_server(server);
+    make_client(client);
+    monitor at_server(zmq, server);
+    client.connect(server.bind("tcp://127.0.0.1:*"));
+    EXPECT_EQ(at_server.next(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL).value, EFAULT);
+}
+
+TEST(zap_handler, that_cannot_tell_for_now_is_asked_again) {
+    context zmq;
+    handler judge(zmq, ZMQ_REP, [tries = 0](const frames &asked) mutable {
+        return reply_to(asked, ++tries < 3 ? "300" : "200");
+    });
+    test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
+    make_server(server);
+    make_client(client);
+    client.set(ZMQ_RECONNECT_IVL, 20);
+    monitor at_server(zmq, server);
+    client.connect(server.bind("tcp://127.0.0.1:*"));
+    EXPECT_EQ(at_server.next(ZMQ_EVENT_HANDSHAKE_FAILED_AUTH).value, 300);
+    client.send("x");
+    EXPECT_EQ(server.receive(), "x");
+    EXPECT_EQ(judge.asked(), 3);
+}
+
+TEST(zap_handler, that_breaks_the_rules_lets_nobody_in) {
+    const struct {
+        frames reply;
+        int why;
+    } cases[] = {
+        {{"2.0", "1", "200", "", "", ""}, ZMQ_PROTOCOL_ERROR_ZAP_BAD_VERSION},
+        {{"1.0", "9", "200", "", "", ""}, ZMQ_PROTOCOL_ERROR_ZAP_BAD_REQUEST_ID},
+        {{"1.0", "1", "999", "", "", ""}, ZMQ_PROTOCOL_ERROR_ZAP_INVALID_STATUS_CODE},
+        {{"1.0", "1", "200", "", ""}, ZMQ_PROTOCOL_ERROR_ZAP_MALFORMED_REPLY},
+        {{"1.0", "1", "200", "", "", "", ""}, ZMQ_PROTOCOL_ERROR_ZAP_MALFORMED_REPLY},
+        {{"1.0", "1", "200", "", "", "\4X-H"}, ZMQ_PROTOCOL_ERROR_ZAP_INVALID_METADATA},
+    };
+    for (const auto &each : cases) {
+        context zmq;
+        handler judge(zmq, ZMQ_REP, [&](const frames &) { return each.reply; });
+        test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
+        make_server(server);
+        make_client(client);
+        monitor at_server(zmq, server);
+        client.connect(server.bind("tcp://127.0.0.1:*"));
+        EXPECT_EQ(at_server.next(ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL).value, each.why);
+    }
+}
+
+TEST(zap_handler, that_says_nothing_holds_back_nobody_else) {
+    context zmq;
+    handler judge(zmq, ZMQ_ROUTER, [](const frames &asked) {
+        if (asked.at(8) == "silent")
+            return frames();
+        frames reply = reply_to(frames(asked.begin() + 2, asked.end()), "200", asked.at(8));
+        reply.insert(reply.begin(), {asked[0], ""});
+        return reply;
+    });
+    test_socket server = zmq.socket(ZMQ_PULL), silent = zmq.socket(ZMQ_PUSH), other = zmq.socket(ZMQ_PUSH);
+    make_server(server);
+    server.set(ZMQ_HANDSHAKE_IVL, 1000);
+    monitor at_server(zmq, server);
+    ASSERT_EQ(silent.set(ZMQ_PLAIN_USERNAME, "silent"), 0);
+    ASSERT_EQ(other.set(ZMQ_PLAIN_USERNAME, "other"), 0);
+    const std::string endpoint = server.bind("tcp://127.0.0.1:*");
+    silent.connect(endpoint);
+    ASSERT_TRUE(eventually([&] { return judge.asked() == 1; }));
+    other.connect(endpoint);
+    other.send("x");
+    EXPECT_EQ(user_id_of(server), "other");
+    EXPECT_EQ(at_server.next(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL).event,
+              ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)
+        << "the one that waits has a limit";
+}
+
+TEST(zap_handler, may_end_while_it_is_asked) {
+    context zmq;
+    test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
+    make_server(server);
+    make_client(client);
+    client.set(ZMQ_RECONNECT_IVL, 20);
+    monitor at_server(zmq, server);
+    {
+        test_socket quiet = zmq.socket(ZMQ_REP);
+        quiet.bind(handlers_endpoint);
+        client.connect(server.bind("tcp://127.0.0.1:*"));
+        EXPECT_TRUE(quiet.has_input());
+    }
+    EXPECT_EQ(at_server.next(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL).value, EFAULT);
+    handler judge(zmq, ZMQ_REP, by_password);
+    client.send("x");
+    EXPECT_EQ(server.receive(), "x");
+}
+
+TEST(zap_handler, that_is_asked_keeps_no_socket_from_ending) {
+    for (const bool client_goes_first : {true, false}) {
+        context zmq;
+        test_socket quiet = zmq.socket(ZMQ_REP);
+        quiet.bind(handlers_endpoint);
+        test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
+        make_server(server);
+        make_client(client);
+        client.connect(server.bind("tcp://127.0.0.1:*"));
+        ASSERT_TRUE(quiet.has_input());
+        test_socket &first = client_goes_first ? client : server;
+        EXPECT_EQ(first.close(), 0);
+        // Answering a question that nobody asks any more is not an error.
+        const frames asked = quiet.receive_all();
+        ASSERT_EQ(asked.size(), 8u);
+        EXPECT_TRUE(quiet.send_all(reply_to(asked, "200")));
+    }
+}
+
+TEST(zap_handler, is_asked_about_a_peer_without_security_where_there_is_a_domain) {
+    context zmq;
+    handler judge(zmq, ZMQ_REP, [](const frames &asked) {
+        return reply_to(asked, asked.at(5) == "NULL" && asked.at(2) == "mine" ? "200" : "400", "carol");
+    });
+    for (const char *domain : {"mine", "other", ""}) {
+        test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
+        if (*domain) {
+            ASSERT_EQ(server.set(ZMQ_ZAP_DOMAIN, domain), 0);
+        }
+        monitor at_server(zmq, server);
+        client.connect(server.bind("tcp://127.0.0.1:*"));
+        client.send("x");
+        if (std::string_view(domain) == "other")
+            EXPECT_EQ(at_server.next(ZMQ_EVENT_HANDSHAKE_FAILED_AUTH).value, 400);
+        else
+            EXPECT_EQ(user_id_of(server), *domain ? "carol" : "nobody");
+    }
+    EXPECT_EQ(judge.asked(), 2);
+}
+
+TEST(zap_domain, is_enforced_when_asked_for) {
+    context zmq;
+    test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
+    ASSERT_EQ(server.set(ZMQ_ZAP_DOMAIN, "mine"), 0);
+    ASSERT_EQ(server.set(ZMQ_ZAP_ENFORCE_DOMAIN, 1), 0);
+    monitor at_server(zmq, server);
+    client.connect(server.bind("tcp://127.0.0.1:*"));
+    EXPECT_EQ(at_server.next(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL).value, EFAULT);
+}
+
+TEST(zap_domain, is_read_back_and_taken_back) {
+    context zmq;
+    test_socket socket = zmq.socket(ZMQ_REP);
+    EXPECT_EQ(socket.get_text(ZMQ_ZAP_DOMAIN), std::string(1, '\0'));
+    ASSERT_EQ(socket.set(ZMQ_ZAP_DOMAIN, "global"), 0);
+    EXPECT_EQ(socket.get_text(ZMQ_ZAP_DOMAIN), std::string("global\0", 7));
+    EXPECT_EQ(zmq_setsockopt(socket.handle(), ZMQ_ZAP_DOMAIN, nullptr, 0), 0);
+    EXPECT_EQ(socket.get_text(ZMQ_ZAP_DOMAIN), std::string(1, '\0'));
+    EXPECT_FAILS(EINVAL, socket.set(ZMQ_ZAP_DOMAIN, std::string_view("")));
+    EXPECT_EQ(socket.get(ZMQ_ZAP_ENFORCE_DOMAIN), 0);
+    EXPECT_FAILS(EINVAL, socket.set(ZMQ_ZAP_ENFORCE_DOMAIN, 2));
+}
+
+}  // namespace
