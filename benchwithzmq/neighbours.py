@@ -5,6 +5,7 @@ first run of a cell and end after the last one, and when whoever began them ends
 """
 
 import contextlib
+import os
 import subprocess
 import sys
 
@@ -12,7 +13,7 @@ ROW = "BUSY:4"
 PATTERN = "PUSH_PULL"
 SIZES = (64, 1024, 65536)
 # One that nobody ends, because the benchmark was killed, ends by itself: its parent is another one then.
-BURN = "import os\nparent = os.getppid()\nwhile os.getppid() == parent:\n for _ in range(1 << 16): pass"
+BURN = "import os, sys\nwhile os.getppid() == int(sys.argv[1]):\n for _ in range(1 << 16): pass"
 
 
 def parts(row):
@@ -26,7 +27,7 @@ def busy(count):
     started = []
     try:
         for _ in range(count):
-            started.append(subprocess.Popen([sys.executable, "-IS", "-c", BURN]))
+            started.append(subprocess.Popen([sys.executable, "-IS", "-c", BURN, str(os.getpid())]))
         yield started
     finally:
         for each in started:

@@ -208,12 +208,13 @@ def test_a_quick_run_has_a_few_cells_of_every_transport(nng_dir):
     args.nng = list(beside.KINDS)
     wanted = run_matrix.wanted_cells(args)
     assert (args.pairs, args.limit) == (1, 20) and args.output_dir.endswith(os.path.join("bench", "quick"))
-    assert len(wanted) <= 260  # at two and a half seconds each
+    assert len(wanted) <= 280  # at two and a half seconds each
     cells = [dict(zip(pairs.FIELDS if part == "cells" else beside.FIELDS, where), part=part) for part, where in wanted]
     kept = {(each["transport"], each["pattern"], each["size"], each["contexts"]) for each in cells if each["measure"] == "throughput"}
     assert kept == {(transport, pattern, size, contexts)
                     for transport in runner.ALL_TRANSPORTS for pattern in ("PUSH_PULL", "PUBSUB", "DEALER_ROUTER")
-                    for size in (64, 1024, 65536, 1 << 20, 16 << 20) for contexts in ((1,) if transport == "inproc" else (1, 2))}
+                    for size in (64, 1024, 65536, 1 << 20, 16 << 20) for contexts in ((1,) if transport == "inproc" else (1, 2))} | {
+                        (transport, "BUSY:4", size, 1) for transport in runner.TRANSPORTS for size in (64, 1024, 65536)}
     assert {(each["transport"], each["contexts"]) for each in cells if each["measure"] == "latency"} == {
         (transport, contexts) for transport in runner.ALL_TRANSPORTS for contexts in (1, 2)} - {("inproc", 2)}
     assert {each["sender"] for each in cells if each["transport"] in ("ws", "wss")} == {"connects", "binds"}
