@@ -535,8 +535,8 @@ ZMQ_EXPORT int zmq_getsockopt(void *s, int option, void *optval, size_t *optvall
  *            tells which. Without a PATH it is "/"; with its query it is at most 7 KiB, and what
  *            zmq_connect is given, with ZMQ_WS_ORIGIN, too. zmq_has knows what is built.
  * errors     EINVAL, EPROTONOSUPPORT, ENOCOMPATPROTO, EADDRINUSE, EADDRNOTAVAIL, ENODEV, EACCES, EMFILE, ETERM, ENOTSOCK,
- *            EMTHREAD; of ipc also ENAMETOOLONG and what the system says of PATH. A socket there that
- *            no program has any more is replaced, no other file. */
+ *            EMTHREAD; of ipc also ENAMETOOLONG and what the system says of PATH. A socket there is
+ *            replaced, in use or not, no other file. */
 ZMQ_EXPORT int zmq_bind(void *s, const char *addr);
 
 /* Connects to an endpoint in the background, again and again until it is there, and again when it breaks.

@@ -2,7 +2,7 @@
 //
 // Forms:    "/path" (up to 107 octets), "@name" (abstract), and for binding "*": a socket in a new directory
 //           of its own.
-// Files:    binding takes a path over from a socket that nobody has any more, and from nothing else. Closing removes the file,
+// Files:    binding takes a path over from whoever has a socket there, alive or not, and from nothing else. Closing removes the file,
 //           wherever the program has gone meanwhile, unless somebody has taken it over since.
 // Order:    addresses; the file of a listening socket; the listener; the dialer; the transport.
 #include "transport/transport.hpp"
@@ -200,25 +200,12 @@ bool is_socket(const std::string &path) noexcept {
     return ::lstat(path.c_str(), &found) == 0 && S_ISSOCK(found.st_mode);
 }
 
-/// Removes the file of a socket that nobody has any more; a file that stays is found by who binds. A socket that takes no connections asks:
-/// the system tells it that there is somebody, who hears nothing of it.
-error clear_way(const std::string &path, const local_address &to) noexcept {
-    if (!is_socket(path))
-        return error::none;
-    const owned_descriptor asking(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    if (!asking)
-        return from_errno(errno);
-    if (::connect(asking.get(), as_sockaddr(to), to.length) != 0 && errno == ECONNREFUSED)
-        ::unlink(path.c_str());
-    return error::none;
-}
-
 /// Why the system refuses to bind to it.
 std::string words_of_no_bind(const std::string &path, error failure) {
     if (failure == error::address_in_use) {
         if (path[0] == '@')
             return path + " is in use by another socket";
-        return path + (is_socket(path) ? " is in use by another socket, or cannot be removed"
+        return path + (is_socket(path) ? " is there already, and cannot be removed"
                                        : " is there already, and is no socket");
     }
     return (path[0] == '@' ? "cannot bind to " : "cannot make the file ") + path + ": " +
@@ -234,15 +221,16 @@ error bind_and_listen(const std::string &path, const settings &options, socket_f
     owned_descriptor socket;
     const bool has_file = path[0] != '@';
     error e = open_socket(AF_UNIX, socket);
-    if (!failed(e) && has_file)
-        e = clear_way(path, local);
     if (failed(e)) {
         reason::leave("cannot make a socket for " + path + ": " + describe(to_errno(e)));
         return e;
     }
     set_up_ipc_socket(socket.get(), options);
-    if (has_file)
+    if (has_file) {
         file.expect(path);
+        if (is_socket(path))
+            ::unlink(path.c_str());
+    }
     bool is_done = ::bind(socket.get(), as_sockaddr(local), local.length) == 0;
     if (is_done && has_file)
         file.remember();

@@ -22,19 +22,22 @@ struct transport_kind {
     const char *peer_address;  // what a peer of this machine has
     const char *no_address;    // neither to bind nor to connect to
     bool is_confirmed_late;    // the peer's system says later that it has what was written
+    bool is_taken_over;        // binding takes an address over from whoever has it
     std::size_t shared_memory = 0;
     bool is_secured = false;        // with certificates
     const char *streams = nullptr;  // the scheme whose streams it has, where that is another
 };
 
 inline constexpr transport_kind transport_kinds[] = {
-    {"tcp", "tcp", "127.0.0.1:*", "127.0.0.1:*", "127.0.0.1", "127.0.0.1:no_port", true},
-    {"ipc", "ipc", "*", "@FOLDER/socket", "", "@", false},
-    {"ipc_in_shared_memory", "ipc", "*", "@FOLDER/socket", "", "@", false, default_shared_memory},
-    {"ws", "ws", "127.0.0.1:*", "127.0.0.1:*", "127.0.0.1", "127.0.0.1:no_port", true, 0, false, "tcp"},
+    {"tcp", "tcp", "127.0.0.1:*", "127.0.0.1:*", "127.0.0.1", "127.0.0.1:no_port", true, false},
+    {"ipc", "ipc", "*", "@FOLDER/socket", "", "@", false, true},
+    {"ipc_in_shared_memory", "ipc", "*", "@FOLDER/socket", "", "@", false, true, default_shared_memory},
+    {"ws", "ws", "127.0.0.1:*", "127.0.0.1:*", "127.0.0.1", "127.0.0.1:no_port", true, false, 0, false,
+     "tcp"},
 #ifdef ZLINK_WITH_TLS
-    {"tls", "tls", "127.0.0.1:*", "127.0.0.1:*", "127.0.0.1", "127.0.0.1:no_port", true, 0, true},
-    {"wss", "wss", "127.0.0.1:*", "127.0.0.1:*", "127.0.0.1", "127.0.0.1:no_port", true, 0, true, "tls"},
+    {"tls", "tls", "127.0.0.1:*", "127.0.0.1:*", "127.0.0.1", "127.0.0.1:no_port", true, false, 0, true},
+    {"wss", "wss", "127.0.0.1:*", "127.0.0.1:*", "127.0.0.1", "127.0.0.1:no_port", true, false, 0, true,
+     "tls"},
 #endif
 };
 
