@@ -98,7 +98,9 @@ pipe_end_ptr inproc_names::connect_to_bound(const std::string &name, std::shared
     const pipe_ends ends = make_pipe(pool_, options);
     ends.first->set_events(std::move(events));
     say_hello(*ends.first, {});
-    return join(it->second, {{}, ends.first, ends.second}) ? ends.first : nullptr;
+    if (!join(it->second, {{}, ends.first, ends.second}))
+        throw std::bad_alloc();
+    return ends.first;
 }
 
 void inproc_names::forget_closed(const std::string &name) noexcept {

@@ -1,5 +1,7 @@
 #include "context/zap_client.hpp"
 
+#include <new>
+
 #include "core/fence.hpp"
 #include "core/frame.hpp"
 #include "zmtp/zap.hpp"
@@ -47,6 +49,7 @@ public:
             if (!pipe_->is_finished())
                 return false;
             out = {};
+            out.what = verdict::kind::unanswered;
             return true;
         }
         out = read();
@@ -98,13 +101,13 @@ std::unique_ptr<authentication> zap_client::ask(const authentication_request &wh
                                                 std::function<void()> on_answer) {
     auto hears = std::make_shared<listener>(on_answer);
     const pipe_end_ptr pipe = names_.connect_to_bound(handlers_name, hears, [](socket_type type) {
-        return type == socket_type::rep || type == socket_type::router || type == socket_type::dealer;
+        return type == socket_type::rep || type == socket_type::router;
     });
     if (!pipe)
         return nullptr;
     auto asked = std::make_unique<question>(pipe);
     if (!asked->put(what))
-        return nullptr;
+        throw std::bad_alloc();
     if (asked->has_reply())
         on_answer();
     return asked;

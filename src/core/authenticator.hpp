@@ -32,7 +32,8 @@ struct verdict {
     enum class kind {
         accepted,
         refused,     // with a status
-        no_handler,  // nobody was there to be asked, or went without an answer
+        no_handler,  // nobody was there to be asked
+        unanswered,  // somebody was, but went, or memory was short for the question or the answer
         unusable     // the answer broke the rules of RFC 27; the detail says how
     };
     kind what = kind::no_handler;
@@ -52,7 +53,7 @@ public:
 class authenticator {
 public:
     virtual ~authenticator() = default;
-    /// Null when there is nobody to be asked. Throws bad_alloc.
+    /// Null when there is nobody to be asked. Throws bad_alloc, also where somebody cannot be reached for want of memory.
     virtual std::unique_ptr<authentication> ask(const authentication_request &what,
                                                 std::function<void()> on_answer) = 0;
 };

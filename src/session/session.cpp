@@ -286,8 +286,11 @@ pipe_end_ptr session::on_established(connection &which) noexcept {
     return pipe_;
 }
 
-/// Nobody waits for the answer: it is taken when it is there. Without anybody to be asked that is in the next turn.
+/// Nobody waits for the answer: it is taken when it is there. Without anybody to be asked, or without memory for the question, that is in
+/// the next turn.
 void session::authenticate(connection &which) noexcept {
+    question_.reset();
+    unasked_ = verdict::kind::no_handler;
     try {
         const settings &options = environment_->options;
         if (environment_->judges)
@@ -298,7 +301,7 @@ void session::authenticate(connection &which) noexcept {
                         self->ask(wish_verdict);
                 });
     } catch (...) {
-        // As without anybody to be asked, who may have been.
+        unasked_ = verdict::kind::unanswered;
     }
     if (!question_)
         ask(wish_verdict);
@@ -306,11 +309,13 @@ void session::authenticate(connection &which) noexcept {
 
 void session::take_verdict() noexcept {
     verdict answer;
+    answer.what = unasked_;
     try {
         if (question_ && !question_->take(answer))
             return;
     } catch (...) {
         answer = {};
+        answer.what = verdict::kind::unanswered;
     }
     question_.reset();
     connection_->on_verdict(answer);

@@ -161,9 +161,11 @@ private:
     pipe_end_ptr pipe_;
     std::unique_ptr<connection> connection_;
     std::unique_ptr<authentication> question_;  // about the peer of the connection
-    std::unique_ptr<parting> parting_;          // of the last one that has said last words
-    std::unique_ptr<dialer> dialer_;            // with an attempt under way
-    std::unique_ptr<dialer> idle_dialer_;       // for the next one
+    verdict::kind unasked_ =
+        verdict::kind::no_handler;         // what stands for the answer where there is no question
+    std::unique_ptr<parting> parting_;     // of the last one that has said last words
+    std::unique_ptr<dialer> dialer_;       // with an attempt under way
+    std::unique_ptr<dialer> idle_dialer_;  // for the next one
     std::unique_ptr<timer> retry_timer_;
     /// The waits of one that ends.
     struct last_waits {

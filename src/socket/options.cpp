@@ -416,7 +416,7 @@ constexpr option_row table[] = {
     {ZMQ_CURVE_SERVERKEY, every_type,
      special_rule{set_curve_key<&s::curve_server_key, true>, get_curve_key<&s::curve_server_key>}},
     {ZMQ_ZAP_DOMAIN, every_type, text_rule{&s::zap_domain, 255, when_empty::clear}},
-    {ZMQ_ZAP_ENFORCE_DOMAIN, every_type, flag_rule{&s::zap_enforce_domain, truth::zero_or_one}},
+    {ZMQ_ZAP_ENFORCE_DOMAIN, every_type, flag_rule{&s::zap_enforce_domain, truth::any_int}},
 #ifdef ZLINK_WITH_TLS
     {ZMQ_TLS_CERT, every_type, special_rule{set_path<&s::tls_cert>, get_path<&s::tls_cert>}},
     {ZMQ_TLS_KEY, every_type, special_rule{set_path<&s::tls_key>, get_path<&s::tls_key>}},

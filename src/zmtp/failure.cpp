@@ -51,7 +51,7 @@ std::string_view describe(failure_kind failure, protocol_error detail) noexcept 
     case failure_kind::peer_closed:
         return "the peer closed the connection during the handshake";
     case failure_kind::no_handler:
-        return "no authentication handler is bound to inproc://zeromq.zap.01, or it ended without an answer";
+        return "no authentication handler is bound to inproc://zeromq.zap.01, or it has not answered";
     case failure_kind::none:
         break;
     }

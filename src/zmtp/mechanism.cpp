@@ -56,6 +56,8 @@ mechanism::outcome mechanism::judge(const verdict &by, peer_info &info, std::vec
         if (needs_handler())
             return {progress::failed, failure_kind::no_handler, 0, true};
         break;
+    case verdict::kind::unanswered:
+        return {progress::failed, failure_kind::no_handler, 0, true};
     case verdict::kind::unusable:
         return fail(by.detail);
     case verdict::kind::refused:

@@ -120,7 +120,7 @@ TEST_P(plain_over, tells_both_sides_of_a_wrong_password) {
     EXPECT_EQ(at_client.next(ZMQ_EVENT_HANDSHAKE_FAILED_AUTH).value, 400);
     EXPECT_EQ(at_client.next().event, ZMQ_EVENT_DISCONNECTED);
     client.set(ZMQ_SNDTIMEO, 0);
-    EXPECT_FAILS(EAGAIN, client.send("x"));
+    EXPECT_TRUE(eventually([&] { return client.send("x") == -1 && zmq_errno() == EAGAIN; }));
     EXPECT_EQ(judge.asked(), 1) << "it came again with the same password";
 }
 
@@ -136,7 +136,7 @@ TEST_P(plain_over, lets_nobody_in_without_a_handler) {
     while (said.event && said.words.find("handler") == std::string::npos)
         said = at_server.next(ZMQ_EVENT_REASON);
     EXPECT_EQ(said.words,
-              "no authentication handler is bound to inproc://zeromq.zap.01, or it ended without an answer");
+              "no authentication handler is bound to inproc://zeromq.zap.01, or it has not answered");
     EXPECT_EQ(at_server.next(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL).value, EFAULT);
     // The client tries again, and finds somebody.
     handler judge(zmq, ZMQ_REP, by_password);
@@ -160,36 +160,35 @@ TEST(zap_handler, is_told_all_that_is_known_of_a_peer) {
               (frames{"1.0", "1", "here", "127.0.0.1", "desk", "PLAIN", "bob", "secret"}));
 }
 
-TEST(zap_handler, may_be_a_router_or_a_dealer) {
-    for (const int type : {ZMQ_ROUTER, ZMQ_DEALER}) {
-        context zmq;
-        const std::size_t lead = type == ZMQ_ROUTER ? 2 : 1;
-        handler judge(zmq, type, [lead](const frames &asked) {
-            const auto at = static_cast<std::ptrdiff_t>(lead);
-            frames reply(asked.begin(), asked.begin() + at);
-            for (std::string &each : by_password(frames(asked.begin() + at, asked.end())))
-                reply.push_back(std::move(each));
-            return reply;
-        });
-        test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
-        make_server(server);
-        make_client(client);
-        client.connect(server.bind("tcp://127.0.0.1:*"));
-        client.send("x");
-        EXPECT_EQ(server.receive(), "x");
-    }
-}
-
-TEST(zap_handler, of_another_type_is_none) {
+TEST(zap_handler, may_be_a_router) {
     context zmq;
-    test_socket no_handler = zmq.socket(ZMQ_PULL);
-    no_handler.bind(handlers_endpoint);
+    handler judge(zmq, ZMQ_ROUTER, [](const frames &asked) {
+        frames reply(asked.begin(), asked.begin() + 2);
+        for (std::string &each : by_password(frames(asked.begin() + 2, asked.end())))
+            reply.push_back(std::move(each));
+        return reply;
+    });
     test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
     make_server(server);
     make_client(client);
-    monitor at_server(zmq, server);
     client.connect(server.bind("tcp://127.0.0.1:*"));
-    EXPECT_EQ(at_server.next(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL).value, EFAULT);
+    client.send("x");
+    EXPECT_EQ(server.receive(), "x");
+}
+
+// A DEALER would answer in turn, and so give one peer another's verdict.
+TEST(zap_handler, of_another_type_is_none) {
+    for (const int type : {ZMQ_PULL, ZMQ_DEALER, ZMQ_PAIR}) {
+        context zmq;
+        test_socket no_handler = zmq.socket(type);
+        no_handler.bind(handlers_endpoint);
+        test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
+        make_server(server);
+        make_client(client);
+        monitor at_server(zmq, server);
+        client.connect(server.bind("tcp://127.0.0.1:*"));
+        EXPECT_EQ(at_server.next(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL).value, EFAULT);
+    }
 }
 
 TEST(zap_handler, that_cannot_tell_for_now_is_asked_again) {
@@ -260,22 +259,28 @@ TEST(zap_handler, that_says_nothing_holds_back_nobody_else) {
 }
 
 TEST(zap_handler, may_end_while_it_is_asked) {
-    context zmq;
-    test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
-    make_server(server);
-    make_client(client);
-    client.set(ZMQ_RECONNECT_IVL, 20);
-    monitor at_server(zmq, server);
-    {
-        test_socket quiet = zmq.socket(ZMQ_REP);
-        quiet.bind(handlers_endpoint);
-        client.connect(server.bind("tcp://127.0.0.1:*"));
-        EXPECT_TRUE(quiet.has_input());
+    for (const bool is_plain : {true, false}) {
+        context zmq;
+        test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
+        if (is_plain) {
+            make_server(server);
+            make_client(client);
+        } else {
+            ASSERT_EQ(server.set(ZMQ_ZAP_DOMAIN, "here"), 0);
+        }
+        client.set(ZMQ_RECONNECT_IVL, 20);
+        monitor at_server(zmq, server);
+        {
+            test_socket quiet = zmq.socket(ZMQ_REP);
+            quiet.bind(handlers_endpoint);
+            client.connect(server.bind("tcp://127.0.0.1:*"));
+            EXPECT_TRUE(quiet.has_input());
+        }
+        EXPECT_EQ(at_server.next(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL).value, EFAULT);
+        handler judge(zmq, ZMQ_REP, [](const frames &asked) { return reply_to(asked, "200"); });
+        client.send("x");
+        EXPECT_EQ(server.receive(), "x");
     }
-    EXPECT_EQ(at_server.next(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL).value, EFAULT);
-    handler judge(zmq, ZMQ_REP, by_password);
-    client.send("x");
-    EXPECT_EQ(server.receive(), "x");
 }
 
 TEST(zap_handler, that_is_asked_keeps_no_socket_from_ending) {
@@ -338,7 +343,6 @@ TEST(zap_domain, is_read_back_and_taken_back) {
     EXPECT_EQ(socket.get_text(ZMQ_ZAP_DOMAIN), std::string(1, '\0'));
     EXPECT_FAILS(EINVAL, socket.set(ZMQ_ZAP_DOMAIN, std::string_view("")));
     EXPECT_EQ(socket.get(ZMQ_ZAP_ENFORCE_DOMAIN), 0);
-    EXPECT_FAILS(EINVAL, socket.set(ZMQ_ZAP_ENFORCE_DOMAIN, 2));
 }
 
 }  // namespace

@@ -50,9 +50,9 @@ TEST_F(tls_in_use_by_clients, is_the_same_for_the_same_whomever_they_talk_to) {
 TEST_F(tls_in_use_by_clients, is_kept_by_nobody_else) {
     client first = open();
     const std::string key = tls_in_use::key_of(options);
-    EXPECT_TRUE(tls_in_use::of_thread().find(key, first.files));
+    EXPECT_TRUE(tls_in_use::here()->find(key, first.files));
     first.context.reset();
-    EXPECT_FALSE(tls_in_use::of_thread().find(key, first.files));
+    EXPECT_FALSE(tls_in_use::here()->find(key, first.files));
     EXPECT_TRUE(open().made);
 }
 

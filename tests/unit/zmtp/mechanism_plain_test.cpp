@@ -267,6 +267,17 @@ TEST(null_handshake_with_a_domain, does_without_a_handler_unless_the_domain_is_e
     }
 }
 
+TEST(null_handshake_with_a_domain, lets_nobody_in_whose_question_stays_unanswered) {
+    settings options = socket_of(socket_type::pull);
+    options.zap_domain = "d";
+    peer_driver server(options, true);
+    server.feed(testing::greeting() + ready("PUSH"));
+    verdict none;
+    none.what = verdict::kind::unanswered;
+    server.judge(none);
+    EXPECT_EQ(server.log().back(), "close no_handler 0");
+}
+
 TEST(null_handshake_with_a_domain, takes_no_peer_that_cannot_be_judged) {
     settings options = socket_of(socket_type::pull);
     options.zap_domain = "d";
