@@ -216,7 +216,7 @@ error set_tcp_accept_filter(settings &s, option_value value) {
     if (value.empty() || value.size() > 255)
         return error::invalid;
     std::string_view text = as_text(value);
-    if (text.ends_with('\0'))
+    while (text.ends_with('\0'))  // programs pass a whole array
         text.remove_suffix(1);
     const auto filter = parse_accept_filter(text, s.ipv6);
     if (!filter)

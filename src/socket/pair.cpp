@@ -38,7 +38,10 @@ public:
             peer_ = nullptr;
         outgoing_.detach(pipe);
         pipe.slot.is_ending = true;
+        const bool waits_for_its_turn = !incoming_.has(pipe);
         two_way_pattern::on_closed(pipe);
+        if (waits_for_its_turn && !has_message(pipe))
+            finish(pipe);
     }
 
 protected:
@@ -48,6 +51,13 @@ protected:
     }
 
 private:
+    /// What a peer says of itself, in front of its messages, is of no interest.
+    static bool has_message(pipe_end &pipe) noexcept {
+        frame_view ignored;
+        while (pipe.has_command() && pipe.read(ignored)) {
+        }
+        return pipe.has_input();
+    }
     /// A pipe that is gone: the one behind it is read next. There is room for it where the other was.
     void leave(pipe_end &pipe) noexcept {
         const bool was_first = !unread_.empty() && unread_.front() == &pipe;

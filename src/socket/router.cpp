@@ -9,8 +9,7 @@ namespace zlink {
 
 // ---- peers ----
 
-void router::attach(const pipe_end_ptr &pipe, bool is_local) {
-    may_rename_ = may_rename_ || (is_local && !options_.is_raw());
+void router::attach(const pipe_end_ptr &pipe, bool) {
     if (is_anonymous(*pipe)) {
         try {
             (void)await_hello(*pipe);
@@ -20,8 +19,6 @@ void router::attach(const pipe_end_ptr &pipe, bool is_local) {
     } else if (peers_.contains(pipe->slot.routing_id)) {
         host_.finished(*pipe);
     } else {
-        if (!options_.is_raw())
-            chosen_.push_back(pipe.get());
         enlist(*pipe, std::string(pipe->slot.routing_id));
         incoming_.attach(*pipe);
         notify(*pipe, notify_connect);
@@ -96,38 +93,6 @@ bool router::name(pipe_end &pipe, std::string_view announced) {
     return true;
 }
 
-/// A hello that is not the first. False when the pipe was refused.
-bool router::rename(pipe_end &pipe, std::string_view announced) {
-    const std::string &known = pipe.slot.routing_id;
-    const bool is_nameless = announced.empty() || announced[0] == 0;
-    if (announced == known || (is_nameless && known[0] == 0) || options_.is_raw() || evicted_ == &pipe ||
-        is_chosen(pipe))
-        return true;
-    std::string id = is_nameless ? generate_id() : std::string(announced);
-    if (pipe.slot.is_ending) {  // it is not in the table any more
-        pipe.slot.routing_id = std::move(id);
-        return true;
-    }
-    if (const auto other = peers_.find(id); other != peers_.end()) {
-        if (!options_.router_handover) {
-            unlist(pipe);
-            incoming_.detach(pipe);
-            host_.finished(pipe);
-            return false;
-        }
-        pipe_end &old = *other->second;
-        end_evicted();
-        unlist(old);
-        evict(old);
-    }
-    auto entry = peers_.extract(known);
-    pipe.slot.routing_id = std::move(id);
-    entry.key() = pipe.slot.routing_id;
-    peers_.insert(std::move(entry));
-    host_.go_on_later();  // no direct way goes on with the old id
-    return true;
-}
-
 void router::enlist(pipe_end &pipe, std::string routing_id) {
     pipe.slot.routing_id = std::move(routing_id);
     peers_.emplace(pipe.slot.routing_id, &pipe);
@@ -187,7 +152,6 @@ void router::detach(pipe_end &pipe) noexcept {
     if (evicted_ == &pipe)
         evicted_ = nullptr;
     drop_early(pipe);
-    std::erase(chosen_, &pipe);
     incoming_.detach(pipe);
 }
 
@@ -230,7 +194,6 @@ void router::end_evicted() {
 void router::finish(pipe_end &pipe) {
     if (evicted_ == &pipe)
         evicted_ = nullptr;
-    std::erase(chosen_, &pipe);
     notify(pipe, notify_disconnect);
     host_.finished(pipe);
 }
@@ -268,15 +231,15 @@ void router::take_notice() noexcept {
     notices_.pop_front();
 }
 
-/// A pipe that outlives its connections tells of each of them.
+/// With ZMQ_ROUTER_NOTIFY a pipe that outlives its connections tells of each of them.
 void router::on_command(pipe_end &pipe, const frame_view &command) {
     if (command.size == 0 || (command.data[0] != in_band::hello && command.data[0] != in_band::gone))
         return;
     pipe.note_news_taken();
-    if (command.data[0] == in_band::gone)
-        notify(pipe, notify_disconnect);
-    else if (rename(pipe, as_text(command.body().subspan(1))))
+    if (command.data[0] == in_band::hello)
         notify(pipe, notify_connect);
+    else
+        notify(pipe, notify_disconnect);
 }
 
 std::string router::generate_id() {
@@ -303,10 +266,6 @@ error router::send_address(const outgoing &frame) {
     if (!frame.more)  // an address and no message
         return error::none;
     pipe_end *pipe = find(as_text(frame.body));
-    if (__builtin_expect(!pipe && may_rename_ && !is_holding_, 0)) {
-        (void)incoming_.has_input(*this);  // hears of peers that have come under another id
-        pipe = find(as_text(frame.body));
-    }
     if (__builtin_expect(!pipe || !pipe->has_credit(), 0)) {
         if (options_.router_mandatory) {
             blocked_ = pipe;

@@ -2,8 +2,6 @@
 //
 // Ids:      announced by the peer (in_band::hello), given by the application to a connection of its own, or generated:
 //           a zero octet and a counter. An announced id cannot begin with zero, so it never meets a generated one.
-// Again:    a connection of the ROUTER's own that is made again may bring another peer, or the same under another id: the pipe has that
-//           id from there on. One that the application has given stays.
 // Life:     a pipe is anonymous, and neither read nor written, until its hello is there. Anonymous pipes are always armed.
 //           A closed pipe leaves the table at once, so its id is free, and is read to its end under its old id.
 #pragma once
@@ -13,7 +11,6 @@
 #include <list>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
 #include "core/keyed_hash.hpp"
 #include "pipe/fair_queue.hpp"
@@ -89,15 +86,11 @@ private:
     bool await_hello(pipe_end &pipe);
     bool take_first();
     bool name(pipe_end &pipe, std::string_view announced);
-    bool rename(pipe_end &pipe, std::string_view announced);
     void enlist(pipe_end &pipe, std::string routing_id);
     void unname(pipe_end &pipe) noexcept;
     void unlist(pipe_end &pipe) noexcept;
     void take_over_from(pipe_end &old);
     void evict(pipe_end &old);
-    bool is_chosen(const pipe_end &pipe) const noexcept {
-        return std::find(chosen_.begin(), chosen_.end(), &pipe) != chosen_.end();
-    }
     void end_evicted();
     void finish(pipe_end &pipe);
     bool is_early(pipe_end &pipe) const noexcept {
@@ -126,8 +119,6 @@ private:
     }
 
     std::uint32_t next_id_;
-    std::vector<const pipe_end *> chosen_;  // those to which the application has given their ids
-    bool may_rename_ = false;               // it has connections of its own, to peers that say their ids
     std::unordered_map<std::string_view, pipe_end *, keyed_hash> peers_;  // keys lie in slot.routing_id
 
     // Sending. Between the address and the last frame `is_sending_`; with no target the frames are dropped.

@@ -39,11 +39,14 @@ constinit thread_local place here;
 
 /// OpenSSL forgets a thread when it ends, under a lock, and would do so outside.
 void say_farewell() noexcept {
-    const tls_section inside;
-    if (tls_section::is_over())
-        return;
-    here.of_application.put_back();
-    OPENSSL_thread_stop();
+    {
+        const tls_section inside;
+        if (tls_section::is_over())
+            return;
+        here.of_application.put_back();
+        OPENSSL_thread_stop();
+    }
+    here.at = nullptr;  // who comes once more, from another's end of the thread, is to be asked here again
 }
 constinit thread_local end_of_thread::duty farewell{&say_farewell};
 

@@ -338,8 +338,9 @@ io_result tls_stream::try_read(std::span<const iovec> ranges) noexcept {
         to.advance(count);
         octets += count;
         vain_input_left_ = most_input_in_vain;
-        work_left_ -= 1 + work_of_step * static_cast<int>(std::exchange(notes_.steps, 0));
-        if (work_left_ <= 0)
+        const int work = 1 + work_of_step * static_cast<int>(std::exchange(notes_.steps, 0));
+        work_left_ = std::max(work_left_ - work, 0);
+        if (work_left_ == 0)
             break;
         if (!is_input_likely_ && !to.is_at_end() && !SSL_has_pending(tls_.get()))
             break;

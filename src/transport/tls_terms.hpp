@@ -18,7 +18,7 @@ namespace zlink {
 error set_terms(SSL_CTX *of, const settings &options);
 
 /// Whether there can be a handshake on such terms: a client says how it would begin, a server goes through one with a client of its own terms
-/// that lets everything pass. Comes before the callbacks that ask whose a connection is. Errors are as above.
+/// that lets everything pass, whatever the callback of `with` for certificates says. Errors are as above.
 error rehearse_handshake(SSL_CTX *with, bool is_server);
 
 }  // namespace zlink

@@ -203,40 +203,6 @@ TEST(router, a_probe_arrives_as_an_empty_message) {
     EXPECT_EQ(dealer.receive(), "hello");
 }
 
-// An endpoint where one dealer after the other is bound.
-class router_reconnecting : public ::testing::Test {
-protected:
-    router_reconnecting() { router.set(ZMQ_RECONNECT_IVL, 10); }
-    test_socket dealer(const char *id) {
-        test_socket made = zmq.socket(ZMQ_DEALER);
-        made.set(ZMQ_ROUTING_ID, id);
-        made.bind(endpoint);
-        return made;
-    }
-
-    const std::string endpoint = lasting_endpoint("tcp");
-    context zmq;
-    test_socket router = zmq.socket(ZMQ_ROUTER);
-};
-
-TEST_F(router_reconnecting, knows_who_is_there_by_the_id_that_it_says) {
-    router.connect(endpoint);
-    for (const char *id : {"one", "two", "two", "three"}) {
-        test_socket there = dealer(id);
-        ASSERT_NE(there.send("here"), -1);
-        EXPECT_EQ(router.receive_all(), (frames{id, "here"}));
-        ASSERT_TRUE(router.send_all({id, "welcome"}));
-        EXPECT_EQ(there.receive(), "welcome");
-    }
-}
-
-TEST_F(router_reconnecting, probes_each_that_comes) {
-    router.set(ZMQ_PROBE_ROUTER, 1);
-    router.connect(endpoint);
-    for (const char *id : {"one", "one", "two"})
-        EXPECT_EQ(dealer(id).receive(), "");
-}
-
 TEST(router, a_probing_router_makes_itself_known) {
     context zmq;
     test_socket router = zmq.socket(ZMQ_ROUTER);

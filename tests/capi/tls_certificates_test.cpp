@@ -63,6 +63,25 @@ const name_in_certificate names[] = {
 INSTANTIATE_TEST_SUITE_P(tls, certified_name, ::testing::ValuesIn(names),
                          [](const auto &which) { return which.param.name; });
 
+// ---- whose ----
+
+// Clients may be of one authority, and the server of another, which is none of its clients' business. Nor is it the server's whether its own
+// certificate has run out: that is for clients to see.
+TEST(tls_server, may_be_of_another_authority_than_its_clients) {
+    const identity elsewhere({.name = "another authority", .is_authority = true});
+    const credentials shown[] = {signed_with({}, elsewhere),
+                                 signed_with({.valid_from = -2 * day, .valid_to = -day}),
+                                 signed_with({.usage = "clientAuth"})};
+    for (const credentials &each : shown) {
+        context zmq;
+        test_socket server = zmq.socket(ZMQ_PULL);
+        show(server, each);
+        ASSERT_EQ(server.set(ZMQ_TLS_CA, good().ca), 0);
+        ASSERT_EQ(server.set(ZMQ_TLS_REQUIRE_CLIENT_CERT, 1), 0);
+        EXPECT_EQ(zmq_bind(server.handle(), "tls://127.0.0.1:*"), 0) << zmq_strerror(zmq_errno());
+    }
+}
+
 // ---- strength ----
 
 // zlink shows nothing weak itself, so the peer is OpenSSL, told to let everything pass.

@@ -64,6 +64,21 @@ TEST(pair, lets_go_of_peers_that_wait_to_be_read) {
     EXPECT_EQ(bench.receive(), frames{"of d"});
 }
 
+TEST(pair, keeps_no_peer_that_said_nothing_behind_one_that_is_not_read) {
+    pattern_bench bench(socket_type::pair);
+    fake_peer a = bench.attach();
+    write_message(*a.far, {"of a"});
+    bench.close_far(a);
+    fake_peer b = bench.attach_named("b");
+    bench.close_far(b);
+    EXPECT_TRUE(bench.is_done(b));
+    EXPECT_FALSE(bench.is_done(a));
+    fake_peer c = bench.attach();
+    write_message(*c.far, {"of c"});
+    EXPECT_EQ(bench.receive(), frames{"of a"});
+    EXPECT_EQ(bench.receive(), frames{"of c"});
+}
+
 TEST(pair, accepts_another_peer_after_a_disconnect) {
     pattern_bench bench(socket_type::pair);
     fake_peer a = bench.attach();
