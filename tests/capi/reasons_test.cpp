@@ -79,15 +79,6 @@ TEST_F(a_reason, names_the_mechanisms_that_differ) {
               "this side is set up for the security mechanism NULL, and the peer for another one");
 }
 
-TEST_F(a_reason, says_that_a_mechanism_is_not_in_the_library) {
-    make(ZMQ_PULL);
-    ASSERT_EQ(own.set(ZMQ_PLAIN_SERVER, 1), 0);
-    listen();
-    raw::raw_peer peer(endpoint);
-    EXPECT_EQ(heard_by_listener(0),
-              "the security mechanism that this socket asks for is not in this library");
-}
-
 TEST_F(a_reason, has_what_the_peer_says_in_its_ERROR) {
     make(ZMQ_PULL);
     listen();

@@ -436,30 +436,6 @@ TEST(shortage_of_memory, does_not_keep_peers_out_while_much_is_idle) {
     });
 }
 
-TEST(shortage_of_memory, does_not_end_a_process_whose_io_thread_has_a_failure_to_explain_for_the_first_time) {
-    in_another_process([] {
-        (void)::mallopt(M_ARENA_MAX, 1);
-        void *context = zmq_ctx_new();
-        void *pull = zmq_socket(context, ZMQ_PULL);
-        CHECK(pull && zmq_bind(pull, "tcp://127.0.0.1:*") == 0);
-        set(pull, ZMQ_RCVTIMEO, patience_ms);
-        const std::string where = last_endpoint(pull);
-        const sockaddr_in to = address_of(where);
-        raw_peer refused(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-        CHECK(refused.is_open());
-        take_all_memory();
-        CHECK(::connect(refused.descriptor(), reinterpret_cast<const sockaddr *>(&to), sizeof to) == 0);
-        CHECK(refused.has_input());  // the end
-        const rlimit none{RLIM_INFINITY, RLIM_INFINITY};
-        CHECK(::setrlimit(RLIMIT_AS, &none) == 0);
-        raw_peer peer(where);
-        CHECK(peer.shake_hands("PUSH") && peer.send(message("y")));
-        char octet = 0;
-        CHECK(zmq_recv(pull, &octet, 1, 0) == 1 && octet == 'y');
-        CHECK(zmq_close(pull) == 0 && zmq_ctx_term(context) == 0);
-    });
-}
-
 TEST(end_of_a_context, gives_its_memory_back) {
     in_another_process([] {
         two_sockets().end();

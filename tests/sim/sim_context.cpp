@@ -74,6 +74,7 @@ inproc_side sim_context::side_of(socket &self) {
             static_cast<std::uint64_t>(options.send_hwm),
             static_cast<std::uint64_t>(options.receive_hwm),
             options.keeps_newest(),
+            options.type,
             &self};
 }
 
@@ -110,7 +111,7 @@ error sim_context::make_monitor_socket(const std::string &endpoint, std::unique_
 }
 
 void sim_context::close_all(socket &self) noexcept {
-    inproc_.forget(&self);
+    inproc_.forget(&self, clock_.now());
     if (const auto at = sockets_.find(&self); at != sockets_.end()) {
         const auto network = at->second;  // the loop may run, and sockets come and go meanwhile
         network->close(self.options().linger_ms);

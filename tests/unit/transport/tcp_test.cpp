@@ -490,7 +490,7 @@ TEST_F(through_a_proxy, does_not_wait_longer_for_words_than_for_a_handshake) {
 
 TEST_F(through_a_proxy, is_not_tried_with_an_address_that_is_none) {
     std::unique_ptr<dialer> none;
-    for (const char *proxy : {"127.0.0.1", ":80", "127.0.0.1:0", "127.0.0.2;127.0.0.1:80", "*:80"}) {
+    for (const char *proxy : {"127.0.0.1", ":80", "127.0.0.1:0", "*:80"}) {
         bench.options.socks_proxy = proxy;
         EXPECT_EQ(bench.kind.check_connect("far.example:555", bench.options), error::invalid) << proxy;
         EXPECT_EQ(bench.kind.make_dialer("far.example:555", bench.options, {}, *bench.drive, none),
