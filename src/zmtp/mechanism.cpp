@@ -30,6 +30,11 @@ mechanism::outcome fail(protocol_error detail) noexcept {
     return {mechanism::progress::failed, failure_kind::protocol, detail};
 }
 
+/// Whatever carries the handshake tells these words of it.
+mechanism::outcome say(failure_kind failure, protocol_error detail) {
+    return {mechanism::progress::failed, failure, detail, true, std::string(describe(failure, detail))};
+}
+
 std::string with_article(std::string_view type) {
     return std::string(type.starts_with('X') ? "an " : "a ").append(type);
 }
@@ -54,12 +59,12 @@ mechanism::outcome mechanism::judge(const verdict &by, peer_info &info, std::vec
     switch (by.what) {
     case verdict::kind::no_handler:
         if (needs_handler())
-            return {progress::failed, failure_kind::no_handler, 0, true};
+            return say(failure_kind::no_handler, 0);
         break;
     case verdict::kind::unanswered:
-        return {progress::failed, failure_kind::no_handler, 0, true};
+        return say(failure_kind::no_handler, 0);
     case verdict::kind::unusable:
-        return fail(by.detail);
+        return say(failure_kind::protocol, by.detail);
     case verdict::kind::refused:
         // RFC 27 has the client try again behind 300: it is not told ERROR, which would be for good.
         if (by.status != 300)

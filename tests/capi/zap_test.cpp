@@ -133,7 +133,7 @@ TEST_P(plain_over, lets_nobody_in_without_a_handler) {
     monitor at_server(zmq, server, everything);
     client.connect(server.bind(scratch_endpoint(GetParam())));
     monitor_event said = at_server.next(ZMQ_EVENT_REASON);
-    while (said.event && said.words.find("handler") == std::string::npos)
+    for (int others = 0; others < 5 && said.words.find("handler") == std::string::npos; ++others)
         said = at_server.next(ZMQ_EVENT_REASON);
     EXPECT_EQ(said.words,
               "no authentication handler is bound to inproc://zeromq.zap.01, or it has not answered");
