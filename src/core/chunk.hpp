@@ -1,13 +1,11 @@
 // Chunks: the memory that frames live in on their way, and the pool they come from and go back to.
 //
-// Idle:     a pool keeps up to 4 MiB of each size, until memory is short anywhere in the process, or the pool ends. What is more than 512 KiB of
-//           a size ages: whoever has taken that up looks at it now and then, and each look gives back half of what was not used since.
+// Idle:     a pool keeps up to 4 MiB of each size, until memory is short anywhere in the process, or the pool ends.
 // Threads:  a pool is shared by all threads of a context. A chunk's octets belong to whoever fills it until published.
 // Fork:     a child goes on with the pools, and the chunks, that it inherits: messages of its parent's live in them.
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <memory>
 #include <mutex>
 
@@ -45,18 +43,6 @@ public:
     static void give_up_idle() noexcept;
     /// Octets that this pool keeps to be used again.
     std::size_t idle_octets() noexcept;
-
-    /// Whether some pool has much that is idle, and nobody has taken up its ageing yet: the caller does so with true.
-    static bool takes_up_ageing() noexcept {
-        ageing wanted = ageing::wanted;
-        return ageing_.load(std::memory_order_relaxed) == wanted &&
-               ageing_.compare_exchange_strong(wanted, ageing::under_way, std::memory_order_relaxed);
-    }
-    /// One look at all pools. False when nothing is left that ages; then nobody has taken it up any more.
-    static bool age_idle() noexcept;
-    /// Of one who has taken it up, and goes.
-    static void leave_ageing() noexcept { ageing_.store(ageing::none, std::memory_order_relaxed); }
-
     /// The same as far as its memory is held already, and idle: null where it would have to be asked for.
     chunk *allocate_held(std::size_t size) noexcept;
     /// A chunk of at least `size` octets with the first `used` ones of `small`, which nobody else refers to, and which is released; null,
@@ -69,8 +55,6 @@ private:
     static void dispose(block *self) noexcept;
     void give_back(chunk *c) noexcept;
     chunk *take_idle(chunk *gone) noexcept;
-    bool age(chunk *&gone) noexcept;
-    chunk *take_unused(std::size_t index, std::size_t count, chunk *gone) noexcept;
     chunk *adopt(void *memory, std::size_t capacity) noexcept;
 
     static constexpr std::size_t class_count = 13;  // 64 octets to 256 KiB, doubling
@@ -79,13 +63,9 @@ private:
     static constexpr std::size_t class_capacity(std::size_t index) noexcept { return class_size(index) + 64; }
     static_assert(largest_kept == std::size_t{64} << (class_count - 1));
 
-    enum class ageing { none, wanted, under_way };
-    static inline constinit std::atomic<ageing> ageing_{ageing::none};
-
     struct free_list {
         chunk *head = nullptr;
         std::size_t count = 0;
-        std::size_t least = 0;  // since its age was last looked at
     };
     chunk_pool *next_pool_;  // in the list of all pools
     std::mutex &mutex_;      // guards the rest

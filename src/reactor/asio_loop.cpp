@@ -9,7 +9,6 @@
 #include <exception>
 #include <mutex>
 
-#include "core/chunk.hpp"
 #include "core/fence.hpp"
 #include "core/invariant.hpp"
 #include "core/platform.hpp"
@@ -19,7 +18,6 @@ namespace zlink {
 namespace {
 
 constexpr int handlers_per_turn = 64;  // then posted tasks get their chance
-constexpr std::chrono::seconds between_looks_at_idle{1};
 
 thread_local const asio_loop *this_threads_loop = nullptr;
 
@@ -175,7 +173,6 @@ void asio_loop::run() noexcept {
     // Tasks that asked to look before a sleep may be all that keeps an object alive.
     before_sleep_.run_all();
     run_until_nothing_is_left();
-    leave_ageing();
     this_threads_loop = nullptr;
 }
 
@@ -209,8 +206,6 @@ bool asio_loop::run_ready() noexcept {
 }
 
 void asio_loop::sleep() noexcept {
-    if (chunk_pool::takes_up_ageing())
-        take_up_ageing();
     asleep_.store(true, std::memory_order_relaxed);
     heavy_fence();
     before_sleep_.run_all();
@@ -222,27 +217,6 @@ void asio_loop::sleep() noexcept {
         }
     }
     asleep_.store(false, std::memory_order_relaxed);
-}
-
-// What traffic has left idle goes back in time, at the cost of a few wake-ups behind it.
-void asio_loop::take_up_ageing() noexcept {
-    if (!ageing_)
-        ageing_ = make_timer([this] { age_idle(); });
-    if (ageing_)
-        ageing_->expires_at(now() + between_looks_at_idle);
-    else
-        chunk_pool::leave_ageing();
-}
-
-void asio_loop::age_idle() noexcept {
-    if (chunk_pool::age_idle())
-        ageing_->expires_at(now() + between_looks_at_idle);
-}
-
-void asio_loop::leave_ageing() noexcept {
-    if (ageing_ && ageing_->is_pending())
-        chunk_pool::leave_ageing();
-    ageing_.reset();
 }
 
 std::unique_ptr<timer> asio_loop::make_timer(std::function<void()> on_expiry) noexcept {

@@ -112,9 +112,6 @@ private:
 
     void run_until_nothing_is_left() noexcept;
     void sleep() noexcept;
-    void take_up_ageing() noexcept;
-    void age_idle() noexcept;
-    void leave_ageing() noexcept;
     bool run_ready() noexcept;
     void run_due_timers() noexcept;
     void set_alarm() noexcept;
@@ -143,7 +140,6 @@ private:
     std::uint64_t alarm_generation_ = 0;
     bool is_alarm_set_ = false;
     time_point alarm_at_;
-    std::unique_ptr<timer> ageing_;  // pending: this loop has taken up the ageing of what is idle
 
     boost::asio::io_context context_;
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;

@@ -114,35 +114,6 @@ TEST(chunk_pools, give_up_what_is_idle) {
     kept->release();
 }
 
-/// So many of this size, which are idle then.
-void use(chunk_pool &pool, std::size_t size, std::size_t count) {
-    std::vector<chunk *> used;
-    for (std::size_t i = 0; i < count; ++i)
-        used.push_back(pool.allocate(size));
-    for (chunk *c : used)
-        c->release();
-}
-
-TEST(chunk_pools, give_back_half_of_what_was_not_used_with_each_look) {
-    auto pool = chunk_pool::make();
-    use(*pool, 64 * 1024, 36);
-    EXPECT_TRUE(chunk_pool::takes_up_ageing());
-    EXPECT_FALSE(chunk_pool::takes_up_ageing()) << "one does it";
-    EXPECT_TRUE(chunk_pool::age_idle());
-    EXPECT_EQ(pool->idle_octets(), 36u * 64 * 1024) << "it was used just now";
-    use(*pool, 64 * 1024, 16);
-    EXPECT_TRUE(chunk_pool::age_idle());
-    EXPECT_EQ(pool->idle_octets(), 30u * 64 * 1024) << "half of the 12 beyond the eight that do not age";
-    int looks = 0;
-    while (chunk_pool::age_idle())
-        ASSERT_LT(++looks, 10);
-    EXPECT_EQ(pool->idle_octets(), 8u * 64 * 1024);
-    EXPECT_FALSE(chunk_pool::takes_up_ageing());
-    use(*pool, 64 * 1024, 9);
-    EXPECT_TRUE(chunk_pool::takes_up_ageing());
-    chunk_pool::leave_ageing();
-}
-
 TEST(chunk_pools, that_end_leave_no_idle_pages) {
     auto pool = chunk_pool::make();
     use_much(*pool);
