@@ -131,7 +131,8 @@ TEST_F(malformed_address, of_a_proxy_is_told_with_the_option) {
     for (const auto &[proxy, words] :
          {std::pair<std::string, std::string>{"127.0.0.1", "there is no port behind 127.0.0.1"},
           {"127.0.0.1:0", "127.0.0.1:0 is no host and port"},
-          {std::string("localhost\0x:1080", 16), std::string("there are characters that no host has in localhost\0x", 52)}}) {
+          {std::string("localhost\0x:1080", 16),
+           std::string("there are characters that no host has in localhost\0x", 52)}}) {
         socket.set(ZMQ_SOCKS_PROXY, proxy);
         expect_no_connect({endpoint, EINVAL, "ZMQ_SOCKS_PROXY: " + words});
     }
