@@ -27,6 +27,13 @@ __attribute__((noinline)) void *operator new(std::size_t size) {
         return p;
     throw std::bad_alloc();
 }
+__attribute__((noinline)) void *operator new(std::size_t size, const std::nothrow_t &) noexcept {
+    try {
+        return operator new(size);
+    } catch (...) {
+        return nullptr;
+    }
+}
 __attribute__((noinline)) void operator delete(void *p) noexcept { std::free(p); }
 __attribute__((noinline)) void operator delete(void *p, std::size_t) noexcept { std::free(p); }
 
