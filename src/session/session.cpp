@@ -33,7 +33,7 @@ std::string words_of(const break_reason &why) {
     case ETERM:
         return {};
     case ECONNRESET:
-        return why.was_established ? "" : "the peer closed the connection during the handshake";
+        return why.was_established ? std::string() : std::string(describe(failure_kind::peer_closed, 0));
     case EMSGSIZE:
         return "the peer sent a message, or the parts of one, larger than ZMQ_MAXMSGSIZE allows";
     case ENOMEM:

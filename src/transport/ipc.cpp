@@ -219,13 +219,12 @@ error bind_and_listen(const std::string &path, const settings &options, socket_f
     if (error e = parse(path, local); failed(e))
         return e;
     owned_descriptor socket;
-    const bool has_file = path[0] != '@';
-    error e = open_socket(AF_UNIX, socket);
-    if (failed(e)) {
+    if (error e = open_socket(AF_UNIX, socket); failed(e)) {
         reason::leave("cannot make a socket for " + path + ": " + describe(to_errno(e)));
         return e;
     }
     set_up_ipc_socket(socket.get(), options);
+    const bool has_file = path[0] != '@';
     if (has_file) {
         file.expect(path);
         if (is_socket(path))
@@ -236,7 +235,7 @@ error bind_and_listen(const std::string &path, const settings &options, socket_f
         file.remember();
     is_done = is_done && ::listen(socket.get(), options.backlog) == 0;
     if (!is_done) {
-        e = from_errno(errno);
+        const error e = from_errno(errno);
         reason::leave(words_of_no_bind(path, e), socket.get());
         return e;
     }
