@@ -32,7 +32,8 @@ constinit std::atomic<unsigned> next_gate{0};
 struct place {
     gate *at = nullptr;
     unsigned depth = 0;
-    bool is_forking = false;  // has all gates
+    bool is_forking = false;     // has all gates
+    bool is_waited_for = false;  // OpenSSL is not taken down before it has left
     tls_failures of_application;
 };
 constinit thread_local place here;
@@ -128,6 +129,7 @@ bool tls_section::watch_end() noexcept {
 /// Threads leave soon. Those of which only a child that was made without its handlers has the traces never do.
 void tls_section::end() noexcept {
     is_over_.store(true, std::memory_order_relaxed);
+    here.is_waited_for = false;
     const time_point until = platform::steady_clock().now() + longest_wait;
     for (gate &each : gates) {
         const bool is_inside_itself = here.depth > 0 && here.at == &each;  // from a handler of a signal
@@ -150,16 +152,21 @@ void tls_section::enter() noexcept {
     if (__builtin_expect(!here.at, 0))
         choose_gate();
     ::pthread_rwlock_rdlock(&here.at->lock);
-    if (has_begun_.load(std::memory_order_relaxed) && !is_over())
+    here.is_waited_for = has_begun_.load(std::memory_order_relaxed) && !is_over();
+    if (here.is_waited_for)
         here.of_application.take();
 }
 
+/// Whom the end of OpenSSL waits for has this thread forgotten there: done when the thread ends, that would fall into the end.
 void tls_section::leave() noexcept {
     if (here.depth == 1) {
-        if (is_over())
-            here.of_application.give_up();
-        else
+        if (!is_over()) {
             here.of_application.put_back();
+        } else {
+            here.of_application.give_up();
+            if (here.is_waited_for)
+                OPENSSL_thread_stop();
+        }
     }
     if (--here.depth == 0)
         ::pthread_rwlock_unlock(&here.at->lock);
@@ -171,8 +178,10 @@ tls_pause::tls_pause() noexcept : depth_(here.depth) {
 }
 
 tls_pause::~tls_pause() {
-    if (depth_ > 0)
+    if (depth_ > 0) {
         ::pthread_rwlock_rdlock(&here.at->lock);
+        here.is_waited_for = here.is_waited_for && !tls_section::is_over();
+    }
     here.depth = depth_;
 }
 
