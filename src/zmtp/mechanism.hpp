@@ -17,6 +17,7 @@
 #include "core/peer_info.hpp"
 #include "core/settings.hpp"
 #include "zmtp/command.hpp"
+#include "zmtp/curve_session.hpp"
 #include "zmtp/failure.hpp"
 
 namespace zlink {
@@ -46,6 +47,8 @@ public:
     virtual outcome receive(const command &received, peer_info &info, std::vector<std::uint8_t> &out) = 0;
     /// While it is waiting: what the peer is to be judged by. Throws bad_alloc.
     virtual credentials shown() const { return {std::string(name()), {}}; }
+    /// Of one that is complete, once: what seals the traffic; null where nothing does.
+    virtual std::unique_ptr<curve_session> take_session() { return nullptr; }
     /// Ends the wait. `info` gets what the verdict says of the peer.
     outcome judge(const verdict &by, peer_info &info, std::vector<std::uint8_t> &out);
 
