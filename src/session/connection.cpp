@@ -111,7 +111,7 @@ void connection::on_stream_readable() noexcept {
     if (!in || state_ != state::live)
         return;
     read(*in);
-    if (state_ == state::live && !peer_->output().empty())
+    if (state_ == state::live && peer_->has_words())
         write();
     report();
 }
@@ -168,7 +168,7 @@ void connection::look_before_verdict(inbound &in) noexcept {
     read(in);
     if (state_ != state::live)
         return;
-    if (!peer_->output().empty()) {
+    if (peer_->has_words()) {
         out_.note_writable();
         write();
     }
@@ -181,9 +181,9 @@ void connection::write() noexcept {
     if (!is_last && state_ != state::live && state_ != state::judged)
         return;
     const time_point now = environment_.io.now();
-    const bool has_output = !peer_->output().empty();
+    const bool has_output = peer_->has_words();
     const outbound::outcome result = is_last ? out_.write_last_words(now) : out_.write(now);
-    if (has_output && peer_->output().empty())
+    if (has_output && !peer_->has_words())
         peer_->note_output_written(now);
     switch (result) {
     case outbound::outcome::drained:

@@ -104,7 +104,8 @@ inbound::found inbound::read_with(conversation *peer, block_ref &scratch) noexce
     if (!is_going_on())
         return {};
     const std::size_t kept = unfed_ ? unfed_->tail.size() : 0;
-    const std::size_t wanted = std::max(environment_.sizes.in_batch_size, kept + read_beside_large);
+    const std::size_t carried = kept + (decoder_ ? decoder_->lead(read_beside_large) : 0);
+    const std::size_t wanted = std::max(environment_.sizes.in_batch_size, carried + read_beside_large);
     const bool has_large = this->has_large();
     chunk *const block = make_room(scratch, wanted);
     if (!block) {
@@ -168,7 +169,7 @@ void inbound::feed_decoded(conversation *peer, chunk &block, std::uint8_t *out, 
         out += kept + step.octets;
         kept = 0;
         block_ref owner;
-        if (const byte_span frame = decoder_->take_frame(owner); !frame.empty())
+        for (byte_span frame; !(frame = decoder_->take_frame(owner)).empty();)
             feed(peer, owner.get(), frame.size() >= least_held, frame);
     } while (!in.empty() && is_going_on());
 }
@@ -305,9 +306,7 @@ const std::uint8_t *inbound::take_traffic(conversation *peer, block *owner, bool
                 keep_tail(!peer, {p, end}, walked.next);
             return end;
         case walk_stop::bad_frame:
-            fail({.was_established = true,
-                  .failure = failure_kind::protocol,
-                  .detail = protocol_errors::unspecified});
+            fail({.was_established = true, .failure = failure_kind::protocol, .detail = fault_of_frame()});
             return end;
         case walk_stop::too_big:
             fail({.was_established = true, .system = error::message_too_big});

@@ -160,6 +160,10 @@ private:
             pipe_->slot.beyond_mark += octets;
     }
     bool is_going_on() const noexcept { return !failure_; }
+    protocol_error fault_of_frame() const noexcept {
+        const protocol_error known = decoder_ ? decoder_->fault() : 0;
+        return known ? known : protocol_errors::unspecified;
+    }
     /// Messages, or some of them, go to somebody who may take them.
     bool has_receiver() const noexcept { return !discards_ && receives_ != reception::none; }
     /// Whether the pipe has frames of a message that goes on.

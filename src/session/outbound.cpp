@@ -155,7 +155,7 @@ io_turn::written outbound::write_now(writing &turn, io_turn::occasion when) noex
     hold_back held_back = write_policy::first_hold_back(when);
     progress done;
     // A body that goes out in pieces is one write.
-    for (int i = 0; i < write_policy::senders_writes_per_turn; i += !is_masking()) {
+    for (int i = 0; i < write_policy::senders_writes_per_turn; i += !is_covering()) {
         switch (write_once(turn, false, held_back, done)) {
         case write_result::wrote:
             // Nobody but this thread publishes, so that there is no more than there was.
@@ -188,7 +188,7 @@ io_turn::written outbound::note_all_written(writing &turn, bool was_left_to_othe
 /// Whether messages may wait for others. Not at the end of a connection, or of its handshake, nor where their sender would soon be at
 /// its mark, or commands are to go.
 bool outbound::may_collect() noexcept {
-    if (!pipe_ || server_ || !gathers_ || pipe_->is_peer_closed() || !peer_.output().empty())
+    if (!pipe_ || server_ || !gathers_ || pipe_->is_peer_closed() || peer_.has_words())
         return false;
     return write_policy::may_collect_below(pipe_->read_mark());
 }
@@ -206,7 +206,7 @@ outbound::outcome outbound::leave_alone_until(time_point when) noexcept {
 
 /// Whether what is left can wait: the sender writes for itself, and this is about what it writes at once, or less.
 bool outbound::has_little(writing &turn) noexcept {
-    if (!peer_.output().empty() || !gathers_ || is_masking() || pipe_->is_peer_closed())
+    if (peer_.has_words() || !gathers_ || is_covering() || pipe_->is_peer_closed())
         return false;
     std::array<iovec, max_ranges> ranges;
     return (translates() ? translated_->octets() : 0) +
@@ -377,7 +377,7 @@ bool outbound::has_work() noexcept {
 }
 
 bool outbound::is_drained() noexcept {
-    if (!peer_.output().empty())
+    if (peer_.has_words())
         return false;
     if (!pipe_)
         return true;
@@ -386,7 +386,7 @@ bool outbound::is_drained() noexcept {
 }
 
 bool outbound::lease_out() noexcept {
-    if (server_ || is_finished_ || failed(failure()) || !peer_.output().empty())
+    if (server_ || is_finished_ || failed(failure()) || peer_.has_words())
         return false;
     const writing turn = pipe_->take_turn();
     if (!turn)
@@ -404,6 +404,8 @@ bool outbound::lease_out() noexcept {
 void outbound::list_translated(writing &turn, std::span<iovec> ranges, bool with_control,
                                listed &what) noexcept {
     try {
+        if (with_control && !ends_after_control_ && !in_translated_message_ && !translated_->is_covering())
+            translate_commands();
         const bool may_begin = !(ends_after_control_ && peer_.framing().has_control_between_frames());
         const bool may_add = gathers_ && translated_->may_grow() && !ends_after_control_ &&
                              !(with_control && !peer_.output().empty());
@@ -419,6 +421,20 @@ void outbound::list_translated(writing &turn, std::span<iovec> ranges, bool with
     } catch (...) {
         failure_.store(error::no_memory, std::memory_order_release);
     }
+}
+
+/// Commands that have numbers get them here, behind all that was encoded before.
+void outbound::translate_commands() {
+    byte_span rest = peer_.commands();
+    if (rest.empty())
+        return;
+    for (frame_header header; get_frame_header(rest.data(), rest.size(), header);) {
+        const byte_span body = rest.subspan(header.header_size, static_cast<std::size_t>(header.body_size));
+        peer_.framing().encode_command(body, translated_->tail());
+        rest = rest.subspan(header.header_size + body.size());
+    }
+    std::vector<std::uint8_t>().swap(peer_.commands());
+    note_control();
 }
 
 void outbound::translate(writing &turn) {

@@ -118,13 +118,13 @@ private:
     outcome leave_alone_until(time_point when) noexcept;
     void look_for_room() noexcept;
     bool translates() const noexcept { return translated_ != nullptr; }
-    bool is_masking() const noexcept { return translates() && translated_->is_masking(); }
+    bool is_covering() const noexcept { return translates() && translated_->is_covering(); }
     bool give(writing &turn) noexcept;
     write_result write_once(writing &turn, bool with_control, hold_back held_back, progress &done) noexcept;
     write_result end_early(const io_result &result, progress &done) noexcept;
     bool control_waits() const noexcept { return control_waits_.load(std::memory_order_relaxed); }
     void note_control() noexcept {
-        control_waits_.store(!is_leased_ && !peer_.output().empty(), std::memory_order_relaxed);
+        control_waits_.store(!is_leased_ && peer_.has_words(), std::memory_order_relaxed);
     }
     bool may_write() const noexcept { return !is_full() && !is_finished_ && !failed(failure()); }
     listed list(writing &turn, std::span<iovec> ranges, bool with_control) noexcept;
@@ -133,6 +133,7 @@ private:
     void note_position(std::size_t octets) noexcept;
     void list_translated(writing &turn, std::span<iovec> ranges, bool with_control, listed &what) noexcept;
     void translate(writing &turn);
+    void translate_commands();
     bool translate_small(writing &turn);
     void translate_frame(translation &out, const frame_view &frame, bool is_in_place);
     void drop_translated_message(writing &turn) noexcept;

@@ -1,4 +1,4 @@
-// Map: bodies apart; frames put in, behind a rest that is moved; masking, piece by piece; what is listed, and released when written.
+// Map: bodies apart; frames put in, behind a rest that is moved; covering, piece by piece; what is listed, and released when written.
 #include "session/translation.hpp"
 
 #include <algorithm>
@@ -22,43 +22,42 @@ void translation::body::copy_rest() noexcept {
 }
 
 void translation::put(const framing &form, const frame_view &frame, bool is_in_place) {
-    mask_all();
+    cover_all();
     forget_gone();
     std::vector<std::uint8_t> &out = tail();
-    const std::optional<mask_key> key = form.encode_header(frame.flags, frame.size, out);
-    const bool is_copied = frame.size < (key ? least_in_pieces : least_uncopied) || !frame.owner;
+    const std::optional<body_cover> how = form.encode_header(frame.flags, frame.size, out);
+    const bool is_copied = frame.size < (how ? least_in_pieces : least_uncopied) || !frame.owner;
     block_ref owner;
     if (frame.lone_owner)
         owner = block_ref::adopt(std::exchange(*frame.lone_owner, nullptr));
     else if (!is_copied)
         owner = block_ref::share(frame.owner);
     if (is_copied) {
-        if (key)
-            append_masked(out, frame.body(), *key);
+        if (how)
+            form.append_covered(*how, frame.body(), out);
         else
             out.insert(out.end(), frame.data, frame.data + frame.size);
         debug_counters::add(debug_counters::count::copied_octets, frame.size);
         return;
     }
     body put{out.size(), frame.data, frame.size, 0, std::move(owner), is_in_place};
-    if (!key) {
+    if (!how) {
         bodies_.push_back(std::move(put));
         listed_bodies_ += frame.size;
         return;
     }
     debug_counters::add(debug_counters::count::copied_octets, frame.size);
-    masked_ = std::move(put);
-    key_ = *key;
-    mask_some();
+    covered_ = std::move(put);
+    form_ = &form;
+    how_ = *how;
+    cover_some();
 }
 
 std::uint64_t translation::put_small(const framing &form, byte_span &in, bool &in_message) {
-    constexpr std::size_t longest_head = 16;
-    // An empty frame grows most, from two octets.
-    constexpr std::size_t growth = 4;
+    constexpr std::size_t longest_head = 64;
     forget_gone();
     const std::size_t before = copied_end();
-    const std::size_t wanted = std::min(in.size(), batch) * growth + longest_head;
+    const std::size_t wanted = form.room_for_small(std::min(in.size(), batch)) + longest_head;
     const std::size_t room =
         std::min(wanted, batch - std::min(batch, before) + least_uncopied + longest_head);
     if (copied_.size() < before + room) {
@@ -84,7 +83,7 @@ void translation::forget_gone() noexcept {
 }
 
 void translation::put(translation others) {
-    mask_all();
+    cover_all();
     std::vector<std::uint8_t> &out = tail();
     for (body &each : others.bodies_) {
         each.at += out.size();
@@ -96,38 +95,39 @@ void translation::put(translation others) {
     piece_ = std::move(others.piece_);
     piece_at_ = others.piece_at_;
     piece_size_ = others.piece_size_;
-    masked_ = std::move(others.masked_);
-    key_ = others.key_;
+    covered_ = std::move(others.covered_);
+    form_ = others.form_;
+    how_ = others.how_;
 }
 
-/// Encodes the next piece of the masked body.
-void translation::mask_some() {
-    const std::size_t size = std::min(masked_.size, most_in_piece);
+/// Encodes the next piece of the covered body.
+void translation::cover_some() {
+    const std::size_t size = how_.takes_pieces ? std::min(covered_.size, most_in_piece) : covered_.size;
     if (!piece_)  // the first piece of a body is its largest
-        piece_ = std::make_unique_for_overwrite<std::uint8_t[]>(size);
+        piece_ = std::make_unique_for_overwrite<std::uint8_t[]>(how_.growth + size);
     piece_at_ = 0;
-    piece_size_ = size;
-    mask_octets(piece_.get(), masked_.data, piece_size_, key_);
-    key_ = advanced(key_, piece_size_);
-    masked_.advance(piece_size_);
-    if (masked_.size == 0)
-        masked_ = {};
+    piece_size_ = std::exchange(how_.growth, 0) + size;
+    form_->cover(how_, {covered_.data, size}, piece_.get());
+    covered_.advance(size);
+    if (covered_.size == 0)
+        covered_ = {};
 }
 
-/// For what is to stand behind the masked body.
-void translation::mask_all() {
+/// For what is to stand behind the covered body.
+void translation::cover_all() {
     const std::uint8_t *const piece = piece_.get() + piece_at_;
     std::vector<std::uint8_t> &out = tail();
     out.insert(out.end(), piece, piece + piece_size_);
     piece_size_ = 0;
-    append_masked(out, {masked_.data, masked_.size}, key_);
-    masked_ = {};
+    if (covered_.size > 0)
+        form_->append_covered(how_, {covered_.data, covered_.size}, out);
+    covered_ = {};
     piece_.reset();  // that of the next body may be larger
 }
 
 translation::listed translation::list(std::span<iovec> ranges) {
-    if (piece_size_ == 0 && masked_.size > 0)
-        mask_some();
+    if (piece_size_ == 0 && covered_.size > 0)
+        cover_some();
     listed what;
     const auto put = [&](const std::uint8_t *data, std::size_t size) {
         if (size == 0)
@@ -149,7 +149,7 @@ translation::listed translation::list(std::span<iovec> ranges) {
     }
     put(copied_.data() + at, copied_end() - at);
     put(piece_.get() + piece_at_, piece_size_);
-    what.is_all = masked_.size == 0;
+    what.is_all = covered_.size == 0;
     return what;
 }
 
@@ -193,14 +193,14 @@ void translation::release(std::size_t octets) noexcept {
 void translation::release_piece(std::size_t octets) noexcept {
     piece_at_ += octets;
     piece_size_ -= octets;
-    if (!is_masking())
+    if (!is_covering())
         piece_.reset();
 }
 
 void translation::copy_rest() noexcept {
     if (!bodies_.empty())
         bodies_.back().copy_rest();
-    masked_.copy_rest();
+    covered_.copy_rest();
 }
 
 }  // namespace zlink

@@ -2,7 +2,8 @@
 //
 // Copied:   small frames, one behind the other, and what stands in front of large bodies.
 // Not:      a large body that stands on the wire as it is. It is listed where it is.
-// Masked:   a large body is encoded a piece at a time, when what came before has gone out: no second copy of it is ever there.
+// Covered:  a large body that does not is encoded a piece at a time, when what came before has gone out, or all at once, as its framing
+//           says; where it is encoded in pieces, no second copy of it is ever there.
 // Memory:   bodies are kept alive by a reference. One that stands where its sender has it is copied when the sender says so.
 #pragma once
 
@@ -25,13 +26,13 @@ public:
     /// Octets for one write, and what is more of the last body. They are out of the pipe: a connection that breaks takes them with it.
     static constexpr std::size_t batch = 64 * 1024;
 
-    bool is_empty() const noexcept { return copied_end() == 0 && bodies_.empty() && !is_masking(); }
+    bool is_empty() const noexcept { return copied_end() == 0 && bodies_.empty() && !is_covering(); }
     /// Nothing more should be put before some has gone out. It may be: what is put behind a body that goes out in pieces makes a copy of it.
-    bool is_full() const noexcept { return octets() >= batch || is_masking(); }
+    bool is_full() const noexcept { return octets() >= batch || is_covering(); }
     /// What is left is of copied frames alone: more may be put behind it, and goes out together with it.
-    bool may_grow() const noexcept { return bodies_.empty() && !is_masking(); }
+    bool may_grow() const noexcept { return bodies_.empty() && !is_covering(); }
     /// A body goes out in pieces.
-    bool is_masking() const noexcept { return masked_.size > 0 || piece_size_ > 0; }
+    bool is_covering() const noexcept { return covered_.size > 0 || piece_size_ > 0; }
     /// That were put and have not gone out, but for those of a body that goes out in pieces.
     std::size_t octets() const noexcept { return copied_end() - copied_gone_ + listed_bodies_; }
     /// Puts a message frame behind the rest. `is_in_place`: the body stands where its sender has it, and its owner is memory for a copy.
@@ -40,7 +41,7 @@ public:
     /// Puts the small message frames that `in` begins with, as it stands in a queue, behind the rest, and takes them from there, as far as
     /// that is faster. `in_message` is whether the last of them was one with more. Returns how many messages end in them. Throws bad_alloc.
     std::uint64_t put_small(const framing &form, byte_span &in, bool &in_message);
-    /// Octets that are appended here stand behind the rest; to be called while no body is masked.
+    /// Octets that are appended here stand behind the rest; to be called while no body is covered.
     std::vector<std::uint8_t> &tail() noexcept {
         copied_.resize(copied_.size() - std::exchange(spare_, 0));
         return copied_;
@@ -63,7 +64,7 @@ public:
 
 private:
     static constexpr std::size_t least_uncopied = 8 * 1024;
-    // A smaller masked body goes out together with others.
+    // A smaller covered body goes out together with others.
     static constexpr std::size_t least_in_pieces = 64 * 1024;
     static constexpr std::size_t most_in_piece = 128 * 1024;
 
@@ -81,8 +82,8 @@ private:
 
     std::size_t copied_end() const noexcept { return copied_.size() - spare_; }
     void forget_gone() noexcept;
-    void mask_some();
-    void mask_all();
+    void cover_some();
+    void cover_all();
     void release_piece(std::size_t octets) noexcept;
 
     std::vector<std::uint8_t> copied_;
@@ -92,12 +93,13 @@ private:
     std::vector<body> bodies_;
     std::size_t bodies_gone_ = 0;
     std::size_t listed_bodies_ = 0;  // octets
-    // Behind all else: a piece with its mask on, and what of the body is behind it
+    // Behind all else: a piece as the wire has it, and what of the body is behind it
     std::unique_ptr<std::uint8_t[]> piece_;
     std::size_t piece_at_ = 0;
     std::size_t piece_size_ = 0;
-    body masked_;
-    mask_key key_{};  // of what is left of it
+    body covered_;
+    const framing *form_ = nullptr;  // whose cover it is
+    body_cover how_{};               // for what is left of it
 };
 
 }  // namespace zlink

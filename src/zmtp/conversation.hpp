@@ -80,6 +80,11 @@ public:
     bool is_established() const noexcept { return is_established_; }
     /// Octets waiting to be written, in order. The driver removes what it wrote.
     std::vector<std::uint8_t> &output() noexcept { return output_; }
+    /// Commands of traffic, as frames of a queue, that wait to be encoded by a framing which numbers what it encodes. The driver removes
+    /// what it encoded.
+    std::vector<std::uint8_t> &commands() noexcept { return commands_; }
+    /// There is output, or there are commands.
+    bool has_words() const noexcept { return !output_.empty() || !commands_.empty(); }
     /// After `established`: properties announced by the peer ("Socket-Type", "Routing-Id" ...) and its routing id. The
     /// driver adds what the stream knows ("Peer-Address", "__fd") before it shares the record.
     peer_info &info() noexcept { return static_cast<peer_info &>(*info_.get()); }
@@ -92,6 +97,7 @@ protected:
 
     bool is_established_ = false;
     std::vector<std::uint8_t> output_;
+    std::vector<std::uint8_t> commands_;
     block_ref info_;  // stands from `established` on
     const zlink::framing *framing_ = &framing_of_zmtp_3_1();
 };

@@ -9,11 +9,24 @@ constexpr std::uint8_t subscribe_octet = 1;
 constexpr std::uint8_t cancel_octet = 0;
 }  // namespace
 
+void framing::append_covered(body_cover how, byte_span body, std::vector<std::uint8_t> &out) const {
+    const std::size_t at = out.size();
+    out.resize(at + how.growth + body.size());
+    cover(how, body, out.data() + at);
+}
+
 void framing::encode(std::uint8_t flags, byte_span body, std::vector<std::uint8_t> &out) const {
-    if (const std::optional<mask_key> key = encode_header(flags, body.size(), out))
-        append_masked(out, body, *key);
+    if (const std::optional<body_cover> how = encode_header(flags, body.size(), out))
+        append_covered(*how, body, out);
     else
         out.insert(out.end(), body.begin(), body.end());
+}
+
+void framing::encode_command(byte_span body, std::vector<std::uint8_t> &out) const {
+    std::array<std::uint8_t, long_header_size> header;
+    std::uint8_t *const end = put_frame_header(header.data(), body.size(), frame_flag::command);
+    out.insert(out.end(), header.data(), end);
+    out.insert(out.end(), body.begin(), body.end());
 }
 
 void framing::encode_subscription(bool is_subscribe, byte_span topic, std::vector<std::uint8_t> &out) const {

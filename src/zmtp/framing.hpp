@@ -6,9 +6,12 @@
 //           forbids comes out as a frame that the walk refuses (frame_walk.hpp), in its place behind what came before.
 // Limits:   a decoder keeps part of a header, and nothing of a body but where the wire does not say how long it will be, and somebody
 //           takes it.
+// Covers:   where a body does not stand on the wire as it is, the framing says what is done to it on its way: a mask is laid on it
+//           (framing_zws.hpp), or it is sealed (framing_curve.hpp). A framing may stand inside of another, and then both are done.
 // Raw:      see framing_raw.hpp.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -19,7 +22,7 @@
 #include "core/chunk.hpp"
 #include "core/frame.hpp"
 #include "core/settings.hpp"
-#include "zmtp/masking.hpp"
+#include "zmtp/failure.hpp"
 
 namespace zlink {
 
@@ -49,28 +52,53 @@ public:
     /// The reader makes use of this alone, from now on: a decoder that would have to keep the body of a message frame until it is whole may
     /// give a frame without a body for one that nobody takes.
     virtual void take_only(reception what) noexcept { (void)what; }
+    /// What is wrong with a frame that it gave for the walk to refuse, where it knows; else 0.
+    virtual protocol_error fault() const noexcept { return 0; }
+};
+
+/// What is to be done to one body on its way to the wire. It belongs to the framing that made it, which knows how.
+struct body_cover {
+    bool takes_pieces = false;             // one behind the other; else all of the body at once
+    std::size_t growth = 0;                // octets more come out of the first piece than go in
+    std::array<std::uint8_t, 32> state{};  // the framing's own
 };
 
 class framing {
 public:
     virtual bool is_identity() const noexcept = 0;
+    /// What it encodes has numbers: it goes out in the order in which it was encoded, commands of the conversation as well. So these are
+    /// encoded by the writer of messages.
+    virtual bool numbers_frames() const noexcept { return false; }
+    /// A subscription is a command, and not a message.
+    virtual bool subscribes_by_command() const noexcept { return false; }
     /// Whether what the conversation says may stand between the frames of a message, and not only between messages.
     virtual bool has_control_between_frames() const noexcept { return false; }
-    /// Appends what stands in front of the body of a message frame, of so many octets. Of `flags` only more counts. Returns the mask of the
-    /// body where it has one: else it stands on the wire as it is.
-    virtual std::optional<mask_key> encode_header(std::uint8_t flags, std::size_t body_size,
-                                                  std::vector<std::uint8_t> &out) const = 0;
+    /// Appends what stands in front of the body of a message frame, of so many octets. Of `flags` only more counts. Returns what is to be
+    /// done to the body; nothing where it stands on the wire as it is.
+    virtual std::optional<body_cover> encode_header(std::uint8_t flags, std::size_t body_size,
+                                                    std::vector<std::uint8_t> &out) const = 0;
+    /// Does that to the next piece of the body. `out` has room for it, and for the growth in front of the first; it may be where `in` is
+    /// if there is none.
+    virtual void cover(body_cover &how, byte_span in, std::uint8_t *out) const noexcept {
+        (void)how, (void)in, (void)out;
+    }
+    /// Appends a body, or what is left of it, with that done to it.
+    virtual void append_covered(body_cover how, byte_span body, std::vector<std::uint8_t> &out) const;
     /// Encodes the message frames that `in` begins with, in the form of a queue, as far as they are whole, their bodies are no larger than
     /// `most`, and there is room. Takes them from `in`. `in_message` is whether the last of them was one with more; the messages that
     /// end are counted. Returns the octets written. It is used if has_encode_small() says so: elsewhere it is no faster than one by one.
     virtual bool has_encode_small() const noexcept { return false; }
     /// How many octets more a small frame has on the wire than in a queue.
     virtual std::size_t growth_of_small() const noexcept { return 0; }
+    /// How much room is well used for so many octets of small frames.
+    virtual std::size_t room_for_small(std::size_t octets) const noexcept { return octets; }
     virtual std::size_t encode_small(byte_span &in, std::size_t most, std::span<std::uint8_t> out,
                                      bool &in_message, std::uint64_t &messages) const noexcept {
         (void)in, (void)most, (void)out, (void)in_message, (void)messages;
         return 0;
     }
+    /// Appends a command frame with this body.
+    virtual void encode_command(byte_span body, std::vector<std::uint8_t> &out) const;
     /// Appends a message frame.
     void encode(std::uint8_t flags, byte_span body, std::vector<std::uint8_t> &out) const;
     /// Appends a subscription, or the end of one, in the form that the peer understands.

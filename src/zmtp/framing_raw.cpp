@@ -36,8 +36,8 @@ private:
 
 }  // namespace
 
-std::optional<mask_key> framing_raw::encode_header(std::uint8_t, std::size_t,
-                                                   std::vector<std::uint8_t> &) const {
+std::optional<body_cover> framing_raw::encode_header(std::uint8_t, std::size_t,
+                                                     std::vector<std::uint8_t> &) const {
     return {};
 }
 

@@ -20,8 +20,8 @@ public:
         : largest_(largest < least_largest ? least_largest : largest) {}
 
     bool is_identity() const noexcept override { return false; }
-    std::optional<mask_key> encode_header(std::uint8_t flags, std::size_t body_size,
-                                          std::vector<std::uint8_t> &out) const override;
+    std::optional<body_cover> encode_header(std::uint8_t flags, std::size_t body_size,
+                                            std::vector<std::uint8_t> &out) const override;
     /// Nobody would understand it.
     void encode_subscription(bool is_subscribe, byte_span topic,
                              std::vector<std::uint8_t> &out) const override;

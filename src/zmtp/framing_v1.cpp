@@ -80,8 +80,8 @@ private:
 class framing_v1 final : public framing {
 public:
     bool is_identity() const noexcept override { return false; }
-    std::optional<mask_key> encode_header(std::uint8_t flags, std::size_t body_size,
-                                          std::vector<std::uint8_t> &out) const override {
+    std::optional<body_cover> encode_header(std::uint8_t flags, std::size_t body_size,
+                                            std::vector<std::uint8_t> &out) const override {
         const std::uint64_t length = std::uint64_t{1} + body_size;
         std::array<std::uint8_t, long_v1_header> header;
         std::size_t size = short_v1_header;

@@ -13,8 +13,8 @@ namespace {
 class identity_framing : public framing {
 public:
     bool is_identity() const noexcept final { return true; }
-    std::optional<mask_key> encode_header(std::uint8_t flags, std::size_t body_size,
-                                          std::vector<std::uint8_t> &out) const final {
+    std::optional<body_cover> encode_header(std::uint8_t flags, std::size_t body_size,
+                                            std::vector<std::uint8_t> &out) const final {
         std::array<std::uint8_t, long_header_size> header;
         std::uint8_t *const end = put_frame_header(header.data(), body_size, flags & frame_flag::more);
         out.insert(out.end(), header.data(), end);
@@ -33,6 +33,7 @@ class framing_v2 final : public identity_framing {};
 
 class framing_v3_1 final : public identity_framing {
 public:
+    bool subscribes_by_command() const noexcept override { return true; }
     void encode_subscription(bool is_subscribe, byte_span topic,
                              std::vector<std::uint8_t> &out) const override {
         append_command(out, is_subscribe ? command_name::subscribe : command_name::cancel, topic);

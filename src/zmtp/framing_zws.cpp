@@ -29,6 +29,17 @@ std::uint8_t *put_web_header(std::uint8_t *out, std::uint8_t opcode, std::uint64
     return out + web_header::shortest + 8;
 }
 
+// The mask of what is left of a body is what a cover holds.
+void set_mask(body_cover &how, const mask_key &key) noexcept {
+    std::copy(key.begin(), key.end(), how.state.begin());
+}
+
+mask_key mask_of(const body_cover &how) noexcept {
+    mask_key key;
+    std::copy_n(how.state.begin(), key.size(), key.begin());
+    return key;
+}
+
 }  // namespace
 
 framing_zws::framing_zws(const form &how)
@@ -61,10 +72,26 @@ void framing_zws::put(std::uint8_t opcode, byte_span prefix, byte_span body,
         out.insert(out.end(), body.begin(), body.end());
 }
 
-std::optional<mask_key> framing_zws::encode_header(std::uint8_t flags, std::size_t body_size,
-                                                   std::vector<std::uint8_t> &out) const {
+std::optional<body_cover> framing_zws::encode_header(std::uint8_t flags, std::size_t body_size,
+                                                     std::vector<std::uint8_t> &out) const {
     const std::uint8_t octet = flags & frame_flag::more ? zws_octet::more : zws_octet::last;
-    return put_header(web_opcode::binary, form_.is_raw ? byte_span() : byte_span(&octet, 1), body_size, out);
+    const std::optional<mask_key> key =
+        put_header(web_opcode::binary, form_.is_raw ? byte_span() : byte_span(&octet, 1), body_size, out);
+    if (!key)
+        return {};
+    body_cover how{.takes_pieces = true};
+    set_mask(how, *key);
+    return how;
+}
+
+void framing_zws::cover(body_cover &how, byte_span in, std::uint8_t *out) const noexcept {
+    const mask_key key = mask_of(how);
+    mask_octets(out, in.data(), in.size(), key);
+    set_mask(how, advanced(key, in.size()));
+}
+
+void framing_zws::append_covered(body_cover how, byte_span body, std::vector<std::uint8_t> &out) const {
+    append_masked(out, body, mask_of(how));
 }
 
 /// Does the work of encode_small() for the short frames that `in` begins with, masked and behind the octet of flags. Stops at any other, and near

@@ -22,17 +22,21 @@ public:
     bool is_identity() const noexcept override { return false; }
     bool has_control_between_frames() const noexcept override { return true; }
     // One writer at a time: keys are used up.
-    std::optional<mask_key> encode_header(std::uint8_t flags, std::size_t body_size,
-                                          std::vector<std::uint8_t> &out) const override;
+    std::optional<body_cover> encode_header(std::uint8_t flags, std::size_t body_size,
+                                            std::vector<std::uint8_t> &out) const override;
+    void cover(body_cover &how, byte_span in, std::uint8_t *out) const noexcept override;
+    void append_covered(body_cover how, byte_span body, std::vector<std::uint8_t> &out) const override;
     bool has_encode_small() const noexcept override { return true; }
     std::size_t growth_of_small() const noexcept override {
         return (keys_ ? std::tuple_size_v<mask_key> : 0) + (form_.is_raw ? 0 : 1);
     }
+    /// An empty frame grows most, from two octets.
+    std::size_t room_for_small(std::size_t octets) const noexcept override { return 4 * octets; }
     std::size_t encode_small(byte_span &in, std::size_t most, std::span<std::uint8_t> out, bool &in_message,
                              std::uint64_t &messages) const noexcept override;
     void encode_subscription(bool is_subscribe, byte_span topic,
                              std::vector<std::uint8_t> &out) const override;
-    void encode_command(byte_span body, std::vector<std::uint8_t> &out) const;
+    void encode_command(byte_span body, std::vector<std::uint8_t> &out) const override;
     void encode_control(std::uint8_t opcode, byte_span payload, std::vector<std::uint8_t> &out) const;
     void encode_close(std::uint16_t status, std::vector<std::uint8_t> &out) const;
 

@@ -11,6 +11,7 @@
 #include "core/frame.hpp"
 #include "zmtp/command.hpp"
 #include "zmtp/frame_walk.hpp"
+#include "zmtp/framing_curve.hpp"
 #include "zmtp/greeting.hpp"
 #include "zmtp/heartbeat.hpp"
 #include "zmtp/mechanism.hpp"
@@ -48,6 +49,16 @@ void take_into(std::vector<std::uint8_t> &frame, byte_span &in, std::size_t whol
     in = in.subspan(count);
 }
 
+/// The limits of what a peer may send, as whoever walks it has them.
+curve_limits limits_of(const settings &options) noexcept {
+    curve_limits limits{.max_command = max_command_size};
+    if (options.most_in_frame() >= 0)
+        limits.max_body = static_cast<std::uint64_t>(options.most_in_frame());
+    if (options.has_subscribers())
+        limits.max_command = std::max(limits.max_command, limits.max_body);
+    return limits;
+}
+
 bool is_handshake_command(std::string_view name) noexcept {
     return name == command_name::ready || name == command_name::error || name == command_name::hello ||
            name == command_name::welcome || name == command_name::initiate;
@@ -58,8 +69,8 @@ bool is_handshake_command(std::string_view name) noexcept {
 struct peer::state {
     enum class stage : std::uint8_t { fresh, greeting, identity, handshake, waiting, traffic, closed };
 
-    state(peer &self, const settings &options, bool is_server, opening first)
-        : self_(self), options_(options), opening_(first),
+    state(peer &self, const settings &options, bool is_server, opening first, const zlink::framing *carrier)
+        : self_(self), options_(options), opening_(first), carrier_(carrier),
           before_(new before_traffic{.security = make_mechanism(options, is_server)}),
           heartbeat_(options.heartbeat_interval_ms, options.heartbeat_timeout_ms, options.heartbeat_ttl_ms) {}
 
@@ -85,11 +96,16 @@ struct peer::state {
     std::string words_of_other_mechanism(const greeting_view &received) const;
     void on_handshake_command(byte_span body);
     void follow(const mechanism::outcome &outcome);
+    void enter_traffic();
     action on_ping(byte_span data);
     action on_subscription(action_kind kind, byte_span topic) const;
     void send_greeting(std::size_t up_to);
+    /// Where commands of traffic go.
+    std::vector<std::uint8_t> &words() noexcept {
+        return self_.framing_->numbers_frames() ? self_.commands_ : self_.output_;
+    }
     void forget_written() noexcept {
-        if (self_.output_.empty())
+        if (!self_.has_words())
             is_ping_pending_ = false;
     }
     void enter(stage next) noexcept {
@@ -111,7 +127,9 @@ struct peer::state {
     peer &self_;  // what the driver asks for stands there
     const settings &options_;
     const opening opening_;
+    const zlink::framing *const carrier_;  // or null
 
+    std::unique_ptr<framing_curve> sealed_;  // where the mechanism seals traffic
     stage stage_ = stage::fresh;
     bool is_older_ = false;     // than 3.0: there are no commands
     bool is_versioned_ = true;  // or of ZMTP 1.0
@@ -443,11 +461,20 @@ void peer::state::follow(const mechanism::outcome &outcome) {
         fail(outcome.failure, outcome.detail, outcome.may_retry);
         break;
     case mechanism::progress::complete:
-        enter(stage::traffic);
-        if (opening_ == opening::greeting)
-            heartbeat_.start(now_);
+        enter_traffic();
         break;
     }
+}
+
+void peer::state::enter_traffic() {
+    if (const auto session = before_->security->take_session()) {
+        sealed_ = std::make_unique<framing_curve>(*session, carrier_ ? *carrier_ : *self_.framing_,
+                                                  limits_of(options_));
+        self_.framing_ = sealed_.get();
+    }
+    enter(stage::traffic);
+    if (opening_ == opening::greeting)
+        heartbeat_.start(now_);
 }
 
 action peer::state::on_time() {
@@ -460,7 +487,7 @@ action peer::state::on_time() {
         case heartbeat::verdict::ping:
             forget_written();
             if (!is_ping_pending_)
-                append_ping(self_.output_, heartbeat_.ttl());
+                append_ping(words(), heartbeat_.ttl());
             is_ping_pending_ = true;
             break;
         }
@@ -512,8 +539,8 @@ action peer::state::on_ping(byte_span data) {
         return fail(protocol_errors::malformed_command);
     heartbeat_.set_peer_ttl(ping.ttl);
     // Each has its own answer, but a peer that takes none of them gets no more.
-    if (self_.output_.size() < most_before_pong)
-        append_pong(self_.output_, ping.context);
+    if (words().size() < most_before_pong)
+        append_pong(words(), ping.context);
     return {};
 }
 
@@ -526,8 +553,8 @@ action peer::state::on_subscription(action_kind kind, byte_span topic) const {
     return result;
 }
 
-peer::peer(const settings &options, bool is_server, opening first)
-    : state_(std::make_unique<state>(*this, options, is_server, first)) {}
+peer::peer(const settings &options, bool is_server, opening first, const zlink::framing *carrier)
+    : state_(std::make_unique<state>(*this, options, is_server, first, carrier)) {}
 
 peer::~peer() = default;
 

@@ -19,8 +19,10 @@ public:
     /// looks after the time: there are no heartbeats.
     enum class opening { greeting, handshake, identity };
 
-    /// `options` must outlive the peer. `is_server`: this side accepted the connection.
-    peer(const settings &options, bool is_server, opening first = opening::greeting);
+    /// `options` must outlive the peer. `is_server`: this side accepted the connection. `carrier`: the framing that its frames of traffic
+    /// are put into, where that is not one of ZMTP itself; it outlives the peer.
+    peer(const settings &options, bool is_server, opening first = opening::greeting,
+         const zlink::framing *carrier = nullptr);
     ~peer() override;
 
     action resume(const event &what) override;

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "core/stranger.hpp"
+#include "zmtp/curve_frame.hpp"
 #include "zmtp/mechanism.hpp"
 #include "zmtp/peer.hpp"
 #include "zmtp/web_close.hpp"
@@ -29,6 +30,9 @@ framing_zws::form form_of(const settings &options, bool is_server) {
     // A subscription may be as long as a message.
     if (options.has_subscribers())
         form.max_command = std::max(form.max_command, form.max_body);
+    // What the mechanism seals is judged by itself, once that is open.
+    if (options.mechanism == mechanism_kind::curve)
+        form.max_body = most_in_curve_frame(form.max_body, form.max_command);
     return form;
 }
 
@@ -211,7 +215,8 @@ action web_conversation::enter_handshake(std::string_view protocol) {
     else
         inner_ = std::make_unique<peer>(options_, is_server_,
                                         protocol == protocol_without_mechanism ? peer::opening::identity
-                                                                               : peer::opening::handshake);
+                                                                               : peer::opening::handshake,
+                                        &messages_);
     info_ = block_ref::share(&inner_->info());
     decoder_ = std::make_unique<decoder_zws>(zws_form{.is_client = !is_server_, .max_body = max_command_size},
                                              nullptr, true);
@@ -253,6 +258,8 @@ action web_conversation::follow(action inside) {
     } else if (inside.kind == action_kind::established) {
         stage_ = stage::traffic;
         is_established_ = true;
+        if (inner_->framing().numbers_frames())
+            framing_ = &inner_->framing();
         heartbeat_.start(now_);
     } else if (inside.kind == action_kind::close) {
         take_inner_output();
@@ -314,9 +321,11 @@ action web_conversation::on_close(byte_span payload) {
 
 /// Says what is owed, once all that was said before is written: however much a peer asks, there is no more than one answer to each kind.
 void web_conversation::settle() {
+    if (commands_.empty() && inner_)
+        commands_.swap(inner_->commands());
     if (has_said_close_ || !owes_something())
         return;
-    if (!output_.empty()) {
+    if (!output_.empty() || (inner_ && !inner_->commands().empty())) {
         retry_at_ = now_ + patience;
         return;
     }

@@ -60,7 +60,7 @@ private:
     void take_inner_output();
     void settle();
     bool owes_something() const noexcept {
-        return has_ping_to_answer_ || owes_ping_ || (inner_ && !inner_->output().empty());
+        return has_ping_to_answer_ || owes_ping_ || (inner_ && inner_->has_words());
     }
     void say_close(std::uint16_t status);
     void say(std::string_view text) { output_.insert(output_.end(), text.begin(), text.end()); }

@@ -30,7 +30,8 @@ inline octets decoded(frame_decoder &decoder, std::string_view wire, std::size_t
             to += step.octets;
             in = in.subspan(step.taken);
             block_ref owner;
-            out += as_text(decoder.take_frame(owner));
+            for (byte_span frame; !(frame = decoder.take_frame(owner)).empty();)
+                out += as_text(frame);
         } while (!in.empty());
     }
     return out;
