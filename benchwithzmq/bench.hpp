@@ -35,6 +35,7 @@ struct settings {
     int contexts = 1;  // 2: the receiver has one of its own
     body_way bodies = body_way::copied;
     end_that binds = end_that::is_usual;
+    bool seals = false;  // CURVE
     int io_threads = 1;
     int high_water_mark = -1;  // -1: the library's own default
     bool debug = false;

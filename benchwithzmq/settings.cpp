@@ -23,6 +23,7 @@ constexpr std::uint64_t messages_when_large = 20'000;
         "  --sender=binds, --sender=connects  which end binds; not with a sender that is a ROUTER. Usually "
         "the publisher or "
         "the receiver\n"
+        "  --curve       the receiver is a server of CURVE, and the sender its client\n"
         "  --bodies=WAY  copied (zmq_send, zmq_recv), or messages: allocated by the library and filled, or "
         "lent to it\n"
         "variables: BENCH_MSG_COUNT BENCH_WARMUP_COUNT BENCH_LAT_COUNT BENCH_IO_THREADS BENCH_HWM "
@@ -54,6 +55,8 @@ settings parse_settings(int argc, char **argv) {
             wanted.binds = end_that::sends;
         else if (word == "--sender=connects")
             wanted.binds = end_that::receives;
+        else if (word == "--curve")
+            wanted.seals = true;
         else if (word == "--bodies=copied")
             wanted.bodies = body_way::copied;
         else if (word == "--bodies=allocated")

@@ -1,9 +1,11 @@
 """Two processes, one on each library, for every pair of socket types that may talk to each other.
 
-  interop_matrix.py PEER LIBRARY_DIR [OTHER_LIBRARY_DIR] [--pairs LIST] [--transports LIST]
+  interop_matrix.py PEER LIBRARY_DIR [OTHER_LIBRARY_DIR] [--pairs LIST] [--transports LIST] [--mechanisms LIST]
+                    [--messages COUNT] [--every NUMBER]
 
 PEER is the interop_peer program. The other library is the distribution's unless a directory is given. Every pair runs
-over tcp and ipc, with either side on either library and either side binding.
+over tcp and ipc, with either side on either library and either side binding; with PLAIN and CURVE, either side is the
+server. --every 5 runs each fifth of these conversations.
 """
 
 import argparse
@@ -31,12 +33,12 @@ class Fault(Exception):
 class Peer:
     """A running interop_peer; what it says arrives in a queue as (peer, line), and its end as (peer, "")."""
 
-    def __init__(self, spoken, program, library_dir, pair, side, how, endpoint):
+    def __init__(self, spoken, program, library_dir, pair, side, how, endpoint, more):
         self.name = "%s (%s, %s)" % (side, how, library_dir)
         self.library_dir = library_dir
         self.done = False
-        self.process = subprocess.Popen([program, pair, side, how, endpoint], text=True, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, env=dict(os.environ, LD_LIBRARY_PATH=library_dir))
+        self.process = subprocess.Popen([program, pair, side, how, endpoint, *more], text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(os.environ, LD_LIBRARY_PATH=library_dir))
         self.reader = threading.Thread(target=self.listen, args=(spoken,))
         self.reader.start()
 
@@ -82,13 +84,14 @@ def talk(peers, spoken, start_connector):
             ended.add(peer)
 
 
-def run_cell(program, directory, pair, transport, library_of, binding_side):
-    """One conversation; library_of maps a side to a library directory."""
+def run_cell(program, directory, pair, transport, library_of, binding_side, mechanism="NULL", server="a", messages=None):
+    """One conversation; library_of maps a side to a library directory, server is the side that is one."""
     endpoint = "tcp://127.0.0.1:*" if transport == "tcp" else "ipc://%s/%d" % (directory, time.monotonic_ns())
     spoken = queue.Queue()
 
     def start(side, how, name):
-        return Peer(spoken, program, library_of[side], pair, side, how, name)
+        more = [mechanism, "server" if side == server else "client"] + ([str(messages)] if messages else [])
+        return Peer(spoken, program, library_of[side], pair, side, how, name, more)
 
     peers = [start(binding_side, "bind", endpoint)]
     try:
@@ -105,17 +108,25 @@ def main(argv):
     parser.add_argument("other_library_dir", nargs="?", default=None)
     parser.add_argument("--pairs", type=lambda text: text.split(","), default=PAIRS)
     parser.add_argument("--transports", type=lambda text: text.split(","), default=TRANSPORTS)
+    parser.add_argument("--mechanisms", type=lambda text: text.split(","), default=["NULL"])
+    parser.add_argument("--messages", type=int, default=None)
+    parser.add_argument("--every", type=int, default=1)
     args = parser.parse_args(argv)
     ours = os.path.abspath(args.library_dir)
     theirs = os.path.abspath(args.other_library_dir or libraries.distribution_library_dir())
     faults = cells = 0
     with tempfile.TemporaryDirectory(prefix="interop-") as directory:
-        for pair, transport, ours_is, binds in itertools.product(args.pairs, args.transports, "ab", "ab"):
+        every = [(mechanism, server, *cell) for mechanism in args.mechanisms
+                 for server in ("a" if mechanism == "NULL" else "ab")
+                 for cell in itertools.product(args.pairs, args.transports, "ab", "ab")]
+        for mechanism, server, pair, transport, ours_is, binds in every[::args.every]:
             library_of = {"a": ours, "b": theirs} if ours_is == "a" else {"a": theirs, "b": ours}
             name = "%-14s %s ours is %s, %s binds" % (pair, transport, ours_is, binds)
+            if mechanism != "NULL":
+                name += ", %s, %s is the server" % (mechanism, server)
             cells += 1
             try:
-                run_cell(args.peer, directory, pair, transport, library_of, binds)
+                run_cell(args.peer, directory, pair, transport, library_of, binds, mechanism, server, args.messages)
                 print("ok     " + name, flush=True)
             except Fault as fault:
                 faults += 1

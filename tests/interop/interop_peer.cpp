@@ -1,10 +1,11 @@
 // One side of a conversation between two processes that may run on different libraries.
 //
-//   interop_peer A-B a|b bind|connect ENDPOINT        for example: interop_peer DEALER-REP a connect tcp://...
+//   interop_peer A-B a|b bind|connect ENDPOINT [NULL|PLAIN|CURVE client|server [MESSAGES]]
+//                                                     for example: interop_peer DEALER-REP a connect tcp://...
 //
 // Side a sends every message of the plan; side b checks each. Where the types allow an answer, b sends one that a
 // checks. The plan is the same on both sides: each size with one to eight parts, all bytes made from the number of the
-// message and of the part.
+// message and of the part. What is wanted beyond that are small messages. The server of PLAIN has a handler in its process.
 //
 // Speaks:   LIBRARY file, ENDPOINT name (binder only), READY (subscriber that hears its publisher), DONE.
 //           A publisher repeats a greeting until it reads a line (GO) on its standard input.
@@ -18,6 +19,7 @@
 #include <iterator>
 #include <link.h>
 #include <string>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -28,6 +30,17 @@ constexpr std::uint32_t most_parts = 8;
 constexpr int deadline_ms = 30'000;
 constexpr long retry_ms = 5;
 constexpr char greeting[] = "greeting";
+
+// For PLAIN, and the keys that zmq_curve(7) shows.
+constexpr char user[] = "alice";
+constexpr char password[] = "secret";
+struct keys {
+    const char *public_key, *secret_key;
+};
+constexpr keys client_keys{"Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID",
+                           "D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs"};
+constexpr keys server_keys{"rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7",
+                           "JTKVSB%%)wK0E.X)V>+}o?pNmC{O&4W4b!Ni{Lh6"};
 
 using part = std::string;
 using message = std::vector<part>;
@@ -89,6 +102,8 @@ constexpr std::uint32_t plan_length = std::size(sizes) * most_parts;
 // Message number n of the plan: the size changes slowest.
 message planned(std::uint32_t n, std::uint32_t numbers_from) {
     message next;
+    if (n >= plan_length)
+        return {made_part(n % 300, numbers_from + n, 0)};
     for (std::uint32_t index = 0; index <= n % most_parts; ++index)
         next.push_back(made_part(sizes[n / most_parts], numbers_from + n, index));
     return next;
@@ -144,11 +159,40 @@ void check(const message &found, const message &expected, std::size_t number) {
                  std::to_string(found[i].size()) + " bytes differs");
 }
 
+// Answers each question of ZAP until the context ends: 200 to the one user, else 400.
+void judge_peers(void *handler) {
+    for (;;) {
+        message question;
+        int more = 1;
+        while (more) {
+            char frame[256];
+            const int size = zmq_recv(handler, frame, sizeof frame, 0);
+            if (size == -1) {
+                require(zmq_errno() == ETERM, "receive of a question");
+                zmq_close(handler);
+                return;
+            }
+            question.emplace_back(frame, static_cast<std::size_t>(size));
+            std::size_t option_size = sizeof more;
+            require(zmq_getsockopt(handler, ZMQ_RCVMORE, &more, &option_size) == 0, "ZMQ_RCVMORE");
+        }
+        require(question.size() == 8 && question[5] == "PLAIN", "a question about PLAIN");
+        const bool is_good = question[6] == user && question[7] == password;
+        send_message(handler, {}, {"1.0", question[1], is_good ? "200" : "400", "", is_good ? user : "", ""});
+    }
+}
+
+struct security {
+    std::string mechanism = "NULL";
+    bool is_server = false;
+};
+
 class side {
 public:
-    side(const std::string &own, const std::string &other, const char *routing_id, const char *peer_id)
-        : type_(type_named(own)), peer_type_(type_named(other)), peer_id_(peer_id), context_(zmq_ctx_new()),
-          socket_(zmq_socket(context_, type_)) {
+    side(const std::string &own, const std::string &other, const char *routing_id, const char *peer_id,
+         const security &how, std::uint32_t messages)
+        : type_(type_named(own)), peer_type_(type_named(other)), peer_id_(peer_id), messages_(messages),
+          context_(zmq_ctx_new()), socket_(zmq_socket(context_, type_)) {
         require(socket_ != nullptr, "zmq_socket");
         set_int(ZMQ_SNDTIMEO, deadline_ms);
         set_int(ZMQ_RCVTIMEO, deadline_ms);
@@ -162,6 +206,7 @@ public:
             set_int(ZMQ_XPUB_NODROP, 1);
         if (type_ == ZMQ_SUB)
             require(zmq_setsockopt(socket_, ZMQ_SUBSCRIBE, "", 0) == 0, "ZMQ_SUBSCRIBE");
+        secure(how);
     }
 
     void attach(const std::string &how, const std::string &endpoint) {
@@ -181,19 +226,19 @@ public:
     void send_all() {
         wait_for_subscriber();
         const bool lock_step = type_ == ZMQ_REQ;
-        for (std::uint32_t n = 0; n < plan_length; ++n) {
+        for (std::uint32_t n = 0; n < messages_; ++n) {
             send_message(socket_, sending_envelope(), planned(n, 0));
             if (lock_step)
                 receive_answer(n);
         }
         if (!lock_step && may_answer(type_))
-            for (std::uint32_t n = 0; n < plan_length; ++n)
+            for (std::uint32_t n = 0; n < messages_; ++n)
                 receive_answer(n);
         say("DONE");
     }
 
     void answer_all() {
-        for (std::uint32_t n = 0; n < plan_length; ++n) {
+        for (std::uint32_t n = 0; n < messages_; ++n) {
             message found = receive_body();
             const message envelope = split_envelope(found, received_envelope());
             check(found, planned(n, 0), n);
@@ -207,9 +252,31 @@ public:
     void close() {
         zmq_close(socket_);
         zmq_ctx_term(context_);
+        if (handler_.joinable())
+            handler_.join();
     }
 
 private:
+    void secure(const security &how) {
+        if (how.mechanism == "CURVE") {
+            if (how.is_server) {
+                set_int(ZMQ_CURVE_SERVER, 1);
+            } else {
+                set_bytes(ZMQ_CURVE_SERVERKEY, server_keys.public_key);
+                set_bytes(ZMQ_CURVE_PUBLICKEY, client_keys.public_key);
+            }
+            set_bytes(ZMQ_CURVE_SECRETKEY, (how.is_server ? server_keys : client_keys).secret_key);
+        } else if (how.mechanism == "PLAIN" && how.is_server) {
+            set_int(ZMQ_PLAIN_SERVER, 1);
+            void *const handler = zmq_socket(context_, ZMQ_REP);
+            require(zmq_bind(handler, "inproc://zeromq.zap.01") == 0, "bind of the handler");
+            handler_ = std::thread(judge_peers, handler);
+        } else if (how.mechanism == "PLAIN") {
+            set_bytes(ZMQ_PLAIN_USERNAME, user);
+            set_bytes(ZMQ_PLAIN_PASSWORD, password);
+        }
+    }
+
     void set_int(int option, int value) {
         require(zmq_setsockopt(socket_, option, &value, sizeof value) == 0, "zmq_setsockopt");
     }
@@ -271,8 +338,10 @@ private:
     const int type_;
     const int peer_type_;
     const std::string peer_id_;
+    const std::uint32_t messages_;
     void *const context_;
     void *const socket_;
+    std::thread handler_;
     bool greeted_ = false;
 };
 
@@ -289,8 +358,10 @@ void say_library() {
 }  // namespace
 
 int main(int argc, char **argv) {
-    if (argc != 5) {
-        std::fputs("usage: interop_peer A-B a|b bind|connect ENDPOINT\n", stderr);
+    if (argc != 5 && argc != 7 && argc != 8) {
+        std::fputs(
+            "usage: interop_peer A-B a|b bind|connect ENDPOINT [NULL|PLAIN|CURVE client|server [MESSAGES]]\n",
+            stderr);
         return 2;
     }
     const std::string pair = argv[1];
@@ -300,7 +371,13 @@ int main(int argc, char **argv) {
     const std::string b = pair.substr(dash + 1);
     const bool is_a = std::string(argv[2]) == "a";
     say_library();
-    side self(is_a ? a : b, is_a ? b : a, is_a ? "side a" : "side b", is_a ? "side b" : "side a");
+    security how;
+    if (argc > 6)
+        how = {argv[5], std::string(argv[6]) == "server"};
+    const std::uint32_t messages =
+        argc > 7 ? static_cast<std::uint32_t>(std::strtoul(argv[7], nullptr, 10)) : plan_length;
+    side self(is_a ? a : b, is_a ? b : a, is_a ? "side a" : "side b", is_a ? "side b" : "side a", how,
+              messages);
     self.attach(argv[3], argv[4]);
     if (is_a)
         self.send_all();
