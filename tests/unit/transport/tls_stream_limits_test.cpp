@@ -455,10 +455,11 @@ TEST_F(floods_of_records, are_read_sixty_four_at_a_time) {
     expect_turns(1000, 10, 64);
 }
 
-TEST_F(floods_of_records, with_new_keys_before_each_are_read_seven_at_a_time) {
+// How many depends on how many steps OpenSSL makes of new keys: it is one at least, which costs as much as three records.
+TEST_F(floods_of_records, with_new_keys_before_each_are_read_sixteen_at_a_time_at_most) {
     ASSERT_NO_FATAL_FAILURE(open());
     flood(100, 10, true);
-    expect_turns(100, 10, 7);
+    expect_turns(100, 10, 64 / (1 + 3));
 }
 
 // A connection reads on in the same turn when its room was filled.
