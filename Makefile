@@ -16,7 +16,7 @@ export CCACHE_NOHASHDIR := 1
 # Programs with ThreadSanitizer need addresses that are not randomised too widely, where that may be asked for.
 FIXED_ADDRESSES := $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
 
-.PHONY: help deps build check test test-release test-asan test-tsan test-web demo bench clean format check-format
+.PHONY: help deps build check test test-release test-asan test-tsan test-long test-web demo bench clean format check-format
 
 help:
 	@echo 'make deps          install the Debian packages that are missing, and what the tests need of PyPI into build/python'
@@ -24,6 +24,7 @@ help:
 	@echo 'make check         formatting, layering and the unit tests of the release: what to run while working'
 	@echo 'make test          formatting, and all tests: plain, ASan+UBSan, TSan'
 	@echo 'make test-release  one of those three; also test-asan, test-tsan'
+	@echo 'make test-long     the tests with TSan, and as much of each as in a plain build: what make test leaves out'
 	@echo 'make test-web      the page of examples/web in a headless Chromium, which has to be installed'
 	@echo 'make demo          a program written for libzmq, on libzmq and on zlink'
 	@echo 'make bench         zlink beside libzmq, nng and OpenSSL: tables of ratios, and pictures in build/bench; some hours'
@@ -73,6 +74,9 @@ test-tsan: deps
 	cmake --preset tsan
 	cmake --build --preset tsan -j $(JOBS)
 	$(FIXED_ADDRESSES) ctest --preset tsan
+
+test-long: export ZLINK_TESTS_WHOLE := 1
+test-long: test-tsan
 
 test-web: build
 	LD_LIBRARY_PATH=build/release/lib $(PYTHON) examples/web/check.py

@@ -1,5 +1,6 @@
 // What every pattern keeps over every transport, whichever side binds: messages arrive once, whole and in order, marks
 // hold, lingering delivers, and the end of the context ends every call.
+#include "effort.hpp"
 #include "sockets.hpp"
 #include "transports.hpp"
 
@@ -118,7 +119,7 @@ protected:
 TEST_P(pattern, every_message_arrives_once_whole_and_in_order) {
     make(type().drops ? 0 : 100);
     link_and_settle();
-    constexpr unsigned count = 2000;
+    const unsigned count = effort(2000, 500);
     std::thread sending([&] {
         for (unsigned n = 0; n < count; ++n)
             ASSERT_TRUE(sender.send(message_of(n))) << zmq_strerror(zmq_errno());
@@ -136,7 +137,7 @@ TEST_P(pattern, every_message_arrives_once_whole_and_in_order) {
 TEST_P(pattern, closing_with_endless_linger_delivers_everything) {
     make(type().drops ? 0 : 1000);
     link_and_settle();
-    constexpr unsigned count = 500;
+    const unsigned count = effort(500, 150);
     sender.socket.set(ZMQ_LINGER, -1);
     for (unsigned n = 0; n < count; ++n)
         ASSERT_TRUE(sender.send(message_of(n)));
@@ -215,7 +216,7 @@ TEST_P(mark, holds_and_what_was_taken_arrives) {
     const std::string body(20'000, 'x');
     // What the kernel holds, and what each side has in its hands when it stops.
     const unsigned slack = transport() == "inproc" ? 0 : 4 * kernel_octets / 20'000 + 20;
-    for (const int marks : {1, 2, 10, 1000}) {
+    for (const int marks : {1, 2, 10, effort(1000, 100)}) {
         SCOPED_TRACE(marks);
         make(marks);
         for (test_socket *each : {&sender.socket, &receiver.socket}) {
@@ -265,7 +266,7 @@ void PrintTo(const meeting &m, std::ostream *out) { *out << m.name; }
 TEST_P(several_senders, parts_of_different_messages_are_never_mixed) {
     const auto &[type, transport] = GetParam();
     constexpr int senders = 4;
-    constexpr unsigned count = 500;
+    const unsigned count = effort(500, 150);
     context zmq;
     test_socket to = zmq.socket(type.to);
     if (type.to == ZMQ_SUB)

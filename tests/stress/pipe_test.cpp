@@ -4,6 +4,8 @@
 //           messages; a lost wake-up shows as a wait that nothing ends.
 #include "pipe/pipe.hpp"
 
+#include "support/effort.hpp"
+
 #include <gtest/gtest.h>
 
 #include <array>
@@ -225,7 +227,7 @@ private:
 
 TEST_P(two_threads, lose_no_message_and_no_wake_up) {
     const auto [hwm, how] = GetParam();
-    const std::uint64_t count = hwm == 0 || hwm > 100 ? 200000 : 30000;
+    const std::uint64_t count = hwm == 0 || hwm > 100 ? zlink_test::effort(200000, 60000) : 30000;
     open(hwm, false, how == taking::reads_only ? end_kind::socket : end_kind::connection);
     if (hwm > 10)
         reader->stand_off();

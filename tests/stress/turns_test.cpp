@@ -30,6 +30,7 @@
 #ifdef ZLINK_WITH_TLS
 #include "certificates.hpp"
 #endif
+#include "effort.hpp"
 #include "scratch_endpoint.hpp"
 
 namespace {
@@ -39,9 +40,9 @@ using zlink_test::scratch_endpoint;
 
 constexpr int patience_ms = 60000;
 
-int work_factor() {
+int rounds_of(int whole) {
     const char *text = std::getenv("ZLINK_STRESS_ROUNDS");
-    return text ? std::max(1, std::atoi(text)) : 1;
+    return zlink_test::effort(whole, (whole + 1) / 2) * (text ? std::max(1, std::atoi(text)) : 1);
 }
 
 /// Calls again what a signal interrupted.
@@ -533,7 +534,7 @@ void converse(const setup &how, int rounds, bool with_signals, bool with_descrip
                     callers.emplace_back(dealer, how.callers * i + stream);
                 }
                 conversation talk(std::move(callers), seed + i);
-                for (int n = 0; n < rounds * work_factor() && talk.is_well(); ++n)
+                for (int n = 0; n < rounds_of(rounds) && talk.is_well(); ++n)
                     talk.round(with_descriptors);
                 talk.finish();
             }
@@ -691,7 +692,7 @@ void pull_streams(const setup &how) {
     std::vector<std::thread> pushers;
     for (std::uint32_t i = 0; i < 2; ++i)
         pushers.emplace_back([&, i] {
-            promised[i] = push_streams(far_context, how, where, 1000 * i, 40 * work_factor());
+            promised[i] = push_streams(far_context, how, where, 1000 * i, rounds_of(40));
             --running;
         });
     ledger came;
@@ -795,7 +796,7 @@ TEST(turns, survive_peers_that_break_off) {
 
 TEST(turns, every_blocked_call_ends_with_the_context) {
     chance random(1);
-    for (int round = 0; round < 60 * work_factor(); ++round) {
+    for (int round = 0; round < rounds_of(60); ++round) {
         const char *const transport = round % 5 == 0 ? encrypted : round % 2 ? "tcp" : "ipc";
         const setup how{transport, round % 3 ? 2 : 1000, 1 + round % 2};
         void *far_context = make_context(how.io_threads);

@@ -1,6 +1,7 @@
 // A server that many peers come to which do not go on, and an honest one that talks to it meanwhile.
 #pragma once
 
+#include "effort.hpp"
 #include "own_memory.hpp"
 #include "sockets.hpp"
 
@@ -10,7 +11,7 @@ namespace zlink_test {
 
 class flooded_server {
 public:
-    static constexpr int stalled_at_once = 2000;
+    static inline const int stalled_at_once = effort(2000, 500);
 
     void start(const std::string &address, int interval_ms, int backlog) {
         server.set(ZMQ_HANDSHAKE_IVL, interval_ms);

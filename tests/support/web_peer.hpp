@@ -42,10 +42,11 @@ inline std::string web_frame(std::uint8_t opcode, std::string_view payload, bool
     std::string out = web_header(opcode, payload.size(), is_masked, is_last);
     if (!is_masked)
         return out.append(payload);
-    const std::string key = "k3y!";
-    out += key;
+    out += "k3y!";
+    const std::size_t header = out.size();
+    char *const masked = out.append(payload).data() + header;
     for (std::size_t i = 0; i < payload.size(); ++i)
-        out += static_cast<char>(payload[i] ^ key[i % 4]);
+        masked[i] ^= "k3y!"[i % 4];
     return out;
 }
 inline std::string web_message(std::string_view body, bool is_masked = true) {

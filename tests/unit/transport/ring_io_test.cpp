@@ -2,7 +2,9 @@
 #include "transport/ring_io.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstring>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <memory>
@@ -40,10 +42,21 @@ struct local_pair {
 /// Octet `at` of the stream that every test sends.
 std::uint8_t octet_of(std::uint64_t at) { return static_cast<std::uint8_t>(at * 31 + at / 251); }
 
+/// Much is sent and compared: it is copied out of one period of the stream.
 std::vector<std::uint8_t> octets_from(std::uint64_t at, std::size_t count) {
+    static const auto period = [] {
+        std::array<std::uint8_t, std::size_t{251} * 256> octets;
+        for (std::size_t i = 0; i < octets.size(); ++i)
+            octets[i] = octet_of(i);
+        return octets;
+    }();
     std::vector<std::uint8_t> result(count);
-    for (auto &octet : result)
-        octet = octet_of(at++);
+    for (std::size_t have = 0; have < count;) {
+        const std::size_t from = (at + have) % period.size();
+        const std::size_t piece = std::min(count - have, period.size() - from);
+        std::memcpy(result.data() + have, period.data() + from, piece);
+        have += piece;
+    }
     return result;
 }
 
