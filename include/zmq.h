@@ -354,7 +354,7 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
  * new value acts; then it says what the option is.
  *
  *   bool         an int, 0 or 1.
- *   string       text, with its NUL or without; read with it. octets may be any. Where the default is none, no octets are read.
+ *   string       text, with its NUL or without; read with it. octets may be any, a key has 32. Where the default is none, no octets are read.
  *   set only     zmq_getsockopt answers EINVAL.
  *   at once      also at connections that are there.
  *   next ...     from the next message, call, connect, peer or socket on.
@@ -396,10 +396,10 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 #define ZMQ_PLAIN_SERVER                      44 /* bool, default 0, later: a handler (RFC 27) judges each peer's name and password; without one nobody comes in */
 #define ZMQ_PLAIN_USERNAME                    45 /* string, default none, later: of a client of PLAIN, shown in clear; a null pointer takes it back */
 #define ZMQ_PLAIN_PASSWORD                    46 /* string, default none, later: of a client of PLAIN, shown in clear; a null pointer takes it back */
-#define ZMQ_CURVE_SERVER                      47 /* not built: EINVAL */
-#define ZMQ_CURVE_PUBLICKEY                   48 /* not built: EINVAL */
-#define ZMQ_CURVE_SECRETKEY                   49 /* not built: EINVAL */
-#define ZMQ_CURVE_SERVERKEY                   50 /* not built: EINVAL */
+#define ZMQ_CURVE_SERVER                      47 /* bool, default 0, later: lets in clients that know its public key, and of these those that a handler (RFC 27) accepts, where there is one */
+#define ZMQ_CURVE_PUBLICKEY                   48 /* key, default 0, later: of a client: 32 octets, or 40 characters of Z85 with or without a NUL; read as 32 octets, or as 41 */
+#define ZMQ_CURVE_SECRETKEY                   49 /* key, default 0, later: of a client or a server, which proves with it that its public key is its own */
+#define ZMQ_CURVE_SERVERKEY                   50 /* key, default 0, later: makes a client of this side, for the server whose public key it is */
 #define ZMQ_PROBE_ROUTER                      51 /* bool, set only, default 0, next peer: REQ, DEALER, ROUTER send it an empty message first */
 #define ZMQ_REQ_CORRELATE                     52 /* bool, set only, default 0, next message: requests are numbered, other replies are dropped */
 #define ZMQ_REQ_RELAXED                       53 /* bool, set only, default 0, next message: a REQ may send again before the reply has come */
@@ -803,15 +803,15 @@ ZMQ_EXPORT uint8_t *zmq_z85_decode(uint8_t *dest, const char *string);
 /* Makes a new CURVE key pair.
  *
  * z85_public_key, z85_secret_key   the caller's, 41 bytes each: 40 characters of Z85 and a NUL.
- * errors     EFAULT (a null pointer), ENOTSUP (no key could be made).
- * note       Connections with CURVE are not built. */
+ * errors     EFAULT (a null pointer), ENOTSUP (no key could be made, or the library
+ *            was built without CURVE). */
 ZMQ_EXPORT int zmq_curve_keypair(char *z85_public_key, char *z85_secret_key);
 
 /* Derives the public key of a secret one.
  *
  * z85_public_key   the caller's, 41 bytes.
  * z85_secret_key   40 characters of Z85.
- * errors     EINVAL (not a key), EFAULT (a null pointer). */
+ * errors     EINVAL (not a key), EFAULT (a null pointer), ENOTSUP (without CURVE). */
 ZMQ_EXPORT int zmq_curve_public(char *z85_public_key, const char *z85_secret_key);
 
 /* ---- Atomic counters ----------------------------------------------------------------------------------- */

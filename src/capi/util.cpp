@@ -96,7 +96,7 @@ uint8_t *zmq_z85_decode(uint8_t *dest, const char *string) {
 namespace {
 
 /// Writes a key and the NUL behind it: 41 characters.
-void put_key(const curve_key &key, char *out) noexcept {
+void put_key(byte_span key, char *out) noexcept {
     z85_encode(key, out);
     out[z85_text_size(key.size())] = '\0';
 }
@@ -106,29 +106,35 @@ void put_key(const curve_key &key, char *out) noexcept {
 int zmq_curve_keypair(char *z85_public_key, char *z85_secret_key) {
     if (!z85_public_key || !z85_secret_key)
         return fail(error::fault);
-    curve_key public_key;
-    curve_key secret_key;
-    if (!make_curve_keys(public_key, secret_key))
-        return fail(error::not_supported);
-    put_key(public_key, z85_public_key);
-    put_key(secret_key, z85_secret_key);
-    return 0;
+    if constexpr (curve_is_built) {
+        curve_key public_key;
+        curve_secret_key secret_key;
+        if (make_curve_keys(public_key, secret_key)) {
+            put_key(public_key, z85_public_key);
+            put_key(secret_key, z85_secret_key);
+            return 0;
+        }
+    }
+    return fail(error::not_supported);
 }
 
 int zmq_curve_public(char *z85_public_key, const char *z85_secret_key) {
     if (!z85_secret_key)
         return fail(error::fault);
-    curve_key public_key;
-    curve_key secret_key;
+    curve_secret_key secret_key;
     if (std::strlen(z85_secret_key) != z85_text_size(secret_key.size()) ||
         !z85_decode(z85_secret_key, secret_key.data()))
         return fail(error::invalid);
     if (!z85_public_key)
         return fail(error::fault);
-    if (!derive_curve_public(secret_key, public_key))
-        return fail(error::invalid);
-    put_key(public_key, z85_public_key);
-    return 0;
+    if constexpr (curve_is_built) {
+        curve_key public_key;
+        if (!derive_curve_public(secret_key, public_key))
+            return fail(error::invalid);
+        put_key(public_key, z85_public_key);
+        return 0;
+    }
+    return fail(error::not_supported);
 }
 
 // ---- Atomic counters ---------------------------------------------------------------------------------------

@@ -13,12 +13,14 @@
 #include <utility>
 #include <vector>
 
+#include "core/secret.hpp"
+
 namespace zlink {
 
 /// What a peer proves itself with, by the mechanism that it speaks.
 struct credentials {
-    std::string mechanism;           // as the greeting names it
-    std::vector<std::string> items;  // PLAIN: user name and password; CURVE: the client's key; NULL: none
+    std::string mechanism;      // as the greeting names it
+    std::vector<secret> items;  // PLAIN: user name and password; CURVE: the client's key; NULL: none
 };
 
 struct authentication_request {

@@ -2,16 +2,21 @@
 
 #include <sodium.h>
 
+#include "core/invariant.hpp"
+#include "core/platform.hpp"
+
 namespace zlink {
 
 static_assert(crypto_box_PUBLICKEYBYTES == std::tuple_size_v<curve_key>);
-static_assert(crypto_box_SECRETKEYBYTES == std::tuple_size_v<curve_key>);
+static_assert(crypto_box_SECRETKEYBYTES == curve_secret_key::octets);
 
-bool make_curve_keys(curve_key &public_key, curve_key &secret_key) noexcept {
-    return sodium_init() >= 0 && crypto_box_keypair(public_key.data(), secret_key.data()) == 0;
+bool make_curve_keys(curve_key &public_key, curve_secret_key &secret_key) noexcept {
+    return platform::draw_secret_octets(secret_key.data(), secret_key.size()) &&
+           derive_curve_public(secret_key, public_key);
 }
 
-bool derive_curve_public(const curve_key &secret_key, curve_key &public_key) noexcept {
+bool derive_curve_public(byte_span secret_key, curve_key &public_key) noexcept {
+    ZLINK_INVARIANT(secret_key.size() == curve_secret_key::octets);
     return sodium_init() >= 0 && crypto_scalarmult_base(public_key.data(), secret_key.data()) == 0;
 }
 

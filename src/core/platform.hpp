@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <set>
 
@@ -89,6 +90,9 @@ long interruptions() noexcept;
 /// Unpredictable numbers of the system's generator, fetched in blocks. Any thread; never repeats after fork.
 /// Null when memory is short.
 std::unique_ptr<random_source> make_random_source() noexcept;
+
+/// Octets of the system's generator that keys can be made of. False when it gives none. Any thread; costs a system call.
+bool draw_secret_octets(std::uint8_t *to, std::size_t size) noexcept;
 
 /// The waiter of real life: eventfd(2), and poll(2) or for many items epoll(7). Any number of threads may wait in it at once.
 /// Null when memory is short. `clock` must outlive it. `spins`: nobody looks again and again instead of waiting where it is false, nor

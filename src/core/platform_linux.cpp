@@ -61,17 +61,7 @@ public:
 
 private:
     void refill() noexcept {
-        const cancellation_shield shield;
-        auto *out = reinterpret_cast<unsigned char *>(numbers_.data());
-        std::size_t done = 0;
-        while (done < sizeof numbers_) {
-            const ssize_t got = ::getrandom(out + done, sizeof numbers_ - done, 0);
-            if (got > 0)
-                done += static_cast<std::size_t>(got);
-            else if (errno != EINTR)
-                break;
-        }
-        if (done < sizeof numbers_)
+        if (!platform::draw_secret_octets(reinterpret_cast<std::uint8_t *>(numbers_.data()), sizeof numbers_))
             improvise();
         used_ = 0;
         generation_ = fork_generation();
@@ -372,6 +362,18 @@ long interruptions() noexcept {
     rusage used{};
     (void)::getrusage(RUSAGE_THREAD, &used);
     return used.ru_nivcsw;
+}
+
+bool draw_secret_octets(std::uint8_t *to, std::size_t size) noexcept {
+    const cancellation_shield shield;
+    for (std::size_t done = 0; done < size;) {
+        const ssize_t got = ::getrandom(to + done, size - done, 0);
+        if (got > 0)
+            done += static_cast<std::size_t>(got);
+        else if (errno != EINTR)
+            return false;
+    }
+    return true;
 }
 
 std::unique_ptr<random_source> make_random_source() noexcept {

@@ -11,6 +11,7 @@ namespace zlink {
 class secret : public std::string {
 public:
     secret() = default;
+    explicit secret(std::string_view text) : std::string(text) {}
     secret(const secret &) = default;
     secret(secret &&other) noexcept : std::string(std::move(other)) { other.wipe(); }
     ~secret() { wipe(); }

@@ -30,6 +30,9 @@ constexpr int handshake_failed = 2;
 constexpr int disconnect = 4;
 }  // namespace reconnect_stop_on
 
+/// A property by which two sides of CURVE agree that a box may hold several frames. It is no application's to announce, nor shown to one.
+constexpr std::string_view batch_property = "X-Zlink-Batch";
+
 enum class mechanism_kind : int { null, plain, curve, gssapi };
 
 /// The part of its peers' messages that a socket can make use of.
@@ -120,12 +123,12 @@ struct settings {
     mechanism_kind mechanism = mechanism_kind::null;
     bool plain_server = false;
     std::string plain_username;
-    std::string plain_password;
+    secret plain_password;
     std::string zap_domain;           // asked about peers in its name
     bool zap_enforce_domain = false;  // no peer without a handler that accepts it, where there is a domain
     bool curve_server = false;
     std::string curve_public_key;  // 32 octets or empty
-    std::string curve_secret_key;
+    secret curve_secret_key;
     std::string curve_server_key;
     secret tls_cert;  // files, by path, or what would stand in them: is_pem() tells
     secret tls_key;

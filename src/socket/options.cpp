@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "core/curve_secret_key.hpp"
 #include "core/z85.hpp"
 #include "socket/accept_filter.hpp"
 #include "socket/option_rules.hpp"
@@ -85,7 +86,7 @@ error get_plain_server(const settings &s, void *out, std::size_t *size) {
 }
 
 /// A client's user name or password: a null one takes the mechanism back and leaves the text.
-template <std::string settings::*field>
+template <auto field>
 error set_plain_text(settings &s, option_value value) {
     if (!value.data() && value.empty()) {
         choose_mechanism(s, mechanism_kind::null, is_server(s));
@@ -168,29 +169,29 @@ error set_origin(settings &s, option_value value) {
     return error::none;
 }
 
-constexpr std::size_t curve_key_size = 32;
+constexpr std::size_t curve_key_size = curve_secret_key::octets;
 constexpr std::size_t curve_key_text_size = z85_text_size(curve_key_size);
 
 /// A key: 32 octets, or 40 characters of Z85 with or without a NUL. The server's key makes this end a client.
-template <std::string settings::*field, bool of_the_server>
+template <auto field, bool of_the_server>
 error set_curve_key(settings &s, option_value value) {
     if (!curve_is_built || !value.data())
         return error::invalid;
-    std::string key(curve_key_size, '\0');
+    curve_secret_key key;
     const bool has_nul = value.size() == curve_key_text_size + 1 && value.back() == 0;
-    if (value.size() == curve_key_size)
-        key = as_text(value);
-    else if (!(value.size() == curve_key_text_size || has_nul) ||
-             !z85_decode(as_text(value.first(curve_key_text_size)),
-                         reinterpret_cast<std::uint8_t *>(key.data())))
-        return error::invalid;
-    s.*field = std::move(key);
+    if (value.size() != curve_key_size) {
+        if (!(value.size() == curve_key_text_size || has_nul) ||
+            !z85_decode(as_text(value.first(curve_key_text_size)), key.data()))
+            return error::invalid;
+        value = key;
+    }
+    s.*field = as_text(value);
     choose_mechanism(s, mechanism_kind::curve, !of_the_server && is_server(s));
     return error::none;
 }
 
 /// The same: 32 octets, or 41 characters with the NUL. A key that is not set reads as zeros.
-template <std::string settings::*field>
+template <auto field>
 error get_curve_key(const settings &s, void *out, std::size_t *size) {
     if (!curve_is_built)
         return error::invalid;
@@ -200,9 +201,10 @@ error get_curve_key(const settings &s, void *out, std::size_t *size) {
         return write_octets(as_text(key), out, size);
     if (*size != curve_key_text_size + 1)
         return error::invalid;
-    char text[curve_key_text_size + 1] = {};
-    (void)z85_encode(key, text);
-    return write_octets({text, sizeof text}, out, size);
+    secret text;
+    text.resize(curve_key_text_size + 1);
+    (void)z85_encode(key, text.data());
+    return write_octets(text, out, size);
 }
 
 // ---- Filters -----------------------------------------------------------------------------------------------
@@ -295,6 +297,11 @@ error set_coupled_flag(settings &s, option_value value) {
     return error::none;
 }
 
+bool is_batch_property(std::string_view name) noexcept {
+    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; };
+    return std::ranges::equal(name, batch_property, {}, lower, lower);
+}
+
 /// A property for the handshake, "X-name:value". A later one of the same name replaces it.
 error set_metadata(settings &s, option_value value) {
     const std::string_view text = as_text(value);
@@ -302,7 +309,7 @@ error set_metadata(settings &s, option_value value) {
     if (colon == std::string_view::npos || colon + 1 == text.size())
         return error::invalid;
     const std::string_view name = text.substr(0, colon);
-    if (name.size() < 3 || name.size() > 255 || !name.starts_with("X-"))
+    if (name.size() < 3 || name.size() > 255 || !name.starts_with("X-") || is_batch_property(name))
         return error::invalid;
     std::string content(text.substr(colon + 1));
     const auto known =

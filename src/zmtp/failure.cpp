@@ -7,8 +7,14 @@ namespace {
 std::string_view describe_protocol_error(protocol_error detail) noexcept {
     switch (detail) {
     case protocol_errors::unexpected_command:
-    case protocol_errors::invalid_sequence:
         return "the peer sent a message or a command where none of its kind may come";
+    case protocol_errors::invalid_sequence:
+        return "the peer used a nonce of CURVE again, or one that was due before";
+    case protocol_errors::key_exchange:
+        return "the key that the peer shows does not vouch for its connection to this server";
+    case protocol_errors::cryptographic:
+        return "what the peer sealed does not open: its keys are not those that are expected here, or "
+               "somebody has changed it";
     case protocol_errors::malformed_command:
         return "the peer sent a malformed command";
     case protocol_errors::malformed_error:
@@ -17,6 +23,8 @@ std::string_view describe_protocol_error(protocol_error detail) noexcept {
         return "the peer sent a malformed READY";
     case protocol_errors::malformed_hello:
         return "the peer sent a malformed HELLO";
+    case protocol_errors::malformed_initiate:
+        return "the peer sent a malformed INITIATE";
     case protocol_errors::malformed_welcome:
         return "the peer sent a malformed WELCOME";
     case protocol_errors::zap_malformed_reply:

@@ -25,9 +25,11 @@ namespace protocol_errors {
 constexpr protocol_error unspecified = 0x10000000;
 constexpr protocol_error unexpected_command = 0x10000001;
 constexpr protocol_error invalid_sequence = 0x10000002;
+constexpr protocol_error key_exchange = 0x10000003;
 constexpr protocol_error malformed_command = 0x10000011;
 constexpr protocol_error malformed_message = 0x10000012;
 constexpr protocol_error malformed_hello = 0x10000013;
+constexpr protocol_error malformed_initiate = 0x10000014;
 constexpr protocol_error malformed_error = 0x10000015;
 constexpr protocol_error malformed_ready = 0x10000016;
 constexpr protocol_error malformed_welcome = 0x10000017;

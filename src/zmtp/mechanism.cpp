@@ -13,9 +13,9 @@ constexpr std::size_t max_property_name = 255;
 // The name of Identity in the interface.
 constexpr std::string_view routing_id_name = "Routing-Id";
 
-// Properties that zlink itself sets of a peer: a peer cannot speak in its name.
-constexpr std::array<std::string_view, 4> own_names = {property_name::user_id, "Peer-Address", "__fd",
-                                                       routing_id_name};
+// Properties that zlink itself sets of a peer, in whose name a peer cannot speak, and the one that is for this library alone.
+constexpr std::array<std::string_view, 5> own_names = {property_name::user_id, "Peer-Address", "__fd",
+                                                       routing_id_name, batch_property};
 
 bool announces_routing_id(socket_type type) noexcept {
     return type == socket_type::req || type == socket_type::dealer || type == socket_type::router;
@@ -49,6 +49,11 @@ std::unique_ptr<mechanism> make_mechanism(const settings &options, bool is_serve
     case mechanism_kind::plain:
         return make_mechanism_plain(options);
     case mechanism_kind::curve:
+#ifdef ZLINK_WITH_CURVE
+        return make_mechanism_curve(options);
+#else
+        break;
+#endif
     case mechanism_kind::gssapi:
         break;
     }
@@ -78,7 +83,7 @@ mechanism::outcome mechanism::judge(const verdict &by, peer_info &info, std::vec
             info.add(name, value);
         break;
     }
-    return go_on(out);
+    return go_on(info, out);
 }
 
 void append_own_properties(std::vector<std::uint8_t> &out, const settings &options) {

@@ -7,6 +7,7 @@
 // Errors:   only std::bad_alloc is thrown.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -33,6 +34,8 @@ public:
         std::string words = {};  // of the failure, where there is more to say than its kind and detail do
     };
 
+    using time_point = std::chrono::steady_clock::time_point;
+
     virtual ~mechanism() = default;
     mechanism() = default;
     mechanism(const mechanism &) = delete;
@@ -45,6 +48,8 @@ public:
     virtual outcome start(std::vector<std::uint8_t> &out) = 0;
     /// Fills `info` with what the peer says of itself.
     virtual outcome receive(const command &received, peer_info &info, std::vector<std::uint8_t> &out) = 0;
+    /// What time it is when the next of these is called.
+    void tell_time(time_point now) noexcept { now_ = now; }
     /// While it is waiting: what the peer is to be judged by. Throws bad_alloc.
     virtual credentials shown() const { return {std::string(name()), {}}; }
     /// Of one that is complete, once: what seals the traffic; null where nothing does.
@@ -54,12 +59,19 @@ public:
 
 protected:
     /// The peer is accepted; or, of a mechanism that does not insist on it, there was nobody to be asked.
-    virtual outcome go_on(std::vector<std::uint8_t> &) { return {}; }
+    virtual outcome go_on(peer_info &, std::vector<std::uint8_t> &) { return {}; }
     virtual bool needs_handler() const noexcept { return true; }
+    time_point now() const noexcept { return now_; }
 
     static outcome fail(protocol_error detail) noexcept {
         return {progress::failed, failure_kind::protocol, detail};
     }
+    static outcome fail_without_random() {
+        return {progress::failed, failure_kind::none, 0, true, "the system gives no random octets"};
+    }
+
+private:
+    time_point now_{};
 };
 
 constexpr std::size_t max_routing_id = 255;
@@ -71,6 +83,8 @@ std::unique_ptr<mechanism> make_mechanism(const settings &options, bool is_serve
 std::unique_ptr<mechanism> make_mechanism_null(const settings &options);
 /// The handshake with a user name and a password in clear (RFC 24/ZMTP-PLAIN).
 std::unique_ptr<mechanism> make_mechanism_plain(const settings &options);
+/// The handshake with keys, of a connection that nobody else can read or change (RFC 25/ZMTP-CURVE). Built in where ZLINK_WITH_CURVE is defined.
+std::unique_ptr<mechanism> make_mechanism_curve(const settings &options);
 
 /// The announcement that every mechanism makes of a socket, as a property list: type, routing id, the application's own.
 void append_own_properties(std::vector<std::uint8_t> &out, const settings &options);

@@ -15,7 +15,7 @@ public:
     bool as_server() const noexcept override { return false; }
 
     outcome start(std::vector<std::uint8_t> &out) override {
-        return options_.zap_domain.empty() ? go_on(out) : outcome{progress::waiting};
+        return options_.zap_domain.empty() ? announce(out) : outcome{progress::waiting};
     }
 
     outcome receive(const command &received, peer_info &info, std::vector<std::uint8_t> &out) override {
@@ -27,15 +27,17 @@ public:
     }
 
 protected:
-    outcome go_on(std::vector<std::uint8_t> &out) override {
+    outcome go_on(peer_info &, std::vector<std::uint8_t> &out) override { return announce(out); }
+    bool needs_handler() const noexcept override { return options_.zap_enforce_domain; }
+
+private:
+    outcome announce(std::vector<std::uint8_t> &out) const {
         std::vector<std::uint8_t> properties;
         append_own_properties(properties, options_);
         append_command(out, command_name::ready, properties);
         return {};
     }
-    bool needs_handler() const noexcept override { return options_.zap_enforce_domain; }
 
-private:
     const settings &options_;
 };
 

@@ -10,7 +10,7 @@ namespace zlink {
 namespace {
 
 /// Takes a text behind its size of one octet; false when it is not all there.
-bool take_text(byte_span &from, std::string &out) {
+bool take_text(byte_span &from, secret &out) {
     if (from.empty() || from.size() - 1 < from.front())
         return false;
     out = as_text(from.subspan(1, from.front()));
@@ -100,7 +100,7 @@ public:
     credentials shown() const override { return {std::string(name()), shown_}; }
 
 protected:
-    outcome go_on(std::vector<std::uint8_t> &out) override {
+    outcome go_on(peer_info &, std::vector<std::uint8_t> &out) override {
         shown_.clear();
         awaits_ = word::initiate;
         append_command(out, command_name::welcome, {});
@@ -109,7 +109,7 @@ protected:
 
 private:
     enum class word { hello, initiate } awaits_ = word::hello;
-    std::vector<std::string> shown_;  // user name and password, until the verdict
+    std::vector<secret> shown_;  // user name and password, until the verdict
 };
 
 }  // namespace

@@ -443,6 +443,7 @@ bool peer::state::take_command(byte_span &in, byte_span &body) {
 
 void peer::state::on_handshake_command(byte_span body) {
     command received;
+    before_->security->tell_time(now_);
     if (!parse_command(body, received))
         fail(protocol_errors::malformed_command);
     else

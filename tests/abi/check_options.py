@@ -16,14 +16,14 @@ BLOCK = re.compile(
 DEFINE = re.compile(r"#define (ZMQ_\w+)\s+(0x[0-9A-Fa-f]+|\d+)\s*(?:/\* (.*) \*/)?")
 NOT_BUILT = re.compile(r"not built: EINVAL(?:; .+)?$")
 ROW = re.compile(
-    r"(?P<type>bool|int|int64|uint64|octets|string)(?: [^,]+)?(?P<set_only>, set only)?, "
+    r"(?P<type>bool|int|int64|uint64|octets|string|key)(?: [^,]+)?(?P<set_only>, set only)?, "
     r"(?:read only|default (?P<default>none|-?\d+)(?: \((?P<others>[A-Z, ]+) (?P<theirs>-?\d+)\))?, "
     r"(?:at once|next \w+|first socket|later|no effect)): \S"
 )
 TYPES = "PAIR PUB SUB REQ REP DEALER ROUTER PULL PUSH XPUB XSUB STREAM".split()
 OF_CONTEXTS = ("Context", "Draft context")
 ALSO_OF_CONTEXTS = ("ZMQ_IPV6", "ZMQ_BLOCKY")
-SIZES = {"bool": 4, "int": 4, "int64": 8, "uint64": 8}
+SIZES = {"bool": 4, "int": 4, "int64": 8, "uint64": 8, "key": 32}
 ROOM = 256
 FEWEST = 130  # options: as many there are, about
 NUMBERS = [*range(300), *range(0x5A00, 0x5A20)]
@@ -35,6 +35,7 @@ class Option:
         self.is_of_contexts = block in OF_CONTEXTS or name in ALSO_OF_CONTEXTS
         self.is_of_sockets = block not in OF_CONTEXTS and name != "ZMQ_BLOCKY"
         self.is_of_tls = block == "TLS"
+        self.is_of_curve = name.startswith("ZMQ_CURVE_")
         self.is_built = not NOT_BUILT.match(text)
         self.row = ROW.match(text)
 
@@ -90,7 +91,7 @@ class Library:
         return buffer.raw[: size.value] if result == 0 else None
 
     def can_be_read(self, socket_type, number):
-        return any(self.read(socket_type, number, room) is not None for room in (4, 8, ROOM))
+        return any(self.read(socket_type, number, room) is not None for room in (*SIZES.values(), ROOM))
 
     def can_be_set(self, socket_type, number):
         zero = ctypes.c_int(0)
@@ -139,6 +140,7 @@ def library_faults(options, library):
     read_of_contexts = {o.number for o in options if o.is_of_contexts and not o.is_set_only()}
     for option in options:
         option.is_built &= not option.is_of_tls or library.has("tls")
+        option.is_built &= not option.is_of_curve or library.has("curve")
         if option.is_of_sockets:
             yield from (f"{option.name}: {fault}" for fault in socket_faults(option, library))
         if option.is_of_contexts:

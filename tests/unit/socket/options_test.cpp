@@ -359,7 +359,8 @@ TEST(option_of_text, has_limits_and_a_meaning_when_empty) {
 
 TEST(metadata, wants_a_name_with_its_prefix_and_a_value) {
     settings s = default_settings(pair);
-    for (std::string_view bad : {"", "X-key", "key:value", "X-:v", "X-a:", ":", "x-a:b", "a:b"})
+    for (std::string_view bad : {"", "X-key", "key:value", "X-:v", "X-a:", ":", "x-a:b", "a:b",
+                                 "X-Zlink-Batch:1c", "X-ZLINK-batch:x"})
         EXPECT_EQ(set_text(s, ZMQ_METADATA, bad), error::invalid) << bad;
     EXPECT_EQ(set_text(s, ZMQ_METADATA, "X-" + std::string(254, 'k') + ":v"), error::invalid);
     EXPECT_TRUE(s.metadata.empty());
@@ -436,6 +437,19 @@ TEST(curve_server, is_kept_by_its_own_keys_and_lost_with_the_key_of_a_server) {
     EXPECT_EQ(set_int(s, ZMQ_PLAIN_SERVER, 1), error::none);
     EXPECT_EQ(get_int(s, ZMQ_CURVE_SERVER), 0);
     EXPECT_EQ(get_int(s, ZMQ_MECHANISM), ZMQ_PLAIN);
+}
+
+TEST(curve_server, is_yes_or_no_and_gives_the_mechanism_back) {
+    settings s = default_settings(pair);
+    for (const int bad : {2, -1})
+        EXPECT_EQ(set_int(s, ZMQ_CURVE_SERVER, bad), error::invalid);
+    EXPECT_EQ(set_text(s, ZMQ_CURVE_SERVERKEY, std::string(32, 'k')), error::none);
+    EXPECT_EQ(set_int(s, ZMQ_CURVE_SERVER, 1), error::none);
+    EXPECT_EQ(get_int(s, ZMQ_CURVE_SERVER), 1);
+    EXPECT_EQ(set_int(s, ZMQ_CURVE_SERVER, 0), error::none);
+    EXPECT_EQ(get_int(s, ZMQ_CURVE_SERVER), 0);
+    EXPECT_EQ(get_int(s, ZMQ_MECHANISM), null_mechanism);
+    EXPECT_EQ(get_octets(s, ZMQ_CURVE_SERVERKEY, 32), std::string(32, 'k')) << "the keys stay";
 }
 #else
 TEST(curve_options, are_refused_by_a_library_without_curve) {

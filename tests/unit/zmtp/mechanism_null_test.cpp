@@ -121,11 +121,11 @@ TEST_F(null_handshake, refuses_a_routing_id_of_more_than_255_octets) {
 TEST_F(null_handshake, keeps_the_peers_other_properties_but_none_in_our_own_name) {
     const octets list = property("X-colour", "red") + property("Resource", "r") +
                         property("user-id", "root") + property("Peer-Address", "1.2.3.4") +
-                        property("__fd", "0") + property("Routing-Id", "x");
+                        property("__fd", "0") + property("Routing-Id", "x") + property("X-Zlink-Batch", "1c");
     EXPECT_EQ(receive(socket_of(socket_type::pull), "READY", list).status, mechanism::progress::complete);
     EXPECT_STREQ(info().find("X-Colour"), "red");
     EXPECT_STREQ(info().find("Resource"), "r");
-    for (const char *name : {"User-Id", "Peer-Address", "__fd", "Routing-Id"})
+    for (const char *name : {"User-Id", "Peer-Address", "__fd", "Routing-Id", "X-Zlink-Batch"})
         EXPECT_EQ(info().find(name), nullptr) << name;
 }
 

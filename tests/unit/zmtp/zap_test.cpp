@@ -24,7 +24,8 @@ frames reply_with(std::size_t which, std::string text) {
 }
 
 TEST(zap_request, has_a_frame_for_each_fact) {
-    const authentication_request asked{"global", "10.0.0.7", "me", {"PLAIN", {"bob", "secret"}}};
+    const authentication_request asked{
+        "global", "10.0.0.7", "me", {"PLAIN", {secret("bob"), secret("secret")}}};
     const auto out = zap::frames_of(asked);
     EXPECT_EQ(frames(out.begin(), out.end()),
               (frames{"", "1.0", "1", "global", "10.0.0.7", "me", "PLAIN", "bob", "secret"}));
