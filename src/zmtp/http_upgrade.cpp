@@ -1,14 +1,14 @@
 // Map: what comes in up to the empty line; lists in fields; requests; answers; keys. Boost.Beast parses, and is known here alone.
 #include "zmtp/http_upgrade.hpp"
 
-#include <sodium.h>
-
 #include <algorithm>
 #include <array>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <optional>
 
+#include "core/platform.hpp"
+#include "zmtp/base64.hpp"
 #include "zmtp/sha1.hpp"
 
 namespace zlink {
@@ -24,22 +24,6 @@ constexpr std::string_view version = "13";
 constexpr std::string_view accept_guid = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 constexpr bool is_printable(std::uint8_t octet) noexcept { return octet >= 0x20 && octet < 0x7f; }
-
-std::string to_base64(byte_span octets) {
-    std::string out(sodium_base64_ENCODED_LEN(octets.size(), sodium_base64_VARIANT_ORIGINAL), '\0');
-    sodium_bin2base64(out.data(), out.size(), octets.data(), octets.size(), sodium_base64_VARIANT_ORIGINAL);
-    out.pop_back();  // the terminating zero
-    return out;
-}
-
-bool is_key(std::string_view text) noexcept {
-    std::array<std::uint8_t, key_octets> octets;
-    std::size_t size = 0;
-    const char *end = nullptr;
-    return sodium_base642bin(octets.data(), octets.size(), text.data(), text.size(), nullptr, &size, &end,
-                             sodium_base64_VARIANT_ORIGINAL) == 0 &&
-           size == key_octets && end == text.data() + text.size();
-}
 
 std::string accept_of(std::string_view key) {
     return to_base64(sha1(as_bytes(std::string(key).append(accept_guid))));
@@ -241,7 +225,7 @@ request_judgement judge_request(std::string_view head, std::string_view path, st
     if (request.count("Sec-WebSocket-Version") != 1 || request.value("Sec-WebSocket-Version") != version)
         return refused(http_status::upgrade_required, "WebSocket is spoken here in version 13.");
     const std::string_view key = request.value("Sec-WebSocket-Key");
-    if (request.count("Sec-WebSocket-Key") != 1 || !is_key(key))
+    if (request.count("Sec-WebSocket-Key") != 1 || !is_base64_of(key, key_octets))
         return refused(http_status::bad_request, "The Sec-WebSocket-Key has to be one of 16 octets.");
     if (!may_come_from(request, origins))
         return refused(http_status::forbidden, "This Origin is not allowed.");
@@ -303,8 +287,9 @@ answer_judgement judge_answer(std::string_view head, std::string_view key, web_p
 // ---- keys ----
 
 std::string make_web_key() {
-    std::array<std::uint8_t, key_octets> octets;
-    randombytes_buf(octets.data(), octets.size());
+    std::array<std::uint8_t, key_octets> octets{};
+    // Where the system gives none, a key that all know still tells an answer from another protocol's: it keeps no secret.
+    (void)platform::draw_secret_octets(octets.data(), octets.size());
     return to_base64(octets);
 }
 

@@ -85,7 +85,7 @@ public:
 private:
     void draw() noexcept;
 
-    std::array<mask_key, 128> drawn_;  // octets of a key stream
+    std::array<mask_key, 128> drawn_{};  // octets of a key stream
     std::size_t used_ = drawn_.size();
     std::array<std::uint8_t, 32> seed_;  // its key, once something was drawn
     std::uint64_t draws_ = 0;
