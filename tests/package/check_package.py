@@ -4,6 +4,7 @@
 Usage: check_package.py CMAKE BUILD_DIRECTORY TARGET...
 """
 
+import ctypes
 import os
 import pathlib
 import subprocess
@@ -56,6 +57,18 @@ def expect(said, who):
         sys.exit(f"{who} says {said!r} instead of {EXPECTED!r}")
 
 
+def check_keys(said, library):
+    """The two keys that curve_keygen has printed belong together."""
+    lines = said.splitlines()
+    public, secret = (lines[lines.index(f"== CURVE {name} KEY ==") + 1] for name in ("PUBLIC", "SECRET"))
+    if len(public) != 40 or len(secret) != 40:
+        sys.exit(f"curve_keygen prints no keys:\n{said}")
+    if library.exists():
+        derived = ctypes.create_string_buffer(41)
+        if ctypes.CDLL(str(library)).zmq_curve_public(derived, secret.encode()) != 0 or derived.value.decode() != public:
+            sys.exit(f"curve_keygen prints keys that do not belong together:\n{said}")
+
+
 def main(cmake, build, targets):
     with tempfile.TemporaryDirectory() as place:
         place = pathlib.Path(place)
@@ -73,6 +86,8 @@ def main(cmake, build, targets):
         environment = dict(os.environ, PKG_CONFIG_PATH=str(pc_file.parent))
         environment["LD_LIBRARY_PATH"] = str(pc_file.parent.parent)
         flags = run("pkg-config", "--cflags", "--libs", "libzmq", env=environment).split()
+        if keygen := next(prefix.rglob("curve_keygen"), None):
+            check_keys(run(keygen, env=environment), pc_file.parent.parent / "libzmq.so.5")
         if "libzmq" in targets:
             run("cc", source / "program.c", "-o", place / "with_pkg_config", *flags)
             expect(run(place / "with_pkg_config", env=environment), "pkg-config")
