@@ -1,121 +1,61 @@
 // Authentication: PLAIN over every transport, and handlers at inproc://zeromq.zap.01 of every kind and mood (RFC 24, RFC 27).
 #define ZMQ_BUILD_DRAFT_API
 #include "transports.hpp"
+#include "zap_handler.hpp"
 
-#include <atomic>
-#include <functional>
 #include <future>
-#include <thread>
 
 namespace {
 
 using namespace zlink_test;
 
-constexpr auto handlers_endpoint = "inproc://zeromq.zap.01";
-
-frames reply_to(const frames &asked, const std::string &status, const std::string &user = "alice") {
-    return {"1.0", asked.at(1), status, "text", user, ""};
-}
-
-// A handler of a thread of its own, until it goes.
-class handler {
-public:
-    using judge = std::function<frames(const frames &asked)>;  // an empty reply is none
-    handler(context &owner, int type, judge how) : socket_(owner.socket(type)), how_(std::move(how)) {
-        socket_.bind(handlers_endpoint);
-        socket_.set(ZMQ_RCVTIMEO, -1);
-        end_ = scratch_endpoint("inproc");
-        stop_ = owner.socket(ZMQ_PAIR);
-        stop_.bind(end_);
-        heard_stop_ = owner.socket(ZMQ_PAIR);
-        heard_stop_.connect(end_);
-        thread_ = std::thread([this] { run(); });
-    }
-    ~handler() {
-        stop_.send("");
-        thread_.join();
-    }
-    int asked() const { return asked_; }
-
-private:
-    void run() {
-        for (;;) {
-            zmq_pollitem_t items[] = {{heard_stop_.handle(), 0, ZMQ_POLLIN, 0},
-                                      {socket_.handle(), 0, ZMQ_POLLIN, 0}};
-            if (zmq_poll(items, 2, patience_ms) <= 0 || items[0].revents)
-                break;
-            const frames asked = socket_.receive_all();
-            ++asked_;
-            const frames reply = how_(asked);
-            if (!reply.empty()) {
-                EXPECT_TRUE(socket_.send_all(reply));
-            }
-        }
-        socket_.close();
-        heard_stop_.close();
-    }
-
-    test_socket socket_, stop_, heard_stop_;
-    judge how_;
-    std::string end_;
-    std::atomic<int> asked_{0};
-    std::thread thread_;
-};
-
-void make_server(test_socket &socket) {
-    ASSERT_EQ(socket.set(ZMQ_PLAIN_SERVER, 1), 0);
-    ASSERT_EQ(socket.set(ZMQ_ZAP_DOMAIN, "here"), 0);
-}
-void make_client(test_socket &socket, const char *password = "secret") {
-    ASSERT_EQ(socket.set(ZMQ_PLAIN_USERNAME, "bob"), 0);
-    ASSERT_EQ(socket.set(ZMQ_PLAIN_PASSWORD, password), 0);
-}
 frames by_password(const frames &asked) {
     return reply_to(asked, asked.at(5) == "PLAIN" && asked.at(6) == "bob" && asked.at(7) == "secret" ? "200"
                                                                                                      : "400");
 }
 
-std::string user_id_of(test_socket &socket) {
-    zmq_msg_t message;
-    zmq_msg_init(&message);
-    std::string user = "no message";
-    if (zmq_msg_recv(&message, socket.handle(), 0) >= 0) {
-        const char *found = zmq_msg_gets(&message, "User-Id");
-        user = found ? found : "nobody";
+// A server that asks for a name and a password, and a client that has them.
+struct plain_pair {
+    plain_pair() {
+        make_plain_server(server);
+        make_plain_client(client);
     }
-    zmq_msg_close(&message);
-    return user;
-}
+    void call(const std::string &transport = "tcp") {
+        client.connect(server.bind(scratch_endpoint(transport)));
+    }
+    void expect_message() {
+        ASSERT_EQ(client.send("x"), 1);
+        EXPECT_EQ(server.receive(), "x");
+    }
 
-class plain_over : public ::testing::TestWithParam<std::string> {};
+    context zmq;
+    test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
+};
+
+class plain_over : public ::testing::TestWithParam<std::string>, public plain_pair {};
+class zap_handler : public ::testing::Test, public plain_pair {};
 INSTANTIATE_TEST_SUITE_P(transports, plain_over, ::testing::ValuesIn(network_transports()), transport_name);
 
 TEST_P(plain_over, lets_in_who_knows_the_password) {
-    context zmq;
-    handler judge(zmq, ZMQ_REP, by_password);
     for (const bool server_binds : {true, false}) {
-        test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
-        make_server(server);
-        make_client(client);
-        test_socket &bound = server_binds ? server : client;
-        test_socket &connecting = server_binds ? client : server;
+        plain_pair each;
+        handler judge(each.zmq, ZMQ_REP, by_password);
+        test_socket &bound = server_binds ? each.server : each.client;
+        test_socket &connecting = server_binds ? each.client : each.server;
         connecting.connect(bound.bind(scratch_endpoint(GetParam())));
         for (int i = 0; i < 100; ++i)
-            ASSERT_EQ(client.send(std::string(static_cast<std::size_t>(i) * 300, 'x')), i * 300);
-        EXPECT_EQ(user_id_of(server), "alice");
+            ASSERT_EQ(each.client.send(std::string(static_cast<std::size_t>(i) * 300, 'x')), i * 300);
+        EXPECT_EQ(user_id_of(each.server), "alice");
         for (int i = 1; i < 100; ++i)
-            EXPECT_EQ(server.receive()->size(), static_cast<std::size_t>(i) * 300);
+            EXPECT_EQ(each.server.receive()->size(), static_cast<std::size_t>(i) * 300);
     }
 }
 
 TEST_P(plain_over, tells_both_sides_of_a_wrong_password) {
-    context zmq;
     handler judge(zmq, ZMQ_REP, by_password);
-    test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
-    make_server(server);
-    make_client(client, "guessed");
+    make_plain_client(client, "guessed");
     monitor at_server(zmq, server), at_client(zmq, client);
-    client.connect(server.bind(scratch_endpoint(GetParam())));
+    call(GetParam());
     EXPECT_EQ(at_server.next(ZMQ_EVENT_HANDSHAKE_FAILED_AUTH).value, 400);
     EXPECT_EQ(at_client.next(ZMQ_EVENT_HANDSHAKE_FAILED_AUTH).value, 400);
     EXPECT_EQ(at_client.next().event, ZMQ_EVENT_DISCONNECTED);
@@ -125,13 +65,9 @@ TEST_P(plain_over, tells_both_sides_of_a_wrong_password) {
 }
 
 TEST_P(plain_over, lets_nobody_in_without_a_handler) {
-    context zmq;
-    test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
-    make_server(server);
-    make_client(client);
     client.set(ZMQ_RECONNECT_IVL, 20);
     monitor at_server(zmq, server, everything);
-    client.connect(server.bind(scratch_endpoint(GetParam())));
+    call(GetParam());
     monitor_event said = at_server.next(ZMQ_EVENT_REASON);
     for (int others = 0; others < 5 && said.words.find("handler") == std::string::npos; ++others)
         said = at_server.next(ZMQ_EVENT_REASON);
@@ -140,75 +76,57 @@ TEST_P(plain_over, lets_nobody_in_without_a_handler) {
     EXPECT_EQ(at_server.next(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL).value, EFAULT);
     // The client tries again, and finds somebody.
     handler judge(zmq, ZMQ_REP, by_password);
-    ASSERT_EQ(client.send("x"), 1);
-    EXPECT_EQ(server.receive(), "x");
+    expect_message();
 }
 
-TEST(zap_handler, is_told_all_that_is_known_of_a_peer) {
-    context zmq;
+TEST_F(zap_handler, is_told_all_that_is_known_of_a_peer) {
     std::promise<frames> told;
     handler judge(zmq, ZMQ_REP, [&](const frames &asked) {
         told.set_value(asked);
         return reply_to(asked, "200");
     });
-    test_socket server = zmq.socket(ZMQ_ROUTER), client = zmq.socket(ZMQ_DEALER);
-    make_server(server);
     ASSERT_EQ(server.set(ZMQ_ROUTING_ID, "desk"), 0);
-    make_client(client);
-    client.connect(server.bind("tcp://127.0.0.1:*"));
+    call();
     EXPECT_EQ(told.get_future().get(),
               (frames{"1.0", "1", "here", "127.0.0.1", "desk", "PLAIN", "bob", "secret"}));
 }
 
-TEST(zap_handler, may_be_a_router) {
-    context zmq;
+TEST_F(zap_handler, may_be_a_router) {
     handler judge(zmq, ZMQ_ROUTER, [](const frames &asked) {
         frames reply(asked.begin(), asked.begin() + 2);
         for (std::string &each : by_password(frames(asked.begin() + 2, asked.end())))
             reply.push_back(std::move(each));
         return reply;
     });
-    test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
-    make_server(server);
-    make_client(client);
-    client.connect(server.bind("tcp://127.0.0.1:*"));
-    client.send("x");
-    EXPECT_EQ(server.receive(), "x");
+    call();
+    expect_message();
 }
 
 // A DEALER would answer in turn, and so give one peer another's verdict.
-TEST(zap_handler, of_another_type_is_none) {
+TEST_F(zap_handler, of_another_type_is_none) {
     for (const int type : {ZMQ_PULL, ZMQ_DEALER, ZMQ_PAIR}) {
-        context zmq;
-        test_socket no_handler = zmq.socket(type);
+        plain_pair each;
+        test_socket no_handler = each.zmq.socket(type);
         no_handler.bind(handlers_endpoint);
-        test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
-        make_server(server);
-        make_client(client);
-        monitor at_server(zmq, server);
-        client.connect(server.bind("tcp://127.0.0.1:*"));
+        monitor at_server(each.zmq, each.server);
+        each.call();
         EXPECT_EQ(at_server.next(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL).value, EFAULT);
     }
 }
 
-TEST(zap_handler, that_cannot_tell_for_now_is_asked_again) {
-    context zmq;
+TEST_F(zap_handler, that_cannot_tell_for_now_is_asked_again) {
     handler judge(zmq, ZMQ_REP, [tries = 0](const frames &asked) mutable {
         return reply_to(asked, ++tries < 3 ? "300" : "200");
     });
-    test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
-    make_server(server);
-    make_client(client);
     client.set(ZMQ_RECONNECT_IVL, 20);
     monitor at_server(zmq, server);
-    client.connect(server.bind("tcp://127.0.0.1:*"));
+    call();
     EXPECT_EQ(at_server.next(ZMQ_EVENT_HANDSHAKE_FAILED_AUTH).value, 300);
-    client.send("x");
-    EXPECT_EQ(server.receive(), "x");
+    expect_message();
     EXPECT_EQ(judge.asked(), 3);
 }
 
-TEST(zap_handler, that_breaks_the_rules_lets_nobody_in) {
+TEST_F(zap_handler, that_breaks_the_rules_lets_nobody_in) {
     const struct {
         frames reply;
         int why;
@@ -221,19 +139,15 @@ TEST(zap_handler, that_breaks_the_rules_lets_nobody_in) {
         {{"1.0", "1", "200", "", "", "\4X-H"}, ZMQ_PROTOCOL_ERROR_ZAP_INVALID_METADATA},
     };
     for (const auto &each : cases) {
-        context zmq;
-        handler judge(zmq, ZMQ_REP, [&](const frames &) { return each.reply; });
-        test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
-        make_server(server);
-        make_client(client);
-        monitor at_server(zmq, server);
-        client.connect(server.bind("tcp://127.0.0.1:*"));
+        plain_pair asking;
+        handler judge(asking.zmq, ZMQ_REP, [&](const frames &) { return each.reply; });
+        monitor at_server(asking.zmq, asking.server);
+        asking.call();
         EXPECT_EQ(at_server.next(ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL).value, each.why);
     }
 }
 
-TEST(zap_handler, that_says_nothing_holds_back_nobody_else) {
-    context zmq;
+TEST_F(zap_handler, that_says_nothing_holds_back_nobody_else) {
     handler judge(zmq, ZMQ_ROUTER, [](const frames &asked) {
         if (asked.at(8) == "silent")
             return frames();
@@ -241,59 +155,50 @@ TEST(zap_handler, that_says_nothing_holds_back_nobody_else) {
         reply.insert(reply.begin(), {asked[0], ""});
         return reply;
     });
-    test_socket server = zmq.socket(ZMQ_PULL), silent = zmq.socket(ZMQ_PUSH), other = zmq.socket(ZMQ_PUSH);
-    make_server(server);
+    test_socket silent = zmq.socket(ZMQ_PUSH);
     server.set(ZMQ_HANDSHAKE_IVL, 1000);
     monitor at_server(zmq, server);
     ASSERT_EQ(silent.set(ZMQ_PLAIN_USERNAME, "silent"), 0);
-    ASSERT_EQ(other.set(ZMQ_PLAIN_USERNAME, "other"), 0);
     const std::string endpoint = server.bind("tcp://127.0.0.1:*");
     silent.connect(endpoint);
     ASSERT_TRUE(eventually([&] { return judge.asked() == 1; }));
-    other.connect(endpoint);
-    other.send("x");
-    EXPECT_EQ(user_id_of(server), "other");
+    client.connect(endpoint);
+    client.send("x");
+    EXPECT_EQ(user_id_of(server), "bob");
     EXPECT_EQ(at_server.next(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL).event,
               ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)
         << "the one that waits has a limit";
 }
 
-TEST(zap_handler, may_end_while_it_is_asked) {
+TEST_F(zap_handler, may_end_while_it_is_asked) {
     for (const bool is_plain : {true, false}) {
-        context zmq;
-        test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
-        if (is_plain) {
-            make_server(server);
-            make_client(client);
-        } else {
-            ASSERT_EQ(server.set(ZMQ_ZAP_DOMAIN, "here"), 0);
+        plain_pair each;
+        if (!is_plain) {
+            ASSERT_EQ(each.server.set(ZMQ_PLAIN_SERVER, 0), 0);
+            ASSERT_EQ(zmq_setsockopt(each.client.handle(), ZMQ_PLAIN_USERNAME, nullptr, 0), 0);
         }
-        client.set(ZMQ_RECONNECT_IVL, 20);
-        monitor at_server(zmq, server);
+        each.client.set(ZMQ_RECONNECT_IVL, 20);
+        monitor at_server(each.zmq, each.server);
         {
-            test_socket quiet = zmq.socket(ZMQ_REP);
+            test_socket quiet = each.zmq.socket(ZMQ_REP);
             quiet.bind(handlers_endpoint);
-            client.connect(server.bind("tcp://127.0.0.1:*"));
+            each.call();
             EXPECT_TRUE(quiet.has_input());
         }
         EXPECT_EQ(at_server.next(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL).value, EFAULT);
-        handler judge(zmq, ZMQ_REP, [](const frames &asked) { return reply_to(asked, "200"); });
-        client.send("x");
-        EXPECT_EQ(server.receive(), "x");
+        handler judge(each.zmq, ZMQ_REP, [](const frames &asked) { return reply_to(asked, "200"); });
+        each.expect_message();
     }
 }
 
-TEST(zap_handler, that_is_asked_keeps_no_socket_from_ending) {
+TEST_F(zap_handler, that_is_asked_keeps_no_socket_from_ending) {
     for (const bool client_goes_first : {true, false}) {
-        context zmq;
-        test_socket quiet = zmq.socket(ZMQ_REP);
+        plain_pair each;
+        test_socket quiet = each.zmq.socket(ZMQ_REP);
         quiet.bind(handlers_endpoint);
-        test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
-        make_server(server);
-        make_client(client);
-        client.connect(server.bind("tcp://127.0.0.1:*"));
+        each.call();
         ASSERT_TRUE(quiet.has_input());
-        test_socket &first = client_goes_first ? client : server;
+        test_socket &first = client_goes_first ? each.client : each.server;
         EXPECT_EQ(first.close(), 0);
         // Answering a question that nobody asks any more is not an error.
         const frames asked = quiet.receive_all();
@@ -302,8 +207,7 @@ TEST(zap_handler, that_is_asked_keeps_no_socket_from_ending) {
     }
 }
 
-TEST(zap_handler, is_asked_about_a_peer_without_security_where_there_is_a_domain) {
-    context zmq;
+TEST_F(zap_handler, is_asked_about_a_peer_without_security_where_there_is_a_domain) {
     handler judge(zmq, ZMQ_REP, [](const frames &asked) {
         return reply_to(asked, asked.at(5) == "NULL" && asked.at(2) == "mine" ? "200" : "400", "carol");
     });
