@@ -86,12 +86,12 @@ error inproc_names::connect(const std::string &name, const inproc_side &self, pi
     return error::none;
 }
 
-pipe_end_ptr inproc_names::connect_to_bound(const std::string &name, std::shared_ptr<pipe_events> events,
-                                            bool (*fits)(socket_type)) {
+inproc_names::way inproc_names::connect_to_bound(const std::string &name, std::shared_ptr<pipe_events> events,
+                                                 bool (*fits)(socket_type)) {
     std::lock_guard guard(mutex_);
     const auto it = bound_.find(name);
     if (it == bound_.end() || !fits(it->second.type))
-        return nullptr;
+        return {};
     pipe_options options;
     options.second = end_kind::socket;
     options.sizes = sizes_;
@@ -100,7 +100,7 @@ pipe_end_ptr inproc_names::connect_to_bound(const std::string &name, std::shared
     say_hello(*ends.first, {});
     if (!join(it->second, {{}, ends.first, ends.second}))
         throw std::bad_alloc();
-    return ends.first;
+    return {ends.first, it->second.inbox};
 }
 
 void inproc_names::forget_closed(const std::string &name) noexcept {

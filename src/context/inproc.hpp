@@ -44,8 +44,12 @@ public:
     error connect(const std::string &name, const inproc_side &self, pipe_end_ptr &out);
     /// Makes a pipe to the socket that is bound to the name now, for somebody who is no socket: the end that is returned is his, its events
     /// set. Null when nobody is bound, or one whose type does not fit. Throws bad_alloc.
-    pipe_end_ptr connect_to_bound(const std::string &name, std::shared_ptr<pipe_events> events,
-                                  bool (*fits)(socket_type));
+    struct way {
+        pipe_end_ptr pipe;
+        std::shared_ptr<mailbox> inbox;  // of the socket; the pipe can be withdrawn from it
+    };
+    way connect_to_bound(const std::string &name, std::shared_ptr<pipe_events> events,
+                         bool (*fits)(socket_type));
     /// Drops the connects to a name that were taken back before anybody bound it, and brought no message.
     void forget_closed(const std::string &name) noexcept;
     /// The socket has closed its pipes: its names go, and its unanswered connects that brought no message.

@@ -27,8 +27,13 @@ private:
 
 class question final : public authentication {
 public:
-    explicit question(pipe_end_ptr pipe) noexcept : pipe_(std::move(pipe)) {}
-    ~question() override { pipe_->close(); }
+    explicit question(inproc_names::way to_handler) noexcept
+        : pipe_(std::move(to_handler.pipe)), handlers_(std::move(to_handler.inbox)) {}
+    /// A handler that does not look for new questions keeps nothing of those that nobody asks any more.
+    ~question() override {
+        pipe_->close();
+        handlers_->withdraw(pipe_->other());
+    }
 
     /// False when there is no memory.
     bool put(const authentication_request &what) {
@@ -93,6 +98,7 @@ private:
     }
 
     const pipe_end_ptr pipe_;
+    const std::shared_ptr<mailbox> handlers_;
 };
 
 }  // namespace
@@ -100,12 +106,12 @@ private:
 std::unique_ptr<authentication> zap_client::ask(const authentication_request &what,
                                                 std::function<void()> on_answer) {
     auto hears = std::make_shared<listener>(on_answer);
-    const pipe_end_ptr pipe = names_.connect_to_bound(handlers_name, hears, [](socket_type type) {
+    inproc_names::way to_handler = names_.connect_to_bound(handlers_name, hears, [](socket_type type) {
         return type == socket_type::rep || type == socket_type::router;
     });
-    if (!pipe)
+    if (!to_handler.pipe)
         return nullptr;
-    auto asked = std::make_unique<question>(pipe);
+    auto asked = std::make_unique<question>(std::move(to_handler));
     if (!asked->put(what))
         throw std::bad_alloc();
     if (asked->has_reply())
