@@ -450,6 +450,7 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 #define ZMQ_TLS_TRUST_SYSTEM        0x5A06 /* int -1 to 1, default -1, later: 1: trust the system's authorities, too; -1: a client without ZMQ_TLS_CA does */
 #define ZMQ_TLS_PASSWORD            0x5A07 /* string, default none, later: password of ZMQ_TLS_KEY */
 #define ZMQ_TLS_GROUPS              0x5A08 /* string, default none, later: "P-384:P-256", the groups for keys, best first; none: X25519 and P-256 */
+#define ZMQ_TLS_ZAP                 0x5A09 /* bool, default 0, later: 1: as ZMQ_TLS_REQUIRE_CLIENT_CERT, and a handler at inproc://zeromq.zap.01 says who may come in */
 
 /* Deprecated options. */
 #define ZMQ_IPV4ONLY          31 /* bool, default 1, later: the opposite of ZMQ_IPV6 */

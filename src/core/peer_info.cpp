@@ -44,6 +44,18 @@ void peer_info::add(std::string_view name, std::string_view value) {
     std::copy(value.begin(), value.end(), at + sizes_size + name.size());
 }
 
+void peer_info::add_in_front(const std::vector<std::pair<std::string, std::string>> &more) {
+    peer_info all;
+    std::size_t octets = properties_.size();
+    for (const auto &[name, value] : more)
+        octets += name.size() + value.size();
+    all.reserve(more.size(), octets);
+    for (const auto &[name, value] : more)
+        all.add(name, value);
+    all.properties_.insert(all.properties_.end(), properties_.begin(), properties_.end());
+    properties_.swap(all.properties_);
+}
+
 const char *peer_info::find(std::string_view name) const noexcept {
     const byte_span all(properties_);
     for (std::size_t at = 0; at < all.size();) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/block.hpp"
@@ -21,6 +22,8 @@ struct peer_info : block {
     void add(std::string_view name, std::string_view value);
     /// Makes room for so many properties more, of so many octets in all: what is added then takes no more than it needs.
     void reserve(std::size_t properties, std::size_t octets);
+    /// Adds such in front of those that are there: of two that have one name the first is found.
+    void add_in_front(const std::vector<std::pair<std::string, std::string>> &more);
     /// Value of a property, null when absent. Names compare without case (RFC 23, "metadata").
     const char *find(std::string_view name) const noexcept;
 

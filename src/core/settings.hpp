@@ -138,6 +138,7 @@ struct settings {
     std::string tls_groups;  // empty = as transport/tls_terms.hpp has it
     bool tls_verify = true;
     bool tls_require_client_cert = false;
+    bool tls_zap = false;                                       // a handler is asked about clients
     int tls_trust_system = -1;                                  // -1 = where there is no tls_ca
     std::vector<std::pair<std::string, std::string>> metadata;  // the application's own "X-" properties
 

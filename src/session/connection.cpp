@@ -1,5 +1,5 @@
-// Map: opening; what the session calls; what the stream and the clock call; writing; the lease; reading and the handshake; time. Its end is in
-// connection_end.cpp.
+// Map: opening; what the session calls; what the stream and the clock call; writing; the lease; reading and the handshake; time. Who
+// lets the peer in is in connection_judged.cpp, its end in connection_end.cpp.
 #include "session/connection.hpp"
 
 #include "core/invariant.hpp"
@@ -27,6 +27,8 @@ connection::~connection() {
 
 std::string connection::reason() const {
     std::string words = stream_->reason();
+    if (words.empty() && guest_)
+        words = guest_->words;
     return words.empty() ? peer_->reason() : words;
 }
 
@@ -39,7 +41,7 @@ void connection::start() noexcept {
 void connection::open() noexcept {
     const error reason = stream_->shake_hands();
     if (!failed(reason)) {
-        begin();
+        receive_guest();
     } else if (reason != error::again) {
         fail(reason);
     } else {
@@ -133,7 +135,7 @@ void connection::on_time_of_opening() noexcept {
 }
 
 void connection::on_time() noexcept {
-    if (state_ == state::opening || state_ == state::judged) {
+    if (state_ == state::opening || state_ == state::at_door || state_ == state::judged) {
         on_time_of_opening();
         return;
     }
@@ -336,44 +338,13 @@ void connection::take_handshake(inbound &in, byte_span octets) noexcept {
     }
 }
 
-/// `rest` is what the peer has said without waiting for an answer, which it may not.
-void connection::await_verdict(byte_span rest) noexcept {
+void connection::enter_traffic(inbound &in, byte_span rest, bool takes_all) noexcept {
     try {
-        unjudged_.assign(rest.begin(), rest.end());
+        add_verdicts();
     } catch (...) {
         fail(error::no_memory);
         return;
     }
-    state_ = state::judged;
-    update_timer();
-    write();
-    if (state_ == state::judged)
-        host_.authenticate(*this);
-}
-
-void connection::on_verdict(const verdict &answer) noexcept {
-    if (state_ != state::judged)
-        return;
-    state_ = state::live;
-    inbound &in = *lease_.reading();
-    const auto next = peer_->resume(
-        {.kind = conversation::event_kind::verdict, .now = environment_.io.now(), .answer = &answer});
-    const std::vector<std::uint8_t> unread = std::move(unjudged_);
-    const byte_span rest = in.put(environment_.io.scratch, unread);
-    if (rest.size() < unread.size()) {
-        fail(error::no_memory);
-    } else if (obey(next)) {
-        if (next.kind == conversation::action_kind::established)
-            enter_traffic(in, rest, next.takes_all);
-        else
-            take_handshake(in, rest);
-    }
-    if (state_ == state::live && !in.is_paused())
-        stream_->wait_readable();
-    report();
-}
-
-void connection::enter_traffic(inbound &in, byte_span rest, bool takes_all) noexcept {
     pipe_ = host_.on_established(*this);
     if (!pipe_) {
         fail(break_reason{.was_established = true});
@@ -433,7 +404,7 @@ bool connection::obey(const conversation::action &action) noexcept {
 time_point connection::deadline() const noexcept {
     if (state_ == state::saying_last_words)
         return words_end_at_;
-    if (state_ != state::opening)
+    if (state_ != state::opening && state_ != state::at_door)
         return peer_->deadline();
     const int most_ms = environment_.options.handshake_interval_ms;
     return most_ms > 0 ? started_at_ + std::chrono::milliseconds(most_ms) : time_point::max();

@@ -5,7 +5,9 @@
 //           message frames only; a command, the end of the stream and every failure end the lease first.
 // Here:     the handshakes (the stream's own, then the conversation's), the timers, and the end.
 // Judged:   where the conversation has its peer authenticated, the session finds out, and nothing is read before it knows. What one read has
-//           brought already waits here.
+//           brought already waits here. Where the stream's own handshake says by what, that comes first, and the conversation begins behind it.
+//           It takes ZMQ_HANDSHAKE_IVL at most, with all else of the handshake. Who sets 0 there has every handshake take as long as it may:
+//           a handler that never answers is then the application's to end, as with libzmq.
 // Last:     the last words of the conversation (its answer to a Close) go out behind the frame under way. Nothing is read meanwhile, and a
 //           peer that does not go on reading is given up after `longest_parting`. Then the stream outlives the connection, until the peer has
 //           them: session/parting.hpp.
@@ -81,7 +83,7 @@ public:
     bool has_delivered() noexcept { return lease_.reading() && lease_.reading()->has_delivered(); }
     bool is_established() const noexcept { return peer_->is_established(); }
     /// What the peer is to be judged by, after authenticate() of the host. Throws bad_alloc.
-    credentials shown() const { return peer_->shown(); }
+    credentials shown() const;
     /// The handshake goes on.
     void on_verdict(const verdict &answer) noexcept;
     /// The conversation is over, and its last words are still being written.
@@ -95,6 +97,7 @@ public:
 
 private:
     void open() noexcept;
+    void receive_guest() noexcept;
     void begin() noexcept;
 
     void on_stream_readable() noexcept override;
@@ -134,6 +137,8 @@ private:
     void note_reading(inbound &in) noexcept;
     void take_handshake(inbound &in, byte_span octets) noexcept;
     void await_verdict(byte_span rest) noexcept;
+    void on_verdict_on_guest(const verdict &answer) noexcept;
+    void add_verdicts();
     void enter_traffic(inbound &in, byte_span rest, bool takes_all) noexcept;
     void greet_application();
     bool say_last_words() noexcept;
@@ -168,6 +173,7 @@ private:
     bool has_taken_leave_ = false;  // with words of the conversation
     enum class state : std::uint8_t {
         opening,  // the stream shakes hands
+        at_door,  // it has, and until there is a verdict on what the peer has shown nothing else begins
         live,
         judged,  // until there is a verdict; nothing is read meanwhile
         saying_last_words,
@@ -178,6 +184,16 @@ private:
 
     std::vector<std::uint8_t>
         unjudged_;  // octets of a peer that is judged: what one read of a handshake may bring
+
+    /// The peer of a stream that has introduced it.
+    struct guest {
+        void note(const verdict &by);
+
+        credentials shown;  // until it is judged by that
+        std::string words;  // why it is not let in
+        verdict said;       // by all who were asked, the last one first
+    };
+    std::unique_ptr<guest> guest_;  // until there is traffic
 
     // While the last words are written
     std::size_t unread_ = 0;     // octets, when it looked last

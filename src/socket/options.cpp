@@ -433,6 +433,7 @@ constexpr option_row table[] = {
     {ZMQ_TLS_HOSTNAME, every_type, text_rule{&s::tls_hostname, 255, when_empty::clear, false, false}},
     {ZMQ_TLS_TRUST_SYSTEM, every_type, number_rule{&s::tls_trust_system, -1, 1}},
     {ZMQ_TLS_PASSWORD, every_type, special_rule{set_password, get_text<&s::tls_password>}},
+    {ZMQ_TLS_ZAP, every_type, flag_rule{&s::tls_zap, truth::zero_or_one}},
     {ZMQ_TLS_GROUPS, every_type, text_rule{&s::tls_groups, 255, when_empty::clear, false, false}},
     {ZMQ_WSS_KEY_PEM, every_type, special_rule{set_pem<&s::tls_key>, nullptr}},
     {ZMQ_WSS_CERT_PEM, every_type, special_rule{set_pem<&s::tls_cert>, nullptr}},

@@ -14,6 +14,7 @@
 #include "core/reason.hpp"
 #include "transport/tls_failures.hpp"
 #include "transport/tls_in_use.hpp"
+#include "transport/tls_proof.hpp"
 #include "transport/tls_section.hpp"
 #include "transport/tls_system.hpp"
 #include "transport/tls_terms.hpp"
@@ -117,6 +118,7 @@ error tls_context::make(role as, const settings &options, std::string peer_name,
     if (const error e = made->load(options, files); failed(e))
         return e;
     made->lists_end_ = files.lists_end();
+    made->has_peers_judged_ = as == role::server && options.tls_zap;
     tls_notes unused;
     SSL *const trial = made->make_connection(unused);
     if (!trial)
@@ -190,11 +192,13 @@ error tls_context::load_own_certificate(const settings &options, tls_files &file
 
 /// Of a server only an authority that was chosen by hand says who may come: those of the system vouch for anybody.
 error tls_context::load_authorities(const settings &options, tls_files &files) {
-    const bool verifies = role_ == role::client ? options.tls_verify : options.tls_require_client_cert;
+    const bool verifies =
+        role_ == role::client ? options.tls_verify : options.tls_require_client_cert || options.tls_zap;
     if (!verifies)
         return error::none;
     if (!options.tls_verify)
-        return refuse("ZMQ_TLS_REQUIRE_CLIENT_CERT 1 and ZMQ_TLS_VERIFY 0 exclude each other");
+        return refuse(std::string(options.tls_zap ? "ZMQ_TLS_ZAP" : "ZMQ_TLS_REQUIRE_CLIENT_CERT")
+                          .append(" 1 and ZMQ_TLS_VERIFY 0 exclude each other"));
     const bool is_free = options.tls_ca.empty() && role_ == role::client;
     const bool trusts_system = options.tls_trust_system < 0 ? is_free : options.tls_trust_system > 0;
     if (options.tls_ca.empty() && !trusts_system)
@@ -233,18 +237,35 @@ void tls_context::follow(const SSL *connection, int where, int result) noexcept 
         notes.resumable_until = notes.context->limit_of(connection);
 }
 
+/// Whether a handler can be told of the certificate that OpenSSL accepts.
+bool tls_context::can_be_told(X509_STORE_CTX *looking, tls_notes &notes) {
+    if (!notes.context->has_peers_judged_ || X509_STORE_CTX_get_error_depth(looking) != 0)
+        return true;
+    X509 *const certificate = X509_STORE_CTX_get_current_cert(looking);
+    std::vector<std::string> unused;
+    const char *why = nullptr;
+    const error e = prove(certificate, unused, why);
+    if (!failed(e))
+        return true;
+    X509_STORE_CTX_set_error(looking, why ? X509_V_ERR_CERT_REJECTED : X509_V_ERR_OUT_OF_MEM);
+    if (why)
+        notes.words =
+            std::string("nobody can be asked about the certificate: ") + why + ": " + subject_of(certificate);
+    return false;
+}
+
 /// OpenSSL has looked at one certificate of a chain.
 int tls_context::look_at_certificate(int is_accepted, X509_STORE_CTX *looking) noexcept {
-    if (is_accepted)
-        return 1;
-    if (lacks_list_only(looking)) {
-        X509_STORE_CTX_set_error(looking, X509_V_OK);
-        return 1;
-    }
     const SSL *const connection =
         static_cast<SSL *>(X509_STORE_CTX_get_ex_data(looking, SSL_get_ex_data_X509_STORE_CTX_idx()));
     auto *const notes = static_cast<tls_notes *>(SSL_get_app_data(connection));
+    if (!is_accepted && lacks_list_only(looking)) {
+        X509_STORE_CTX_set_error(looking, X509_V_OK);
+        return 1;
+    }
     try {
+        if (is_accepted)
+            return can_be_told(looking, *notes);
         notes->words = words_of_certificate(looking, notes->context->peer_name_);
     } catch (const std::bad_alloc &) {
         // The number says it.

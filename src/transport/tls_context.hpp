@@ -47,6 +47,8 @@ public:
     tls_context &operator=(const tls_context &) = delete;
 
     bool is_for_server() const noexcept { return role_ == role::server; }
+    /// Who is let in by what a peer has shown is for a handler to say, too.
+    bool has_peers_judged() const noexcept { return has_peers_judged_; }
     /// State for one connection, the caller's; null when memory is short. `notes` outlives it.
     SSL *make_connection(tls_notes &notes) const noexcept;
     /// What a peer has shown beside its own certificate goes, for verification has looked at it; once the connection is open, so does what
@@ -63,6 +65,7 @@ private:
     bool trust_system(bool and_others, tls_files &files);
     bool name_peer(SSL *connection) const noexcept;
     static void follow(const SSL *connection, int where, int) noexcept;
+    static bool can_be_told(X509_STORE_CTX *looking, tls_notes &notes);
     static int look_at_certificate(int is_accepted, X509_STORE_CTX *looking) noexcept;
     std::time_t limit_of(const SSL *connection) const noexcept;
     static int limit_ticket(SSL *connection, void *) noexcept;
@@ -74,6 +77,7 @@ private:
     const role role_;
     const std::string peer_name_;
     const wall_clock clock_;
+    bool has_peers_judged_ = false;
     std::time_t lists_end_ = resumption_limit::none;
     std::shared_ptr<SSL_CTX> shared_;  // a client's also with others (tls_in_use)
     // A client's, from its last connection; it comes with what is read, on whatever thread.

@@ -8,6 +8,7 @@
 
 #include "core/of_thread.hpp"
 #include "transport/range_cursor.hpp"
+#include "transport/tls_proof.hpp"
 #include "transport/tls_section.hpp"
 #include "transport/tls_words.hpp"
 
@@ -586,13 +587,39 @@ std::string tls_stream::reason() const {
     return notes_.words;
 }
 
+/// Null where there is none that was verified. Inside a section.
+X509 *tls_stream::verified_certificate() const noexcept {
+    return tls_ && !tls_section::is_over() && (SSL_get_verify_mode(tls_.get()) & SSL_VERIFY_PEER)
+               ? SSL_get0_peer_certificate(tls_.get())
+               : nullptr;
+}
+
 std::string tls_stream::user_id() const {
     const tls_section inside;
-    X509 *const certificate =
-        !tls_ || tls_section::is_over() ? nullptr : SSL_get0_peer_certificate(tls_.get());
-    if (!certificate || !(SSL_get_verify_mode(tls_.get()) & SSL_VERIFY_PEER))
-        return {};
-    return whole_subject_of(certificate);
+    X509 *const certificate = verified_certificate();
+    return certificate ? whole_subject_of(certificate) : std::string();
+}
+
+/// Also of a session that was resumed: the certificate is the one that was verified in the whole handshake.
+error tls_stream::introduce(std::optional<credentials> &out) noexcept {
+    if (!context_->has_peers_judged())
+        return error::none;
+    const tls_section inside;
+    X509 *const certificate = verified_certificate();
+    if (!certificate)
+        return tls_section::is_over() ? error::terminated : from_errno(ENOKEY);
+    try {
+        std::vector<std::string> items;
+        const char *unused = nullptr;
+        if (const error e = prove(certificate, items, unused); failed(e))
+            return e;
+        out = credentials{"TLS", {}};
+        for (const std::string &item : items)
+            out->items.emplace_back(item);
+        return error::none;
+    } catch (const std::bad_alloc &) {
+        return error::no_memory;
+    }
 }
 
 std::string tls_stream::local_endpoint() const { return as_tls_endpoint(bytes_->local_endpoint()); }

@@ -45,6 +45,7 @@ public:
 
     void set_events(stream_events *events) noexcept override { events_ = events; }
     error shake_hands() noexcept override;
+    error introduce(std::optional<credentials> &out) noexcept override;
     io_result try_read(std::span<const iovec> ranges) noexcept override;
     io_result try_write(std::span<const iovec> ranges) noexcept override;
     std::size_t unconfirmed() noexcept override;
@@ -117,6 +118,7 @@ private:
     std::size_t write_records(range_cursor &from) noexcept;
     std::size_t waiting() const noexcept { return out_.size() - out_at_; }
     bool has_half_a_message() const noexcept { return SSL_in_init(tls_.get()) != 0; }  // about keys
+    X509 *verified_certificate() const noexcept;
     bool is_on_loop() const noexcept { return std::this_thread::get_id() == loop_thread_; }
 
     const std::shared_ptr<const tls_context> context_;

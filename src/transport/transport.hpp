@@ -12,6 +12,7 @@
 #include <string>
 #include <sys/uio.h>
 
+#include "core/authenticator.hpp"
 #include "core/error.hpp"
 #include "core/settings.hpp"
 #include "core/tuning.hpp"
@@ -44,6 +45,12 @@ public:
     /// Goes on with the stream's own handshake, before anything is read or written: none once it is over, again while it waits for the
     /// peer (wait_readable() says when to go on), or why it failed.
     virtual error shake_hands() noexcept { return error::none; }
+    /// Once, when it has shaken hands, before anything is read or written. `out`: what the peer has shown, where somebody is to be asked by that
+    /// whether it may come in.
+    virtual error introduce(std::optional<credentials> &out) noexcept {
+        (void)out;
+        return error::none;
+    }
     /// One non-blocking read into `ranges`, which have room. After a short read the caller waits instead of reading again: most often the stream is
     /// drained, and if not, the wait ends at once. A caller that does not wait reads until there is nothing.
     virtual io_result try_read(std::span<const iovec> ranges) noexcept = 0;

@@ -60,29 +60,36 @@ std::unique_ptr<mechanism> make_mechanism(const settings &options, bool is_serve
     return nullptr;
 }
 
-mechanism::outcome mechanism::judge(const verdict &by, peer_info &info, std::vector<std::uint8_t> &out) {
+mechanism::outcome outcome_of(const verdict &by, bool needs_handler) {
     switch (by.what) {
     case verdict::kind::no_handler:
-        if (needs_handler())
-            return say(failure_kind::no_handler, 0);
-        break;
+        return needs_handler ? say(failure_kind::no_handler, 0) : mechanism::outcome{};
     case verdict::kind::unanswered:
         return say(failure_kind::no_handler, 0);
     case verdict::kind::unusable:
         return say(failure_kind::protocol, by.detail);
     case verdict::kind::refused:
-        // RFC 27 has the client try again behind 300: it is not told ERROR, which would be for good.
-        if (by.status != 300)
-            append_error(out, std::to_string(by.status));
-        return {progress::failed, failure_kind::authentication, static_cast<protocol_error>(by.status), true,
+        return {mechanism::progress::failed, failure_kind::authentication,
+                static_cast<protocol_error>(by.status), true,
                 "the authentication handler does not accept the peer: " + std::to_string(by.status)};
     case verdict::kind::accepted:
-        if (!by.user_id.empty())
-            info.add(property_name::user_id, by.user_id);
-        for (const auto &[name, value] : by.metadata)
-            info.add(name, value);
         break;
     }
+    return {};
+}
+
+mechanism::outcome mechanism::judge(const verdict &by, peer_info &info, std::vector<std::uint8_t> &out) {
+    outcome meaning = outcome_of(by, needs_handler());
+    if (meaning.status == progress::failed) {
+        // RFC 27 has the client try again behind 300: it is not told ERROR, which would be for good.
+        if (by.what == verdict::kind::refused && by.status != 300)
+            append_error(out, std::to_string(by.status));
+        return meaning;
+    }
+    if (!by.user_id.empty())
+        info.add(property_name::user_id, by.user_id);
+    for (const auto &[name, value] : by.metadata)
+        info.add(name, value);
     return go_on(info, out);
 }
 

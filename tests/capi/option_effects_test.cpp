@@ -120,6 +120,7 @@ const std::map<int, test_names> tls_options = {
     {ZMQ_WSS_HOSTNAME, {"wss_options.name_whom_the_server_has_to_be"}},
     {ZMQ_WSS_TRUST_SYSTEM, {"wss_options.trust_the_system_where_they_are_told_to"}},
     {ZMQ_TLS_PASSWORD, {"tls.opens_a_key_with_its_password"}},
+    {ZMQ_TLS_ZAP, {"tls_zap.tells_the_handler_what_the_certificate_says_and_lets_in_whom_it_accepts"}},
     {ZMQ_TLS_GROUPS,
      {"groups.are_those_that_the_option_names", "groups.of_a_client_are_those_that_the_option_names"}},
 };

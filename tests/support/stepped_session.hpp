@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,6 +40,8 @@ struct stream_state {
     error write_failure = error::none;  // once it is full
     error take_back_failure = error::none;
     error own_handshake = error::none;  // how far it is
+    std::optional<credentials> shown;   // of the peer
+    error introduction = error::none;
     bool may_be_leased = true;
     bool holds_input = false;
     bool shares_processor = false;
@@ -80,6 +83,10 @@ public:
     ~scripted_stream() override { state_.is_open = false; }
     void set_events(stream_events *events) noexcept override { state_.events = events; }
     error shake_hands() noexcept override { return state_.own_handshake; }
+    error introduce(std::optional<credentials> &out) noexcept override {
+        short_heap::uncounted([&] { out = state_.shown; });
+        return state_.introduction;
+    }
     io_result try_read(std::span<const iovec> ranges) noexcept override {
         if (state_.taken == state_.input.size())
             return {0, state_.is_reset ? error::connection_reset : error::again};

@@ -121,5 +121,133 @@ TEST(connection_judged, may_be_let_go) {
     it.it.reset();
 }
 
+// A stream that has the peer judged by what its own handshake has shown: over TLS, say.
+struct introduced : driven {
+    explicit introduced(int handshake_ms = 30000, bool is_judged_twice = false)
+        : driven(options_of(handshake_ms, is_judged_twice)) {
+        state.own_handshake = error::again;
+        state.shown = credentials{"TLS", {"digest", "CN=alice"}};
+        start(true);
+    }
+    static settings options_of(int handshake_ms, bool is_judged_twice) {
+        settings options = judging(handshake_ms);
+        if (!is_judged_twice)
+            options.zap_domain.clear();
+        return options;
+    }
+    void shake_hands() {
+        state.own_handshake = error::none;
+        arrive("");
+        state.events->on_stream_readable();
+        run();
+    }
+    void judge(const verdict &by) {
+        it->on_verdict(by);
+        run();
+    }
+};
+
+TEST(connection_introduced, says_and_reads_nothing_before_the_verdict) {
+    introduced it;
+    EXPECT_EQ(it.to_judge, 0);
+    it.shake_hands();
+    EXPECT_EQ(it.to_judge, 1);
+    EXPECT_EQ(it.it->shown().mechanism, "TLS");
+    EXPECT_EQ(it.it->shown().items, (std::vector<std::string>{"digest", "CN=alice"}));
+    it.arrive(greeting() + ready("DEALER") + message("early"));
+    EXPECT_EQ(it.state.taken, 0u);
+    EXPECT_EQ(it.state.output, "");
+    it.judge(accepted());
+    it.arrive("");
+    EXPECT_EQ(it.established, 1);
+    it.expect({hello, "=early"});
+    EXPECT_STREQ(it.it->info().find("User-Id"), "alice");
+}
+
+TEST(connection_introduced, begins_no_conversation_with_whom_the_verdict_keeps_out) {
+    const auto outcome_of = [](verdict::kind what, int status, std::uint32_t detail) {
+        introduced it;
+        it.shake_hands();
+        verdict no;
+        no.what = what;
+        no.status = status;
+        no.detail = detail;
+        it.judge(no);
+        EXPECT_EQ(it.broken, 1);
+        EXPECT_EQ(it.established, 0);
+        EXPECT_EQ(it.state.output, "");
+        EXPECT_FALSE(it.reason.was_established);
+        return std::pair{it.reason.failure, it.reason.detail};
+    };
+    EXPECT_EQ(outcome_of(verdict::kind::refused, 400, 0), (std::pair{failure_kind::authentication, 400u}));
+    EXPECT_EQ(outcome_of(verdict::kind::refused, 300, 0), (std::pair{failure_kind::authentication, 300u}));
+    EXPECT_EQ(outcome_of(verdict::kind::no_handler, 0, 0), (std::pair{failure_kind::no_handler, 0u}));
+    EXPECT_EQ(outcome_of(verdict::kind::unanswered, 0, 0), (std::pair{failure_kind::no_handler, 0u}));
+    EXPECT_EQ(outcome_of(verdict::kind::unusable, 0, 7), (std::pair{failure_kind::protocol, 7u}));
+}
+
+TEST(connection_introduced, has_one_time_for_all_of_it) {
+    introduced it(500);
+    it.pass(milliseconds(300));
+    it.shake_hands();
+    it.pass(milliseconds(199));
+    EXPECT_EQ(it.broken, 0);
+    it.pass(milliseconds(1));
+    EXPECT_EQ(it.broken, 1);
+    EXPECT_EQ(it.reason.failure, failure_kind::handshake_timeout);
+    it.judge(accepted());
+    EXPECT_EQ(it.state.output, "") << "a verdict that comes too late";
+}
+
+TEST(connection_introduced, may_be_judged_by_the_conversation_too_which_has_the_last_word) {
+    introduced it(30000, true);
+    it.shake_hands();
+    verdict first = accepted();
+    first.metadata = {{"X-Outer", "outer"}, {"X-Both", "outer"}};
+    it.judge(first);
+    it.arrive(greeting());
+    EXPECT_EQ(it.to_judge, 2);
+    EXPECT_EQ(it.it->shown().mechanism, "NULL");
+    verdict second = accepted();
+    second.user_id = "bob";
+    second.metadata = {{"X-Both", "inner"}};
+    it.judge(second);
+    it.arrive(ready("DEALER", property("X-Outer", "claimed") + property("X-Own", "own")));
+    EXPECT_EQ(it.established, 1);
+    EXPECT_STREQ(it.it->info().find("User-Id"), "bob");
+    EXPECT_STREQ(it.it->info().find("X-Both"), "inner");
+    EXPECT_STREQ(it.it->info().find("X-Outer"), "outer");
+    EXPECT_STREQ(it.it->info().find("X-Own"), "own");
+}
+
+TEST(connection_introduced, keeps_the_user_id_where_the_second_verdict_has_none) {
+    introduced it(30000, true);
+    it.shake_hands();
+    it.judge(accepted());
+    it.arrive(greeting());
+    verdict nobody;  // was there to be asked about a peer without security
+    it.judge(nobody);
+    it.arrive(ready("DEALER"));
+    EXPECT_STREQ(it.it->info().find("User-Id"), "alice");
+}
+
+TEST(connection_introduced, ends_where_nobody_can_be_asked) {
+    introduced it;
+    it.state.introduction = error::no_memory;
+    it.shake_hands();
+    EXPECT_EQ(it.to_judge, 0);
+    EXPECT_EQ(it.broken, 1);
+    EXPECT_EQ(it.reason.system, error::no_memory);
+}
+
+TEST(connection_introduced, may_be_let_go) {
+    introduced it;
+    it.shake_hands();
+    EXPECT_TRUE(it.it->let_go(true));
+    it.judge(accepted());
+    EXPECT_EQ(it.state.output, "");
+    it.it.reset();
+}
+
 }  // namespace
 }  // namespace zlink

@@ -1,0 +1,123 @@
+// How the peer of a connection is judged. Map: by what its stream has shown; by what the conversation has shown; the verdict; what is kept of it.
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "session/connection.hpp"
+#include "zmtp/command.hpp"
+#include "zmtp/mechanism.hpp"
+
+namespace zlink {
+
+/// The conversation begins, unless the peer has to be let in first.
+void connection::receive_guest() noexcept {
+    std::optional<credentials> shown;
+    const error reason = stream_->introduce(shown);
+    if (!failed(reason) && !shown) {
+        begin();
+        return;
+    }
+    if (!failed(reason))
+        guest_.reset(new (std::nothrow) guest{std::move(*shown), {}, {}});
+    if (!guest_) {
+        fail(failed(reason) ? reason : error::no_memory);
+        return;
+    }
+    state_ = state::at_door;
+    update_timer();
+    if (state_ == state::at_door)
+        host_.authenticate(*this);
+}
+
+/// `rest` is what the peer has said without waiting for an answer, which it may not.
+void connection::await_verdict(byte_span rest) noexcept {
+    try {
+        unjudged_.assign(rest.begin(), rest.end());
+    } catch (...) {
+        fail(error::no_memory);
+        return;
+    }
+    state_ = state::judged;
+    update_timer();
+    write();
+    if (state_ == state::judged)
+        host_.authenticate(*this);
+}
+
+credentials connection::shown() const { return state_ == state::at_door ? guest_->shown : peer_->shown(); }
+
+void connection::on_verdict(const verdict &answer) noexcept {
+    if (state_ == state::at_door) {
+        on_verdict_on_guest(answer);
+        report();
+        return;
+    }
+    if (state_ != state::judged)
+        return;
+    if (guest_) {
+        try {
+            guest_->note(answer);
+        } catch (...) {
+            fail(error::no_memory);
+            report();
+            return;
+        }
+    }
+    state_ = state::live;
+    inbound &in = *lease_.reading();
+    const auto next = peer_->resume(
+        {.kind = conversation::event_kind::verdict, .now = environment_.io.now(), .answer = &answer});
+    const std::vector<std::uint8_t> unread = std::move(unjudged_);
+    const byte_span rest = in.put(environment_.io.scratch, unread);
+    if (rest.size() < unread.size()) {
+        fail(error::no_memory);
+    } else if (obey(next)) {
+        if (next.kind == conversation::action_kind::established)
+            enter_traffic(in, rest, next.takes_all);
+        else
+            take_handshake(in, rest);
+    }
+    if (state_ == state::live && !in.is_paused())
+        stream_->wait_readable();
+    report();
+}
+
+void connection::on_verdict_on_guest(const verdict &answer) noexcept {
+    try {
+        mechanism::outcome meaning = outcome_of(answer, true);
+        if (meaning.status == mechanism::progress::failed) {
+            guest_->words = std::move(meaning.words);
+            // The stream says by itself that it ends, and that is to arrive.
+            fail({.failure = meaning.failure, .detail = meaning.detail, .has_answer_for_peer = true});
+            return;
+        }
+        guest_->shown = {};
+        guest_->note(answer);
+    } catch (...) {
+        fail(error::no_memory);
+        return;
+    }
+    begin();
+}
+
+// ---- what is said of it ----
+
+/// What was said last holds.
+void connection::guest::note(const verdict &by) {
+    if (!by.user_id.empty())
+        said.user_id = by.user_id;
+    said.metadata.insert(said.metadata.begin(), by.metadata.begin(), by.metadata.end());
+}
+
+/// What the peer says of itself must not hide what was said of it.
+void connection::add_verdicts() {
+    if (!guest_)
+        return;
+    auto &properties = guest_->said.metadata;
+    if (!guest_->said.user_id.empty())
+        properties.emplace(properties.begin(), property_name::user_id, std::move(guest_->said.user_id));
+    peer_->info().add_in_front(properties);
+    guest_.reset();
+}
+
+}  // namespace zlink
