@@ -51,19 +51,22 @@ void connection::open() noexcept {
     }
 }
 
-/// The conversation. The time that the stream's handshake has taken is part of the time that this one may take.
-void connection::begin() noexcept {
+/// The conversation. The time that the stream's handshake has taken is part of the time that this one may take. `rest` has been read before, and
+/// stands in the scratch block.
+void connection::begin(byte_span rest) noexcept {
     state_ = state::live;
+    inbound &in = *lease_.reading();
     const auto first = peer_->resume({conversation::event_kind::start, {}, started_at_});
-    if (obey(first) && first.kind == conversation::action_kind::established)
-        enter_traffic(*lease_.reading(), {}, first.takes_all);
-    if (first.kind == conversation::action_kind::authenticate)
-        await_verdict({});
-    if (state_ == state::live) {
-        update_timer();
-        write();
+    if (!obey(first))
+        return;
+    if (first.kind == conversation::action_kind::established)
+        enter_traffic(in, rest, first.takes_all);
+    else if (first.kind == conversation::action_kind::authenticate)
+        await_verdict(rest);
+    else
+        take_handshake(in, rest);
+    if (state_ == state::live && !in.is_paused())
         stream_->wait_readable();
-    }
 }
 
 void connection::work() noexcept {
@@ -110,6 +113,11 @@ void connection::on_stream_readable() noexcept {
         return;
     }
     inbound *const in = lease_.reading();
+    if (in && (state_ == state::at_door || state_ == state::judged)) {
+        read_unjudged(*in);
+        report();
+        return;
+    }
     if (!in || state_ != state::live)
         return;
     read(*in);

@@ -4,10 +4,10 @@
 // In:       `inbound`, from the loop's thread or, by a lease that `lease_keeper` gives, from that of the receiver. There it handles
 //           message frames only; a command, the end of the stream and every failure end the lease first.
 // Here:     the handshakes (the stream's own, then the conversation's), the timers, and the end.
-// Judged:   where the conversation has its peer authenticated, the session finds out, and nothing is read before it knows. What one read has
-//           brought already waits here. Where the stream's own handshake says by what, that comes first, and the conversation begins behind it.
-//           It takes ZMQ_HANDSHAKE_IVL at most, with all else of the handshake. Who sets 0 there has every handshake take as long as it may:
-//           a handler that never answers is then the application's to end, as with libzmq.
+// Judged:   where the conversation has its peer authenticated, the session finds out. What the peer says meanwhile waits here, and is read as
+//           far as `most_unjudged`: one that goes is not kept for a handler that does not answer. Where the stream's own handshake says by
+//           what it is judged, that comes first, and the conversation begins behind it. ZMQ_HANDSHAKE_IVL bounds that, with all else of the
+//           handshake; whoever sets 0 there has a peer wait as long as it stays and no answer comes, as with libzmq.
 // Last:     the last words of the conversation (its answer to a Close) go out behind the frame under way. Nothing is read meanwhile, and a
 //           peer that does not go on reading is given up after `longest_parting`. Then the stream outlives the connection, until the peer has
 //           them: session/parting.hpp.
@@ -47,6 +47,9 @@ public:
     /// Call work() in the loop's next turn.
     virtual void want_turn() noexcept = 0;
 };
+
+/// Octets. An honest peer waits behind its greeting, and a READY or a request of HTTP.
+constexpr std::size_t most_unjudged = 16 * 1024;
 
 class connection final : private stream_events, private io_turn, private lease_events {
 public:
@@ -98,7 +101,7 @@ public:
 private:
     void open() noexcept;
     void receive_guest() noexcept;
-    void begin() noexcept;
+    void begin(byte_span rest = {}) noexcept;
 
     void on_stream_readable() noexcept override;
     void on_stream_writable() noexcept override;
@@ -137,6 +140,9 @@ private:
     void note_reading(inbound &in) noexcept;
     void take_handshake(inbound &in, byte_span octets) noexcept;
     void await_verdict(byte_span rest) noexcept;
+    void ask_host() noexcept;
+    bool take_unjudged(inbound &in, byte_span &rest) noexcept;
+    void read_unjudged(inbound &in) noexcept;
     void on_verdict_on_guest(const verdict &answer) noexcept;
     void add_verdicts();
     void enter_traffic(inbound &in, byte_span rest, bool takes_all) noexcept;
@@ -175,7 +181,7 @@ private:
         opening,  // the stream shakes hands
         at_door,  // it has, and until there is a verdict on what the peer has shown nothing else begins
         live,
-        judged,  // until there is a verdict; nothing is read meanwhile
+        judged,  // until there is a verdict
         saying_last_words,
         broken,  // to be reported, once nobody writes any more
         over     // reported, or let go
@@ -183,7 +189,7 @@ private:
     break_reason reason_;
 
     std::vector<std::uint8_t>
-        unjudged_;  // octets of a peer that is judged: what one read of a handshake may bring
+        unjudged_;  // octets of a peer that is judged: `most_unjudged`, and what the last read has brought beyond
 
     /// The peer of a stream that has introduced it.
     struct guest {

@@ -24,9 +24,7 @@ void connection::receive_guest() noexcept {
         return;
     }
     state_ = state::at_door;
-    update_timer();
-    if (state_ == state::at_door)
-        host_.authenticate(*this);
+    ask_host();
 }
 
 /// `rest` is what the peer has said without waiting for an answer, which it may not.
@@ -38,10 +36,30 @@ void connection::await_verdict(byte_span rest) noexcept {
         return;
     }
     state_ = state::judged;
-    update_timer();
     write();
-    if (state_ == state::judged)
-        host_.authenticate(*this);
+    ask_host();
+}
+
+void connection::ask_host() noexcept {
+    update_timer();
+    if (state_ != state::at_door && state_ != state::judged)
+        return;
+    host_.authenticate(*this);
+    stream_->wait_readable();
+}
+
+void connection::read_unjudged(inbound &in) noexcept {
+    const byte_span octets = in.read(environment_.io.scratch, *peer_).handshake;
+    try {
+        unjudged_.insert(unjudged_.end(), octets.begin(), octets.end());
+    } catch (...) {
+        fail(error::no_memory);
+        return;
+    }
+    if (in.failure())
+        fail(*in.failure());
+    else if (unjudged_.size() < most_unjudged)
+        stream_->wait_readable();
 }
 
 credentials connection::shown() const { return state_ == state::at_door ? guest_->shown : peer_->shown(); }
@@ -67,11 +85,8 @@ void connection::on_verdict(const verdict &answer) noexcept {
     inbound &in = *lease_.reading();
     const auto next = peer_->resume(
         {.kind = conversation::event_kind::verdict, .now = environment_.io.now(), .answer = &answer});
-    const std::vector<std::uint8_t> unread = std::move(unjudged_);
-    const byte_span rest = in.put(environment_.io.scratch, unread);
-    if (rest.size() < unread.size()) {
-        fail(error::no_memory);
-    } else if (obey(next)) {
+    byte_span rest;
+    if (take_unjudged(in, rest) && obey(next)) {
         if (next.kind == conversation::action_kind::established)
             enter_traffic(in, rest, next.takes_all);
         else
@@ -80,6 +95,16 @@ void connection::on_verdict(const verdict &answer) noexcept {
     if (state_ == state::live && !in.is_paused())
         stream_->wait_readable();
     report();
+}
+
+/// What has been read meanwhile, as if it were read now.
+bool connection::take_unjudged(inbound &in, byte_span &rest) noexcept {
+    const std::vector<std::uint8_t> unread = std::move(unjudged_);
+    rest = in.put(environment_.io.scratch, unread);
+    if (rest.size() == unread.size())
+        return true;
+    fail(error::no_memory);
+    return false;
 }
 
 void connection::on_verdict_on_guest(const verdict &answer) noexcept {
@@ -97,7 +122,8 @@ void connection::on_verdict_on_guest(const verdict &answer) noexcept {
         fail(error::no_memory);
         return;
     }
-    begin();
+    if (byte_span rest; take_unjudged(*lease_.reading(), rest))
+        begin(rest);
 }
 
 // ---- what is said of it ----

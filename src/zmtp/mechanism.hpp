@@ -96,7 +96,7 @@ mechanism::outcome accept_properties(byte_span data, const settings &options, pe
 /// ours make use of one.
 void accept_routing_id(std::string_view id, std::string_view peer_type, const settings &options,
                        peer_info &info);
-/// The meaning of a verdict: failed, or unfinished where the peer may come in. `needs_handler`: nobody does whom nobody was asked about.
+/// The meaning of a verdict: failed, or unfinished where the peer may come in. `needs_handler`: not where nobody was there to be asked.
 mechanism::outcome outcome_of(const verdict &by, bool needs_handler);
 /// The meaning of a well-formed or malformed ERROR.
 mechanism::outcome judge_error(byte_span data);

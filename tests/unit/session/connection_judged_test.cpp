@@ -51,17 +51,26 @@ TEST(connection_judged, asks_the_host_and_goes_on_with_the_verdict) {
     EXPECT_STREQ(it.it->info().find("User-Id"), "alice");
 }
 
-TEST(connection_judged, reads_nothing_meanwhile) {
+TEST(connection_judged, gives_nothing_on_of_what_comes_meanwhile) {
     judged it;
     it.arrive(greeting());
-    const std::size_t taken = it.state.taken;
     it.arrive(ready("DEALER") + message("early"));
-    EXPECT_EQ(it.state.taken, taken);
     EXPECT_EQ(it.established, 0);
     it.judge(accepted());
-    it.arrive("");
     EXPECT_EQ(it.established, 1);
     it.expect({hello, "=early"});
+}
+
+TEST(connection_judged, reads_no_more_than_a_little_meanwhile) {
+    judged it;
+    it.arrive(greeting());
+    const octets much = body_of(1000000);
+    it.arrive(ready("DEALER") + message(much));
+    EXPECT_GE(it.state.taken, most_unjudged);
+    EXPECT_LE(it.state.taken, greeting().size() + most_unjudged + it.sizes.in_batch_size);
+    it.judge(accepted());
+    it.arrive("");
+    it.expect({hello, "=" + much});
 }
 
 TEST(connection_judged, goes_on_with_what_came_in_one_piece) {
@@ -100,15 +109,15 @@ TEST(connection_judged, ends_when_the_handshake_has_taken_too_long) {
     EXPECT_EQ(it.established, 0) << "a verdict that comes too late";
 }
 
-TEST(connection_judged, finds_out_behind_the_verdict_that_the_peer_has_gone) {
-    judged it;
+TEST(connection_judged, ends_when_the_peer_goes_meanwhile) {
+    judged it(judging(0));
     it.arrive(greeting());
     it.state.is_reset = true;
-    it.run();
-    EXPECT_EQ(it.broken, 0);
-    it.judge(accepted());
     it.arrive("");
     EXPECT_EQ(it.broken, 1);
+    EXPECT_EQ(it.reason.system, error::connection_reset);
+    EXPECT_FALSE(it.reason.was_established);
+    it.judge(accepted());
     EXPECT_EQ(it.established, 0);
 }
 
@@ -147,18 +156,17 @@ struct introduced : driven {
     }
 };
 
-TEST(connection_introduced, says_and_reads_nothing_before_the_verdict) {
+TEST(connection_introduced, says_nothing_before_the_verdict) {
     introduced it;
     EXPECT_EQ(it.to_judge, 0);
     it.shake_hands();
     EXPECT_EQ(it.to_judge, 1);
     EXPECT_EQ(it.it->shown().mechanism, "TLS");
     EXPECT_EQ(it.it->shown().items, (std::vector<std::string>{"digest", "CN=alice"}));
-    it.arrive(greeting() + ready("DEALER") + message("early"));
-    EXPECT_EQ(it.state.taken, 0u);
+    it.arrive(greeting() + ready("DEALER"));
+    it.arrive(message("early"));
     EXPECT_EQ(it.state.output, "");
     it.judge(accepted());
-    it.arrive("");
     EXPECT_EQ(it.established, 1);
     it.expect({hello, "=early"});
     EXPECT_STREQ(it.it->info().find("User-Id"), "alice");
@@ -229,6 +237,33 @@ TEST(connection_introduced, keeps_the_user_id_where_the_second_verdict_has_none)
     it.judge(nobody);
     it.arrive(ready("DEALER"));
     EXPECT_STREQ(it.it->info().find("User-Id"), "alice");
+}
+
+TEST(connection_introduced, ends_when_the_peer_goes_meanwhile) {
+    introduced it(0);
+    it.shake_hands();
+    it.state.is_reset = true;
+    it.arrive(greeting());
+    EXPECT_EQ(it.broken, 1);
+    EXPECT_EQ(it.reason.system, error::connection_reset);
+}
+
+TEST(connection_introduced, gives_octets_without_frames_on_behind_the_verdict) {
+    settings options = socket_of(socket_type::stream);
+    options.stream_notify = false;
+    driven it(options);
+    it.state.shown = credentials{"TLS", {}};
+    it.start(true);
+    it.arrive("early");
+    EXPECT_EQ(it.established, 0);
+    it.it->on_verdict(accepted());
+    it.run();
+    it.arrive("late");
+    it.settle();
+    octets all;
+    for (const octets &each : it.log)
+        all += each.substr(each.front() == '=' ? 1 : each.size());
+    EXPECT_EQ(all, "earlylate");
 }
 
 TEST(connection_introduced, ends_where_nobody_can_be_asked) {
