@@ -14,6 +14,7 @@ enum class [[nodiscard]] error : int{
     interrupted = EINTR,
     again = EAGAIN,
     no_memory = ENOMEM,
+    not_permitted = EACCES,
     fault = EFAULT,
     invalid = EINVAL,
     no_device = ENODEV,

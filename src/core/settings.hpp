@@ -109,6 +109,7 @@ struct settings {
     int busy_poll = 0;
     std::string bind_to_device;
     std::vector<ipv4_or_6_filter> tcp_accept_filters;
+    std::vector<ipv4_or_6_filter> allowed_peers;  // a policy's, to accept and to connect to; empty = all
     std::set<unsigned> ipc_uid_filters;
     std::set<unsigned> ipc_gid_filters;
     std::set<int> ipc_pid_filters;
@@ -138,8 +139,9 @@ struct settings {
     std::string tls_groups;  // empty = as transport/tls_terms.hpp has it
     bool tls_verify = true;
     bool tls_require_client_cert = false;
-    bool tls_zap = false;                                       // a handler is asked about clients
-    int tls_trust_system = -1;                                  // -1 = where there is no tls_ca
+    bool tls_zap = false;                       // a handler is asked about clients
+    int tls_trust_system = -1;                  // -1 = where there is no tls_ca
+    std::vector<std::string> tls_fingerprints;  // SHA-256 of the peer's, 32 octets; empty = any
     std::vector<std::pair<std::string, std::string>> metadata;  // the application's own "X-" properties
 
     // For transports that are not built

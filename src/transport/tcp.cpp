@@ -186,6 +186,10 @@ private:
     }
 
     error start(resolved_address &to) noexcept {
+        if (!is_admitted(as_sockaddr(to), options_.allowed_peers)) {
+            words_ = "the policy does not allow connections to " + print_host(as_sockaddr(to), to.length);
+            return error::not_permitted;
+        }
         const int family = to.address.ss_family;
         owned_descriptor socket;
         if (error e = open_socket(family, loop_.sheddables, socket); failed(e))
@@ -509,6 +513,12 @@ public:
                 if (!is_admitted(peer, options.tcp_accept_filters)) {
                     reason::try_leave(
                         [&] { return "ZMQ_TCP_ACCEPT_FILTER keeps out " + print_host(peer, length); });
+                    return error::connection_refused;
+                }
+                if (!is_admitted(peer, options.allowed_peers)) {
+                    reason::try_leave([&] {
+                        return "the policy does not allow connections from " + print_host(peer, length);
+                    });
                     return error::connection_refused;
                 }
                 return make_tcp_stream(at, std::move(accepted), peer, length, options, made);

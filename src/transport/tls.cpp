@@ -1,4 +1,4 @@
-// The scheme tls: tcp, with each of its streams inside TLS.
+// The scheme tls: tcp, with each of its streams inside TLS. It may go by the name of tcp, for a program that does not know.
 //
 // Addresses, dialing and listening are tcp's, a proxy too. The handshake begins on the stream that has come about, and is bounded as
 // that of ZMTP is.
@@ -26,11 +26,16 @@ error make_client_contexts(const std::string &address, const settings &options, 
     return tls_contexts::make(tls_context::role::client, options, std::move(to.host), out);
 }
 
+/// The endpoint of tcp under another scheme.
+std::string under(const char *scheme, const std::string &endpoint) {
+    return scheme + endpoint.substr(endpoint.find(':'));
+}
+
 class tls_listener final : public listener {
 public:
     /// Throws std::bad_alloc.
-    tls_listener(contexts_ptr contexts, std::unique_ptr<listener> accepting)
-        : accepting_(std::move(accepting)), endpoint_(as_tls_endpoint(accepting_->endpoint())),
+    tls_listener(const char *scheme, contexts_ptr contexts, std::unique_ptr<listener> accepting)
+        : accepting_(std::move(accepting)), endpoint_(under(scheme, accepting_->endpoint())),
           parts_(std::make_shared<parts>()) {
         parts_->contexts = std::move(contexts);
     }
@@ -128,8 +133,9 @@ private:
 
 class tls_transport final : public transport {
 public:
+    constexpr explicit tls_transport(const char *scheme) noexcept : scheme_(scheme) {}
     constexpr ~tls_transport() override {}
-    const char *scheme() const noexcept override { return "tls"; }
+    const char *scheme() const noexcept override { return scheme_; }
 
     error check_connect(const std::string &address, const settings &options) const noexcept override {
         try {
@@ -159,8 +165,8 @@ public:
 
     bool may_be_bound_to(const std::string &address, const std::string &endpoint) const noexcept override {
         try {
-            return endpoint.starts_with("tls:") &&
-                   tcp().may_be_bound_to(address, "tcp" + endpoint.substr(endpoint.find(':')));
+            return endpoint.starts_with(std::string(scheme_) + ":") &&
+                   tcp().may_be_bound_to(address, under("tcp", endpoint));
         } catch (const std::bad_alloc &) {
             return false;
         }
@@ -181,19 +187,27 @@ public:
             std::unique_ptr<listener> accepting;
             if (const error e = tcp().make_listener(address, options, knobs, io, accepting); failed(e))
                 return e;
-            out = std::make_unique<tls_listener>(std::move(contexts), std::move(accepting));
+            out = std::make_unique<tls_listener>(scheme_, std::move(contexts), std::move(accepting));
             reason::leave(std::move(doubts));
             return error::none;
         } catch (const std::bad_alloc &) {
             return error::no_memory;
         }
     }
+
+private:
+    const char *const scheme_;
 };
 
 }  // namespace
 
 const transport &tls() noexcept {
-    static constexpr tls_transport instance;  // never destroyed: I/O threads may outlive main()
+    static constexpr tls_transport instance("tls");  // never destroyed: I/O threads may outlive main()
+    return instance;
+}
+
+const transport &tcp_inside_tls() noexcept {
+    static constexpr tls_transport instance("tcp");
     return instance;
 }
 

@@ -92,8 +92,9 @@ bool lacks_list_only(X509_STORE_CTX *looking) noexcept {
 
 }  // namespace
 
-tls_context::tls_context(role as, std::string peer_name, wall_clock clock) noexcept
-    : role_(as), peer_name_(std::move(peer_name)), clock_(clock) {}
+tls_context::tls_context(role as, std::string peer_name, std::vector<std::string> fingerprints,
+                         wall_clock clock) noexcept
+    : role_(as), peer_name_(std::move(peer_name)), fingerprints_(std::move(fingerprints)), clock_(clock) {}
 
 tls_context::~tls_context() {
     const tls_section inside;
@@ -114,7 +115,8 @@ error tls_context::make(role as, const settings &options, std::string peer_name,
         peer_name = options.tls_hostname;
     if (peer_name.starts_with('.'))  // OpenSSL would take it for any name below
         return refuse(peer_name + " is no name that a certificate could be for");
-    std::shared_ptr<tls_context> made(new tls_context(as, as_certified(std::move(peer_name)), clock));
+    std::shared_ptr<tls_context> made(
+        new tls_context(as, as_certified(std::move(peer_name)), options.tls_fingerprints, clock));
     if (const error e = made->load(options, files); failed(e))
         return e;
     made->lists_end_ = files.lists_end();
@@ -237,6 +239,31 @@ void tls_context::follow(const SSL *connection, int where, int result) noexcept 
         notes.resumable_until = notes.context->limit_of(connection);
 }
 
+/// Of the connection that the certificate is shown on.
+tls_notes &tls_context::notes_of(X509_STORE_CTX *looking) noexcept {
+    const SSL *const connection =
+        static_cast<SSL *>(X509_STORE_CTX_get_ex_data(looking, SSL_get_ex_data_X509_STORE_CTX_idx()));
+    return *static_cast<tls_notes *>(SSL_get_app_data(connection));
+}
+
+/// Whether the peer's own certificate, which has been accepted, is one of those that were named, where any were.
+bool tls_context::has_known_fingerprint(X509_STORE_CTX *looking, tls_notes &notes) {
+    const std::vector<std::string> &wanted = notes.context->fingerprints_;
+    if (wanted.empty() || X509_STORE_CTX_get_error_depth(looking) != 0)
+        return true;
+    unsigned char found[EVP_MAX_MD_SIZE];
+    unsigned size = 0;
+    const X509 *const own = X509_STORE_CTX_get_current_cert(looking);
+    if (X509_digest(own, EVP_sha256(), found, &size) == 1) {
+        const std::string_view digest(reinterpret_cast<char *>(found), size);
+        if (std::find(wanted.begin(), wanted.end(), digest) != wanted.end())
+            return true;
+    }
+    X509_STORE_CTX_set_error(looking, X509_V_ERR_APPLICATION_VERIFICATION);
+    notes.words = "the peer's certificate is none of those whose fingerprints are known";
+    return false;
+}
+
 /// Whether a handler can be told of the certificate that OpenSSL accepts.
 bool tls_context::can_be_told(X509_STORE_CTX *looking, tls_notes &notes) {
     if (!notes.context->has_peers_judged_ || X509_STORE_CTX_get_error_depth(looking) != 0)
@@ -256,17 +283,14 @@ bool tls_context::can_be_told(X509_STORE_CTX *looking, tls_notes &notes) {
 
 /// OpenSSL has looked at one certificate of a chain.
 int tls_context::look_at_certificate(int is_accepted, X509_STORE_CTX *looking) noexcept {
-    const SSL *const connection =
-        static_cast<SSL *>(X509_STORE_CTX_get_ex_data(looking, SSL_get_ex_data_X509_STORE_CTX_idx()));
-    auto *const notes = static_cast<tls_notes *>(SSL_get_app_data(connection));
-    if (!is_accepted && lacks_list_only(looking)) {
+    tls_notes &notes = notes_of(looking);
+    const bool is_good = is_accepted || lacks_list_only(looking);
+    if (is_good && !is_accepted)
         X509_STORE_CTX_set_error(looking, X509_V_OK);
-        return 1;
-    }
     try {
-        if (is_accepted)
-            return can_be_told(looking, *notes);
-        notes->words = words_of_certificate(looking, notes->context->peer_name_);
+        if (is_good)
+            return has_known_fingerprint(looking, notes) && can_be_told(looking, notes);
+        notes.words = words_of_certificate(looking, notes.context->peer_name_);
     } catch (const std::bad_alloc &) {
         // The number says it.
     }
@@ -360,7 +384,7 @@ void tls_context::offer_ticket(SSL *connection) const noexcept {
 /// Tells the server whom it is taken for, and has its certificate looked at for that: in the alternative names, not in the subject
 /// (RFC 9525).
 bool tls_context::name_peer(SSL *connection) const noexcept {
-    const bool verifies = SSL_get_verify_mode(connection) & SSL_VERIFY_PEER;
+    const bool verifies = (SSL_get_verify_mode(connection) & SSL_VERIFY_PEER) && fingerprints_.empty();
     if (peer_name_.empty())
         return !verifies;
     if (is_numeric_address(peer_name_))

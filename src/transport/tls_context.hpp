@@ -14,6 +14,7 @@
 #include <memory>
 #include <openssl/ssl.h>
 #include <string>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/settings.hpp"
@@ -38,7 +39,7 @@ class tls_context {
 public:
     enum class role { server, client };
 
-    /// `peer_name`: a client's peer has to prove this name or numeric address. `files`: which have been read. Throws std::bad_alloc.
+    /// `peer_name`: a client's peer has to prove this name or numeric address, where there are no fingerprints. `files`: which have been read. Throws std::bad_alloc.
     /// A server with a certificate whose time is over, or has not come, leaves words of that, and is made all the same.
     static error make(role as, const settings &options, std::string peer_name, tls_files &files,
                       std::shared_ptr<const tls_context> &out, wall_clock clock = wall_time);
@@ -56,7 +57,8 @@ public:
     static void forget_chain(SSL *connection, bool is_open) noexcept;
 
 private:
-    tls_context(role as, std::string peer_name, wall_clock clock) noexcept;
+    tls_context(role as, std::string peer_name, std::vector<std::string> fingerprints,
+                wall_clock clock) noexcept;
     error load(const settings &options, tls_files &files);
     void set_up_resumption() noexcept;
     void look_at_own_time() const;
@@ -65,8 +67,10 @@ private:
     bool trust_system(bool and_others, tls_files &files);
     bool name_peer(SSL *connection) const noexcept;
     static void follow(const SSL *connection, int where, int) noexcept;
+    static tls_notes &notes_of(X509_STORE_CTX *looking) noexcept;
     static bool can_be_told(X509_STORE_CTX *looking, tls_notes &notes);
     static int look_at_certificate(int is_accepted, X509_STORE_CTX *looking) noexcept;
+    static bool has_known_fingerprint(X509_STORE_CTX *looking, tls_notes &notes);
     std::time_t limit_of(const SSL *connection) const noexcept;
     static int limit_ticket(SSL *connection, void *) noexcept;
     static SSL_TICKET_RETURN judge_ticket(SSL *connection, SSL_SESSION *session, const unsigned char *,
@@ -76,6 +80,7 @@ private:
 
     const role role_;
     const std::string peer_name_;
+    const std::vector<std::string> fingerprints_;  // of the peer's certificate; empty: any
     const wall_clock clock_;
     bool has_peers_judged_ = false;
     std::time_t lists_end_ = resumption_limit::none;

@@ -13,4 +13,13 @@ const transport *find_transport(std::string_view scheme) noexcept {
     return nullptr;
 }
 
+const transport *find_transport_inside_tls([[maybe_unused]] std::string_view scheme) noexcept {
+#ifdef ZLINK_WITH_TLS
+    for (const transport *t : {&tcp_inside_tls(), &ws_inside_tls(), &tls(), &wss()})
+        if (scheme == t->scheme())
+            return t;
+#endif
+    return nullptr;
+}
+
 }  // namespace zlink

@@ -181,9 +181,13 @@ const transport &ipc() noexcept;
 const transport &ws() noexcept;
 const transport &tls() noexcept;  // where it is built, and so is wss
 const transport &wss() noexcept;
+const transport &tcp_inside_tls() noexcept;  // as tls and wss, under the names that programs without TLS give
+const transport &ws_inside_tls() noexcept;
 
 /// The transport of a scheme ("tcp", "ipc"); null when there is none. inproc is not one: it never leaves the
 /// context.
 const transport *find_transport(std::string_view scheme) noexcept;
+/// One that goes by this scheme, and by TLS whatever its name; null when there is none.
+const transport *find_transport_inside_tls(std::string_view scheme) noexcept;
 
 }  // namespace zlink

@@ -171,6 +171,11 @@ const transport &wss() noexcept {
     static constexpr web_transport instance("wss", tls, 443);
     return instance;
 }
+
+const transport &ws_inside_tls() noexcept {
+    static constexpr web_transport instance("ws", tcp_inside_tls, 80);
+    return instance;
+}
 #endif
 
 }  // namespace zlink
