@@ -6,7 +6,7 @@ FORMAT   := clang-format-14
 PACKAGES := libboost1.81-dev libgtest-dev libbenchmark-dev cmake ninja-build g++ ccache clang-format-14 python3 \
             python3-zmq python3-pytest python3-tornado libzmq5 pkg-config libssl-dev libsodium-dev strace valgrind \
             binutils make python3-matplotlib libczmq-dev libnng-dev python3-websockets python3-aiohttp \
-            python3-pip
+            python3-pip libtomlplusplus-dev
 FOREIGN  := tests/interop/requirements.txt
 
 # The compiler cache serves every checkout alike.

@@ -1,0 +1,98 @@
+#include "policy/match.hpp"
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <cstring>
+#include <string_view>
+
+#include "transport/endpoint.hpp"
+
+namespace zlink {
+
+namespace {
+
+struct parts {
+    std::optional<std::string> host;
+    std::optional<std::string> source;
+    std::optional<std::string> path;
+    std::optional<std::uint16_t> port;
+};
+
+bool is_web(std::string_view scheme) noexcept { return scheme == "ws" || scheme == "wss"; }
+
+parts take_apart(const endpoint_request &what) {
+    parts found;
+    if (what.scheme == "ipc") {
+        found.path = what.address;
+        return found;
+    }
+    if (what.scheme != "tcp" && what.scheme != "tls" && !is_web(what.scheme))
+        return found;
+    std::string_view address = what.address;
+    if (is_web(what.scheme))
+        address = address.substr(0, address.find('/'));
+    if (what.binds) {
+        tcp_local_address at;
+        if (failed(parse_tcp_bind(address, at)))
+            return found;
+        found.host = std::move(at.host);
+        found.port = at.port;
+        return found;
+    }
+    tcp_remote_address to;
+    if (failed(parse_tcp_connect(address, to)))
+        return found;
+    if (to.has_source)
+        found.source = std::move(to.source.host);
+    found.host = std::move(to.host);
+    found.port = to.port;
+    return found;
+}
+
+/// A numeric address in the form that the system prints, a name in small letters.
+std::string canonical(std::string host) {
+    unsigned char octets[sizeof(in6_addr)];
+    char printed[INET6_ADDRSTRLEN];
+    for (const int family : {AF_INET, AF_INET6})
+        if (::inet_pton(family, host.c_str(), octets) == 1 &&
+            ::inet_ntop(family, octets, printed, sizeof printed))
+            return printed;
+    for (char &c : host)
+        if (c >= 'A' && c <= 'Z')
+            c = static_cast<char>(c - 'A' + 'a');
+    return host;
+}
+
+bool names_host(const std::vector<std::string> &wanted, const std::optional<std::string> &host) {
+    if (wanted.empty())
+        return true;
+    return host && std::any_of(wanted.begin(), wanted.end(),
+                               [own = canonical(*host)](const auto &each) { return canonical(each) == own; });
+}
+
+template <class Wanted, class Value>
+bool names(const std::vector<Wanted> &wanted, const Value &value) {
+    return wanted.empty() || std::find(wanted.begin(), wanted.end(), value) != wanted.end();
+}
+
+bool has_port(const std::vector<port_range> &wanted, const std::optional<std::uint16_t> &port) {
+    return wanted.empty() || (port && std::any_of(wanted.begin(), wanted.end(), [&](const port_range &each) {
+                                  return *port >= each.first && *port <= each.last;
+                              }));
+}
+
+}  // namespace
+
+const policy_entry *first_match(const policy_rules &in, const endpoint_request &what) {
+    const parts own = take_apart(what);
+    const auto matches = [&](const policy_entry &each) {
+        return each.binds.value_or(what.binds) == what.binds && names(each.types, what.type) &&
+               names(each.schemes, what.scheme) && names_host(each.hosts, own.host) &&
+               names_host(each.sources, own.source) && has_port(each.ports, own.port) &&
+               (each.paths.empty() || (own.path && names(each.paths, *own.path)));
+    };
+    const auto found = std::find_if(in.entries.begin(), in.entries.end(), matches);
+    return found == in.entries.end() ? nullptr : &*found;
+}
+
+}  // namespace zlink

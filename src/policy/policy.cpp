@@ -1,0 +1,240 @@
+// Map: reading; the state, which the thread shares; what was granted; the policy.
+#include "policy/policy.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <utility>
+
+#include "core/platform.hpp"
+#include "policy/policy_file.hpp"
+#include "policy/trusted_file.hpp"
+
+namespace zlink {
+
+namespace {
+
+constexpr std::chrono::seconds between_looks{1};
+
+using rules_ptr = std::shared_ptr<const policy_rules>;
+
+/// What was read, with the text that it was read from. Without rules `why` says what is wrong.
+struct reading {
+    secret text;
+    rules_ptr rules;
+    std::string why;
+};
+
+bool check_files(const policy_rules &rules, const std::string &path, std::string &why) {
+    for (const auto &each : rules.files)
+        if (!trusted_file::check(
+                each.path, each.is_secret ? trusted_file::kind::secret : trusted_file::kind::open, why)) {
+            why.insert(0, path + ":" + std::to_string(each.line) + ": ");
+            return false;
+        }
+    return true;
+}
+
+reading read_now(const std::string &path, const reading &before) {
+    reading now;
+    if (!trusted_file::read(path, trusted_file::kind::open, now.text, now.why)) {
+        now.why.insert(0, path + ": ");
+        return now;
+    }
+    if (before.rules && before.text == now.text) {
+        now.rules = before.rules;
+    } else {
+        auto fresh = std::make_shared<policy_rules>();
+        if (read_policy(now.text, path, *fresh, now.why))
+            now.rules = std::move(fresh);
+    }
+    if (now.rules && !check_files(*now.rules, path, now.why))
+        now.rules = nullptr;
+    return now;
+}
+
+}  // namespace
+
+// ---- the state ----
+
+struct policy::state {
+    explicit state(std::string where, std::function<void()> call)
+        : path(std::move(where)), on_change(std::move(call)) {}
+
+    /// What counts now.
+    struct view {
+        unsigned long edition;
+        rules_ptr rules;
+        std::string why;
+    };
+    view current() {
+        const std::lock_guard guard(mutex);
+        return {edition, rules, why};
+    }
+
+    /// True when something else counts from now on.
+    bool look() {
+        const std::lock_guard only_one(looking);
+        reading now;
+        try {
+            now = read_now(path, last);
+        } catch (const std::bad_alloc &) {
+            now = {};
+            now.why.clear();  // there may be no memory for words
+        }
+        last = std::move(now);
+        const std::lock_guard guard(mutex);
+        const bool has_changed = edition == 0 || rules != last.rules;
+        rules = last.rules;
+        why = last.why;
+        if (has_changed)
+            ++edition;
+        return has_changed;
+    }
+
+    void announce_once(const policy_rules &which) {
+        if (which.announces && !has_announced.exchange(true))
+            std::fprintf(stderr, "zlink: the policy %s is in force: %zu entries, others are %s\n",
+                         path.c_str(), which.entries.size(), which.clears_others ? "clear" : "refused");
+    }
+
+    const std::string path;
+
+    std::atomic<bool> has_announced{false};
+
+    std::mutex looking;  // held by who looks at the files; guards the next
+    reading last;
+
+    std::mutex mutex;  // guards the rest
+    std::condition_variable news;
+    unsigned long edition = 0;
+    rules_ptr rules;
+    std::string why;
+    bool has_thread = false;
+    bool is_closed = false;
+    std::mutex calling;  // held while on_change runs
+    std::function<void()> on_change;
+
+    static void watch(const std::shared_ptr<state> &shared) noexcept;
+};
+
+/// A disk that does not answer keeps this thread, and nobody else.
+void policy::state::watch(const std::shared_ptr<state> &shared) noexcept {
+    for (;;) {
+        {
+            std::unique_lock lock(shared->mutex);
+            if (shared->news.wait_for(lock, between_looks, [&] { return shared->is_closed; }))
+                return;
+        }
+        if (!shared->look())
+            continue;
+        const std::lock_guard guard(shared->calling);
+        if (shared->on_change)
+            shared->on_change();
+    }
+}
+
+// ---- what was granted ----
+
+class policy::lasting final : public standing {
+public:
+    lasting(std::shared_ptr<state> by, unsigned long edition, endpoint_request what, settings program,
+            endpoint_terms granted)
+        : by_(std::move(by)), what_(std::move(what)), program_(std::move(program)),
+          granted_(std::move(granted)), edition_(edition) {}
+
+    bool holds(std::string &why) noexcept override {
+        try {
+            const std::lock_guard guard(mutex_);
+            const state::view now = by_->current();
+            if (now.edition != edition_) {
+                edition_ = now.edition;
+                words_ = now.rules ? words_of_change(*now.rules) : "the policy cannot be used: " + now.why;
+            }
+            if (words_.empty())
+                return true;
+            why = words_;
+        } catch (const std::bad_alloc &) {
+            // It is not known that it holds.
+        }
+        return false;
+    }
+
+private:
+    std::string words_of_change(const policy_rules &rules) const {
+        endpoint_terms terms;
+        std::string why;
+        int line = 0;
+        if (!zlink::judge(rules, what_, program_, terms, why, line))
+            return "the policy has changed: " + why;
+        return terms == granted_ ? std::string()
+                                 : "the policy has changed for " + what_.endpoint() +
+                                       ", which has to be bound or connected again";
+    }
+
+    const std::shared_ptr<state> by_;
+    const endpoint_request what_;
+    const settings program_;
+    const endpoint_terms granted_;
+    std::mutex mutex_;  // guards the rest
+    unsigned long edition_;
+    std::string words_;  // why it does not hold; empty: it does
+};
+
+// ---- the policy ----
+
+policy::policy(std::string path, std::function<void()> on_change)
+    : state_(std::make_shared<state>(std::move(path), std::move(on_change))) {}
+
+policy::~policy() {
+    {
+        const std::lock_guard guard(state_->calling);
+        state_->on_change = nullptr;
+    }
+    const std::lock_guard guard(state_->mutex);
+    state_->is_closed = true;
+    state_->news.notify_all();
+}
+
+bool policy::judge(const endpoint_request &what, const settings &program, endpoint_terms &out,
+                   std::shared_ptr<standing> &lasts, std::string &why) {
+    if (state_->look()) {
+        const std::lock_guard guard(state_->calling);
+        if (state_->on_change)
+            state_->on_change();
+    }
+    const state::view now = state_->current();
+    if (!now.rules) {
+        why = now.why;
+        return false;
+    }
+    state_->announce_once(*now.rules);
+    int line = 0;
+    if (!zlink::judge(*now.rules, what, program, out, why, line)) {
+        why.insert(0, state_->path + (line > 0 ? ":" + std::to_string(line) : "") + ": ");
+        return false;
+    }
+    lasts = std::make_shared<lasting>(state_, now.edition, what, program, out);
+    const std::lock_guard guard(state_->mutex);
+    if (!std::exchange(state_->has_thread, true)) {
+        platform::stay_loaded();
+        const platform::signal_shield shield;
+        std::thread([shared = state_] {
+            platform::name_this_thread("ZMQbg/policy");
+            state::watch(shared);
+        }).detach();
+    }
+    return true;
+}
+
+bool policy::is_usable(const std::string &path, std::string &why) {
+    reading now = read_now(path, {});
+    why = std::move(now.why);
+    return now.rules != nullptr;
+}
+
+}  // namespace zlink

@@ -1,0 +1,78 @@
+// What a policy says: entries that match endpoints, and what becomes of these. Plain values; docs/policy.md has the file.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/secret.hpp"
+#include "core/settings.hpp"
+
+namespace zlink {
+
+enum class protection : std::uint8_t { refuse, clear, tls, plain };
+
+struct port_range {
+    std::uint16_t first = 0;  // 0 = "any free port" of a bind
+    std::uint16_t last = 0;
+};
+
+struct policy_entry {
+    int line = 0;
+
+    // Which endpoints: what is empty matches all.
+    std::vector<std::string> schemes;
+    std::vector<std::string> hosts;
+    std::vector<std::string> sources;
+    std::vector<std::string> paths;  // of ipc
+    std::vector<port_range> ports;
+    std::optional<bool> binds;
+    std::vector<socket_type> types;
+
+    // What becomes of them.
+    protection use = protection::refuse;
+    std::string cert;
+    std::string key;
+    std::string ca;
+    std::string name;                       // that a server has to prove; empty = the host of the endpoint
+    std::vector<std::string> fingerprints;  // SHA-256 of a peer's certificate, 32 octets; empty = any
+    bool requires_client_cert = true;
+    std::string username;
+    secret password;
+    std::string bind_host;  // "loopback" or a numeric address; empty = as the program says
+    std::vector<ipv4_or_6_filter> allow;
+    std::int64_t max_message = -1;
+    int handshake_limit_ms = 0;
+    int heartbeat_ms = 0;
+
+    bool has_tls_files() const noexcept { return !cert.empty() || !ca.empty(); }
+    bool may_bind() const noexcept { return binds.value_or(true); }
+    bool may_connect() const noexcept { return !binds.value_or(false); }
+};
+
+struct policy_rules {
+    std::vector<policy_entry> entries;
+    bool clears_others = false;  // what no entry matches
+    bool announces = false;
+
+    // The files that the entries name, with the lines that do.
+    struct named_file {
+        std::string path;
+        int line;
+        bool is_secret;
+    };
+    std::vector<named_file> files;
+};
+
+/// What a socket asks for, as the program says it.
+struct endpoint_request {
+    bool binds = false;
+    socket_type type = socket_type::pair;
+    std::string scheme;
+    std::string address;
+
+    std::string endpoint() const { return scheme + "://" + address; }
+};
+
+}  // namespace zlink

@@ -1,0 +1,203 @@
+#include "policy/terms.hpp"
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <cstring>
+#include <string_view>
+
+#include "policy/match.hpp"
+#include "transport/endpoint.hpp"
+
+namespace zlink {
+
+namespace {
+
+bool is_loopback(const std::string &host) noexcept {
+    in_addr v4;
+    in6_addr v6;
+    if (::inet_pton(AF_INET, host.c_str(), &v4) == 1)
+        return (ntohl(v4.s_addr) >> 24) == 127;
+    return ::inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+bool is_v6(const std::string &host) noexcept {
+    in6_addr unused;
+    return ::inet_pton(AF_INET6, host.c_str(), &unused) == 1;
+}
+
+std::vector<ipv4_or_6_filter> loopback_only() {
+    ipv4_or_6_filter v4{{127}, false, 8};
+    ipv4_or_6_filter v6{{}, true, 128};
+    v6.address[15] = 1;
+    return {v4, v6};
+}
+
+bool is_within_loopback(const ipv4_or_6_filter &range) noexcept {
+    const ipv4_or_6_filter &v6 = loopback_only()[1];
+    return range.is_v6 ? range.prefix_bits == 128 && std::memcmp(range.address, v6.address, 16) == 0
+                       : range.prefix_bits >= 8 && range.address[0] == 127;
+}
+
+/// One endpoint on its way through one entry. Each step is false where it is refused.
+class ruling {
+public:
+    ruling(const policy_entry &by, const endpoint_request &what, endpoint_terms &out, std::string &why)
+        : by_(by), what_(what), out_(out), why_(why), is_ipc_(what.scheme == "ipc"),
+          is_tls_(what.scheme == "tls" || what.scheme == "wss") {}
+
+    bool run() {
+        if (by_.use == protection::refuse)
+            return refuse("the policy refuses it");
+        tighten();
+        return place() && restrict_peers() && protect();
+    }
+
+private:
+    bool refuse(std::string words) {
+        why_ = std::move(words);
+        return false;
+    }
+
+    /// Of the program's limits and the entry's the stricter one.
+    void tighten() noexcept {
+        settings &o = out_.options;
+        if (by_.max_message >= 0)
+            o.max_message_size =
+                o.max_message_size < 0 ? by_.max_message : std::min(o.max_message_size, by_.max_message);
+        if (by_.handshake_limit_ms > 0)
+            o.handshake_interval_ms = o.handshake_interval_ms <= 0
+                                          ? by_.handshake_limit_ms
+                                          : std::min(o.handshake_interval_ms, by_.handshake_limit_ms);
+        if (by_.heartbeat_ms > 0) {
+            o.heartbeat_interval_ms = o.heartbeat_interval_ms <= 0
+                                          ? by_.heartbeat_ms
+                                          : std::min(o.heartbeat_interval_ms, by_.heartbeat_ms);
+            if (o.heartbeat_timeout_ms == 0 || o.heartbeat_timeout_ms > by_.heartbeat_ms)
+                o.heartbeat_timeout_ms = by_.heartbeat_ms;
+        }
+    }
+
+    /// Where it is bound instead of where the program says.
+    bool place() {
+        if (by_.bind_host.empty() || !what_.binds)
+            return true;
+        if (is_ipc_)
+            return refuse("bind = is for addresses, and ipc has none");
+        if (out_.options.use_fd >= 0)
+            return refuse("bind = does not go with ZMQ_USE_FD");
+        const std::size_t slash = std::min(what_.address.find('/'), what_.address.size());
+        tcp_local_address at;
+        if (failed(parse_tcp_bind(std::string_view(what_.address).substr(0, slash), at)))
+            return true;  // it comes to nothing, and the program hears why
+        std::string host = by_.bind_host;
+        if (host == "loopback")
+            host = is_loopback(at.host) ? at.host : is_v6(at.host) ? "::1" : "127.0.0.1";
+        out_.address = host_before_port(host) + ":" + (at.port == 0 ? "*" : std::to_string(at.port)) +
+                       what_.address.substr(slash);
+        return true;
+    }
+
+    bool restrict_peers() {
+        if (by_.allow.empty())
+            return true;
+        if (is_ipc_)
+            return refuse("allow = is for addresses, and ipc has none");
+        if (!what_.binds && !out_.options.socks_proxy.empty())
+            return refuse("allow = cannot be judged through a SOCKS proxy");
+        out_.options.allowed_peers = by_.allow;
+        return true;
+    }
+
+    bool protect() {
+        switch (by_.use) {
+        case protection::clear:
+            return true;
+        case protection::tls:
+            return go_inside_tls();
+        case protection::plain:
+            return use_plain();
+        default:
+            return refuse("the policy refuses it");
+        }
+    }
+
+    bool go_inside_tls() {
+        if (is_ipc_)
+            return refuse("ipc does not go inside TLS");
+        settings &o = out_.options;
+        o.tls_cert = std::string_view(by_.cert);
+        o.tls_key = std::string_view(by_.key);
+        o.tls_ca = by_.ca;
+        o.tls_hostname = what_.binds ? std::string() : by_.name;
+        o.tls_fingerprints = by_.fingerprints;
+        o.tls_password = std::string_view();
+        o.tls_groups.clear();
+        o.tls_verify = true;
+        o.tls_require_client_cert = what_.binds && by_.requires_client_cert;
+        o.tls_trust_system = 0;
+        out_.is_inside_tls = true;
+        return true;
+    }
+
+    /// PLAIN hides nothing by itself.
+    bool use_plain() {
+        if (out_.options.mechanism == mechanism_kind::curve)
+            return refuse("the program uses CURVE, and PLAIN would take its place");
+        if (by_.has_tls_files() && !is_ipc_) {
+            if (!go_inside_tls())
+                return false;
+        } else if (is_tls_) {
+            return refuse("use = \"plain\" needs the entry's own cert, key and ca for " + what_.scheme);
+        } else if (!is_ipc_ && !(what_.binds ? listens_on_loopback() : dials_loopback())) {
+            return refuse("PLAIN is for tls, wss, ipc and loopback only");
+        }
+        settings &o = out_.options;
+        o.mechanism = mechanism_kind::plain;
+        o.plain_server = what_.binds;
+        o.plain_username = what_.binds ? std::string() : by_.username;
+        o.plain_password = what_.binds ? std::string() : std::string(by_.password);
+        return true;
+    }
+
+    bool listens_on_loopback() const {
+        tcp_local_address at;
+        return out_.options.use_fd < 0 &&
+               !failed(parse_tcp_bind(out_.address.substr(0, out_.address.find('/')), at)) &&
+               is_loopback(at.host);
+    }
+
+    /// What a name stands for is known only when it is dialled: the addresses are judged then.
+    bool dials_loopback() {
+        settings &o = out_.options;
+        if (!o.socks_proxy.empty())
+            return false;
+        if (o.allowed_peers.empty())
+            o.allowed_peers = loopback_only();
+        else
+            std::erase_if(o.allowed_peers, [](const auto &each) { return !is_within_loopback(each); });
+        return !o.allowed_peers.empty();
+    }
+
+    const policy_entry &by_;
+    const endpoint_request &what_;
+    endpoint_terms &out_;
+    std::string &why_;
+    const bool is_ipc_;
+    const bool is_tls_;
+};
+
+}  // namespace
+
+bool judge(const policy_rules &by, const endpoint_request &what, const settings &program, endpoint_terms &out,
+           std::string &why, int &line) {
+    out = {program, what.address, false};
+    const policy_entry *const entry = first_match(by, what);
+    line = entry ? entry->line : 0;
+    if (entry)
+        return ruling(*entry, what, out, why).run();
+    if (!by.clears_others)
+        why = "no entry of the policy matches it";
+    return by.clears_others;
+}
+
+}  // namespace zlink
