@@ -143,6 +143,13 @@ ZMQ_EXPORT void zmq_version(int *major, int *minor, int *patch);
  * major, minor, patch   each written to; a null pointer is skipped. */
 ZMQ_EXPORT void zlink_version(int *major, int *minor, int *patch);
 
+/* Asks whether a policy, which ZLINK_POLICY names in the environment of this process, says what its sockets may bind and connect to:
+ * docs/policy.md. The file is read for the answer.
+ *
+ * returns  1 when one does, 0 when there is none; -1 with EACCES when the file cannot be used, so that every zmq_bind and zmq_connect
+ *          fails with EACCES, but over inproc. */
+ZMQ_EXPORT int zlink_policy_in_force(void);
+
 /* Asks whether the library has a transport or a feature.
  *
  * capability  "ipc", "curve", "tls", "ws", "wss", "WS", "WSS", "draft", "gssapi", "pgm", "norm", "tipc", ...

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "capi/boundary.hpp"
+#include "context/context.hpp"
 #include "core/curve_keys.hpp"
 #include "core/platform.hpp"
 #include "core/z85.hpp"
@@ -61,6 +62,14 @@ void zlink_version(int *major, int *minor, int *patch) {
     put(major, ZLINK_VERSION_MAJOR);
     put(minor, ZLINK_VERSION_MINOR);
     put(patch, ZLINK_VERSION_PATCH);
+}
+
+int zlink_policy_in_force(void) {
+    return guarded([] {
+        bool is_there = false;
+        const error e = context::has_policy(is_there);
+        return failed(e) ? fail(e) : static_cast<int>(is_there);
+    });
 }
 
 int zmq_has(const char *name) {

@@ -12,6 +12,7 @@
 #include "context/zap_client.hpp"
 #include "core/platform.hpp"
 #include "core/tuning.hpp"
+#include "policy/policy.hpp"
 #include "reactor/io_threads.hpp"
 #include "socket/options.hpp"
 #include "transport/endpoint.hpp"
@@ -81,6 +82,7 @@ private:
     endpoints &network_of(socket &self);
     bool is_over() const noexcept;
     bool begin_wait_for_end() noexcept;
+    void look_at_permissions() noexcept;
 
     tuning knobs_;
     std::shared_ptr<chunk_pool> pool_ = chunk_pool::make();
@@ -99,6 +101,8 @@ private:
     std::unique_ptr<wakeup> end_level_;  // raised when the last socket or session goes
 
     std::mutex end_mutex_;  // held by the thread that stops the others
+
+    std::unique_ptr<policy> rules_;  // ends first; null: nothing rules endpoints
 };
 
 context_impl::context_impl()
@@ -106,6 +110,8 @@ context_impl::context_impl()
       random_(platform::make_random_source()) {
     if (!waiter_ || !random_)
         throw std::bad_alloc();
+    if (knobs_.policy)
+        rules_ = std::make_unique<policy>(*knobs_.policy, [this] { look_at_permissions(); });
 }
 
 context_impl::~context_impl() = default;
@@ -268,7 +274,7 @@ error context_impl::make_socket(int type, std::unique_ptr<socket> &out) {
     if (const error e = made->wait_level(level); failed(e))
         return e;
     auto network = std::make_shared<endpoints>(
-        *made, endpoints::environment{*this, knobs_, pool_, *random_, *this, &judges_});
+        *made, endpoints::environment{*this, knobs_, pool_, *random_, *this, &judges_, rules_.get()});
     std::lock_guard guard(mutex_);
     if (const error e = check_room(); failed(e))
         return e;
@@ -359,6 +365,13 @@ error context_impl::terminate() {
     if (threads_)
         threads_->stop();
     return error::none;
+}
+
+/// On a thread of the policy's, or of the application's that binds or connects.
+void context_impl::look_at_permissions() noexcept {
+    std::lock_guard guard(mutex_);
+    for (const auto &entry : sockets_)
+        entry.second->look_at_permissions();
 }
 
 void context_impl::session_began() noexcept {
@@ -479,6 +492,13 @@ void context_impl::close_all(socket &self) noexcept {
 }
 
 }  // namespace
+
+error context::has_policy(bool &is_there) {
+    const tuning knobs = read_tuning();
+    is_there = knobs.policy.has_value();
+    std::string why;
+    return !is_there || policy::is_usable(*knobs.policy, why) ? error::none : error::not_permitted;
+}
 
 std::shared_ptr<context> context::make() {
     // Any call of any thread may be the last to use it: the end of that waits.

@@ -53,6 +53,10 @@ public:
     /// not called.
     virtual error terminate() = 0;
 
+    /// Whether a policy rules the endpoints of contexts that are made now: none and true or false, or not_permitted where there is one that
+    /// cannot be used, so that every bind and connect fails. Waits for the disk. Throws bad_alloc.
+    static error has_policy(bool &is_there);
+
     virtual waiter &blocking() noexcept = 0;
     virtual const clock_source &clock() const noexcept = 0;
 };

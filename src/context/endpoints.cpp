@@ -2,6 +2,7 @@
 #include "context/endpoints.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <optional>
 
 #include "core/reason.hpp"
@@ -42,6 +43,23 @@ void tell_bind_failure(event_sink &events, const std::string &scheme, const std:
     }
 }
 
+/// A program that nobody has changed looks at no monitor: what the policy of its surroundings does to it stands on stderr, too.
+error refuse_by_policy(socket &self, bool binds, const std::string &endpoint, const std::string &why) {
+    std::fprintf(stderr, "zlink: %s %s is refused: %s\n", binds ? "bind to" : "connect to", endpoint.c_str(),
+                 why.c_str());
+    self.events_sink()->emit_reason(why, EACCES, endpoint);
+    return error::not_permitted;
+}
+
+/// The reason that was left goes on to who takes it.
+void repeat_on_stderr(const std::string &endpoint) {
+    int descriptor = -1;
+    std::string words = reason::take(descriptor);
+    if (!words.empty())
+        std::fprintf(stderr, "zlink: %s, under a policy: %s\n", endpoint.c_str(), words.c_str());
+    reason::leave(std::move(words), descriptor);
+}
+
 std::shared_ptr<const std::string> name_of(const session_environment_ptr &environment) noexcept {
     return {environment, &environment->endpoint};
 }
@@ -58,17 +76,18 @@ pipe_options endpoints::pipe_for(const settings &options, const batching &sizes)
 }
 
 /// The environment of the sessions of `endpoint`: the one made last while it is in use and still holds.
-session_environment_ptr endpoints::environment_for(socket &self, const transport &kind,
-                                                   const std::string &address, loop &io,
+session_environment_ptr endpoints::environment_for(socket &self, const route &where, loop &io,
                                                    std::string endpoint) {
+    const transport &kind = *where.kind;
+    const std::string &address = where.terms.address;
     std::optional<web_place> place = kind.place_of(address);
     if (const session_environment_ptr last = last_made_.lock();
         last && last->io == &io && last->endpoint == endpoint && last->address == address &&
-        last->place == place && last->options == self.options())
+        last->place == place && last->permission == where.permission && last->options == where.terms.options)
         return last;
     auto made = std::make_shared<session_environment>();
     made->io = &io;
-    made->options = self.options();
+    made->options = where.terms.options;
     const bool is_ipc = std::string_view(kind.scheme()) == "ipc";
     made->sizes = is_ipc ? environment_.knobs.ipc : environment_.knobs.tcp;
     override_batch_sizes(made->sizes, made->options.in_batch_size, made->options.out_batch_size);
@@ -84,28 +103,46 @@ session_environment_ptr endpoints::environment_for(socket &self, const transport
     made->endpoint = std::move(endpoint);
     made->address = address;
     made->place = std::move(place);
+    made->permission = where.permission;
     last_made_ = made;
     return made;
 }
 
+error endpoints::find_route(socket &self, bool binds, const std::string &scheme, const std::string &address,
+                            route &out) {
+    if (!environment_.rules) {
+        out.terms = {self.options(), address, false};
+    } else {
+        std::string why;
+        if (!environment_.rules->judge({binds, self.type(), scheme, address}, self.options(), out.terms,
+                                       out.permission, why))
+            return refuse_by_policy(self, binds, scheme + "://" + address, why);
+    }
+    out.kind = out.terms.is_inside_tls ? find_transport_inside_tls(scheme) : environment_.io.find(scheme);
+    return out.kind ? error::none : refuse_scheme(self, scheme, address);
+}
+
 error endpoints::bind(socket &self, const std::string &scheme, const std::string &address,
                       std::string &actual) {
-    const transport *kind = environment_.io.find(scheme);
-    if (!kind)
-        return refuse_scheme(self, scheme, address);
+    route where;
+    if (const error e = find_route(self, true, scheme, address, where); failed(e))
+        return e;
     loop *io = environment_.io.choose(self.options().affinity);
     if (!io)
         return error::no_thread;
     std::unique_ptr<listener> listening;
-    if (const error e = kind->make_listener(address, self.options(), environment_.knobs, *io, listening);
+    if (const error e = where.kind->make_listener(where.terms.address, where.terms.options,
+                                                  environment_.knobs, *io, listening);
         failed(e)) {
+        if (where.permission)
+            repeat_on_stderr(scheme + "://" + address);
         tell_bind_failure(*self.events_sink(), scheme, address, e);
         return e;
     }
     std::string doubts = reason::take();
     actual = listening->endpoint();
     auto made = std::make_shared<acceptor>(
-        environment_for(self, *kind, address, *io, actual), std::move(listening), environment_.io,
+        environment_for(self, where, *io, actual), std::move(listening), environment_.io,
         [weak = weak_from_this()](const std::shared_ptr<session> &accepted) {
             const auto alive = weak.lock();
             return alive && alive->add(accepted);
@@ -114,15 +151,20 @@ error endpoints::bind(socket &self, const std::string &scheme, const std::string
     const error e = made->start(std::move(doubts));
     if (failed(e))
         acceptors_.pop_back();
+    else if (where.terms.address != address)
+        moved_.emplace_back(scheme + "://" + address, actual);
     return e;
 }
 
 error endpoints::connect(socket &self, const std::string &scheme, const std::string &address,
                          std::string &actual) {
-    const transport *kind = environment_.io.find(scheme);
-    if (!kind)
-        return refuse_scheme(self, scheme, address);
-    if (const error e = kind->check_connect(address, self.options()); failed(e)) {
+    route where;
+    if (const error e = find_route(self, false, scheme, address, where); failed(e))
+        return e;
+    const transport *const kind = where.kind;
+    if (const error e = kind->check_connect(address, where.terms.options); failed(e)) {
+        if (where.permission)
+            repeat_on_stderr(scheme + "://" + address);
         self.events_sink()->emit_reason(reason::take(), to_errno(e), scheme + "://" + address);
         return e;
     }
@@ -138,7 +180,7 @@ error endpoints::connect(socket &self, const std::string &scheme, const std::str
             }))
             return error::none;
     }
-    const session_environment_ptr environment = environment_for(self, *kind, address, *io, actual);
+    const session_environment_ptr environment = environment_for(self, where, *io, actual);
     pipe_ends ends;
     if (!self.options().immediate)
         ends = make_pipe(environment_.pool, pipe_for(self.options(), environment->sizes));
@@ -168,11 +210,20 @@ error endpoints::remove(socket &self, const std::string &scheme, const std::stri
     const std::string own = kind ? kind->endpoint_for(address) : scheme + "://" + address;
     if (const error e = remove_named(self, own); e != error::no_entry)
         return e;
+    if (const std::string moved = bound_as(scheme + "://" + address); !moved.empty())
+        return remove_named(self, moved);
     const auto found = std::find_if(acceptors_.begin(), acceptors_.end(), [&](const auto &each) {
         return kind && kind->may_be_bound_to(address, each->endpoint());
     });
     return found == acceptors_.end() ? error::no_entry
                                      : remove_named(self, std::string((*found)->endpoint()));
+}
+
+/// Where a policy has bound it, last; empty where it has not.
+std::string endpoints::bound_as(const std::string &endpoint) const {
+    const auto found = std::find_if(moved_.rbegin(), moved_.rend(),
+                                    [&](const auto &each) { return each.first == endpoint; });
+    return found == moved_.rend() ? std::string() : found->second;
 }
 
 error endpoints::remove_named(socket &self, const std::string &endpoint) {
@@ -192,6 +243,7 @@ bool endpoints::stop_listening(const std::string &endpoint) noexcept {
             continue;
         const auto closing = acceptors_[i];
         acceptors_.erase(acceptors_.begin() + static_cast<std::ptrdiff_t>(i));
+        std::erase_if(moved_, [&](const auto &each) { return each.second == endpoint; });
         closing->close();
         was_bound = true;
     }
@@ -230,6 +282,13 @@ void endpoints::close(int linger_ms) noexcept {
     is_closed_ = true;
     for (const auto &which : sessions_)
         which->stop_within(linger_ms);
+}
+
+void endpoints::look_at_permissions() noexcept {
+    std::lock_guard guard(mutex_);
+    for (const auto &which : sessions_)
+        if (which->environment()->permission)
+            which->look_at_permission();
 }
 
 bool endpoints::add(const std::shared_ptr<session> &what) {

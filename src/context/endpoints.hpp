@@ -9,9 +9,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/tuning.hpp"
+#include "policy/policy.hpp"
 #include "reactor/loop_supply.hpp"
 #include "session/acceptor.hpp"
 #include "session/session.hpp"
@@ -42,6 +44,7 @@ public:
         random_source &random;
         session_count &count;
         authenticator *judges = nullptr;  // null: nobody can be asked
+        policy *rules = nullptr;          // null: nothing rules endpoints
     };
     endpoints(socket &self, const environment &environment);
 
@@ -52,13 +55,24 @@ public:
     /// The socket closes, and lingers so long at most, in milliseconds; -1: for ever.
     void close(int linger_ms) noexcept;
 
+    /// The policy has changed: connections that it does not allow any more end. Any thread.
+    void look_at_permissions() noexcept;
+
     pipe_end_ptr make_session_pipe(session &which) noexcept override;
     void withdraw_pipe(const pipe_end &sockets_end) noexcept override { inbox_->withdraw(sockets_end); }
     void on_session_end(session &which) noexcept override;
 
 private:
-    session_environment_ptr environment_for(socket &self, const transport &kind, const std::string &address,
-                                            loop &io, std::string endpoint);
+    /// Where a bind or connect goes, and on what terms.
+    struct route {
+        const transport *kind = nullptr;
+        endpoint_terms terms;
+        std::shared_ptr<standing> permission;  // of a policy
+    };
+    error find_route(socket &self, bool binds, const std::string &scheme, const std::string &address,
+                     route &out);
+    session_environment_ptr environment_for(socket &self, const route &where, loop &io, std::string endpoint);
+    std::string bound_as(const std::string &endpoint) const;
     static pipe_options pipe_for(const settings &options, const batching &sizes) noexcept;
     bool add(const std::shared_ptr<session> &what);
     error remove_named(socket &self, const std::string &endpoint);
@@ -69,7 +83,9 @@ private:
     std::shared_ptr<mailbox> inbox_;
     std::vector<std::shared_ptr<acceptor>> acceptors_;    // socket's thread only
     std::weak_ptr<const session_environment> last_made_;  // socket's thread only
-    std::mutex mutex_;                                    // guards the rest
+    std::vector<std::pair<std::string, std::string>>
+        moved_;         // socket's thread only: endpoints that a policy has bound as others
+    std::mutex mutex_;  // guards the rest
     std::vector<std::shared_ptr<session>> sessions_;
     bool is_closed_ = false;
 };

@@ -92,6 +92,8 @@ tuning read_tuning(environment_lookup lookup) {
             result.temporary_directory = path;
             break;
         }
+    if (const char *path = lookup("ZLINK_POLICY"))
+        result.policy = path;  // also an empty one, which no file has
     return result;
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace zlink {
@@ -72,6 +73,7 @@ struct tuning {
         true;  // ZMQ_ASIO_SPIN, 0 or 1: looks for a moment, where it is likely to pay, before it sleeps
     std::string temporary_directory =
         "/tmp";  // for ipc://*: TMPDIR, TEMPDIR or TMP, the first that names a directory
+    std::optional<std::string> policy;  // ZLINK_POLICY: the file that rules endpoints; none: nothing does
 };
 
 /// Looks a variable up; null when it is not set. secure_getenv in life: what the caller of a program with more rights than his own

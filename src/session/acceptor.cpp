@@ -103,6 +103,11 @@ session_environment_ptr acceptor::environment_on(loop &io) {
 /// On the loop of `at`.
 void acceptor::admit(const session_environment_ptr &at, const stream_maker &accepted) noexcept {
     try {
+        if (std::string why; environment_->permission && !environment_->permission->holds(why)) {
+            reason::leave(std::move(why));
+            tell_failure(error::not_permitted);
+            return;
+        }
         std::unique_ptr<stream> bytes;
         if (const error e = accepted(*at->io, bytes); failed(e)) {
             tell_failure(e);

@@ -38,6 +38,8 @@ std::string words_of(const break_reason &why) {
         return "the peer sent a message, or the parts of one, larger than ZMQ_MAXMSGSIZE allows";
     case ENOMEM:
         return "memory is short";
+    case EACCES:
+        return "the policy does not allow it any more";
     default:
         return std::string("the connection broke: ") + describe(to_errno(why.system));
     }
@@ -67,7 +69,8 @@ std::shared_ptr<session> session::accepted(session_environment_ptr environment,
 }
 
 error session::start() noexcept {
-    ask(wish_start);
+    // An accepted one may have been let in just before that was forbidden.
+    ask(environment_->permission ? wish_start | wish_permission : wish_start);
     return error::none;
 }
 
@@ -108,6 +111,8 @@ void session::run() noexcept {
     const auto goes_on = [this] { return !has_ended_ && !rest_; };
     if (parting_ && parting_->is_over())
         parting_.reset();
+    if (goes_on() && (wishes & wish_permission))
+        end_if_forbidden();
     if (goes_on() && is_broken_)
         after_break();
     if (goes_on() && (wishes & wish_closed))
@@ -154,7 +159,28 @@ void session::make_retry_timer() noexcept {
 
 // ---- connecting ----
 
+bool session::is_permitted(std::string &why) const noexcept {
+    return !environment_->permission || environment_->permission->holds(why);
+}
+
+void session::end_if_forbidden() noexcept {
+    std::string why;
+    if (is_permitted(why))
+        return;
+    if (connection_) {
+        on_broken(*connection_,
+                  {.was_established = connection_->is_established(), .system = error::not_permitted});
+    } else if (dialer_) {
+        dialer_.reset();
+        retry_later(std::move(why), error::not_permitted);
+    }
+}
+
 void session::dial() noexcept {
+    if (std::string why; !is_permitted(why)) {
+        retry_later(std::move(why), error::not_permitted);
+        return;
+    }
     dialer_ = std::move(idle_dialer_);
     if (!dialer_) {
         const error e = transport_->make_dialer(environment_->address, environment_->options,

@@ -15,6 +15,7 @@
 #include "core/authenticator.hpp"
 #include "core/events.hpp"
 #include "core/random.hpp"
+#include "core/standing.hpp"
 #include "session/backoff.hpp"
 #include "session/connection.hpp"
 #include "transport/transport.hpp"
@@ -53,6 +54,7 @@ struct session_environment {
     std::string endpoint;            // as bound or connected, for events and for the socket to find its pipes
     std::string address;             // of one that is connected to, without its scheme
     std::optional<web_place> place;  // of an endpoint on a web server
+    std::shared_ptr<standing> permission;  // asked for each connection; null: nothing rules the endpoint
 };
 using session_environment_ptr = std::shared_ptr<const session_environment>;
 
@@ -81,6 +83,8 @@ public:
     bool stop(why_stopped why = why_stopped::closed) noexcept;
     /// stop(), of a socket that lingers so long at most, in milliseconds, -1 for ever: also where a connection was ended before, in band.
     void stop_within(int linger_ms) noexcept;
+    /// The permission may have been taken back: then a connection ends, and no other comes about. Any thread.
+    void look_at_permission() noexcept { ask(wish_permission); }
     bool is_stopping() const noexcept { return is_stopping_.load(std::memory_order_relaxed); }
 
     const session_environment_ptr &environment() const noexcept { return environment_; }
@@ -102,7 +106,8 @@ private:
         wish_stop = 16,
         wish_drained = 32,
         wish_parted = 64,
-        wish_verdict = 128
+        wish_verdict = 128,
+        wish_permission = 256
     };
     struct look_task final : loop_task {
         void run() noexcept override;
@@ -124,6 +129,8 @@ private:
 
     void begin() noexcept;
     void dial() noexcept;
+    bool is_permitted(std::string &why) const noexcept;
+    void end_if_forbidden() noexcept;
     void on_dialed(std::unique_ptr<stream> bytes, error failure) noexcept;
     void begin_connection(std::unique_ptr<stream> bytes, bool is_server) noexcept;
     bool probes_again() const noexcept;

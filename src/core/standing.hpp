@@ -1,0 +1,17 @@
+// Contract of whether what was allowed once is allowed still: a policy may have changed since somebody bound or connected.
+//
+// Threads:  any. It waits for no disk.
+#pragma once
+
+#include <string>
+
+namespace zlink {
+
+class standing {
+public:
+    virtual ~standing() = default;
+    /// Asked before each new connection. Where it does not hold, `why` says so.
+    virtual bool holds(std::string &why) noexcept = 0;
+};
+
+}  // namespace zlink

@@ -1,0 +1,264 @@
+"""Programs that nobody has changed, under a policy: pyzmq's publisher and subscriber in two processes, each with a file of its own.
+
+The listings and the files of docs/policy.md are what is run.
+"""
+
+import os
+import pathlib
+import re
+import select
+import subprocess
+
+import pytest
+
+from bare_socket import zmq
+
+pytestmark = pytest.mark.skipif(zmq.zmq_has(b"tls") != 1, reason="built without TLS")
+
+PYTHON = "/usr/bin/python3"
+OURS = os.environ["ZLINK_LIBRARY_DIR"]
+PATIENCE = 60
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "policy.md"
+
+PUBLISHER = """
+import sys, zmq
+context = zmq.Context()
+publisher = context.socket(zmq.XPUB)
+publisher.bind("tcp://*:*")
+print(publisher.last_endpoint.decode(), flush=True)
+publisher.recv()                      # somebody has subscribed
+publisher.send(b"news")
+publisher.close()
+context.term()
+"""
+
+SUBSCRIBER = """
+import sys, zmq
+context = zmq.Context()
+subscriber = context.socket(zmq.SUB)
+subscriber.subscribe(b"")
+subscriber.connect(sys.argv[1])
+message = subscriber.recv(copy=False)
+print(message.bytes.decode(), subscriber.last_endpoint.decode(), message.get("User-Id"), flush=True)
+subscriber.close()
+context.term()
+"""
+
+# Tells of each handshake, too, which takes a monitor.
+WATCHED = """
+import sys, zmq
+from zmq.utils.monitor import recv_monitor_message
+context = zmq.Context()
+subscriber = context.socket(zmq.SUB)
+subscriber.subscribe(b"")
+monitor = subscriber.get_monitor_socket()
+subscriber.connect(sys.argv[1])
+print("connecting", flush=True)
+while True:
+    event = recv_monitor_message(monitor)
+    if event["event"] in (zmq.EVENT_HANDSHAKE_SUCCEEDED, zmq.EVENT_DISCONNECTED):
+        break
+print("connected" if event["event"] == zmq.EVENT_HANDSHAKE_SUCCEEDED else "refused", event["endpoint"].decode(), flush=True)
+context.destroy(linger=0)
+"""
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n([\s\S]*?)```", PAGE.read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def processes():
+    started = []
+    yield started
+    for each in started:
+        each.kill()
+        each.communicate()
+
+
+@pytest.fixture
+def run(processes):
+    def start(program, *arguments, policy=None, library=OURS):
+        env = {name: value for name, value in os.environ.items() if name not in ("LD_LIBRARY_PATH", "ZLINK_POLICY")}
+        if library:
+            env["LD_LIBRARY_PATH"] = library
+        if policy is not None:
+            env["ZLINK_POLICY"] = str(policy)
+        processes.append(subprocess.Popen([PYTHON, "-c", program, *map(str, arguments)], env=env, text=True,
+                                          stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+        return processes[-1]
+
+    return start
+
+
+@pytest.fixture
+def folder(files, tmp_path):
+    """The certificates of docs/secure.md, and the policies of docs/policy.md, as they have to be kept."""
+    for each in files.iterdir():
+        target = tmp_path / each.name
+        target.write_bytes(each.read_bytes())
+        target.chmod(0o600)
+    for text in blocks("toml"):
+        name = re.match(r"# (\S+\.toml)\n", text)
+        if name:
+            put(tmp_path / name[1], text)
+    return tmp_path
+
+
+def put(path, text):
+    """Whole or not at all."""
+    fresh = path.with_suffix(".new")
+    fresh.write_text(text)
+    fresh.chmod(0o600)
+    fresh.rename(path)
+    return path
+
+
+def line_of(process):
+    ready, _, _ = select.select([process.stdout], [], [], PATIENCE)
+    assert ready, "it says nothing"
+    return process.stdout.readline().strip()
+
+
+def port_of(publisher):
+    endpoint = line_of(publisher)
+    assert endpoint.startswith("tcp://"), endpoint
+    return endpoint.rsplit(":", 1)[1]
+
+
+def test_a_publisher_and_a_subscriber_become_mutual_tls_by_a_file_each(run, folder):
+    publisher = run(PUBLISHER, policy=folder / "publisher.toml")
+    port = port_of(publisher)
+    subscriber = run(SUBSCRIBER, f"tcp://localhost:{port}", policy=folder / "subscriber.toml")
+    assert subscriber.communicate(timeout=PATIENCE)[0] == f"news tcp://localhost:{port} CN=feed\n"
+    assert publisher.wait(timeout=PATIENCE) == 0
+
+
+def test_the_octets_on_the_way_are_those_of_tls(run, folder):
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(PATIENCE)
+        run(SUBSCRIBER, f"tcp://localhost:{listening.getsockname()[1]}", policy=folder / "subscriber.toml")
+        with listening.accept()[0] as accepted:
+            accepted.settimeout(PATIENCE)
+            assert accepted.recv(3) == b"\x16\x03\x01", "a handshake record, and no greeting of ZMTP"
+
+
+@pytest.mark.parametrize("library", [OURS, None])
+def test_a_subscriber_without_the_file_gets_nothing(run, folder, library):
+    publisher = run(PUBLISHER, policy=folder / "publisher.toml")
+    stranger = run(WATCHED, f"tcp://localhost:{port_of(publisher)}", library=library)
+    assert line_of(stranger) == "connecting"
+    assert line_of(stranger).startswith("refused")
+    assert publisher.poll() is None, "nobody has subscribed"
+
+
+def test_a_publisher_without_the_file_is_not_listened_to(run, folder):
+    publisher = run(PUBLISHER)
+    subscriber = run(WATCHED, f"tcp://localhost:{port_of(publisher)}", policy=folder / "subscriber.toml")
+    assert line_of(subscriber) == "connecting"
+    assert line_of(subscriber).startswith("refused tcp://localhost:")
+
+
+def test_a_client_of_another_authority_is_refused(run, folder, tmp_path_factory):
+    from conftest import do_as_the_guide_says
+
+    other = tmp_path_factory.mktemp("other")
+    do_as_the_guide_says("An authority and two certificates", other)
+    for name in ("client.pem", "client.key"):
+        (folder / f"other-{name}").write_bytes((other / name).read_bytes())
+        (folder / f"other-{name}").chmod(0o600)
+    text = (folder / "subscriber.toml").read_text().replace("client.", "other-client.")
+    publisher = run(PUBLISHER, policy=folder / "publisher.toml")
+    stranger = run(WATCHED, f"tcp://localhost:{port_of(publisher)}", policy=put(folder / "other.toml", text))
+    assert line_of(stranger) == "connecting"
+    # In TLS 1.3 a client hears only behind its own handshake that its certificate is not taken.
+    assert line_of(stranger).startswith(("refused", "connected"))
+    assert publisher.poll() is None
+
+
+def test_a_server_under_another_name_is_refused(run, folder):
+    publisher = run(PUBLISHER, policy=folder / "publisher.toml")
+    text = (folder / "subscriber.toml").read_text() + 'name = "other.example"\n'
+    subscriber = run(WATCHED, f"tcp://localhost:{port_of(publisher)}", policy=put(folder / "other.toml", text))
+    assert line_of(subscriber) == "connecting"
+    assert line_of(subscriber).startswith("refused")
+
+
+def test_a_fingerprint_tells_one_certificate_from_all_others_of_the_authority(run, folder):
+    def print_of(name):
+        told = subprocess.run(["openssl", "x509", "-in", folder / name, "-noout", "-fingerprint", "-sha256"], check=True,
+                              capture_output=True, text=True).stdout
+        return told.strip().split("=")[1]
+
+    text = (folder / "subscriber.toml").read_text()
+    for certificate, heard in (("server.pem", "connected"), ("client.pem", "refused")):
+        publisher = run(PUBLISHER, policy=folder / "publisher.toml")
+        policy = put(folder / "print.toml", text + f'fingerprints = "{print_of(certificate)}"\n')
+        # A name that the certificate does not have: the fingerprint stands for it.
+        subscriber = run(WATCHED, f"tcp://127.0.0.2:{port_of(publisher)}", policy=policy)
+        assert line_of(subscriber) == "connecting"
+        assert line_of(subscriber).startswith(heard), certificate
+
+
+BIND = """
+import sys, zmq
+context = zmq.Context()
+socket = context.socket(zmq.PULL)
+try:
+    socket.bind(sys.argv[1])
+    print("bound", socket.last_endpoint.decode())
+except zmq.ZMQError as refusal:
+    print(refusal.errno)
+inproc = context.socket(zmq.PULL)
+inproc.bind("inproc://name")
+context.destroy(linger=0)
+"""
+
+
+def test_what_no_entry_matches_is_refused_and_says_so(run, folder):
+    policy = folder / "publisher.toml"
+    refused = run(BIND, "ipc:///tmp/zlink-policy-test", policy=policy)
+    out, err = refused.communicate(timeout=PATIENCE)
+    assert out == "13\n"
+    assert f"zlink: bind to ipc:///tmp/zlink-policy-test is refused: {policy}: no entry of the policy matches it\n" in err
+
+
+@pytest.mark.parametrize("text,line,words", [
+    ('default = "clear"\n[[entry]]\nuse = "clear"\nport = "x"\n', 4, "port"),
+    ('default = "clear"\nzap = "users.toml"\n', 2, "there is no key zap"),
+    ("default = \n", 1, ""),
+])
+def test_a_file_that_is_not_understood_refuses_all_but_inproc(run, tmp_path, text, line, words):
+    policy = put(tmp_path / "policy.toml", text)
+    out, err = run(BIND, "tcp://127.0.0.1:*", policy=policy).communicate(timeout=PATIENCE)
+    assert out == "13\n"
+    assert f"zlink: bind to tcp://127.0.0.1:* is refused: {policy}:{line}: {words}" in err
+
+
+@pytest.mark.parametrize("path", ["/nowhere/policy.toml", "policy.toml", ""])
+def test_a_file_that_is_not_there_refuses_all_but_inproc(run, path):
+    out, err = run(BIND, "tcp://127.0.0.1:*", policy=path).communicate(timeout=PATIENCE)
+    assert out == "13\n"
+    assert "is refused" in err
+
+
+def test_a_key_that_others_may_read_refuses_all(run, folder):
+    (folder / "server.key").chmod(0o644)
+    policy = folder / "publisher.toml"
+    out, err = run(BIND, "tcp://127.0.0.1:*", policy=policy).communicate(timeout=PATIENCE)
+    assert out == "13\n"
+    assert re.search(rf"{policy}:\d+: {folder}/server.key holds a secret, and may be read by others", err), err
+
+
+def test_a_program_without_a_policy_is_as_ever(run):
+    out, err = run(BIND, "tcp://127.0.0.1:*").communicate(timeout=PATIENCE)
+    assert out.startswith("bound tcp://127.0.0.1:") and err == ""
+
+
+def test_a_process_that_obeys_says_so_when_asked(run, tmp_path):
+    policy = put(tmp_path / "policy.toml", 'default = "clear"\nannounce = true\n')
+    out, err = run(BIND, "tcp://127.0.0.1:*", policy=policy).communicate(timeout=PATIENCE)
+    assert out.startswith("bound")
+    assert err == f"zlink: the policy {policy} is in force: 0 entries, others are clear\n"
