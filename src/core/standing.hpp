@@ -12,6 +12,8 @@ public:
     virtual ~standing() = default;
     /// Asked before each new connection. Where it does not hold, `why` says so.
     virtual bool holds(std::string &why) noexcept = 0;
+    /// Asked about a connection that is there. It does not end because nobody can tell: only where a policy says so.
+    virtual bool is_revoked() noexcept = 0;
 };
 
 }  // namespace zlink

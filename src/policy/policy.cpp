@@ -150,11 +150,7 @@ public:
     bool holds(std::string &why) noexcept override {
         try {
             const std::lock_guard guard(mutex_);
-            const state::view now = by_->current();
-            if (now.edition != edition_) {
-                edition_ = now.edition;
-                words_ = now.rules ? words_of_change(*now.rules) : "the policy cannot be used: " + now.why;
-            }
+            look();
             if (words_.empty())
                 return true;
             why = words_;
@@ -164,7 +160,26 @@ public:
         return false;
     }
 
+    bool is_revoked() noexcept override {
+        try {
+            const std::lock_guard guard(mutex_);
+            look();
+            return is_usable_ && !words_.empty();
+        } catch (const std::bad_alloc &) {
+            return false;
+        }
+    }
+
 private:
+    void look() {
+        const state::view now = by_->current();
+        if (now.edition == edition_)
+            return;
+        words_ = now.rules ? words_of_change(*now.rules) : "the policy cannot be used: " + now.why;
+        is_usable_ = now.rules != nullptr;
+        edition_ = now.edition;
+    }
+
     std::string words_of_change(const policy_rules &rules) const {
         endpoint_terms terms;
         std::string why;
@@ -183,6 +198,7 @@ private:
     std::mutex mutex_;  // guards the rest
     unsigned long edition_;
     std::string words_;  // why it does not hold; empty: it does
+    bool is_usable_ = true;
 };
 
 // ---- the policy ----

@@ -165,7 +165,8 @@ bool session::is_permitted(std::string &why) const noexcept {
 
 void session::end_if_forbidden() noexcept {
     std::string why;
-    if (is_permitted(why))
+    if (connection_ && connection_->is_established() ? !environment_->permission->is_revoked()
+                                                     : is_permitted(why))
         return;
     if (connection_) {
         on_broken(*connection_,

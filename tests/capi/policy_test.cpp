@@ -1,0 +1,208 @@
+// A process under a policy: what it may bind and connect to, and what becomes of that when the file changes.
+#include "raw_peer.hpp"
+#include "sockets.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sys/stat.h>
+
+namespace {
+
+using namespace zlink_test;
+using zlink::test::raw_peer;
+
+constexpr const char *clear_all = "default = \"clear\"\n";
+
+class under_a_policy : public ::testing::Test {
+protected:
+    void SetUp() override {
+        std::string name = (std::filesystem::temp_directory_path() / "zlink-policy-XXXXXX").string();
+        folder_ = std::filesystem::canonical(::mkdtemp(name.data()));
+        ::setenv("ZLINK_POLICY", path().c_str(), 1);
+    }
+    void TearDown() override {
+        ::unsetenv("ZLINK_POLICY");
+        std::filesystem::remove_all(folder_);
+    }
+    std::string path() const { return folder_ + "/policy.toml"; }
+    // Whole or not at all.
+    void say(const std::string &text) {
+        const std::string fresh = path() + ".new";
+        std::ofstream(fresh) << text;
+        ASSERT_EQ(::chmod(fresh.c_str(), 0600), 0);
+        std::filesystem::rename(fresh, path());
+    }
+
+private:
+    std::string folder_;
+};
+
+std::string entry(const std::string &lines) { return "[[entry]]\nuse = \"clear\"\n" + lines; }
+
+TEST_F(under_a_policy, is_told_by_a_function_of_its_own) {
+    say(clear_all);
+    EXPECT_EQ(zlink_policy_in_force(), 1);
+    say("default = \"none\"\n");
+    EXPECT_FAILS(EACCES, zlink_policy_in_force());
+    ::unsetenv("ZLINK_POLICY");
+    EXPECT_EQ(zlink_policy_in_force(), 0);
+}
+
+TEST_F(under_a_policy, a_refusal_is_eacces_and_a_reason) {
+    say("[[entry]]\nport = 1\nuse = \"refuse\"\n");
+    context zmq;
+    test_socket pair = zmq.socket(ZMQ_PAIR);
+    monitor events(zmq, pair, everything);
+    EXPECT_FAILS(EACCES, zmq_bind(pair.handle(), "tcp://127.0.0.1:*"));
+    monitor_event told = events.next(ZMQ_EVENT_REASON);
+    EXPECT_EQ(told.value, EACCES);
+    EXPECT_EQ(told.endpoint, "tcp://127.0.0.1:*");
+    EXPECT_EQ(told.words, path() + ": no entry of the policy matches it");
+    EXPECT_FAILS(EACCES, zmq_connect(pair.handle(), "tcp://127.0.0.1:1"));
+    EXPECT_EQ(events.next(ZMQ_EVENT_REASON).words, path() + ":1: the policy refuses it");
+    for (const char *const endpoint : {"ipc://@a", "ws://127.0.0.1:2", "TCP://127.0.0.1:1"}) {
+        SCOPED_TRACE(endpoint);
+        EXPECT_FAILS(EACCES, zmq_connect(pair.handle(), endpoint));
+    }
+}
+
+TEST_F(under_a_policy, inproc_is_never_touched) {
+    say("this is no policy");
+    context zmq;
+    test_socket a = zmq.socket(ZMQ_PAIR), b = zmq.socket(ZMQ_PAIR);
+    EXPECT_FAILS(EACCES, zmq_bind(a.handle(), "tcp://127.0.0.1:*"));
+    connected(zmq, a, b, "inproc");
+    EXPECT_EQ(b.send("hello"), 5);
+    EXPECT_EQ(a.receive(), "hello");
+}
+
+TEST_F(under_a_policy, a_socket_is_bound_to_loopback_and_unbound_as_it_was_bound) {
+    say(entry("bind = \"loopback\"\n"));
+    context zmq;
+    test_socket pull = zmq.socket(ZMQ_PULL);
+    const std::string port = deserted_endpoint().substr(std::string("tcp://127.0.0.1").size());
+    EXPECT_EQ(pull.bind("tcp://*" + port), "tcp://127.0.0.1" + port);
+    EXPECT_EQ(pull.unbind("tcp://*" + port), 0);
+    EXPECT_FAILS(ENOENT, pull.unbind("tcp://*" + port));
+    EXPECT_EQ(pull.bind("tcp://*" + port), "tcp://127.0.0.1" + port);
+    EXPECT_EQ(pull.unbind("tcp://127.0.0.1" + port), 0);
+}
+
+TEST_F(under_a_policy, only_allowed_addresses_are_accepted) {
+    say(entry("side = \"bind\"\nallow = \"10.0.0.0/8\"\n"));
+    context zmq;
+    test_socket pull = zmq.socket(ZMQ_PULL);
+    monitor events(zmq, pull, everything);
+    const std::string endpoint = pull.bind("tcp://127.0.0.1:*");
+    EXPECT_TRUE(raw_peer(endpoint).is_closed_by_other_side());
+    EXPECT_EQ(events.next(ZMQ_EVENT_REASON).words, "the policy does not allow connections from 127.0.0.1");
+    EXPECT_EQ(events.next(ZMQ_EVENT_ACCEPT_FAILED).value, ECONNREFUSED);
+}
+
+TEST_F(under_a_policy, only_allowed_addresses_are_dialled_whatever_their_name) {
+    say("[[entry]]\nside = \"connect\"\nhost = \"localhost\"\nuse = \"clear\"\nallow = \"10.0.0.0/8\"\n" +
+        entry("allow = \"127.0.0.0/8\"\n"));
+    context zmq;
+    test_socket pull = zmq.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH);
+    const std::string endpoint = pull.bind("tcp://127.0.0.1:*");
+    monitor events(zmq, push, everything);
+    push.connect("tcp://localhost" + endpoint.substr(endpoint.rfind(':')));
+    const monitor_event told = events.next(ZMQ_EVENT_REASON);
+    EXPECT_EQ(told.value, EACCES);
+    EXPECT_EQ(told.words, "the policy does not allow connections to 127.0.0.1");
+    push.connect(endpoint);
+    EXPECT_NE(events.next(ZMQ_EVENT_HANDSHAKE_SUCCEEDED).event, 0);
+}
+
+TEST_F(under_a_policy, the_stricter_limit_of_message_size_holds) {
+    say(entry("max_message = 10\n"));
+    context zmq;
+    test_socket pull = zmq.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH);
+    pull.set(ZMQ_MAXMSGSIZE, std::string_view("\xff\xff\xff\xff\xff\xff\xff\xff", 8));  // no limit
+    connected(zmq, pull, push);
+    monitor events(zmq, pull);
+    push.send("ten octets");
+    EXPECT_EQ(pull.receive(), "ten octets");
+    push.send("more of them");
+    EXPECT_NE(events.next(ZMQ_EVENT_DISCONNECTED).event, 0);
+}
+
+TEST_F(under_a_policy,
+       a_connection_ends_where_the_changed_file_revokes_it_and_comes_again_where_it_allows_it) {
+    say(clear_all);
+    context zmq;
+    test_socket pull = zmq.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH);
+    connected(zmq, pull, push);
+    monitor at_pull(zmq, pull, everything), at_push(zmq, push, everything);
+    push.send("before");
+    EXPECT_EQ(pull.receive(), "before");
+    say("default = \"refuse\"\n");
+    EXPECT_EQ(at_push.next(ZMQ_EVENT_REASON).value, EACCES);
+    EXPECT_NE(at_push.next(ZMQ_EVENT_DISCONNECTED).event, 0);
+    EXPECT_NE(at_pull.next(ZMQ_EVENT_DISCONNECTED).event, 0);
+    say(clear_all);
+    EXPECT_NE(at_pull.next(ZMQ_EVENT_HANDSHAKE_SUCCEEDED).event, 0);
+    push.send("after");
+    EXPECT_EQ(pull.receive(), "after");
+}
+
+TEST_F(under_a_policy, a_connection_stays_where_the_changed_file_says_the_same_of_it) {
+    say(clear_all);
+    context zmq;
+    test_socket pull = zmq.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH), other = zmq.socket(ZMQ_PAIR);
+    connected(zmq, pull, push);
+    monitor events(zmq, pull);
+    say("[[entry]]\nuse = \"clear\"\n");
+    EXPECT_FAILS(EINVAL, zmq_bind(other.handle(), "tcp://no"));  // the file has been looked at
+    push.send("still there");
+    EXPECT_EQ(pull.receive(), "still there");
+    EXPECT_FALSE(events.has_input());
+}
+
+TEST_F(under_a_policy, while_the_file_cannot_be_used_new_connections_are_refused_and_others_stay) {
+    say(clear_all);
+    context zmq;
+    test_socket pull = zmq.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH), other = zmq.socket(ZMQ_PAIR);
+    const std::string endpoint = connected(zmq, pull, push);
+    monitor events(zmq, pull, everything);
+    say("default = \n");
+    EXPECT_FAILS(EACCES, zmq_bind(other.handle(), "tcp://127.0.0.1:*"));  // the file has been looked at
+    raw_peer stranger(endpoint);
+    EXPECT_TRUE(stranger.is_closed_by_other_side());
+    const monitor_event told = events.next(ZMQ_EVENT_REASON);
+    EXPECT_EQ(told.words.substr(0, told.words.find(": /")), "the policy cannot be used");
+    EXPECT_EQ(events.next(ZMQ_EVENT_ACCEPT_FAILED).value, EACCES);
+    push.send("still there");
+    EXPECT_EQ(pull.receive(), "still there");
+    EXPECT_FALSE(events.has_input());
+}
+
+TEST_F(under_a_policy, a_file_that_others_may_write_is_no_file) {
+    say(clear_all);
+    context zmq;
+    test_socket pair = zmq.socket(ZMQ_PAIR);
+    pair.bind("tcp://127.0.0.1:*");
+    ASSERT_EQ(::chmod(path().c_str(), 0620), 0);
+    EXPECT_FAILS(EACCES, zmq_bind(pair.handle(), "tcp://127.0.0.1:*"));
+    ASSERT_EQ(::chmod(path().c_str(), 0600), 0);
+    EXPECT_EQ(zmq_bind(pair.handle(), "tcp://127.0.0.1:*"), 0);
+}
+
+TEST_F(under_a_policy, plain_proves_a_name_over_ipc_where_the_program_has_a_handler) {
+    say("[[entry]]\nscheme = \"ipc\"\nside = \"connect\"\nuse = \"plain\"\nusername = \"alice\"\npassword = "
+        "\"secret\"\n" +
+        entry("scheme = \"ipc\"\n"));
+    context zmq;
+    test_socket handler = zmq.socket(ZMQ_REP), pull = zmq.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH);
+    handler.bind("inproc://zeromq.zap.01");
+    pull.set(ZMQ_PLAIN_SERVER, 1);
+    push.connect(pull.bind("ipc://*"));
+    const frames asked = handler.receive_all();
+    ASSERT_EQ(asked.size(), 8u);
+    EXPECT_EQ(asked[5], "PLAIN");
+    EXPECT_EQ(asked[6], "alice");
+    EXPECT_EQ(asked[7], "secret");
+}
+
+}  // namespace
