@@ -236,13 +236,14 @@ bool policy::judge(const endpoint_request &what, const settings &program, endpoi
     }
     lasts = std::make_shared<lasting>(state_, now.edition, what, program, out);
     const std::lock_guard guard(state_->mutex);
-    if (!std::exchange(state_->has_thread, true)) {
+    if (!state_->has_thread) {
         platform::stay_loaded();
         const platform::signal_shield shield;
         std::thread([shared = state_] {
             platform::name_this_thread("ZMQbg/policy");
             state::watch(shared);
         }).detach();
+        state_->has_thread = true;
     }
     return true;
 }

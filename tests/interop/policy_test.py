@@ -114,6 +114,10 @@ def put(path, text):
     return path
 
 
+def names_of(language):
+    return re.findall(rf"```{language}\n# (\S+)\n", PAGE.read_text(encoding="utf-8"))
+
+
 def line_of(process):
     ready, _, _ = select.select([process.stdout], [], [], PATIENCE)
     assert ready, "it says nothing"
@@ -132,6 +136,42 @@ def test_a_publisher_and_a_subscriber_become_mutual_tls_by_a_file_each(run, fold
     subscriber = run(SUBSCRIBER, f"tcp://localhost:{port}", policy=folder / "subscriber.toml")
     assert subscriber.communicate(timeout=PATIENCE)[0] == f"news tcp://localhost:{port} CN=feed\n"
     assert publisher.wait(timeout=PATIENCE) == 0
+
+
+def free_port():
+    import socket
+
+    with socket.socket() as trial:
+        trial.bind(("127.0.0.1", 0))
+        return str(trial.getsockname()[1])
+
+
+def test_the_programs_of_the_page_do_as_it_says(folder):
+    port = free_port()
+    for text in blocks("python"):
+        if name := re.match(r"# (\S+\.py)\n", text):
+            (folder / name[1]).write_text(text.replace("5555", port))
+    (script,) = blocks("sh")
+    env = dict(os.environ, LD_LIBRARY_PATH=OURS)
+    done = subprocess.run(["sh", "-e", "-c", script.replace("python3", PYTHON)], cwd=folder, env=env, text=True, timeout=PATIENCE,
+                          capture_output=True)
+    assert (done.stdout, done.stderr) == ("news\n", "")
+
+
+@pytest.mark.parametrize("name", names_of("toml"))
+def test_the_question_of_the_page_is_answered_for_each_of_its_files(run, folder, name):
+    question = blocks("python")[0]
+    asked = run(question, policy=folder / name)
+    assert asked.wait(timeout=PATIENCE) == 0, asked.stderr.read()
+    (folder / name).chmod(0o666)
+    assert run(question, policy=folder / name).wait(timeout=PATIENCE) != 0
+    assert run(question).wait(timeout=PATIENCE) != 0
+
+
+def test_the_line_of_the_page_is_what_stands_on_stderr(run, folder):
+    (line,) = blocks("text")
+    err = run(BIND, "tcp://*:5556", policy=put(folder / "empty.toml", "")).communicate(timeout=PATIENCE)[1]
+    assert err == line.replace("/etc/feed/publisher.toml", str(folder / "empty.toml"))
 
 
 def test_the_octets_on_the_way_are_those_of_tls(run, folder):

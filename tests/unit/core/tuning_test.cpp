@@ -112,6 +112,14 @@ TEST(tuning, takes_the_first_variable_that_names_a_directory) {
     EXPECT_EQ(read_with({{"TMP", "/dev/null"}}).temporary_directory, "/tmp");
 }
 
+TEST(tuning, takes_the_path_of_a_policy_as_it_is) {
+    EXPECT_EQ(read_tuning([](const char *) -> const char * { return nullptr; }).policy, std::nullopt);
+    const auto with_policy = [](const char *name) -> const char * {
+        return std::string_view(name) == "ZLINK_POLICY" ? "" : nullptr;
+    };
+    EXPECT_EQ(read_tuning(with_policy).policy, "") << "an empty one is set, too";
+}
+
 TEST(batch_sizes_of_a_socket, go_before_the_environments_within_limits) {
     batching sizes;
     const batching before = sizes;
