@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/platform.hpp"
+#include "policy/match.hpp"
 #include "policy/policy_file.hpp"
 #include "policy/trusted_file.hpp"
 
@@ -22,9 +23,8 @@ constexpr std::chrono::seconds between_looks{1};
 
 using rules_ptr = std::shared_ptr<const policy_rules>;
 
-/// What was read, with the text that it was read from. Without rules `why` says what is wrong.
+/// What was read. Without rules `why` says what is wrong.
 struct reading {
-    secret text;
     rules_ptr rules;
     std::string why;
 };
@@ -39,21 +39,31 @@ bool check_files(const policy_rules &rules, const std::string &path, std::string
     return true;
 }
 
-reading read_now(const std::string &path, const reading &before) {
+bool read_users_of(policy_rules &rules, std::string &why) {
+    for (policy_entry &each : rules.entries) {
+        if (each.zap.empty())
+            continue;
+        secret text;
+        if (!trusted_file::read(each.zap, trusted_file::kind::secret, text, why) ||
+            !read_users(text, each.zap, each, why))
+            return false;
+    }
+    return true;
+}
+
+/// Where it says the same as before, the rules stay those of before.
+reading read_now(const std::string &path, const rules_ptr &before) {
     reading now;
-    if (!trusted_file::read(path, trusted_file::kind::open, now.text, now.why)) {
+    secret text;
+    if (!trusted_file::read(path, trusted_file::kind::open, text, now.why)) {
         now.why.insert(0, path + ": ");
         return now;
     }
-    if (before.rules && before.text == now.text) {
-        now.rules = before.rules;
-    } else {
-        auto fresh = std::make_shared<policy_rules>();
-        if (read_policy(now.text, path, *fresh, now.why))
-            now.rules = std::move(fresh);
-    }
-    if (now.rules && !check_files(*now.rules, path, now.why))
-        now.rules = nullptr;
+    auto fresh = std::make_shared<policy_rules>();
+    if (!read_policy(text, path, *fresh, now.why) || !check_files(*fresh, path, now.why) ||
+        !read_users_of(*fresh, now.why))
+        return now;
+    now.rules = before && *before == *fresh ? before : std::move(fresh);
     return now;
 }
 
@@ -75,13 +85,17 @@ struct policy::state {
         const std::lock_guard guard(mutex);
         return {edition, rules, why};
     }
+    rules_ptr current_rules() noexcept {
+        const std::lock_guard guard(mutex);
+        return rules;
+    }
 
     /// True when something else counts from now on.
     bool look() {
         const std::lock_guard only_one(looking);
         reading now;
         try {
-            now = read_now(path, last);
+            now = read_now(path, last.rules);
         } catch (const std::bad_alloc &) {
             now = {};
             now.why.clear();  // there may be no memory for words
@@ -170,7 +184,29 @@ public:
         }
     }
 
+    bool knows(std::string_view user, std::string_view password) noexcept override {
+        const rules_ptr rules = by_->current_rules();
+        try {
+            const policy_entry *const entry = rules ? first_match(*rules, what_) : nullptr;
+            if (!entry)
+                return false;
+            const auto found = entry->users.find(user);
+            return found != entry->users.end() && is_same(found->second, password);
+        } catch (const std::bad_alloc &) {
+            return false;
+        }
+    }
+
 private:
+    /// In a time that tells nothing of how much of it is right.
+    static bool is_same(std::string_view right, std::string_view given) noexcept {
+        unsigned difference = right.size() != given.size();
+        for (std::size_t i = 0; i < given.size(); ++i)
+            difference |=
+                static_cast<unsigned char>(given[i]) ^ static_cast<unsigned char>(right[i % right.size()]);
+        return difference == 0;
+    }
+
     void look() {
         const state::view now = by_->current();
         if (now.edition == edition_)
@@ -249,7 +285,7 @@ bool policy::judge(const endpoint_request &what, const settings &program, endpoi
 }
 
 bool policy::is_usable(const std::string &path, std::string &why) {
-    reading now = read_now(path, {});
+    reading now = read_now(path, nullptr);
     why = std::move(now.why);
     return now.rules != nullptr;
 }

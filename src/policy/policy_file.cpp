@@ -1,6 +1,8 @@
 // Map: values out of TOML; an entry's keys; what an entry must have; the whole file.
 #include "policy/policy_file.hpp"
 
+#include <memory>
+
 #ifdef ZLINK_WITH_POLICY
 
 #define TOML_EXCEPTIONS        0
@@ -270,6 +272,7 @@ struct entry_reader {
              [](auto &r, const item &i) { r.entry.requires_client_cert = client_certificates_of(i); }},
             {"username", [](auto &r, const item &i) { r.entry.username = text_of(i); }},
             {"password", [](auto &r, const item &i) { r.entry.password = r.password_of(i); }},
+            {"zap", [](auto &r, const item &i) { r.entry.zap = r.file_of(i, true); }},
             {"bind", [](auto &r, const item &i) { r.entry.bind_host = bind_host_of(i); }},
             {"allow", [](auto &r, const item &i) { r.entry.allow = list_of(i, range_of); }},
             {"max_message",
@@ -321,6 +324,8 @@ void check_entry(const policy_entry &entry, bool has_use) {
     only_for(has_tls_words, is_tls || is_plain, "certificates are for use = \"tls\" and \"plain\"");
     only_for(!entry.username.empty() || !entry.password.empty(), is_plain,
              "username and password are for use = \"plain\"");
+    only_for(!entry.zap.empty(), is_plain && entry.may_bind(),
+             "zap is for use = \"plain\" and side = \"bind\"");
     only_for(!entry.bind_host.empty(), entry.may_bind(), "bind = is for side = \"bind\"");
     only_for(!entry.name.empty(), entry.may_connect(), "name is for side = \"connect\"");
     only_for(!entry.sources.empty(), entry.may_connect(), "source is for side = \"connect\"");
@@ -365,23 +370,48 @@ void read_top(const item &from, const std::string &path, policy_rules &out) {
     }
 }
 
-}  // namespace
-
-bool read_policy(const std::string &text, const std::string &path, policy_rules &out, std::string &why) {
+/// Hands the table of a text to `read`, and turns faults into words.
+template <class Read>
+bool understands(const std::string &text, const std::string &path, std::string &why, Read read) {
     try {
         const toml::parse_result parsed = toml::parse(text);
         if (!parsed)
             fail(static_cast<int>(parsed.error().source().begin.line),
                  std::string(parsed.error().description()));
-        policy_rules found;
-        for (const auto &[key, value] : parsed.table())
-            read_top({key.str(), value}, path, found);
-        out = std::move(found);
+        read(parsed.table());
         return true;
     } catch (const fault &what) {
         why = path + ":" + std::to_string(what.line) + ": " + what.words;
         return false;
     }
+}
+
+}  // namespace
+
+bool read_policy(const std::string &text, const std::string &path, policy_rules &out, std::string &why) {
+    return understands(text, path, why, [&](const toml::table &all) {
+        policy_rules found;
+        for (const auto &[key, value] : all)
+            read_top({key.str(), value}, path, found);
+        out = std::move(found);
+    });
+}
+
+bool read_users(const std::string &text, const std::string &path, policy_entry &out, std::string &why) {
+    return understands(text, path, why, [&](const toml::table &all) {
+        for (const auto &[key, value] : all) {
+            const toml::table *const users = value.as_table();
+            if (key != "users" || !users)
+                fail(line_of(value), "a table [users] is expected, and nothing else");
+            for (const auto &[name, password] : *users) {
+                if (name.str().empty() || name.str().size() > 255)
+                    fail(line_of(password), "a name of 1 to 255 octets is expected");
+                out.users[std::string(name.str())] = std::string_view(text_of({name.str(), password}));
+            }
+        }
+        if (out.users.empty())
+            fail(1, "there is no user");
+    });
 }
 
 }  // namespace zlink
@@ -393,6 +423,10 @@ namespace zlink {
 bool read_policy(const std::string &, const std::string &path, policy_rules &, std::string &why) {
     why = path + ": this library is built without policies (WITH_POLICY)";
     return false;
+}
+
+bool read_users(const std::string &, const std::string &path, policy_entry &, std::string &why) {
+    return read_policy({}, path, *std::make_unique<policy_rules>(), why);
 }
 
 }  // namespace zlink

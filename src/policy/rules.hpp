@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +18,8 @@ enum class protection : std::uint8_t { refuse, clear, tls, plain };
 struct port_range {
     std::uint16_t first = 0;  // 0 = "any free port" of a bind
     std::uint16_t last = 0;
+
+    bool operator==(const port_range &) const = default;
 };
 
 struct policy_entry {
@@ -40,6 +44,8 @@ struct policy_entry {
     bool requires_client_cert = true;
     std::string username;
     secret password;
+    std::string zap;  // the file of the users that may connect; empty = the program's handler judges alone
+    std::map<std::string, secret, std::less<>> users;
     std::string bind_host;  // "loopback" or a numeric address; empty = as the program says
     std::vector<ipv4_or_6_filter> allow;
     std::int64_t max_message = -1;
@@ -49,6 +55,7 @@ struct policy_entry {
     bool has_tls_files() const noexcept { return !cert.empty() || !ca.empty(); }
     bool may_bind() const noexcept { return binds.value_or(true); }
     bool may_connect() const noexcept { return !binds.value_or(false); }
+    bool operator==(const policy_entry &) const = default;
 };
 
 struct policy_rules {
@@ -61,8 +68,12 @@ struct policy_rules {
         std::string path;
         int line;
         bool is_secret;
+
+        bool operator==(const named_file &) const = default;
     };
     std::vector<named_file> files;
+
+    bool operator==(const policy_rules &) const = default;
 };
 
 /// What a socket asks for, as the program says it.

@@ -141,6 +141,8 @@ private:
 
     /// PLAIN hides nothing by itself.
     bool use_plain() {
+        if (out_.options.is_raw())
+            return refuse("a socket of octets without frames cannot speak PLAIN");
         if (out_.options.mechanism == mechanism_kind::curve)
             return refuse("the program uses CURVE, and PLAIN would take its place");
         if (by_.has_tls_files() && !is_ipc_) {
@@ -156,6 +158,7 @@ private:
         o.plain_server = what_.binds;
         o.plain_username = what_.binds ? std::string() : by_.username;
         o.plain_password = what_.binds ? std::string() : std::string(by_.password);
+        out_.knows_users = what_.binds && !by_.zap.empty();
         return true;
     }
 
@@ -190,7 +193,7 @@ private:
 
 bool judge(const policy_rules &by, const endpoint_request &what, const settings &program, endpoint_terms &out,
            std::string &why, int &line) {
-    out = {program, what.address, false};
+    out = {program, what.address, false, false};
     const policy_entry *const entry = first_match(by, what);
     line = entry ? entry->line : 0;
     if (entry)

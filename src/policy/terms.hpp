@@ -12,6 +12,7 @@ struct endpoint_terms {
     settings options;
     std::string address;         // to bind or connect to, without its scheme
     bool is_inside_tls = false;  // also where the scheme is tcp or ws
+    bool knows_users = false;    // the policy judges peers
 
     bool operator==(const endpoint_terms &) const = default;
 };

@@ -50,7 +50,8 @@ struct session_environment {
     std::shared_ptr<event_sink> events;
     std::shared_ptr<session_host> host;
     random_source *random;
-    authenticator *judges = nullptr;  // null: nobody can be asked
+    authenticator *judges = nullptr;              // null: nobody can be asked
+    std::shared_ptr<authenticator> policy_judge;  // the one above, where the endpoint has its own
     std::string endpoint;            // as bound or connected, for events and for the socket to find its pipes
     std::string address;             // of one that is connected to, without its scheme
     std::optional<web_place> place;  // of an endpoint on a web server

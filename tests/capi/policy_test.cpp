@@ -27,11 +27,11 @@ protected:
     }
     std::string path() const { return folder_ + "/policy.toml"; }
     // Whole or not at all.
-    void say(const std::string &text) {
+    void say(const std::string &text, const std::string &file = "policy.toml") {
         const std::string fresh = path() + ".new";
         std::ofstream(fresh) << text;
         ASSERT_EQ(::chmod(fresh.c_str(), 0600), 0);
-        std::filesystem::rename(fresh, path());
+        std::filesystem::rename(fresh, folder_ + "/" + file);
     }
 
 private:
@@ -187,6 +187,49 @@ TEST_F(under_a_policy, a_file_that_others_may_write_is_no_file) {
     EXPECT_FAILS(EACCES, zmq_bind(pair.handle(), "tcp://127.0.0.1:*"));
     ASSERT_EQ(::chmod(path().c_str(), 0600), 0);
     EXPECT_EQ(zmq_bind(pair.handle(), "tcp://127.0.0.1:*"), 0);
+}
+
+constexpr const char *users_on_ipc =
+    "[[entry]]\nscheme = \"ipc\"\nside = \"bind\"\nuse = \"plain\"\nzap = \"users.toml\"\n"
+    "[[entry]]\nscheme = \"ipc\"\nside = \"connect\"\nuse = \"clear\"\n";
+
+TEST_F(under_a_policy, a_handler_of_the_policy_knows_its_users_as_the_file_names_them_now) {
+    say("[users]\nalice = \"secret\"\n", "users.toml");
+    say(users_on_ipc);
+    context zmq;
+    test_socket pull = zmq.socket(ZMQ_PULL), other = zmq.socket(ZMQ_PAIR);
+    const std::string endpoint = pull.bind("ipc://*");
+    const auto outcome_for = [&](const char *password) {
+        test_socket push = zmq.socket(ZMQ_PUSH);
+        push.set(ZMQ_PLAIN_USERNAME, "alice");
+        push.set(ZMQ_PLAIN_PASSWORD, password);
+        monitor events(zmq, push, ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH);
+        push.connect(endpoint);
+        return events.next().event;
+    };
+    EXPECT_EQ(outcome_for("secret"), ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    for (const char *const wrong : {"secre", "secrets", "secretsecret", "Secret", "s"})
+        EXPECT_EQ(outcome_for(wrong), ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) << wrong;
+    say("[users]\nalice = \"another\"\n", "users.toml");
+    EXPECT_FAILS(EACCES, zmq_bind(other.handle(), "tcp://127.0.0.1:*"));  // the file has been looked at
+    EXPECT_EQ(outcome_for("secret"), ZMQ_EVENT_HANDSHAKE_FAILED_AUTH);
+    EXPECT_EQ(outcome_for("another"), ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+}
+
+TEST_F(under_a_policy, a_handler_of_the_program_has_to_accept_too) {
+    say("[users]\nalice = \"secret\"\n", "users.toml");
+    say(users_on_ipc);
+    context zmq;
+    test_socket handler = zmq.socket(ZMQ_REP), pull = zmq.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH);
+    handler.bind("inproc://zeromq.zap.01");
+    push.set(ZMQ_PLAIN_USERNAME, "alice");
+    push.set(ZMQ_PLAIN_PASSWORD, "secret");
+    monitor events(zmq, push, ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH);
+    push.connect(pull.bind("ipc://*"));
+    const frames asked = handler.receive_all();
+    ASSERT_EQ(asked.size(), 8u);
+    handler.send_all({"1.0", asked[1], "400", "no", "", ""});
+    EXPECT_EQ(events.next().event, ZMQ_EVENT_HANDSHAKE_FAILED_AUTH);
 }
 
 TEST_F(under_a_policy, plain_proves_a_name_over_ipc_where_the_program_has_a_handler) {

@@ -158,7 +158,7 @@ def test_the_programs_of_the_page_do_as_it_says(folder):
     assert (done.stdout, done.stderr) == ("news\n", "")
 
 
-@pytest.mark.parametrize("name", names_of("toml"))
+@pytest.mark.parametrize("name", [name for name in names_of("toml") if name != "users.toml"])
 def test_the_question_of_the_page_is_answered_for_each_of_its_files(run, folder, name):
     question = blocks("python")[0]
     asked = run(question, policy=folder / name)
@@ -166,6 +166,22 @@ def test_the_question_of_the_page_is_answered_for_each_of_its_files(run, folder,
     (folder / name).chmod(0o666)
     assert run(question, policy=folder / name).wait(timeout=PATIENCE) != 0
     assert run(question).wait(timeout=PATIENCE) != 0
+
+
+def test_the_users_of_the_page_come_in_and_others_do_not(run, folder):
+    endpoint = f"ipc://{folder}/feed"
+    publisher = PUBLISHER.replace("tcp://*:*", endpoint).replace(
+        "publisher.recv()", 'print(publisher.recv(copy=False).get("User-Id"), flush=True)')
+    bound = run(publisher, policy=folder / "local.toml")
+    assert line_of(bound) == endpoint
+    guessed = put(folder / "guessed.toml", (folder / "local.toml").read_text().replace('"secret"', '"guess"'))
+    stranger = run(WATCHED, endpoint, policy=guessed)
+    assert line_of(stranger) == "connecting"
+    assert line_of(stranger).startswith("refused")
+    friend = run(SUBSCRIBER.replace(', message.get("User-Id")', ""), endpoint, policy=folder / "local.toml")
+    assert friend.communicate(timeout=PATIENCE)[0] == f"news {endpoint}\n"
+    assert line_of(bound) == "alice"
+    assert bound.wait(timeout=PATIENCE) == 0
 
 
 def test_the_line_of_the_page_is_what_stands_on_stderr(run, folder):

@@ -121,7 +121,8 @@ TEST(policy_file, with_an_unknown_key_is_refused) {
     EXPECT_EQ(fault_of("defaults = \"clear\""), "1: there is no key defaults");
     EXPECT_EQ(fault_of("[entries]"), "1: there is no key entries");
     EXPECT_EQ(fault_of_entry("use = \"clear\"\nusr = 1"), "3: there is no key usr in an entry");
-    EXPECT_EQ(fault_of_entry("use = \"clear\"\nzap = \"users.toml\""), "3: there is no key zap in an entry");
+    EXPECT_EQ(fault_of_entry("use = \"clear\"\nzap = \"users.toml\""),
+              "1: zap is for use = \"plain\" and side = \"bind\"");
     EXPECT_EQ(fault_of_entry("use = \"clear\"\n[entry.tls]"), "3: there is no key tls in an entry");
 }
 
@@ -185,6 +186,22 @@ TEST(policy_file, with_an_entry_that_lacks_something_is_refused) {
     (void)fault_of_entry("use = \"plain\"\nscheme = \"ipc\"\nside = \"connect\"");
     (void)fault_of_entry("use = \"plain\"\nscheme = \"ipc\"\nside = \"connect\"\nusername = \"a\"");
     (void)fault_of_entry("use = \"clear\"\nside = \"connect\"\nbind = \"loopback\"");
+}
+
+TEST(policy_file, of_users_has_names_and_passwords) {
+    policy_entry entry;
+    std::string why;
+    ASSERT_TRUE(read_users("[users]\nalice = \"secret\"\n\"b c\" = \"x\"", "/u", entry, why)) << why;
+    EXPECT_EQ(entry.users.at("alice"), "secret");
+    EXPECT_EQ(entry.users.at("b c"), "x");
+    entry = {};
+    for (const char *const text :
+         {"", "[users]", "alice = \"secret\"", "users = 1", "[users]\nalice = 1", "[users]\nalice = \"\"",
+          "[users]\n\"\" = \"a\"", "[users]\na = \"b\"\n[keys]", "[users]\na ="}) {
+        EXPECT_FALSE(read_users(text, "/u", entry, why)) << text;
+        EXPECT_EQ(why.substr(0, 3), "/u:");
+        entry = {};
+    }
 }
 
 #ifdef ZLINK_WITH_TLS

@@ -48,7 +48,7 @@ TEST(policy_terms, refuse_what_no_entry_matches) {
     EXPECT_EQ(line, 0);
     rules.clears_others = true;
     EXPECT_TRUE(judge(rules, bind_of("*:1"), {}, terms, why, line));
-    EXPECT_EQ(terms, (endpoint_terms{{}, "*:1", false}));
+    EXPECT_EQ(terms, (endpoint_terms{{}, "*:1", false, false}));
 }
 
 TEST(policy_terms, refuse_and_clear_by_name) {
@@ -175,6 +175,9 @@ TEST(policy_terms, use_plain_where_nobody_listens) {
     program = {};
     program.mechanism = mechanism_kind::curve;
     EXPECT_FALSE(outcome(entry, bind_of("127.0.0.1:1"), program).is_granted);
+    program = {};
+    program.type = socket_type::stream;
+    EXPECT_FALSE(outcome(entry, bind_of("127.0.0.1:1"), program).is_granted) << "it speaks no ZMTP";
     entry.bind_host = "loopback";
     EXPECT_TRUE(outcome(entry, bind_of("*:1")).is_granted);
 }

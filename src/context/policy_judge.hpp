@@ -1,0 +1,16 @@
+// Judges the peers of an endpoint whose policy names its users: the policy has to know a peer, and so does the program's own handler, where there is one.
+//
+// Threads:  those of core/authenticator.hpp.
+#pragma once
+
+#include <memory>
+
+#include "core/authenticator.hpp"
+#include "core/standing.hpp"
+
+namespace zlink {
+
+/// `handlers`, which may be null, outlives it.
+std::shared_ptr<authenticator> make_policy_judge(std::shared_ptr<standing> policy, authenticator *handlers);
+
+}  // namespace zlink
