@@ -302,8 +302,7 @@ void check_tls(const policy_entry &entry) {
     if (entry.may_bind() && entry.requires_client_cert && entry.ca.empty())
         fail(entry.line,
              "an entry for bind needs ca, which vouches for clients, or client_certificates = \"none\"");
-    if (entry.may_bind() && !entry.requires_client_cert && !entry.fingerprints.empty() &&
-        !entry.may_connect())
+    if (entry.may_bind() && !entry.requires_client_cert && !entry.fingerprints.empty())
         fail(entry.line, "fingerprints of clients need client_certificates = \"required\"");
     if (entry.may_connect() && entry.ca.empty())
         fail(entry.line, "an entry for connect needs ca, which vouches for servers");

@@ -217,6 +217,10 @@ TEST(policy_file, takes_what_is_enough_for_one_side) {
         std::string("\xaa\xbb") + std::string(30, '\0'));
     (void)fault_of_entry("use = \"tls\"\nside = \"connect\"\nca = \"a\"\nname = \"b\"\nfingerprints = \"" +
                          print + "\"");
+    // Else a server would look at nobody's certificate.
+    (void)fault_of_entry("use = \"tls\"\nca = \"a\"\ncert = \"b\"\nkey = \"c\"\n"
+                         "client_certificates = \"none\"\nfingerprints = \"" +
+                         print + "\"");
 }
 #endif
 
