@@ -367,11 +367,20 @@ error context_impl::terminate() {
     return error::none;
 }
 
-/// On a thread of the policy's, or of the application's that binds or connects.
+/// On a thread of the policy's, or of the application's that binds or connects. A socket that comes meanwhile is under the new policy already.
 void context_impl::look_at_permissions() noexcept {
-    std::lock_guard guard(mutex_);
-    for (const auto &entry : sockets_)
-        entry.second->look_at_permissions();
+    for (const socket *last = nullptr;;) {
+        std::shared_ptr<endpoints> network;  // whose lock is never taken under the context's
+        {
+            std::lock_guard guard(mutex_);
+            const auto next = sockets_.upper_bound(last);
+            if (next == sockets_.end())
+                return;
+            last = next->first;
+            network = next->second;
+        }
+        network->look_at_permissions();
+    }
 }
 
 void context_impl::session_began() noexcept {
