@@ -101,6 +101,11 @@ def run_cell(program, directory, pair, transport, library_of, binding_side, mech
             peer.end()
 
 
+def theirs_cannot(mechanism, server, pair, ours_is):
+    """libzmq 4.3 as a REQ that is the server of PLAIN does not hear its peer's answers, whoever that is."""
+    return mechanism == "PLAIN" and pair.split("-")["ab".index(server)] == "REQ" and server != ours_is
+
+
 def main(argv):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("peer")
@@ -120,6 +125,8 @@ def main(argv):
                  for server in ("a" if mechanism == "NULL" else "ab")
                  for cell in itertools.product(args.pairs, args.transports, "ab", "ab")]
         for mechanism, server, pair, transport, ours_is, binds in every[::args.every]:
+            if theirs_cannot(mechanism, server, pair, ours_is):
+                continue
             library_of = {"a": ours, "b": theirs} if ours_is == "a" else {"a": theirs, "b": ours}
             name = "%-14s %s ours is %s, %s binds" % (pair, transport, ours_is, binds)
             if mechanism != "NULL":
