@@ -451,7 +451,7 @@ void outbound::translate(writing &turn) {
             continue;
         if (!turn.read(frame))
             break;
-        translate_frame(*translated_, frame, turn.has_read_in_place());
+        translate_frame(frame, turn.has_read_in_place());
     }
 }
 
@@ -468,17 +468,17 @@ bool outbound::translate_small(writing &turn) {
     return taken > 0;
 }
 
-void outbound::translate_frame(translation &out, const frame_view &frame, bool is_in_place) {
+void outbound::translate_frame(const frame_view &frame, bool is_in_place) {
     if (frame.is_command()) {
         if (frame.size == 0)
             return;
         const bool is_subscribe = frame.data[0] == in_band::subscribe;
         if (is_subscribe || frame.data[0] == in_band::cancel)
-            peer_.framing().encode_subscription(is_subscribe, frame.body().subspan(1), out.tail());
+            peer_.framing().encode_subscription(is_subscribe, frame.body().subspan(1), translated_->tail());
         return;
     }
     in_translated_message_ = frame.has_more();
-    out.put(peer_.framing(), frame, is_in_place);
+    translated_->put(peer_.framing(), frame, is_in_place);
 }
 
 /// The frames of a message went to a connection that is gone: the rest must not begin the next one.
@@ -491,18 +491,16 @@ void outbound::drop_translated_message(writing &turn) noexcept {
 /// A new connection on a pipe that was there before: the whole set goes out, and subscriptions still in the pipe are part
 /// of it. The socket changes set and pipe under the same lock; it has written no changes while nobody followed them.
 void outbound::send_subscription_set(writing &turn) {
-    translation messages;
     subscriptions_->with_lock([&](const subscription_set::topics &topics) {
+        topics.for_each(
+            [&](byte_span topic) { peer_.framing().encode_subscription(true, topic, translated_->tail()); });
         frame_view frame;
         while (turn.read(frame)) {
             if (!frame.is_command())
-                translate_frame(messages, frame, turn.has_read_in_place());
+                translate_frame(frame, turn.has_read_in_place());
         }
-        topics.for_each(
-            [&](byte_span topic) { peer_.framing().encode_subscription(true, topic, translated_->tail()); });
         pipe_->follow(true);
     });
-    translated_->put(std::move(messages));
 }
 
 }  // namespace zlink

@@ -135,7 +135,7 @@ private:
     void translate(writing &turn);
     void translate_commands();
     bool translate_small(writing &turn);
-    void translate_frame(translation &out, const frame_view &frame, bool is_in_place);
+    void translate_frame(const frame_view &frame, bool is_in_place);
     void drop_translated_message(writing &turn) noexcept;
     void send_subscription_set(writing &turn);
 

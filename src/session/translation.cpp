@@ -82,24 +82,6 @@ void translation::forget_gone() noexcept {
     copied_gone_ = 0;
 }
 
-void translation::put(translation others) {
-    cover_all();
-    std::vector<std::uint8_t> &out = tail();
-    for (body &each : others.bodies_) {
-        each.at += out.size();
-        bodies_.push_back(std::move(each));
-    }
-    listed_bodies_ += others.listed_bodies_;
-    const std::vector<std::uint8_t> &more = others.tail();
-    out.insert(out.end(), more.begin(), more.end());
-    piece_ = std::move(others.piece_);
-    piece_at_ = others.piece_at_;
-    piece_size_ = others.piece_size_;
-    covered_ = std::move(others.covered_);
-    form_ = others.form_;
-    how_ = others.how_;
-}
-
 /// Encodes the next piece of the covered body.
 void translation::cover_some() {
     const std::size_t size = how_.takes_pieces ? std::min(covered_.size, most_in_piece) : covered_.size;

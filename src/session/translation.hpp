@@ -46,8 +46,6 @@ public:
         copied_.resize(copied_.size() - std::exchange(spare_, 0));
         return copied_;
     }
-    /// Puts all of `others` behind the rest. Throws bad_alloc.
-    void put(translation others);
 
     struct listed {
         std::size_t ranges = 0;

@@ -135,7 +135,7 @@ struct introduced : driven {
     explicit introduced(int handshake_ms = 30000, bool is_judged_twice = false)
         : driven(options_of(handshake_ms, is_judged_twice)) {
         state.own_handshake = error::again;
-        state.shown = credentials{"TLS", {"digest", "CN=alice"}};
+        state.shown = credentials{"TLS", {secret("digest"), secret("CN=alice")}};
         start(true);
     }
     static settings options_of(int handshake_ms, bool is_judged_twice) {
@@ -162,7 +162,7 @@ TEST(connection_introduced, says_nothing_before_the_verdict) {
     it.shake_hands();
     EXPECT_EQ(it.to_judge, 1);
     EXPECT_EQ(it.it->shown().mechanism, "TLS");
-    EXPECT_EQ(it.it->shown().items, (std::vector<std::string>{"digest", "CN=alice"}));
+    EXPECT_EQ(it.it->shown().items, (std::vector{secret("digest"), secret("CN=alice")}));
     it.arrive(greeting() + ready("DEALER"));
     it.arrive(message("early"));
     EXPECT_EQ(it.state.output, "");
