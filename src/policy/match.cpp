@@ -49,17 +49,29 @@ parts take_apart(const endpoint_request &what) {
     return found;
 }
 
-/// A numeric address in the form that the system prints, a name in small letters.
+/// A numeric address in the form that the system prints, a name in small letters. All that getaddrinfo() takes for a numeric address is one:
+/// 127.1 and 0x7f000001, an IPv4 address inside of IPv6, and one with a zone.
 std::string canonical(std::string host) {
-    unsigned char octets[sizeof(in6_addr)];
+    const std::size_t mark = std::min(host.find('%'), host.size());
+    const std::string bare = host.substr(0, mark);
+    in6_addr v6;
+    in_addr v4;
     char printed[INET6_ADDRSTRLEN];
-    for (const int family : {AF_INET, AF_INET6})
-        if (::inet_pton(family, host.c_str(), octets) == 1 &&
-            ::inet_ntop(family, octets, printed, sizeof printed))
-            return printed;
+    const bool is_v6 = ::inet_pton(AF_INET6, bare.c_str(), &v6) == 1;
+    bool is_v4 = !is_v6 && ::inet_aton(bare.c_str(), &v4) != 0;
+    if (is_v6 && IN6_IS_ADDR_V4MAPPED(&v6)) {
+        is_v4 = true;
+        std::memcpy(&v4, v6.s6_addr + sizeof v6 - sizeof v4, sizeof v4);
+    }
+    if (is_v4 && ::inet_ntop(AF_INET, &v4, printed, sizeof printed))
+        return printed;
+    if (is_v6 && ::inet_ntop(AF_INET6, &v6, printed, sizeof printed))
+        return printed + host.substr(mark);
     for (char &c : host)
         if (c >= 'A' && c <= 'Z')
             c = static_cast<char>(c - 'A' + 'a');
+    if (host.size() > 1 && host.back() == '.')
+        host.pop_back();
     return host;
 }
 

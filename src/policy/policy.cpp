@@ -104,7 +104,7 @@ struct policy::state {
         const std::lock_guard guard(mutex);
         const bool has_changed = edition == 0 || rules != last.rules;
         rules = last.rules;
-        why = last.why;
+        why = std::move(last.why);  // nothing may fail between the rules and their number
         if (has_changed)
             ++edition;
         return has_changed;
@@ -180,7 +180,7 @@ public:
             look();
             return is_usable_ && !words_.empty();
         } catch (const std::bad_alloc &) {
-            return false;
+            return true;  // it is asked once for each change; a connection that may stay comes back
         }
     }
 

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
+#include <array>
 #include <charconv>
 #include <climits>
 #include <cstring>
@@ -186,14 +187,15 @@ std::string fingerprint_of(const item &from, const toml::node &value) {
 }
 
 protection protection_of(const item &from) {
-    static const std::map<std::string, protection, std::less<>> known = {{"refuse", protection::refuse},
-                                                                         {"clear", protection::clear},
-                                                                         {"tls", protection::tls},
-                                                                         {"plain", protection::plain}};
+    constexpr std::array<std::pair<std::string_view, protection>, 4> known{{{"refuse", protection::refuse},
+                                                                            {"clear", protection::clear},
+                                                                            {"tls", protection::tls},
+                                                                            {"plain", protection::plain}}};
     const std::string word = text_of(from);
     if (word == "curve")
         fail(from.line(), "use = \"curve\": this library is built without it");
-    const auto found = known.find(word);
+    const auto found =
+        std::find_if(known.begin(), known.end(), [&](const auto &each) { return each.first == word; });
     if (found == known.end())
         from.refuse("\"tls\", \"plain\", \"clear\" or \"refuse\"");
     return found->second;
@@ -249,7 +251,8 @@ struct entry_reader {
 
     void read(const item &from) {
         using step = void (*)(entry_reader &, const item &);
-        static const std::map<std::string_view, step> known = {
+        // Never destroyed: a thread may read a file while the process ends.
+        static const auto &known = *new std::map<std::string_view, step>{
             {"scheme", [](auto &r, const item &i) { r.entry.schemes = list_of(i, scheme_of); }},
             {"host", [](auto &r, const item &i) { r.entry.hosts = list_of(i, host_of); }},
             {"port", [](auto &r, const item &i) { r.entry.ports = list_of(i, ports_of); }},
@@ -276,9 +279,8 @@ struct entry_reader {
             {"bind", [](auto &r, const item &i) { r.entry.bind_host = bind_host_of(i); }},
             {"allow", [](auto &r, const item &i) { r.entry.allow = list_of(i, range_of); }},
             {"max_message",
-             [](auto &r, const item &i) {
-                 r.entry.max_message = number_of(i, i.value, 0, std::int64_t{1} << 62);
-             }},
+             [](auto &r,
+                const item &i) { r.entry.max_message = number_of(i, i.value, 0, std::int64_t{1} << 62); }},
             {"handshake_limit", [](auto &r, const item &i) { r.entry.handshake_limit_ms = duration_of(i); }},
             {"heartbeat", [](auto &r, const item &i) { r.entry.heartbeat_ms = duration_of(i); }},
         };

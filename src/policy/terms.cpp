@@ -33,9 +33,11 @@ std::vector<ipv4_or_6_filter> loopback_only() {
 }
 
 bool is_within_loopback(const ipv4_or_6_filter &range) noexcept {
-    const ipv4_or_6_filter &v6 = loopback_only()[1];
-    return range.is_v6 ? range.prefix_bits == 128 && std::memcmp(range.address, v6.address, 16) == 0
-                       : range.prefix_bits >= 8 && range.address[0] == 127;
+    if (!range.is_v6)
+        return range.prefix_bits >= 8 && range.address[0] == 127;
+    in6_addr v6;
+    std::memcpy(&v6, range.address, sizeof v6);
+    return range.prefix_bits == 128 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
 /// One endpoint on its way through one entry. Each step is false where it is refused.
@@ -145,6 +147,8 @@ private:
             return refuse("a socket of octets without frames cannot speak PLAIN");
         if (out_.options.mechanism == mechanism_kind::curve)
             return refuse("the program uses CURVE, and PLAIN would take its place");
+        if (is_ipc_ && out_.options.use_fd >= 0)
+            return refuse("nobody knows what the descriptor in ZMQ_USE_FD listens at");
         if (by_.has_tls_files() && !is_ipc_) {
             if (!go_inside_tls())
                 return false;

@@ -345,7 +345,7 @@ void outbound::take_written(writing &turn, std::size_t octets, const listed &wha
         std::vector<std::uint8_t>().swap(
             peer_.output());  // control octets are rare: no memory is kept for them
         control_written_ = 0;
-        control_waits_.store(false, std::memory_order_relaxed);
+        note_control();
     }
     if (octets == 0)
         return;
@@ -404,7 +404,8 @@ bool outbound::lease_out() noexcept {
 void outbound::list_translated(writing &turn, std::span<iovec> ranges, bool with_control,
                                listed &what) noexcept {
     try {
-        if (with_control && !ends_after_control_ && !in_translated_message_ && !translated_->is_covering())
+        // As much as is written at once: a peer that takes nothing does not get more of them.
+        if (with_control && !ends_after_control_ && !in_translated_message_ && !translated_->is_full())
             translate_commands();
         const bool may_begin = !(ends_after_control_ && peer_.framing().has_control_between_frames());
         const bool may_add = gathers_ && translated_->may_grow() && !ends_after_control_ &&

@@ -46,6 +46,9 @@ mechanism::outcome server::on_hello(byte_span data, std::vector<std::uint8_t> &o
         return fail(protocol_errors::malformed_hello);
     if (!std::ranges::equal(said_version, version) || !is_zero(padding))
         return fail(protocol_errors::malformed_hello);
+    if (is_zero(as_bytes(options_.curve_secret_key)))
+        return {progress::failed, failure_kind::protocol, protocol_errors::key_exchange, true,
+                "this server has no ZMQ_CURVE_SECRETKEY"};
     curve_secret_key with_client;
     std::uint8_t signature[signature_size];
     last_received_ = get_u64(number.data());

@@ -14,6 +14,8 @@ namespace {
 
 // With its header. What is kept of one goes in front of the next read, in the memory for that.
 constexpr std::size_t largest_small_box = 20 * 1024;
+// What has to have come of a large one before there is memory for it.
+constexpr std::size_t least_to_begin = 16 * 1024;
 // Of memory for a large one.
 constexpr std::size_t first_memory = 64 * 1024;
 constexpr std::size_t growth_of_memory = 8;
@@ -87,7 +89,7 @@ std::uint8_t *decoder_curve::open_boxes(std::span<std::uint8_t> in, std::uint8_t
             return refuse(header.is_command() ? protocol_errors::unexpected_command
                                               : protocol_errors::malformed_message,
                           out);
-        if (!is_event && header.body_size < curve_growth)
+        if (!is_event && (header.body_size < curve_growth || header.body_size >> 63))
             return refuse(protocol_errors::malformed_message, out);
         if (!is_event && header.body_size > most_in_body_) {
             is_over_ = true;  // whoever walks this finds it too big
@@ -159,7 +161,9 @@ std::uint8_t *decoder_curve::refuse(protocol_error why, std::uint8_t *out) noexc
 std::uint8_t *decoder_curve::keep(std::span<std::uint8_t> in, const frame_header &header,
                                   std::uint8_t *out) noexcept {
     try {
-        if (header.header_size > 0 && header.header_size + header.body_size > largest_small_box)
+        // Nobody gets memory for what is only announced.
+        if (header.header_size > 0 && header.header_size + header.body_size > largest_small_box &&
+            in.size() >= least_to_begin)
             begin_large(in, header);
         else
             kept_.assign(in.begin(), in.end());

@@ -19,7 +19,7 @@ protected:
     ~zap_client_test() override { inbox->close(); }
 
     std::unique_ptr<authentication> ask() {
-        return client.ask({"domain", "127.0.0.1", "", {"PLAIN", {"bob", "secret"}}}, [] {});
+        return client.ask({"domain", "127.0.0.1", "", {"PLAIN", {secret("bob"), secret("secret")}}}, [] {});
     }
     std::size_t questions_to_attach() {
         std::vector<mailbox::command> all;

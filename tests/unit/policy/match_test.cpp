@@ -50,6 +50,16 @@ TEST(policy_match, takes_hosts_for_what_they_are) {
     EXPECT_TRUE(matches(of_host("0::1"), to_connect("tls", "::1:1")));
 }
 
+TEST(policy_match, takes_a_numeric_address_for_the_one_that_is_dialled) {
+    for (const char *host : {"10.1", "0xa.0.0.1", "012.0.0.1", "167772161", "[::ffff:10.0.0.1]"})
+        EXPECT_TRUE(matches(of_host("10.0.0.1"), to_connect("tcp", (std::string(host) + ":1").c_str())))
+            << host;
+    EXPECT_TRUE(matches(of_host("0.0.0.0"), to_bind("tcp", "0:1")));
+    EXPECT_TRUE(matches(of_host("feed.example"), to_connect("tcp", "feed.example.:1")));
+    EXPECT_TRUE(matches(of_host("fe80::1%eth0"), to_connect("tcp", "[fe80:0::1%eth0]:1")));
+    EXPECT_FALSE(matches(of_host("fe80::1"), to_connect("tcp", "[fe80::1%eth0]:1")));
+}
+
 TEST(policy_match, looks_at_the_scheme_as_it_is_written) {
     policy_entry entry;
     entry.schemes = {"tcp"};

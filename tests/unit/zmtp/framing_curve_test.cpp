@@ -212,6 +212,15 @@ TEST(framing_curve, takes_nothing_but_boxes) {
     }
 }
 
+TEST(framing_curve, refuses_sizes_that_no_frame_has_on_the_header) {
+    for (const std::uint64_t size : {std::uint64_t{1} << 63, UINT64_MAX - 9, UINT64_MAX - 8, UINT64_MAX}) {
+        octets header(9, '\2');
+        put_u64(reinterpret_cast<std::uint8_t *>(header.data()) + 1, size);
+        ends both(true);
+        EXPECT_EQ(both.decode(header), refused) << size;
+    }
+}
+
 TEST(framing_curve, judges_the_size_of_a_frame_on_its_header) {
     ends both(false, false, {.max_body = 100'000});
     const octets large = both.encode(0, octets(200'000, 'x'));
