@@ -2,8 +2,7 @@
 
   pyzmq_suite.py LIBRARY_DIR [--at-least N] [-- pytest arguments]
 
-Left out: authentication and encryption (test_auth, test_security but test_null, *Authentication*) and the tests that
-compile an extension (test_cython). Exit status 0 if at least N passed and none failed.
+Left out are the tests that compile an extension (test_cython). Exit status 0 if at least N passed and none failed.
 """
 
 import argparse
