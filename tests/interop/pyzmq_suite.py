@@ -13,7 +13,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DISTRIBUTION_PYTHON = "/usr/bin/python3"
-ENOUGH = 288
+ENOUGH = 323
 LONGEST_S = 900
 STUCK_TEST_S = 120
 COUNTED = re.compile(r"(\d+) (passed|failed|errors?|skipped|deselected|xfailed|xpassed)")
