@@ -1,5 +1,7 @@
-// The part that framings have in common: subscriptions as messages.
+// The part that framings have in common: bodies, commands and subscriptions.
 #include "zmtp/framing.hpp"
+
+#include "zmtp/command.hpp"
 
 namespace zlink {
 
@@ -30,11 +32,21 @@ void framing::encode_command(byte_span body, std::vector<std::uint8_t> &out) con
 }
 
 void framing::encode_subscription(bool is_subscribe, byte_span topic, std::vector<std::uint8_t> &out) const {
+    const bool is_command = subscribes_by_command();
+    const std::string_view name = is_subscribe ? command_name::subscribe : command_name::cancel;
     std::vector<std::uint8_t> body;
-    body.reserve(1 + topic.size());
-    body.push_back(is_subscribe ? subscribe_octet : cancel_octet);
+    body.reserve(1 + name.size() + topic.size());
+    if (is_command) {
+        body.push_back(static_cast<std::uint8_t>(name.size()));
+        body.insert(body.end(), name.begin(), name.end());
+    } else {
+        body.push_back(is_subscribe ? subscribe_octet : cancel_octet);
+    }
     body.insert(body.end(), topic.begin(), topic.end());
-    encode(0, body, out);
+    if (is_command)
+        encode_command(body, out);
+    else
+        encode(0, body, out);
 }
 
 }  // namespace zlink

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "zmtp/command.hpp"
 #include "zmtp/decoder_curve.hpp"
 
 namespace zlink {
@@ -17,6 +16,8 @@ constexpr char of_server[] = "CurveZMQMESSAGES";
 constexpr std::size_t usual_batch = 16 * 1024;
 // In front of a message, in any framing.
 constexpr std::size_t longest_head = 32;
+// What a box takes beyond what is in it.
+constexpr std::size_t of_box = longest_head + curve_growth;
 
 // What a cover holds: the number of the box, its flags, and the cover of the framing around where that has one.
 constexpr std::size_t flags_at = 8;
@@ -94,7 +95,6 @@ std::size_t framing_curve::growth_of_small() const noexcept {
 }
 
 std::size_t framing_curve::room_for_small(std::size_t octets) const noexcept {
-    constexpr std::size_t of_box = longest_head + curve_growth;
     // Of frames of this size, in boxes of their own.
     constexpr std::size_t small = 64;
     return octets + of_box * (1 + octets / (batches_ ? usual_batch : small));
@@ -118,7 +118,6 @@ framing_curve::run framing_curve::find_run(byte_span in, std::size_t most, std::
 
 std::size_t framing_curve::encode_small(byte_span &in, std::size_t most, std::span<std::uint8_t> out,
                                         bool &in_message, std::uint64_t &messages) const noexcept {
-    constexpr std::size_t of_box = longest_head + curve_growth;
     std::uint8_t *to = out.data();
     std::uint8_t *const end = to + out.size();
     while (!in.empty() && static_cast<std::size_t>(end - to) > of_box) {
@@ -147,21 +146,6 @@ std::size_t framing_curve::encode_small(byte_span &in, std::size_t most, std::sp
 void framing_curve::encode_command(byte_span body, std::vector<std::uint8_t> &out) const {
     const body_cover how = begin(curve_octet::command, body.size(), out);
     append_covered(how, body, out);
-}
-
-void framing_curve::encode_subscription(bool is_subscribe, byte_span topic,
-                                        std::vector<std::uint8_t> &out) const {
-    if (!subscribes_by_command()) {
-        framing::encode_subscription(is_subscribe, topic, out);
-        return;
-    }
-    const std::string_view name = is_subscribe ? command_name::subscribe : command_name::cancel;
-    std::vector<std::uint8_t> body;
-    body.reserve(1 + name.size() + topic.size());
-    body.push_back(static_cast<std::uint8_t>(name.size()));
-    body.insert(body.end(), name.begin(), name.end());
-    body.insert(body.end(), topic.begin(), topic.end());
-    encode_command(body, out);
 }
 
 // ---- the decoder ----

@@ -34,8 +34,6 @@ public:
     std::size_t encode_small(byte_span &in, std::size_t most, std::span<std::uint8_t> out, bool &in_message,
                              std::uint64_t &messages) const noexcept override;
     void encode_command(byte_span body, std::vector<std::uint8_t> &out) const override;
-    void encode_subscription(bool is_subscribe, byte_span topic,
-                             std::vector<std::uint8_t> &out) const override;
 
     bool get_header(byte_span, frame_header &) const noexcept override { return false; }
     std::unique_ptr<frame_decoder> make_decoder(chunk_pool *pool = nullptr) const override;

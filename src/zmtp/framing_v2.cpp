@@ -3,7 +3,6 @@
 // Wire:     RFC 23/ZMTP 3.1, "Framing"; RFC 15/ZMTP 2.0 without commands.
 #include <array>
 
-#include "zmtp/command.hpp"
 #include "zmtp/framing.hpp"
 
 namespace zlink {
@@ -34,10 +33,6 @@ class framing_v2 final : public identity_framing {};
 class framing_v3_1 final : public identity_framing {
 public:
     bool subscribes_by_command() const noexcept override { return true; }
-    void encode_subscription(bool is_subscribe, byte_span topic,
-                             std::vector<std::uint8_t> &out) const override {
-        append_command(out, is_subscribe ? command_name::subscribe : command_name::cancel, topic);
-    }
 };
 
 constinit const framing_v2 of_zmtp_2_0{};
