@@ -10,28 +10,11 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "transport/socket_options.hpp"
 
 namespace zlink::trusted_file {
 
 namespace {
-
-class descriptor {
-public:
-    explicit descriptor(int number = -1) noexcept : number_(number) {}
-    descriptor(descriptor &&other) noexcept : number_(std::exchange(other.number_, -1)) {}
-    descriptor &operator=(descriptor &&other) noexcept {
-        std::swap(number_, other.number_);
-        return *this;
-    }
-    ~descriptor() {
-        if (number_ >= 0)
-            ::close(number_);
-    }
-    int get() const noexcept { return number_; }
-
-private:
-    int number_;
-};
 
 bool refuse(std::string &why, std::string words) {
     why = std::move(words);
@@ -81,10 +64,10 @@ std::string words_of_no_way(const std::string &to) {
 }
 
 /// Opens the file by way of folders that are all judged.
-bool open(const std::string &path, kind what, descriptor &out, struct stat &facts, std::string &why) {
+bool open(const std::string &path, kind what, owned_descriptor &out, struct stat &facts, std::string &why) {
     if (path.empty() || path.front() != '/' || path.find('\0') != std::string::npos)
         return refuse(why, "a path from the root is expected, not '" + path + "'");
-    descriptor folder(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    owned_descriptor folder(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     std::size_t from = 1;
     for (;;) {
         if (folder.get() < 0)
@@ -99,11 +82,11 @@ bool open(const std::string &path, kind what, descriptor &out, struct stat &fact
             return refuse(why, path + " leads back by ..");
         from = slash + 1;
         if (!next.empty() && next != ".")
-            folder = descriptor(
+            folder = owned_descriptor(
                 ::openat(folder.get(), next.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     }
-    out = descriptor(::openat(folder.get(), path.c_str() + from,
-                              O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    out = owned_descriptor(::openat(folder.get(), path.c_str() + from,
+                                    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     if (out.get() < 0)
         return refuse(why, words_of_no_way(path));
     if (::fstat(out.get(), &facts) != 0)
@@ -120,13 +103,13 @@ bool is_same(const struct stat &a, const struct stat &b) noexcept {
 }  // namespace
 
 bool check(const std::string &path, kind what, std::string &why) {
-    descriptor file;
+    owned_descriptor file;
     struct stat facts;
     return open(path, what, file, facts, why);
 }
 
 bool read(const std::string &path, kind what, std::string &out, std::string &why) {
-    descriptor file;
+    owned_descriptor file;
     struct stat before, after;
     if (!open(path, what, file, before, why))
         return false;

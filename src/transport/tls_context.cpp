@@ -251,14 +251,9 @@ bool tls_context::has_known_fingerprint(X509_STORE_CTX *looking, tls_notes &note
     const std::vector<std::string> &wanted = notes.context->fingerprints_;
     if (wanted.empty() || X509_STORE_CTX_get_error_depth(looking) != 0)
         return true;
-    unsigned char found[EVP_MAX_MD_SIZE];
-    unsigned size = 0;
-    const X509 *const own = X509_STORE_CTX_get_current_cert(looking);
-    if (X509_digest(own, EVP_sha256(), found, &size) == 1) {
-        const std::string_view digest(reinterpret_cast<char *>(found), size);
-        if (std::find(wanted.begin(), wanted.end(), digest) != wanted.end())
-            return true;
-    }
+    const std::string found = fingerprint_of(X509_STORE_CTX_get_current_cert(looking));
+    if (std::find(wanted.begin(), wanted.end(), found) != wanted.end())
+        return true;
     X509_STORE_CTX_set_error(looking, X509_V_ERR_APPLICATION_VERIFICATION);
     notes.words = "the peer's certificate is none of those whose fingerprints are known";
     return false;

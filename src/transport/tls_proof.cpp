@@ -53,14 +53,20 @@ const char *add_names(X509 *certificate, std::vector<std::string> &items) {
 
 }  // namespace
 
+std::string fingerprint_of(const X509 *certificate) {
+    std::string digest(EVP_MAX_MD_SIZE, '\0');
+    unsigned size = 0;
+    const bool is_there =
+        X509_digest(certificate, EVP_sha256(), reinterpret_cast<unsigned char *>(digest.data()), &size) == 1;
+    digest.resize(is_there ? size : 0);
+    return digest;
+}
+
 error prove(X509 *certificate, std::vector<std::string> &items, const char *&why) noexcept {
     try {
-        std::string digest(EVP_MAX_MD_SIZE, '\0');
-        unsigned size = 0;
-        if (X509_digest(certificate, EVP_sha256(), reinterpret_cast<unsigned char *>(digest.data()), &size) !=
-            1)
+        std::string digest = fingerprint_of(certificate);
+        if (digest.empty())
             return error::no_memory;
-        digest.resize(size);
         std::string subject = whole_subject_of(certificate);
         if (subject.empty() && X509_NAME_entry_count(X509_get_subject_name(certificate)) > 0) {
             why = "its subject cannot be shown";

@@ -14,6 +14,9 @@
 
 namespace zlink {
 
+/// SHA-256, 32 octets; empty when memory is short. Throws std::bad_alloc.
+std::string fingerprint_of(const X509 *certificate);
+
 /// none; invalid, and `why` says of what; or no_memory.
 error prove(X509 *certificate, std::vector<std::string> &items, const char *&why) noexcept;
 
