@@ -45,8 +45,8 @@ extern "C" {
 #define ZMQ_HAVE_TIMERS      1
 #define ZMQ_HAVE_POLLER      1
 
-/* Define ZMQ_NO_EXPORT before including this header to take the attribute away. */
-#if defined(ZMQ_NO_EXPORT)
+/* Define ZMQ_STATIC (for a program that links libzmq.a) or ZMQ_NO_EXPORT before including this header to take the attribute away. */
+#if defined ZMQ_STATIC || defined ZMQ_NO_EXPORT
 #define ZMQ_EXPORT
 #elif defined(__GNUC__)
 #define ZMQ_EXPORT __attribute__((visibility("default")))

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""Installs a build to a place of its own, and builds and runs a small program with what stands there.
+"""Installs a build to a place of its own, and builds and runs a small program with what stands there. Then takes the source directory as
+a part of another project.
 
-Usage: check_package.py CMAKE BUILD_DIRECTORY TARGET...
+Usage: check_package.py CMAKE SOURCE_DIRECTORY BUILD_DIRECTORY TARGET...
 """
 
 import ctypes
@@ -39,8 +40,38 @@ project(consumer LANGUAGES C)
 find_package(ZeroMQ 4.3 REQUIRED CONFIG)
 foreach(target {targets})
     add_executable(with_${{target}} program.c)
-    target_link_libraries(with_${{target}} ${{target}})
+    target_link_libraries(with_${{target}} ZeroMQ::${{target}} ${{target}})
 endforeach()
+"""
+# It passes what bindings pass to libzmq, and has targets whose names a library may not take away.
+PARENT = """
+cmake_minimum_required(VERSION 3.22)
+project(parent LANGUAGES C)
+foreach(name library tests unit_tests bench_programs curve_keygen objects flags)
+    add_custom_target(${{name}})
+endforeach()
+set(CMAKE_UNITY_BUILD ON)
+set(BUILD_TESTS ON)
+set(WITH_PERF_TOOL OFF)
+set(ENABLE_DRAFTS ON)
+{options}
+add_subdirectory({source} zlink)
+set(CMAKE_UNITY_BUILD OFF)
+foreach(target {targets})
+    foreach(name ${{target}} ZeroMQ::${{target}})
+        string(MAKE_C_IDENTIFIER with_${{name}} program)
+        add_executable(${{program}} program.c)
+        target_link_libraries(${{program}} PRIVATE ${{name}})
+    endforeach()
+endforeach()
+if(TEST layering OR CMAKE_BUILD_TYPE OR CMAKE_CXX_COMPILER_LAUNCHER)
+    message(FATAL_ERROR "zlink decides for its parent")
+endif()
+"""
+DRAFTS_ARE_SEEN = """
+#ifndef ZMQ_SERVER
+#error no drafts
+#endif
 """
 EXPECTED = "hi 4.3.5 zlink\n"
 
@@ -69,7 +100,30 @@ def check_keys(said, library):
             sys.exit(f"curve_keygen prints keys that do not belong together:\n{said}")
 
 
-def main(cmake, build, targets):
+def check_static_flags(place, environment):
+    """What pkg-config says of a static library is enough to link it."""
+    flags = run("pkg-config", "--cflags", "--libs", "--static", "libzmq", env=environment).split()
+    flags = ["-l:libzmq.a" if flag == "-lzmq" else flag for flag in flags]
+    run("cc", "-DZMQ_STATIC", place / "source/program.c", "-o", place / "with_static_flags", *flags)
+    expect(run(place / "with_static_flags"), "pkg-config --static")
+
+
+def check_part_of_another(cmake, source, place, targets):
+    """Another project configures with the source directory below it, and a file of it compiles. The library itself would take minutes."""
+    options = {"curve": "set(ENABLE_CURVE ON)\nset(WITH_LIBSODIUM ON)", "no_curve": "set(ENABLE_CURVE OFF)"}
+    for name, lines in options.items():
+        parent, build = place / name, place / name / "build"
+        parent.mkdir()
+        (parent / "program.c").write_text(PROGRAM + DRAFTS_ARE_SEEN)
+        (parent / "CMakeLists.txt").write_text(PARENT.format(source=source, options=lines, targets=" ".join(targets)))
+        run(cmake, "-G", "Unix Makefiles", "-S", parent, "-B", build)
+        run("make", "-C", build, "program.o")
+        commands = "".join(path.read_text() for path in build.rglob("link.txt"))
+        if ("sodium" in commands) != (name == "curve"):
+            sys.exit(f"{name}: libsodium is not linked as the options say:\n{commands}")
+
+
+def main(cmake, sources, build, targets):
     with tempfile.TemporaryDirectory() as place:
         place = pathlib.Path(place)
         prefix, source = place / "prefix", place / "source"
@@ -91,7 +145,10 @@ def main(cmake, build, targets):
         if "libzmq" in targets:
             run("cc", source / "program.c", "-o", place / "with_pkg_config", *flags)
             expect(run(place / "with_pkg_config", env=environment), "pkg-config")
+        if "libzmq-static" in targets:
+            check_static_flags(place, environment)
+        check_part_of_another(cmake, sources, place, targets)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], [target for target in sys.argv[3:] if target])
+    main(sys.argv[1], sys.argv[2], sys.argv[3], [target for target in sys.argv[4:] if target])
