@@ -13,9 +13,9 @@ namespace {
 const std::string handlers_name = "zeromq.zap.01";
 
 /// The handler has answered, or is gone. Pipe and question keep it together.
-class listener final : public pipe_events {
+class answer_listener final : public pipe_events {
 public:
-    explicit listener(std::function<void()> on_answer) : on_answer_(std::move(on_answer)) {}
+    explicit answer_listener(std::function<void()> on_answer) : on_answer_(std::move(on_answer)) {}
 
     void on_readable(pipe_end &) noexcept override { on_answer_(); }
     void on_writable(pipe_end &) noexcept override {}
@@ -105,7 +105,7 @@ private:
 
 std::unique_ptr<authentication> zap_client::ask(const authentication_request &what,
                                                 std::function<void()> on_answer) {
-    auto hears = std::make_shared<listener>(on_answer);
+    auto hears = std::make_shared<answer_listener>(on_answer);
     inproc_names::way to_handler = names_.connect_to_bound(handlers_name, hears, [](socket_type type) {
         return type == socket_type::rep || type == socket_type::router;
     });

@@ -14,7 +14,7 @@ namespace zlink {
 
 namespace {
 constexpr std::size_t first_chunk_size = 4096;
-constexpr std::size_t largest_chunk_size = 65536;
+constexpr std::size_t largest_shared_chunk = 65536;
 constexpr std::size_t own_chunk_from =
     8192;  // from here on a body is referenced, and a frame gets a chunk of its own
 constexpr std::size_t most_written_at_once =
@@ -199,7 +199,7 @@ bool fan_out::encode(std::uint8_t flags, byte_span body, encoded &out) noexcept 
             chunk *fresh = pool_->allocate(std::max(size, next_size_));
             if (!fresh)
                 return false;
-            next_size_ = std::min(next_size_ * 2, largest_chunk_size);
+            next_size_ = std::min(next_size_ * 2, largest_shared_chunk);
             if (open_)
                 open_->release();
             open_ = fresh;

@@ -17,17 +17,17 @@
 
 namespace zlink {
 
-namespace {
-
-constexpr std::chrono::seconds between_looks{1};
-
 using rules_ptr = std::shared_ptr<const policy_rules>;
 
 /// What was read. Without rules `why` says what is wrong.
-struct reading {
+struct policy_reading {
     rules_ptr rules;
     std::string why;
 };
+
+namespace {
+
+constexpr std::chrono::seconds between_looks{1};
 
 bool check_files(const policy_rules &rules, const std::string &path, std::string &why) {
     for (const auto &each : rules.files)
@@ -52,8 +52,8 @@ bool read_users_of(policy_rules &rules, std::string &why) {
 }
 
 /// Where it says the same as before, the rules stay those of before.
-reading read_now(const std::string &path, const rules_ptr &before) {
-    reading now;
+policy_reading read_now(const std::string &path, const rules_ptr &before) {
+    policy_reading now;
     secret text;
     if (!trusted_file::read(path, trusted_file::kind::open, text, now.why)) {
         now.why.insert(0, path + ": ");
@@ -93,7 +93,7 @@ struct policy::state {
     /// True when something else counts from now on.
     bool look() {
         const std::lock_guard only_one(looking);
-        reading now;
+        policy_reading now;
         try {
             now = read_now(path, last.rules);
         } catch (const std::bad_alloc &) {
@@ -121,7 +121,7 @@ struct policy::state {
     std::atomic<bool> has_announced{false};
 
     std::mutex looking;  // held by who looks at the files; guards the next
-    reading last;
+    policy_reading last;
 
     std::mutex mutex;  // guards the rest
     std::condition_variable news;
@@ -285,7 +285,7 @@ bool policy::judge(const endpoint_request &what, const settings &program, endpoi
 }
 
 bool policy::is_usable(const std::string &path, std::string &why) {
-    reading now = read_now(path, nullptr);
+    policy_reading now = read_now(path, nullptr);
     why = std::move(now.why);
     return now.rules != nullptr;
 }

@@ -7,7 +7,7 @@
 namespace zlink {
 
 namespace {
-constexpr int reads_per_turn = 8;
+constexpr int reads_per_look = 8;
 constexpr std::size_t octets_per_read = 16 * 1024;
 }  // namespace
 
@@ -62,7 +62,7 @@ void parting::shed() noexcept {
 bool parting::read() noexcept {
     std::array<std::uint8_t, octets_per_read> octets;
     const iovec range{octets.data(), octets.size()};
-    for (int i = 0; i < reads_per_turn; ++i) {
+    for (int i = 0; i < reads_per_look; ++i) {
         const io_result result = bytes_->try_read({&range, 1});
         if (result.octets == 0)
             return result.status == error::again;

@@ -39,13 +39,14 @@ constexpr unsigned only(Types... types) noexcept {
     return ((1u << static_cast<unsigned>(types)) | ...);
 }
 
-using enum socket_type;
 constexpr unsigned every_type = ~0u;
 // In libzmq a PUB is an XPUB, a REP is a ROUTER and a REQ is a DEALER; their options come along.
-constexpr unsigned publishers = only(pub, xpub);
-constexpr unsigned routers = only(rep, router);
-constexpr unsigned both_ways = only(pair, dealer, router);  // any message, at any time
-constexpr unsigned probers = only(req, rep, dealer, router);
+constexpr unsigned publishers = only(socket_type::pub, socket_type::xpub);
+constexpr unsigned routers = only(socket_type::rep, socket_type::router);
+constexpr unsigned both_ways =
+    only(socket_type::pair, socket_type::dealer, socket_type::router);  // any message, at any time
+constexpr unsigned probers =
+    only(socket_type::req, socket_type::rep, socket_type::dealer, socket_type::router);
 
 constexpr int all_reconnect_stops = reconnect_stop_on::connection_refused |
                                     reconnect_stop_on::handshake_failed | reconnect_stop_on::disconnect;
@@ -346,15 +347,16 @@ constexpr option_row table[] = {
 
     // Patterns
     {ZMQ_ROUTING_ID, every_type, octets_rule{&s::routing_id, 1, 255, access::read_write}},
-    {ZMQ_CONNECT_ROUTING_ID, routers | only(stream), octets_rule{&s::connect_routing_id, 1, no_limit, wo}},
+    {ZMQ_CONNECT_ROUTING_ID, routers | only(socket_type::stream),
+     octets_rule{&s::connect_routing_id, 1, no_limit, wo}},
     {ZMQ_ROUTER_MANDATORY, routers, flag_rule{&s::router_mandatory, truth::not_negative, wo}},
     {ZMQ_ROUTER_HANDOVER, routers, flag_rule{&s::router_handover, truth::not_negative, wo}},
-    {ZMQ_ROUTER_RAW, only(router), flag_rule{&s::router_raw, truth::not_negative, wo}},
+    {ZMQ_ROUTER_RAW, only(socket_type::router), flag_rule{&s::router_raw, truth::not_negative, wo}},
     {ZMQ_ROUTER_NOTIFY, routers,
      number_rule{&s::router_notify, 0, ZMQ_NOTIFY_CONNECT | ZMQ_NOTIFY_DISCONNECT}},
     {ZMQ_PROBE_ROUTER, probers, flag_rule{&s::probe_router, truth::not_negative, wo}},
-    {ZMQ_REQ_CORRELATE, only(req), flag_rule{&s::req_correlate, truth::not_negative, wo}},
-    {ZMQ_REQ_RELAXED, only(req), flag_rule{&s::req_relaxed, truth::not_negative, wo}},
+    {ZMQ_REQ_CORRELATE, only(socket_type::req), flag_rule{&s::req_correlate, truth::not_negative, wo}},
+    {ZMQ_REQ_RELAXED, only(socket_type::req), flag_rule{&s::req_relaxed, truth::not_negative, wo}},
     {ZMQ_XPUB_VERBOSE, publishers,
      special_rule{set_coupled_flag<&s::xpub_verbose, &s::xpub_verboser, false>, nullptr}},
     {ZMQ_XPUB_VERBOSER, publishers,
@@ -364,12 +366,12 @@ constexpr option_row table[] = {
     {ZMQ_XPUB_MANUAL_LAST_VALUE, publishers,
      special_rule{set_coupled_flag<&s::xpub_manual_last_value, &s::xpub_manual, true>, nullptr}},
     {ZMQ_XPUB_WELCOME_MSG, publishers, octets_rule{&s::xpub_welcome_message, 0, no_limit, wo}},
-    {ZMQ_ONLY_FIRST_SUBSCRIBE, publishers | only(xsub),
+    {ZMQ_ONLY_FIRST_SUBSCRIBE, publishers | only(socket_type::xsub),
      flag_rule{&s::only_first_subscribe, truth::not_negative, wo}},
-    {ZMQ_XSUB_VERBOSE_UNSUBSCRIBE, only(xsub),
+    {ZMQ_XSUB_VERBOSE_UNSUBSCRIBE, only(socket_type::xsub),
      flag_rule{&s::xsub_verbose_unsubscribe, truth::not_negative, wo}},
     {ZMQ_INVERT_MATCHING, every_type, flag_rule{&s::invert_matching, truth::any_int}},
-    {ZMQ_STREAM_NOTIFY, only(stream), flag_rule{&s::stream_notify, truth::zero_or_one, wo}},
+    {ZMQ_STREAM_NOTIFY, only(socket_type::stream), flag_rule{&s::stream_notify, truth::zero_or_one, wo}},
     {ZMQ_HELLO_MSG, both_ways, octets_rule{&s::hello_message, 0, no_limit, wo}},
     {ZMQ_DISCONNECT_MSG, both_ways, octets_rule{&s::disconnect_message, 0, no_limit, wo}},
     {ZMQ_HICCUP_MSG, both_ways, octets_rule{&s::hiccup_message, 0, no_limit, wo}},
@@ -462,7 +464,7 @@ settings default_settings(socket_type type) {
     settings result;
     result.type = type;
     // Only subscriptions could linger here, and they are worth nothing to a socket that is gone.
-    if (type == sub || type == xsub)
+    if (type == socket_type::sub || type == socket_type::xsub)
         result.linger_ms = 0;
     return result;
 }

@@ -29,8 +29,8 @@ std::string_view without_brackets(std::string_view host) noexcept {
     return host;
 }
 
-error refuse(std::string *why, std::string_view what, std::string_view part = {},
-             std::string_view rest = {}) {
+error refuse_because(std::string *why, std::string_view what, std::string_view part = {},
+                     std::string_view rest = {}) {
     if (why)
         why->assign(what).append(part).append(rest);
     return error::invalid;
@@ -40,7 +40,8 @@ error refuse(std::string *why, std::string_view what, std::string_view part = {}
 error split_port(std::string_view address, std::string_view &host, std::string_view &port, std::string *why) {
     const auto colon = address.rfind(':');
     if (colon == std::string_view::npos || colon + 1 == address.size() || address.back() == ']')
-        return refuse(why, "there is no port behind ", address.substr(0, address.find_last_not_of(':') + 1));
+        return refuse_because(why, "there is no port behind ",
+                              address.substr(0, address.find_last_not_of(':') + 1));
     host = address.substr(0, colon);
     port = address.substr(colon + 1);
     return error::none;
@@ -48,8 +49,8 @@ error split_port(std::string_view address, std::string_view &host, std::string_v
 
 error refuse_port(std::string_view port, std::string_view rest, std::string *why) {
     if (port.find('/') != std::string_view::npos)
-        return refuse(why, "only ws:// and wss:// take a path: ", port);
-    return refuse(why, "the port ", port, rest);
+        return refuse_because(why, "only ws:// and wss:// take a path: ", port);
+    return refuse_because(why, "the port ", port, rest);
 }
 
 bool is_of_host(char c) noexcept {
@@ -59,20 +60,20 @@ bool is_of_host(char c) noexcept {
 // A name, a numeric address, or a bracketed one with an interface behind "%".
 error check_host(std::string_view host, std::string *why) {
     if (host.size() > max_host_size)
-        return refuse(why, "the host is longer than 255 octets");
+        return refuse_because(why, "the host is longer than 255 octets");
     if (host == "*")
-        return refuse(why, "* is no host to connect to");
+        return refuse_because(why, "* is no host to connect to");
     if (!std::all_of(host.begin(), host.end(), is_of_host))
-        return refuse(why, "there are characters that no host has in ", host);
+        return refuse_because(why, "there are characters that no host has in ", host);
     if (!host.empty() && !is_letter_or_digit(host.front()) && host.front() != '[' && host.front() != ':')
-        return refuse(why, "no host begins as ", host);
+        return refuse_because(why, "no host begins as ", host);
     return error::none;
 }
 
 // A source may come without a port. A colon inside an IPv6 address is not one before a port.
 error parse_source(std::string_view text, tcp_local_address &out, std::string *why) {
     if (text.empty())
-        return refuse(why, "there is no source in front of the semicolon");
+        return refuse_because(why, "there is no source in front of the semicolon");
     const auto colon = text.rfind(':');
     const bool has_port = colon != std::string_view::npos &&
                           (text.find(']') != std::string_view::npos ? text[colon - (colon > 0)] == ']'
@@ -93,9 +94,9 @@ error parse_source(std::string_view text, tcp_local_address &out, std::string *w
 error split_endpoint(std::string_view endpoint, std::string &scheme, std::string &address, std::string *why) {
     const auto mark = endpoint.find("://");
     if (mark == std::string_view::npos || mark == 0)
-        return refuse(why, "there is no scheme in front, such as tcp://");
+        return refuse_because(why, "there is no scheme in front, such as tcp://");
     if (mark + 3 == endpoint.size())
-        return refuse(why, "there is no address behind ", endpoint);
+        return refuse_because(why, "there is no address behind ", endpoint);
     scheme = endpoint.substr(0, mark);
     address = endpoint.substr(mark + 3);
     return error::none;
@@ -104,7 +105,7 @@ error split_endpoint(std::string_view endpoint, std::string &scheme, std::string
 error parse_tcp_bind(std::string_view address, tcp_local_address &out, std::string *why) {
     std::string_view host, port;
     if (address.find(';') != std::string_view::npos)
-        return refuse(why, "a source in front of a semicolon is for connecting: ", address);
+        return refuse_because(why, "a source in front of a semicolon is for connecting: ", address);
     if (const error e = split_port(address, host, port, why); failed(e))
         return e;
     if (port == "*" || port == "0")

@@ -1,7 +1,6 @@
 // The notes of failures are moved as a whole: only so do the marks between them stay, which no call tells of. See tls_failures.hpp.
 //
 // OpenSSL 4: has taken that way away, and keeps the failures without their marks.
-#define OPENSSL_SUPPRESS_DEPRECATED
 #include "transport/tls_failures.hpp"
 
 #include <new>
@@ -12,6 +11,8 @@
 namespace zlink {
 
 #if OPENSSL_VERSION_MAJOR < 4
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 void tls_failures::take() noexcept {
     list_ = ERR_get_state();
@@ -38,6 +39,7 @@ void tls_failures::put_back() noexcept {
     delete std::exchange(kept_, nullptr);
 }
 
+#pragma GCC diagnostic pop
 #else
 
 void tls_failures::take() noexcept {

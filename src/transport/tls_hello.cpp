@@ -11,7 +11,7 @@ namespace zlink {
 
 namespace {
 
-constexpr std::size_t header_size = SSL3_RT_HEADER_LENGTH;
+constexpr std::size_t record_header_size = SSL3_RT_HEADER_LENGTH;
 constexpr std::size_t message_header_size = SSL3_HM_HEADER_LENGTH;
 constexpr std::size_t step = 512;  // of memory
 /// OpenSSL refuses a longer record by its header, however it was built.
@@ -23,7 +23,8 @@ std::size_t size_of_record(const std::uint8_t *header) noexcept {
     if ((header[0] & 0x80) && header[2] == SSL2_MT_CLIENT_HELLO)  // as SSL 2 had it: OpenSSL still reads one
         return 2u + (get_u16(header) & 0x7fff);
     const std::size_t length = get_u16(header + 3);
-    return header[1] == SSL3_VERSION_MAJOR && length <= most_that_is_awaited ? header_size + length : 0;
+    return header[1] == SSL3_VERSION_MAJOR && length <= most_that_is_awaited ? record_header_size + length
+                                                                             : 0;
 }
 
 }  // namespace
@@ -63,11 +64,11 @@ void tls_hello::keep(const std::uint8_t *octets, std::size_t size) {
 }
 
 tls_hello::progress tls_hello::look() noexcept {
-    while (octets_.size() - record_at_ >= header_size) {
+    while (octets_.size() - record_at_ >= record_header_size) {
         const std::size_t size = size_of_record(octets_.data() + record_at_);
         if (size == 0)
             return progress::is_due;
-        if (size == header_size || size > most_octets - record_at_)  // RFC 8446 §5.1: no empty pieces
+        if (size == record_header_size || size > most_octets - record_at_)  // RFC 8446 §5.1: no empty pieces
             return progress::is_refused;
         if (size > octets_.size() - record_at_)
             return progress::under_way;
@@ -82,7 +83,7 @@ tls_hello::progress tls_hello::look_at_record(std::size_t size) noexcept {
     const std::uint8_t *const record = octets_.data() + record_at_;
     if (record[0] != SSL3_RT_HANDSHAKE)
         return progress::is_due;
-    std::size_t at = header_size;
+    std::size_t at = record_header_size;
     for (; at < size && of_message_ < message_header_size; ++at, ++of_message_)
         begin_ = begin_ << 8 | record[at];
     of_message_ += size - at;

@@ -92,7 +92,7 @@ struct abandoned {
 constinit std::atomic<abandoned *> last_abandoned{nullptr};
 
 constexpr std::chrono::seconds longest_wait{10};
-constexpr std::timespec between_looks{0, 1'000'000};
+constexpr std::timespec between_tries{0, 1'000'000};
 
 /// Waits until nobody is behind the gate, or it is `until`. Looks once in a millisecond: a wait with an end goes by a clock that may be set.
 void wait_at(gate &one, time_point until) noexcept {
@@ -100,7 +100,7 @@ void wait_at(gate &one, time_point until) noexcept {
     while (::pthread_rwlock_trywrlock(&one.lock) != 0) {
         if (platform::steady_clock().now() >= until)
             return;
-        (void)::nanosleep(&between_looks, nullptr);
+        (void)::nanosleep(&between_tries, nullptr);
     }
     ::pthread_rwlock_unlock(&one.lock);
 }

@@ -24,20 +24,22 @@ bool is_word(std::string_view text, std::string_view without) noexcept {
         return c > ' ' && c < '\x7f' && without.find(c) == std::string_view::npos;
     });
 }
-error refuse(const char *words) {
+error refuse_because(const char *words) {
     reason::leave(words);
     return error::invalid;
 }
 /// Both leave the reason of a failure, and throw std::bad_alloc.
 error check_path(std::string_view text) {
     if (text.size() > web_place::most_octets)
-        return refuse("the path is longer than 7 KiB");
-    return is_word(text, "#") ? error::none
-                              : refuse("the path may have neither blanks nor #, and no octet beyond ASCII");
+        return refuse_because("the path is longer than 7 KiB");
+    return is_word(text, "#")
+               ? error::none
+               : refuse_because("the path may have neither blanks nor #, and no octet beyond ASCII");
 }
 error check_origin(std::string_view text) {
-    return is_word(text, ",") ? error::none
-                              : refuse("ZMQ_WS_ORIGIN of a client is one origin, without blanks and commas");
+    return is_word(text, ",")
+               ? error::none
+               : refuse_because("ZMQ_WS_ORIGIN of a client is one origin, without blanks and commas");
 }
 
 web_address split_path(std::string_view address) {
@@ -82,7 +84,7 @@ public:
             if (const error e = check_origin(options.web_origin); failed(e))
                 return e;
             if (address.size() + options.web_origin.size() > web_place::most_octets)
-                return refuse("address and ZMQ_WS_ORIGIN are longer than 7 KiB together");
+                return refuse_because("address and ZMQ_WS_ORIGIN are longer than 7 KiB together");
             return below_().check_connect(to.below, options);
         } catch (const std::bad_alloc &) {
             return error::no_memory;

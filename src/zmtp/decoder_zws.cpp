@@ -20,8 +20,6 @@ constexpr std::size_t body_at = [] {
     return at;
 }();
 constexpr std::size_t first_piece = 256;
-// RFC 29: a subscription begins with this, or with zero where it ends.
-constexpr std::uint8_t subscribe_octet = 1;
 
 constexpr bool is_control(std::uint8_t opcode) noexcept { return opcode & 0x8; }
 

@@ -5,12 +5,6 @@
 
 namespace zlink {
 
-namespace {
-// RFC 23 "messages": what a subscription is to a peer without the SUBSCRIBE command.
-constexpr std::uint8_t subscribe_octet = 1;
-constexpr std::uint8_t cancel_octet = 0;
-}  // namespace
-
 void framing::append_covered(body_cover how, byte_span body, std::vector<std::uint8_t> &out) const {
     const std::size_t at = out.size();
     out.resize(at + how.growth + body.size());

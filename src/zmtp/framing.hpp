@@ -26,6 +26,11 @@
 
 namespace zlink {
 
+/// The first octet of a subscription, and of its end, where it is a message: to peers without the SUBSCRIBE command (RFC 23), and to
+/// and from applications (RFC 29).
+inline constexpr std::uint8_t subscribe_octet = 1;
+inline constexpr std::uint8_t cancel_octet = 0;
+
 /// The input of one connection, where the wire has another form than the queue.
 class frame_decoder {
 public:

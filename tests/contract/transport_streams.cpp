@@ -216,7 +216,9 @@ TEST_P(streams, say_again_without_octets_only_wherever_a_large_body_fills_them) 
         for (int full = 0; full < 2;) {
             const iovec ranges[] = {{header.data(), header_size}, {body.data(), size}};
             const io_result done = near->bytes->try_write(ranges);
-            ASSERT_TRUE(done.status == error::none || (done.status == error::again && done.octets == 0));
+            // busy: one call has taken as much as it may.
+            ASSERT_TRUE(done.status == error::none || done.status == error::busy ||
+                        (done.status == error::again && done.octets == 0));
             sent += done.octets;
             full += done.status == error::again;
         }

@@ -81,7 +81,7 @@ bool is_part(byte_span body, std::uint64_t n, std::size_t part) {
 
 enum class taking { gathers, reads, reads_only };
 
-class two_threads : public testing::TestWithParam<std::tuple<std::uint64_t, taking>> {
+class two_threads : public ::testing::TestWithParam<std::tuple<std::uint64_t, taking>> {
 protected:
     void open(std::uint64_t hwm, bool conflate = false, end_kind second = end_kind::connection) {
         auto ends = make_pipe(pool, {hwm, hwm, conflate, {}, second});
@@ -283,16 +283,16 @@ TEST_P(two_threads, lose_no_message_and_no_wake_up) {
     }
 }
 
-std::string name_of(const testing::TestParamInfo<std::tuple<std::uint64_t, taking>> &info) {
+std::string name_of(const ::testing::TestParamInfo<std::tuple<std::uint64_t, taking>> &info) {
     const char *const names[] = {"gathering", "reading", "only_reading"};
     return "hwm_" + std::to_string(std::get<0>(info.param)) + "_" +
            names[static_cast<int>(std::get<1>(info.param))];
 }
 
 INSTANTIATE_TEST_SUITE_P(marks, two_threads,
-                         testing::Combine(testing::Values<std::uint64_t>(1, 2, 10, 1000, 0),
-                                          testing::Values(taking::gathers, taking::reads,
-                                                          taking::reads_only)),
+                         ::testing::Combine(::testing::Values<std::uint64_t>(1, 2, 10, 1000, 0),
+                                            ::testing::Values(taking::gathers, taking::reads,
+                                                              taking::reads_only)),
                          name_of);
 
 class pipe_stress : public two_threads {};
@@ -436,7 +436,7 @@ TEST_P(pipe_stress, a_publication_is_seen_at_the_last_look_or_rings) {
     EXPECT_EQ(missed, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(once, pipe_stress, testing::Values(std::tuple(std::uint64_t{0}, taking::reads)));
+INSTANTIATE_TEST_SUITE_P(once, pipe_stress, ::testing::Values(std::tuple(std::uint64_t{0}, taking::reads)));
 
 }  // namespace
 }  // namespace zlink

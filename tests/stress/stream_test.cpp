@@ -89,7 +89,7 @@ struct kind_of_stream {
     std::size_t shared_memory = 0;
 };
 
-class streams : public testing::TestWithParam<kind_of_stream> {
+class streams : public ::testing::TestWithParam<kind_of_stream> {
 protected:
     void SetUp() override {
         knobs_.ipc.shared_memory = GetParam().shared_memory;
@@ -366,9 +366,9 @@ TEST_P(streams, may_be_destroyed_while_they_wait) {
 }
 
 INSTANTIATE_TEST_SUITE_P(each, streams,
-                         testing::Values(kind_of_stream{"tcp", "tcp"}, kind_of_stream{"ipc", "ipc"},
-                                         kind_of_stream{"ipc_in_shared_memory", "ipc",
-                                                        default_shared_memory}),
+                         ::testing::Values(kind_of_stream{"tcp", "tcp"}, kind_of_stream{"ipc", "ipc"},
+                                           kind_of_stream{"ipc_in_shared_memory", "ipc",
+                                                          default_shared_memory}),
                          [](const auto &info) { return std::string(info.param.name); });
 
 using tcp_addresses = streams;
@@ -520,7 +520,7 @@ TEST_P(tcp_addresses, give_up_connecting_in_time) {
     on_loop([&] { queued.clear(); });
 }
 
-INSTANTIATE_TEST_SUITE_P(tcp, tcp_addresses, testing::Values(kind_of_stream{"tcp", "tcp"}));
+INSTANTIATE_TEST_SUITE_P(tcp, tcp_addresses, ::testing::Values(kind_of_stream{"tcp", "tcp"}));
 
 using ipc_addresses = streams;
 
@@ -587,7 +587,7 @@ TEST_P(ipc_addresses, are_filtered_by_user_group_and_process) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(ipc, ipc_addresses, testing::Values(kind_of_stream{"ipc", "ipc"}));
+INSTANTIATE_TEST_SUITE_P(ipc, ipc_addresses, ::testing::Values(kind_of_stream{"ipc", "ipc"}));
 
 }  // namespace
 }  // namespace zlink

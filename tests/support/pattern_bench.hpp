@@ -8,6 +8,9 @@
 
 namespace zlink::test {
 
+/// How a subscription begins, and its end.
+inline const std::string on = "\1", off = std::string(1, '\0');
+
 class counting_random : public random_source {
 public:
     std::uint64_t next() noexcept override { return ++value_; }

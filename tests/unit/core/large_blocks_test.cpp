@@ -71,7 +71,7 @@ constexpr bool keeps = false;  // the sanitizer watches the heap's own blocks
 constexpr bool keeps = true;
 #endif
 
-class large_blocks_test : public testing::Test {
+class large_blocks_test : public ::testing::Test {
 protected:
     /// What is kept is of none of the sizes that a test looks at.
     void SetUp() override {

@@ -32,7 +32,7 @@ struct scripted_clock final : clock_source {
     mutable int asks = 0;
 };
 
-class patience_test : public testing::Test {
+class patience_test : public ::testing::Test {
 protected:
     template <class Look>
     bool look_for(std::size_t looks, Look &&look) {

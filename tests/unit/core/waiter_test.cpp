@@ -27,7 +27,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct waiting : testing::Test {
+struct waiting : ::testing::Test {
     const clock_source &clock = platform::steady_clock();
     std::unique_ptr<waiter> w = platform::make_waiter(clock);
 
@@ -58,7 +58,7 @@ TEST_F(waiting, looks_once_when_the_deadline_has_passed) {
 }
 
 /// Waits for so many levels, the first of which is raised in the end.
-struct waiting_when_cancelled : waiting, testing::WithParamInterface<std::size_t> {
+struct waiting_when_cancelled : waiting, ::testing::WithParamInterface<std::size_t> {
     waiting_when_cancelled() {
         for (std::size_t i = 0; i < GetParam(); ++i) {
             levels.push_back(new_wakeup());
@@ -98,7 +98,7 @@ TEST_P(waiting_when_cancelled, ends_the_thread_where_the_caller_sleeps) {
     EXPECT_TRUE(is_unwound);
 }
 
-INSTANTIATE_TEST_SUITE_P(few_and_many, waiting_when_cancelled, testing::Values(2u, 40u));
+INSTANTIATE_TEST_SUITE_P(few_and_many, waiting_when_cancelled, ::testing::Values(2u, 40u));
 
 TEST_F(waiting, returns_until_the_level_is_cleared) {
     auto level = new_wakeup();
@@ -332,7 +332,7 @@ TEST_F(waiting_for_many, waits_while_the_process_ends) {
             std::atexit([] { (*last)(); });
             std::exit(0);
         },
-        testing::ExitedWithCode(7), "");
+        ::testing::ExitedWithCode(7), "");
 }
 
 TEST_F(waiting_for_many, asks_anew_for_descriptors_that_may_change) {

@@ -52,7 +52,7 @@ struct narrow_connection final : test::written_connection {
 };
 
 /// Others go on beside this thread: while it waits, the stream gets room, for a number of times.
-struct waiting_thread final : waiter {
+struct waiting_application final : waiter {
     error make_wakeup(std::unique_ptr<wakeup> &) noexcept override { return error::not_supported; }
     error wait(std::span<wait_item>, time_point) noexcept override {
         ++waits;
@@ -70,7 +70,7 @@ struct waiting_thread final : waiter {
     int most = 0;
 };
 
-class borrowed_body : public testing::Test {
+class borrowed_body : public ::testing::Test {
 protected:
     borrowed_body() {
         fill();
@@ -108,7 +108,7 @@ protected:
     test::placed_memory place{400'000};
     std::span<char> body{place.data(), place.text().size()};
     narrow_connection connection{reader};
-    waiting_thread thread;
+    waiting_application thread;
     pace own_pace{platform::steady_clock(), thread};
 };
 

@@ -467,14 +467,14 @@ enum class consumer { reads, only_reads, gathers, both };
 void run_model(consumer how, bool fails_allocations) {
     int shortcuts = 0;
     int at_once = 0;
-    for (unsigned seed = 1; seed <= 30 && !testing::Test::HasFatalFailure(); ++seed) {
+    for (unsigned seed = 1; seed <= 30 && !::testing::Test::HasFatalFailure(); ++seed) {
         SCOPED_TRACE(seed);
         std::mt19937 random(seed);
         const bool only_reads = how == consumer::only_reads;
         checked_queue both(seed, fails_allocations,
                            only_reads ? frame_queue::bodies::referred_to : frame_queue::bodies::apart);
         bool reads = how == consumer::reads || only_reads;
-        for (int step = 0; step < 400 && !testing::Test::HasFailure(); ++step) {
+        for (int step = 0; step < 400 && !::testing::Test::HasFailure(); ++step) {
             if (random() % 5 < 3) {
                 both.produce();
                 continue;
@@ -498,7 +498,7 @@ void run_model(consumer how, bool fails_allocations) {
             both.finish_producing();
             both.drain(reads);
         }
-        if (testing::Test::HasFailure())
+        if (::testing::Test::HasFailure())
             return;
         shortcuts += both.shortcuts();
         at_once += both.read_at_once();
@@ -518,7 +518,7 @@ TEST(frame_queue, leaves_one_that_only_reads_what_it_was_given_when_memory_is_sh
     run_model(consumer::only_reads, true);
 }
 
-class one_queue : public testing::Test {
+class one_queue : public ::testing::Test {
 protected:
     static constexpr std::size_t small = frame_queue::most_copied_external;
     static constexpr std::size_t uncopied = small + 1;

@@ -29,7 +29,7 @@ struct recorder final : pipe_events {
     void on_closed(pipe_end &end) noexcept override { ++closed, last = &end; }
 };
 
-class pipe_pair : public testing::Test {
+class pipe_pair : public ::testing::Test {
 protected:
     void open(std::uint64_t hwm, bool conflate = false, end_kind second = end_kind::connection) {
         auto ends = make_pipe(pool, {hwm, hwm, conflate, {}, second});

@@ -205,7 +205,7 @@ struct passed_clock final : clock_source {
     time_point at{std::chrono::hours(1)};
 };
 
-class spins_test : public testing::Test {
+class spins_test : public ::testing::Test {
 protected:
     test::lone_thread thread{true};
     passed_clock clock;

@@ -9,8 +9,8 @@
 namespace zlink {
 namespace {
 
-struct noted_task final : loop_task {
-    noted_task(std::string &where, char as) : log(where), name(as) {}
+struct told_task final : loop_task {
+    told_task(std::string &where, char as) : log(where), name(as) {}
     void run() noexcept override {
         log += name;
         if (then)
@@ -23,14 +23,14 @@ struct noted_task final : loop_task {
 
 struct tasks_test : ::testing::Test {
     std::string log;
-    noted_task a{log, 'a'}, b{log, 'b'}, c{log, 'c'};
+    told_task a{log, 'a'}, b{log, 'b'}, c{log, 'c'};
 };
 
 TEST_F(tasks_test, run_once_in_the_order_they_were_posted) {
     task_list list;
     EXPECT_TRUE(list.is_empty());
     EXPECT_FALSE(list.run_all());
-    for (noted_task *each : {&b, &a, &b, &c, &a})
+    for (told_task *each : {&b, &a, &b, &c, &a})
         list.push(*each);
     EXPECT_FALSE(list.is_empty());
     EXPECT_TRUE(list.run_all());

@@ -10,12 +10,12 @@ namespace {
 
 using std::chrono::microseconds;
 
-constexpr std::size_t message = 66;
+constexpr std::size_t message_size = 66;
 constexpr microseconds interval{50};
 
 struct collecting : ::testing::Test {
     /// A write of so many small messages, `after` the one before.
-    bool write(std::uint64_t messages, microseconds after, std::size_t octets_each = message) {
+    bool write(std::uint64_t messages, microseconds after, std::size_t octets_each = message_size) {
         now_ += after;
         return subject_.note_written(now_, messages * octets_each, messages);
     }
@@ -89,7 +89,8 @@ TEST_F(collecting, begins_half_as_often_each_time_it_was_in_vain) {
     for (int in_vain = 1; in_vain <= 10; ++in_vain) {
         make_it_collect();
         now_ += interval;
-        EXPECT_FALSE(in_vain % 2 ? subject_.note_written(now_, message, 1) : subject_.note_nothing(now_));
+        EXPECT_FALSE(in_vain % 2 ? subject_.note_written(now_, message_size, 1)
+                                 : subject_.note_nothing(now_));
         const int left_out = (1 << std::min(in_vain, 6)) - 1;
         for (int i = 0; i < 4 * left_out; ++i)
             EXPECT_FALSE(write(2, i == 0 ? microseconds(30) : microseconds(5)));

@@ -28,7 +28,7 @@ verdict accepted() {
 }
 
 // What the socket is told first of a peer without a routing id.
-const octets hello = "!" + octets(1, static_cast<char>(in_band::hello));
+const octets hello_of_ring = "!" + octets(1, static_cast<char>(in_band::hello));
 
 struct judged : driven {
     explicit judged(const settings &options = judging()) : driven(options) { start(true); }
@@ -58,7 +58,7 @@ TEST(connection_judged, gives_nothing_on_of_what_comes_meanwhile) {
     EXPECT_EQ(it.established, 0);
     it.judge(accepted());
     EXPECT_EQ(it.established, 1);
-    it.expect({hello, "=early"});
+    it.expect({hello_of_ring, "=early"});
 }
 
 TEST(connection_judged, reads_no_more_than_a_little_meanwhile) {
@@ -70,7 +70,7 @@ TEST(connection_judged, reads_no_more_than_a_little_meanwhile) {
     EXPECT_LE(it.state.taken, greeting().size() + most_unjudged + it.sizes.in_batch_size);
     it.judge(accepted());
     it.arrive("");
-    it.expect({hello, "=" + much});
+    it.expect({hello_of_ring, "=" + much});
 }
 
 TEST(connection_judged, goes_on_with_what_came_in_one_piece) {
@@ -79,7 +79,7 @@ TEST(connection_judged, goes_on_with_what_came_in_one_piece) {
     EXPECT_EQ(it.established, 0);
     it.judge(accepted());
     EXPECT_EQ(it.established, 1);
-    it.expect({hello, "=early", "=late"});
+    it.expect({hello_of_ring, "=early", "=late"});
 }
 
 TEST(connection_judged, ends_with_a_refusal_that_the_peer_is_told) {
@@ -168,7 +168,7 @@ TEST(connection_introduced, says_nothing_before_the_verdict) {
     EXPECT_EQ(it.state.output, "");
     it.judge(accepted());
     EXPECT_EQ(it.established, 1);
-    it.expect({hello, "=early"});
+    it.expect({hello_of_ring, "=early"});
     EXPECT_STREQ(it.it->info().find("User-Id"), "alice");
 }
 

@@ -10,7 +10,7 @@
 namespace zlink {
 namespace {
 
-struct large_frame_test : testing::Test {
+struct large_frame_test : ::testing::Test {
     static std::vector<std::uint8_t> frame_of(std::size_t body) {
         std::vector<std::uint8_t> out(long_header_size + body);
         put_frame_header(out.data(), body, 0);
@@ -28,7 +28,7 @@ TEST_F(large_frame_test, arrives_whole_in_any_pieces) {
     for (const std::size_t body : {40'000u, 262'144u, 300'000u, 5'000'000u, 40'000'000u})
         for (const std::size_t first : {9u, 20'000u})
             for (const std::size_t piece : {7'000u, 65'536u, 3'000'000u}) {
-                SCOPED_TRACE(testing::Message() << body << " " << first << " " << piece);
+                SCOPED_TRACE(::testing::Message() << body << " " << first << " " << piece);
                 const std::vector<std::uint8_t> sent = frame_of(body);
                 ASSERT_TRUE(incoming.begin(*pool, {sent.data(), first}, header_of(body)));
                 std::size_t have = first;

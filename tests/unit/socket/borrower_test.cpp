@@ -931,7 +931,7 @@ TEST_F(borrower_test, looks_for_room_for_a_large_body_only_where_the_sender_may_
                                                    {0, 0, false},
                                                    {0, 10, false},
                                                    {0, 1000, true}}) {
-        SCOPED_TRACE(testing::Message() << flags << ' ' << timeout_ms);
+        SCOPED_TRACE(::testing::Message() << flags << ' ' << timeout_ms);
         make(socket_type::dealer);
         EXPECT_EQ(self->set_option(ZMQ_SNDTIMEO, &timeout_ms, sizeof timeout_ms), error::none);
         bool has_looked = false;

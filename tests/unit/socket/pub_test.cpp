@@ -15,8 +15,6 @@ namespace zlink::test {
 
 namespace {
 
-const std::string on = "\1", off = std::string(1, '\0');
-
 void subscribe(pattern_bench &bench, fake_peer &peer, std::string_view topic) {
     write_command(*peer.far, in_band::subscribe, topic);
     bench.deliver();

@@ -6,7 +6,6 @@
 namespace zlink::test {
 
 namespace {
-const std::string on = "\1", off = std::string(1, '\0');
 
 error subscribe(pattern_bench &bench, std::string_view topic) {
     return bench.subject->subscribe(as_bytes(topic));

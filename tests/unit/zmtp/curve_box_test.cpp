@@ -12,7 +12,7 @@ namespace zlink {
 namespace {
 
 constexpr char prefix[] = "CurveZMQMESSAGEC";
-using octets = std::vector<std::uint8_t>;
+using octet_list = std::vector<std::uint8_t>;
 
 struct key_of_test {
     key_of_test() {
@@ -29,24 +29,24 @@ std::array<std::uint8_t, crypto_box_NONCEBYTES> nonce_of(std::uint64_t number) {
     return nonce;
 }
 
-octets some_text(std::size_t size, std::mt19937 &random) {
-    octets text(size);
+octet_list some_text(std::size_t size, std::mt19937 &random) {
+    octet_list text(size);
     for (std::uint8_t &octet : text)
         octet = static_cast<std::uint8_t>(random());
     return text;
 }
 
 /// The text of a box: an octet, and what stands behind it.
-octets sealed_by_sodium(const octets &text, std::uint64_t number, const key_of_test &key) {
-    octets box(crypto_box_MACBYTES + text.size());
+octet_list sealed_by_sodium(const octet_list &text, std::uint64_t number, const key_of_test &key) {
+    octet_list box(crypto_box_MACBYTES + text.size());
     EXPECT_EQ(crypto_box_easy_afternm(box.data(), text.data(), text.size(), nonce_of(number).data(),
                                       key.octets.data()),
               0);
     return box;
 }
 
-octets sealed(const curve_box &with, std::uint64_t number, const octets &text) {
-    octets box(curve_box::tag_size + text.size());
+octet_list sealed(const curve_box &with, std::uint64_t number, const octet_list &text) {
+    octet_list box(curve_box::tag_size + text.size());
     with.seal(number, text[0], byte_span(text).subspan(1), box.data());
     return box;
 }
@@ -62,8 +62,8 @@ TEST(curve_box, is_the_one_that_libsodium_makes_of_any_size) {
         for (const std::size_t more : {0, 1, 31, 32, 33, 63, 64})
             sizes.push_back(size + more);
     for (std::uint64_t number = 1; const std::size_t size : sizes) {
-        const octets text = some_text(size, random);
-        octets made = sealed(box, number, text);
+        const octet_list text = some_text(size, random);
+        octet_list made = sealed(box, number, text);
         EXPECT_EQ(made, sealed_by_sodium(text, number, key)) << size;
         ASSERT_TRUE(box.open(number, made)) << size;
         EXPECT_TRUE(std::equal(text.begin(), text.end(), made.begin() + curve_box::tag_size)) << size;
@@ -82,8 +82,8 @@ TEST(curve_box, opens_what_libsodium_has_sealed_however_often) {
 #endif
     std::size_t opened = 0;
     for (std::uint64_t number = 1; number <= times; ++number) {
-        const octets text = some_text(1 + random() % 48, random);
-        octets made = sealed_by_sodium(text, number, key);
+        const octet_list text = some_text(1 + random() % 48, random);
+        octet_list made = sealed_by_sodium(text, number, key);
         opened += box.open(number, made) &&
                   std::equal(text.begin(), text.end(), made.begin() + curve_box::tag_size);
     }
@@ -95,15 +95,15 @@ TEST(curve_box, opens_nothing_with_an_octet_or_the_number_changed) {
     const curve_box box(key.octets.data(), prefix);
     std::mt19937 random(3);
     for (const std::size_t size : {1, 32, 33, 200}) {
-        const octets whole = sealed(box, 7, some_text(size, random));
+        const octet_list whole = sealed(box, 7, some_text(size, random));
         for (std::size_t at = 0; at < whole.size(); ++at) {
-            octets changed = whole;
+            octet_list changed = whole;
             changed[at] ^= static_cast<std::uint8_t>(1 << random() % 8);
             EXPECT_FALSE(box.open(7, changed)) << at << " of " << size;
         }
-        octets other = whole;
+        octet_list other = whole;
         EXPECT_FALSE(box.open(8, other));
-        octets cut(whole.begin(), whole.end() - 1);
+        octet_list cut(whole.begin(), whole.end() - 1);
         EXPECT_FALSE(box.open(7, cut));
         EXPECT_FALSE(box.open(7, std::span(cut).first(curve_box::tag_size - 1)));
     }
@@ -112,7 +112,7 @@ TEST(curve_box, opens_nothing_with_an_octet_or_the_number_changed) {
 TEST(curve_box, of_the_other_direction_does_not_open_it) {
     const key_of_test key;
     std::mt19937 random(4);
-    octets box = sealed(curve_box(key.octets.data(), prefix), 1, some_text(10, random));
+    octet_list box = sealed(curve_box(key.octets.data(), prefix), 1, some_text(10, random));
     EXPECT_FALSE(curve_box(key.octets.data(), "CurveZMQMESSAGES").open(1, box));
 }
 

@@ -7,18 +7,17 @@ namespace zlink {
 namespace {
 
 using namespace std::chrono_literals;
-using verdict = heartbeat::verdict;
 
 constexpr heartbeat::time_point start(1h);
 
 TEST(heartbeat, does_nothing_before_it_is_started_or_without_an_interval) {
     heartbeat asleep(100, -1, 0);
     EXPECT_EQ(asleep.deadline(), heartbeat::time_point::max());
-    EXPECT_EQ(asleep.check(start + 10h), verdict::quiet);
+    EXPECT_EQ(asleep.check(start + 10h), heartbeat::verdict::quiet);
     heartbeat off(0, -1, 0);
     off.start(start);
     EXPECT_EQ(off.deadline(), heartbeat::time_point::max());
-    EXPECT_EQ(off.check(start + 10h), verdict::quiet);
+    EXPECT_EQ(off.check(start + 10h), heartbeat::verdict::quiet);
 }
 
 TEST(heartbeat, pings_each_interval_while_the_peer_answers) {
@@ -26,9 +25,9 @@ TEST(heartbeat, pings_each_interval_while_the_peer_answers) {
     beat.start(start);
     for (int i = 1; i <= 50; ++i) {
         EXPECT_EQ(beat.deadline(), start + i * 100ms);
-        EXPECT_EQ(beat.check(start + i * 100ms - 1ms), verdict::quiet);
-        EXPECT_EQ(beat.check(start + i * 100ms), verdict::ping);
-        EXPECT_EQ(beat.check(start + i * 100ms), verdict::quiet);
+        EXPECT_EQ(beat.check(start + i * 100ms - 1ms), heartbeat::verdict::quiet);
+        EXPECT_EQ(beat.check(start + i * 100ms), heartbeat::verdict::ping);
+        EXPECT_EQ(beat.check(start + i * 100ms), heartbeat::verdict::quiet);
         beat.note_traffic(start + i * 100ms);
     }
 }
@@ -36,35 +35,35 @@ TEST(heartbeat, pings_each_interval_while_the_peer_answers) {
 TEST(heartbeat, declares_a_silent_peer_dead_a_timeout_after_the_first_unanswered_ping) {
     heartbeat beat(100, 250, 0);
     beat.start(start);
-    EXPECT_EQ(beat.check(start + 100ms), verdict::ping);
-    EXPECT_EQ(beat.check(start + 200ms), verdict::ping);
-    EXPECT_EQ(beat.check(start + 300ms), verdict::ping);
+    EXPECT_EQ(beat.check(start + 100ms), heartbeat::verdict::ping);
+    EXPECT_EQ(beat.check(start + 200ms), heartbeat::verdict::ping);
+    EXPECT_EQ(beat.check(start + 300ms), heartbeat::verdict::ping);
     EXPECT_EQ(beat.deadline(), start + 350ms);
-    EXPECT_EQ(beat.check(start + 349ms), verdict::quiet);
-    EXPECT_EQ(beat.check(start + 350ms), verdict::dead);
+    EXPECT_EQ(beat.check(start + 349ms), heartbeat::verdict::quiet);
+    EXPECT_EQ(beat.check(start + 350ms), heartbeat::verdict::dead);
 }
 
 TEST(heartbeat, begins_the_time_of_a_ping_that_is_held_up_when_it_is_written) {
     heartbeat beat(100, 250, 0);
     beat.start(start);
-    EXPECT_EQ(beat.check(start + 100ms), verdict::ping);
+    EXPECT_EQ(beat.check(start + 100ms), heartbeat::verdict::ping);
     beat.note_held_up(start + 300ms);
-    EXPECT_EQ(beat.check(start + 549ms), verdict::ping) << "the next is due";
+    EXPECT_EQ(beat.check(start + 549ms), heartbeat::verdict::ping) << "the next is due";
     beat.note_written(start + 549ms);
-    EXPECT_EQ(beat.check(start + 798ms), verdict::ping);
-    EXPECT_EQ(beat.check(start + 799ms), verdict::dead);
+    EXPECT_EQ(beat.check(start + 798ms), heartbeat::verdict::ping);
+    EXPECT_EQ(beat.check(start + 799ms), heartbeat::verdict::dead);
 }
 
 TEST(heartbeat, gives_up_a_peer_that_has_a_ping_whatever_holds_up_the_next) {
     heartbeat beat(100, 250, 0);
     beat.start(start);
-    EXPECT_EQ(beat.check(start + 100ms), verdict::ping);
+    EXPECT_EQ(beat.check(start + 100ms), heartbeat::verdict::ping);
     beat.note_written(start + 110ms);
-    EXPECT_EQ(beat.check(start + 200ms), verdict::ping);
+    EXPECT_EQ(beat.check(start + 200ms), heartbeat::verdict::ping);
     beat.note_held_up(start + 300ms);
     beat.note_written(start + 310ms);
-    EXPECT_EQ(beat.check(start + 359ms), verdict::ping);
-    EXPECT_EQ(beat.check(start + 360ms), verdict::dead);
+    EXPECT_EQ(beat.check(start + 359ms), heartbeat::verdict::ping);
+    EXPECT_EQ(beat.check(start + 360ms), heartbeat::verdict::dead);
 }
 
 TEST(heartbeat, takes_no_octets_for_a_ping_where_none_is_waited_for) {
@@ -72,34 +71,34 @@ TEST(heartbeat, takes_no_octets_for_a_ping_where_none_is_waited_for) {
     beat.start(start);
     beat.note_held_up(start + 50ms);
     beat.note_written(start + 60ms);
-    EXPECT_EQ(beat.check(start + 100ms), verdict::ping);
+    EXPECT_EQ(beat.check(start + 100ms), heartbeat::verdict::ping);
     beat.note_held_up(start + 340ms);
-    EXPECT_NE(beat.check(start + 589ms), verdict::dead);
-    EXPECT_EQ(beat.check(start + 590ms), verdict::dead);
+    EXPECT_NE(beat.check(start + 589ms), heartbeat::verdict::dead);
+    EXPECT_EQ(beat.check(start + 590ms), heartbeat::verdict::dead);
 }
 
 TEST(heartbeat, takes_the_interval_for_a_timeout_that_is_not_set) {
     heartbeat beat(100, -1, 0);
     beat.start(start);
-    EXPECT_EQ(beat.check(start + 100ms), verdict::ping);
-    EXPECT_EQ(beat.check(start + 199ms), verdict::quiet);
-    EXPECT_EQ(beat.check(start + 200ms), verdict::dead);
+    EXPECT_EQ(beat.check(start + 100ms), heartbeat::verdict::ping);
+    EXPECT_EQ(beat.check(start + 199ms), heartbeat::verdict::quiet);
+    EXPECT_EQ(beat.check(start + 200ms), heartbeat::verdict::dead);
 }
 
 TEST(heartbeat, never_gives_up_with_a_timeout_of_zero) {
     heartbeat beat(100, 0, 0);
     beat.start(start);
     for (int i = 1; i < 1000; ++i)
-        EXPECT_EQ(beat.check(start + i * 100ms), verdict::ping);
+        EXPECT_EQ(beat.check(start + i * 100ms), heartbeat::verdict::ping);
 }
 
 TEST(heartbeat, counts_any_traffic_as_an_answer_even_at_the_time_of_the_ping) {
     heartbeat beat(100, 50, 0);
     beat.start(start);
-    EXPECT_EQ(beat.check(start + 100ms), verdict::ping);
+    EXPECT_EQ(beat.check(start + 100ms), heartbeat::verdict::ping);
     beat.note_traffic(start + 100ms);
     EXPECT_EQ(beat.deadline(), start + 200ms);
-    EXPECT_EQ(beat.check(start + 199ms), verdict::quiet);
+    EXPECT_EQ(beat.check(start + 199ms), heartbeat::verdict::quiet);
 }
 
 TEST(heartbeat, honours_every_ttl_of_the_peer) {
@@ -109,8 +108,8 @@ TEST(heartbeat, honours_every_ttl_of_the_peer) {
         beat.set_peer_ttl(static_cast<std::uint16_t>(ttl));
         const auto death = start + ttl * 100ms;
         ASSERT_EQ(beat.deadline(), death);
-        ASSERT_EQ(beat.check(death - 1ms), verdict::quiet);
-        ASSERT_EQ(beat.check(death), verdict::dead);
+        ASSERT_EQ(beat.check(death - 1ms), heartbeat::verdict::quiet);
+        ASSERT_EQ(beat.check(death), heartbeat::verdict::dead);
     }
 }
 
@@ -119,8 +118,8 @@ TEST(heartbeat, counts_the_ttl_from_the_latest_traffic) {
     beat.start(start);
     beat.set_peer_ttl(10);
     beat.note_traffic(start + 900ms);
-    EXPECT_EQ(beat.check(start + 1899ms), verdict::quiet);
-    EXPECT_EQ(beat.check(start + 1900ms), verdict::dead);
+    EXPECT_EQ(beat.check(start + 1899ms), heartbeat::verdict::quiet);
+    EXPECT_EQ(beat.check(start + 1900ms), heartbeat::verdict::dead);
 }
 
 TEST(heartbeat, has_no_time_limit_with_a_ttl_of_zero) {
@@ -129,7 +128,7 @@ TEST(heartbeat, has_no_time_limit_with_a_ttl_of_zero) {
     beat.set_peer_ttl(10);
     beat.set_peer_ttl(0);
     EXPECT_EQ(beat.deadline(), heartbeat::time_point::max());
-    EXPECT_EQ(beat.check(start + 100h), verdict::quiet);
+    EXPECT_EQ(beat.check(start + 100h), heartbeat::verdict::quiet);
 }
 
 TEST(heartbeat, announces_its_ttl_in_tenths_of_a_second) {

@@ -22,14 +22,14 @@ octets plain_greeting(bool is_server) {
     return out;
 }
 
-settings server_of(socket_type type) {
+settings plain_server(socket_type type) {
     settings options = socket_of(type);
     options.mechanism = mechanism_kind::plain;
     options.plain_server = true;
     return options;
 }
 
-settings client_of(socket_type type) {
+settings plain_client(socket_type type) {
     settings options = socket_of(type);
     options.mechanism = mechanism_kind::plain;
     options.plain_username = "bob";
@@ -59,7 +59,7 @@ octets error_of(std::string_view reason) {
 }
 
 peer_script server_script() {
-    peer_script script(server_of(socket_type::pull), true);
+    peer_script script(plain_server(socket_type::pull), true);
     script.judged(accepted("alice"))
         .receives(plain_greeting(false))
         .expects_write(plain_greeting(true))
@@ -73,7 +73,7 @@ peer_script server_script() {
 }
 
 peer_script client_script() {
-    peer_script script(client_of(socket_type::push));
+    peer_script script(plain_client(socket_type::push));
     script.receives(plain_greeting(true))
         .expects_write(plain_greeting(false) + hello())
         .receives(command_frame("WELCOME"))
@@ -95,7 +95,7 @@ TEST(plain_handshake, is_the_same_in_any_split) {
 }
 
 TEST(plain_handshake, waits_for_the_verdict_and_takes_nothing_meanwhile) {
-    peer_driver server(server_of(socket_type::pull), true);
+    peer_driver server(plain_server(socket_type::pull), true);
     server.feed(plain_greeting(false) + hello());
     (void)server.take_written();
     server.feed(command_frame("INITIATE", type_of("PUSH")));
@@ -108,7 +108,7 @@ TEST(plain_handshake, waits_for_the_verdict_and_takes_nothing_meanwhile) {
 }
 
 TEST(plain_handshake, gives_up_a_peer_whose_verdict_takes_too_long) {
-    peer_driver server(server_of(socket_type::pull), true);
+    peer_driver server(plain_server(socket_type::pull), true);
     server.feed(plain_greeting(false) + hello());
     server.pass(milliseconds(30000));
     EXPECT_EQ(server.log().back(), "close handshake_timeout 0");
@@ -119,7 +119,7 @@ TEST(plain_handshake, gives_up_a_peer_whose_verdict_takes_too_long) {
 
 TEST(plain_handshake, tells_a_peer_that_is_refused_for_good) {
     for (const int status : {400, 500}) {
-        peer_driver server(server_of(socket_type::pull), true);
+        peer_driver server(plain_server(socket_type::pull), true);
         server.feed(plain_greeting(false) + hello());
         (void)server.take_written();
         server.judge(refused(status));
@@ -129,7 +129,7 @@ TEST(plain_handshake, tells_a_peer_that_is_refused_for_good) {
 }
 
 TEST(plain_handshake, says_nothing_to_a_peer_that_may_come_again) {
-    peer_driver server(server_of(socket_type::pull), true);
+    peer_driver server(plain_server(socket_type::pull), true);
     server.feed(plain_greeting(false) + hello());
     (void)server.take_written();
     server.judge(refused(300));
@@ -138,14 +138,14 @@ TEST(plain_handshake, says_nothing_to_a_peer_that_may_come_again) {
 }
 
 TEST(plain_handshake, lets_nobody_in_without_a_handler) {
-    peer_driver server(server_of(socket_type::pull), true);
+    peer_driver server(plain_server(socket_type::pull), true);
     server.feed(plain_greeting(false) + hello());
     server.judge({});
     EXPECT_EQ(server.log().back(), "close no_handler 0");
 }
 
 TEST(plain_handshake, says_how_an_answer_broke_the_rules) {
-    peer_driver server(server_of(socket_type::pull), true);
+    peer_driver server(plain_server(socket_type::pull), true);
     server.feed(plain_greeting(false) + hello());
     verdict broken;
     broken.what = verdict::kind::unusable;
@@ -155,7 +155,7 @@ TEST(plain_handshake, says_how_an_answer_broke_the_rules) {
 }
 
 TEST(plain_handshake, passes_on_what_the_verdict_says_of_the_peer) {
-    peer_driver server(server_of(socket_type::pull), true);
+    peer_driver server(plain_server(socket_type::pull), true);
     server.feed(plain_greeting(false) + hello());
     verdict good = accepted("alice");
     good.metadata = {{"X-Role", "admin"}};
@@ -168,7 +168,7 @@ TEST(plain_handshake, passes_on_what_the_verdict_says_of_the_peer) {
 TEST(plain_handshake, refuses_a_hello_that_is_not_two_texts) {
     for (const octets &data : {octets(""), octets("\3bo"), octets("\3bob"), octets("\3bob\6secre"),
                                octets("\3bob\6secret!"), octets("\xff"), octets("\3bob\xff")}) {
-        peer_driver server(server_of(socket_type::pull), true);
+        peer_driver server(plain_server(socket_type::pull), true);
         server.feed(plain_greeting(false) + command_frame("HELLO", data));
         ASSERT_EQ(server.log().size(), 1u);
         EXPECT_EQ(server.log().back(), "close protocol 10000013");
@@ -178,7 +178,7 @@ TEST(plain_handshake, refuses_a_hello_that_is_not_two_texts) {
 TEST(plain_handshake, takes_empty_names_and_those_of_255_octets) {
     for (const std::size_t size : {std::size_t{0}, std::size_t{255}}) {
         const octets text = octets(1, static_cast<char>(size)) + octets(size, 'n');
-        peer_driver server(server_of(socket_type::pull), true);
+        peer_driver server(plain_server(socket_type::pull), true);
         server.feed(plain_greeting(false) + command_frame("HELLO", text + text));
         EXPECT_EQ(server.log().back(), "authenticate PLAIN " + octets(size, 'n') + " " + octets(size, 'n'));
     }
@@ -189,19 +189,19 @@ TEST(plain_handshake, refuses_commands_out_of_their_order) {
                             ready("PUSH"), command_frame("PING", octets(2, '\0'))};
     for (const octets &word : words) {
         if (word != hello()) {
-            peer_driver server(server_of(socket_type::pull), true);
+            peer_driver server(plain_server(socket_type::pull), true);
             server.feed(plain_greeting(false) + word);
             EXPECT_EQ(server.log().back(), "close protocol 10000001");
         }
         if (word != command_frame("INITIATE", type_of("PUSH"))) {
-            peer_driver server(server_of(socket_type::pull), true);
+            peer_driver server(plain_server(socket_type::pull), true);
             server.feed(plain_greeting(false) + hello());
             server.judge(accepted());
             server.feed(word);
             EXPECT_EQ(server.log().back(), "close protocol 10000001");
         }
         if (word != command_frame("WELCOME")) {
-            peer_driver client(client_of(socket_type::push));
+            peer_driver client(plain_client(socket_type::push));
             client.feed(plain_greeting(true) + word);
             EXPECT_EQ(client.log().back(), "close protocol 10000001");
         }
@@ -209,35 +209,35 @@ TEST(plain_handshake, refuses_commands_out_of_their_order) {
 }
 
 TEST(plain_handshake, of_a_client_ends_for_good_when_it_is_told_so) {
-    peer_driver client(client_of(socket_type::push));
+    peer_driver client(plain_client(socket_type::push));
     client.feed(plain_greeting(true) + error_of("400"));
     EXPECT_EQ(client.log().back(), "close authentication 190 for good");
 }
 
 TEST(plain_handshake, of_a_client_understands_the_error_of_libzmq) {
-    peer_driver client(client_of(socket_type::push));
+    peer_driver client(plain_client(socket_type::push));
     client.feed(plain_greeting(true) + testing::frame("^RROR\3"
                                                       "400",
                                                       4));
     EXPECT_EQ(client.log().back(), "close authentication 190 for good");
-    peer_driver other(client_of(socket_type::push));
+    peer_driver other(plain_client(socket_type::push));
     other.feed(plain_greeting(true) + testing::frame("^RROR" + octets(90, 'R'), 4));
     EXPECT_EQ(other.log().back(), "close protocol 10000001") << "a command with that long a name";
 }
 
 TEST(plain_handshake, of_a_client_takes_an_empty_welcome_only) {
-    peer_driver client(client_of(socket_type::push));
+    peer_driver client(plain_client(socket_type::push));
     client.feed(plain_greeting(true) + command_frame("WELCOME", "x"));
     EXPECT_EQ(client.log().back(), "close protocol 10000017");
 }
 
 TEST(plain_handshake, refuses_peers_of_other_mechanisms_and_of_older_protocols) {
     for (const octets &first : {testing::greeting(), testing::greeting("CURVE")}) {
-        peer_driver server(server_of(socket_type::pull), true);
+        peer_driver server(plain_server(socket_type::pull), true);
         server.feed(first);
         EXPECT_EQ(server.log().back().substr(0, 24), "close mechanism_mismatch");
     }
-    peer_driver server(server_of(socket_type::pull), true);
+    peer_driver server(plain_server(socket_type::pull), true);
     server.feed(octets("\xff\0\0\0\0\0\0\0\1\x7f\1", 11));
     EXPECT_TRUE(server.is_closed()) << "ZMTP 2.0 has no security";
 }
