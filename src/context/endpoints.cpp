@@ -259,7 +259,7 @@ bool endpoints::stop_listening(const std::string &endpoint) noexcept {
 /// with ZMQ_IMMEDIATE, where connections come and go, goes on with it. On return every session of the endpoint has ended, or has a pipe
 /// that the socket knows of or finds in its mailbox: no pipe comes later.
 std::optional<socket::unread_input> endpoints::stop_sessions(const std::string &endpoint) {
-    using enum socket::unread_input;
+    using enum pipe_table::unread_input;
     std::optional<socket::unread_input> fate;
     std::vector<loop *> loops;
     {

@@ -48,8 +48,10 @@ inline void put_u64(std::uint8_t *p, std::uint64_t v) noexcept {
 // When the room is known to be small, GCC warns of the branches for larger sizes.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Warray-bounds"
+#ifndef __clang__
 #pragma GCC diagnostic ignored "-Wstringop-overflow"
 #pragma GCC diagnostic ignored "-Wstringop-overread"
+#endif
 
 /// Copies some ten or hundred octets that do not overlap. For these sizes a call of memcpy costs as much as the copy, and
 /// what compilers put in its place (a string instruction) several times that.

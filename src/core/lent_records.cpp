@@ -30,7 +30,7 @@ void destroy(magazine *m) noexcept {
     if (!m)
         return;
     while (m->count > 0)
-        ::operator delete(m->records[--m->count], record_size);
+        ::operator delete(m->records[--m->count]);
     delete m;
 }
 
@@ -144,7 +144,7 @@ void *allocate() noexcept {
 
 void release(void *record) noexcept {
     if (!mine.put(record))
-        ::operator delete(record, record_size);
+        ::operator delete(record);
 }
 
 }  // namespace zlink::lent_records

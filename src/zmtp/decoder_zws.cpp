@@ -167,7 +167,7 @@ std::uint8_t *decoder_zws::take_header(byte_span &in, std::uint8_t *out) noexcep
     parsed_header header;
     if (have_ == 0) {
         if (const std::uint16_t status = judge(in, header))
-            return fault(status, out);
+            return put_fault(status, out);
         if (header.size > 0) {
             in = in.subspan(header.size);
             return begin_frame(header, in, out);
@@ -177,7 +177,7 @@ std::uint8_t *decoder_zws::take_header(byte_span &in, std::uint8_t *out) noexcep
         header_[have_++] = in.front();
         in = in.subspan(1);
         if (const std::uint16_t status = judge(byte_span(header_).first(have_), header))
-            return fault(status, out);
+            return put_fault(status, out);
         if (header.size > 0) {
             have_ = 0;
             return begin_frame(header, in, out);
@@ -207,10 +207,10 @@ std::uint8_t *decoder_zws::begin_frame(const parsed_header &header, byte_span in
     if (in_pieces_ || !is_final_)
         return begin_piece(out);
     if (left_ > most_in_payload())
-        return fault(web_status::too_big, out);
+        return put_fault(web_status::too_big, out);
     if (!form_.is_raw) {
         at_ = place::flags;
-        return left_ == 0 ? fault(web_status::protocol_error, out) : out;
+        return left_ == 0 ? put_fault(web_status::protocol_error, out) : out;
     }
     return left_ == 0 ? out : begin_body(0, in, out);
 }
@@ -226,9 +226,9 @@ std::uint8_t decoder_zws::next_octet(byte_span &in) noexcept {
 std::uint8_t *decoder_zws::take_flags(byte_span &in, std::uint8_t *out) noexcept {
     const std::uint8_t flags = next_octet(in);
     if (!is_known(flags))
-        return fault(web_status::protocol_error, out);
+        return put_fault(web_status::protocol_error, out);
     if (left_ > limit_of(flags))
-        return fault(web_status::too_big, out);
+        return put_fault(web_status::too_big, out);
     if (flags == zws_octet::command && left_ > 0) {
         at_ = place::command;
         return out;
@@ -238,7 +238,7 @@ std::uint8_t *decoder_zws::take_flags(byte_span &in, std::uint8_t *out) noexcept
 
 std::uint8_t *decoder_zws::take_command(byte_span &in, std::uint8_t *out) noexcept {
     const std::uint8_t first = in.front() ^ key_[0];
-    return first == 0 ? fault(web_status::protocol_error, out) : begin_body(zws_octet::command, in, out);
+    return first == 0 ? put_fault(web_status::protocol_error, out) : begin_body(zws_octet::command, in, out);
 }
 
 /// A Ping that would come in the middle of the frame goes in front of it.
@@ -285,7 +285,7 @@ std::uint8_t *decoder_zws::begin_piece(std::uint8_t *out) noexcept {
     const bool is_known_kind = has_flags_;
     const std::uint64_t most = is_known_kind ? limit_of(flags_) : most_in_payload();
     if (left_ > most - size_)
-        return fault(web_status::too_big, out);
+        return put_fault(web_status::too_big, out);
     at_ = place::piece;
     return left_ == 0 ? end_piece(out) : out;
 }
@@ -295,9 +295,9 @@ std::uint8_t *decoder_zws::take_piece(byte_span &in, std::uint8_t *out) noexcept
         flags_ = next_octet(in);
         has_flags_ = true;
         if (!is_known(flags_))
-            return fault(web_status::protocol_error, out);
+            return put_fault(web_status::protocol_error, out);
         if (left_ > limit_of(flags_))
-            return fault(web_status::too_big, out);
+            return put_fault(web_status::too_big, out);
     }
     const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(left_, in.size()));
     if (count > 0) {
@@ -308,7 +308,7 @@ std::uint8_t *decoder_zws::take_piece(byte_span &in, std::uint8_t *out) noexcept
         else if (make_room(count))
             unmask(in, memory_->data() + body_at + size_, count);
         else
-            return fault(web_status::internal_error, out);
+            return put_fault(web_status::internal_error, out);
         size_ += count;
     }
     return left_ == 0 ? end_piece(out) : out;
@@ -340,7 +340,7 @@ std::uint8_t *decoder_zws::end_piece(std::uint8_t *out) noexcept {
         return out;
     in_pieces_ = false;
     if (!has_flags_)
-        return fault(web_status::protocol_error, out);
+        return put_fault(web_status::protocol_error, out);
     if (form_.is_raw && size_ == 0)
         return out;
     if (std::exchange(is_unwanted_, false)) {
@@ -350,10 +350,10 @@ std::uint8_t *decoder_zws::end_piece(std::uint8_t *out) noexcept {
     }
     const bool is_command = flags_ == zws_octet::command;
     if (is_command && size_ > 0 && memory_->data()[body_at] == 0)
-        return fault(web_status::protocol_error, out);
+        return put_fault(web_status::protocol_error, out);
     // A body without octets has no memory yet.
     if (!make_room(0))
-        return fault(web_status::internal_error, out);
+        return put_fault(web_status::internal_error, out);
     is_whole_ = has_stopped_ = true;
     return out;
 }
@@ -440,7 +440,7 @@ std::uint8_t *decoder_zws::put_ping(std::uint8_t *out) noexcept {
     return put_event(web_event::ping, byte_span(ping_).first(ping_size_), out);
 }
 
-std::uint8_t *decoder_zws::fault(std::uint16_t status, std::uint8_t *out) noexcept {
+std::uint8_t *decoder_zws::put_fault(std::uint16_t status, std::uint8_t *out) noexcept {
     if (has_ping_)
         out = put_ping(out);
     at_ = place::over;

@@ -69,7 +69,7 @@ private:
     std::uint8_t *end_control(std::uint8_t *out) noexcept;
     std::uint8_t *put_event(std::uint8_t what, byte_span data, std::uint8_t *out) noexcept;
     std::uint8_t *put_ping(std::uint8_t *out) noexcept;
-    std::uint8_t *fault(std::uint16_t status, std::uint8_t *out) noexcept;
+    std::uint8_t *put_fault(std::uint16_t status, std::uint8_t *out) noexcept;
 
     /// Of the flags octet.
     bool is_known(std::uint8_t flags) const noexcept { return flags <= zws_octet::command; }

@@ -130,7 +130,7 @@ mechanism::outcome accept_properties(byte_span data, const settings &options, pe
                 return fail(protocol_errors::invalid_metadata);
             identity = &value;
         } else if (std::none_of(own_names.begin(), own_names.end(),
-                                [&](std::string_view own) { return is_same_name(own, name); })) {
+                                [&name = name](std::string_view own) { return is_same_name(own, name); })) {
             info.add(name, as_text(value));
         }
     }

@@ -111,9 +111,9 @@ TEST(prefix_tree, behaves_like_a_map_when_allocations_fail) {
         unsigned alphabet, longest, steps;
     };
     unsigned failures = 0;
-    for (const auto &[alphabet, longest, steps] :
-         {kind{2, 12, 20000}, kind{256, 3, 20000}, kind{40, 3, 20000}, kind{1, 800, 2000},
-          kind{3, 6, 20000}}) {
+    for (const kind &keys : {kind{2, 12, 20000}, kind{256, 3, 20000}, kind{40, 3, 20000}, kind{1, 800, 2000},
+                             kind{3, 6, 20000}}) {
+        const unsigned alphabet = keys.alphabet, longest = keys.longest, steps = keys.steps;
         std::mt19937 random(alphabet);
         std::optional<tree> t(std::in_place);
         std::map<std::string, int> model;
