@@ -17,6 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#ifdef ZMQ_BUILD_DRAFT_API
+#include <signal.h>
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -1073,6 +1076,53 @@ ZMQ_EXPORT int zmq_recviov(void *s, struct iovec *iov, size_t *count, int flags)
 #define ZMQ_CURRENT_EVENT_VERSION_DRAFT 2
 #define ZMQ_EVENT_ALL_V1                ZMQ_EVENT_ALL
 #define ZMQ_EVENT_ALL_V2                (ZMQ_EVENT_ALL_V1 | ZMQ_EVENT_PIPES_STATS)
+
+/* ---- Draft functions ----------------------------------------------------------------------------------- */
+
+/* The library exports them in any case. Those for SERVER, CLIENT, RADIO, DISH, PEER and the like, which are not built, fail with ENOTSUP.
+ * The pollers, which are drafts in libzmq, stand above. */
+
+/* zmq_ctx_set and zmq_ctx_get for values of any type: an int, and for ZMQ_THREAD_NAME_PREFIX a string of 1 to 16 bytes, too.
+ *
+ * optval, optvallen   as of zmq_setsockopt and zmq_getsockopt.
+ * errors     EINVAL (unknown option, bad value or size), EFAULT.
+ * threads    any. */
+ZMQ_EXPORT int zmq_ctx_set_ext(void *ctx, int option, const void *optval, size_t optvallen);
+ZMQ_EXPORT int zmq_ctx_get_ext(void *ctx, int option, void *optval, size_t *optvallen);
+
+/* zmq_msg_init_size, and a copy of size bytes at buf in it.
+ *
+ * errors     ENOMEM, EFAULT. */
+ZMQ_EXPORT int zmq_msg_init_buffer(zmq_msg_t *msg, const void *buf, size_t size);
+
+/* Not built: ENOTSUP, or EFAULT for what is no message. No message has a routing id (0), or a group (""). */
+ZMQ_EXPORT int zmq_msg_set_routing_id(zmq_msg_t *msg, uint32_t routing_id);
+ZMQ_EXPORT uint32_t zmq_msg_routing_id(zmq_msg_t *msg);
+ZMQ_EXPORT int zmq_msg_set_group(zmq_msg_t *msg, const char *group);
+ZMQ_EXPORT const char *zmq_msg_group(zmq_msg_t *msg);
+
+/* Not built: ENOTSUP, or ENOTSOCK. zmq_connect_peer returns 0 then. */
+ZMQ_EXPORT int zmq_join(void *s, const char *group);
+ZMQ_EXPORT int zmq_leave(void *s, const char *group);
+ZMQ_EXPORT uint32_t zmq_connect_peer(void *s, const char *addr);
+ZMQ_EXPORT int zmq_disconnect_peer(void *s, uint32_t routing_id);
+ZMQ_EXPORT int zmq_socket_get_peer_state(void *s, const void *routing_id, size_t routing_id_size);
+ZMQ_EXPORT int zmq_socket_monitor_pipes_stats(void *s);
+
+/* zmq_socket_monitor, for what is built of it: version ZMQ_CURRENT_EVENT_VERSION on a ZMQ_PAIR.
+ *
+ * addr       NULL stops monitoring, whatever the others are.
+ * errors     ENOTSUP (another version or type), EINVAL (events beyond an int), and those of zmq_socket_monitor. */
+ZMQ_EXPORT int zmq_socket_monitor_versioned(void *s, const char *addr, uint64_t events, int version,
+                                            int type);
+
+/* zmq_poll. It is declared where <signal.h> has the type of its last argument.
+ *
+ * sigmask    NULL; a mask of signals is not built: ENOTSUP.
+ * returns, errors, blocks   as zmq_poll. */
+#ifdef SIG_BLOCK
+ZMQ_EXPORT int zmq_ppoll(zmq_pollitem_t *items, int nitems, long timeout, const sigset_t *sigmask);
+#endif
 
 #endif
 

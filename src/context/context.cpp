@@ -195,6 +195,15 @@ error context_impl::set_number(int number, int value) {
 error context_impl::get_option(int number, void *value, std::size_t *size) {
     if (!value || !size)
         return error::fault;
+    if (is_text_option(number) && *size != sizeof(int)) {
+        std::lock_guard guard(mutex_);
+        const std::string &text = options_.threads.name_prefix;
+        if (*size <= text.size())
+            return error::invalid;
+        *size = text.size() + 1;
+        std::memcpy(value, text.c_str(), *size);
+        return error::none;
+    }
     int found = 0;
     if (const error e = get_number(number, found); failed(e))
         return e;
