@@ -10,6 +10,7 @@
 #include "context/endpoints.hpp"
 #include "context/inproc.hpp"
 #include "context/zap_client.hpp"
+#include "core/event_log.hpp"
 #include "core/platform.hpp"
 #include "core/tuning.hpp"
 #include "policy/policy.hpp"
@@ -33,6 +34,19 @@ struct context_options {
 };
 
 bool is_text_option(int number) { return number == context_option::thread_name_prefix; }
+
+/// The log of a context, and in the first one's which library this is. Null where none is asked for.
+std::shared_ptr<event_log> open_log(log_level level) {
+    if (level == log_level::none)
+        return nullptr;
+    auto log = std::make_shared<event_log>(level, platform::write_error_output);
+    static std::atomic<bool> has_been_told = false;
+    if (log->writes(log_level::info) && !has_been_told.exchange(true, std::memory_order_relaxed)) {
+        log->tell(log_level::info,
+                  std::string(event_log::name_of_library()) + ", " + platform::path_of_library());
+    }
+    return log;
+}
 
 class context_impl final : public context,
                            private endpoint_service,
@@ -85,6 +99,7 @@ private:
     void look_at_permissions() noexcept;
 
     tuning knobs_;
+    const std::shared_ptr<event_log> log_ = open_log(knobs_.log);
     std::shared_ptr<chunk_pool> pool_ = chunk_pool::make();
     std::unique_ptr<waiter> waiter_;
     std::unique_ptr<random_source> random_;
@@ -275,7 +290,7 @@ error context_impl::make_socket(int type, std::unique_ptr<socket> &out) {
     if (const error e = prepare_socket(defaults); failed(e))
         return e;
     // A socket that cannot be kept closes itself, which takes the lock: it goes after the guard.
-    auto made = socket::make(defaults, {*this, *waiter_, clock(), *random_, pool_});
+    auto made = socket::make(defaults, {*this, *waiter_, clock(), *random_, pool_, log_});
     if (!made)
         return error::invalid;
     // The things that a wait needs are made now: later, peers may hold all descriptors.

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <set>
+#include <string_view>
 
 #include "core/error.hpp"
 #include "core/random.hpp"
@@ -80,6 +81,12 @@ bool around_fork(void (*before)(), void (*after)()) noexcept;
 
 /// From now on dlclose leaves the library where it is, whatever this is linked into: a thread of its own may go on.
 void stay_loaded() noexcept;
+
+/// The file that this library was loaded from: itself, or the program that it is a part of. Empty when the system cannot tell.
+const char *path_of_library() noexcept;
+
+/// Writes to the error output, by one write(2). What that does not take is lost. There is no signal where nobody reads it.
+void write_error_output(std::string_view octets) noexcept;
 
 /// The monotonic clock. Lives for ever.
 const clock_source &steady_clock() noexcept;

@@ -349,6 +349,27 @@ void stay_loaded() noexcept {
         (void)::dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
+const char *path_of_library() noexcept {
+    Dl_info here;
+    const bool is_known = ::dladdr(reinterpret_cast<void *>(&path_of_library), &here) != 0;
+    return is_known && here.dli_fname ? here.dli_fname : "";
+}
+
+void write_error_output(std::string_view octets) noexcept {
+    const cancellation_shield shield;
+    sigset_t broken_pipe, before, pending;
+    ::sigemptyset(&broken_pipe);
+    ::sigaddset(&broken_pipe, SIGPIPE);
+    (void)::sigpending(&pending);
+    (void)::pthread_sigmask(SIG_BLOCK, &broken_pipe, &before);
+    if (::write(STDERR_FILENO, octets.data(), octets.size()) < 0 && errno == EPIPE &&
+        !::sigismember(&pending, SIGPIPE)) {
+        constexpr timespec at_once = {};
+        (void)::sigtimedwait(&broken_pipe, nullptr, &at_once);
+    }
+    (void)::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
 bool around_fork(void (*before)(), void (*after)()) noexcept {
     return ::pthread_atfork(before, after, after) == 0;
 }

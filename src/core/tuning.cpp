@@ -7,7 +7,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <sys/stat.h>
+#include <utility>
 
 namespace zlink {
 
@@ -45,6 +47,21 @@ bool read_switch(environment_lookup lookup, const std::string &name, bool otherw
     std::size_t value = otherwise;
     override_size(lookup, name, switch_limits, value);
     return value != 0;
+}
+
+log_level read_log_level(environment_lookup lookup) {
+    const char *const text = lookup("ZLINK_LOG");
+    if (!text)
+        return log_level::none;
+    constexpr std::pair<std::string_view, log_level> levels[] = {{"error", log_level::error},
+                                                                 {"warn", log_level::warn},
+                                                                 {"info", log_level::info},
+                                                                 {"debug", log_level::debug}};
+    for (const auto &[name, level] : levels)
+        if (name == text)
+            return level;
+    std::fprintf(stderr, "zlink: ZLINK_LOG=%s is ignored: error, warn, info or debug is expected\n", text);
+    return log_level::none;
 }
 
 void override_all(environment_lookup lookup, const std::string &suffix, batching &sizes) {
@@ -92,6 +109,7 @@ tuning read_tuning(environment_lookup lookup) {
             result.temporary_directory = path;
             break;
         }
+    result.log = read_log_level(lookup);
     if (const char *path = lookup("ZLINK_POLICY"))
         result.policy = path;  // also an empty one, which no file has
     return result;

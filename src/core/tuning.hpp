@@ -65,6 +65,9 @@ void override_batch_sizes(batching &sizes, int in_batch_size, int out_batch_size
 /// Those of a tcp connection whose socket has set ZMQ_SNDBUF, or -1.
 void fit_send_buffer(batching &sizes, int send_buffer) noexcept;
 
+/// How much is written on stderr; each level has those before it.
+enum class log_level { none, error, warn, info, debug };
+
 struct tuning {
     batching tcp;
     batching ipc;
@@ -72,7 +75,8 @@ struct tuning {
     bool spins =
         true;  // ZMQ_ASIO_SPIN, 0 or 1: looks for a moment, where it is likely to pay, before it sleeps
     std::string temporary_directory =
-        "/tmp";  // for ipc://*: TMPDIR, TEMPDIR or TMP, the first that names a directory
+        "/tmp";                       // for ipc://*: TMPDIR, TEMPDIR or TMP, the first that names a directory
+    log_level log = log_level::none;  // ZLINK_LOG: error, warn, info or debug
     std::optional<std::string> policy;  // ZLINK_POLICY: the file that rules endpoints; none: nothing does
 };
 

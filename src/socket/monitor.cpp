@@ -29,11 +29,15 @@ bool monitor::wants(event_kind kind) const noexcept {
 }
 
 void monitor::emit(const connection_event &event) noexcept {
+    if (log_)
+        log_->tell(socket_type_, nullptr, event);
     std::lock_guard guard(mutex_);
     (void)emit_locked(event);
 }
 
 void monitor::emit(const connection_event &why, const connection_event &event) noexcept {
+    if (log_)
+        log_->tell(socket_type_, &why, event);
     std::lock_guard guard(mutex_);
     (void)emit_locked(why);
     if (!emit_locked(event) && !waiting_.empty() && waiting_.back().kind == event_kind::reason)

@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "core/bytes.hpp"
+#include "core/event_log.hpp"
 #include "core/events.hpp"
 
 namespace zlink {
@@ -31,6 +32,9 @@ public:
     static constexpr std::size_t most_waiting = 1000;
 
     monitor() noexcept = default;
+    /// Tells `log`, too, whether somebody listens or not, by the name of a socket type. Null: nothing is logged.
+    monitor(std::shared_ptr<event_log> log, const char *socket_type) noexcept
+        : log_(std::move(log)), socket_type_(socket_type) {}
 
     /// Starts publishing the events in `mask` on `publisher`, in place of what was there, which is told that it stops.
     /// Null stops.
@@ -46,6 +50,8 @@ private:
     bool emit_locked(const connection_event &event) noexcept;
     void flush_locked() noexcept;
 
+    const std::shared_ptr<event_log> log_;
+    const char *const socket_type_ = "";
     std::mutex mutex_;  // guards the rest
     std::unique_ptr<event_publisher> publisher_;
     std::deque<connection_event> waiting_;

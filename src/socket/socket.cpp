@@ -78,7 +78,8 @@ void empty(message &what) noexcept {
 socket::socket(const settings &defaults, const socket_environment &environment)
     : options_(defaults), environment_(environment), pace_(environment.clock, environment.blocking),
       borrower_(environment.clock, environment.blocking), mailbox_(std::make_shared<mailbox>()),
-      monitor_(std::make_shared<monitor>()), subscriptions_(std::make_shared<subscription_set>()),
+      monitor_(std::make_shared<monitor>(environment.log, socket_type_name(defaults.type))),
+      subscriptions_(std::make_shared<subscription_set>()),
       pipes_({options_, environment.blocking, pace_, borrower_, *mailbox_}),
       wait_({pipes_, borrower_, *mailbox_, pace_, environment.blocking, environment.clock}) {}
 

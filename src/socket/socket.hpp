@@ -31,6 +31,7 @@ struct socket_environment {
     const clock_source &clock;
     random_source &random;
     std::shared_ptr<chunk_pool> pool;
+    std::shared_ptr<event_log> log = {};  // null: nothing is logged
 };
 
 class socket final {
