@@ -3,10 +3,13 @@
 JOBS     ?= $(shell nproc)
 PYTHON   := /usr/bin/python3
 FORMAT   := clang-format-14
-PACKAGES := libboost1.81-dev libgtest-dev libbenchmark-dev cmake ninja-build g++ ccache clang-format-14 python3 \
-            python3-zmq python3-pytest python3-tornado libzmq5 pkg-config libssl-dev libsodium-dev strace valgrind \
-            binutils make python3-matplotlib libczmq-dev libnng-dev python3-websockets python3-aiohttp \
-            python3-pip libtomlplusplus-dev
+
+# The packages of Debian and Ubuntu. Of names with | between them the first that the distribution has; one with a ? is left out where it has not.
+FOR_BUILD := g++ cmake ninja-build make pkg-config libboost1.81-dev|libboost1.83-dev|libboost1.88-dev libssl-dev libsodium-dev \
+             libtomlplusplus-dev
+FOR_DEMO  := python3 python3-zmq libzmq5
+FOR_TESTS := libgtest-dev libbenchmark-dev ccache clang-format-14? python3-pytest python3-tornado strace valgrind binutils \
+             python3-matplotlib libczmq-dev libnng-dev python3-websockets python3-aiohttp python3-pip
 FOREIGN  := tests/interop/requirements.txt
 
 # The compiler cache serves every checkout alike.
@@ -16,11 +19,12 @@ export CCACHE_NOHASHDIR := 1
 # Programs with ThreadSanitizer need addresses that are not randomised too widely, where that may be asked for.
 FIXED_ADDRESSES := $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
 
-.PHONY: help deps build check test test-release test-asan test-tsan test-long test-web demo bench clean format check-format
+.PHONY: help deps deps-build deps-demo deps-test build check test test-release test-asan test-tsan test-long test-web demo bench clean format check-format
 
 help:
-	@echo 'make deps          install the Debian packages that are missing, and what the tests need of PyPI into build/python'
 	@echo 'make build         build/release/lib/libzmq.so.5 and libzmq.a, without the tests'
+	@echo 'make deps          install the Debian packages that are missing, and what the tests need of PyPI into build/python;'
+	@echo '                   deps-build, deps-demo and deps-test are its parts, and what the others need they install'
 	@echo 'make check         formatting, layering and the unit tests of the release: what to run while working'
 	@echo 'make test          formatting, and all tests: plain, ASan+UBSan, TSan'
 	@echo 'make test-release  one of those three; also test-asan, test-tsan'
@@ -33,21 +37,44 @@ help:
 	@echo 'make format        format the sources; check-format only looks'
 	@echo 'make clean         remove build/'
 
-deps:
-	@missing=$$(for p in $(PACKAGES); do \
-	    dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done); \
-	if [ -n "$$missing" ]; then \
-	    if [ "$$(id -u)" = 0 ]; then root=; else root=sudo; fi; \
-	    $$root apt-get update && \
-	    $$root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $$missing; \
-	fi
+# Installs what is missing of $(1).
+define install
+@choose() { for name in $$(echo "$${1%\?}" | tr '|' ' '); do \
+    if [ "$$(apt-cache show "$$name" 2>/dev/null)" ]; then echo "$$name"; return; fi; done; }; \
+has() { dpkg-query -W -f '$${Status}' "$$1" 2>/dev/null | grep -q 'ok installed'; }; \
+missing=$$(for p in $(foreach p,$(1),'$(p)'); do has "$$(choose "$$p")" || echo "$$p"; done); \
+if [ -n "$$missing" ]; then \
+    if [ "$$(id -u)" = 0 ]; then root=; else root=sudo; fi; \
+    names=; $$root apt-get update && \
+    for p in $$missing; do \
+        name=$$(choose "$$p"); \
+        case "$$name$$p" in *\?) [ "$$name" ] || echo "$$p is not in this distribution, and left out" ;; \
+            "$$p") echo "no package $$p in this distribution" >&2; exit 1 ;; esac; \
+        names="$$names $$name"; \
+    done && \
+    if [ -n "$$(echo $$names)" ]; then \
+        $$root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $$names; \
+    fi; \
+fi
+endef
+
+deps: deps-build deps-demo deps-test
+
+deps-build:
+	$(call install,$(FOR_BUILD))
+
+deps-demo:
+	$(call install,$(FOR_DEMO))
+
+deps-test: deps-build deps-demo
+	$(call install,$(FOR_TESTS))
 	@cmp -s $(FOREIGN) build/python/installed || { \
 	    rm -rf build/python && \
 	    $(PYTHON) -m pip install --quiet --root-user-action=ignore --require-hashes --target build/python -r $(FOREIGN) && \
 	    cp $(FOREIGN) build/python/installed; }
 
-build: deps
-	cmake --preset release
+build: deps-build
+	cmake --preset release -D BUILD_TESTS=OFF -D ZLINK_WERROR=OFF
 	cmake --build --preset release -j $(JOBS) --target library
 
 check: deps check-format
@@ -81,7 +108,7 @@ test-long: test-tsan
 test-web: build
 	LD_LIBRARY_PATH=build/release/lib $(PYTHON) examples/web/check.py
 
-demo: build
+demo: build deps-demo
 	$(PYTHON) demo/run.py
 
 bench: deps
@@ -92,10 +119,10 @@ bench: deps
 SOURCES = $(shell find include src tests benchwithzmq tools demo \
             \( -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name '*.c' \) 2>/dev/null)
 
-format: deps
+format: deps-test
 	$(FORMAT) -i $(SOURCES)
 
-check-format: deps
+check-format: deps-test
 	$(FORMAT) --dry-run -Werror $(SOURCES)
 
 clean:
