@@ -97,6 +97,7 @@ private:
     bool is_over() const noexcept;
     bool begin_wait_for_end() noexcept;
     void look_at_permissions() noexcept;
+    void look_at_permissions_of_closed() noexcept;
 
     tuning knobs_;
     const std::shared_ptr<event_log> log_ = open_log(knobs_.log);
@@ -110,7 +111,14 @@ private:
     context_options options_;
     std::unique_ptr<io_threads> threads_;
     bool threads_started_ = false;
-    std::map<const socket *, std::shared_ptr<endpoints>> sockets_;
+    struct own_network {
+        std::shared_ptr<endpoints> held;  // by the socket, until it closes
+        std::weak_ptr<endpoints> known;   // sessions that linger keep it
+    };
+    std::map<const socket *, own_network> sockets_;
+    std::multimap<const socket *, own_network> closed_;  // under a policy: those that may linger
+    static constexpr auto has_ended = [](const auto &each) { return each.second.known.expired(); };
+    std::size_t sweep_closed_at_ = 16;
     std::size_t live_sessions_ = 0;
     bool is_terminating_ = false;
     std::unique_ptr<wakeup> end_level_;  // raised when the last socket or session goes
@@ -302,7 +310,7 @@ error context_impl::make_socket(int type, std::unique_ptr<socket> &out) {
     std::lock_guard guard(mutex_);
     if (const error e = check_room(); failed(e))
         return e;
-    sockets_.emplace(made.get(), std::move(network));
+    sockets_.emplace(made.get(), own_network{network, network});
     out = std::move(made);
     return error::none;
 }
@@ -341,7 +349,15 @@ error context_impl::prepare_socket(settings &defaults) {
 void context_impl::close_socket(std::unique_ptr<socket> what) noexcept {
     what->close();
     std::lock_guard guard(mutex_);
-    sockets_.erase(what.get());
+    auto node = sockets_.extract(what.get());
+    if (rules_ && node) {
+        node.mapped().held.reset();
+        closed_.insert(std::move(node));  // takes no memory
+        if (closed_.size() >= sweep_closed_at_) {
+            std::erase_if(closed_, has_ended);
+            sweep_closed_at_ = 2 * closed_.size() + 16;
+        }
+    }
     if (is_over())
         end_level_->signal();
 }
@@ -399,12 +415,28 @@ void context_impl::look_at_permissions() noexcept {
             std::lock_guard guard(mutex_);
             const auto next = sockets_.upper_bound(last);
             if (next == sockets_.end())
-                return;
+                break;
             last = next->first;
-            network = next->second;
+            network = next->second.held;
         }
         network->look_at_permissions();
     }
+    look_at_permissions_of_closed();
+}
+
+/// As above, of sockets that linger. One that has closed meanwhile has been told above, or comes here.
+void context_impl::look_at_permissions_of_closed() noexcept {
+    decltype(closed_) all;
+    {
+        std::lock_guard guard(mutex_);
+        all.swap(closed_);
+    }
+    for (const auto &each : all)
+        if (const std::shared_ptr<endpoints> lingering = each.second.known.lock())
+            lingering->look_at_permissions();
+    std::erase_if(all, has_ended);
+    std::lock_guard guard(mutex_);
+    closed_.merge(all);
 }
 
 void context_impl::session_began() noexcept {
@@ -435,7 +467,7 @@ inproc_side context_impl::side_of(socket &self) {
 
 endpoints &context_impl::network_of(socket &self) {
     std::lock_guard guard(mutex_);
-    return *sockets_.at(&self);
+    return *sockets_.at(&self).held;
 }
 
 /// To bind or to connect there: the monitor hears what is missing.
@@ -518,7 +550,7 @@ void context_impl::close_all(socket &self) noexcept {
     {
         std::lock_guard guard(mutex_);
         if (const auto it = sockets_.find(&self); it != sockets_.end())
-            network = it->second;
+            network = it->second.held;
     }
     if (network)
         network->close(self.options().linger_ms);

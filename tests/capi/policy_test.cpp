@@ -147,6 +147,29 @@ TEST_F(under_a_policy,
     EXPECT_EQ(pull.receive(), "after");
 }
 
+TEST_F(under_a_policy, what_a_closed_socket_has_still_to_send_is_not_sent_where_the_changed_file_revokes_it) {
+    const std::string of_pull = "[[entry]]\ntype = \"PULL\"\nuse = \"clear\"\n";
+    say(of_pull + "[[entry]]\ntype = \"PUSH\"\nuse = \"clear\"\n");
+    context zmq;
+    test_socket pull = zmq.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH), other = zmq.socket(ZMQ_PAIR);
+    pull.set(ZMQ_RCVHWM, 1);
+    pull.set(ZMQ_RCVBUF, 4096);
+    push.set(ZMQ_SNDBUF, 4096);
+    connected(zmq, push, pull);
+    monitor events(zmq, pull, ZMQ_EVENT_DISCONNECTED);
+    const std::string much(1 << 20, 'm');
+    for (int i = 0; i < 20; ++i)
+        push.send(much);
+    push.set(ZMQ_LINGER, patience_ms);
+    push.close();
+    say(of_pull);
+    EXPECT_FAILS(EACCES, zmq_bind(other.handle(), "tcp://127.0.0.1:*"));  // the file has been looked at
+    int arrived = 0;
+    while (arrived < 20 && !events.has_input())  // who reads comes to the end of the connection
+        arrived += pull.has_input(10) && pull.receive();
+    EXPECT_LT(arrived, 20);
+}
+
 TEST_F(under_a_policy, a_connection_stays_where_the_changed_file_says_the_same_of_it) {
     say(clear_all);
     context zmq;
