@@ -4,12 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/kept_files.hpp"
 #include "core/secret.hpp"
 
 namespace zlink {
@@ -139,9 +141,10 @@ struct settings {
     std::string tls_groups;  // empty = as transport/tls_terms.hpp has it
     bool tls_verify = true;
     bool tls_require_client_cert = false;
-    bool tls_zap = false;                       // a handler is asked about clients
-    int tls_trust_system = -1;                  // -1 = where there is no tls_ca
-    std::vector<std::string> tls_fingerprints;  // SHA-256 of the peer's, 32 octets; empty = any
+    bool tls_zap = false;                        // a handler is asked about clients
+    int tls_trust_system = -1;                   // -1 = where there is no tls_ca
+    std::vector<std::string> tls_fingerprints;   // SHA-256 of the peer's, 32 octets; empty = any
+    std::shared_ptr<const kept_files> tls_kept;  // where the files are taken from; null = the disk
     std::vector<std::pair<std::string, std::string>> metadata;  // the application's own "X-" properties
 
     // For transports that are not built

@@ -17,7 +17,7 @@ error tls_contexts::make(tls_context::role as, const settings &options, std::str
 
 /// Files that cannot be used are not read again until they have changed; where memory or descriptors were short, they are.
 error tls_contexts::read() {
-    tls_files fresh;
+    tls_files fresh(options_.tls_kept);
     std::shared_ptr<const tls_context> made;
     const error e = tls_context::make(role_, options_, peer_name_, fresh, made);
     if (!failed(e) || e == error::invalid)

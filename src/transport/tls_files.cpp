@@ -85,19 +85,27 @@ tls_files::stamp tls_files::look_at(const std::string &path) noexcept {
     return {true, facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtim, facts.st_ctim};
 }
 
+bool tls_files::has_changed(const watched &which) const noexcept {
+    if (!kept_)
+        return !(look_at(which.path) == which.was);
+    const std::shared_ptr<const secret> now = kept_->find(which.path);
+    return now.owner_before(which.kept) || which.kept.owner_before(now);
+}
+
 bool tls_files::have_changed() const noexcept {
     return watched_ && std::any_of(watched_->begin(), watched_->end(),
-                                   [](const watched &each) { return !(look_at(each.path) == each.was); });
+                                   [this](const watched &each) { return has_changed(each); });
 }
 
 void tls_files::watch_system() {
-    watch(path_from_environment(X509_get_default_cert_file_env(), X509_get_default_cert_file()));
+    const auto watch_file = [this](const std::string &path) { watch({path, look_at(path), {}}); };
+    watch_file(path_from_environment(X509_get_default_cert_file_env(), X509_get_default_cert_file()));
     const std::string directories =
         path_from_environment(X509_get_default_cert_dir_env(), X509_get_default_cert_dir());
     for (std::size_t from = 0, to; from < directories.size(); from = to + 1) {
         to = std::min(directories.find(':', from), directories.size());
         if (to > from)
-            watch(directories.substr(from, to - from));
+            watch_file(directories.substr(from, to - from));
     }
 }
 
@@ -114,6 +122,8 @@ error tls_files::read(const std::string &path, std::string &out) {
         out = path;
         return error::none;
     }
+    if (kept_)
+        return read_kept(path, out);
     const error e = read_file(path, out);
     if (tls_section::is_over()) {
         reason::leave(words_of_over);
@@ -122,9 +132,20 @@ error tls_files::read(const std::string &path, std::string &out) {
     return e;
 }
 
+error tls_files::read_kept(const std::string &path, std::string &out) {
+    const std::shared_ptr<const secret> kept = kept_->find(path);
+    watch({path, {}, kept});
+    if (!kept) {
+        reason::leave("nobody has read " + path);
+        return error::invalid;
+    }
+    out = *kept;
+    return error::none;
+}
+
 error tls_files::read_file(const std::string &path, std::string &out) {
     const tls_pause meanwhile;
-    watch(path);
+    watch({path, look_at(path), {}});
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     int failure = descriptor < 0 ? errno : 0;
     const finally close_it([&] {

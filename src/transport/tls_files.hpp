@@ -1,7 +1,8 @@
 // The files that the options of TLS name: certificate, key, and authorities.
 //
 // Text:     what would stand in a file may be given instead of its path: settings::is_pem() tells which it is.
-// Change:   each file is known by what the system says of it, from before it was read.
+// Kept:     files may come from somebody who has read them (core/kept_files.hpp). Then nothing here waits for a disk.
+// Change:   each file is known by what the system says of it, from before it was read; one that is kept by what stands in it.
 // Errors:   what cannot be used is `invalid`, and the reason is left (core/reason.hpp); short memory and descriptors are what they are.
 // Threads:  any.
 #pragma once
@@ -11,15 +12,20 @@
 #include <openssl/ssl.h>
 #include <string>
 #include <sys/types.h>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/kept_files.hpp"
 #include "transport/tls_resumption.hpp"
 
 namespace zlink {
 
 class tls_files {
 public:
+    /// `kept`: null where the files are on the disk.
+    explicit tls_files(std::shared_ptr<const kept_files> kept = nullptr) noexcept : kept_(std::move(kept)) {}
+
     /// The certificate in a file and those that stand behind it, and the key of that one.
     error load_own(SSL_CTX *into, const std::string &cert, const std::string &key,
                    const std::string &password);
@@ -49,16 +55,20 @@ private:
     struct watched {
         std::string path;
         stamp was;
+        std::weak_ptr<const secret> kept;  // it need not stay for that
     };
     static stamp look_at(const std::string &path) noexcept;
-    void watch(const std::string &path) {
+    bool has_changed(const watched &which) const noexcept;
+    void watch(watched which) {
         if (!watched_)
             watched_ = std::make_shared<std::vector<watched>>();
-        watched_->push_back({path, look_at(path)});
+        watched_->push_back(std::move(which));
     }
     error read(const std::string &path, std::string &out);
+    error read_kept(const std::string &path, std::string &out);
     error read_file(const std::string &path, std::string &out);
 
+    std::shared_ptr<const kept_files> kept_;
     std::shared_ptr<std::vector<watched>> watched_;  // the same for copies, which are made when all is read
     std::time_t lists_end_ = resumption_limit::none;
 };

@@ -7,6 +7,7 @@
 // Fork:     a child makes its own: other threads of the parent may have held the locks of OpenSSL's inside.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <openssl/ssl.h>
@@ -36,6 +37,8 @@ public:
             settings::is_pem(options.tls_cert))
             return {};
         std::string key = std::to_string(options.tls_verify) + std::to_string(options.tls_trust_system);
+        if (options.tls_kept)  // no other one comes to stand there while what was made is watched
+            key += "/" + std::to_string(reinterpret_cast<std::uintptr_t>(options.tls_kept.get()));
         for (const std::string_view path :
              {std::string_view(options.tls_cert), std::string_view(options.tls_key),
               std::string_view(options.tls_ca), std::string_view(options.tls_groups)})
