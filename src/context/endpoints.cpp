@@ -105,8 +105,8 @@ session_environment_ptr endpoints::environment_for(socket &self, const route &wh
     made->address = address;
     made->place = std::move(place);
     made->permission = where.permission;
-    if (where.terms.knows_users) {
-        made->policy_judge = make_policy_judge(where.permission, environment_.judges);
+    if (!where.terms.judged_mechanism.empty()) {
+        made->policy_judge = make_policy_judge(where.permission, environment_.judges, self.options().tls_zap);
         made->judges = made->policy_judge.get();
     }
     last_made_ = made;
@@ -116,7 +116,7 @@ session_environment_ptr endpoints::environment_for(socket &self, const route &wh
 error endpoints::find_route(socket &self, bool binds, const std::string &scheme, const std::string &address,
                             route &out) {
     if (!environment_.rules) {
-        out.terms = {self.options(), address, false, false};
+        out.terms = {self.options(), address, false, {}};
     } else {
         std::string why;
         if (!environment_.rules->judge({binds, self.type(), scheme, address}, self.options(), out.terms,

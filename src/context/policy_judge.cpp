@@ -39,24 +39,25 @@ private:
 
 class policy_judge final : public authenticator {
 public:
-    policy_judge(std::shared_ptr<standing> policy, authenticator *handlers) noexcept
-        : policy_(std::move(policy)), handlers_(handlers) {}
+    policy_judge(std::shared_ptr<standing> policy, authenticator *handlers,
+                 bool asks_of_certificates) noexcept
+        : policy_(std::move(policy)), handlers_(handlers), asks_of_certificates_(asks_of_certificates) {}
 
     std::unique_ptr<authentication> ask(const authentication_request &what,
                                         std::function<void()> on_answer) override {
-        const credentials &shown = what.shown;
-        const bool is_known = shown.mechanism == "PLAIN" && shown.items.size() == 2 &&
-                              policy_->knows(shown.items[0], shown.items[1]);
-        std::unique_ptr<authentication> asked;
-        if (is_known && handlers_)
-            asked = handlers_->ask(what, on_answer);
-        if (asked)
-            return std::make_unique<with_handler>(std::move(asked), shown.items[0]);
         verdict own;
+        const opinion policys = policy_->opinion_of(what.shown, own.user_id);
+        std::unique_ptr<authentication> asked;
+        if (policys != opinion::refuses && handlers_ &&
+            (asks_of_certificates_ || what.shown.mechanism != "TLS"))
+            asked = handlers_->ask(what, on_answer);
+        if (policys == opinion::none)
+            return asked;
+        if (asked)
+            return std::make_unique<with_handler>(std::move(asked), std::move(own.user_id));
+        const bool is_known = policys == opinion::accepts;
         own.what = is_known ? verdict::kind::accepted : verdict::kind::refused;
         own.status = is_known ? 0 : not_authorised;
-        if (is_known)
-            own.user_id = shown.items[0];
         auto made = std::make_unique<answered>(std::move(own));
         on_answer();
         return made;
@@ -65,12 +66,14 @@ public:
 private:
     const std::shared_ptr<standing> policy_;
     authenticator *const handlers_;
+    const bool asks_of_certificates_;
 };
 
 }  // namespace
 
-std::shared_ptr<authenticator> make_policy_judge(std::shared_ptr<standing> policy, authenticator *handlers) {
-    return std::make_shared<policy_judge>(std::move(policy), handlers);
+std::shared_ptr<authenticator> make_policy_judge(std::shared_ptr<standing> policy, authenticator *handlers,
+                                                 bool asks_of_certificates) {
+    return std::make_shared<policy_judge>(std::move(policy), handlers, asks_of_certificates);
 }
 
 }  // namespace zlink

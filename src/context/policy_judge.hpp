@@ -10,7 +10,8 @@
 
 namespace zlink {
 
-/// `handlers`, which may be null, outlives it.
-std::shared_ptr<authenticator> make_policy_judge(std::shared_ptr<standing> policy, authenticator *handlers);
+/// `handlers`, which may be null, outlives it. Without `asks_of_certificates` it is not asked about these: the program has not wanted that.
+std::shared_ptr<authenticator> make_policy_judge(std::shared_ptr<standing> policy, authenticator *handlers,
+                                                 bool asks_of_certificates);
 
 }  // namespace zlink

@@ -3,10 +3,15 @@
 // Threads:  any. It waits for no disk.
 #pragma once
 
+#include <cstdint>
 #include <string>
-#include <string_view>
+
+#include "core/authenticator.hpp"
 
 namespace zlink {
+
+/// What a policy says of a peer; nothing where peers of that kind are not its to judge.
+enum class opinion : std::uint8_t { none, accepts, refuses };
 
 class standing {
 public:
@@ -15,8 +20,8 @@ public:
     virtual bool holds(std::string &why) noexcept = 0;
     /// Asked about a connection that is there. It does not end because nobody can tell: only where a policy says so.
     virtual bool is_revoked() noexcept = 0;
-    /// Whether a peer that shows these, of PLAIN, is one of the policy's users. False where it names none.
-    virtual bool knows(std::string_view user, std::string_view password) noexcept = 0;
+    /// Whether a peer that shows these is one of the policy's users; `user_id` is told where it is.
+    virtual opinion opinion_of(const credentials &shown, std::string &user_id) noexcept = 0;
 };
 
 }  // namespace zlink

@@ -1,4 +1,4 @@
-// Map: reading; the state, which the thread shares; what was granted; the policy.
+// Map: the state, which the thread shares; what was granted; the policy.
 #include "policy/policy.hpp"
 
 #include <atomic>
@@ -12,66 +12,21 @@
 
 #include "core/platform.hpp"
 #include "policy/match.hpp"
-#include "policy/policy_file.hpp"
-#include "policy/trusted_file.hpp"
+#include "policy/policy_reading.hpp"
 
 namespace zlink {
-
-using rules_ptr = std::shared_ptr<const policy_rules>;
-
-/// What was read. Without rules `why` says what is wrong.
-struct policy_reading {
-    rules_ptr rules;
-    std::string why;
-};
 
 namespace {
 
 constexpr std::chrono::seconds between_looks{1};
 
-bool check_files(const policy_rules &rules, const std::string &path, std::string &why) {
-    for (const auto &each : rules.files)
-        if (!trusted_file::check(
-                each.path, each.is_secret ? trusted_file::kind::secret : trusted_file::kind::open, why)) {
-            why.insert(0, path + ":" + std::to_string(each.line) + ": ");
-            return false;
-        }
-    return true;
-}
-
-bool read_users_of(policy_rules &rules, std::string &why) {
-    for (policy_entry &each : rules.entries) {
-        if (each.zap.empty())
-            continue;
-        secret text;
-        if (!trusted_file::read(each.zap, trusted_file::kind::secret, text, why) ||
-            !read_users(text, each.zap, each, why))
-            return false;
-    }
-    return true;
-}
-
-/// Where it says the same as before, the rules stay those of before.
-policy_reading read_now(const std::string &path, const rules_ptr &before) {
-    policy_reading now;
-    secret text;
-    if (!trusted_file::read(path, trusted_file::kind::open, text, now.why)) {
-        now.why.insert(0, path + ": ");
-        return now;
-    }
-    auto fresh = std::make_shared<policy_rules>();
-    if (!read_policy(text, path, *fresh, now.why) || !check_files(*fresh, path, now.why) ||
-        !read_users_of(*fresh, now.why))
-        return now;
-    now.rules = before && *before == *fresh ? before : std::move(fresh);
-    return now;
-}
+using rules_ptr = std::shared_ptr<const policy_rules>;
 
 }  // namespace
 
 // ---- the state ----
 
-struct policy::state {
+struct policy::state final : kept_files {
     explicit state(std::string where, std::function<void()> call)
         : path(std::move(where)), on_change(std::move(call)) {}
 
@@ -90,24 +45,42 @@ struct policy::state {
         return rules;
     }
 
+    /// Of a file for TLS. Nothing from before stays in memory for that.
+    std::shared_ptr<const secret> find(const std::string &file) const noexcept override {
+        const std::lock_guard guard(mutex);
+        if (!kept)
+            return nullptr;
+        const auto found = kept->find(file);
+        return found == kept->end() ? nullptr : found->second.octets;
+    }
+
     /// True when something else counts from now on.
     bool look() {
         const std::lock_guard only_one(looking);
         policy_reading now;
         try {
-            now = read_now(path, last.rules);
+            now = read_policy_now(path, last);
         } catch (const std::bad_alloc &) {
-            now = {};
-            now.why.clear();  // there may be no memory for words
+            now.kept = last.kept;  // there may be no memory for words
         }
         last = std::move(now);
         const std::lock_guard guard(mutex);
         const bool has_changed = edition == 0 || rules != last.rules;
         rules = last.rules;
+        kept = last.kept;
         why = std::move(last.why);  // nothing may fail between the rules and their number
         if (has_changed)
             ++edition;
         return has_changed;
+    }
+
+    /// Whoever still holds this needs no keys any more.
+    void forget() noexcept {
+        const std::lock_guard only_one(looking);
+        last = {};
+        const std::lock_guard guard(mutex);
+        rules.reset();
+        kept.reset();
     }
 
     void announce_once(const policy_rules &which) {
@@ -123,10 +96,11 @@ struct policy::state {
     std::mutex looking;  // held by who looks at the files; guards the next
     policy_reading last;
 
-    std::mutex mutex;  // guards the rest
+    mutable std::mutex mutex;  // guards the rest
     std::condition_variable news;
     unsigned long edition = 0;
     rules_ptr rules;
+    std::shared_ptr<const policy_reading::files> kept;
     std::string why;
     bool has_thread = false;
     bool is_closed = false;
@@ -142,7 +116,7 @@ void policy::state::watch(const std::shared_ptr<state> &shared) noexcept {
         {
             std::unique_lock lock(shared->mutex);
             if (shared->news.wait_for(lock, between_looks, [&] { return shared->is_closed; }))
-                return;
+                break;
         }
         if (!shared->look())
             continue;
@@ -150,7 +124,23 @@ void policy::state::watch(const std::shared_ptr<state> &shared) noexcept {
         if (shared->on_change)
             shared->on_change();
     }
+    shared->forget();
 }
+
+namespace {
+
+/// As zlink::judge(); TLS gets its files from what was read.
+bool judge_by(const std::shared_ptr<const kept_files> &files, const policy_rules &rules,
+              const endpoint_request &what, const settings &program, endpoint_terms &out, std::string &why,
+              int &line) {
+    if (!zlink::judge(rules, what, program, out, why, line))
+        return false;
+    if (out.is_inside_tls)
+        out.options.tls_kept = files;
+    return true;
+}
+
+}  // namespace
 
 // ---- what was granted ----
 
@@ -184,20 +174,36 @@ public:
         }
     }
 
-    bool knows(std::string_view user, std::string_view password) noexcept override {
-        const rules_ptr rules = by_->current_rules();
+    opinion opinion_of(const credentials &shown, std::string &user_id) noexcept override {
+        if (shown.mechanism != granted_.judged_mechanism)
+            return opinion::none;
         try {
+            const rules_ptr rules = by_->current_rules();
             const policy_entry *const entry = rules ? first_match(*rules, what_) : nullptr;
-            if (!entry)
-                return false;
-            const auto found = entry->users.find(user);
-            return found != entry->users.end() && is_same(found->second, password);
+            return entry && knows(entry->users, shown, user_id) ? opinion::accepts : opinion::refuses;
         } catch (const std::bad_alloc &) {
-            return false;
+            return opinion::refuses;
         }
     }
 
 private:
+    static bool knows(const policy_users &users, const credentials &shown, std::string &user_id) {
+        if (shown.items.empty())
+            return false;
+        const std::string &proof = shown.items.front();
+        if (shown.mechanism == "PLAIN") {
+            const auto found = users.passwords.find(proof);
+            user_id = proof;
+            return shown.items.size() == 2 && found != users.passwords.end() &&
+                   is_same(found->second, shown.items[1]);
+        }
+        const auto &names = shown.mechanism == "CURVE" ? users.curve_keys : users.fingerprints;
+        const auto found = names.find(proof);
+        if (found != names.end())
+            user_id = found->second;
+        return found != names.end();
+    }
+
     /// In a time that tells nothing of how much of it is right.
     static bool is_same(std::string_view right, std::string_view given) noexcept {
         unsigned difference = right.size() != given.size();
@@ -220,7 +226,7 @@ private:
         endpoint_terms terms;
         std::string why;
         int line = 0;
-        if (!zlink::judge(rules, what_, program_, terms, why, line))
+        if (!judge_by(by_, rules, what_, program_, terms, why, line))
             return "the policy has changed: " + why;
         return terms == granted_ ? std::string()
                                  : "the policy has changed for " + what_.endpoint() +
@@ -266,7 +272,7 @@ bool policy::judge(const endpoint_request &what, const settings &program, endpoi
     }
     state_->announce_once(*now.rules);
     int line = 0;
-    if (!zlink::judge(*now.rules, what, program, out, why, line)) {
+    if (!judge_by(state_, *now.rules, what, program, out, why, line)) {
         why.insert(0, state_->path + (line > 0 ? ":" + std::to_string(line) : "") + ": ");
         return false;
     }
@@ -285,7 +291,7 @@ bool policy::judge(const endpoint_request &what, const settings &program, endpoi
 }
 
 bool policy::is_usable(const std::string &path, std::string &why) {
-    policy_reading now = read_now(path, nullptr);
+    policy_reading now = read_policy_now(path, {});
     why = std::move(now.why);
     return now.rules != nullptr;
 }

@@ -1,73 +1,24 @@
-// Map: values out of TOML; an entry's keys; what an entry must have; the whole file.
+// Map: values of an entry; its keys; the whole file.
 #include "policy/policy_file.hpp"
 
-#include <memory>
-
 #ifdef ZLINK_WITH_POLICY
-
-#define TOML_EXCEPTIONS        0
-#define TOML_HEADER_ONLY       1
-#define TOML_ENABLE_FORMATTERS 0
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>
 #include <charconv>
 #include <climits>
-#include <cstring>
 #include <map>
 #include <string_view>
 
+#include "policy/entry_check.hpp"
+#include "policy/toml_values.hpp"
+
 namespace zlink {
 
+using namespace toml_text;
+
 namespace {
-
-/// Thrown and caught in this file only.
-struct fault {
-    int line;
-    std::string words;
-};
-
-[[noreturn]] void fail(int line, std::string words) { throw fault{line, std::move(words)}; }
-
-int line_of(const toml::node &value) noexcept { return static_cast<int>(value.source().begin.line); }
-
-/// A key of a table, with its value.
-struct item {
-    std::string_view key;
-    const toml::node &value;
-
-    int line() const noexcept { return line_of(value); }
-    [[noreturn]] void refuse(const std::string &expected) const {
-        fail(line(), std::string(key) + " = " + expected + " is expected");
-    }
-};
-
-// ---- values ----
-
-std::string text_of(const item &from, const toml::node &value) {
-    const auto *const text = value.as_string();
-    if (!text || text->get().empty() || text->get().find('\0') != std::string::npos)
-        from.refuse("a text that is not empty");
-    return text->get();
-}
-
-std::string text_of(const item &from) { return text_of(from, from.value); }
-
-bool switch_of(const item &from) {
-    const auto *const value = from.value.as_boolean();
-    if (!value)
-        from.refuse("true or false");
-    return value->get();
-}
-
-std::int64_t number_of(const item &from, const toml::node &value, std::int64_t least, std::int64_t most) {
-    const auto *const number = value.as_integer();
-    if (!number || number->get() < least || number->get() > most)
-        from.refuse("a number from " + std::to_string(least) + " to " + std::to_string(most));
-    return number->get();
-}
 
 /// "500ms", "5s", "2min": in milliseconds.
 int duration_of(const item &from) {
@@ -80,21 +31,6 @@ int duration_of(const item &from) {
     if (failure != std::errc() || scale == 0 || count <= 0 || count > INT_MAX / 60'000)
         from.refuse("a time such as \"500ms\", \"5s\" or \"2min\"");
     return count * scale;
-}
-
-/// One value, or a list of them that is not empty.
-template <class Read>
-auto list_of(const item &from, Read read) {
-    std::vector<decltype(read(from, from.value))> all;
-    const toml::array *const list = from.value.as_array();
-    if (!list)
-        all.push_back(read(from, from.value));
-    else if (list->empty())
-        from.refuse("a list that is not empty");
-    else
-        for (const toml::node &each : *list)
-            all.push_back(read(from, each));
-    return all;
 }
 
 std::string scheme_of(const item &from, const toml::node &value) {
@@ -187,17 +123,16 @@ std::string fingerprint_of(const item &from, const toml::node &value) {
 }
 
 protection protection_of(const item &from) {
-    constexpr std::array<std::pair<std::string_view, protection>, 4> known{{{"refuse", protection::refuse},
+    constexpr std::array<std::pair<std::string_view, protection>, 5> known{{{"refuse", protection::refuse},
                                                                             {"clear", protection::clear},
                                                                             {"tls", protection::tls},
-                                                                            {"plain", protection::plain}}};
+                                                                            {"plain", protection::plain},
+                                                                            {"curve", protection::curve}}};
     const std::string word = text_of(from);
-    if (word == "curve")
-        fail(from.line(), "use = \"curve\": this library is built without it");
     const auto found =
         std::find_if(known.begin(), known.end(), [&](const auto &each) { return each.first == word; });
     if (found == known.end())
-        from.refuse("\"tls\", \"plain\", \"clear\" or \"refuse\"");
+        from.refuse("\"tls\", \"curve\", \"plain\", \"clear\" or \"refuse\"");
     return found->second;
 }
 
@@ -233,11 +168,17 @@ struct entry_reader {
     file_list &files;
     policy_entry entry{};
 
-    std::string file_of(const item &from, bool is_secret) {
+    std::string path_of(const item &from) const {
         std::string path = text_of(from);
         if (path.front() != '/')
             path.insert(0, policy_path, 0, policy_path.rfind('/') + 1);
-        files.push_back({path, from.line(), is_secret});
+        return path;
+    }
+
+    /// `is_kept`: what stands in it is for TLS.
+    std::string file_of(const item &from, bool is_secret, bool is_kept = false) {
+        std::string path = path_of(from);
+        files.push_back({path, from.line(), is_secret, is_kept});
         return path;
     }
 
@@ -265,9 +206,9 @@ struct entry_reader {
             {"side", [](auto &r, const item &i) { r.entry.binds = side_of(i); }},
             {"type", [](auto &r, const item &i) { r.entry.types = list_of(i, type_of); }},
             {"use", [](auto &r, const item &i) { r.entry.use = protection_of(i); }},
-            {"cert", [](auto &r, const item &i) { r.entry.cert = r.file_of(i, false); }},
-            {"key", [](auto &r, const item &i) { r.entry.key = r.file_of(i, true); }},
-            {"ca", [](auto &r, const item &i) { r.entry.ca = r.file_of(i, false); }},
+            {"cert", [](auto &r, const item &i) { r.entry.cert = r.file_of(i, false, true); }},
+            {"key", [](auto &r, const item &i) { r.entry.key = r.file_of(i, true, true); }},
+            {"ca", [](auto &r, const item &i) { r.entry.ca = r.file_of(i, false, true); }},
             {"name", [](auto &r, const item &i) { r.entry.name = host_of(i, i.value); }},
             {"fingerprints",
              [](auto &r, const item &i) { r.entry.fingerprints = list_of(i, fingerprint_of); }},
@@ -276,6 +217,12 @@ struct entry_reader {
             {"username", [](auto &r, const item &i) { r.entry.username = text_of(i); }},
             {"password", [](auto &r, const item &i) { r.entry.password = r.password_of(i); }},
             {"zap", [](auto &r, const item &i) { r.entry.zap = r.file_of(i, true); }},
+            {"curve_dir", [](auto &r, const item &i) { r.entry.curve_dir = r.path_of(i); }},
+            {"certificate", [](auto &r, const item &i) { r.entry.certificate = r.file_of(i, true); }},
+            {"server_certificate",
+             [](auto &r, const item &i) { r.entry.server_certificate = r.file_of(i, false); }},
+            {"server_key", [](auto &r, const item &i) { r.entry.server_key = curve_key_of(i, i.value); }},
+            {"curve_server", [](auto &r, const item &i) { r.entry.curve_server = switch_of(i); }},
             {"bind", [](auto &r, const item &i) { r.entry.bind_host = bind_host_of(i); }},
             {"allow", [](auto &r, const item &i) { r.entry.allow = list_of(i, range_of); }},
             {"max_message",
@@ -291,62 +238,13 @@ struct entry_reader {
     }
 };
 
-// ---- what an entry must have, and must not ----
-
-void check_tls(const policy_entry &entry) {
-#ifndef ZLINK_WITH_TLS
-    fail(entry.line, "an entry needs TLS, and this library is built without it");
-#endif
-    if (entry.cert.empty() != entry.key.empty())
-        fail(entry.line, "cert and key go together");
-    if (entry.may_bind() && entry.cert.empty())
-        fail(entry.line, "an entry for bind needs cert and key");
-    if (entry.may_bind() && entry.requires_client_cert && entry.ca.empty())
-        fail(entry.line,
-             "an entry for bind needs ca, which vouches for clients, or client_certificates = \"none\"");
-    if (entry.may_bind() && !entry.requires_client_cert && !entry.fingerprints.empty())
-        fail(entry.line, "fingerprints of clients need client_certificates = \"required\"");
-    if (entry.may_connect() && entry.ca.empty())
-        fail(entry.line, "an entry for connect needs ca, which vouches for servers");
-    if (!entry.name.empty() && !entry.fingerprints.empty())
-        fail(entry.line, "either name or fingerprints tells who a server is");
-}
-
-void check_entry(const policy_entry &entry, bool has_use) {
-    const auto only_for = [&](bool is_used, bool is_fitting, const char *what) {
-        if (is_used && !is_fitting)
-            fail(entry.line, what);
-    };
-    if (!has_use)
-        fail(entry.line, "an entry needs use = \"tls\", \"plain\", \"clear\" or \"refuse\"");
-    const bool is_tls = entry.use == protection::tls, is_plain = entry.use == protection::plain;
-    const bool has_tls_words = entry.has_tls_files() || !entry.key.empty() || !entry.name.empty() ||
-                               !entry.fingerprints.empty() || !entry.requires_client_cert;
-    only_for(has_tls_words, is_tls || is_plain, "certificates are for use = \"tls\" and \"plain\"");
-    only_for(!entry.username.empty() || !entry.password.empty(), is_plain,
-             "username and password are for use = \"plain\"");
-    only_for(!entry.zap.empty(), is_plain && entry.may_bind(),
-             "zap is for use = \"plain\" and side = \"bind\"");
-    only_for(!entry.bind_host.empty(), entry.may_bind(), "bind = is for side = \"bind\"");
-    only_for(!entry.name.empty(), entry.may_connect(), "name is for side = \"connect\"");
-    only_for(!entry.sources.empty(), entry.may_connect(), "source is for side = \"connect\"");
-    const bool is_of_ipc = entry.schemes == std::vector<std::string>{"ipc"};
-    only_for(!entry.paths.empty(), is_of_ipc, "path is for scheme = \"ipc\"");
-    only_for(is_tls, !is_of_ipc, "ipc does not go inside TLS");
-    if (is_plain && entry.may_connect() && (entry.username.empty() || entry.password.empty()))
-        fail(entry.line, "use = \"plain\" for connect needs username and password");
-    if (entry.username.size() > 255 || entry.password.size() > 255)
-        fail(entry.line, "username and password are 255 octets at most");
-    if (is_tls || (is_plain && has_tls_words))
-        check_tls(entry);
-}
-
 policy_entry read_entry(const toml::table &from, const std::string &path, file_list &files) {
     entry_reader reader{path, files};
     reader.entry.line = line_of(from);
     for (const auto &[key, value] : from)
         reader.read({key.str(), value});
-    check_entry(reader.entry, from.contains("use"));
+    if (const char *const fault = fault_in(reader.entry, from.contains("use")))
+        fail(reader.entry.line, fault);
     return std::move(reader.entry);
 }
 
@@ -371,22 +269,6 @@ void read_top(const item &from, const std::string &path, policy_rules &out) {
     }
 }
 
-/// Hands the table of a text to `read`, and turns faults into words.
-template <class Read>
-bool understands(const std::string &text, const std::string &path, std::string &why, Read read) {
-    try {
-        const toml::parse_result parsed = toml::parse(text);
-        if (!parsed)
-            fail(static_cast<int>(parsed.error().source().begin.line),
-                 std::string(parsed.error().description()));
-        read(parsed.table());
-        return true;
-    } catch (const fault &what) {
-        why = path + ":" + std::to_string(what.line) + ": " + what.words;
-        return false;
-    }
-}
-
 }  // namespace
 
 bool read_policy(const std::string &text, const std::string &path, policy_rules &out, std::string &why) {
@@ -395,23 +277,6 @@ bool read_policy(const std::string &text, const std::string &path, policy_rules 
         for (const auto &[key, value] : all)
             read_top({key.str(), value}, path, found);
         out = std::move(found);
-    });
-}
-
-bool read_users(const std::string &text, const std::string &path, policy_entry &out, std::string &why) {
-    return understands(text, path, why, [&](const toml::table &all) {
-        for (const auto &[key, value] : all) {
-            const toml::table *const users = value.as_table();
-            if (key != "users" || !users)
-                fail(line_of(value), "a table [users] is expected, and nothing else");
-            for (const auto &[name, password] : *users) {
-                if (name.str().empty() || name.str().size() > 255)
-                    fail(line_of(password), "a name of 1 to 255 octets is expected");
-                out.users[std::string(name.str())] = std::string_view(text_of({name.str(), password}));
-            }
-        }
-        if (out.users.empty())
-            fail(1, "there is no user");
     });
 }
 
@@ -424,10 +289,6 @@ namespace zlink {
 bool read_policy(const std::string &, const std::string &path, policy_rules &, std::string &why) {
     why = path + ": this library is built without policies (WITH_POLICY)";
     return false;
-}
-
-bool read_users(const std::string &, const std::string &path, policy_entry &, std::string &why) {
-    return read_policy({}, path, *std::make_unique<policy_rules>(), why);
 }
 
 }  // namespace zlink

@@ -9,9 +9,6 @@
 
 namespace zlink {
 
-/// The text of a file of users: a table of names and passwords. False as below.
-bool read_users(const std::string &text, const std::string &path, policy_entry &out, std::string &why);
-
 /// `path`: names the file in errors, and other files are found from its folder. False where it cannot be understood: `why`, with
 /// "path:line: " in front. Looks at no file. Throws std::bad_alloc.
 bool read_policy(const std::string &text, const std::string &path, policy_rules &out, std::string &why);

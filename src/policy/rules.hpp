@@ -10,16 +10,27 @@
 
 #include "core/secret.hpp"
 #include "core/settings.hpp"
+#include "policy/curve_certificate.hpp"
 
 namespace zlink {
 
-enum class protection : std::uint8_t { refuse, clear, tls, plain };
+enum class protection : std::uint8_t { refuse, clear, tls, plain, curve };
 
 struct port_range {
     std::uint16_t first = 0;  // 0 = "any free port" of a bind
     std::uint16_t last = 0;
 
     bool operator==(const port_range &) const = default;
+};
+
+/// Whom an entry lets in, and what they are called.
+struct policy_users {
+    std::map<std::string, secret, std::less<>> passwords;        // by name
+    std::map<std::string, std::string, std::less<>> curve_keys;  // names by public key, 32 octets
+    std::map<std::string, std::string, std::less<>>
+        fingerprints;  // names by SHA-256 of a certificate, 32 octets
+
+    bool operator==(const policy_users &) const = default;
 };
 
 struct policy_entry {
@@ -45,8 +56,14 @@ struct policy_entry {
     std::string username;
     secret password;
     std::string zap;  // the file of the users that may connect; empty = the program's handler judges alone
-    std::map<std::string, secret, std::less<>> users;
-    std::string bind_host;  // "loopback" or a numeric address; empty = as the program says
+    policy_users users;
+    std::string curve_dir;             // of the users' certificates of CURVE, instead of such a file
+    std::string certificate;           // of CURVE: the file of this side's keys,
+    std::string server_certificate;    // and that of the server's
+    std::optional<bool> curve_server;  // whatever the side; none = who binds is the server
+    curve_certificate own_keys;        // that stand in the file
+    std::string server_key;            // 32 octets
+    std::string bind_host;             // "loopback" or a numeric address; empty = as the program says
     std::vector<ipv4_or_6_filter> allow;
     std::int64_t max_message = -1;
     int handshake_limit_ms = 0;
@@ -55,6 +72,10 @@ struct policy_entry {
     bool has_tls_files() const noexcept { return !cert.empty() || !ca.empty(); }
     bool may_bind() const noexcept { return binds.value_or(true); }
     bool may_connect() const noexcept { return !binds.value_or(false); }
+    bool names_clients() const noexcept { return !zap.empty() || !curve_dir.empty(); }
+    bool is_curve_server(bool binding) const noexcept { return curve_server.value_or(binding); }
+    bool may_be_curve_server() const noexcept { return curve_server.value_or(may_bind()); }
+    bool may_be_curve_client() const noexcept { return !curve_server.value_or(!may_connect()); }
     bool operator==(const policy_entry &) const = default;
 };
 
@@ -68,6 +89,7 @@ struct policy_rules {
         std::string path;
         int line;
         bool is_secret;
+        bool is_kept = false;  // what stands in it is for TLS
 
         bool operator==(const named_file &) const = default;
     };

@@ -115,12 +115,24 @@ private:
         case protection::clear:
             return true;
         case protection::tls:
-            return go_inside_tls();
+            return use_tls();
         case protection::plain:
             return use_plain();
+        case protection::curve:
+            return use_curve();
         default:
             return refuse("the policy refuses it");
         }
+    }
+
+    bool use_tls() {
+        if (!go_inside_tls())
+            return false;
+        if (what_.binds && !by_.zap.empty()) {
+            out_.options.tls_zap = true;
+            out_.judged_mechanism = "TLS";
+        }
+        return true;
     }
 
     bool go_inside_tls() {
@@ -162,7 +174,31 @@ private:
         o.plain_server = what_.binds;
         o.plain_username = what_.binds ? std::string() : by_.username;
         o.plain_password = what_.binds ? std::string() : std::string(by_.password);
-        out_.knows_users = what_.binds && !by_.zap.empty();
+        if (what_.binds && !by_.zap.empty())
+            out_.judged_mechanism = "PLAIN";
+        return true;
+    }
+
+    /// It protects by itself, whatever it goes through. What the program asks of its peers must not get lost.
+    bool use_curve() {
+        settings &o = out_.options;
+        const bool is_server = by_.is_curve_server(what_.binds);
+        if (o.is_raw())
+            return refuse("a socket of octets without frames cannot speak CURVE");
+        if (o.mechanism == mechanism_kind::plain)
+            return refuse("the program uses PLAIN, and CURVE would take its place");
+        if (o.mechanism == mechanism_kind::curve && o.curve_server != is_server)
+            return refuse(is_server ? "the program is a client of CURVE, and the policy makes it the server"
+                                    : "the program is a server of CURVE, and the policy makes it a client");
+        if (o.mechanism == mechanism_kind::curve && !is_server && o.curve_server_key != by_.server_key)
+            return refuse("the program asks for another server's key of CURVE than the policy");
+        o.mechanism = mechanism_kind::curve;
+        o.curve_server = is_server;
+        o.curve_public_key = by_.own_keys.public_key;
+        o.curve_secret_key = by_.own_keys.secret_key;
+        o.curve_server_key = is_server ? std::string() : by_.server_key;
+        if (is_server && by_.names_clients())
+            out_.judged_mechanism = "CURVE";
         return true;
     }
 
@@ -197,7 +233,7 @@ private:
 
 bool judge(const policy_rules &by, const endpoint_request &what, const settings &program, endpoint_terms &out,
            std::string &why, int &line) {
-    out = {program, what.address, false, false};
+    out = {program, what.address, false, {}};
     const policy_entry *const entry = first_match(by, what);
     line = entry ? entry->line : 0;
     if (entry)

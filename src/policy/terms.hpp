@@ -12,7 +12,8 @@ struct endpoint_terms {
     settings options;
     std::string address;         // to bind or connect to, without its scheme
     bool is_inside_tls = false;  // also where the scheme is tcp or ws
-    bool knows_users = false;    // the policy judges peers
+    std::string
+        judged_mechanism;  // as in credentials, of peers that the policy judges; empty = it judges none
 
     bool operator==(const endpoint_terms &) const = default;
 };

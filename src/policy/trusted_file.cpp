@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <dirent.h>
 #include <fcntl.h>
 #include <string_view>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/finally.hpp"
 #include "transport/socket_options.hpp"
 
 namespace zlink::trusted_file {
@@ -63,12 +65,12 @@ std::string words_of_no_way(const std::string &to) {
                : "cannot open " + to + ": " + describe(number);
 }
 
-/// Opens the file by way of folders that are all judged.
-bool open(const std::string &path, kind what, owned_descriptor &out, struct stat &facts, std::string &why) {
+/// The folder that a path ends in, by way of folders that are all judged; `from`: where the name in it begins.
+bool follow(const std::string &path, owned_descriptor &folder, std::size_t &from, std::string &why) {
     if (path.empty() || path.front() != '/' || path.find('\0') != std::string::npos)
         return refuse(why, "a path from the root is expected, not '" + path + "'");
-    owned_descriptor folder(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    std::size_t from = 1;
+    folder = owned_descriptor(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    from = 1;
     for (;;) {
         if (folder.get() < 0)
             return refuse(why, words_of_no_way(path.substr(0, from)));
@@ -76,7 +78,7 @@ bool open(const std::string &path, kind what, owned_descriptor &out, struct stat
             return false;
         const std::size_t slash = path.find('/', from);
         if (slash == std::string::npos)
-            break;
+            return true;
         const std::string next = path.substr(from, slash - from);
         if (next == "..")
             return refuse(why, path + " leads back by ..");
@@ -85,6 +87,13 @@ bool open(const std::string &path, kind what, owned_descriptor &out, struct stat
             folder = owned_descriptor(
                 ::openat(folder.get(), next.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     }
+}
+
+bool open(const std::string &path, kind what, owned_descriptor &out, struct stat &facts, std::string &why) {
+    owned_descriptor folder;
+    std::size_t from = 0;
+    if (!follow(path, folder, from, why))
+        return false;
     out = owned_descriptor(::openat(folder.get(), path.c_str() + from,
                                     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     if (out.get() < 0)
@@ -94,13 +103,41 @@ bool open(const std::string &path, kind what, owned_descriptor &out, struct stat
     return check_file(facts, path, what, why);
 }
 
-bool is_same(const struct stat &a, const struct stat &b) noexcept {
-    return a.st_size == b.st_size && a.st_mtim.tv_sec == b.st_mtim.tv_sec &&
-           a.st_mtim.tv_nsec == b.st_mtim.tv_nsec && a.st_ctim.tv_sec == b.st_ctim.tv_sec &&
-           a.st_ctim.tv_nsec == b.st_ctim.tv_nsec;
+std::string words_of_size(const std::string &path, std::size_t most) {
+    return path + " is larger than " + std::to_string(most >> 20) + " MiB";
+}
+
+stamp stamp_of(const struct stat &facts) noexcept {
+    return {facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtim, facts.st_ctim};
+}
+
+/// What was opened, up to its end.
+bool read_whole(int file, const std::string &path, std::size_t most, std::string &out, std::string &why) {
+    char octets[16 * 1024];
+    const finally wipe([&] { ::explicit_bzero(octets, sizeof octets); });
+    for (;;) {
+        const ssize_t count = ::read(file, octets, sizeof octets);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return refuse(why, "cannot read " + path + ": " + describe(errno));
+        if (count == 0)
+            return true;
+        out.append(octets, static_cast<std::size_t>(count));
+        if (out.size() > most)
+            return refuse(why, words_of_size(path, most));
+    }
 }
 
 }  // namespace
+
+bool stamp::operator==(const stamp &other) const noexcept {
+    const auto same = [](const std::timespec &a, const std::timespec &b) {
+        return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+    };
+    return device == other.device && node == other.node && size == other.size &&
+           same(written, other.written) && same(changed, other.changed);
+}
 
 bool check(const std::string &path, kind what, std::string &why) {
     owned_descriptor file;
@@ -109,31 +146,53 @@ bool check(const std::string &path, kind what, std::string &why) {
 }
 
 bool read(const std::string &path, kind what, std::string &out, std::string &why) {
+    stamp none;
+    bool is_fresh = false;
+    return read_if_changed(path, what, most_octets, none, is_fresh, out, why);
+}
+
+bool read_if_changed(const std::string &path, kind what, std::size_t most, stamp &seen, bool &is_fresh,
+                     std::string &out, std::string &why) {
+    is_fresh = false;
     owned_descriptor file;
     struct stat before, after;
     if (!open(path, what, file, before, why))
         return false;
-    if (static_cast<std::size_t>(before.st_size) > most_octets)
-        return refuse(why, path + " is larger than a MiB");
+    if (stamp_of(before) == seen)
+        return true;
+    if (static_cast<std::size_t>(before.st_size) > most)
+        return refuse(why, words_of_size(path, most));
     out.clear();
     out.reserve(static_cast<std::size_t>(before.st_size) + 1);
-    char octets[16 * 1024];
-    for (;;) {
-        const ssize_t count = ::read(file.get(), octets, sizeof octets);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            return refuse(why, "cannot read " + path + ": " + describe(errno));
-        if (count == 0)
-            break;
-        out.append(octets, static_cast<std::size_t>(count));
-        if (out.size() > most_octets)
-            return refuse(why, path + " is larger than a MiB");
-    }
-    ::explicit_bzero(octets, sizeof octets);
-    if (::fstat(file.get(), &after) != 0 || !is_same(before, after) ||
+    if (!read_whole(file.get(), path, most, out, why))
+        return false;
+    if (::fstat(file.get(), &after) != 0 || !(stamp_of(before) == stamp_of(after)) ||
         out.size() != static_cast<std::size_t>(after.st_size))
         return refuse(why, path + " is being written");
+    seen = stamp_of(after);
+    is_fresh = true;
+    return true;
+}
+
+bool list(const std::string &path, std::vector<std::string> &names, std::string &why) {
+    owned_descriptor folder;
+    std::size_t from = 0;
+    if (!follow(path + "/", folder, from, why))
+        return false;
+    const int descriptor = ::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *const all = descriptor < 0 ? nullptr : ::fdopendir(descriptor);
+    if (!all) {
+        const int number = errno;
+        if (descriptor >= 0)
+            ::close(descriptor);
+        return refuse(why, "cannot read the folder " + path + ": " + describe(number));
+    }
+    const finally close_it([&] { ::closedir(all); });
+    for (const dirent *each; (each = ::readdir(all)) != nullptr;) {
+        if (names.size() == most_in_folder)
+            return refuse(why, "there are too many files in " + path);
+        names.emplace_back(each->d_name);
+    }
     return true;
 }
 

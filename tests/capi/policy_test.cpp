@@ -1,6 +1,7 @@
 // A process under a policy: what it may bind and connect to, and what becomes of that when the file changes.
 #include "raw_peer.hpp"
 #include "sockets.hpp"
+#include "zap_handler.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -16,22 +17,23 @@ constexpr const char *clear_all = "default = \"clear\"\n";
 
 class under_a_policy : public ::testing::Test {
 protected:
-    void SetUp() override {
+    under_a_policy() {
         std::string name = (std::filesystem::temp_directory_path() / "zlink-policy-XXXXXX").string();
         folder_ = std::filesystem::canonical(::mkdtemp(name.data()));
         ::setenv("ZLINK_POLICY", path().c_str(), 1);
     }
-    void TearDown() override {
+    ~under_a_policy() override {
         ::unsetenv("ZLINK_POLICY");
         std::filesystem::remove_all(folder_);
     }
-    std::string path() const { return folder_ + "/policy.toml"; }
+    std::string path() const { return in_folder("policy.toml"); }
+    std::string in_folder(const std::string &file) const { return folder_ + "/" + file; }
     // Whole or not at all.
     void say(const std::string &text, const std::string &file = "policy.toml") {
         const std::string fresh = path() + ".new";
         std::ofstream(fresh) << text;
         ASSERT_EQ(::chmod(fresh.c_str(), 0600), 0);
-        std::filesystem::rename(fresh, folder_ + "/" + file);
+        std::filesystem::rename(fresh, in_folder(file));
     }
 
 private:
@@ -269,6 +271,235 @@ TEST_F(under_a_policy, plain_proves_a_name_over_ipc_where_the_program_has_a_hand
     EXPECT_EQ(asked[5], "PLAIN");
     EXPECT_EQ(asked[6], "alice");
     EXPECT_EQ(asked[7], "secret");
+}
+
+// ---- CURVE ----
+
+struct key_pair {
+    key_pair() {
+        if (zmq_has("curve") != 1)
+            return;  // no test needs it
+        char public_text[41], secret_text[41];
+        EXPECT_EQ(zmq_curve_keypair(public_text, secret_text), 0);
+        public_key = public_text, secret_key = secret_text;
+    }
+    // As CZMQ writes it.
+    std::string certificate(bool with_secret = true) const {
+        return "metadata\n    name = \"somebody\"\ncurve\n    public-key = \"" + public_key + "\"\n" +
+               (with_secret ? "    secret-key = \"" + secret_key + "\"\n" : "");
+    }
+    std::string public_key, secret_key;
+};
+
+// PULL binds as the server, PUSH connects as alice. Strangers are of type DEALER, which the policy leaves alone.
+class under_a_policy_of_curve : public under_a_policy {
+protected:
+    void SetUp() override {
+        if (zmq_has("curve") != 1)
+            GTEST_SKIP() << "built without CURVE";
+        say(server.certificate(), "server.key_secret");
+        say(alice.certificate(), "alice.key_secret");
+        know("alice", alice);
+        say(entries());
+    }
+    std::string entries(const std::string &of_bind = "zap = \"users.toml\"\n",
+                        const std::string &of_connect = "") const {
+        return "[[entry]]\nside = \"bind\"\nuse = \"curve\"\ncertificate = \"server.key_secret\"\n" +
+               of_bind +
+               "[[entry]]\nside = \"connect\"\ntype = \"PUSH\"\nuse = \"curve\"\ncertificate = "
+               "\"alice.key_secret\"\n" +
+               (of_connect.empty() ? "server_key = \"" + server.public_key + "\"\n" : of_connect) +
+               "[[entry]]\ntype = \"DEALER\"\nuse = \"clear\"\n";
+    }
+    void know(const std::string &name, const key_pair &whom) {
+        say("[curve]\n" + name + " = \"" + whom.public_key + "\"\n", "users.toml");
+    }
+    void look() {
+        test_socket pair = zmq.socket(ZMQ_PAIR);
+        EXPECT_FAILS(EINVAL, zmq_bind(pair.handle(), "tcp://no"));
+    }
+    static std::string user_of_next(test_socket &socket) {
+        zmq_msg_t message;
+        zmq_msg_init(&message);
+        EXPECT_GE(zmq_msg_recv(&message, socket.handle(), 0), 0);
+        const char *const name = zmq_msg_gets(&message, "User-Id");
+        std::string user = name ? name : "";
+        zmq_msg_close(&message);
+        return user;
+    }
+    // What becomes of a socket that is set up by itself.
+    int outcome_of(test_socket &stranger, const std::string &endpoint) {
+        monitor events(zmq, stranger,
+                       ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
+                           ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL);
+        stranger.connect(endpoint);
+        return events.next().event;
+    }
+    test_socket stranger_with(const key_pair &keys) {
+        test_socket socket = zmq.socket(ZMQ_DEALER);
+        socket.set(ZMQ_CURVE_SERVERKEY, server.public_key);
+        socket.set(ZMQ_CURVE_PUBLICKEY, keys.public_key);
+        socket.set(ZMQ_CURVE_SECRETKEY, keys.secret_key);
+        return socket;
+    }
+
+    const key_pair server, alice, mallory;
+    context zmq;
+};
+
+TEST_F(under_a_policy_of_curve, programs_become_curve_over_each_transport_and_are_known_by_name) {
+    for (const char *const transport : {"tcp", "ipc", "ws"}) {
+        SCOPED_TRACE(transport);
+        test_socket pull = zmq.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH);
+        connected(zmq, pull, push, transport);
+        push.send("hello");
+        EXPECT_EQ(user_of_next(pull), "alice");
+        EXPECT_EQ(pull.get(ZMQ_MECHANISM), ZMQ_NULL) << "what the program has set";
+    }
+}
+
+TEST_F(under_a_policy_of_curve, a_peer_that_is_not_named_does_not_get_in) {
+    test_socket router = zmq.socket(ZMQ_ROUTER), known = stranger_with(alice),
+                unknown = stranger_with(mallory);
+    const std::string endpoint = router.bind("tcp://127.0.0.1:*");
+    EXPECT_EQ(outcome_of(known, endpoint), ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    EXPECT_EQ(outcome_of(unknown, endpoint), ZMQ_EVENT_HANDSHAKE_FAILED_AUTH);
+    know("mallory", mallory);
+    look();
+    test_socket late = stranger_with(alice), early = stranger_with(mallory);
+    EXPECT_EQ(outcome_of(late, endpoint), ZMQ_EVENT_HANDSHAKE_FAILED_AUTH);
+    EXPECT_EQ(outcome_of(early, endpoint), ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+}
+
+TEST_F(under_a_policy_of_curve, a_folder_of_certificates_names_those_that_get_in) {
+    ASSERT_EQ(::mkdir(in_folder("clients").c_str(), 0700), 0);
+    say(entries("curve_dir = \"clients\"\n"));
+    test_socket pull = zmq.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH), router = zmq.socket(ZMQ_ROUTER);
+    monitor events(zmq, pull, everything);
+    EXPECT_FAILS(EACCES, zmq_bind(pull.handle(), "tcp://127.0.0.1:*"));
+    EXPECT_EQ(events.next(ZMQ_EVENT_REASON).words,
+              path() + ":1: there is no certificate *.key in " + in_folder("clients"));
+    say(alice.certificate(false), "clients/the feed's friend.key");
+    say("this is none", "clients/mallory.key.old");
+    say(mallory.certificate(), "clients/mallory.key_secret");
+    connected(zmq, pull, push);
+    push.send("hello");
+    EXPECT_EQ(user_of_next(pull), "the feed's friend");
+    test_socket unknown = stranger_with(mallory);
+    EXPECT_EQ(outcome_of(unknown, router.bind("tcp://127.0.0.1:*")), ZMQ_EVENT_HANDSHAKE_FAILED_AUTH);
+    ASSERT_EQ(::chmod(in_folder("clients").c_str(), 0770), 0);
+    EXPECT_FAILS(EACCES, zmq_bind(router.handle(), "tcp://127.0.0.1:*"));
+}
+
+TEST_F(under_a_policy_of_curve, a_peer_without_curve_does_not_get_in) {
+    test_socket router = zmq.socket(ZMQ_ROUTER), null = zmq.socket(ZMQ_DEALER),
+                plain = zmq.socket(ZMQ_DEALER);
+    plain.set(ZMQ_PLAIN_USERNAME, "alice");
+    plain.set(ZMQ_PLAIN_PASSWORD, "secret");
+    const std::string endpoint = router.bind("tcp://127.0.0.1:*");
+    EXPECT_NE(outcome_of(null, endpoint), ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    EXPECT_NE(outcome_of(plain, endpoint), ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+}
+
+TEST_F(under_a_policy_of_curve, a_server_with_another_key_is_not_talked_to) {
+    say(mallory.certificate(false), "other.key");
+    say(entries("zap = \"users.toml\"\n", "server_certificate = \"other.key\"\n"));
+    test_socket pull = zmq.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH);
+    monitor events(zmq, pull, ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL);
+    push.connect(pull.bind("tcp://127.0.0.1:*"));
+    const monitor_event told = events.next();
+    EXPECT_EQ(told.event, ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL);
+    EXPECT_EQ(told.value, ZMQ_PROTOCOL_ERROR_ZMTP_CRYPTOGRAPHIC);
+}
+
+TEST_F(under_a_policy_of_curve, the_server_may_be_the_side_that_connects) {
+    say("[[entry]]\nside = \"bind\"\nuse = \"curve\"\ncertificate = \"alice.key_secret\"\ncurve_server = "
+        "false\nserver_key = \"" +
+        server.public_key +
+        "\"\n[[entry]]\nside = \"connect\"\nuse = \"curve\"\ncertificate = \"server.key_secret\"\n"
+        "curve_server = true\nzap = \"users.toml\"\n");
+    test_socket push = zmq.socket(ZMQ_PUSH), pull = zmq.socket(ZMQ_PULL);
+    connected(zmq, push, pull);
+    push.send("hello");
+    EXPECT_EQ(user_of_next(pull), "alice");
+}
+
+TEST_F(under_a_policy_of_curve, whoever_has_the_servers_key_may_come_where_the_policy_says_so) {
+    say(entries("client_certificates = \"none\"\n"));
+    test_socket router = zmq.socket(ZMQ_ROUTER), unknown = stranger_with(mallory),
+                null = zmq.socket(ZMQ_DEALER);
+    const std::string endpoint = router.bind("tcp://127.0.0.1:*");
+    EXPECT_EQ(outcome_of(unknown, endpoint), ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    EXPECT_NE(outcome_of(null, endpoint), ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+}
+
+TEST_F(under_a_policy_of_curve, a_handler_of_the_program_has_to_accept_too) {
+    std::string status = "400";
+    const auto judge = [&](const frames &asked) {
+        EXPECT_EQ(asked.at(5), "CURVE");
+        return reply_to(asked, status, "");
+    };
+    test_socket router = zmq.socket(ZMQ_ROUTER);
+    const std::string endpoint = router.bind("tcp://127.0.0.1:*");
+    {
+        handler refuses(zmq, ZMQ_REP, judge);
+        test_socket known = stranger_with(alice), unknown = stranger_with(mallory);
+        EXPECT_EQ(outcome_of(known, endpoint), ZMQ_EVENT_HANDSHAKE_FAILED_AUTH);
+        EXPECT_EQ(outcome_of(unknown, endpoint), ZMQ_EVENT_HANDSHAKE_FAILED_AUTH);
+        EXPECT_EQ(refuses.asked(), 1) << "about whom the policy does not know";
+    }
+    status = "200";
+    handler accepts(zmq, ZMQ_REP, judge);
+    test_socket known = stranger_with(alice);
+    EXPECT_EQ(outcome_of(known, endpoint), ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+}
+
+TEST_F(under_a_policy_of_curve, a_key_that_cannot_be_used_refuses_and_says_where) {
+    test_socket pull = zmq.socket(ZMQ_PULL);
+    monitor events(zmq, pull, everything);
+    const auto words_of_refusal = [&] {
+        EXPECT_FAILS(EACCES, zmq_bind(pull.handle(), "tcp://127.0.0.1:*"));
+        return events.next(ZMQ_EVENT_REASON).words;
+    };
+    const std::string file = in_folder("server.key_secret");
+    ASSERT_EQ(::chmod(file.c_str(), 0644), 0);
+    EXPECT_EQ(words_of_refusal(), path() + ":4: " + file + " holds a secret, and may be read by others");
+    ASSERT_EQ(::chmod(file.c_str(), 0600), 0);
+    say(server.certificate(false), "server.key_secret");
+    EXPECT_EQ(words_of_refusal(), path() + ":1: " + file + " holds no secret-key");
+    say("curve\n    public-key = \"" + alice.public_key + "\"\n    secret-key = \"" + server.secret_key +
+            "\"\n",
+        "server.key_secret");
+    EXPECT_EQ(words_of_refusal(),
+              path() + ":1: " + file + ":3: its public-key is not that of its secret-key");
+    std::filesystem::remove(file);
+    EXPECT_EQ(words_of_refusal(), path() + ":4: cannot open " + file + ": No such file or directory");
+    say(server.certificate(), "server.key_secret");
+    say(entries("zap = \"users.toml\"\n", "server_certificate = \"alice.key_secret\"\n"));
+    EXPECT_EQ(words_of_refusal(), path() + ":6: " + in_folder("alice.key_secret") +
+                                      " holds a secret-key: the public certificate is expected");
+}
+
+TEST_F(under_a_policy_of_curve, a_key_that_changes_ends_connections_until_they_are_made_again) {
+    test_socket pull = zmq.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH);
+    connected(zmq, pull, push);
+    monitor events(zmq, pull, everything);
+    say(key_pair().certificate(), "server.key_secret");
+    EXPECT_EQ(events.next(ZMQ_EVENT_REASON).value, EACCES);
+    EXPECT_NE(events.next(ZMQ_EVENT_DISCONNECTED).event, 0);
+}
+
+TEST_F(under_a_policy_of_curve, curve_of_the_program_does_not_get_lost) {
+    test_socket push = zmq.socket(ZMQ_PUSH), pull = zmq.socket(ZMQ_PULL);
+    monitor events(zmq, push, everything);
+    push.set(ZMQ_CURVE_SERVERKEY, mallory.public_key);
+    EXPECT_FAILS(EACCES, zmq_connect(push.handle(), "tcp://127.0.0.1:1"));
+    EXPECT_EQ(events.next(ZMQ_EVENT_REASON).words,
+              path() + ":6: the program asks for another server's key of CURVE than the policy");
+    push.set(ZMQ_CURVE_SERVERKEY, server.public_key);
+    push.connect(pull.bind("tcp://127.0.0.1:*"));
+    push.send("hello");
+    EXPECT_EQ(user_of_next(pull), "alice");
 }
 
 }  // namespace

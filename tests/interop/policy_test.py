@@ -15,6 +15,9 @@ from bare_socket import zmq
 
 pytestmark = pytest.mark.skipif(zmq.zmq_has(b"tls") != 1, reason="built without TLS")
 
+HAS_CURVE = zmq.zmq_has(b"curve") == 1
+with_curve = pytest.mark.skipif(not HAS_CURVE, reason="built without CURVE")
+
 PYTHON = "/usr/bin/python3"
 OURS = os.environ["ZLINK_LIBRARY_DIR"]
 PATIENCE = 60
@@ -102,7 +105,24 @@ def folder(files, tmp_path):
         name = re.match(r"# (\S+\.toml)\n", text)
         if name:
             put(tmp_path / name[1], text)
+    if HAS_CURVE:
+        make_keys(tmp_path)
     return tmp_path
+
+
+def make_keys(folder):
+    """Those of CURVE, as the page says."""
+    for text in blocks("python"):
+        if name := re.match(r"# (\S+\.py)\n", text):
+            (folder / name[1]).write_text(text)
+    beginning = blocks("sh")[1].split("ZLINK_POLICY=")[0]
+    in_shell(beginning, folder, check=True)
+
+
+def in_shell(script, folder, **how):
+    env = dict(os.environ, LD_LIBRARY_PATH=OURS)
+    return subprocess.run(["sh", "-e", "-c", script.replace("python3", PYTHON)], cwd=folder, env=env, text=True, timeout=PATIENCE,
+                          capture_output=True, **how)
 
 
 def put(path, text):
@@ -146,19 +166,17 @@ def free_port():
         return str(trial.getsockname()[1])
 
 
-def test_the_programs_of_the_page_do_as_it_says(folder):
+@pytest.mark.parametrize("script", [blocks("sh")[0], pytest.param(blocks("sh")[1], marks=with_curve)], ids=["tls", "curve"])
+def test_the_programs_of_the_page_do_as_it_says(folder, script):
     port = free_port()
-    for text in blocks("python"):
-        if name := re.match(r"# (\S+\.py)\n", text):
-            (folder / name[1]).write_text(text.replace("5555", port))
-    (script,) = blocks("sh")
-    env = dict(os.environ, LD_LIBRARY_PATH=OURS)
-    done = subprocess.run(["sh", "-e", "-c", script.replace("python3", PYTHON)], cwd=folder, env=env, text=True, timeout=PATIENCE,
-                          capture_output=True)
+    for name in ("publisher.py", "subscriber.py"):
+        (folder / name).write_text((folder / name).read_text().replace("5555", port))
+    done = in_shell(script, folder)
     assert (done.stdout, done.stderr) == ("news\n", "")
 
 
-@pytest.mark.parametrize("name", [name for name in names_of("toml") if name != "users.toml"])
+@pytest.mark.parametrize("name", [name for name in names_of("toml")
+                                  if not name.endswith("users.toml") and (HAS_CURVE or not name.startswith("curve-"))])
 def test_the_question_of_the_page_is_answered_for_each_of_its_files(run, folder, name):
     question = blocks("python")[0]
     asked = run(question, policy=folder / name)
@@ -182,6 +200,53 @@ def test_the_users_of_the_page_come_in_and_others_do_not(run, folder):
     assert friend.communicate(timeout=PATIENCE)[0] == f"news {endpoint}\n"
     assert line_of(bound) == "alice"
     assert bound.wait(timeout=PATIENCE) == 0
+
+
+@with_curve
+def test_a_subscriber_without_the_servers_key_gets_nothing(run, folder):
+    publisher = run(PUBLISHER, policy=folder / "curve-publisher.toml")
+    endpoint = f"tcp://localhost:{port_of(publisher)}"
+    text = (folder / "curve-subscriber.toml").read_text()
+    for wrong in (text.replace("publisher.key", "alice.key"), None):
+        stranger = run(WATCHED, endpoint, policy=put(folder / "other.toml", wrong) if wrong else None)
+        assert line_of(stranger) == "connecting"
+        assert line_of(stranger).startswith("refused")
+    friend = run(SUBSCRIBER.replace(', message.get("User-Id")', ""), endpoint, policy=folder / "curve-subscriber.toml")
+    assert friend.communicate(timeout=PATIENCE)[0] == f"news {endpoint}\n"
+
+
+def fingerprint(file):
+    told = subprocess.run(["openssl", "x509", "-in", file, "-noout", "-fingerprint", "-sha256"], check=True, capture_output=True,
+                          text=True).stdout
+    return told.strip().split("=")[1]
+
+
+def test_users_known_by_their_certificates_come_in_under_their_names(run, folder):
+    bound = PUBLISHER.replace("publisher.recv()", 'print(publisher.recv(copy=False).get("User-Id"), flush=True)')
+    policy = put(folder / "known.toml", (folder / "publisher.toml").read_text() + 'zap = "known-users.toml"\n')
+    put(folder / "known-users.toml", f'[fingerprints]\nnobody = "{fingerprint(folder / "server.pem")}"\n')
+    publisher = run(bound, policy=policy)
+    endpoint = f"tcp://localhost:{port_of(publisher)}"
+    stranger = run(WATCHED, endpoint, policy=folder / "subscriber.toml")
+    assert line_of(stranger) == "connecting"
+    assert line_of(stranger).startswith("refused")
+    put(folder / "known-users.toml", f'[fingerprints]\n"the feed\'s friend" = "{fingerprint(folder / "client.pem")}"\n')
+    friend = run(SUBSCRIBER, endpoint, policy=folder / "subscriber.toml")  # it tries again until the publisher has looked
+    assert friend.communicate(timeout=PATIENCE)[0] == f"news {endpoint} CN=feed\n"
+    assert line_of(publisher) == "the feed's friend"
+
+
+def test_a_certificate_that_is_replaced_holds_for_new_connections(run, folder):
+    publisher = run(PUBLISHER, policy=folder / "publisher.toml")
+    endpoint = f"tcp://localhost:{port_of(publisher)}"
+    renewed = folder / "renewed.pem"
+    subprocess.run(["openssl", "x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
+                    "-extfile", "server.ext", "-out", renewed], cwd=folder, check=True, capture_output=True)
+    renewed.chmod(0o600)
+    text = (folder / "subscriber.toml").read_text() + f'fingerprints = "{fingerprint(renewed)}"\n'
+    renewed.rename(folder / "server.pem")
+    subscriber = run(SUBSCRIBER, endpoint, policy=put(folder / "renewed.toml", text))
+    assert subscriber.communicate(timeout=PATIENCE)[0] == f"news {endpoint} CN=feed\n"
 
 
 def test_the_line_of_the_page_is_what_stands_on_stderr(run, folder):
@@ -243,15 +308,10 @@ def test_a_server_under_another_name_is_refused(run, folder):
 
 
 def test_a_fingerprint_tells_one_certificate_from_all_others_of_the_authority(run, folder):
-    def print_of(name):
-        told = subprocess.run(["openssl", "x509", "-in", folder / name, "-noout", "-fingerprint", "-sha256"], check=True,
-                              capture_output=True, text=True).stdout
-        return told.strip().split("=")[1]
-
     text = (folder / "subscriber.toml").read_text()
     for certificate, heard in (("server.pem", "connected"), ("client.pem", "refused")):
         publisher = run(PUBLISHER, policy=folder / "publisher.toml")
-        policy = put(folder / "print.toml", text + f'fingerprints = "{print_of(certificate)}"\n')
+        policy = put(folder / "print.toml", text + f'fingerprints = "{fingerprint(folder / certificate)}"\n')
         # A name that the certificate does not have: the fingerprint stands for it.
         subscriber = run(WATCHED, f"tcp://127.0.0.2:{port_of(publisher)}", policy=policy)
         assert line_of(subscriber) == "connecting"

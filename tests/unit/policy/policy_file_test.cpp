@@ -121,8 +121,10 @@ TEST(policy_file, with_an_unknown_key_is_refused) {
     EXPECT_EQ(fault_of("defaults = \"clear\""), "1: there is no key defaults");
     EXPECT_EQ(fault_of("[entries]"), "1: there is no key entries");
     EXPECT_EQ(fault_of_entry("use = \"clear\"\nusr = 1"), "3: there is no key usr in an entry");
-    EXPECT_EQ(fault_of_entry("use = \"clear\"\nzap = \"users.toml\""),
-              "1: zap is for use = \"plain\" and side = \"bind\"");
+    EXPECT_EQ(
+        fault_of_entry("use = \"clear\"\nzap = \"users.toml\""),
+        "1: zap is for side = \"bind\" with use = \"plain\" or \"curve\", or with \"tls\" that requires "
+        "certificates");
     EXPECT_EQ(fault_of_entry("use = \"clear\"\n[entry.tls]"), "3: there is no key tls in an entry");
 }
 
@@ -173,10 +175,10 @@ TEST(policy_file, with_an_unknown_value_is_refused) {
 
 TEST(policy_file, with_an_entry_that_lacks_something_is_refused) {
     EXPECT_EQ(fault_of_entry("port = 1"),
-              "1: an entry needs use = \"tls\", \"plain\", \"clear\" or \"refuse\"");
+              "1: an entry needs use = \"tls\", \"curve\", \"plain\", \"clear\" or \"refuse\"");
     EXPECT_EQ(fault_of_entry("use = \"wss\""),
-              "2: use = \"tls\", \"plain\", \"clear\" or \"refuse\" is expected");
-    EXPECT_EQ(fault_of_entry("use = \"curve\""), "2: use = \"curve\": this library is built without it");
+              "2: use = \"tls\", \"curve\", \"plain\", \"clear\" or \"refuse\" is expected");
+    (void)fault_of_entry("use = \"curve\"");
     (void)fault_of_entry("use = \"tls\"");
     (void)fault_of_entry("use = \"tls\"\nside = \"bind\"\ncert = \"a\"\nkey = \"b\"");
     (void)fault_of_entry("use = \"tls\"\nside = \"bind\"\nca = \"a\"");
@@ -188,21 +190,81 @@ TEST(policy_file, with_an_entry_that_lacks_something_is_refused) {
     (void)fault_of_entry("use = \"clear\"\nside = \"connect\"\nbind = \"loopback\"");
 }
 
-TEST(policy_file, of_users_has_names_and_passwords) {
-    policy_entry entry;
-    std::string why;
-    ASSERT_TRUE(read_users("[users]\nalice = \"secret\"\n\"b c\" = \"x\"", "/u", entry, why)) << why;
-    EXPECT_EQ(entry.users.at("alice"), "secret");
-    EXPECT_EQ(entry.users.at("b c"), "x");
-    entry = {};
-    for (const char *const text :
-         {"", "[users]", "alice = \"secret\"", "users = 1", "[users]\nalice = 1", "[users]\nalice = \"\"",
-          "[users]\n\"\" = \"a\"", "[users]\na = \"b\"\n[keys]", "[users]\na ="}) {
-        EXPECT_FALSE(read_users(text, "/u", entry, why)) << text;
-        EXPECT_EQ(why.substr(0, 3), "/u:");
-        entry = {};
-    }
+TEST(policy_file, that_nests_without_end_is_refused_before_it_is_taken_apart) {
+    const auto repeated = [](const char *what) {
+        std::string all;
+        for (int i = 0; i < 300'000; ++i)
+            all += what;
+        return all;
+    };
+    EXPECT_EQ(fault_of("\n" + repeated("a.") + "a = 1"), "2: it nests too deep");
+    EXPECT_EQ(fault_of("[" + repeated("\"a\".") + "a]"), "1: it nests too deep");
+    EXPECT_EQ(fault_of("a = " + repeated("[")), "1: it nests too deep");
+    EXPECT_EQ(fault_of("a = " + repeated("{a = ")), "1: it nests too deep");
 }
+
+#ifdef ZLINK_WITH_CURVE
+const std::string own_keys = "use = \"curve\"\ncertificate = \"own.key_secret\"\n";
+const std::string server_key = "server_key = \"rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7\"\n";
+
+TEST(policy_file, reads_the_keys_of_curve) {
+    const policy_rules rules =
+        read("[[entry]]\nside = \"connect\"\n" + own_keys + server_key + "[[entry]]\nside = \"bind\"\n" +
+             own_keys + "zap = \"users.toml\"\n[[entry]]\nside = \"bind\"\n" + own_keys +
+             "curve_server = false\nserver_certificate = \"/s.key\"\n");
+    ASSERT_EQ(rules.entries.size(), 3u);
+    const policy_entry &client = rules.entries[0], &server = rules.entries[1], &turned = rules.entries[2];
+    EXPECT_EQ(client.use, protection::curve);
+    EXPECT_EQ(client.certificate, "/etc/zlink/own.key_secret");
+    EXPECT_EQ(client.server_key.size(), 32u);
+    EXPECT_FALSE(client.is_curve_server(false));
+    EXPECT_TRUE(server.is_curve_server(true));
+    EXPECT_FALSE(turned.is_curve_server(true));
+    EXPECT_EQ(turned.server_certificate, "/s.key");
+    ASSERT_EQ(rules.files.size(), 5u);
+    for (const auto &each : rules.files)
+        EXPECT_EQ(each.is_secret, each.path != "/s.key") << each.path;
+}
+
+TEST(policy_file, with_curve_that_lacks_something_is_refused) {
+    const std::string bind = "side = \"bind\"\n", connect = "side = \"connect\"\n",
+                      anybody = "client_certificates = \"none\"\n", users = "zap = \"u\"\n";
+    for (const std::string &lines : {connect + own_keys,
+                                     bind + own_keys,
+                                     connect + "use = \"curve\"\n" + server_key,
+                                     connect + own_keys + server_key + "server_certificate = \"s\"\n",
+                                     bind + own_keys + users + server_key,
+                                     bind + own_keys + users + anybody,
+                                     connect + own_keys + server_key + users,
+                                     connect + own_keys + server_key + anybody,
+                                     bind + own_keys + users + "curve_server = false\n",
+                                     connect + own_keys + "curve_server = true\n",
+                                     bind + own_keys + users + "cert = \"c\"\n",
+                                     bind + own_keys + users + "username = \"u\"\n",
+                                     own_keys + users,
+                                     own_keys + server_key,
+                                     bind + "use = \"clear\"\ncertificate = \"c\"\n",
+                                     bind + "use = \"clear\"\ncurve_server = true\n",
+                                     connect + "use = \"clear\"\n" + server_key,
+                                     bind + own_keys + users + "curve_dir = \"d\"\n",
+                                     connect + own_keys + server_key + "curve_dir = \"d\"\n",
+                                     bind + own_keys + anybody + "curve_dir = \"d\"\n",
+                                     bind + "use = \"clear\"\ncurve_dir = \"d\"\n",
+                                     connect + own_keys + "server_key = \"too short\"\n",
+                                     connect + own_keys + "server_key = [\"a\"]\n"})
+        (void)fault_of_entry(lines);
+    for (const std::string &lines : {bind + own_keys + "curve_dir = \"d\"\n", own_keys + server_key + users,
+                                     own_keys + server_key + anybody, bind + own_keys + anybody,
+                                     connect + own_keys + users + "curve_server = true\n"})
+        (void)read("[[entry]]\n" + lines);
+}
+#else
+TEST(policy_file, with_curve_is_refused_where_that_is_not_built) {
+    EXPECT_EQ(fault_of_entry("use = \"curve\"\ncertificate = \"a\"\nclient_certificates = \"none\"\nside = "
+                             "\"bind\""),
+              "1: use = \"curve\": this library is built without it");
+}
+#endif
 
 #ifdef ZLINK_WITH_TLS
 TEST(policy_file, takes_what_is_enough_for_one_side) {
@@ -215,6 +277,10 @@ TEST(policy_file, takes_what_is_enough_for_one_side) {
             .entries[0]
             .fingerprints[0],
         std::string("\xaa\xbb") + std::string(30, '\0'));
+    (void)read(
+        "[[entry]]\nuse = \"tls\"\nside = \"bind\"\nca = \"a\"\ncert = \"b\"\nkey = \"c\"\nzap = \"u\"");
+    (void)fault_of_entry("use = \"tls\"\nside = \"bind\"\ncert = \"b\"\nkey = \"c\"\nzap = \"u\"\n"
+                         "client_certificates = \"none\"");
     (void)fault_of_entry("use = \"tls\"\nside = \"connect\"\nca = \"a\"\nname = \"b\"\nfingerprints = \"" +
                          print + "\"");
     // Else a server would look at nobody's certificate.

@@ -48,7 +48,7 @@ TEST(policy_terms, refuse_what_no_entry_matches) {
     EXPECT_EQ(line, 0);
     rules.clears_others = true;
     EXPECT_TRUE(judge(rules, bind_of("*:1"), {}, terms, why, line));
-    EXPECT_EQ(terms, (endpoint_terms{{}, "*:1", false, false}));
+    EXPECT_EQ(terms, (endpoint_terms{{}, "*:1", false, {}}));
 }
 
 TEST(policy_terms, refuse_and_clear_by_name) {
@@ -205,6 +205,89 @@ TEST(policy_terms, put_plain_inside_tls_where_there_are_the_files) {
     EXPECT_TRUE(found.terms.options.plain_server);
     EXPECT_TRUE(outcome(entry, connect_of("a:1", "tls")).terms.options.tls_verify);
     EXPECT_FALSE(outcome(entry, bind_of("/a", "ipc")).terms.is_inside_tls);
+}
+
+policy_entry curve_entry() {
+    policy_entry entry = entry_for(protection::curve);
+    entry.own_keys = {std::string(32, 'P'), secret(std::string(32, 'S'))};
+    entry.server_key = std::string(32, 'X');
+    entry.zap = "/users";
+    return entry;
+}
+
+TEST(policy_terms, use_curve_over_whatever_there_is) {
+    for (const char *scheme : {"tcp", "tls", "ws", "wss", "ipc"}) {
+        const outcome server(curve_entry(), bind_of("*:1", scheme)),
+            client(curve_entry(), connect_of("a:1", scheme));
+        ASSERT_TRUE(server.is_granted && client.is_granted) << scheme;
+        EXPECT_FALSE(server.terms.is_inside_tls);
+        EXPECT_EQ(server.terms.judged_mechanism, "CURVE");
+        EXPECT_EQ(client.terms.judged_mechanism, "");
+        for (const outcome *each : {&server, &client}) {
+            const settings &options = each->terms.options;
+            EXPECT_EQ(options.mechanism, mechanism_kind::curve);
+            EXPECT_EQ(options.curve_server, each == &server);
+            EXPECT_EQ(options.curve_public_key, std::string(32, 'P'));
+            EXPECT_EQ(options.curve_secret_key, std::string(32, 'S'));
+            EXPECT_EQ(options.curve_server_key, each == &server ? "" : std::string(32, 'X'));
+        }
+    }
+    policy_entry turned = curve_entry();
+    turned.curve_server = true;
+    EXPECT_TRUE(outcome(turned, connect_of("a:1")).terms.options.curve_server);
+    EXPECT_EQ(outcome(turned, connect_of("a:1")).terms.judged_mechanism, "CURVE");
+    turned.curve_server = false;
+    EXPECT_FALSE(outcome(turned, bind_of("*:1")).terms.options.curve_server);
+    EXPECT_EQ(outcome(turned, bind_of("*:1")).terms.judged_mechanism, "");
+}
+
+TEST(policy_terms, use_curve_only_where_nothing_gets_lost_that_the_program_asks_of_its_peers) {
+    settings program;
+    program.mechanism = mechanism_kind::curve;
+    program.curve_server_key = std::string(32, 'X');
+    program.curve_secret_key = std::string(32, 'a');
+    EXPECT_TRUE(outcome(curve_entry(), connect_of("a:1"), program).is_granted);
+    EXPECT_EQ(outcome(curve_entry(), connect_of("a:1"), program).terms.options.curve_secret_key,
+              std::string(32, 'S'));
+    EXPECT_FALSE(outcome(curve_entry(), bind_of("*:1"), program).is_granted) << "it asks for a server's key";
+    program.curve_server_key[0] = 'x';
+    EXPECT_FALSE(outcome(curve_entry(), connect_of("a:1"), program).is_granted);
+    program.curve_server = true;
+    EXPECT_TRUE(outcome(curve_entry(), bind_of("*:1"), program).is_granted);
+    EXPECT_FALSE(outcome(curve_entry(), connect_of("a:1"), program).is_granted) << "it judges clients";
+    program = {};
+    program.mechanism = mechanism_kind::plain;
+    EXPECT_FALSE(outcome(curve_entry(), bind_of("*:1"), program).is_granted);
+    program = {};
+    program.type = socket_type::stream;
+    EXPECT_FALSE(outcome(curve_entry(), bind_of("*:1"), program).is_granted);
+    program = {};
+    program.router_raw = true;
+    EXPECT_FALSE(outcome(curve_entry(), bind_of("*:1"), program).is_granted);
+}
+
+TEST(policy_terms, leave_curve_of_the_program_where_it_does_not_get_lost) {
+    settings program;
+    program.mechanism = mechanism_kind::curve;
+    program.curve_server_key = std::string(32, 'x');
+    for (const policy_entry &entry : {tls_entry(), entry_for(protection::clear)}) {
+        const settings options = outcome(entry, connect_of("a:1"), program).terms.options;
+        EXPECT_EQ(options.mechanism, mechanism_kind::curve);
+        EXPECT_EQ(options.curve_server_key, program.curve_server_key);
+    }
+}
+
+TEST(policy_terms, judge_clients_by_certificate_where_users_are_named) {
+    policy_entry entry = tls_entry();
+    EXPECT_EQ(outcome(entry, bind_of("*:1")).terms.judged_mechanism, "");
+    EXPECT_FALSE(outcome(entry, bind_of("*:1")).terms.options.tls_zap);
+    entry.zap = "/users";
+    EXPECT_EQ(outcome(entry, bind_of("*:1")).terms.judged_mechanism, "TLS");
+    EXPECT_TRUE(outcome(entry, bind_of("*:1")).terms.options.tls_zap);
+    EXPECT_EQ(outcome(entry, connect_of("a:1")).terms.judged_mechanism, "");
+    EXPECT_FALSE(outcome(entry, connect_of("a:1")).terms.options.tls_zap);
+    entry.use = protection::plain;
+    EXPECT_EQ(outcome(entry, bind_of("*:1")).terms.judged_mechanism, "PLAIN");
 }
 
 }  // namespace

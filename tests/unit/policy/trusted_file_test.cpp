@@ -1,6 +1,7 @@
 // Which files are read: those that nobody else can change.
 #include "policy/trusted_file.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -98,7 +99,55 @@ TEST_F(a_trusted_file, is_no_larger_than_a_mebibyte) {
     std::filesystem::resize_file(path, trusted_file::most_octets + 1);
     std::string why, text;
     EXPECT_FALSE(trusted_file::read(path, kind::open, text, why));
-    EXPECT_EQ(why, path + " is larger than a MiB");
+    EXPECT_EQ(why, path + " is larger than 1 MiB");
+}
+
+TEST_F(a_trusted_file, is_read_again_only_when_it_has_changed_and_judged_each_time) {
+    trusted_file::stamp seen;
+    bool is_fresh = false;
+    std::string why, text;
+    const auto read = [&](kind what = kind::open) {
+        text.clear();
+        return trusted_file::read_if_changed(path, what, 100, seen, is_fresh, text, why);
+    };
+    ASSERT_TRUE(read()) << why;
+    EXPECT_TRUE(is_fresh);
+    EXPECT_EQ(text, "text");
+    ASSERT_TRUE(read()) << why;
+    EXPECT_FALSE(is_fresh);
+    EXPECT_EQ(text, "");
+    EXPECT_FALSE(read(kind::secret)) << "others may read it";
+    std::ofstream(path) << "another text";
+    ASSERT_TRUE(read()) << why;
+    EXPECT_TRUE(is_fresh);
+    EXPECT_EQ(text, "another text");
+    std::filesystem::resize_file(path, 101);
+    EXPECT_FALSE(read());
+    std::filesystem::remove(path);
+    EXPECT_FALSE(read());
+}
+
+TEST_F(a_trusted_file, is_listed_with_those_of_its_folder) {
+    std::ofstream(folder + "/other") << "text";
+    std::vector<std::string> names;
+    std::string why;
+    ASSERT_TRUE(trusted_file::list(folder, names, why)) << why;
+    std::sort(names.begin(), names.end());
+    EXPECT_EQ(names, (std::vector<std::string>{".", "..", "file", "other"}));
+    EXPECT_FALSE(trusted_file::list(path, names, why)) << "it is no folder";
+    EXPECT_FALSE(trusted_file::list(folder + "/none", names, why));
+    ASSERT_EQ(::chmod(folder.c_str(), 0770), 0);
+    EXPECT_FALSE(trusted_file::list(folder, names, why));
+    EXPECT_EQ(why, "the folder " + folder + "/ may be written by others");
+}
+
+TEST_F(a_trusted_file, is_not_listed_where_there_are_too_many) {
+    for (std::size_t i = 0; i < trusted_file::most_in_folder; ++i)
+        std::ofstream(folder + "/" + std::to_string(i));
+    std::vector<std::string> names;
+    std::string why;
+    EXPECT_FALSE(trusted_file::list(folder, names, why));
+    EXPECT_EQ(why, "there are too many files in " + folder);
 }
 
 }  // namespace
