@@ -41,6 +41,19 @@ TEST(policy_file, says_what_becomes_of_others) {
     EXPECT_TRUE(read("announce = true").announces);
 }
 
+TEST(policy_file, says_where_a_header_names_no_table) {
+    for (const char *text : {"[[[", "\n[=]", "[[entry]]\n[[.]]", "[,", "[[#]]", "[/]"}) {
+        SCOPED_TRACE(text);
+        const std::string line = std::string(text).find('\n') == std::string::npos ? "1: " : "2: ";
+        EXPECT_EQ(fault_of(text).substr(0, 3), line);
+    }
+}
+
+TEST(policy_file, says_where_a_letter_stands_that_no_key_has) {
+    for (const char *text : {"us\u00e9 = 1", "\u00e9 = 1", "announce\u1681 = true", "announce\u2100 = true"})
+        EXPECT_EQ(fault_of(text).substr(0, 3), "1: ") << text;
+}
+
 #ifdef ZLINK_WITH_TLS
 TEST(policy_file, finds_files_from_its_own_folder) {
     const policy_rules rules = read(R"(
