@@ -2,6 +2,8 @@
 #define ZMQ_BUILD_DRAFT_API
 #include <optional>
 
+#include "flooded_server.hpp"
+#include "raw_peer.hpp"
 #include "sockets.hpp"
 
 namespace {
@@ -92,5 +94,100 @@ TEST_F(curve, of_a_client_whose_key_of_a_server_is_none_says_so) {
     client.connect(endpoint);
     expect(ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL, ZMQ_PROTOCOL_ERROR_ZMTP_KEY_EXCHANGE);
 }
+
+using zlink::test::command;
+using zlink::test::greeting;
+using zlink::test::raw_listener;
+using zlink::test::raw_peer;
+
+std::string greeting_of_server() {
+    std::string out = greeting("CURVE");
+    out[32] = 1;
+    return out;
+}
+
+constexpr std::size_t greeting_size = 64;
+constexpr std::size_t hello_size = 2 + 200;  // with its header
+constexpr std::size_t welcome_size = 2 + 168;
+
+TEST_F(curve, of_a_client_outlives_an_error_that_anybody_may_have_said) {
+    make_client(client);
+    client.set(ZMQ_RECONNECT_IVL, 20);
+    client.set(ZMQ_RECONNECT_IVL_MAX, 0);
+    raw_listener listener;
+    client.connect(listener.endpoint());
+    for (const char *reason : {"\3"
+                               "400",
+                               "\3"
+                               "500",
+                               "\x18"
+                               "Incompatible-Socket-Type"}) {
+        raw_peer impostor = listener.accept();
+        ASSERT_TRUE(impostor.is_open()) << "it does not come again";
+        ASSERT_TRUE(impostor.send(greeting_of_server()));
+        ASSERT_EQ(impostor.receive(greeting_size + hello_size).size(), greeting_size + hello_size);
+        ASSERT_TRUE(impostor.send(command("ERROR", reason)));
+        EXPECT_TRUE(impostor.is_closed_by_other_side());
+    }
+    EXPECT_TRUE(listener.accept().is_open());
+}
+
+// What a client says up to its HELLO. Whoever has it can say it, too.
+std::string recorded_hello() {
+    context zmq;
+    test_socket client = zmq.socket(ZMQ_DEALER);
+    make_client(client);
+    raw_listener listener;
+    client.connect(listener.endpoint());
+    raw_peer server = listener.accept();
+    EXPECT_TRUE(server.send(greeting_of_server()));
+    return server.receive(greeting_size + hello_size);
+}
+
+struct flooded_curve : flooded_server {
+    flooded_curve() {
+        make_server(server);
+        make_client(honest);
+    }
+    raw_peer come() const {
+        raw_peer stranger(endpoint);
+        EXPECT_TRUE(stranger.send(said));
+        EXPECT_EQ(stranger.receive(greeting_size + welcome_size).size(), greeting_size + welcome_size);
+        return stranger;
+    }
+    const std::string said = recorded_hello();
+};
+
+TEST(half_handshakes, hold_back_nobody) {
+    flooded_curve flood;
+    const int many = effort(1000, 200);
+    if (!flooded_server::may_open(static_cast<rlim_t>(3 * many)))
+        GTEST_SKIP() << "the system allows too few descriptors";
+    flood.start("tcp://127.0.0.1:*", 0, many);
+    std::vector<raw_peer> strangers;
+    for (int i = 0; i < many && !::testing::Test::HasFailure(); ++i) {
+        strangers.push_back(flood.come());
+        if (i % 100 == 0)
+            flood.talk();
+    }
+    flood.honest.close();
+    test_socket late = flood.zmq.socket(ZMQ_DEALER);
+    make_client(late);
+    late.connect(flood.endpoint);
+    EXPECT_EQ(late.send("x"), 1);
+    EXPECT_EQ(flood.server.receive(), "x");
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(half_handshakes, cost_little) {
+    flooded_curve flood;
+    std::vector<raw_peer> strangers;
+    strangers.reserve(flooded_server::counted + 1);
+    const std::size_t each =
+        flood.cost_of_each("tcp://127.0.0.1:*", [&] { strangers.push_back(flood.come()); });
+    EXPECT_LE(each, std::size_t{4096});
+    EXPECT_GT(each, 0u);
+}
+#endif
 
 }  // namespace

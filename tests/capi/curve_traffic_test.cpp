@@ -151,6 +151,7 @@ TEST_P(curve_over, lets_in_whom_the_handler_knows_by_his_key) {
         make_server(server);
         make_client(client);
         ASSERT_EQ(server.set(ZMQ_ZAP_DOMAIN, "here"), 0);
+        client.set(ZMQ_RECONNECT_IVL, -1);
         monitor events(own, client, ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
         link(server, client);
         const monitor_event said = events.next();

@@ -71,12 +71,6 @@ public:
         return after > before ? (after - before) / counted : 0;
     }
     static constexpr int counted = 200;
-
-    context zmq;
-    test_socket server = zmq.socket(ZMQ_DEALER), honest = zmq.socket(ZMQ_DEALER);
-    std::string endpoint;
-
-private:
     static bool may_open(rlim_t count) {
         rlimit descriptors{};
         ::getrlimit(RLIMIT_NOFILE, &descriptors);
@@ -85,6 +79,11 @@ private:
         return descriptors.rlim_cur >= count;
     }
 
+    context zmq;
+    test_socket server = zmq.socket(ZMQ_DEALER), honest = zmq.socket(ZMQ_DEALER);
+    std::string endpoint;
+
+private:
     int sent_ = 0;
 };
 
