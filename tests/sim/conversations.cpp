@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "core/curve_keys.hpp"
 #include "socket/options.hpp"
 #include "zmq.h"
+#include "zmtp/curve_frame.hpp"
 
 namespace zlink::sim {
 
@@ -15,6 +17,9 @@ constexpr duration last_patience = seconds(20);  // for the last round to arrive
 
 constexpr milliseconds longest_way{60};  // of last words
 
+// A box that is under way at either end, or was read in part.
+constexpr std::size_t held_by_boxes = 3 * most_in_curve_batch;
+
 constexpr std::size_t messages_of_a_burst = 300;  // of each sender, more than small buffers hold
 
 }  // namespace
@@ -23,6 +28,8 @@ conversations::conversations(std::uint64_t seed, planted plant, const plan &what
     : stage(seed, plant, chance, what.looks, what.loops, what.knobs), plan_(what) {
     if (plan_.is_inproc)
         plan_.is_calm = true;
+    if (plan_.mechanism == mechanism_kind::curve)
+        ledger_.watch(network_, held_octets(plan_.knobs) + held_by_boxes);
 }
 
 std::vector<member *> conversations::side(bool is_left) {
@@ -67,7 +74,36 @@ settings conversations::options_for(bool is_left) {
     }
     if (plan_.kind == conversation::xpub_xsub)
         choose_types(made, is_left);
+    if (plan_.is_judged)
+        secure(made, is_left == plan_.left_binds);
     return made;
+}
+
+void conversations::secure(settings &options, bool is_server) const {
+    options.mechanism = plan_.mechanism;
+    if (is_server) {
+        options.zap_domain = "simulated";
+        options.zap_enforce_domain = true;
+    }
+    if (plan_.mechanism == mechanism_kind::plain) {
+        options.plain_server = is_server;
+        options.plain_username = "user";
+        options.plain_password = std::string_view("password");
+    }
+#ifdef ZLINK_WITH_CURVE
+    if (plan_.mechanism == mechanism_kind::curve) {
+        const auto public_of = [](const std::string &secret_half) {
+            curve_key key{};
+            (void)derive_curve_public(as_bytes(secret_half), key);
+            return std::string(as_text(key));
+        };
+        const std::string of_server(curve_secret_key::octets, 's'), of_client(curve_secret_key::octets, 'c');
+        options.curve_server = is_server;
+        options.curve_secret_key = std::string_view(is_server ? of_server : of_client);
+        options.curve_public_key = public_of(is_server ? of_server : of_client);
+        options.curve_server_key = public_of(of_server);
+    }
+#endif
 }
 
 void conversations::add_members() {
@@ -86,6 +122,12 @@ void conversations::add_members() {
                 m.options.routing_id = "name " + std::to_string(m.tag);
             living_.insert(m.tag);
         }
+    }
+    if (plan_.is_judged) {
+        // CURVE says that it refuses for good, and a client does not believe it.
+        handler_ = std::make_unique<handler>(world_, plan_.left_binds ? left_ : right_, chance_,
+                                             plan_.mechanism == mechanism_kind::curve);
+        world_.start("handler", [this] { handler_->live(); });
     }
     std::vector<std::vector<member *>> actors;
     if (serves_together())
@@ -173,6 +215,8 @@ bool conversations::hears(const member &left, const member &right) const {
 /// Promise 8.
 void conversations::prove_life() {
     heal();
+    if (handler_)
+        handler_->calm();
     world_.short_reads = 0;
     healed_ = world_.now();
     phase_ = phase::probing;
@@ -285,7 +329,11 @@ void conversations::conduct() {
 
 verdict conversations::run() {
     world_.start("conductor", [this] { conduct(); });
-    const verdict found = play(plan_.text());
+    verdict found = play(plan_.text());
+    if (handler_) {
+        found.judged = handler_->asked();
+        found.kept_out = found.judged - handler_->admitted();
+    }
     for (message &m : kept_)
         (void)m.close();
     return found;

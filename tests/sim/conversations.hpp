@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "handler.hpp"
 #include "plan.hpp"
 #include "socket/poll_set.hpp"
 #include "stage.hpp"
@@ -105,6 +106,7 @@ private:
     void conduct();
     void add_members();
     settings options_for(bool is_left);
+    void secure(settings &options, bool is_server) const;
     void set_faults();
     void make_chaos();
     void act();
@@ -117,6 +119,7 @@ private:
     std::uint64_t missing() const;
 
     plan plan_;
+    std::unique_ptr<handler> handler_;  // of whoever binds, where peers are judged
     std::deque<member> members_;
     phase phase_ = phase::chaos;
     time_point healed_{};

@@ -278,6 +278,8 @@ conversations::outcome conversations::receive(member &self, std::deque<octets> &
         if (part.info()) {
             if (const char *fd = part.info()->find("__fd"))
                 link = network::link_of(std::atoi(fd));
+            if (handler_ && self.binds && !handler_->has_admitted(link))
+                world_.violate(promise::admits, "connection " + std::to_string(link) + " is heard");
         }
         has_more = part.has_more();
         if (world_.strikes(planted::kept_message, 10'000) && part.size() > 40) {

@@ -3,7 +3,8 @@
 // Promises: 1 atomic, 2 at most once, 3 ordered per pipe, 4 no loss while the connection lives, 5 bounded loss when it
 //           breaks, 6 bounded queues. (7 terminates, 8 lives, 9 survives, 10 leaves nothing behind: see scenario.cpp; 11 one at
 //           a time, 12 gets its reading half back, 13 goes on: see network.cpp; 14 legal events: see monitor_watch.hpp;
-//           15 knows topics: see topic_watch.hpp; 16 newest value: see newest.hpp.)
+//           15 knows topics: see topic_watch.hpp; 16 newest value: see newest.hpp; 17 admits: see handler.hpp; 18 fresh nonces: see
+//           nonce_watch.hpp.)
 // Channel:  messages numbered from 0, from one incarnation of a socket to one other, to one of several, or to all of
 //           them. A message carries channel, epoch, number, part, length and checksum; its parts follow from channel and
 //           number, so that each octet of what arrives can be compared.

@@ -9,6 +9,7 @@
 #include "core/bytes.hpp"
 #include "core/frame.hpp"
 #include "world.hpp"
+#include "zmtp/curve_frame.hpp"
 
 namespace zlink::sim {
 
@@ -16,10 +17,10 @@ class mutator {
 public:
     /// Null when no fault of this kind is planted.
     static std::unique_ptr<mutator> make(world &owner) {
-        for (const planted what :
-             {planted::dropped_frame, planted::shortened_frame, planted::altered_octet,
-              planted::repeated_message, planted::swapped_messages, planted::dropped_message,
-              planted::dropped_subscription, planted::dropped_cancel, planted::dropped_upstream})
+        for (const planted what : {planted::dropped_frame, planted::shortened_frame, planted::altered_octet,
+                                   planted::repeated_message, planted::swapped_messages,
+                                   planted::dropped_message, planted::dropped_subscription,
+                                   planted::dropped_cancel, planted::dropped_upstream, planted::repeated_box})
             if (owner.has_planted(what))
                 return std::make_unique<mutator>(owner, what);
         return nullptr;
@@ -62,6 +63,13 @@ private:
         emit(frames, at, is_command, out);
         pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(at));
         return true;
+    }
+
+    /// Of CURVE.
+    static bool is_box(const std::vector<std::uint8_t> &message) {
+        frame_header header;
+        return get_frame_header(message.data(), message.size(), header) &&
+               as_text(byte_span(message).subspan(header.header_size)).starts_with(curve_message_name);
     }
 
     /// SUBSCRIBE and CANCEL, by their first letters.
@@ -116,7 +124,8 @@ private:
         if (strikes && what_ == planted::altered_octet &&
             frames.back().end - frames.back().begin > long_header_size)
             out.back() ^= 1;
-        if (strikes && what_ == planted::repeated_message)
+        if (strikes &&
+            (what_ == planted::repeated_message || (what_ == planted::repeated_box && is_box(message))))
             out.insert(out.end(), message.begin(), message.end());
         if (!is_command) {
             out.insert(out.end(), held_.begin(), held_.end());

@@ -253,6 +253,18 @@ duration network::latency() {
     return duration(world_.faults.between(least, most));
 }
 
+std::string network::address_of(int link) {
+    return "10." + std::to_string(link >> 16 & 255) + "." + std::to_string(link >> 8 & 255) + "." +
+           std::to_string(link & 255);
+}
+
+int network::link_of_address(const std::string &address) {
+    int link = 0;
+    for (std::size_t at = address.find('.'); at != std::string::npos; at = address.find('.', at + 1))
+        link = link << 8 | std::atoi(address.c_str() + at + 1);
+    return link;
+}
+
 network::link_ptr network::make_link(int dialer_tag, int listener_tag, bool is_local) {
     auto made = std::make_shared<link>();
     made->is_local = is_local;
@@ -266,6 +278,7 @@ network::link_ptr network::make_link(int dialer_tag, int listener_tag, bool is_l
         if (is_local)
             w.capacity = most_in_local;
         w.alters = mutator::make(world_);
+        w.numbers = std::make_unique<nonce_watch>(world_, made->id);
         if (world_.faults.chance(rates.handshake_stall)) {
             w.last_arrival = world_.now() + 4 * rates.longest_stall;
         }
@@ -299,6 +312,8 @@ std::size_t network::put(const link_ptr &which, int direction, const std::uint8_
         w.alters->feed({data, count}, w.data);
     else
         w.data.insert(w.data.end(), data, data + count);
+    if (which->tags[direction] != 0)
+        w.numbers->feed(byte_span(w.data).subspan(before));
     schedule_arrival(which, direction, w.data.size() - before);
     return count;
 }

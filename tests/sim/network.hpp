@@ -96,6 +96,9 @@ public:
     const transport &local() const noexcept { return local_; }
     /// The connection that a descriptor belongs to.
     static int link_of(int descriptor) noexcept { return descriptor / 2; }
+    /// Each connection has an address of its own.
+    static std::string address_of(int link);
+    static int link_of_address(const std::string &address);
 
     // ---- transport ----
 

@@ -105,6 +105,23 @@ void plan::borrow(dice &d) {
         how = ending::at_once;
 }
 
+void plan::secure(dice &d) {
+    // Of these it is known closely what may be lost, or what is on the way.
+    if (is_starving || is_local)
+        return;
+    is_inproc = false;
+    is_judged = true;
+#ifdef ZLINK_WITH_CURVE
+    constexpr mechanism_kind mechanisms[] = {mechanism_kind::null, mechanism_kind::plain,
+                                             mechanism_kind::curve, mechanism_kind::curve};
+#else
+    constexpr mechanism_kind mechanisms[] = {mechanism_kind::null, mechanism_kind::plain};
+#endif
+    mechanism = d.pick(mechanisms);
+    // A handler that says nothing is waited for so long.
+    handshake_ms = std::min(handshake_ms, 1000);
+}
+
 std::string plan::text() const {
     constexpr const char *names[] = {"PUSH/PULL", "PAIR", "DEALER/ROUTER", "REQ/REP", "PUB/SUB", "XPUB/XSUB"};
     constexpr const char *ends[] = {"at once", "lingering", "in vain", "in chaos"};
@@ -113,6 +130,10 @@ std::string plan::text() const {
            (is_inproc  ? " inproc"
             : is_local ? " ipc"
                        : " tcp") +
+           (!is_judged                           ? ""
+            : mechanism == mechanism_kind::plain ? " with PLAIN"
+            : mechanism == mechanism_kind::curve ? " with CURVE"
+                                                 : ", judged") +
            (left_binds ? ", left binds" : ", right binds") + (is_calm ? ", calm" : "") +
            (is_starving ? ", starving" : "") + (is_borrowing ? ", borrowing" : "") +
            (polls ? ", polls" : "") + (is_monitored ? ", monitored" : "") +

@@ -18,6 +18,9 @@ enum class ending { at_once, lingering, in_vain, in_chaos };
 struct plan {
     explicit plan(dice &d);
 
+    /// Peers are judged, and keep what they say to themselves or not.
+    void secure(dice &d);
+
     conversation kind;
     std::size_t left_count = 1;   // PUSH, DEALER, REQ, PUB, XPUB
     std::size_t right_count = 1;  // PULL, ROUTER, REP, SUB, XSUB
@@ -46,7 +49,9 @@ struct plan {
     bool polls;             // waits are those of zmq_poll; one actor serves all sockets of the right
     std::uint64_t short_memory;  // calls in which an allocation fails, of a million, while there is chaos
     bool is_monitored;           // somebody reads what the monitors of the sockets say, or nobody does
-    std::size_t topics;          // that SUBs subscribe to and that nobody publishes
+    bool is_judged = false;      // who binds asks its handler about peers
+    mechanism_kind mechanism = mechanism_kind::null;
+    std::size_t topics;  // that SUBs subscribe to and that nobody publishes
     tuning knobs;
     std::size_t loops;
 

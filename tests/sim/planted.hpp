@@ -38,6 +38,10 @@ enum class planted {
     dropped_cancel,    // of a subscription
     dropped_upstream,  // a message of a subscriber's
     untold_leaving,    // the application is not told that a topic ended with its last subscriber
+    // the authentication handler's verdicts, the boxes of CURVE
+    verdict_twice,  // counts for the next connection, too
+    late_verdict,   // on a connection that has gone counts for another
+    repeated_box,
     // the composition root
     lost_high_water_mark,
     forgotten_session_end,

@@ -29,6 +29,8 @@ struct verdict {
     std::uint64_t rings = 0;          // streams that were read from one
     std::uint64_t full_rings = 0;
     std::uint64_t hostile_rings = 0;  // of peers that write nonsense there
+    std::uint64_t judged = 0;         // connections that a handler was asked about
+    std::uint64_t kept_out = 0;       // of these
     pipe_watch::counts at_pipes{};
 };
 

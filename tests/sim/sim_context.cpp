@@ -28,9 +28,13 @@ std::unique_ptr<socket> sim_context::make_socket(settings options) {
     if (world_.has_planted(planted::lost_high_water_mark))
         options.send_hwm = 0;
     auto made = socket::make(options, {*this, world_, clock_, world_.library, pool_});
+    authenticator *const judges =
+        world_.has_planted(planted::verdict_twice) || world_.has_planted(planted::late_verdict)
+            ? static_cast<authenticator *>(&careless_judges_)
+            : &judges_;
     sockets_.emplace(made.get(),
                      std::make_shared<endpoints>(
-                         *made, endpoints::environment{*this, knobs_, pool_, world_.library, *this}));
+                         *made, endpoints::environment{*this, knobs_, pool_, world_.library, *this, judges}));
     return made;
 }
 
@@ -49,6 +53,7 @@ void sim_context::shutdown() noexcept {
 
 void sim_context::terminate() noexcept {
     shutdown();
+    careless_judges_.forget();
     while (!sockets_.empty() || live_sessions_ > 0) {
         if (world_.is_over())
             return;

@@ -7,8 +7,10 @@
 #include <memory>
 #include <vector>
 
+#include "careless_judge.hpp"
 #include "context/endpoints.hpp"
 #include "context/inproc.hpp"
+#include "context/zap_client.hpp"
 #include "core/tuning.hpp"
 #include "network.hpp"
 #include "socket/socket.hpp"
@@ -73,6 +75,8 @@ private:
     std::vector<sim_loop *> loops_;
     std::shared_ptr<chunk_pool> pool_ = chunk_pool::make();
     inproc_names inproc_{pool_, batching{}};
+    zap_client judges_{inproc_};
+    careless_judge careless_judges_{world_, judges_};  // planted
     std::map<const socket *, std::shared_ptr<endpoints>> sockets_;
     std::size_t live_sessions_ = 0;
     std::size_t load_ = 0;

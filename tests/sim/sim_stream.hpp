@@ -9,6 +9,7 @@
 
 #include "mutator.hpp"
 #include "network.hpp"
+#include "nonce_watch.hpp"
 #include "sim_ring.hpp"
 
 namespace zlink::sim {
@@ -29,8 +30,9 @@ struct network::wire {
     bool is_ending = false;           // nothing more is written
     bool has_ended = false;           // and the reader knows
     std::unique_ptr<mutator> alters;  // planted
-    std::uint64_t written = 0;        // to a local socket or its ring, and
-    std::uint64_t taken = 0;          // read from there
+    std::unique_ptr<nonce_watch> numbers;
+    std::uint64_t written = 0;  // to a local socket or its ring, and
+    std::uint64_t taken = 0;    // read from there
 
     std::size_t unread() const noexcept {
         return data.size() - head + static_cast<std::size_t>(written - taken);
@@ -103,7 +105,7 @@ public:
     error take_back() noexcept override;
     bool holds_input() const noexcept override { return is_hidden_; }
     int descriptor() const noexcept override { return 2 * link_->id + side_; }
-    std::string peer_address() const override { return "192.0.2.1"; }
+    std::string peer_address() const override { return network::address_of(link_->id); }
     std::string local_endpoint() const override { return "tcp://192.0.2.2:1"; }
     std::string remote_endpoint() const override { return "tcp://192.0.2.1:1"; }
 

@@ -90,6 +90,8 @@ TEST(simulator, keeps_every_promise_over_all_seeds) {
     std::uint64_t rings = 0;
     std::uint64_t full_rings = 0;
     std::uint64_t hostile_rings = 0;
+    std::uint64_t judged = 0;
+    std::uint64_t kept_out = 0;
     pipe_watch::counts at_pipes;
     int broken = 0;
     for (std::uint64_t seed = 1; seed <= seed_count && broken < 10; ++seed) {
@@ -98,6 +100,8 @@ TEST(simulator, keeps_every_promise_over_all_seeds) {
         rings += v.rings;
         full_rings += v.full_rings;
         hostile_rings += v.hostile_rings;
+        judged += v.judged;
+        kept_out += v.kept_out;
         at_pipes += v.at_pipes;
         delivered += v.delivered;
         breaks += v.breaks;
@@ -116,6 +120,8 @@ TEST(simulator, keeps_every_promise_over_all_seeds) {
     EXPECT_GT(rings, seed_count / 10);
     EXPECT_GT(full_rings, seed_count);
     EXPECT_GT(hostile_rings, seed_count / 10);
+    EXPECT_GT(judged, seed_count / 2);
+    EXPECT_GT(kept_out, seed_count / 10);
     // They get in each other's way.
     EXPECT_GT(breaks_in_use, seed_count / 4);
     EXPECT_GT(at_pipes.refused_turns, seed_count);
@@ -162,6 +168,19 @@ void expect_found_often(planted what, promise as) {
         found += run_planted(seed, what).broken == as;
     std::printf("found by %d seeds of 200\n", found);
     EXPECT_GE(found, 5);
+}
+
+/// By one of those in which peers are judged; see run_seed().
+void expect_found_where_judged(planted what, promise as) {
+    for (std::uint64_t seed = 4; seed <= seed_count; seed += 10) {
+        const verdict v = run_planted(seed, what);
+        if (v.broken == promise::none)
+            continue;
+        EXPECT_EQ(v.broken, as) << report(seed, v);
+        std::printf("%s\n", report(seed, v).c_str());
+        return;
+    }
+    FAIL() << "not found";
 }
 
 // Promise 1
@@ -243,6 +262,17 @@ TEST(planted, end_of_a_subscription_that_is_not_told_when_its_peer_leaves_is_fou
 }
 TEST(planted, message_of_a_subscriber_that_is_lost_is_found) {
     expect_found(planted::dropped_upstream, {promise::lives, promise::no_loss});
+}
+// Promise 17
+TEST(planted, verdict_that_counts_twice_is_found) {
+    expect_found_where_judged(planted::verdict_twice, promise::admits);
+}
+TEST(planted, verdict_on_a_connection_that_has_gone_is_found) {
+    expect_found_where_judged(planted::late_verdict, promise::admits);
+}
+// Promise 18
+TEST(planted, box_that_is_sent_again_is_found) {
+    expect_found_where_judged(planted::repeated_box, promise::fresh_nonces);
 }
 // Promise 11
 TEST(planted, loop_that_looks_at_a_stream_it_has_lent_is_found) {

@@ -159,6 +159,8 @@ verdict stage::play(const std::string &story) {
             network_.rings(),
             world_.full_rings,
             network_.hostile_rings(),
+            0,
+            0,
             world_.pipes.seen()};
 }
 

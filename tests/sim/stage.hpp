@@ -17,11 +17,14 @@ protected:
         : seed_(seed), chance_(chance), world_(seed, plant), ledger_(world_, seed, looks),
           network_(world_, ledger_), left_(world_, network_, loops, knobs),
           right_(world_, network_, loops, knobs) {
-        // What the receiving connection may hold back: what one read brings.
-        ledger_.watch(network_, std::max<std::size_t>(knobs.tcp.in_batch_size, 512) + 3 * 8192);
+        ledger_.watch(network_, held_octets(knobs));
     }
     ~stage() = default;
 
+    /// What the receiving connection may hold back: what one read brings.
+    static std::size_t held_octets(const tuning &knobs) {
+        return std::max<std::size_t>(knobs.tcp.in_batch_size, 512) + 3 * 8192;
+    }
     /// How often calls go wrong. `is_calm`: nothing breaks.
     void set_faults(bool is_calm);
     /// The last fault.

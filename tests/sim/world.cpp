@@ -59,6 +59,10 @@ const char *name_of(promise which) noexcept {
         return "knows topics";
     case promise::newest_value:
         return "newest value";
+    case promise::admits:
+        return "hears only whom the handler has let in";
+    case promise::fresh_nonces:
+        return "fresh nonces";
     }
     return "?";
 }

@@ -55,6 +55,8 @@ enum class promise {
     legal_events = 14,
     knows_topics = 15,
     newest_value = 16,
+    admits = 17,
+    fresh_nonces = 18,
 };
 const char *name_of(promise which) noexcept;
 
