@@ -6,6 +6,7 @@
 //         round.
 #define ZMQ_BUILD_DRAFT_API
 #include "certificates.hpp"
+#include "memory_search.hpp"
 #include "sockets.hpp"
 
 #include <cstring>
@@ -20,40 +21,9 @@ namespace {
 
 using namespace zlink_test;
 
-std::string inverted(std::string text) {
-    for (char &each : text)
-        each = static_cast<char>(~each);
-    return text;
-}
-
 std::string contents_of(const std::string &path) {
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// How often what `needle` is the inversion of stands in memory.
-int count_in_memory(const std::string &needle) {
-    const char first = static_cast<char>(~needle[0]);
-    int found = 0;
-    std::ifstream maps("/proc/self/maps");
-    for (std::string line; std::getline(maps, line);) {
-        unsigned long from = 0, to = 0;
-        char how[5] = "";
-        if (std::sscanf(line.c_str(), "%lx-%lx %4s", &from, &to, how) != 3 || how[0] != 'r' ||
-            how[1] != 'w' || line.find("[stack]") != std::string::npos)
-            continue;
-        const char *at = reinterpret_cast<const char *>(from);
-        const char *const end = reinterpret_cast<const char *>(to) - needle.size();
-        for (; at < end &&
-               (at = static_cast<const char *>(std::memchr(at, first, static_cast<std::size_t>(end - at))));
-             ++at) {
-            std::size_t same = 0;
-            while (same < needle.size() && at[same] == static_cast<char>(~needle[same]))
-                ++same;
-            found += same == needle.size();
-        }
-    }
-    return found;
 }
 
 /// What was made for a server, by a child. Of secrets, their inversions.

@@ -1,5 +1,7 @@
 // Authentication: PLAIN over every transport, and handlers at inproc://zeromq.zap.01 of every kind and mood (RFC 24, RFC 27).
 #define ZMQ_BUILD_DRAFT_API
+#include "flooded_server.hpp"
+#include "raw_peer.hpp"
 #include "transports.hpp"
 #include "zap_handler.hpp"
 
@@ -225,6 +227,47 @@ TEST_F(zap_handler, is_asked_about_a_peer_without_security_where_there_is_a_doma
             EXPECT_EQ(user_id_of(server), *domain ? "carol" : "nobody");
     }
     EXPECT_EQ(judge.asked(), 2);
+}
+
+// Each of many peers has its own answer, whatever the order in which they come.
+TEST(zap_questions, are_answered_a_thousand_at_once) {
+    context zmq;
+    test_socket server = zmq.socket(ZMQ_PULL), judge = zmq.socket(ZMQ_ROUTER);
+    const int many = effort(1000, 200);
+    if (!flooded_server::may_open(static_cast<rlim_t>(3 * many)))
+        GTEST_SKIP() << "the system allows too few descriptors";
+    make_plain_server(server);
+    server.set(ZMQ_BACKLOG, many);
+    server.set(ZMQ_HANDSHAKE_IVL, 0);
+    judge.bind(handlers_endpoint);
+    const std::string endpoint = server.bind("tcp://127.0.0.1:*");
+    std::vector<zlink::test::raw_peer> peers;
+    for (int i = 0; i < many; ++i) {
+        const std::string name = std::to_string(i);
+        peers.emplace_back(endpoint);
+        ASSERT_TRUE(
+            peers.back().send(zlink::test::greeting("PLAIN") +
+                              zlink::test::command("HELLO", std::string(1, static_cast<char>(name.size())) +
+                                                                name + std::string(1, '\0'))));
+    }
+    std::vector<frames> asked;
+    for (int i = 0; i < many; ++i) {
+        asked.push_back(judge.receive_all());
+        ASSERT_EQ(asked.back().size(), 10u);
+    }
+    for (auto each = asked.rbegin(); each != asked.rend(); ++each) {
+        const bool is_even = std::stoi((*each)[8]) % 2 == 0;
+        frames reply = reply_to(frames(each->begin() + 2, each->end()), is_even ? "200" : "400");
+        reply.insert(reply.begin(), {(*each)[0], ""});
+        ASSERT_TRUE(judge.send_all(reply));
+    }
+    for (int i = 0; i < many; ++i) {
+        auto &peer = peers[static_cast<std::size_t>(i)];
+        ASSERT_EQ(peer.receive(64).size(), 64u);
+        EXPECT_EQ(peer.receive_frame().second, i % 2 == 0 ? "\7WELCOME"
+                                                          : "\5ERROR\3"
+                                                            "400");
+    }
 }
 
 TEST(zap_domain, is_enforced_when_asked_for) {

@@ -203,6 +203,26 @@ TEST(framing_curve, refuses_what_a_peer_may_not_put_into_a_box) {
     EXPECT_EQ(outcome(batch(frame(octets(65535, 'x')))), refused) << "more than a batch holds";
 }
 
+TEST(framing_curve, knows_three_kinds_of_box_and_a_fourth_where_it_was_agreed_on) {
+    for (int flags = 0; flags < 256; ++flags)
+        for (const bool batches : {false, true}) {
+            ends both(batches);
+            const bool is_known = flags <= 2 || (flags == 4 && batches);
+            const octets text = flags == 4 ? frame("x") : octets("x");
+            EXPECT_EQ(both.decode(box_of(3, octets(1, static_cast<char>(flags)) + text)) == refused,
+                      !is_known)
+                << flags;
+        }
+}
+
+TEST(framing_curve, takes_nothing_behind_the_last_number_there_is) {
+    const octets text("\0x", 2);
+    ends both(false);
+    EXPECT_EQ(both.decode(box_of(UINT64_MAX - 1, text) + box_of(UINT64_MAX, text) + box_of(0, text)),
+              frame("x") + frame("x") + refused);
+    EXPECT_EQ(both.decoder->fault(), protocol_errors::invalid_sequence);
+}
+
 TEST(framing_curve, takes_nothing_but_boxes) {
     for (const octets &wire :
          {frame("\4PINGxx", 4), frame("\7MESSAGE" + octets(25, 'x'), 1), frame("\7MESSAGE" + octets(24, 'x')),

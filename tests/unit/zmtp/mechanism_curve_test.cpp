@@ -1,6 +1,8 @@
 // The CURVE handshake, both roles: two of ours with each other, what a stranger may make of it, and its octets with keys that are known.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "script.hpp"
 #include "zmtp/curve_client.hpp"
 #include "zmtp/curve_server.hpp"
@@ -284,6 +286,23 @@ TEST(curve_handshake, tells_a_client_that_is_refused) {
     }
 }
 
+TEST(curve_handshake, lets_nobody_in_by_a_verdict_that_is_none) {
+    settings options = server_of();
+    options.zap_domain = "d";
+    options.zap_enforce_domain = true;
+    for (const auto kind : {verdict::kind::refused, verdict::kind::no_handler, verdict::kind::unanswered,
+                            verdict::kind::unusable}) {
+        pair both(client_of(), options);
+        both.server.hear("INITIATE", both.initiate());
+        verdict no;
+        no.what = kind;
+        no.status = 500;
+        both.server.judge(no);
+        EXPECT_EQ(both.server.last.status, status::failed);
+        EXPECT_EQ(testing::text(both.server.out).find("READY"), octets::npos);
+    }
+}
+
 TEST(curve_handshake, believes_the_verdict_before_the_client) {
     settings options = client_of();
     options.metadata = {{"X-Role", "guest"}, {"X-Mine", "yes"}};
@@ -321,7 +340,7 @@ TEST(curve_handshake, of_a_client_ends_without_a_word_at_a_server_of_another_soc
 
 // ---- As libzmq writes it -----------------------------------------------------------------------------------
 
-// A conversation of libzmq 4.3.4 with itself, PUSH to PULL, the keys of zmq_curve(7), and random octets that follow from one another:
+// A conversation of libzmq 4.3.4 with itself, as tests/interop/record_curve.py records it: PUSH to PULL, the keys of zmq_curve(7), and random octets that follow from one another:
 // the client's from 17 on, the server's from 117 on. What stands behind each command's name.
 const octets hello_of_libzmq =
     from_hex("01000000000000000000000000000000000000000000000000000000000000000000000000000000"
@@ -418,7 +437,7 @@ TEST(curve_batches, need_the_value_of_the_other_role) {
 TEST(curve_handshake, refuses_each_command_with_any_octet_changed) {
     const auto each_octet_of = [](const octets &sound, const auto &refuses) {
         for (std::size_t at = 0; at < sound.size(); ++at)
-            for (const int change : {0x01, 0x80}) {
+            for (const int change : {1 << at % 7, 0x80}) {
                 SCOPED_TRACE("octet " + std::to_string(at));
                 octets hurt = sound;
                 hurt[at] = static_cast<char>(hurt[at] ^ change);
@@ -510,6 +529,47 @@ TEST(curve_handshake, refuses_a_hello_that_is_not_as_it_should_be_inside_or_outs
         server.hear("HELLO", each->hello());
         expect_failure(server, protocol_errors::malformed_hello);
     }
+}
+
+TEST(curve_handshake, knows_one_version) {
+    side<curve::server> server(server_of(), 1);
+    for (int major = 0; major < 256; ++major)
+        for (int minor = 0; minor < 256; ++minor) {
+            if (major == 1 && minor == 0)
+                continue;
+            side<curve::server> each(server.options, 1);
+            each.hear("HELLO", octets(1, static_cast<char>(major)) + octets(1, static_cast<char>(minor)) +
+                                   octets(192, '\0'));
+            ASSERT_EQ(each.last.detail, protocol_errors::malformed_hello);
+        }
+}
+
+// The same HELLO, time and again, as of somebody who has recorded it.
+TEST(curve_handshake, welcomes_each_connection_with_other_keys_nonces_and_cookies) {
+    const own_client stranger;
+    const settings options = server_of();
+    block_ref info = block_ref::adopt(new peer_info);
+    std::set<octets> nonces, cookies, keys;
+    for (int i = 0; i < 200; ++i) {
+        curve::server server(options, curve::system_octets());
+        std::vector<std::uint8_t> out;
+        ASSERT_EQ(
+            server.receive({"HELLO", as_bytes(stranger.hello())}, static_cast<peer_info &>(*info.get()), out)
+                .status,
+            status::unfinished);
+        const octets welcome = testing::text(out).substr(2 + 8);
+        const octets nonce = welcome.substr(0, 16);
+        const octets text =
+            opened(welcome.substr(16), curve::make_nonce(curve::prefix::welcome, as_bytes(nonce)),
+                   agreed(stranger.short_secret, server_public()));
+        nonces.insert(nonce);
+        nonces.insert(text.substr(32, 16));  // the cookie's
+        keys.insert(text.substr(0, 32));
+        cookies.insert(text.substr(48));
+    }
+    EXPECT_EQ(nonces.size(), 400u);
+    EXPECT_EQ(keys.size(), 200u);
+    EXPECT_EQ(cookies.size(), 200u);
 }
 
 TEST(curve_handshake, refuses_a_client_that_expects_another_server) {
@@ -655,22 +715,28 @@ TEST(curve_handshake, refuses_what_is_not_due) {
         }
 }
 
-TEST(curve_handshake, of_a_client_ends_when_it_is_told_so) {
-    for (const bool is_early : {true, false}) {
-        pair both;
-        if (is_early)
-            (void)both.hello();
-        else
-            (void)both.initiate();
-        both.client.hear("ERROR", "\3"
-                                  "400");
-        EXPECT_EQ(both.client.last.failure, failure_kind::authentication);
-        EXPECT_EQ(both.client.last.detail, 400u);
-        EXPECT_FALSE(both.client.last.may_retry);
-        both.client.hear("ERROR", "\4"
-                                  "400");
-        EXPECT_EQ(both.client.last.detail, protocol_errors::malformed_error);
-    }
+// Somebody on the way can say so, too: in no state is it for good.
+TEST(curve_handshake, of_a_client_ends_when_it_is_told_so_and_may_be_tried_again) {
+    for (const bool is_early : {true, false})
+        for (const octets &reason : {octets("300"), octets("400"), octets("500"), octets("no"), octets()}) {
+            SCOPED_TRACE(reason);
+            pair both;
+            if (is_early)
+                (void)both.hello();
+            else
+                (void)both.initiate();
+            both.client.hear("ERROR", octets(1, static_cast<char>(reason.size())) + reason);
+            const bool is_status = reason.size() == 3;
+            EXPECT_EQ(both.client.last.status, status::failed);
+            EXPECT_EQ(both.client.last.failure,
+                      is_status ? failure_kind::authentication : failure_kind::peer_error);
+            EXPECT_EQ(both.client.last.detail, is_status ? std::stoul(reason) : 0u);
+            EXPECT_TRUE(both.client.last.may_retry);
+            EXPECT_EQ(both.client.machine.take_session(), nullptr);
+            both.client.hear("ERROR", "\4"
+                                      "400");
+            EXPECT_EQ(both.client.last.detail, protocol_errors::malformed_error);
+        }
 }
 
 TEST(curve_handshake, fails_without_random_octets) {
@@ -762,6 +828,28 @@ TEST(curve_conversation, takes_nobody_of_an_older_version) {
     peer_driver server(server_of(), true);
     server.feed(octets("\xff\0\0\0\0\0\0\0\1\x7f\1", 11));
     EXPECT_TRUE(server.is_closed());
+}
+
+TEST(curve_conversation, takes_no_message_before_the_handshake_is_over) {
+    for (const octets &early :
+         {testing::frame("early"), testing::frame("\7MESSAGE" + octets(8, '\0') + octets(25, 'x')),
+          command_frame("MESSAGE", octets(33, 'x')), command_frame("PING", octets(2, '\0'))})
+        for (int heard = 0; heard < 3; ++heard) {
+            SCOPED_TRACE(heard);
+            peer_driver server(server_of(), true), client(client_of());
+            server.feed(client.take_written());
+            client.feed(server.take_written());
+            if (heard > 0) {
+                server.feed(client.take_written());
+                if (heard > 1)
+                    client.feed(server.take_written());
+            }
+            server.feed(early);
+            client.feed(early);
+            EXPECT_TRUE(server.is_closed());
+            EXPECT_TRUE(client.is_closed());
+            EXPECT_EQ(testing::octets(client.take_written()).find("ERROR"), octets::npos);
+        }
 }
 
 TEST(curve_conversation, allows_a_minute_for_the_cookie_where_there_is_no_limit) {

@@ -175,12 +175,21 @@ TEST(plain_handshake, refuses_a_hello_that_is_not_two_texts) {
     }
 }
 
-TEST(plain_handshake, takes_empty_names_and_those_of_255_octets) {
-    for (const std::size_t size : {std::size_t{0}, std::size_t{255}}) {
-        const octets text = octets(1, static_cast<char>(size)) + octets(size, 'n');
+TEST(plain_handshake, refuses_a_hello_that_is_cut_anywhere) {
+    const octets whole = "\3bob\6secret";
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+        peer_driver server(plain_server(socket_type::pull), true);
+        server.feed(plain_greeting(false) + command_frame("HELLO", whole.substr(0, size)));
+        EXPECT_EQ(server.log(), std::vector<std::string>{"close protocol 10000013"}) << size;
+    }
+}
+
+TEST(plain_handshake, takes_names_of_no_octets_of_255_and_of_any_kind) {
+    for (const octets &name : {octets(), octets(255, 'n'), octets("\0\xff\xc3(", 4)}) {
+        const octets text = octets(1, static_cast<char>(name.size())) + name;
         peer_driver server(plain_server(socket_type::pull), true);
         server.feed(plain_greeting(false) + command_frame("HELLO", text + text));
-        EXPECT_EQ(server.log().back(), "authenticate PLAIN " + octets(size, 'n') + " " + octets(size, 'n'));
+        EXPECT_EQ(server.log().back(), "authenticate PLAIN " + name + " " + name);
     }
 }
 
@@ -188,6 +197,11 @@ TEST(plain_handshake, refuses_commands_out_of_their_order) {
     const octets words[] = {hello(), command_frame("WELCOME"), command_frame("INITIATE", type_of("PUSH")),
                             ready("PUSH"), command_frame("PING", octets(2, '\0'))};
     for (const octets &word : words) {
+        if (word != ready("PUSH")) {
+            peer_driver client(plain_client(socket_type::pull));
+            client.feed(plain_greeting(true) + command_frame("WELCOME") + word);
+            EXPECT_EQ(client.log(), std::vector<std::string>{"close protocol 10000001"});
+        }
         if (word != hello()) {
             peer_driver server(plain_server(socket_type::pull), true);
             server.feed(plain_greeting(false) + word);
@@ -208,10 +222,49 @@ TEST(plain_handshake, refuses_commands_out_of_their_order) {
     }
 }
 
+TEST(plain_handshake, takes_no_message_before_it_is_over) {
+    const octets early = testing::frame("early");
+    for (const octets &before : {octets(), hello()}) {
+        peer_driver server(plain_server(socket_type::pull), true, nullptr, nullptr, accepted());
+        server.feed(plain_greeting(false) + before + early);
+        EXPECT_TRUE(server.is_closed());
+        EXPECT_EQ(server.log().back().substr(0, 14), "close protocol");
+    }
+    for (const octets &before : {octets(), command_frame("WELCOME")}) {
+        peer_driver client(plain_client(socket_type::pull));
+        client.feed(plain_greeting(true) + before + early);
+        EXPECT_TRUE(client.is_closed());
+        EXPECT_EQ(client.log().back().substr(0, 14), "close protocol");
+    }
+}
+
+TEST(plain_handshake, lets_nobody_in_by_a_verdict_that_is_none) {
+    for (const auto kind : {verdict::kind::refused, verdict::kind::no_handler, verdict::kind::unanswered,
+                            verdict::kind::unusable}) {
+        settings judging = socket_of(socket_type::pull);
+        judging.zap_domain = "d";
+        judging.zap_enforce_domain = true;
+        verdict no;
+        no.what = kind;
+        no.status = 500;
+        peer_driver plain(plain_server(socket_type::pull), true, nullptr, nullptr, no),
+            null(judging, true, nullptr, nullptr, no);
+        plain.feed(plain_greeting(false) + hello());
+        null.feed(testing::greeting());
+        for (peer_driver *each : {&plain, &null}) {
+            EXPECT_TRUE(each->is_closed());
+            EXPECT_EQ(each->written().find("READY"), octets::npos);
+            EXPECT_EQ(each->written().find("WELCOME"), octets::npos);
+        }
+    }
+}
+
 TEST(plain_handshake, of_a_client_ends_for_good_when_it_is_told_so) {
-    peer_driver client(plain_client(socket_type::push));
-    client.feed(plain_greeting(true) + error_of("400"));
-    EXPECT_EQ(client.log().back(), "close authentication 190 for good");
+    for (const octets &before : {octets(), command_frame("WELCOME")}) {
+        peer_driver client(plain_client(socket_type::push));
+        client.feed(plain_greeting(true) + before + error_of("400"));
+        EXPECT_EQ(client.log().back(), "close authentication 190 for good");
+    }
 }
 
 TEST(plain_handshake, of_a_client_understands_the_error_of_libzmq) {

@@ -54,6 +54,25 @@ TEST(zap_reply, refuses_with_each_status_there_is) {
     }
 }
 
+TEST(zap_reply, knows_four_codes_of_a_thousand) {
+    for (int code = 0; code < 1000; ++code) {
+        const std::string digits = std::to_string(1000 + code).substr(1);
+        const bool is_known = code == 200 || code == 300 || code == 400 || code == 500;
+        EXPECT_EQ(read(reply_with(3, digits)).what == verdict::kind::unusable, !is_known) << digits;
+    }
+}
+
+TEST(zap_reply, is_of_no_use_with_any_frame_missing_or_said_twice) {
+    const frames whole = reply_with(4, "OK");
+    for (std::size_t at = 0; at < whole.size(); ++at) {
+        frames shorter = whole, longer = whole;
+        shorter.erase(shorter.begin() + static_cast<std::ptrdiff_t>(at));
+        longer.insert(longer.begin() + static_cast<std::ptrdiff_t>(at), whole[at]);
+        EXPECT_EQ(read(shorter).what, verdict::kind::unusable) << at;
+        EXPECT_EQ(read(longer).what, verdict::kind::unusable) << at;
+    }
+}
+
 TEST(zap_reply, is_of_no_use_when_it_breaks_the_rules) {
     const struct {
         frames reply;
