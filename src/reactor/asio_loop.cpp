@@ -188,6 +188,10 @@ void asio_loop::run_until_nothing_is_left() noexcept {
         has_run = run_ready();
         has_run |= posted_.run_all();
     }
+        if (!costly.is_empty()) {
+            costly.take_share(has_run, [this] { return now(); });
+            has_run = true;
+        }
 }
 
 // Runs what Asio has ready, up to a limit.

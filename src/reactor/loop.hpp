@@ -12,6 +12,7 @@
 #include "core/block.hpp"
 #include "core/error.hpp"
 #include "core/waiter.hpp"
+#include "reactor/costly_work.hpp"
 #include "reactor/shedding.hpp"
 
 namespace zlink {
@@ -72,6 +73,9 @@ public:
 
     /// What makes way where descriptors run out. Loop thread only.
     shed_list sheddables;
+
+    /// What takes long, and shares the loop's time with all else. Loop thread only.
+    costly_list costly;
 };
 
 }  // namespace zlink

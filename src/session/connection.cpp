@@ -34,7 +34,10 @@ std::string connection::reason() const {
 
 void connection::start() noexcept {
     started_at_ = environment_.io.now();
-    open();
+    if (stream_->shakes_hands_by_itself())
+        await_handshake_of_stream();
+    else
+        open();
     report();
 }
 
@@ -45,10 +48,14 @@ void connection::open() noexcept {
     } else if (reason != error::again) {
         fail(reason);
     } else {
-        update_timer();
-        if (state_ == state::opening)
-            stream_->wait_readable();
+        await_handshake_of_stream();
     }
+}
+
+void connection::await_handshake_of_stream() noexcept {
+    update_timer();
+    if (state_ == state::opening)
+        stream_->wait_readable();
 }
 
 /// The conversation. The time that the stream's handshake has taken is part of the time that this one may take. `rest` has been read before, and

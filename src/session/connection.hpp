@@ -100,6 +100,7 @@ public:
 
 private:
     void open() noexcept;
+    void await_handshake_of_stream() noexcept;
     void receive_guest() noexcept;
     void begin(byte_span rest = {}) noexcept;
 

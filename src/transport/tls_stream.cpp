@@ -136,7 +136,7 @@ int tls_stream::keep_output(const char *octets, std::size_t size) noexcept {
 // ---- making and the end ----
 
 tls_stream::tls_stream(loop &io, std::shared_ptr<const tls_context> context, std::unique_ptr<stream> bytes)
-    : context_(std::move(context)), bytes_(std::move(bytes)), report_(io, [this] { report(); }) {
+    : io_(io), context_(std::move(context)), bytes_(std::move(bytes)), report_(io, [this] { report(); }) {
     bytes_->set_events(this);
 }
 
@@ -209,6 +209,7 @@ bool tls_stream::has_said_why() const noexcept {
 std::unique_ptr<stream> tls_stream::release_inner() noexcept {
     const std::lock_guard turn(turn_);
     report_.cancel();
+    leave_list();
     if (std::exchange(is_finishing_, false))
         (void)bytes_->finish_writing();  // without what had no room
     return std::move(bytes_);
@@ -510,16 +511,10 @@ error tls_stream::take_back() noexcept {
 
 void tls_stream::wait_readable() noexcept {
     wants_readable_ = true;
-    bool is_due = failed(failure_) || holds_input_;
-    if (!is_open_) {
-        // A client that has nothing to say begins here.
-        const std::lock_guard turn(turn_);
-        begin_call();
-        const error e = advance();
-        is_due = e != error::again;
-    }
-    if (is_due)
+    if (failed(failure_) || holds_input_)
         report_.schedule();
+    else if (!is_open_)
+        queue_step();  // a client that has nothing to say begins here
     else
         bytes_->wait_readable();
 }
@@ -542,13 +537,12 @@ void tls_stream::on_stream_readable() noexcept {
             events_->on_stream_readable();
         return;
     }
-    error e;
-    {
-        const std::lock_guard turn(turn_);
-        begin_call();
-        e = advance();
-    }
-    if (e == error::again)
+    queue_step();
+}
+
+/// A step of the handshake.
+void tls_stream::run_costly() noexcept {
+    if (shake_hands() == error::again)
         bytes_->wait_readable();
     else
         report();

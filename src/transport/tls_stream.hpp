@@ -36,7 +36,7 @@ inline std::string as_tls_endpoint(const std::string &tcp_endpoint) {
     return tcp_endpoint.empty() ? tcp_endpoint : "tls" + tcp_endpoint.substr(tcp_endpoint.find(':'));
 }
 
-class tls_stream final : public stream, private stream_events {
+class tls_stream final : public stream, private stream_events, private costly_work {
 public:
     static error make(loop &io, std::shared_ptr<const tls_context> context, std::unique_ptr<stream> bytes,
                       std::unique_ptr<stream> &out) noexcept;
@@ -45,6 +45,7 @@ public:
 
     void set_events(stream_events *events) noexcept override { events_ = events; }
     error shake_hands() noexcept override;
+    bool shakes_hands_by_itself() const noexcept override { return true; }
     error introduce(std::optional<credentials> &out) noexcept override;
     io_result try_read(std::span<const iovec> ranges) noexcept override;
     io_result try_write(std::span<const iovec> ranges) noexcept override;
@@ -80,7 +81,11 @@ private:
 
     void on_stream_readable() noexcept override;
     void on_stream_writable() noexcept override;
+    void run_costly() noexcept override;
     void report() noexcept;
+    void queue_step() noexcept {
+        io_.costly.add(*this, tls_ ? costly_list::place::goes_on : costly_list::place::begins);
+    }
 
     // How OpenSSL reads and writes.
     friend struct tls_octets;
@@ -121,6 +126,7 @@ private:
     X509 *verified_certificate() const noexcept;
     bool is_on_loop() const noexcept { return std::this_thread::get_id() == loop_thread_; }
 
+    loop &io_;
     const std::shared_ptr<const tls_context> context_;
     std::unique_ptr<stream> bytes_;  // null once it is released
     const std::thread::id loop_thread_ = std::this_thread::get_id();

@@ -45,6 +45,9 @@ public:
     /// Goes on with the stream's own handshake, before anything is read or written: none once it is over, again while it waits for the
     /// peer (wait_readable() says when to go on), or why it failed.
     virtual error shake_hands() noexcept { return error::none; }
+    /// Whether that takes long. Then the stream does it by itself, in its share of the loop's time, from the first wait on: on_stream_readable()
+    /// comes when it is over.
+    virtual bool shakes_hands_by_itself() const noexcept { return false; }
     /// Once, when it has shaken hands, before anything is read or written. `out`: what the peer has shown, where somebody is to be asked by that
     /// whether it may come in.
     virtual error introduce(std::optional<credentials> &out) noexcept {

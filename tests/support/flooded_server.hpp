@@ -13,6 +13,14 @@ class flooded_server {
 public:
     static inline const int stalled_at_once = effort(2000, 500);
 
+    static bool may_open(rlim_t count) {
+        rlimit descriptors{};
+        ::getrlimit(RLIMIT_NOFILE, &descriptors);
+        descriptors.rlim_cur = std::min<rlim_t>(descriptors.rlim_max, count);
+        ::setrlimit(RLIMIT_NOFILE, &descriptors);
+        return descriptors.rlim_cur >= count;
+    }
+
     void start(const std::string &address, int interval_ms, int backlog) {
         server.set(ZMQ_HANDSHAKE_IVL, interval_ms);
         server.set(ZMQ_BACKLOG, backlog);
@@ -71,13 +79,6 @@ public:
         return after > before ? (after - before) / counted : 0;
     }
     static constexpr int counted = 200;
-    static bool may_open(rlim_t count) {
-        rlimit descriptors{};
-        ::getrlimit(RLIMIT_NOFILE, &descriptors);
-        descriptors.rlim_cur = std::min<rlim_t>(descriptors.rlim_max, count);
-        ::setrlimit(RLIMIT_NOFILE, &descriptors);
-        return descriptors.rlim_cur >= count;
-    }
 
     context zmq;
     test_socket server = zmq.socket(ZMQ_DEALER), honest = zmq.socket(ZMQ_DEALER);

@@ -48,6 +48,8 @@ public:
                 take_first(tasks_)->run();
             else if (!before_sleep_.empty())
                 take_first(before_sleep_)->run();
+            else if (!costly.is_empty())
+                costly.run_one();
             else
                 return;
         }

@@ -1,0 +1,186 @@
+// What takes long, and what else a loop has to do: who gets which part of the time. The time is told by the test.
+#include "reactor/costly_work.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "reactor/asio_loop.hpp"
+#include "support/driven_loop.hpp"
+
+namespace zlink {
+namespace {
+
+using namespace std::chrono_literals;
+using test::driven_loop;
+
+struct noted_work final : costly_work {
+    explicit noted_work(std::function<void()> what) : then(std::move(what)) {}
+    void run_costly() noexcept override { then(); }
+    const std::function<void()> then;
+};
+
+struct costly_lists : ::testing::Test {
+    /// One that takes so long.
+    noted_work &add(char name, duration takes, costly_list::place where = costly_list::place::begins) {
+        all.push_back(std::make_unique<noted_work>([this, name, takes] {
+            log += name;
+            time += takes;
+        }));
+        list.add(*all.back(), where);
+        return *all.back();
+    }
+    /// A turn of the loop, in which others take so long; zero: they have nothing to do.
+    std::string turn(duration others) {
+        time += others;
+        log.clear();
+        list.take_share(others > duration::zero(), [this] { return time; });
+        return log;
+    }
+
+    costly_list list;
+    time_point time{1h};
+    std::string log;
+    std::vector<std::unique_ptr<noted_work>> all;
+};
+
+TEST_F(costly_lists, are_worked_through_where_others_have_nothing_to_do) {
+    for (const char name : {'a', 'b', 'c'})
+        add(name, 10ms);
+    for (const char *name : {"a", "b", "c"})
+        EXPECT_EQ(turn(0ms), name);
+    EXPECT_TRUE(list.is_empty());
+}
+
+TEST_F(costly_lists, leave_others_as_much_time_as_they_take) {
+    for (const char name : {'a', 'b', 'c'})
+        add(name, 10ms);
+    EXPECT_EQ(turn(1ms), "a") << "the first has waited for a turn";
+    for (const char *name : {"b", "c"}) {
+        for (int passed = 2; passed < 10; passed += 2)
+            EXPECT_EQ(turn(2ms), "");
+        EXPECT_EQ(turn(2ms), name);
+    }
+}
+
+TEST_F(costly_lists, take_as_much_time_as_others_where_these_take_much) {
+    for (char name = 'a'; name <= 'z'; ++name)
+        add(name, 2ms);
+    EXPECT_EQ(turn(10ms), "a");
+    EXPECT_EQ(turn(10ms), "bcde");
+    EXPECT_EQ(turn(10ms), "fghij");
+}
+
+TEST_F(costly_lists, owe_nothing_to_others_that_have_had_nothing_to_do) {
+    add('a', 10s);
+    add('b', 1ms);
+    EXPECT_EQ(turn(0ms), "a");
+    EXPECT_EQ(turn(0ms), "b");
+    add('c', 1ms);
+    EXPECT_EQ(turn(2ms), "c");
+}
+
+TEST_F(costly_lists, still_owe_others_their_time_where_each_comes_alone) {
+    add('a', 10ms);
+    EXPECT_EQ(turn(1ms), "a");
+    add('b', 10ms);
+    EXPECT_EQ(turn(9ms), "");
+    EXPECT_EQ(turn(1ms), "b");
+}
+
+TEST_F(costly_lists, do_not_count_the_time_in_which_they_were_empty_as_others) {
+    for (const char name : {'a', 'b', 'c'}) {
+        add(name, 10ms);
+        EXPECT_EQ(turn(0ms), std::string(1, name));
+        time += 1h;
+    }
+    add('d', 1ms);
+    add('e', 1ms);
+    EXPECT_EQ(turn(1ms), "d");
+    EXPECT_EQ(turn(500us), "");
+    EXPECT_EQ(turn(500us), "e");
+}
+
+TEST_F(costly_lists, finish_what_has_begun_before_they_begin_something) {
+    add('a', 1ms);
+    add('b', 1ms);
+    add('x', 1ms, costly_list::place::goes_on);
+    add('y', 1ms, costly_list::place::goes_on);
+    for (const char *name : {"x", "y", "a", "b"})
+        EXPECT_EQ(turn(0ms), name);
+}
+
+TEST_F(costly_lists, hold_each_once_and_forget_who_ends) {
+    noted_work &twice = add('a', 1ms);
+    list.add(twice, costly_list::place::goes_on);
+    add('b', 1ms);
+    all.pop_back();
+    EXPECT_EQ(turn(0ms), "a");
+    EXPECT_TRUE(list.is_empty());
+}
+
+TEST_F(costly_lists, let_one_end_in_its_own_call_and_come_back) {
+    std::unique_ptr<noted_work> ends;
+    ends = std::make_unique<noted_work>([&] { ends.reset(); });
+    int rounds = 0;
+    std::unique_ptr<noted_work> comes_back;
+    comes_back = std::make_unique<noted_work>([&] {
+        if (++rounds < 3)
+            list.add(*comes_back, costly_list::place::goes_on);
+    });
+    list.add(*ends, costly_list::place::begins);
+    list.add(*comes_back, costly_list::place::begins);
+    while (!list.is_empty())
+        turn(0ms);
+    EXPECT_EQ(rounds, 3);
+    EXPECT_FALSE(ends);
+}
+
+// ---- in a loop ----
+
+// By the loop's own clock: what it has measured of one is at least as long as what the one has measured of itself, and others have had at
+// least as long as the loop has measured.
+TEST(costly_work_of_a_loop, leaves_those_who_always_have_something_to_do_half_of_the_time) {
+    driven_loop drive;
+    asio_loop &io = drive.io();
+    constexpr int count = 20;
+    int left = count;
+    time_point began{}, ended{};
+    duration taken{}, left_to_others{};
+    const auto spend = [&](duration how_long) {
+        for (const time_point until = io.now() + how_long; io.now() < until;) {
+        }
+    };
+    std::vector<std::unique_ptr<noted_work>> all;
+    for (int i = 0; i < count; ++i) {
+        all.push_back(std::make_unique<noted_work>([&] {
+            began = io.now();
+            if (ended != time_point{})
+                left_to_others += began - ended;
+            EXPECT_GE(left_to_others, taken);
+            spend(500us);
+            ended = io.now();
+            taken += ended - began;
+            --left;
+        }));
+        io.costly.add(*all.back(), costly_list::place::begins);
+    }
+    struct busy_task final : loop_task {
+        void run() noexcept override { then(); }
+        std::function<void()> then;
+    } others;
+    others.then = [&] {
+        spend(100us);
+        if (left > 0)
+            io.post(others);
+    };
+    io.post(others);
+    drive.turn();
+    EXPECT_EQ(left, 0);
+}
+
+}  // namespace
+}  // namespace zlink
