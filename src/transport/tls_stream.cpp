@@ -99,11 +99,17 @@ struct tls_octets {
 
 /// As read(2); input_ says why there is nothing.
 int tls_stream::take_input(char *out, std::size_t size) noexcept {
-    if (!hello_.is_empty())
-        return static_cast<int>(hello_.give(out, size));
+    if (!hello_.is_empty()) {
+        const std::size_t octets = hello_.give(out, size);
+        arriving_.pass(as_bytes({out, octets}));
+        return static_cast<int>(octets);
+    }
+    const bool has_time = !is_open_ || notes_.steps == steps_before_;
+    if (has_time && !arriving_.is_empty())
+        return static_cast<int>(arriving_.give(out, size));
     const std::size_t left = std::min(input_left_, vain_input_left_);
-    is_input_likely_ = false;
-    if (left == 0) {
+    if (!has_time || left == 0) {
+        is_input_likely_ = false;
         input_ = error::again;
         return -1;
     }
@@ -114,7 +120,7 @@ int tls_stream::take_input(char *out, std::size_t size) noexcept {
     if (result.octets > 0) {
         input_left_ -= result.octets;
         vain_input_left_ -= result.octets;
-        return static_cast<int>(result.octets);
+        return static_cast<int>(arriving_.take(as_bytes({out, result.octets})));
     }
     input_ = failed(result.status) ? result.status : error::again;
     return input_ == error::connection_reset ? 0 : -1;
@@ -306,7 +312,8 @@ error tls_stream::advance() noexcept {
     if (result != 1)
         return fail(result);
     is_open_ = true;
-    holds_input_ = SSL_has_pending(tls_.get());  // what came right behind the handshake
+    steps_before_ = notes_.steps;
+    holds_input_ = holds_more();  // what came right behind the handshake
     if (holds_input_ && wants_readable_)
         report_.schedule();
     flush();
@@ -340,11 +347,14 @@ io_result tls_stream::try_read(std::span<const iovec> ranges) noexcept {
         to.advance(count);
         octets += count;
         vain_input_left_ = most_input_in_vain;
-        const int work = 1 + work_of_step * static_cast<int>(std::exchange(notes_.steps, 0));
-        work_left_ = std::max(work_left_ - work, 0);
+        if (notes_.steps > steps_before_)
+            work_left_ = 0;
+        else
+            work_left_ = std::max(work_left_ - 1, 0);
+        notes_.steps = steps_before_ = 0;
         if (work_left_ == 0)
             break;
-        if (!is_input_likely_ && !to.is_at_end() && !SSL_has_pending(tls_.get()))
+        if (!is_input_likely_ && !to.is_at_end() && !holds_more())
             break;
     }
     if (!to.is_at_end())  // else who reads may go on in the same turn, with what is left of the work
@@ -352,7 +362,9 @@ io_result tls_stream::try_read(std::span<const iovec> ranges) noexcept {
     if (narrow_left_ > 0)
         widen_after(octets);
     // Why there is no more is something to read, too.
-    holds_input_ = failed(failure_) ? octets > 0 : !failed(status) && SSL_has_pending(tls_.get());
+    holds_input_ = failed(failure_)
+                       ? octets > 0
+                       : arriving_.hold_one() || (!failed(status) && SSL_has_pending(tls_.get()));
     if (awaits_input_ && !has_half_a_message())
         awaits_input_ = false;
     return {octets, octets > 0 ? error::none : status};
@@ -521,7 +533,7 @@ void tls_stream::wait_readable() noexcept {
 
 void tls_stream::wait_writable() noexcept {
     wants_writable_ = true;
-    if (failed(failure_) || failed(write_failure_))
+    if (failed(failure_) || failed(write_failure_) || (awaits_input_ && arriving_.hold_one()))
         report_.schedule();
     else if (!is_open_ || (awaits_input_to_write_ = awaits_input_))
         bytes_->wait_readable();

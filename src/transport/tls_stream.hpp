@@ -24,6 +24,7 @@
 #include "reactor/deferred_call.hpp"
 #include "transport/tls_context.hpp"
 #include "transport/tls_hello.hpp"
+#include "transport/tls_records.hpp"
 #include "transport/tls_turn.hpp"
 #include "transport/transport.hpp"
 
@@ -97,13 +98,16 @@ private:
     static constexpr std::size_t full_record = SSL3_RT_HEADER_LENGTH + SSL3_RT_MAX_PLAIN_LENGTH + 1 + 16;
     static constexpr std::size_t most_input_at_once = 8 * full_record;
     static constexpr std::size_t most_input_in_vain = 2 * full_record;
-    /// What reading one record costs is the unit of work, about a microsecond. New keys cost some ten: their message takes OpenSSL three steps.
-    static constexpr int work_of_step = 3;
-    /// Of what follows each other without a pause: then the other connections of the loop go on, and this one after them.
+    /// What reading one small record costs is the unit of work, about a microsecond. Of what follows each other without a pause: then the other
+    /// connections of the loop go on, and this one after them. A message about keys, which costs about half of that, ends a turn.
     static constexpr int most_work_at_once = 64;
     /// Of OpenSSL's state machine, between two records for the application: some forty messages about keys.
     static constexpr unsigned most_steps_in_vain = 128;
-    void begin_call() noexcept { input_left_ = most_input_at_once, vain_input_left_ = most_input_in_vain; }
+    void begin_call() noexcept {
+        input_left_ = most_input_at_once;
+        vain_input_left_ = most_input_in_vain;
+        steps_before_ = notes_.steps;
+    }
 
     /// A client's chain of certificates. More memory than this no peer makes OpenSSL take for one message that has begun.
     static constexpr long most_of_certificates = 8 * 1024;
@@ -122,6 +126,7 @@ private:
     void flush() noexcept;
     std::size_t write_records(range_cursor &from) noexcept;
     std::size_t waiting() const noexcept { return out_.size() - out_at_; }
+    bool holds_more() const noexcept { return !arriving_.is_empty() || SSL_has_pending(tls_.get()); }
     bool has_half_a_message() const noexcept { return SSL_in_init(tls_.get()) != 0; }  // about keys
     X509 *verified_certificate() const noexcept;
     bool is_on_loop() const noexcept { return std::this_thread::get_id() == loop_thread_; }
@@ -136,14 +141,16 @@ private:
     // For who has the turn.
     mutable tls_turn turn_;
     tls_notes notes_;
-    tls_hello hello_;                                    // a server's peer's
-    std::unique_ptr<SSL, connection_closer> tls_;        // null before that has come
+    tls_hello hello_;                              // a server's peer's
+    std::unique_ptr<SSL, connection_closer> tls_;  // null before that has come
+    tls_records arriving_;
     std::vector<std::uint8_t> out_;                      // records
     std::size_t out_at_ = 0;                             // of these, octets that the inner stream has taken
     bool owes_octet_ = false;                            // the last that became a record, to whoever writes
     std::uint64_t records_ = 0;                          // written with any key
     std::size_t input_left_ = 0;                         // octets, for the call under way
     std::size_t vain_input_left_ = 0;                    // until there is a record for the application
+    unsigned steps_before_ = 0;                          // of OpenSSL's, when the call began
     int work_left_ = most_work_at_once;                  // before a read ends early
     std::size_t narrow_left_ = most_with_narrow_buffer;  // until a wide one
     std::optional<spoken> peer_speaks_;                  // by its first octets
