@@ -1,6 +1,7 @@
 // The twin of platform.hpp for Linux.
 //
 // Map:      fork; time and chance; waiting; threads and their signals; cancellation; credentials; what the header asks for beside these.
+#include "core/descriptor_watch.hpp"
 #include "core/platform.hpp"
 
 #include <algorithm>
@@ -95,6 +96,7 @@ public:
         // The last pipe of a socket's that is gone has it, where a thread was about to signal.
         const cancellation_shield shield;
         ::close(descriptor_);
+        descriptor_watch::note_closed();
     }
 
     void signal() noexcept override {

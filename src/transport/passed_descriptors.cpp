@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "core/descriptor_watch.hpp"
 #include "core/platform.hpp"
 
 #ifndef SO_PASSRIGHTS
@@ -26,6 +27,7 @@ void close_now(int descriptor) noexcept {
     const linger none{};
     (void)::setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &none, sizeof none);
     ::close(descriptor);
+    descriptor_watch::note_closed();
 }
 
 /// No memory is asked for, and nothing is destroyed at the end of the program: a thread may be held up until then.

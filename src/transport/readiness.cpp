@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "core/descriptor_watch.hpp"
 #include "reactor/asio_loop.hpp"
 
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
@@ -141,6 +142,7 @@ void readiness::close() noexcept {
         ::close(descriptor_);  // it could not be registered afresh
     registration_.reset();
     descriptor_ = -1;
+    descriptor_watch::note_closed();
 }
 
 int readiness::release() noexcept {

@@ -1,9 +1,12 @@
 #include "transport/socket_listener.hpp"
 
+#include <atomic>
+#include <new>
 #include <string>
 #include <sys/socket.h>
 #include <utility>
 
+#include "core/descriptor_watch.hpp"
 #include "core/reason.hpp"
 
 namespace zlink {
@@ -49,9 +52,45 @@ error adopt_bound_socket(int descriptor, owned_descriptor &out) {
     return e;
 }
 
+/// Has a pause of the listener end when the library closes a descriptor, on whatever thread.
+class socket_listener::rest final : public descriptor_watch, private loop_task {
+public:
+    explicit rest(socket_listener &owner) noexcept : io_(owner.loop_), owner_(&owner) {}
+
+    /// False when it waits already, or has heard of one that is not looked at yet.
+    bool watch() noexcept { return !is_posted_.load(std::memory_order_relaxed) && begin(); }
+    /// The listener goes: what is posted is left to itself.
+    void abandon() noexcept {
+        end();
+        owner_ = nullptr;
+        if (!is_posted_.load(std::memory_order_relaxed))
+            delete this;
+    }
+
+private:
+    ~rest() override = default;
+    void on_closed() noexcept override {
+        is_posted_.store(true, std::memory_order_relaxed);
+        io_.post(*this);
+    }
+    void run() noexcept override {
+        is_posted_.store(false, std::memory_order_relaxed);
+        if (owner_)
+            owner_->go_on();
+        else
+            delete this;
+    }
+
+    loop &io_;
+    socket_listener *owner_;  // null once that has gone; for the loop's thread
+    std::atomic<bool> is_posted_{false};
+};
+
 socket_listener::~socket_listener() {
     if (is_gone_)
         *is_gone_ = true;
+    if (rest_)
+        rest_->abandon();
 }
 
 void socket_listener::start(accept_handler handler) noexcept {
@@ -67,7 +106,11 @@ void socket_listener::go_on() noexcept {
     try_again();
 }
 
-void socket_listener::try_again() noexcept { ready_ ? on_readable() : listen_on(); }
+void socket_listener::try_again() noexcept {
+    if (rest_)
+        rest_->end();
+    ready_ ? on_readable() : listen_on();
+}
 
 void socket_listener::listen_on() noexcept {
     if (failed(readiness::make(loop_, socket_.get(), *this, ready_))) {
@@ -99,6 +142,8 @@ bool socket_listener::accept_one() noexcept {
         }
         if (is_about_one_peer(number) || loop_.sheddables.makes_way_after(number))
             return true;
+        if (is_want_of_descriptors(number) && watch_descriptors())
+            return true;  // one may have been closed before
         if (report(nullptr, from_errno(number)))
             pause();
         return false;
@@ -128,6 +173,13 @@ bool socket_listener::report(stream_maker accepted, error failure) noexcept {
     is_gone_ = nullptr;
     handler_ = std::move(call);
     return true;
+}
+
+/// False when that is done already, or cannot be done.
+bool socket_listener::watch_descriptors() noexcept {
+    if (!rest_)
+        rest_ = new (std::nothrow) rest(*this);
+    return rest_ && rest_->watch();
 }
 
 // Without a timer the listener rests until the next connection arrives.

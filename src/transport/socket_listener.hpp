@@ -38,6 +38,7 @@ private:
     bool accept_one() noexcept;
     bool report(stream_maker accepted, error failure) noexcept;
     void pause() noexcept;
+    bool watch_descriptors() noexcept;
 
     // Constant after construction
     loop &loop_;
@@ -49,6 +50,8 @@ private:
     readiness ready_;
     accept_handler handler_;
     std::unique_ptr<timer> pause_;
+    class rest;
+    rest *rest_ = nullptr;     // once there was no descriptor
     bool *is_gone_ = nullptr;  // set while the handler runs: it may destroy this object
 };
 

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <unistd.h>
 
+#include "core/descriptor_watch.hpp"
 #include "core/platform.hpp"
 #include "core/tuning.hpp"
 #include "transport/passed_descriptors.hpp"
@@ -102,8 +103,10 @@ bool have_equal_prefix(const std::uint8_t *a, const std::uint8_t *b, int bits) n
 }  // namespace
 
 owned_descriptor::~owned_descriptor() {
-    if (descriptor_ >= 0)
-        ::close(descriptor_);
+    if (descriptor_ < 0)
+        return;
+    ::close(descriptor_);
+    descriptor_watch::note_closed();
 }
 
 error open_socket(int family, owned_descriptor &out) noexcept {

@@ -2,10 +2,13 @@
 // stream does is in transport_streams.cpp.
 #include "transport_kinds.hpp"
 
+#include <optional>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <thread>
 
 #include "scarce_memory.hpp"
+#include "transport/socket_options.hpp"
 
 namespace zlink::test {
 namespace {
@@ -389,6 +392,35 @@ TEST_P(listening, ends_its_pause_when_there_are_descriptors) {
     ASSERT_EQ(bench.accepted.size(), 1u) << "it waits for its time";
     EXPECT_EQ(bench.accepted[0].failure, error::none);
     EXPECT_EQ(bench.dial(bench.there).failure, error::none);
+}
+
+TEST_P(listening, ends_its_pause_as_soon_as_the_library_closes_a_descriptor) {
+    std::optional<owned_descriptor> spare(::eventfd(0, EFD_CLOEXEC));
+    ASSERT_NO_FATAL_FAILURE(dial_where_the_far_end_has_no_descriptor());
+    {
+        const scarce_descriptors none;
+        EXPECT_EQ(bench.next(bench.accepted).failure, error::too_many_files);
+    }
+    ASSERT_TRUE(bench.accepted.empty());
+    std::thread([&] { spare.reset(); }).join();
+    for (int i = 0; i < 20 && bench.accepted.empty(); ++i)
+        drive().turn();
+    ASSERT_EQ(bench.accepted.size(), 1u) << "it waits for its time";
+    EXPECT_EQ(bench.dial(bench.there).failure, error::none);
+}
+
+// The descriptor that is told of may be anybody's by then.
+TEST_P(listening, may_end_when_it_has_just_heard_of_a_descriptor) {
+    std::optional<owned_descriptor> spare(::eventfd(0, EFD_CLOEXEC));
+    ASSERT_NO_FATAL_FAILURE(dial_where_the_far_end_has_no_descriptor());
+    {
+        const scarce_descriptors none;
+        EXPECT_EQ(bench.next(bench.accepted).failure, error::too_many_files);
+    }
+    spare.reset();
+    bench.listening.reset();
+    drive().turn();
+    EXPECT_TRUE(bench.accepted.empty());
 }
 
 TEST_P(listening, without_descriptors_is_refused_to_whoever_binds) {
