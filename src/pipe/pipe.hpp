@@ -309,6 +309,7 @@ public:
         bool is_attached = false;
         bool is_ending = false;           // the other end was closed: read what is left, write nothing more
         bool is_held_back = false;        // XPUB: until its application has read some of
+        bool is_named_here = false;       // a ROUTER's: by its application
         std::uint32_t unread_frames = 0;  // what came from here
         std::string routing_id;           // how a ROUTER, REP or STREAM addresses this peer
         std::shared_ptr<const std::string>

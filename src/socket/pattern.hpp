@@ -57,6 +57,8 @@ public:
     /// There is work left that no call should do all at once: the socket is to call go_on() once it has taken in its commands, at
     /// the latest at the beginning of its next call. Until then it does not sleep, and its descriptor says that there is something.
     virtual void go_on_later() noexcept = 0;
+    /// A peer has another address from now on: what the pattern has said of a direct way for sending does not hold any more.
+    virtual void leave_way_out() noexcept {}
 };
 
 struct pattern_environment {

@@ -129,6 +129,7 @@ public:
     void finished(pipe_end &pipe) noexcept override;
     void rescan_pipes_later() noexcept override;
     void go_on_later() noexcept override;
+    void leave_way_out() noexcept override { leave_direct_output(); }
 
 private:
     void perform(mailbox::command &what);

@@ -19,6 +19,7 @@ void router::attach(const pipe_end_ptr &pipe, bool) {
     } else if (peers_.contains(pipe->slot.routing_id)) {
         host_.finished(*pipe);
     } else {
+        pipe->slot.is_named_here = true;
         enlist(*pipe, std::string(pipe->slot.routing_id));
         incoming_.attach(*pipe);
         notify(*pipe, notify_connect);
@@ -231,15 +232,44 @@ void router::take_notice() noexcept {
     notices_.pop_front();
 }
 
+/// A pipe that outlives its connections has another peer at its other end, perhaps. A name that somebody else has is not given twice, and
+/// nobody is turned out for one who comes back. Where memory is short the name stays.
+void router::rename(pipe_end &pipe, std::string_view announced) noexcept {
+    std::string &id = pipe.slot.routing_id;
+    const bool is_nameless = announced.empty() || announced[0] == 0;
+    const auto at = peers_.find(id);
+    const bool is_listed = at != peers_.end() && at->second == &pipe;
+    if (pipe.slot.is_named_here || announced == id || (is_nameless && !id.empty() && id[0] == 0) ||
+        (!is_listed && !pipe.slot.is_ending))
+        return;
+    try {
+        std::string fresh =
+            is_nameless || peers_.contains(announced) ? generate_id() : std::string(announced);
+        if (!is_listed) {
+            id = std::move(fresh);
+            return;
+        }
+        host_.leave_way_out();
+        auto entry = peers_.extract(at);
+        id = std::move(fresh);
+        entry.key() = id;
+        peers_.insert(std::move(entry));
+    } catch (const std::bad_alloc &) {
+    }
+}
+
 /// With ZMQ_ROUTER_NOTIFY a pipe that outlives its connections tells of each of them.
 void router::on_command(pipe_end &pipe, const frame_view &command) {
     if (command.size == 0 || (command.data[0] != in_band::hello && command.data[0] != in_band::gone))
         return;
     pipe.note_news_taken();
-    if (command.data[0] == in_band::hello)
-        notify(pipe, notify_connect);
-    else
+    if (command.data[0] == in_band::gone) {
         notify(pipe, notify_disconnect);
+        return;
+    }
+    if (!options_.is_raw())
+        rename(pipe, as_text(command.body().subspan(1)));
+    notify(pipe, notify_connect);
 }
 
 std::string router::generate_id() {

@@ -88,6 +88,7 @@ private:
     bool name(pipe_end &pipe, std::string_view announced);
     void enlist(pipe_end &pipe, std::string routing_id);
     void unname(pipe_end &pipe) noexcept;
+    void rename(pipe_end &pipe, std::string_view announced) noexcept;
     void unlist(pipe_end &pipe) noexcept;
     void take_over_from(pipe_end &old);
     void evict(pipe_end &old);

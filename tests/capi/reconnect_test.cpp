@@ -1,5 +1,8 @@
 // Reconnection: peers that come back, and what is sent to them again without the program's help.
+#define ZMQ_BUILD_DRAFT_API
 #include "sockets.hpp"
+
+#include <memory>
 
 namespace {
 
@@ -72,6 +75,98 @@ TEST_P(reconnect, a_dealer_keeps_its_id) {
     }
 }
 
+// A ROUTER that connects, and the peers that are bound where it does, one after the other.
+class reconnecting_router : public ::testing::TestWithParam<const char *> {
+protected:
+    void connect() {
+        router.set(ZMQ_RECONNECT_IVL, 10);
+        router.set(ZMQ_ROUTER_MANDATORY, 1);
+        router.connect(endpoint);
+    }
+    // A peer that says so of itself; empty: nothing.
+    std::unique_ptr<test_socket> peer(const std::string &name) {
+        auto made = std::make_unique<test_socket>(zmq.socket(ZMQ_DEALER));
+        if (!name.empty())
+            made->set(ZMQ_ROUTING_ID, name);
+        EXPECT_TRUE(eventually([&] { return zmq_bind(made->handle(), endpoint.c_str()) == 0; }));
+        made->send("from " + name);
+        return made;
+    }
+    // By which name the router knows it.
+    std::string name_of(test_socket &peer, const std::string &said) {
+        const frames found = router.receive_all();
+        if (found.size() != 2 || found[1] != "from " + said)
+            return "nobody";
+        EXPECT_TRUE(router.send_all({found[0], "to " + said}));
+        EXPECT_EQ(peer.receive(), "to " + said);
+        return found[0];
+    }
+    std::string name_of_next(const std::string &name) { return name_of(*peer(name), name); }
+    void expect_unknown(const std::string &name) {
+        EXPECT_FAILS(EHOSTUNREACH, router.send(name, ZMQ_SNDMORE));
+    }
+
+    context zmq;
+    test_socket router = zmq.socket(ZMQ_ROUTER);
+    const std::string endpoint = lasting_endpoint(GetParam());
+};
+
+TEST_P(reconnecting_router, calls_each_peer_by_the_name_that_it_says) {
+    connect();
+    for (const char *name : {"one", "two", "a name that is longer than others", "one"}) {
+        EXPECT_EQ(name_of_next(name), name);
+        expect_unknown(std::string(name) == "one" ? "two" : "one");
+    }
+}
+
+TEST_P(reconnecting_router, makes_a_name_for_a_peer_that_has_none_and_keeps_it_for_the_next) {
+    connect();
+    EXPECT_EQ(name_of_next("one"), "one");
+    const std::string made = name_of_next("");
+    EXPECT_EQ(made.size(), 5u);
+    EXPECT_EQ(made[0], 0);
+    EXPECT_EQ(name_of_next(""), made);
+    expect_unknown("one");
+    EXPECT_EQ(name_of_next("two"), "two");
+    expect_unknown(made);
+}
+
+TEST_P(reconnecting_router, calls_a_peer_as_its_application_has_chosen_whatever_that_says) {
+    router.set(ZMQ_CONNECT_ROUTING_ID, "chosen");
+    connect();
+    for (const char *name : {"one", "two", "", "three"})
+        EXPECT_EQ(name_of_next(name), "chosen");
+}
+
+TEST_P(reconnecting_router, gives_no_name_to_two_peers) {
+    connect();
+    test_socket other = zmq.socket(ZMQ_DEALER);
+    other.set(ZMQ_ROUTING_ID, "two");
+    router.connect(other.bind(scratch_endpoint(GetParam())));
+    other.send("from two");
+    EXPECT_EQ(name_of(other, "two"), "two");
+    EXPECT_EQ(name_of_next("one"), "one");
+    const std::string made = name_of_next("two");
+    EXPECT_EQ(made.size(), 5u);
+    ASSERT_TRUE(router.send_all({"two", "for the first"}));
+    EXPECT_EQ(other.receive(), "for the first");
+    EXPECT_EQ(name_of_next("three"), "three");
+}
+
+TEST_P(reconnecting_router, tells_who_has_come_by_the_name_of_each) {
+    router.set(ZMQ_ROUTER_NOTIFY, 3);
+    connect();
+    for (const char *name : {"one", "two"}) {
+        std::unique_ptr<test_socket> made = peer(name);
+        std::vector<frames> found{router.receive_all(), router.receive_all()};
+        std::sort(found.begin(), found.end());
+        EXPECT_EQ(found, (std::vector<frames>{{name, ""}, {name, "from " + std::string(name)}}));
+        made.reset();
+        EXPECT_EQ(router.receive_all(), (frames{name, ""}));
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(transports, reconnecting_router, ::testing::Values("tcp", "ipc"));
 INSTANTIATE_TEST_SUITE_P(transports, reconnect, ::testing::Values("tcp", "ipc"));
 
 TEST(reconnect_ivl, minus_one_gives_up_after_a_break) {
