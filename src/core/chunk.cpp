@@ -4,6 +4,7 @@
 //           allocating, growing, giving back.
 #include "core/chunk.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -21,8 +22,10 @@ namespace zlink {
 
 namespace {
 
-constexpr std::size_t cached_per_class = 4u << 20;  // octets
-constexpr std::uint32_t huge_bit = 0x80000000;      // in a chunk's size class: its memory is of a huge page
+constexpr std::size_t cached_per_class = 4u << 20;     // octets
+constexpr std::size_t ageless_per_class = 512u << 10;  // of these
+constexpr std::size_t given_back_at_once = 256;        // chunks: whoever sends waits for the lock meanwhile
+constexpr std::uint32_t huge_bit = 0x80000000;  // in a chunk's size class: its memory is of a huge page
 
 std::mutex pools_mutex;  // taken before that of a pool; guards the list
 chunk_pool *pools = nullptr;
@@ -117,7 +120,7 @@ chunk *chunk_pool::take_idle(chunk *gone) noexcept {
             list.head = c->next_free;
             c->next_free = std::exchange(gone, c);
         }
-        list.count = 0;
+        list.count = list.least = 0;
     }
     return gone;
 }
@@ -132,6 +135,57 @@ void chunk_pool::give_up_idle() noexcept {
     destroy_all(gone, class_count);
     huge_blocks::give_up_idle();
     large_blocks::give_up_kept();
+}
+
+void chunk_pool::age_idle(time_point now) noexcept {
+    const duration::rep at = now.time_since_epoch().count();
+    duration::rep due = next_look_.load(std::memory_order_relaxed);
+    if (at < due || !next_look_.compare_exchange_strong(due, at + duration(between_looks).count(),
+                                                        std::memory_order_relaxed))
+        return;
+    has_ageing_.store(false, std::memory_order_relaxed);  // who gives back meanwhile says so again
+    chunk *gone = nullptr;
+    bool has_more = false;
+    {
+        const std::lock_guard lock(pools_mutex);
+        for (chunk_pool *each = pools; each; each = each->next_pool_)
+            has_more |= each->age(gone);
+    }
+    destroy_all(gone, class_count);
+    if (has_more)
+        has_ageing_.store(true, std::memory_order_relaxed);
+}
+
+/// Puts what goes in front of `gone`. Whether there is more that ages.
+bool chunk_pool::age(chunk *&gone) noexcept {
+    bool has_more = false;
+    for (std::size_t index = 0; index < class_count; ++index) {
+        const std::size_t ageless = ageless_per_class / class_size(index);
+        std::size_t unused = 0;
+        {
+            const std::lock_guard lock(mutex_);
+            free_list &list = free_[index];
+            if (list.least > ageless)
+                unused = (list.least - ageless + 1) / 2;
+            list.least = list.count;
+            has_more |= list.count > ageless;
+        }
+        for (; unused > 0; unused -= std::min(unused, given_back_at_once))
+            gone = take_unused(index, std::min(unused, given_back_at_once), gone);
+    }
+    return has_more;
+}
+
+/// Puts up to so many in front of `gone`, and returns all of it.
+chunk *chunk_pool::take_unused(std::size_t index, std::size_t count, chunk *gone) noexcept {
+    const std::lock_guard lock(mutex_);
+    free_list &list = free_[index];
+    for (; count > 0 && list.head; --count, --list.count) {
+        chunk *const c = std::exchange(list.head, list.head->next_free);
+        c->next_free = std::exchange(gone, c);
+    }
+    list.least = std::min(list.least, list.count);
+    return gone;
 }
 
 std::size_t chunk_pool::idle_octets() noexcept {
@@ -153,7 +207,7 @@ chunk *chunk_pool::allocate(std::size_t size) noexcept {
         free_list &list = free_[index];
         if ((c = list.head)) {
             list.head = c->next_free;
-            --list.count;
+            list.least = std::min(list.least, --list.count);
         }
     }
     if (c) {
@@ -241,7 +295,8 @@ void chunk_pool::give_back(chunk *c) noexcept {
         if (list.count < cached_per_class / class_size(index)) {
             c->next_free = list.head;
             list.head = c;
-            ++list.count;
+            if (++list.count > ageless_per_class / class_size(index) && !has_ageing())
+                has_ageing_.store(true, std::memory_order_relaxed);
             return;
         }
     }

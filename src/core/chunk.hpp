@@ -1,15 +1,20 @@
 // Chunks: the memory that frames live in on their way, and the pool they come from and go back to.
 //
-// Idle:     a pool keeps up to 4 MiB of each size, until memory is short anywhere in the process, or the pool ends.
+// Idle:     a pool keeps up to 4 MiB of each size, until memory is short anywhere in the process, or the pool ends. What is more than 512 KiB of
+//           a size ages: an I/O thread that goes to sleep looks at it, once in a second, and each look gives back half of what was not used
+//           since. Nobody is woken for it.
 // Threads:  a pool is shared by all threads of a context. A chunk's octets belong to whoever fills it until published.
 // Fork:     a child goes on with the pools, and the chunks, that it inherits: messages of its parent's live in them.
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 
 #include "core/block.hpp"
+#include "core/waiter.hpp"
 
 namespace zlink {
 
@@ -43,6 +48,12 @@ public:
     static void give_up_idle() noexcept;
     /// Octets that this pool keeps to be used again.
     std::size_t idle_octets() noexcept;
+
+    /// Whether some pool has much that is idle: age_idle() is to be called now and then.
+    static bool has_ageing() noexcept { return has_ageing_.load(std::memory_order_relaxed); }
+    /// One look at all pools, if the last one is long ago. Any thread.
+    static void age_idle(time_point now) noexcept;
+
     /// The same as far as its memory is held already, and idle: null where it would have to be asked for.
     chunk *allocate_held(std::size_t size) noexcept;
     /// A chunk of at least `size` octets with the first `used` ones of `small`, which nobody else refers to, and which is released; null,
@@ -55,6 +66,8 @@ private:
     static void dispose(block *self) noexcept;
     void give_back(chunk *c) noexcept;
     chunk *take_idle(chunk *gone) noexcept;
+    bool age(chunk *&gone) noexcept;
+    chunk *take_unused(std::size_t index, std::size_t count, chunk *gone) noexcept;
     chunk *adopt(void *memory, std::size_t capacity) noexcept;
 
     static constexpr std::size_t class_count = 13;  // 64 octets to 256 KiB, doubling
@@ -63,9 +76,14 @@ private:
     static constexpr std::size_t class_capacity(std::size_t index) noexcept { return class_size(index) + 64; }
     static_assert(largest_kept == std::size_t{64} << (class_count - 1));
 
+    static constexpr std::chrono::seconds between_looks{1};
+    static inline constinit std::atomic<bool> has_ageing_{false};
+    static inline constinit std::atomic<duration::rep> next_look_{0};
+
     struct free_list {
         chunk *head = nullptr;
         std::size_t count = 0;
+        std::size_t least = 0;  // since its age was last looked at
     };
     chunk_pool *next_pool_;  // in the list of all pools
     std::mutex &mutex_;      // guards the rest

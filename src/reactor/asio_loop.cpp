@@ -9,6 +9,7 @@
 #include <exception>
 #include <mutex>
 
+#include "core/chunk.hpp"
 #include "core/fence.hpp"
 #include "core/invariant.hpp"
 #include "core/platform.hpp"
@@ -187,11 +188,11 @@ void asio_loop::run_until_nothing_is_left() noexcept {
     for (bool has_run = true; has_run;) {
         has_run = run_ready();
         has_run |= posted_.run_all();
-    }
         if (!costly.is_empty()) {
             costly.take_share(has_run, [this] { return now(); });
             has_run = true;
         }
+    }
 }
 
 // Runs what Asio has ready, up to a limit.
@@ -210,6 +211,8 @@ bool asio_loop::run_ready() noexcept {
 }
 
 void asio_loop::sleep() noexcept {
+    if (chunk_pool::has_ageing())
+        chunk_pool::age_idle(now());
     asleep_.store(true, std::memory_order_relaxed);
     heavy_fence();
     before_sleep_.run_all();

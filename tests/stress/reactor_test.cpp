@@ -14,9 +14,11 @@
 #include <thread>
 #include <unistd.h>
 
+#include "core/chunk.hpp"
 #include "core/fence.hpp"
 #include "reactor/deferred_call.hpp"
 #include "reactor/resolver.hpp"
+#include "support/eventually.hpp"
 
 namespace zlink {
 namespace {
@@ -38,6 +40,22 @@ struct counting_task final : loop_task {
     }
     std::atomic<int> runs{0};
 };
+
+TEST(loop, gives_back_what_traffic_has_left_idle) {
+    auto threads = started();
+    auto pool = chunk_pool::make();
+    std::vector<chunk *> used;
+    for (int i = 0; i < 64; ++i)
+        used.push_back(pool->allocate(64 * 1024));
+    for (chunk *each : used)
+        each->release();
+    const std::size_t before = pool->idle_octets();
+    counting_task occasion;
+    EXPECT_TRUE(zlink_test::eventually([&] {
+        threads->at(0).post(occasion);
+        return pool->idle_octets() < before;
+    }));
+}
 
 TEST(loop, runs_each_task_that_four_threads_hand_over_one_by_one) {
     auto threads = started();

@@ -1,6 +1,8 @@
 // The chunk pool: sizes, reuse, and chunks that outlive their pool.
 #include "core/chunk.hpp"
 
+#include "core/platform.hpp"
+
 #include <cstring>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -112,6 +114,37 @@ TEST(chunk_pools, give_up_what_is_idle) {
     kept->release();
     EXPECT_EQ(pool->allocate(64 * 1024), kept);
     kept->release();
+}
+
+/// So many of this size, which are idle then.
+void use(chunk_pool &pool, std::size_t size, std::size_t count) {
+    std::vector<chunk *> used;
+    for (std::size_t i = 0; i < count; ++i)
+        used.push_back(pool.allocate(size));
+    for (chunk *c : used)
+        c->release();
+}
+
+TEST(chunk_pools, give_back_half_of_what_was_not_used_with_each_look) {
+    using namespace std::chrono_literals;
+    auto pool = chunk_pool::make();
+    time_point now = platform::steady_clock().now() + 1h;  // whatever other tests have looked at
+    const auto look = [&] { chunk_pool::age_idle(now += 1s); };
+    look();
+    use(*pool, 64 * 1024, 36);
+    EXPECT_TRUE(chunk_pool::has_ageing());
+    look();
+    EXPECT_EQ(pool->idle_octets(), 36u * 64 * 1024) << "it was used just now";
+    use(*pool, 64 * 1024, 16);
+    chunk_pool::age_idle(now + 900ms);
+    EXPECT_EQ(pool->idle_octets(), 36u * 64 * 1024) << "the last look is not a second ago";
+    look();
+    EXPECT_EQ(pool->idle_octets(), 30u * 64 * 1024) << "half of the 12 beyond the eight that do not age";
+    for (int looks = 0; chunk_pool::has_ageing(); look())
+        ASSERT_LT(++looks, 10);
+    EXPECT_EQ(pool->idle_octets(), 8u * 64 * 1024);
+    use(*pool, 64 * 1024, 9);
+    EXPECT_TRUE(chunk_pool::has_ageing());
 }
 
 TEST(chunk_pools, that_end_leave_no_idle_pages) {
