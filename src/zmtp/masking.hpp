@@ -87,8 +87,8 @@ private:
 
     std::array<mask_key, 128> drawn_{};  // octets of a key stream
     std::size_t used_ = drawn_.size();
-    std::array<std::uint8_t, 32> seed_;  // its key, once something was drawn
-    std::uint64_t draws_ = 0;
+    [[maybe_unused]] std::array<std::uint8_t, 32> seed_;  // its key, once something was drawn
+    [[maybe_unused]] std::uint64_t draws_ = 0;
 };
 
 }  // namespace zlink

@@ -33,11 +33,14 @@ bool has(const std::string &text, const std::string &part) { return text.find(pa
 
 TEST_F(a_log, is_not_written_where_nobody_asks_for_it) { EXPECT_EQ(written_at(nullptr), ""); }
 
-TEST_F(a_log, tells_at_the_level_of_errors_what_could_not_be_bound_and_why) {
+TEST_F(a_log, tells_at_the_level_of_errors_what_could_not_be_bound_and_from_warnings_on_why) {
     const std::string text = written_at("error");
-    EXPECT_TRUE(text.starts_with("zlink: error: REP tcp://127.0.0.1:")) << text;
-    EXPECT_TRUE(has(text, "bind has failed")) << text;
-    EXPECT_FALSE(has(text, "listening")) << text;
+    EXPECT_TRUE(text.starts_with("zlink: error: REP 127.0.0.1:")) << text;
+    EXPECT_TRUE(text.ends_with(": bind has failed\n")) << text;
+    const std::string more = written_at("warn");
+    EXPECT_TRUE(more.starts_with("zlink: warn: REP tcp://127.0.0.1:")) << more;
+    EXPECT_TRUE(has(more, " is in use by another socket")) << more;
+    EXPECT_FALSE(has(more, "listening")) << more;
 }
 
 TEST_F(a_log, tells_which_library_this_is_in_the_first_context_that_has_the_level_for_it) {
