@@ -80,7 +80,7 @@ int zmq_socket_monitor_versioned(void *s, const char *addr, uint64_t events, int
         return fail(error::not_socket);
     if (addr && (version != ZMQ_CURRENT_EVENT_VERSION || type != ZMQ_PAIR))
         return fail(error::not_supported);
-    if (events > std::numeric_limits<int>::max())
+    if (addr && events > std::numeric_limits<int>::max())
         return fail(error::invalid);
     return zmq_socket_monitor(s, addr, static_cast<int>(events));
 }

@@ -12,7 +12,7 @@ std::mutex watches_mutex;  // guards what follows
 descriptor_watch *first = nullptr;
 unsigned generation = 0;
 
-[[maybe_unused]] const bool survives_fork =
+[[maybe_unused]] const bool watches_survive_fork =
     platform::around_fork([] { watches_mutex.lock(); }, [] { watches_mutex.unlock(); });
 
 }  // namespace

@@ -104,24 +104,6 @@ ipv4_or_6_filter range_of(const item &from, const toml::node &value) {
     return range;
 }
 
-/// SHA-256 in 64 hexadecimal digits, with or without colons between the octets.
-std::string fingerprint_of(const item &from, const toml::node &value) {
-    std::string digits = text_of(from, value);
-    std::erase(digits, ':');
-    std::string octets(digits.size() / 2, '\0');
-    bool is_good = digits.size() == 64;
-    for (std::size_t i = 0; is_good && i < octets.size(); ++i) {
-        unsigned octet = 0;
-        const char *const at = digits.data() + 2 * i;
-        const auto [rest, failure] = std::from_chars(at, at + 2, octet, 16);
-        is_good = failure == std::errc() && rest == at + 2;
-        octets[i] = static_cast<char>(octet);
-    }
-    if (!is_good)
-        from.refuse("SHA-256 of a certificate in 64 hexadecimal digits");
-    return octets;
-}
-
 protection protection_of(const item &from) {
     constexpr std::array<std::pair<std::string_view, protection>, 5> known{{{"refuse", protection::refuse},
                                                                             {"clear", protection::clear},

@@ -216,7 +216,7 @@ void asio_loop::sleep() noexcept {
     asleep_.store(true, std::memory_order_relaxed);
     heavy_fence();
     before_sleep_.run_all();
-    if (posted_.is_empty() && before_sleep_.is_empty()) {
+    if (posted_.is_empty() && before_sleep_.is_empty() && costly.is_empty()) {
         try {
             context_.run_one();
         } catch (const std::exception &e) {

@@ -3,7 +3,8 @@
 //
 // Flow:     a turn of the loop does what is ready; then, of what stands here, as much as took that long, and one at least unless others are
 //           still owed the time that the last one took.
-// Order:    who goes on with something comes before who begins: what many have begun at once is finished by some of them in time.
+// Order:    who goes on with something comes before who begins: what many have begun at once is finished by some of them in time. After
+//           seven of them one begins, so that those who only go on keep nobody out.
 // Threads:  the loop's.
 #pragma once
 
@@ -88,8 +89,11 @@ public:
         was_empty_ = is_empty();
     }
     void run_one() noexcept {
-        const std::size_t which = lists_[0].after_ == &lists_[0] ? 1 : 0;
-        costly_work *const first = lists_[which].after_;
+        constexpr unsigned most_in_front = 7;
+        const auto is_empty = [](const list_ends &ends) { return ends.after_ == &ends; };
+        const bool one_begins = !is_empty(lists_[1]) && (is_empty(lists_[0]) || in_front_ == most_in_front);
+        in_front_ = one_begins ? 0 : std::min(in_front_ + 1, most_in_front);
+        costly_work *const first = lists_[one_begins ? 1 : 0].after_;
         first->leave_list();
         first->run_costly();
     }
@@ -99,6 +103,7 @@ private:
         void run_costly() noexcept override {}
     };
     std::array<list_ends, 2> lists_;
+    unsigned in_front_ = 0;  // have gone on since one has begun
     half_share share_;
     time_point since_{};     // others have had the time
     bool was_empty_ = true;  // meanwhile

@@ -183,6 +183,8 @@ void connection::on_time() noexcept {
 /// What the peer has said and taken in time counts, however late this thread is, and however much room has to be free before it is told.
 void connection::look_before_verdict(inbound &in) noexcept {
     read(in);
+    for (int i = 1; i < reads_per_turn && state_ == state::live && stream_->holds_input(); ++i)
+        read(in);  // an answer may stand behind what has no octets, as a message about keys
     if (state_ != state::live)
         return;
     if (peer_->has_words()) {

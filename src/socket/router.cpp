@@ -82,6 +82,8 @@ bool router::name(pipe_end &pipe, std::string_view announced) {
             return false;
         }
         take_over_from(*known->second);
+        if (peers_.contains(id))  // by a peer that has come back meanwhile
+            id = generate_id();
     }
     try {
         enlist(pipe, std::move(id));

@@ -42,6 +42,7 @@ struct counting_task final : loop_task {
 };
 
 TEST(loop, gives_back_what_traffic_has_left_idle) {
+    counting_task occasion;  // outlives the threads that run it
     auto threads = started();
     auto pool = chunk_pool::make();
     std::vector<chunk *> used;
@@ -50,7 +51,6 @@ TEST(loop, gives_back_what_traffic_has_left_idle) {
     for (chunk *each : used)
         each->release();
     const std::size_t before = pool->idle_octets();
-    counting_task occasion;
     EXPECT_TRUE(zlink_test::eventually([&] {
         threads->at(0).post(occasion);
         return pool->idle_octets() < before;

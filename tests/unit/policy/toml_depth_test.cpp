@@ -30,6 +30,8 @@ TEST(toml_depth, is_seen_where_no_string_is) {
     EXPECT_EQ(line_that_nests_too_deep("a = \"b\\\\\" " + open), 1);
     EXPECT_EQ(line_that_nests_too_deep("a = [\n[\n[\n[\n["), 5);
     EXPECT_EQ(line_that_nests_too_deep("# it's\n" + open), 2);
+    EXPECT_EQ(line_that_nests_too_deep("a = [\"\"\"b\"\"\"\", " + open), 1) << "a quote is its last octet";
+    EXPECT_EQ(line_that_nests_too_deep("a = ['''b''''', " + open), 1) << "two quotes are";
 }
 
 }  // namespace

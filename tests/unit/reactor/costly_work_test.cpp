@@ -66,6 +66,17 @@ TEST_F(costly_lists, leave_others_as_much_time_as_they_take) {
     }
 }
 
+TEST_F(costly_lists, let_one_begin_after_seven_who_only_go_on) {
+    add('!', 1ms);
+    for (char name = 'a'; name <= 'p'; ++name)
+        add(name, 1ms, costly_list::place::goes_on);
+    add('?', 1ms);
+    std::string all_turns;
+    while (!list.is_empty())
+        all_turns += turn(0ms);
+    EXPECT_EQ(all_turns, "abcdefg!hijklmn?op");
+}
+
 TEST_F(costly_lists, take_as_much_time_as_others_where_these_take_much) {
     for (char name = 'a'; name <= 'z'; ++name)
         add(name, 2ms);
