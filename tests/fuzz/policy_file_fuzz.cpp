@@ -1,6 +1,7 @@
 // Fuzz target: the files of a policy, as text. What is understood means the same when it is read again; what is not names the file and a line.
 //
-// Input:    form:1 | text, of which each octet is a word of the table below, or itself. The form says which of the two files it is.
+// Input:    form:1 | text, of which each octet is a word of the table below, or itself. The form says which of the two files it is, and for which
+//           use the users are.
 #include <cstddef>
 #include <cstdint>
 
@@ -10,6 +11,7 @@
 
 #include "core/invariant.hpp"
 #include "policy/policy_file.hpp"
+#include "policy/users_file.hpp"
 
 using namespace zlink;
 
@@ -95,8 +97,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     const std::string text = spelled_out(data + 1, size - 1);
     std::string why;
     if (data[0] & 1) {
-        policy_entry entry;
-        if (!read_users(text, path, entry, why))
+        constexpr protection uses[] = {protection::plain, protection::tls, protection::curve};
+        policy_users users;
+        if (!read_users(text, path, uses[data[0] / 2 % std::size(uses)], users, why))
             check_fault(why);
         return 0;
     }

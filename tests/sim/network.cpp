@@ -11,7 +11,6 @@ namespace {
 constexpr std::size_t pieces_per_write = 6;
 constexpr milliseconds pause_after_accept_error{100};
 constexpr milliseconds longest_unused{150};  // a lease, with timers that go off late
-constexpr milliseconds longest_sleep{5};     // at a stream that has failed: no timer is waited for
 }  // namespace
 
 class sim_dialer final : public dialer {

@@ -8,7 +8,6 @@ namespace zlink::sim {
 
 namespace {
 constexpr milliseconds longest_idle{60};  // of a writer that could go on, likewise
-constexpr milliseconds longest_sleep{5};  // at a stream that has failed: no timer is waited for
 }  // namespace
 
 namespace {

@@ -14,6 +14,9 @@
 
 namespace zlink::sim {
 
+/// At a stream that has failed: no timer is waited for.
+inline constexpr milliseconds longest_sleep{5};
+
 /// One direction of a connection.
 struct network::wire {
     struct mark {

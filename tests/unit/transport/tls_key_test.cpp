@@ -142,22 +142,22 @@ TEST(tls_key, is_the_first_behind_what_is_none) {
     EXPECT_EQ(read("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"), nullptr);
 }
 
-struct block {
+struct pem_block {
     std::string label, der;
 };
-block block_in(const std::string &pem) {
+pem_block block_in(const std::string &pem) {
     const bio_ptr in(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
     char *name = nullptr, *header = nullptr;
     unsigned char *octets = nullptr;
     long size = 0;
     EXPECT_EQ(PEM_read_bio(in.get(), &name, &header, &octets, &size), 1);
-    const block found{name, {reinterpret_cast<char *>(octets), static_cast<std::size_t>(size)}};
+    const pem_block found{name, {reinterpret_cast<char *>(octets), static_cast<std::size_t>(size)}};
     OPENSSL_free(name);
     OPENSSL_free(header);
     OPENSSL_free(octets);
     return found;
 }
-void expect_what_openssl_makes_of(const block &what, const std::string &where) {
+void expect_what_openssl_makes_of(const pem_block &what, const std::string &where) {
     const std::string text = written(nullptr, [&](BIO *out, EVP_PKEY *) {
         return PEM_write_bio(out, what.label.c_str(), "",
                              reinterpret_cast<const unsigned char *>(what.der.data()),
@@ -182,11 +182,11 @@ TEST(tls_key, of_damaged_octets_is_none_or_what_openssl_makes_of_them) {
         for (const form &as : {forms[0], forms[2]}) {
             if (!each.has_older_form && std::string_view(as.name) == "older")
                 continue;
-            const block good = block_in(written(each.key.get(), as.write));
+            const pem_block good = block_in(written(each.key.get(), as.write));
             for (std::size_t i = 0; i < good.der.size(); i += zlink_test::effort(1, 13)) {
                 const std::string where = std::string(each.name) + ", " + as.name + ", " + std::to_string(i);
                 for (const char change : {0x41, 0x40, 0x20}) {
-                    block damaged = good;
+                    pem_block damaged = good;
                     damaged.der[i] ^= change;
                     expect_what_openssl_makes_of(damaged, where);
                 }
