@@ -7,6 +7,7 @@
 
 #include "capi/boundary.hpp"
 #include "context/context.hpp"
+#include "core/built.hpp"
 #include "core/curve_keys.hpp"
 #include "core/platform.hpp"
 #include "core/z85.hpp"
@@ -28,17 +29,6 @@ struct capability {
     std::string_view name;
     bool is_built;
 };
-
-#ifdef ZLINK_WITH_TLS
-constexpr bool tls_is_built = true;
-#else
-constexpr bool tls_is_built = false;
-#endif
-#ifdef ZLINK_WITH_CURVE
-constexpr bool curve_is_built = true;
-#else
-constexpr bool curve_is_built = false;
-#endif
 
 // Both spellings of the WebSocket ones: libzmq asks for capitals.
 constexpr capability capabilities[] = {

@@ -2,20 +2,11 @@
 
 #include <initializer_list>
 
+#include "core/built.hpp"
+
 namespace zlink {
 
 namespace {
-
-#ifdef ZLINK_WITH_TLS
-constexpr bool tls_is_built = true;
-#else
-constexpr bool tls_is_built = false;
-#endif
-#ifdef ZLINK_WITH_CURVE
-constexpr bool curve_is_built = true;
-#else
-constexpr bool curve_is_built = false;
-#endif
 
 struct rule {
     bool is_broken;

@@ -16,7 +16,7 @@ namespace zlink {
 
 struct policy_reading {
     struct kept_file {
-        trusted_file::stamp stamp;
+        file_stamp stamp;
         std::shared_ptr<const secret> octets;
     };
     using files = std::map<std::string, kept_file>;

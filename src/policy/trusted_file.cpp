@@ -107,10 +107,6 @@ std::string words_of_size(const std::string &path, std::size_t most) {
     return path + " is larger than " + std::to_string(most >> 20) + " MiB";
 }
 
-stamp stamp_of(const struct stat &facts) noexcept {
-    return {facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtim, facts.st_ctim};
-}
-
 /// What was opened, up to its end.
 bool read_whole(int file, const std::string &path, std::size_t most, std::string &out, std::string &why) {
     char octets[16 * 1024];
@@ -131,14 +127,6 @@ bool read_whole(int file, const std::string &path, std::size_t most, std::string
 
 }  // namespace
 
-bool stamp::operator==(const stamp &other) const noexcept {
-    const auto same = [](const std::timespec &a, const std::timespec &b) {
-        return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-    };
-    return device == other.device && node == other.node && size == other.size &&
-           same(written, other.written) && same(changed, other.changed);
-}
-
 bool check(const std::string &path, kind what, std::string &why) {
     owned_descriptor file;
     struct stat facts;
@@ -146,19 +134,19 @@ bool check(const std::string &path, kind what, std::string &why) {
 }
 
 bool read(const std::string &path, kind what, std::string &out, std::string &why) {
-    stamp none;
+    file_stamp none;
     bool is_fresh = false;
     return read_if_changed(path, what, most_octets, none, is_fresh, out, why);
 }
 
-bool read_if_changed(const std::string &path, kind what, std::size_t most, stamp &seen, bool &is_fresh,
+bool read_if_changed(const std::string &path, kind what, std::size_t most, file_stamp &seen, bool &is_fresh,
                      std::string &out, std::string &why) {
     is_fresh = false;
     owned_descriptor file;
     struct stat before, after;
     if (!open(path, what, file, before, why))
         return false;
-    if (stamp_of(before) == seen)
+    if (file_stamp::of(before) == seen)
         return true;
     if (static_cast<std::size_t>(before.st_size) > most)
         return refuse(why, words_of_size(path, most));
@@ -166,10 +154,10 @@ bool read_if_changed(const std::string &path, kind what, std::size_t most, stamp
     out.reserve(static_cast<std::size_t>(before.st_size) + 1);
     if (!read_whole(file.get(), path, most, out, why))
         return false;
-    if (::fstat(file.get(), &after) != 0 || !(stamp_of(before) == stamp_of(after)) ||
+    if (::fstat(file.get(), &after) != 0 || !(file_stamp::of(before) == file_stamp::of(after)) ||
         out.size() != static_cast<std::size_t>(after.st_size))
         return refuse(why, path + " is being written");
-    seen = stamp_of(after);
+    seen = file_stamp::of(after);
     is_fresh = true;
     return true;
 }

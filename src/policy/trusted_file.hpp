@@ -7,10 +7,10 @@
 #pragma once
 
 #include <cstddef>
-#include <ctime>
 #include <string>
-#include <sys/types.h>
 #include <vector>
+
+#include "core/file_stamp.hpp"
 
 namespace zlink::trusted_file {
 
@@ -23,22 +23,12 @@ enum class kind {
 constexpr std::size_t most_octets = 1 << 20;
 constexpr std::size_t most_octets_of_tls = 64 << 20;
 
-/// By which a file is known that nobody has written or replaced.
-struct stamp {
-    dev_t device = 0;
-    ino_t node = 0;
-    off_t size = -1;  // of none
-    std::timespec written{}, changed{};
-
-    bool operator==(const stamp &other) const noexcept;
-};
-
 /// Whether a regular file is there that may be trusted and read. If not, `why`. Throws std::bad_alloc.
 bool check(const std::string &path, kind what, std::string &why);
 /// check(), and what stands in it. False, too, when somebody writes it meanwhile.
 bool read(const std::string &path, kind what, std::string &out, std::string &why);
 /// check(), and read() where it is another file than that of `seen`, which becomes its own: then `is_fresh`.
-bool read_if_changed(const std::string &path, kind what, std::size_t most, stamp &seen, bool &is_fresh,
+bool read_if_changed(const std::string &path, kind what, std::size_t most, file_stamp &seen, bool &is_fresh,
                      std::string &out, std::string &why);
 
 /// The names of what is in a folder that may be trusted, in no order. More than most_in_folder are refused.

@@ -88,8 +88,8 @@ void connection::read_to_the_end(inbound &in) noexcept {
         if (state_ != state::live || in.is_paused())
             break;
         const inbound::found last = read_once(in);
-        if (last.octets == 0 &&
-            !stream_->holds_input())  // a message about keys has no octets, and others stand behind it
+        // A message about keys has no octets, and others may stand behind it.
+        if (last.octets == 0 && !stream_->holds_input())
             break;
         octets += last.octets;
     }

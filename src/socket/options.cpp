@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "core/built.hpp"
 #include "core/curve_secret_key.hpp"
 #include "core/z85.hpp"
 #include "socket/accept_filter.hpp"
@@ -25,12 +26,6 @@ namespace zlink {
 namespace {
 
 using namespace option_rules;
-
-#ifdef ZLINK_WITH_CURVE
-constexpr bool curve_is_built = true;
-#else
-constexpr bool curve_is_built = false;
-#endif
 
 // ---- The parts of a row ------------------------------------------------------------------------------------
 

@@ -70,19 +70,9 @@ bool is_at_end_of_pem() noexcept {
 
 // ---- change ----
 
-bool tls_files::stamp::operator==(const stamp &other) const noexcept {
-    const auto same = [](const std::timespec &a, const std::timespec &b) {
-        return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-    };
-    return is_there == other.is_there && device == other.device && node == other.node && size == other.size &&
-           same(written, other.written) && same(changed, other.changed);
-}
-
-tls_files::stamp tls_files::look_at(const std::string &path) noexcept {
+file_stamp tls_files::look_at(const std::string &path) noexcept {
     struct stat facts;
-    if (::stat(path.c_str(), &facts) != 0)
-        return {};
-    return {true, facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtim, facts.st_ctim};
+    return ::stat(path.c_str(), &facts) == 0 ? file_stamp::of(facts) : file_stamp{};
 }
 
 bool tls_files::has_changed(const watched &which) const noexcept {

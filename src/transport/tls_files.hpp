@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/file_stamp.hpp"
 #include "core/kept_files.hpp"
 #include "transport/tls_resumption.hpp"
 
@@ -43,21 +44,12 @@ public:
     bool have_changed() const noexcept;
 
 private:
-    struct stamp {
-        bool is_there = false;
-        dev_t device = 0;
-        ino_t node = 0;
-        off_t size = 0;
-        std::timespec written{}, changed{};
-
-        bool operator==(const stamp &other) const noexcept;
-    };
     struct watched {
         std::string path;
-        stamp was;
+        file_stamp was;
         std::weak_ptr<const secret> kept;  // it need not stay for that
     };
-    static stamp look_at(const std::string &path) noexcept;
+    static file_stamp look_at(const std::string &path) noexcept;
     bool has_changed(const watched &which) const noexcept;
     void watch(watched which) {
         if (!watched_)

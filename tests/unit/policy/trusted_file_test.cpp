@@ -103,7 +103,7 @@ TEST_F(a_trusted_file, is_no_larger_than_a_mebibyte) {
 }
 
 TEST_F(a_trusted_file, is_read_again_only_when_it_has_changed_and_judged_each_time) {
-    trusted_file::stamp seen;
+    file_stamp seen;
     bool is_fresh = false;
     std::string why, text;
     const auto read = [&](kind what = kind::open) {
