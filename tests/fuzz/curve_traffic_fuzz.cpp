@@ -11,19 +11,17 @@
 
 #include "core/frame.hpp"
 #include "core/invariant.hpp"
+#include "decoding.hpp"
 #include "zmtp/decoder_curve.hpp"
 #include "zmtp/frame_walk.hpp"
 
 using namespace zlink;
+using namespace zlink::test;
 
 namespace {
 
-using octets = std::vector<std::uint8_t>;
-
 constexpr char prefix[] = "CurveZMQMESSAGEC";
 constexpr std::uint64_t last_of_handshake = 2;
-
-void append(octets &out, byte_span more) { out.insert(out.end(), more.begin(), more.end()); }
 
 const std::shared_ptr<const curve_box> &box() {
     static const octets key(curve_box::key_size, 'k');
@@ -61,26 +59,6 @@ octets stream_of(byte_span in) {
             append_box(out, ++number, taken);
     }
     return out;
-}
-
-/// As the driver decodes what it has read.
-void decode(frame_decoder &decoder, byte_span piece, octets &out) {
-    const std::size_t lead = decoder.lead(piece.size());
-    octets memory(lead);
-    append(memory, piece);
-    std::uint8_t *to = memory.data();
-    byte_span in = byte_span(memory).subspan(lead);
-    while (!in.empty()) {
-        const auto step = decoder.decode(in, to);
-        ZLINK_INVARIANT(step.taken > 0 && step.taken <= in.size());
-        ZLINK_INVARIANT(to + step.octets <= in.data() + step.taken);
-        append(out, {to, step.octets});
-        to += step.octets;
-        in = in.subspan(step.taken);
-        block_ref owner;
-        for (byte_span apart = decoder.take_frame(owner); !apart.empty(); apart = decoder.take_frame(owner))
-            append(out, apart);
-    }
 }
 
 void check(byte_span frames, bool batches) {

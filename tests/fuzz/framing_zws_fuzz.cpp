@@ -10,37 +10,15 @@
 #include <vector>
 
 #include "core/invariant.hpp"
+#include "decoding.hpp"
 #include "zmtp/decoder_zws.hpp"
 #include "zmtp/frame_walk.hpp"
 #include "zmtp/framing_zws.hpp"
 
 using namespace zlink;
+using namespace zlink::test;
 
 namespace {
-
-using octets = std::vector<std::uint8_t>;
-
-void append(octets &out, byte_span more) { out.insert(out.end(), more.begin(), more.end()); }
-
-/// As the driver decodes what it has read.
-void decode(frame_decoder &decoder, byte_span piece, octets &out) {
-    octets memory(decoder.lead(piece.size()));
-    byte_span in = piece;
-    const std::size_t lead = memory.size();
-    append(memory, piece);
-    std::uint8_t *to = memory.data();
-    in = byte_span(memory).subspan(lead);
-    while (!in.empty()) {
-        const auto step = decoder.decode(in, to);
-        ZLINK_INVARIANT(step.taken > 0 && step.taken <= in.size());
-        ZLINK_INVARIANT(to + step.octets <= in.data() + step.taken);
-        append(out, {to, step.octets});
-        to += step.octets;
-        in = in.subspan(step.taken);
-        block_ref owner;
-        append(out, decoder.take_frame(owner));
-    }
-}
 
 /// Without the events of Pings, which depend on what comes together.
 octets without_pings(byte_span frames) {
