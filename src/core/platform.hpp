@@ -94,6 +94,13 @@ const clock_source &steady_clock() noexcept;
 /// How often the system has taken the calling thread's processor away for another thread. Some 300 ns.
 long interruptions() noexcept;
 
+/// Of processors, up to now. Some 500 ns.
+struct processor_use {
+    duration by_process{}, by_this_thread{};
+    int processors = 1;  // that the calling thread may run on
+};
+processor_use use_of_processors() noexcept;
+
 /// Unpredictable numbers of the system's generator, fetched in blocks. Any thread; never repeats after fork.
 /// Null when memory is short.
 std::unique_ptr<random_source> make_random_source() noexcept;

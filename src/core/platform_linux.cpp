@@ -399,6 +399,15 @@ long interruptions() noexcept {
     return used.ru_nivcsw;
 }
 
+processor_use use_of_processors() noexcept {
+    const auto used_by = [](clockid_t whom) {
+        timespec used{};
+        (void)::clock_gettime(whom, &used);
+        return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+    };
+    return {used_by(CLOCK_PROCESS_CPUTIME_ID), used_by(CLOCK_THREAD_CPUTIME_ID), processors_allowed()};
+}
+
 bool draw_secret_octets(std::uint8_t *to, std::size_t size) noexcept {
     const cancellation_shield shield;
     for (std::size_t done = 0; done < size;) {

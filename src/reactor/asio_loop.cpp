@@ -189,8 +189,10 @@ void asio_loop::run_until_nothing_is_left() noexcept {
         has_run = run_ready();
         has_run |= posted_.run_all();
         if (!costly.is_empty()) {
-            costly.take_share(has_run, [this] { return now(); });
-            has_run = true;
+            costly.take_share(
+                has_run, [this] { return now(); },
+                [this] { return neighbours_.want_processor(now(), platform::use_of_processors()); });
+            has_run |= !costly.is_empty() && costly.rests_for() == duration::zero();
         }
     }
 }
@@ -216,9 +218,12 @@ void asio_loop::sleep() noexcept {
     asleep_.store(true, std::memory_order_relaxed);
     heavy_fence();
     before_sleep_.run_all();
-    if (posted_.is_empty() && before_sleep_.is_empty() && costly.is_empty()) {
+    if (posted_.is_empty() && before_sleep_.is_empty()) {
         try {
-            context_.run_one();
+            if (costly.is_empty())
+                context_.run_one();
+            else
+                context_.run_one_for(costly.rests_for());
         } catch (const std::exception &e) {
             std::fprintf(stderr, "zlink: an I/O handler failed: %s\n", e.what());
         }

@@ -23,6 +23,7 @@
 
 #include "reactor/loop.hpp"
 #include "reactor/name_lookup.hpp"
+#include "reactor/neighbours.hpp"
 #include "reactor/task_list.hpp"
 
 namespace zlink {
@@ -131,6 +132,7 @@ private:
 
     // Loop thread only
     sleep_list before_sleep_;
+    neighbours neighbours_;
     bool is_quitting_ = false;
     quit_task quit_task_{*this};
     std::vector<heap_timer *> timers_;     // a binary heap, the earliest in front; room for all that exist

@@ -66,12 +66,7 @@ void connection::begin(byte_span rest) noexcept {
     const auto first = peer_->resume({conversation::event_kind::start, {}, started_at_});
     if (!obey(first))
         return;
-    if (first.kind == conversation::action_kind::established)
-        enter_traffic(in, rest, first.takes_all);
-    else if (first.kind == conversation::action_kind::authenticate)
-        await_verdict(rest);
-    else
-        take_handshake(in, rest);
+    follow_handshake(in, first, rest);
     if (state_ == state::live && !in.is_paused())
         stream_->wait_readable();
 }
@@ -120,7 +115,7 @@ void connection::on_stream_readable() noexcept {
         return;
     }
     inbound *const in = lease_.reading();
-    if (in && (state_ == state::at_door || state_ == state::judged)) {
+    if (in && is_put_off()) {
         read_unjudged(*in);
         report();
         return;
@@ -150,7 +145,7 @@ void connection::on_time_of_opening() noexcept {
 }
 
 void connection::on_time() noexcept {
-    if (state_ == state::opening || state_ == state::at_door || state_ == state::judged) {
+    if (state_ == state::opening || is_put_off()) {
         on_time_of_opening();
         return;
     }
@@ -197,7 +192,7 @@ void connection::look_before_verdict(inbound &in) noexcept {
 
 void connection::write() noexcept {
     const bool is_last = state_ == state::saying_last_words;
-    if (!is_last && state_ != state::live && state_ != state::judged)
+    if (!is_last && state_ != state::live && state_ != state::judged && state_ != state::queued)
         return;
     const time_point now = environment_.io.now();
     const bool has_output = peer_->has_words();
@@ -338,12 +333,8 @@ void connection::take_handshake(inbound &in, byte_span octets) noexcept {
         octets = octets.subspan(action.consumed);
         if (!obey(action))
             return;
-        if (action.kind == conversation::action_kind::authenticate) {
-            await_verdict(octets);
-            return;
-        }
-        if (action.kind == conversation::action_kind::established) {
-            enter_traffic(in, octets, action.takes_all);
+        if (action.kind != conversation::action_kind::wait) {
+            follow_handshake(in, action, octets);
             return;
         }
         if (action.consumed == 0)
@@ -352,6 +343,24 @@ void connection::take_handshake(inbound &in, byte_span octets) noexcept {
     if (state_ == state::live) {
         update_timer();
         write();
+    }
+}
+
+/// Does what a step of the handshake asks for. `rest` has come behind it.
+void connection::follow_handshake(inbound &in, const conversation::action &step, byte_span rest) noexcept {
+    switch (step.kind) {
+    case conversation::action_kind::established:
+        enter_traffic(in, rest, step.takes_all);
+        break;
+    case conversation::action_kind::authenticate:
+        await_verdict(rest);
+        break;
+    case conversation::action_kind::costly:
+        await_turn(rest, step.is_of_stranger);
+        break;
+    default:
+        take_handshake(in, rest);
+        break;
     }
 }
 

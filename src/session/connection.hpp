@@ -8,6 +8,8 @@
 //           far as `most_unjudged`: one that goes is not kept for a handler that does not answer. Where the stream's own handshake says by
 //           what it is judged, that comes first, and the conversation begins behind it. ZMQ_HANDSHAKE_IVL bounds that, with all else of the
 //           handshake; whoever sets 0 there has a peer wait as long as it stays and no answer comes, as with libzmq.
+// In turn:  where the conversation says that a step of its handshake is costly, that is put into the loop's list of what is, and what the peer
+//           says meanwhile waits as it does for a verdict. A peer that goes is noticed, and nothing is spent on it.
 // Last:     the last words of the conversation (its answer to a Close) go out behind the frame under way. Nothing is read meanwhile, and a
 //           peer that does not go on reading is given up after `longest_parting`. Then the stream outlives the connection, until the peer has
 //           them: session/parting.hpp.
@@ -51,7 +53,7 @@ public:
 /// Octets. An honest peer waits behind its greeting, and a READY or a request of HTTP.
 constexpr std::size_t most_unjudged = 16 * 1024;
 
-class connection final : private stream_events, private io_turn, private lease_events {
+class connection final : private stream_events, private io_turn, private lease_events, private costly_work {
 public:
     connection(const connection_environment &environment, std::unique_ptr<stream> bytes, bool is_server,
                connection_host &host);
@@ -99,6 +101,21 @@ public:
     peer_info &info() noexcept { return peer_->info(); }
 
 private:
+    enum class state : std::uint8_t {
+        opening,  // the stream shakes hands
+        at_door,  // it has, and until there is a verdict on what the peer has shown nothing else begins
+        live,
+        judged,  // until there is a verdict
+        queued,  // until it is its turn to spend the loop's time
+        saying_last_words,
+        broken,  // to be reported, once nobody writes any more
+        over     // reported, or let go
+    };
+    /// The handshake waits for somebody, and what the peer says waits, too.
+    bool is_put_off() const noexcept {
+        return state_ == state::at_door || state_ == state::judged || state_ == state::queued;
+    }
+
     void open() noexcept;
     void await_handshake_of_stream() noexcept;
     void receive_guest() noexcept;
@@ -140,7 +157,12 @@ private:
     void resume_reading(inbound &in) noexcept;
     void note_reading(inbound &in) noexcept;
     void take_handshake(inbound &in, byte_span octets) noexcept;
+    void follow_handshake(inbound &in, const conversation::action &step, byte_span rest) noexcept;
     void await_verdict(byte_span rest) noexcept;
+    void await_turn(byte_span rest, bool is_of_stranger) noexcept;
+    bool put_off(state why, byte_span rest) noexcept;
+    void run_costly() noexcept override;
+    void go_on(const conversation::event &with) noexcept;
     void ask_host() noexcept;
     bool take_unjudged(inbound &in, byte_span &rest) noexcept;
     void read_unjudged(inbound &in) noexcept;
@@ -178,19 +200,11 @@ private:
     bool replays_ = false;
     bool is_leaving_ = false;
     bool has_taken_leave_ = false;  // with words of the conversation
-    enum class state : std::uint8_t {
-        opening,  // the stream shakes hands
-        at_door,  // it has, and until there is a verdict on what the peer has shown nothing else begins
-        live,
-        judged,  // until there is a verdict
-        saying_last_words,
-        broken,  // to be reported, once nobody writes any more
-        over     // reported, or let go
-    } state_ = state::opening;
+    state state_ = state::opening;
     break_reason reason_;
 
     std::vector<std::uint8_t>
-        unjudged_;  // octets of a peer that is judged: `most_unjudged`, and what the last read has brought beyond
+        unjudged_;  // octets of a peer that is judged or queued: `most_unjudged`, and what the last read has brought beyond
 
     /// The peer of a stream that has introduced it.
     struct guest {

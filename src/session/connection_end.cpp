@@ -115,7 +115,7 @@ void connection::fail(break_reason why) noexcept {
 void connection::report() noexcept {
     if (state_ == state::live && failed(out_.failure()))
         read_what_is_left();
-    if (state_ == state::judged && failed(out_.failure()))
+    if ((state_ == state::judged || state_ == state::queued) && failed(out_.failure()))
         fail(out_.failure());
     if (state_ != state::broken || !out_.close())
         return;

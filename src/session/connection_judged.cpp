@@ -1,4 +1,5 @@
-// How the peer of a connection is judged. Map: by what its stream has shown; by what the conversation has shown; the verdict; what is kept of it.
+// How the handshake of a connection waits: for a verdict on its peer, and for its turn. Map: by what its stream has shown; by what the
+// conversation has shown; the turn; the verdict; what is kept of it.
 #include <new>
 #include <optional>
 #include <utility>
@@ -29,15 +30,31 @@ void connection::receive_guest() noexcept {
 
 /// `rest` is what the peer has said without waiting for an answer, which it may not.
 void connection::await_verdict(byte_span rest) noexcept {
+    if (put_off(state::judged, rest))
+        ask_host();
+}
+
+void connection::await_turn(byte_span rest, bool is_of_stranger) noexcept {
+    if (!put_off(state::queued, rest))
+        return;
+    update_timer();
+    if (state_ != state::queued)
+        return;
+    environment_.io.costly.add(*this,
+                               is_of_stranger ? costly_list::place::stranger : costly_list::place::goes_on);
+    stream_->wait_readable();
+}
+
+bool connection::put_off(state why, byte_span rest) noexcept {
     try {
         unjudged_.assign(rest.begin(), rest.end());
     } catch (...) {
         fail(error::no_memory);
-        return;
+        return false;
     }
-    state_ = state::judged;
+    state_ = why;
     write();
-    ask_host();
+    return true;
 }
 
 void connection::ask_host() noexcept {
@@ -81,17 +98,21 @@ void connection::on_verdict(const verdict &answer) noexcept {
             return;
         }
     }
+    go_on({.kind = conversation::event_kind::verdict, .now = environment_.io.now(), .answer = &answer});
+}
+
+/// Its turn.
+void connection::run_costly() noexcept {
+    if (state_ == state::queued)
+        go_on({.kind = conversation::event_kind::turn, .now = environment_.io.now()});
+}
+
+void connection::go_on(const conversation::event &with) noexcept {
     state_ = state::live;
     inbound &in = *lease_.reading();
-    const auto next = peer_->resume(
-        {.kind = conversation::event_kind::verdict, .now = environment_.io.now(), .answer = &answer});
-    byte_span rest;
-    if (take_unjudged(in, rest) && obey(next)) {
-        if (next.kind == conversation::action_kind::established)
-            enter_traffic(in, rest, next.takes_all);
-        else
-            take_handshake(in, rest);
-    }
+    const auto next = peer_->resume(with);
+    if (byte_span rest; take_unjudged(in, rest) && obey(next))
+        follow_handshake(in, next, rest);
     if (state_ == state::live && !in.is_paused())
         stream_->wait_readable();
     report();

@@ -27,17 +27,19 @@ class conversation {
 public:
     using time_point = std::chrono::steady_clock::time_point;
 
-    enum class event_kind { start, octets, command, time, verdict };
+    enum class event_kind { start, octets, command, time, verdict, turn };
     struct event {
         event_kind kind;
         byte_span bytes{};  // octets: what arrived; command: body of a command frame seen in traffic
         time_point now{};   // time, and start; elsewhere what note_traffic() said last counts
         const zlink::verdict *answer = nullptr;  // verdict
+        // turn: the time for what is costly has come
     };
 
     enum class action_kind {
         wait,  // nothing (more) to do now: write output(), read on, come back at deadline()
         authenticate,  // find out who shown() is, and come back with a verdict. Nothing but that and `time` may come before it
+        costly,  // what comes next takes long: come back with a turn, when others have had theirs. Nothing but that and `time` may come before it
         established,  // once: the handshake is over, info() and framing() stand; what follows is traffic
         subscribe,    // traffic: the peer subscribes to `topic`
         cancel,       // traffic: the peer takes a subscription back
@@ -50,6 +52,7 @@ public:
         byte_span topic{};         // subscribe, cancel: inside event.bytes
         failure_kind failure = failure_kind::none;
         protocol_error detail = 0;
+        bool is_of_stranger = false;  // costly: the peer has proven nothing yet
         bool takes_all =
             false;  // established: the peer tells no subscriptions, and chooses from what it is sent
         bool may_retry = true;  // false after ERROR: the same credentials will fail again (RFC 23)

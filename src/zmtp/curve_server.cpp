@@ -35,6 +35,16 @@ mechanism::outcome server::receive(const command &received, peer_info &, std::ve
     return fail(protocol_errors::unexpected_command);
 }
 
+/// What is refused by its size, or out of turn, costs nothing.
+mechanism::effort server::effort_for(const command &received) const noexcept {
+    if (awaits_ == word::hello && received.name == command_name::hello && received.data.size() == hello_size)
+        return effort::of_stranger;
+    if (awaits_ == word::initiate && received.name == command_name::initiate &&
+        received.data.size() >= least_initiate_size)
+        return effort::of_guest;
+    return effort::little;
+}
+
 // ---- HELLO and WELCOME ----
 
 mechanism::outcome server::on_hello(byte_span data, std::vector<std::uint8_t> &out) {

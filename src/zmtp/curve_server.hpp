@@ -25,6 +25,7 @@ public:
     bool as_server() const noexcept override { return true; }
     outcome start(std::vector<std::uint8_t> &) override { return {}; }
     outcome receive(const command &received, peer_info &info, std::vector<std::uint8_t> &out) override;
+    effort effort_for(const command &received) const noexcept override;
     credentials shown() const override;
     std::unique_ptr<curve_session> take_session() override { return std::move(session_); }
 

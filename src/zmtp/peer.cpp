@@ -1,4 +1,4 @@
-// The states of a conversation: not started, greeting, handshake (and waiting for a verdict) or identity, traffic, closed; see peer.hpp.
+// The states of a conversation: not started, greeting, handshake (and waiting for a verdict or a turn) or identity, traffic, closed; see peer.hpp.
 //
 // Order:    handshake commands; the state; start and greeting; older peers; handshake; time; commands in traffic; the functions
 //           of peer.hpp.
@@ -67,7 +67,16 @@ bool is_handshake_command(std::string_view name) noexcept {
 }  // namespace
 
 struct peer::state {
-    enum class stage : std::uint8_t { fresh, greeting, identity, handshake, waiting, traffic, closed };
+    enum class stage : std::uint8_t {
+        fresh,
+        greeting,
+        identity,
+        handshake,
+        put_off,  // `before_->frame` is a whole command that takes long
+        waiting,
+        traffic,
+        closed
+    };
 
     state(peer &self, const settings &options, bool is_server, opening first, const zlink::framing *carrier)
         : self_(self), options_(options), opening_(first), carrier_(carrier),
@@ -80,6 +89,8 @@ struct peer::state {
     action start();
     action on_octets(byte_span in);
     action on_verdict(const verdict &answer);
+    action on_turn();
+    action next_of_handshake();
     action on_time();
     action on_traffic_command(byte_span body);
 
@@ -94,6 +105,7 @@ struct peer::state {
     void on_identity();
     void on_greeting();
     std::string words_of_other_mechanism(const greeting_view &received) const;
+    bool is_put_off(byte_span body);
     void on_handshake_command(byte_span body);
     void follow(const mechanism::outcome &outcome);
     void enter_traffic();
@@ -142,6 +154,7 @@ struct peer::state {
         greeting_octets greeting{};           // the peer's
         std::size_t have = 0;                 // octets of it
         std::vector<std::uint8_t> frame{};    // an unfinished one, header included
+        bool is_of_stranger = false;          // put off
         std::string words{};                  // for a person, of a failure
     };
     std::unique_ptr<before_traffic> before_;  // null once there is traffic
@@ -190,6 +203,8 @@ action peer::state::resume(const event &what) {
         return on_time();
     case event_kind::verdict:
         return on_verdict(*what.answer);
+    case event_kind::turn:
+        return on_turn();
     }
     return {};
 }
@@ -217,9 +232,7 @@ action peer::state::start() {
         self_.framing_->encode(0, as_bytes(options_.routing_id), self_.output_);
         break;
     }
-    if (stage_ == stage::waiting)
-        return {action_kind::authenticate};
-    return stage_ == stage::closed ? closing() : action{};
+    return next_of_handshake();
 }
 
 void peer::state::send_greeting(std::size_t up_to) {
@@ -236,29 +249,51 @@ void peer::state::send_greeting(std::size_t up_to) {
 action peer::state::on_octets(byte_span in) {
     byte_span rest = in;
     action result;
-    if (stage_ == stage::waiting)
+    if (stage_ == stage::waiting || stage_ == stage::put_off)
         return result;
     if (stage_ == stage::greeting && take_greeting(rest))
         on_greeting();
     if (stage_ == stage::identity && take_identity(rest))
         on_identity();
     byte_span body;
-    while (stage_ == stage::handshake && take_command(rest, body)) {
+    while (stage_ == stage::handshake && take_command(rest, body) && !is_put_off(body)) {
         on_handshake_command(body);
         before_->frame.clear();
     }
-    if (stage_ == stage::traffic)
-        before_.reset();
+    if (rest.size() != in.size() || stage_ != stage::traffic)
+        result = next_of_handshake();
+    result.consumed = in.size() - rest.size();
+    return result;
+}
+
+/// The action that the stage asks for that has just been entered.
+action peer::state::next_of_handshake() {
+    action result;
     if (stage_ == stage::closed)
-        result = closing();
-    else if (stage_ == stage::waiting)
+        return closing();
+    if (stage_ == stage::waiting) {
         result.kind = action_kind::authenticate;
-    else if (stage_ == stage::traffic && rest.size() != in.size()) {
+    } else if (stage_ == stage::put_off) {
+        result.kind = action_kind::costly;
+        result.is_of_stranger = before_->is_of_stranger;
+    } else if (stage_ == stage::traffic) {
+        before_.reset();
         result.kind = action_kind::established;
         result.takes_all = !is_versioned_;
     }
-    result.consumed = in.size() - rest.size();
     return result;
+}
+
+/// Goes on with the command that was put off.
+action peer::state::on_turn() {
+    if (stage_ != stage::put_off)
+        return {};
+    enter(stage::handshake);
+    frame_header header;
+    get_frame_header(before_->frame.data(), before_->frame.size(), header);
+    on_handshake_command(byte_span(before_->frame).subspan(header.header_size));
+    before_->frame.clear();
+    return next_of_handshake();
 }
 
 action peer::state::on_verdict(const verdict &answer) {
@@ -266,12 +301,7 @@ action peer::state::on_verdict(const verdict &answer) {
         return {};
     enter(stage::handshake);
     follow(before_->security->judge(answer, self_.info(), self_.output_));
-    if (stage_ == stage::closed)
-        return closing();
-    if (stage_ != stage::traffic)
-        return {};
-    before_.reset();
-    return {action_kind::established};
+    return next_of_handshake();
 }
 
 // Collects the greeting, and answers each part of it; true when it is whole, and of version 3. Closes on the first octet that shows it
@@ -441,6 +471,17 @@ bool peer::state::take_command(byte_span &in, byte_span &body) {
     return frame.size() == whole;
 }
 
+bool peer::state::is_put_off(byte_span body) {
+    command received;
+    const auto effort =
+        parse_command(body, received) ? before_->security->effort_for(received) : mechanism::effort::little;
+    if (effort == mechanism::effort::little)
+        return false;
+    before_->is_of_stranger = effort == mechanism::effort::of_stranger;
+    enter(stage::put_off);
+    return true;
+}
+
 void peer::state::on_handshake_command(byte_span body) {
     command received;
     before_->security->tell_time(now_);
@@ -503,6 +544,7 @@ time_point peer::state::deadline() const noexcept {
     case stage::greeting:
     case stage::identity:
     case stage::handshake:
+    case stage::put_off:
     case stage::waiting:
         return before_->end;
     case stage::traffic:

@@ -3,7 +3,8 @@
 // Flow:     that of every conversation.
 // Wire:     RFC 23/ZMTP 3.1 and 3.0. Where no security is asked for, also RFC 15/ZMTP 2.0 and RFC 13/ZMTP 1.0: then no command
 //           goes out, and none may come.
-// Waits:    for a verdict, where the mechanism has the peer judged. What it sends meanwhile is not taken.
+// Waits:    for a verdict, where the mechanism has the peer judged, and for its turn, where a step of the mechanism is costly. What the peer
+//           sends meanwhile is not taken.
 // Limits:   handshake commands are at most 64 KiB; nothing is allocated because a peer announced a size.
 #pragma once
 

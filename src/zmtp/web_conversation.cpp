@@ -87,6 +87,7 @@ action web_conversation::step(const event &what) {
     case event_kind::time:
         return on_time();
     case event_kind::verdict:
+    case event_kind::turn:
         is_waiting_ = false;
         return stage_ == stage::handshake ? follow(inner_->resume(what)) : action{};
     }
@@ -223,7 +224,7 @@ action web_conversation::enter_handshake(std::string_view protocol) {
     return follow(inner_->resume({event_kind::start, {}, now_}));
 }
 
-/// Message by message, up to the one that ends the handshake, or has to be judged.
+/// Message by message, up to the one that ends the handshake, has to be judged, or waits for its turn.
 action web_conversation::on_handshake(byte_span &in) {
     action result;
     std::vector<std::uint8_t> decoded(decoder_->lead(in.size()) + in.size());
@@ -253,7 +254,7 @@ action web_conversation::follow(action inside) {
     } else {
         take_inner_output();
     }
-    if (inside.kind == action_kind::authenticate) {
+    if (inside.kind == action_kind::authenticate || inside.kind == action_kind::costly) {
         is_waiting_ = true;
     } else if (inside.kind == action_kind::established) {
         stage_ = stage::traffic;

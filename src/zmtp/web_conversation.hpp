@@ -90,7 +90,7 @@ private:
     std::string key_;                  // a client's
     std::unique_ptr<conversation> inner_;
     std::unique_ptr<decoder_zws> decoder_;  // until there is traffic
-    bool is_waiting_ = false;               // for a verdict, which the conversation inside has asked for
+    bool is_waiting_ = false;  // for a verdict or a turn, which the conversation inside has asked for
 
     // Words to be said when all has been written that was said before
     bool owes_ping_ = false;

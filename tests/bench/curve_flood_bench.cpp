@@ -1,5 +1,6 @@
 // Question: what does a flood of CURVE's HELLO, behind which no INITIATE comes, take from a pair that is connected already?
-// Method:   a DEALER asks a ROUTER for its own octets back, in lockstep and over CURVE, both on the first processor that there is. The flood is a thread
+// Method:   a DEALER asks a ROUTER for its own octets back, in lockstep and over CURVE, both on the first processor that there is, and with heartbeats (1), so that
+//           it is an I/O thread which reads at the server, or without (0), so that the application's thread does. The flood is a thread
 //           on the second one. It connects to the same ROUTER, says a HELLO that opens (2) or a greeting only (1), waits for the answer, and goes, 64
 //           connections at a time.
 // Lies:     when the two processors are not this program's alone, or are two threads of one core.
@@ -157,7 +158,8 @@ void echo(benchmark::State &state) {
     stay_on(0);
     void *context = zmq_ctx_new(), *server = zmq_socket(context, ZMQ_ROUTER);
     void *other = zmq_ctx_new(), *client = zmq_socket(other, ZMQ_DEALER);
-    const int one = 1, at_once = 0;
+    const int one = 1, at_once = 0, heartbeats = state.range(1) ? 10'000 : 0;
+    zmq_setsockopt(server, ZMQ_HEARTBEAT_IVL, &heartbeats, sizeof heartbeats);
     zmq_setsockopt(server, ZMQ_CURVE_SERVER, &one, sizeof one);
     zmq_setsockopt(server, ZMQ_CURVE_SECRETKEY, server_secret, 40);
     zmq_setsockopt(server, ZMQ_LINGER, &at_once, sizeof at_once);
@@ -207,10 +209,8 @@ void echo(benchmark::State &state) {
 }
 
 BENCHMARK(echo)
-    ->ArgName("flood")
-    ->Arg(none)
-    ->Arg(greetings)
-    ->Arg(hellos)
+    ->ArgNames({"flood", "heartbeats"})
+    ->ArgsProduct({{none, greetings, hellos}, {0, 1}})
     ->UseRealTime()
     ->MeasureProcessCPUTime()
     ->MinTime(2);

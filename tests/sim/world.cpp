@@ -203,14 +203,15 @@ time_point sim_loop::next_timer() const noexcept {
 }
 
 bool sim_loop::has_work() const noexcept {
-    return !posted_.is_empty() || !ready_.empty() || next_timer() <= world_.now();
+    return !posted_.is_empty() || !ready_.empty() || next_timer() <= world_.now() || !costly.is_empty();
 }
 
 void sim_loop::take_turn() {
     // The kinds of work come in any order; whoever has none passes it on.
-    const auto first = world_.schedule.next() % 3;
-    for (std::uint64_t i = 0; i < 3; ++i) {
-        switch ((first + i) % 3) {
+    const std::uint64_t kinds = costly.is_empty() ? 3 : 4;
+    const auto first = world_.schedule.next() % kinds;
+    for (std::uint64_t i = 0; i < kinds; ++i) {
+        switch ((first + i) % kinds) {
         case 0:
             if (posted_.run_all())
                 return;
@@ -233,6 +234,9 @@ void sim_loop::take_turn() {
                 }
             }
             break;
+        case 3:
+            costly.run_one();
+            return;
         }
     }
 }

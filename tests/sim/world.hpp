@@ -105,7 +105,7 @@ public:
     /// Stopped in the middle of its work.
     bool is_in_turn() const noexcept { return is_in_turn_; }
     bool is_before_sleep() const noexcept { return !before_sleep_.is_empty(); }
-    /// One of: the posted tasks, a ready call, a due timer; or what is to run before it sleeps. Goes on with it first when it
+    /// One of: the posted tasks, a ready call, a due timer, what is costly; or what is to run before it sleeps. Goes on with it first when it
     /// was stopped in the middle.
     void go_on(bool before_sleep);
     time_point next_timer() const noexcept;

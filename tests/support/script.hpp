@@ -143,6 +143,8 @@ public:
     bool is_closed() const { return is_closed_; }
     /// What happened: "authenticate PLAIN user password", "established", "established, takes all", "message a|b", "subscribe x", "cancel x", "close ...".
     const std::vector<std::string> &log() const { return log_; }
+    /// Costly steps: 's' of a stranger, 'g' of one who has come back.
+    const std::string &turns() const { return turns_; }
     /// All that was written.
     const octets &written() const { return written_; }
     /// What was written since the last call.
@@ -232,6 +234,12 @@ private:
                     {.kind = conversation::event_kind::verdict, .now = now_, .answer = &*judgement_}));
             break;
         }
+        case conversation::action_kind::costly:
+            turns_ += what.is_of_stranger ? 's' : 'g';
+            if (is_writing_)
+                write();
+            perform(machine_->resume({.kind = conversation::event_kind::turn, .now = now_}));
+            break;
         case conversation::action_kind::established:
             log_.emplace_back(what.takes_all ? "established, takes all" : "established");
             break;
@@ -265,6 +273,7 @@ private:
     heartbeat::time_point now_{std::chrono::hours(1)};
     std::unique_ptr<frame_decoder> decoder_;
     octets input_, undecoded_, parts_, written_, unseen_;
+    std::string turns_;
     std::vector<std::string> log_;
     bool in_message_ = false;
     bool is_closed_ = false;

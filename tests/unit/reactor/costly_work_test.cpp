@@ -37,13 +37,15 @@ struct costly_lists : ::testing::Test {
     std::string turn(duration others) {
         time += others;
         log.clear();
-        list.take_share(others > duration::zero(), [this] { return time; });
+        list.take_share(
+            others > duration::zero(), [this] { return time; }, [this] { return is_processor_wanted; });
         return log;
     }
 
     costly_list list;
     time_point time{1h};
     std::string log;
+    bool is_processor_wanted = false;  // by other threads
     std::vector<std::unique_ptr<noted_work>> all;
 };
 
@@ -148,6 +150,78 @@ TEST_F(costly_lists, let_one_end_in_its_own_call_and_come_back) {
         turn(0ms);
     EXPECT_EQ(rounds, 3);
     EXPECT_FALSE(ends);
+}
+
+// ---- strangers ----
+
+TEST_F(costly_lists, leave_others_thirty_one_times_what_strangers_take) {
+    for (const char name : {'a', 'b', 'c'})
+        add(name, 1ms, costly_list::place::stranger);
+    EXPECT_EQ(turn(1ms), "a");
+    for (const char *name : {"b", "c"}) {
+        for (int passed = 1; passed < 31; ++passed)
+            EXPECT_EQ(turn(1ms), "");
+        EXPECT_EQ(turn(1ms), name);
+    }
+}
+
+TEST_F(costly_lists, let_strangers_in_one_a_turn_where_others_have_nothing_to_do) {
+    for (const char name : {'a', 'b', 'c'})
+        add(name, 10ms, costly_list::place::stranger);
+    for (const char *name : {"a", "b", "c"}) {
+        EXPECT_EQ(turn(0ms), name);
+        EXPECT_EQ(list.rests_for(), 0ms);
+    }
+    EXPECT_TRUE(list.is_empty());
+}
+
+TEST_F(costly_lists, have_strangers_wait_where_other_threads_want_the_processor) {
+    for (const char name : {'a', 'b', 'c'})
+        add(name, 1ms, costly_list::place::stranger);
+    is_processor_wanted = true;
+    EXPECT_EQ(turn(0ms), "a");
+    EXPECT_EQ(list.rests_for(), 31ms);
+    time += 30ms;
+    EXPECT_EQ(turn(0ms), "");
+    EXPECT_EQ(list.rests_for(), 1ms);
+    time += 1ms;
+    EXPECT_EQ(turn(0ms), "b");
+    EXPECT_EQ(list.rests_for(), 31ms);
+    is_processor_wanted = false;
+    EXPECT_EQ(turn(0ms), "c");
+    EXPECT_EQ(list.rests_for(), 0ms);
+}
+
+TEST_F(costly_lists, do_not_rest_with_strangers_where_somebody_goes_on) {
+    for (const char name : {'a', 'b'})
+        add(name, 1ms, costly_list::place::stranger);
+    is_processor_wanted = true;
+    EXPECT_EQ(turn(0ms), "a");
+    EXPECT_EQ(list.rests_for(), 31ms);
+    add('x', 1ms, costly_list::place::goes_on);
+    EXPECT_EQ(list.rests_for(), 0ms);
+    add('y', 1ms, costly_list::place::goes_on);
+    EXPECT_EQ(turn(0ms), "x");
+    EXPECT_EQ(list.rests_for(), 0ms);
+    EXPECT_EQ(turn(0ms), "y");
+}
+
+TEST_F(costly_lists, do_not_have_those_who_go_on_wait_for_what_strangers_owe) {
+    for (const char name : {'a', 'b'})
+        add(name, 10ms, costly_list::place::stranger);
+    EXPECT_EQ(turn(1ms), "a");
+    add('x', 1ms, costly_list::place::goes_on);
+    EXPECT_EQ(turn(1ms), "x");
+}
+
+TEST_F(costly_lists, do_not_count_what_strangers_take_as_the_time_of_others) {
+    for (const char name : {'a', 'b'})
+        add(name, 10ms, costly_list::place::stranger);
+    add('x', 10ms);
+    add('y', 10ms);
+    EXPECT_EQ(turn(1ms), "xa");
+    EXPECT_EQ(turn(1ms), "") << "a has taken ten times as long as others have";
+    EXPECT_EQ(turn(9ms), "y");
 }
 
 // ---- in a loop ----

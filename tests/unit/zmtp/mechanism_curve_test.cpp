@@ -813,6 +813,22 @@ TEST(curve_conversation, is_established_by_two_of_ours) {
     EXPECT_EQ(server.log()[1], "established");
 }
 
+TEST(curve_conversation, of_a_server_puts_off_what_public_keys_are_computed_with) {
+    peer_driver server(server_of(), true, nullptr, nullptr, verdict{}), client(client_of());
+    talk(server, client);
+    EXPECT_TRUE(server.machine().is_established());
+    EXPECT_EQ(server.turns(), "sg");
+    EXPECT_EQ(client.turns(), "");
+}
+
+TEST(curve_conversation, refuses_what_shows_at_once_that_it_is_none_without_a_turn) {
+    peer_driver server(server_of(), true);
+    server.feed(peer_driver(client_of()).take_written());
+    server.feed(command_frame("HELLO", octets(curve::hello_size - 1, '\1')));
+    EXPECT_TRUE(server.is_closed());
+    EXPECT_EQ(server.turns(), "");
+}
+
 TEST(curve_conversation, does_not_begin_with_a_peer_of_another_mechanism) {
     settings plain = socket_of(socket_type::push);
     plain.mechanism = mechanism_kind::plain;

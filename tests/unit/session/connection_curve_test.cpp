@@ -1,0 +1,108 @@
+// A connection whose handshake waits for its turn, because a step of CURVE is costly.
+#include <gtest/gtest.h>
+
+#include "core/curve_keys.hpp"
+#include "stepped_connection.hpp"
+
+namespace zlink {
+namespace {
+
+using namespace test;
+using testing::command_frame;
+using testing::milliseconds;
+using testing::octets;
+
+// A server of CURVE whose client has said HELLO, which waits for its turn.
+struct queued : driven {
+    explicit queued(int handshake_ms = 30000) : driven(server_of(handshake_ms)), client(client_of()) {
+        start(true);
+        arrive(client.take_written() + client_says(std::exchange(state.output, {})));
+    }
+    static settings server_of(int handshake_ms) {
+        settings options = socket_of(socket_type::dealer);
+        options.mechanism = mechanism_kind::curve;
+        options.curve_server = true;
+        options.curve_secret_key = std::string_view(octets(32, '\1'));
+        options.handshake_interval_ms = handshake_ms;
+        return options;
+    }
+    static settings client_of() {
+        settings options = socket_of(socket_type::dealer);
+        options.mechanism = mechanism_kind::curve;
+        curve_key server;
+        EXPECT_TRUE(derive_curve_public(as_bytes(octets(32, '\1')), server));
+        options.curve_server_key = as_text(byte_span(server));
+        curve_key own;
+        EXPECT_TRUE(derive_curve_public(as_bytes(octets(32, '\2')), own));
+        options.curve_public_key = as_text(byte_span(own));
+        options.curve_secret_key = std::string_view(octets(32, '\2'));
+        return options;
+    }
+    octets client_says(std::string_view heard) {
+        client.feed(heard);
+        return client.take_written();
+    }
+    /// What has been written in the one turn that is due.
+    octets take_turn() {
+        EXPECT_FALSE(io.costly.is_empty());
+        state.output.clear();
+        io.costly.run_one();
+        run();
+        return state.output;
+    }
+
+    testing::peer_driver client;
+};
+
+TEST(connection_queued, does_what_is_costly_when_it_is_its_turn) {
+    queued it;
+    EXPECT_EQ(it.state.output, "") << "the WELCOME";
+    it.arrive(it.client_says(it.take_turn()));
+    EXPECT_EQ(it.to_judge, 0);
+    EXPECT_EQ(it.take_turn(), "");
+    EXPECT_EQ(it.to_judge, 1);
+    EXPECT_TRUE(it.io.costly.is_empty());
+    it.state.output.clear();
+    verdict good;
+    good.what = verdict::kind::accepted;
+    it.it->on_verdict(good);
+    it.client_says(it.state.output);
+    EXPECT_EQ(it.established, 1);
+    EXPECT_TRUE(it.client.machine().is_established());
+}
+
+TEST(connection_queued, takes_what_comes_meanwhile_behind_it) {
+    queued it;
+    it.arrive(command_frame("X", ""));
+    EXPECT_EQ(it.broken, 0);
+    EXPECT_NE(it.take_turn(), "");
+    EXPECT_EQ(it.broken, 1) << "a command that is not due";
+}
+
+TEST(connection_queued, spends_nothing_on_a_peer_that_has_gone) {
+    queued it;
+    it.state.is_reset = true;
+    it.arrive("");
+    EXPECT_EQ(it.broken, 1);
+    EXPECT_EQ(it.take_turn(), "");
+    EXPECT_EQ(it.established, 0);
+}
+
+TEST(connection_queued, ends_when_the_handshake_has_taken_too_long) {
+    queued it(500);
+    it.io.time += milliseconds(500);
+    it.io.pass_time();
+    it.run();
+    EXPECT_EQ(it.broken, 1);
+    EXPECT_EQ(it.reason.failure, failure_kind::handshake_timeout);
+}
+
+TEST(connection_queued, may_be_let_go) {
+    queued it;
+    EXPECT_TRUE(it.it->let_go(true));
+    it.it.reset();
+    EXPECT_TRUE(it.io.costly.is_empty());
+}
+
+}  // namespace
+}  // namespace zlink
