@@ -234,7 +234,7 @@ void session::put_dialer_away() noexcept {
 }
 
 /// After a failure, which the words explain, if there are any.
-void session::retry_later(std::string words, error why) noexcept {
+void session::retry_later(std::string words, error why, bool was_refused) noexcept {
     put_dialer_away();
     if (pipe_)
         pipe_->say_gone();  // that was left out where the reader was behind
@@ -242,7 +242,7 @@ void session::retry_later(std::string words, error why) noexcept {
         emit_reason(std::move(words), why);
         return;  // never again; the pipe stays until the socket closes it
     }
-    const auto delay = backoff_.next(environment_->random->next());
+    const auto delay = backoff_.next(environment_->random->next(), was_refused);
     make_retry_timer();
     if (!retry_timer_) {
         emit_reason(std::move(words), why);
@@ -394,7 +394,7 @@ void session::after_break() noexcept {
         end();
         return;
     }
-    retry_later();
+    retry_later({}, error::none, is_refusal(why.failure));
 }
 
 /// Tells the socket that its peer is away; until the next hello, where it comes again.

@@ -138,7 +138,7 @@ private:
     void after_break() noexcept;
     void put_dialer_away() noexcept;
     void make_retry_timer() noexcept;
-    void retry_later(std::string words = {}, error why = error::none) noexcept;
+    void retry_later(std::string words = {}, error why = error::none, bool was_refused = false) noexcept;
     bool has_given_up() const noexcept;
     void say_gone(bool comes_again) noexcept;
     void leave_message(const std::string &body) noexcept;

@@ -18,6 +18,11 @@ enum class failure_kind {
     no_handler,          // a peer was to be judged, and nobody was there to do it
 };
 
+/// The peer has said that it does not want this side.
+constexpr bool is_refusal(failure_kind failure) noexcept {
+    return failure == failure_kind::authentication || failure == failure_kind::peer_error;
+}
+
 /// Detail of a failure: the ZMQ_PROTOCOL_ERROR_ numbers of zmq.h.
 using protocol_error = std::uint32_t;
 

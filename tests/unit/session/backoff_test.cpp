@@ -42,6 +42,23 @@ TEST(backoff, never_exceeds_the_maximum_with_the_random_part) {
     }
 }
 
+TEST(backoff, doubles_up_to_half_a_minute_for_who_is_refused_each_time_where_there_is_no_maximum) {
+    backoff b(100, 0);
+    for (const int delay : {100, 200, 400, 800, 1600, 3200, 6400, 12800, 25600, 30000, 30000})
+        EXPECT_EQ(b.next(0, true), milliseconds(delay));
+    EXPECT_EQ(b.next(0), milliseconds(100)) << "for another reason";
+    EXPECT_EQ(b.next(0, true), milliseconds(100));
+    EXPECT_EQ(b.next(0, true), milliseconds(200));
+}
+
+TEST(backoff, keeps_to_the_maximum_and_to_a_longer_interval_for_who_is_refused) {
+    backoff with_maximum(100, 300), long_one(60000, 0);
+    for (const int delay : {100, 200, 300, 300})
+        EXPECT_EQ(with_maximum.next(0, true), milliseconds(delay));
+    EXPECT_EQ(long_one.next(0, true), milliseconds(60000));
+    EXPECT_EQ(long_one.next(0, true), milliseconds(60000));
+}
+
 TEST(backoff, begins_anew_after_a_reset) {
     backoff b(100, 10000);
     for (int i = 0; i < 5; ++i)

@@ -169,6 +169,30 @@ TEST_F(session_life, dials_again_after_exactly_the_interval_that_doubles_up_to_i
     EXPECT_EQ(net.attempts.size(), 6u);
 }
 
+#ifdef ZLINK_WITH_CURVE
+TEST_F(session_life, comes_ever_later_to_a_server_of_curve_that_refuses_it) {
+    const greeting_octets greets = make_greeting("CURVE", true);
+    options.mechanism = mechanism_kind::curve;
+    options.curve_server_key = options.curve_public_key = std::string(32, '\7');
+    options.curve_secret_key = std::string_view("01234567890123456789012345678901");
+    options.reconnect_interval_ms = 100;
+    make();
+    for (const int delay : {100, 200, 400}) {
+        ASSERT_NO_FATAL_FAILURE(connect());
+        far->receive(std::string(as_text(byte_span(greets))));
+        io.run();
+        far->receive(testing::command_frame("ERROR", "\3"
+                                                     "400"));
+        io.run();
+        EXPECT_EQ(heard->take().back(), "retried " + std::to_string(delay));
+        io.pass(std::chrono::milliseconds(delay));
+    }
+    ASSERT_TRUE(net.is_called());
+    net.refuse(error::host_unreachable, 9);
+    EXPECT_EQ(heard->take().back(), "retried 100") << "another reason";
+}
+#endif
+
 TEST_F(session_life, begins_with_the_first_interval_again_once_a_handshake_has_succeeded_and_not_before) {
     options.reconnect_interval_max_ms = 10'000;
     make();
