@@ -330,6 +330,7 @@ void connection::note_reading(inbound &in) noexcept {
 void connection::take_handshake(inbound &in, byte_span octets) noexcept {
     while (!octets.empty() && state_ == state::live && !peer_->is_established()) {
         const auto action = peer_->resume({conversation::event_kind::octets, octets});
+        in.wipe(octets.first(action.consumed));
         octets = octets.subspan(action.consumed);
         if (!obey(action))
             return;

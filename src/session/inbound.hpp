@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -49,6 +50,10 @@ public:
 
     /// Puts octets of the handshake where a read would. Returns them there; none for want of memory.
     byte_span put(block_ref &scratch, byte_span octets) noexcept;
+    /// Octets of the handshake, where they were read: what has been said in a handshake may have been a password.
+    static void wipe(byte_span octets) noexcept {
+        ::explicit_bzero(const_cast<std::uint8_t *>(octets.data()), octets.size());
+    }
 
     struct found {
         std::size_t octets = 0;

@@ -342,8 +342,7 @@ void outbound::take_written(writing &turn, std::size_t octets, const listed &wha
             control_written_ += taken;
             return;
         }
-        std::vector<std::uint8_t>().swap(
-            peer_.output());  // control octets are rare: no memory is kept for them
+        peer_.drop_output();  // control octets are rare: no memory is kept for them
         control_written_ = 0;
         note_control();
     }

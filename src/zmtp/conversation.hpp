@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -83,6 +84,11 @@ public:
     bool is_established() const noexcept { return is_established_; }
     /// Octets waiting to be written, in order. The driver removes what it wrote.
     std::vector<std::uint8_t> &output() noexcept { return output_; }
+    /// Nothing of what output() held stays, neither as what is to be written nor in memory: it may have been a password.
+    void drop_output() noexcept {
+        ::explicit_bzero(output_.data(), output_.size());
+        std::vector<std::uint8_t>().swap(output_);
+    }
     /// Commands of traffic, as frames of a queue, that wait to be encoded by a framing which numbers what it encodes. The driver removes
     /// what it encoded.
     std::vector<std::uint8_t> &commands() noexcept { return commands_; }

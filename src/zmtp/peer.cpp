@@ -91,6 +91,7 @@ struct peer::state {
     action on_verdict(const verdict &answer);
     action on_turn();
     action next_of_handshake();
+    void forget_frame() noexcept;
     action on_time();
     action on_traffic_command(byte_span body);
 
@@ -258,7 +259,7 @@ action peer::state::on_octets(byte_span in) {
     byte_span body;
     while (stage_ == stage::handshake && take_command(rest, body) && !is_put_off(body)) {
         on_handshake_command(body);
-        before_->frame.clear();
+        forget_frame();
     }
     if (rest.size() != in.size() || stage_ != stage::traffic)
         result = next_of_handshake();
@@ -292,8 +293,14 @@ action peer::state::on_turn() {
     frame_header header;
     get_frame_header(before_->frame.data(), before_->frame.size(), header);
     on_handshake_command(byte_span(before_->frame).subspan(header.header_size));
-    before_->frame.clear();
+    forget_frame();
     return next_of_handshake();
+}
+
+/// It may have held a password.
+void peer::state::forget_frame() noexcept {
+    ::explicit_bzero(before_->frame.data(), before_->frame.size());
+    before_->frame.clear();
 }
 
 action peer::state::on_verdict(const verdict &answer) {

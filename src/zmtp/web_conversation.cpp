@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <new>
 
+#include "core/finally.hpp"
 #include "core/stranger.hpp"
 #include "zmtp/curve_frame.hpp"
 #include "zmtp/mechanism.hpp"
@@ -228,6 +230,7 @@ action web_conversation::enter_handshake(std::string_view protocol) {
 action web_conversation::on_handshake(byte_span &in) {
     action result;
     std::vector<std::uint8_t> decoded(decoder_->lead(in.size()) + in.size());
+    const finally wipe([&] { ::explicit_bzero(decoded.data(), decoded.size()); });
     while (!in.empty() && stage_ == stage::handshake && !is_waiting_) {
         const auto step = decoder_->decode(in, decoded.data());
         in = in.subspan(step.taken);
@@ -284,7 +287,7 @@ void web_conversation::take_inner_output() {
             words_.encode(header.flags, body, output_);
         octets = octets.subspan(header.header_size + body.size());
     }
-    inner_->output().clear();
+    inner_->drop_output();
 }
 
 // ---- traffic ----
