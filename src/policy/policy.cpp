@@ -62,6 +62,7 @@ struct policy::state final : kept_files {
             now = read_policy_now(path, last);
         } catch (const std::bad_alloc &) {
             now.kept = last.kept;  // there may be no memory for words
+            now.known = last.known;
         }
         last = std::move(now);
         const std::lock_guard guard(mutex);

@@ -1,6 +1,7 @@
 // A policy as it stands on the disk: its file, and what it names.
 //
-// Read:     whole or not at all. Files for TLS are kept as they were judged, by path, and read again when they have changed: nobody else has to open them.
+// Read:     whole or not at all. Files for TLS are kept as they were judged, by path, and read again when they have changed: nobody else has to open
+//           them. The same for what a folder of certificates holds, of which the keys are kept.
 // Limits:   those of trusted_file.hpp.
 #pragma once
 
@@ -20,9 +21,15 @@ struct policy_reading {
         std::shared_ptr<const secret> octets;
     };
     using files = std::map<std::string, kept_file>;
+    struct known_key {
+        file_stamp stamp;
+        std::string key;
+    };
+    using keys = std::map<std::string, known_key>;
 
     std::shared_ptr<const policy_rules> rules;  // null: `why` says what is wrong
     std::shared_ptr<const files> kept;          // where something is wrong, those of before
+    std::shared_ptr<const keys> known;          // by the paths of public certificates; the same
     std::string why;
 };
 

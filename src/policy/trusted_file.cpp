@@ -4,7 +4,6 @@
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
-#include <string_view>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -125,23 +124,9 @@ bool read_whole(int file, const std::string &path, std::size_t most, std::string
     }
 }
 
-}  // namespace
-
-bool check(const std::string &path, kind what, std::string &why) {
-    owned_descriptor file;
-    struct stat facts;
-    return open(path, what, file, facts, why);
-}
-
-bool read(const std::string &path, kind what, std::string &out, std::string &why) {
-    file_stamp none;
-    bool is_fresh = false;
-    return read_if_changed(path, what, most_octets, none, is_fresh, out, why);
-}
-
-bool read_if_changed(const std::string &path, kind what, std::size_t most, file_stamp &seen, bool &is_fresh,
-                     std::string &out, std::string &why) {
-    is_fresh = false;
+/// As read_if_changed(), once. `is_torn`: it became another file meanwhile.
+bool read_once(const std::string &path, kind what, std::size_t most, file_stamp &seen, bool &is_fresh,
+               bool &is_torn, std::string &out, std::string &why) {
     owned_descriptor file;
     struct stat before, after;
     if (!open(path, what, file, before, why))
@@ -154,15 +139,39 @@ bool read_if_changed(const std::string &path, kind what, std::size_t most, file_
     out.reserve(static_cast<std::size_t>(before.st_size) + 1);
     if (!read_whole(file.get(), path, most, out, why))
         return false;
-    if (::fstat(file.get(), &after) != 0 || !(file_stamp::of(before) == file_stamp::of(after)) ||
-        out.size() != static_cast<std::size_t>(after.st_size))
+    is_torn = ::fstat(file.get(), &after) != 0 || !(file_stamp::of(before) == file_stamp::of(after)) ||
+              out.size() != static_cast<std::size_t>(after.st_size);
+    if (is_torn)
         return refuse(why, path + " is being written");
     seen = file_stamp::of(after);
     is_fresh = true;
     return true;
 }
 
-bool list(const std::string &path, std::vector<std::string> &names, std::string &why) {
+}  // namespace
+
+bool read(const std::string &path, kind what, std::string &out, std::string &why) {
+    file_stamp none;
+    bool is_fresh = false;
+    return read_if_changed(path, what, most_octets, none, is_fresh, out, why);
+}
+
+bool read_if_changed(const std::string &path, kind what, std::size_t most, file_stamp &seen, bool &is_fresh,
+                     std::string &out, std::string &why) {
+    // Another file may have taken its place: then that is read.
+    constexpr int attempts = 3;
+    is_fresh = false;
+    for (int left = attempts;; --left) {
+        bool is_torn = false;
+        why.clear();
+        if (read_once(path, what, most, seen, is_fresh, is_torn, out, why))
+            return true;
+        if (!is_torn || left == 1)
+            return false;
+    }
+}
+
+bool list(const std::string &path, std::string_view ending, std::vector<listed> &out, std::string &why) {
     owned_descriptor folder;
     std::size_t from = 0;
     if (!follow(path + "/", folder, from, why))
@@ -177,9 +186,13 @@ bool list(const std::string &path, std::vector<std::string> &names, std::string 
     }
     const finally close_it([&] { ::closedir(all); });
     for (const dirent *each; (each = ::readdir(all)) != nullptr;) {
-        if (names.size() == most_in_folder)
+        if (!std::string_view(each->d_name).ends_with(ending))
+            continue;
+        if (out.size() == most_in_folder)
             return refuse(why, "there are too many files in " + path);
-        names.emplace_back(each->d_name);
+        struct stat facts;
+        const bool is_there = ::fstatat(descriptor, each->d_name, &facts, AT_SYMLINK_NOFOLLOW) == 0;
+        out.push_back({each->d_name, is_there ? file_stamp::of(facts) : file_stamp{}});
     }
     return true;
 }

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/file_stamp.hpp"
@@ -23,16 +24,18 @@ enum class kind {
 constexpr std::size_t most_octets = 1 << 20;
 constexpr std::size_t most_octets_of_tls = 64 << 20;
 
-/// Whether a regular file is there that may be trusted and read. If not, `why`. Throws std::bad_alloc.
-bool check(const std::string &path, kind what, std::string &why);
-/// check(), and what stands in it. False, too, when somebody writes it meanwhile.
+/// What stands in a regular file that may be trusted. False where there is none, or somebody goes on writing it: `why`. Throws std::bad_alloc.
 bool read(const std::string &path, kind what, std::string &out, std::string &why);
-/// check(), and read() where it is another file than that of `seen`, which becomes its own: then `is_fresh`.
+/// The same, and read where it is another file than that of `seen`, which becomes its own: then `is_fresh`.
 bool read_if_changed(const std::string &path, kind what, std::size_t most, file_stamp &seen, bool &is_fresh,
                      std::string &out, std::string &why);
 
-/// The names of what is in a folder that may be trusted, in no order. More than most_in_folder are refused.
+struct listed {
+    std::string name;
+    file_stamp stamp;
+};
+/// What in a folder that may be trusted has a name with that ending, in no order. More than most_in_folder are refused.
 constexpr std::size_t most_in_folder = 1000;
-bool list(const std::string &path, std::vector<std::string> &names, std::string &why);
+bool list(const std::string &path, std::string_view ending, std::vector<listed> &out, std::string &why);
 
 }  // namespace zlink::trusted_file

@@ -2,11 +2,24 @@
 #include "policy/trusted_file.hpp"
 
 #include <algorithm>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+namespace {
+std::function<void()> before_each_look;  // at an open file
+}
+
+/// In place of the system's.
+extern "C" int fstat(int file, struct stat *facts) noexcept {
+    if (before_each_look)
+        before_each_look();
+    return ::fstatat(file, "", facts, AT_EMPTY_PATH);
+}
 
 namespace zlink {
 namespace {
@@ -80,19 +93,19 @@ TEST_F(a_trusted_file, is_not_found_through_symbolic_links) {
     std::filesystem::create_symlink(path, folder + "/link");
     std::filesystem::create_symlink(folder, folder + "/way");
     for (const char *name : {"/link", "/way/file"}) {
-        std::string why;
-        EXPECT_FALSE(trusted_file::check(folder + name, kind::open, why)) << name;
+        std::string why, text;
+        EXPECT_FALSE(trusted_file::read(folder + name, kind::open, text, why)) << name;
         EXPECT_NE(why.find("symbolic link"), std::string::npos) << why;
     }
 }
 
 TEST_F(a_trusted_file, is_a_regular_one_by_a_whole_path) {
-    std::string why;
+    std::string why, text;
     ASSERT_EQ(::mkfifo((folder + "/fifo").c_str(), 0600), 0);
     for (const std::string &name : {folder + "/fifo", folder, std::string("file"), std::string(),
                                     folder + "/none", folder + "/x/../file", folder + "/"})
-        EXPECT_FALSE(trusted_file::check(name, kind::open, why)) << name;
-    EXPECT_TRUE(trusted_file::check(folder + "//./file", kind::open, why)) << why;
+        EXPECT_FALSE(trusted_file::read(name, kind::open, text, why)) << name;
+    EXPECT_TRUE(trusted_file::read(folder + "//./file", kind::open, text, why)) << why;
 }
 
 TEST_F(a_trusted_file, is_no_larger_than_a_mebibyte) {
@@ -127,26 +140,59 @@ TEST_F(a_trusted_file, is_read_again_only_when_it_has_changed_and_judged_each_ti
     EXPECT_FALSE(read());
 }
 
+TEST_F(a_trusted_file, may_be_replaced_while_it_is_read) {
+    const std::size_t looks_at_folders = static_cast<std::size_t>(std::ranges::count(path, '/'));
+    std::size_t looks = 0;
+    before_each_look = [&] {
+        // Behind what has been read of the first.
+        if (++looks == looks_at_folders + 2) {
+            std::ofstream(folder + "/next") << "another text";
+            std::filesystem::rename(folder + "/next", path);
+        }
+    };
+    std::string why, text;
+    EXPECT_TRUE(trusted_file::read(path, kind::open, text, why)) << why;
+    before_each_look = nullptr;
+    EXPECT_EQ(text, "another text");
+}
+
+TEST_F(a_trusted_file, is_not_read_as_long_as_somebody_writes_it) {
+    before_each_look = [&] { std::ofstream(path, std::ios::app) << "more"; };
+    std::string why, text;
+    EXPECT_FALSE(trusted_file::read(path, kind::open, text, why));
+    before_each_look = nullptr;
+    EXPECT_EQ(why, path + " is being written");
+}
+
 TEST_F(a_trusted_file, is_listed_with_those_of_its_folder) {
-    std::ofstream(folder + "/other") << "text";
-    std::vector<std::string> names;
+    std::ofstream(folder + "/other.file") << "text";
+    std::ofstream(folder + "/else") << "text";
+    std::vector<trusted_file::listed> found;
     std::string why;
-    ASSERT_TRUE(trusted_file::list(folder, names, why)) << why;
-    std::sort(names.begin(), names.end());
-    EXPECT_EQ(names, (std::vector<std::string>{".", "..", "file", "other"}));
-    EXPECT_FALSE(trusted_file::list(path, names, why)) << "it is no folder";
-    EXPECT_FALSE(trusted_file::list(folder + "/none", names, why));
+    ASSERT_TRUE(trusted_file::list(folder, "file", found, why)) << why;
+    std::ranges::sort(found, {}, &trusted_file::listed::name);
+    ASSERT_EQ(found.size(), 2u);
+    EXPECT_EQ(found[0].name, "file");
+    EXPECT_EQ(found[1].name, "other.file");
+    file_stamp seen;
+    bool is_fresh = false;
+    std::string text;
+    ASSERT_TRUE(trusted_file::read_if_changed(path, kind::open, 100, seen, is_fresh, text, why));
+    EXPECT_TRUE(found[0].stamp == seen);
+    EXPECT_FALSE(found[1].stamp == seen);
+    EXPECT_FALSE(trusted_file::list(path, "", found, why)) << "it is no folder";
+    EXPECT_FALSE(trusted_file::list(folder + "/none", "", found, why));
     ASSERT_EQ(::chmod(folder.c_str(), 0770), 0);
-    EXPECT_FALSE(trusted_file::list(folder, names, why));
+    EXPECT_FALSE(trusted_file::list(folder, "", found, why));
     EXPECT_EQ(why, "the folder " + folder + "/ may be written by others");
 }
 
 TEST_F(a_trusted_file, is_not_listed_where_there_are_too_many) {
     for (std::size_t i = 0; i < trusted_file::most_in_folder; ++i)
         std::ofstream(folder + "/" + std::to_string(i));
-    std::vector<std::string> names;
+    std::vector<trusted_file::listed> found;
     std::string why;
-    EXPECT_FALSE(trusted_file::list(folder, names, why));
+    EXPECT_FALSE(trusted_file::list(folder, "", found, why));
     EXPECT_EQ(why, "there are too many files in " + folder);
 }
 
