@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "zmtp/decoder_curve.hpp"
 
@@ -51,6 +52,8 @@ framing_curve::framing_curve(const curve_session &session, const framing &around
 /// Puts what stands in front of a box into `head`, and gives the box its number.
 body_cover framing_curve::begin(std::uint8_t flags, std::size_t body_size,
                                 std::vector<std::uint8_t> &head) const {
+    if (!has_number())
+        throw std::bad_alloc();
     std::optional<body_cover> outer = around_.encode_header(0, curve_growth + body_size, head);
     body_cover how{.growth = curve_box::tag_size + 1};
     put_u64(how.state.data(), ++last_sent_);
@@ -120,7 +123,7 @@ std::size_t framing_curve::encode_small(byte_span &in, std::size_t most, std::sp
                                         bool &in_message, std::uint64_t &messages) const noexcept {
     std::uint8_t *to = out.data();
     std::uint8_t *const end = to + out.size();
-    while (!in.empty() && static_cast<std::size_t>(end - to) > of_box) {
+    while (!in.empty() && static_cast<std::size_t>(end - to) > of_box && has_number()) {
         const std::size_t room = static_cast<std::size_t>(end - to) - of_box;
         frame_header first;
         if (!get_frame_header(in.data(), in.size(), first))

@@ -1,7 +1,8 @@
 // The framing of CURVE: each frame of a queue stands in a box, and the box in a message frame of the framing around it.
 //
 // Wire:     curve_frame.hpp.
-// Numbers:  each box of a direction has a larger one than the one before. So what is encoded goes out in that order.
+// Numbers:  each box of a direction has a larger one than the one before. So what is encoded goes out in that order. Behind the last number
+//           there is nothing is encoded: the connection ends as for want of memory, and the next one has another key.
 // Around:   ZMTP 3.1's own, or WebSocket's, whose masks are laid on what is sealed.
 // Input:    decoder_curve.hpp.
 #pragma once
@@ -46,6 +47,7 @@ private:
         bool in_message = false;
     };
     static run find_run(byte_span in, std::size_t most, std::size_t limit) noexcept;
+    bool has_number() const noexcept { return last_sent_ < UINT64_MAX; }
     body_cover begin(std::uint8_t flags, std::size_t body_size, std::vector<std::uint8_t> &head) const;
     std::uint8_t *put_box(std::uint8_t flags, byte_span rest, std::uint8_t *out) const noexcept;
 

@@ -223,6 +223,31 @@ TEST(framing_curve, takes_nothing_behind_the_last_number_there_is) {
     EXPECT_EQ(both.decoder->fault(), protocol_errors::invalid_sequence);
 }
 
+TEST(framing_curve, encodes_nothing_behind_the_last_number_there_is) {
+    for (const bool batches : {false, true}) {
+        curve_session session = session_of(false, batches);
+        session.last_sent = UINT64_MAX - 2;
+        const framing_curve sender(session, framing_of_zmtp_3_1(), {});
+        ends both(batches);
+        std::vector<std::uint8_t> out, room(sender.room_for_small(1000));
+        sender.encode(0, as_bytes("x"), out);
+        EXPECT_EQ(both.decode(testing::text(out)), frame("x"));
+        const octets more = frame("y") + frame("z", 1);
+        byte_span in = as_bytes(more);
+        bool in_message = false;
+        std::uint64_t messages = 0;
+        const std::size_t size = sender.encode_small(in, 8191, room, in_message, messages);
+        const octets last(room.begin(), room.begin() + static_cast<std::ptrdiff_t>(size));
+        EXPECT_EQ(both.decode(last), batches ? more : frame("y"));
+        EXPECT_EQ(in.size(), batches ? 0u : 3u);
+        EXPECT_EQ(sender.encode_small(in, 8191, room, in_message, messages), 0u);
+        out.clear();
+        EXPECT_THROW(sender.encode(0, as_bytes("x"), out), std::bad_alloc);
+        EXPECT_THROW(sender.encode_command(as_bytes("\4PING"), out), std::bad_alloc);
+        EXPECT_TRUE(out.empty());
+    }
+}
+
 TEST(framing_curve, takes_nothing_but_boxes) {
     for (const octets &wire :
          {frame("\4PINGxx", 4), frame("\7MESSAGE" + octets(25, 'x'), 1), frame("\7MESSAGE" + octets(24, 'x')),
