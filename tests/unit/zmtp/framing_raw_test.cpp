@@ -6,22 +6,14 @@
 #include <random>
 #include <string>
 
+#include "decoded_in_place.hpp"
 #include "zmtp/frame_walk.hpp"
 
 namespace zlink {
 namespace {
 
 using octets = std::string;
-
-/// Decodes octets that stand in front of the end of `memory`, as a connection does. `spare`: octets of room more than are needed.
-octets decoded_in_place(frame_decoder &decoder, std::string_view piece, std::size_t spare = 0) {
-    octets memory(decoder.lead(piece.size() + spare), '?');
-    memory += piece;
-    auto *const begin = reinterpret_cast<std::uint8_t *>(memory.data());
-    const std::size_t at = memory.size() - piece.size();
-    memory.resize(decoder.decode({begin + at, piece.size()}, begin).octets);
-    return memory;
-}
+using testing::decoded_in_place;
 
 octets random_octets(std::size_t size, std::mt19937 &random) {
     octets out(size, '\0');

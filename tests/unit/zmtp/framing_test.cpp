@@ -6,27 +6,19 @@
 #include <random>
 #include <string>
 
+#include "decoded_in_place.hpp"
 #include "zmtp/frame_walk.hpp"
 
 namespace zlink {
 namespace {
 
 using octets = std::string;
+using testing::decoded_in_place;
 
 octets encoded(const framing &by, std::uint8_t flags, const octets &body) {
     std::vector<std::uint8_t> out;
     by.encode(flags, as_bytes(body), out);
     return {out.begin(), out.end()};
-}
-
-/// Decodes octets that stand in front of the end of `memory`, as a connection does, and returns what is at the start of it.
-octets decoded_in_place(frame_decoder &decoder, std::string_view piece) {
-    octets memory(decoder.lead(piece.size()), '?');
-    memory += piece;
-    auto *const begin = reinterpret_cast<std::uint8_t *>(memory.data());
-    const std::size_t at = memory.size() - piece.size();
-    memory.resize(decoder.decode({begin + at, piece.size()}, begin).octets);
-    return memory;
 }
 
 TEST(framing, of_2_0_and_later_is_that_of_the_queue) {
