@@ -1,6 +1,9 @@
 // CURVE: whom the two sides of a handshake take for each other, and what a monitor hears where they do not.
 #define ZMQ_BUILD_DRAFT_API
+#include <atomic>
 #include <optional>
+#include <thread>
+#include <vector>
 
 #include "flooded_server.hpp"
 #include "raw_peer.hpp"
@@ -93,6 +96,48 @@ TEST_F(curve, of_a_client_whose_key_of_a_server_is_none_says_so) {
     events.emplace(zmq, client, ends_of_handshakes);
     client.connect(endpoint);
     expect(ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL, ZMQ_PROTOCOL_ERROR_ZMTP_KEY_EXCHANGE);
+}
+
+TEST_F(curve, that_is_asked_for_behind_a_bind_holds_for_what_is_bound_next) {
+    bind();
+    make_server(server);
+    const std::string next = server.bind("tcp://127.0.0.1:*");
+    client.connect(endpoint);
+    expect(ZMQ_EVENT_HANDSHAKE_SUCCEEDED, 0);
+    test_socket clear = zmq.socket(ZMQ_PUSH), sealed = zmq.socket(ZMQ_PUSH);
+    clear.set(ZMQ_RECONNECT_IVL, -1);
+    clear.connect(next);
+    expect(ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL, ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH);
+    make_client(sealed);
+    sealed.connect(next);
+    expect(ZMQ_EVENT_HANDSHAKE_SUCCEEDED, 0);
+}
+
+// libsodium is started by whoever is the first, and nobody ends it under the others.
+TEST(keys_of_curve, are_made_while_contexts_begin_and_end) {
+    std::atomic<bool> is_over{false};
+    std::vector<std::thread> makers;
+    for (int i = 0; i < 3; ++i)
+        makers.emplace_back([&] {
+            do {
+                char open[41], hidden[41], derived[41];
+                EXPECT_EQ(zmq_curve_keypair(open, hidden), 0);
+                EXPECT_EQ(zmq_curve_public(derived, hidden), 0);
+                EXPECT_STREQ(derived, open);
+            } while (!is_over);
+        });
+    for (int i = 0; i < 50; ++i) {
+        context zmq;
+        test_socket server = zmq.socket(ZMQ_PULL), client = zmq.socket(ZMQ_PUSH);
+        make_server(server);
+        make_client(client);
+        client.connect(server.bind("tcp://127.0.0.1:*"));
+        ASSERT_EQ(client.send("x"), 1);
+        ASSERT_EQ(server.receive(), "x");
+    }
+    is_over = true;
+    for (std::thread &each : makers)
+        each.join();
 }
 
 using zlink::test::command;
