@@ -143,9 +143,14 @@ inbound::found inbound::read_with(conversation *peer, block_ref &scratch) noexce
     if (peer)  // no heartbeats elsewhere
         peer->note_traffic(environment_.io.now());
     found result_found{result.octets, result.octets == to.large_room + to.room};
-    expects_large_ = has_large && unfed_->large.is_whole();
-    if (expects_large_)
+    expects_large_ =
+        has_large ? unfed_->large.is_whole() : to.is_of_decoder && to.count == 2 && taken == to.large_room;
+    if (has_large && expects_large_)
         take_large(peer);
+    if (to.is_of_decoder) {
+        decoder_->fill(taken);
+        feed_frames(peer);
+    }
     const std::size_t rest = result.octets - taken;
     if (rest == 0 || !is_going_on())
         return result_found;
@@ -158,6 +163,13 @@ inbound::found inbound::read_with(conversation *peer, block_ref &scratch) noexce
     return result_found;
 }
 
+/// Feeds what the decoder has put together.
+void inbound::feed_frames(conversation *peer) noexcept {
+    block_ref owner;
+    for (byte_span frame; !(frame = decoder_->take_frame(owner)).empty();)
+        feed(peer, owner.get(), frame.size() >= least_held, frame);
+}
+
 /// Feeds what the decoder makes of `in`, behind `kept` octets at `out`, in the same block.
 void inbound::feed_decoded(conversation *peer, chunk &block, std::uint8_t *out, std::size_t kept,
                            byte_span in) noexcept {
@@ -168,9 +180,7 @@ void inbound::feed_decoded(conversation *peer, chunk &block, std::uint8_t *out, 
             feed_block(peer, block, {out, kept + step.octets});
         out += kept + step.octets;
         kept = 0;
-        block_ref owner;
-        for (byte_span frame; !(frame = decoder_->take_frame(owner)).empty();)
-            feed(peer, owner.get(), frame.size() >= least_held, frame);
+        feed_frames(peer);
     } while (!in.empty() && is_going_on());
 }
 
@@ -209,7 +219,17 @@ bool inbound::choose_places(places &out, std::span<std::uint8_t> free) noexcept 
     else if (expects_large())
         out.room = std::min(out.room, read_beside_large);
 
-    if (has_large()) {
+    if (const frame_decoder::place next = decoder_ ? decoder_->place_for_next() : frame_decoder::place();
+        !next.octets.empty()) {
+        out.is_of_decoder = true;
+        out.large_room = std::min(next.octets.size(), most_at_once);
+        out.room = std::min(out.room, read_beside_large);
+        out.ranges[out.count++] = {next.octets.data(), out.large_room};
+        if (!next.ends_frame || out.large_room < next.octets.size()) {
+            out.room = 0;
+            return true;
+        }
+    } else if (has_large()) {
         large_frame &large = unfed_->large;
         const large_frame::place next = large.room(*environment_.pool);
         if (next.octets == 0)

@@ -111,6 +111,7 @@ private:
         std::size_t count = 0;
         std::size_t large_room = 0;        // octets, of the frame under way
         std::size_t room = 0;              // octets behind it
+        bool is_of_decoder = false;        // which puts that frame together
         std::uint8_t *round_to = nullptr;  // where the first range is copied to
     };
     struct held_range {
@@ -140,6 +141,7 @@ private:
     bool choose_places(places &out, std::span<std::uint8_t> free) noexcept;
     static void go_round(places &out, std::span<std::uint8_t> free) noexcept;
     void take_large(conversation *peer) noexcept;
+    void feed_frames(conversation *peer) noexcept;
     void feed_decoded(conversation *peer, chunk &block, std::uint8_t *out, std::size_t kept,
                       byte_span in) noexcept;
     void feed_block(conversation *peer, chunk &block, byte_span in) noexcept;

@@ -127,7 +127,8 @@ std::uint8_t *decoder_curve::open_box(std::span<std::uint8_t> body, std::uint8_t
     if ((!is_command && flags > curve_octet::more) || (is_command && (text.empty() || text[0] == 0)))
         return refuse(protocol_errors::malformed_message, out);
     out = put_frame_header(out, text.size(), is_command ? frame_flag::command : flags);
-    std::memmove(out, text.data(), text.size());
+    if (out != text.data())  // that of a large box is there already
+        std::memmove(out, text.data(), text.size());
     return out + text.size();
 }
 
@@ -203,15 +204,42 @@ std::size_t decoder_curve::fill_large(byte_span in) noexcept {
     try {
         if (large_.lead + large_.have + taken > large_.memory->capacity)
             grow_large(growth_of_memory * (large_.have + taken));
-        std::memcpy(large_.memory->data() + large_.lead + large_.have, in.data(), taken);
-        large_.have += taken;
-        if (large_.have < large_.total)
-            return taken;
+    } catch (const std::bad_alloc &) {
+        give_up();
+        return in.size();
+    }
+    std::memcpy(large_.memory->data() + large_.lead + large_.have, in.data(), taken);
+    fill(taken);
+    return is_over_ ? in.size() : taken;
+}
+
+frame_decoder::place decoder_curve::place_for_next() noexcept {
+    if (around_ || !large_.memory)
+        return {};
+    try {
+        if (large_.lead + large_.have == large_.memory->capacity)
+            grow_large(growth_of_memory * large_.have);
+    } catch (const std::bad_alloc &) {
+        return {};  // decode() finds that out, too
+    }
+    const std::size_t at = large_.lead + large_.have;
+    const std::size_t missing = large_.total - large_.have;
+    const std::size_t size = std::min(large_.memory->capacity - at, missing);
+    return {{large_.memory->data() + at, size}, size == missing};
+}
+
+void decoder_curve::fill(std::size_t octets) noexcept {
+    large_.have += octets;
+    if (large_.have == large_.total)
+        open_large();
+}
+
+void decoder_curve::open_large() noexcept {
+    try {
         apart_.emplace_back();
     } catch (const std::bad_alloc &) {
-        owes_refusal_ = is_over_ = true;
-        forget_large();
-        return in.size();
+        give_up();
+        return;
     }
     const large_box whole = std::exchange(large_, {});
     std::uint8_t *const box = whole.memory->data() + whole.lead;
@@ -221,7 +249,11 @@ std::size_t decoder_curve::fill_large(byte_span in) noexcept {
         box + whole.header_size + curve_growth - frame_header_size(body_size - curve_growth);
     std::uint8_t *const end = open_box({box + whole.header_size, body_size}, out);
     apart_.back() = {block_ref::adopt(whole.memory), {out, end}};
-    return taken;
+}
+
+void decoder_curve::give_up() noexcept {
+    owes_refusal_ = is_over_ = true;
+    forget_large();
 }
 
 void decoder_curve::forget_large() noexcept { (void)block_ref::adopt(std::exchange(large_, {}).memory); }

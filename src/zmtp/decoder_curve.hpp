@@ -32,6 +32,8 @@ public:
     std::size_t lead(std::size_t most) const noexcept override;
     decoded decode(byte_span in, std::uint8_t *out) noexcept override;
     byte_span take_frame(block_ref &owner) noexcept override;
+    place place_for_next() noexcept override;
+    void fill(std::size_t octets) noexcept override;
     /// No body is under way before it is whole.
     void pass(std::span<std::uint8_t>) noexcept override {}
     protocol_error fault() const noexcept override { return fault_; }
@@ -58,6 +60,8 @@ private:
     void begin_large(byte_span in, const frame_header &header);
     void grow_large(std::size_t wanted);
     std::size_t fill_large(byte_span in) noexcept;
+    void open_large() noexcept;
+    void give_up() noexcept;
     void open_apart(byte_span in) noexcept;
     void add_apart(block_ref memory, std::span<std::uint8_t> boxes) noexcept;
     void take_from_around() noexcept;

@@ -52,6 +52,15 @@ public:
         (void)owner;
         return {};
     }
+    struct place {
+        std::span<std::uint8_t> octets;
+        bool ends_frame = false;  // with the last of them
+    };
+    /// Where the next octets may be read to, past decode(), which saves a copy of them: in a frame that the decoder puts together. Empty where
+    /// there is no such place.
+    virtual place place_for_next() noexcept { return {}; }
+    /// So many octets have been read there. take_frame() has the frame where that was all of it.
+    virtual void fill(std::size_t octets) noexcept { (void)octets; }
     /// These octets of the body under way were read past the decoder, which may have to change them.
     virtual void pass(std::span<std::uint8_t> octets) noexcept = 0;
     /// The reader makes use of this alone, from now on: a decoder that would have to keep the body of a message frame until it is whole may

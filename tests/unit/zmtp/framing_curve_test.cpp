@@ -223,6 +223,26 @@ TEST(framing_curve, takes_nothing_behind_the_last_number_there_is) {
     EXPECT_EQ(both.decoder->fault(), protocol_errors::invalid_sequence);
 }
 
+TEST(framing_curve, has_a_large_box_read_straight_into_its_memory) {
+    ends both(false);
+    const octets text = some_octets(3'000'000), wire = both.encode(0, text);
+    std::size_t at = 100'000;
+    EXPECT_TRUE(both.decoder->place_for_next().octets.empty()) << "there is no box yet";
+    EXPECT_EQ(both.decode(wire.substr(0, at)), "");
+    for (auto next = both.decoder->place_for_next(); !next.octets.empty();
+         next = both.decoder->place_for_next()) {
+        EXPECT_EQ(next.ends_frame, next.octets.size() == wire.size() - at);
+        const std::size_t size = std::min<std::size_t>(next.octets.size(), 70'001);
+        std::copy_n(wire.begin() + static_cast<std::ptrdiff_t>(at), size, next.octets.begin());
+        both.decoder->fill(size);
+        at += size;
+    }
+    EXPECT_EQ(at, wire.size());
+    block_ref owner;
+    EXPECT_TRUE(as_text(both.decoder->take_frame(owner)) == frame(text));
+    EXPECT_EQ(both.decode(both.encode(0, "behind")), frame("behind"));
+}
+
 TEST(framing_curve, encodes_nothing_behind_the_last_number_there_is) {
     for (const bool batches : {false, true}) {
         curve_session session = session_of(false, batches);
