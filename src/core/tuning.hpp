@@ -29,6 +29,8 @@ constexpr int send_buffer_within_machine = 128 * 1024;
 constexpr int large_send_buffer_within_machine = 1024 * 1024;
 constexpr std::size_t large_body_within_machine = 128 * 1024;
 constexpr int writes_until_small_send_buffer = 16;
+/// Instead of that size where each body takes its writer as long as a sealed one: a writer that waits for room seals nothing meanwhile.
+constexpr std::size_t large_sealed_body_within_machine = 32 * 1024;
 
 /// A tcp connection with a ZMQ_SNDBUF below this is given no more than that in one write, half of what the system makes of it. A write that
 /// fills such a buffer goes out as one packet, which is less than a full one of the loopback device (64 KiB): the peer's system waits up to 40 ms

@@ -377,6 +377,8 @@ void connection::enter_traffic(inbound &in, byte_span rest, bool takes_all) noex
         fail(break_reason{.was_established = true});
         return;
     }
+    if (peer_->framing().numbers_frames())
+        stream_->expect_sealed_bodies();
     lease_.open(*pipe_);
     in.open(*pipe_);
     out_.open(pipe_, replays_, *this);

@@ -29,6 +29,7 @@ public:
         return place_.is_sized ? write_sized(ranges) : write(ranges);
     }
     bool shares_processor() const noexcept override;
+    void expect_sealed_bodies() noexcept override { least_large_ = large_sealed_body_within_machine; }
     std::size_t unconfirmed() noexcept override;
     bool finish_writing() noexcept override;
     void wait_readable() noexcept override { ready_.wait_readable(); }
@@ -65,8 +66,8 @@ private:
     static constexpr std::size_t most_in_header = 64;
     static constexpr int longest_deferral = 64 * writes_until_small_send_buffer;
     /// Many small messages in one range are no large body.
-    static bool ends_with_large(std::span<const iovec> ranges) noexcept {
-        return ranges.size() >= 2 && ranges.back().iov_len >= large_body_within_machine &&
+    bool ends_with_large(std::span<const iovec> ranges) const noexcept {
+        return ranges.size() >= 2 && ranges.back().iov_len >= least_large_ &&
                ranges[ranges.size() - 2].iov_len <= most_in_header;
     }
     io_result write(std::span<const iovec> ranges) noexcept {
@@ -100,6 +101,7 @@ private:
     const std::string peer_address_;
     const connection_place place_;
     // Used by the thread that writes: all up to placement_.
+    std::size_t least_large_ = large_body_within_machine;
     int writes_without_large_ = 0;
     int most_writes_without_large_ = 0;  // until the send buffer is small
     std::size_t large_left_ = 0;         // of what was listed with the last large body

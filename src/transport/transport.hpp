@@ -61,6 +61,9 @@ public:
     /// thread is reading, or wants to. It is to be tried again in a moment: room is of no use to wait for. busy and failures may come
     /// with octets, which are written.
     virtual io_result try_write(std::span<const iovec> ranges) noexcept = 0;
+    /// From now on what is written takes long to make, as what is sealed does: there is to be room for more of it, so that neither side waits for
+    /// the other. Before anything is written by another thread than the loop's.
+    virtual void expect_sealed_bodies() noexcept {}
     /// Octets written that the peer's system has not confirmed: closing a stream while input arrives loses them. 0 where
     /// what is written is with the peer at once.
     virtual std::size_t unconfirmed() noexcept = 0;

@@ -54,6 +54,7 @@ struct stream_state {
     bool is_room_awaited = false;
     bool is_leased = false;
     bool is_finished = false;
+    bool expects_sealed_bodies = false;
 
     void receive(std::string_view octets) {
         input += octets;
@@ -114,6 +115,7 @@ public:
         return {octets};
     }
     bool shares_processor() const noexcept override { return state_.shares_processor; }
+    void expect_sealed_bodies() noexcept override { state_.expects_sealed_bodies = true; }
     std::size_t unconfirmed() noexcept override { return state_.unconfirmed; }
     bool finish_writing() noexcept override {
         state_.is_finished = state_.may_finish;

@@ -69,6 +69,7 @@ TEST(connection_queued, does_what_is_costly_when_it_is_its_turn) {
     it.client_says(it.state.output);
     EXPECT_EQ(it.established, 1);
     EXPECT_TRUE(it.client.machine().is_established());
+    EXPECT_TRUE(it.state.expects_sealed_bodies);
 }
 
 TEST(connection_queued, takes_what_comes_meanwhile_behind_it) {

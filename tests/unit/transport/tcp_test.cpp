@@ -238,6 +238,19 @@ TEST_F(tcp_test, keeps_more_under_way_while_large_bodies_are_written) {
     EXPECT_EQ(send_buffer_of(*near), 64 * 1024) << "the application has chosen";
 }
 
+TEST_F(tcp_test, keeps_more_under_way_while_bodies_are_written_that_are_sealed) {
+    constexpr int doubled = 2 * send_buffer_within_machine;
+    listen();
+    ASSERT_EQ(seen_from("127.0.0.1:" + port), "127.0.0.1");
+    std::string header = "header", body(large_sealed_body_within_machine, 's');
+    const iovec ranges[] = {{header.data(), header.size()}, {body.data(), body.size()}};
+    (void)near->bytes->try_write(ranges);
+    EXPECT_EQ(send_buffer_of(*near), doubled);
+    near->bytes->expect_sealed_bodies();
+    (void)near->bytes->try_write(ranges);
+    EXPECT_GT(send_buffer_of(*near), doubled);
+}
+
 TEST_F(tcp_test, keeps_more_under_way_until_a_large_body_is_written_and_the_peer_has_read_most) {
     constexpr int doubled = 2 * send_buffer_within_machine;
     bench.options.receive_buffer = 64 * 1024;
