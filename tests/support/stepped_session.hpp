@@ -44,12 +44,15 @@ struct stream_state {
     error introduction = error::none;
     bool may_be_leased = true;
     bool holds_input = false;
+    std::size_t messages_about_keys =
+        0;  // in front of the rest of the input, of which each read in vain takes one
     bool shares_processor = false;
     std::size_t unconfirmed = 0;
     bool may_finish = false;
 
     // What it was told
     std::vector<iovec> last_read;  // where it went
+    bool is_behind_keys = false;   // the rest of the input, which it holds
     bool is_read_awaited = false;
     bool is_room_awaited = false;
     bool is_leased = false;
@@ -91,6 +94,12 @@ public:
     io_result try_read(std::span<const iovec> ranges) noexcept override {
         if (state_.taken == state_.input.size())
             return {0, state_.is_reset ? error::connection_reset : error::again};
+        if (state_.messages_about_keys > 0) {
+            --state_.messages_about_keys;
+            state_.is_behind_keys = true;
+            return {0, error::again};
+        }
+        state_.is_behind_keys = false;
         std::size_t octets = 0;
         short_heap::uncounted([&] { state_.last_read.assign(ranges.begin(), ranges.end()); });
         for (const iovec &range : ranges) {
@@ -121,7 +130,7 @@ public:
         state_.is_finished = state_.may_finish;
         return state_.may_finish;
     }
-    bool holds_input() const noexcept override { return state_.holds_input; }
+    bool holds_input() const noexcept override { return state_.holds_input || state_.is_behind_keys; }
     void wait_readable() noexcept override {
         EXPECT_FALSE(state_.is_leased);
         state_.is_read_awaited = true;

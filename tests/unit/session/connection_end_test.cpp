@@ -55,6 +55,18 @@ TEST(connection_end, reads_what_came_before_the_thread_that_sends_failed_to_writ
     ASSERT_NO_FATAL_FAILURE(one.expect({"=a"}));
 }
 
+// As over TLS, where a read ends at each of them.
+TEST(connection_end, reads_what_came_behind_messages_about_keys_before_a_write_failed) {
+    driven one(socket_type::dealer);
+    ASSERT_NO_FATAL_FAILURE(one.establish());
+    one.state.messages_about_keys = 3;
+    one.state.input += message("a") + message("b");
+    fail_writing(one);
+    EXPECT_EQ(one.broken, 1);
+    EXPECT_EQ(one.taken_when_broken, one.state.input.size()) << "reported before all was read";
+    ASSERT_NO_FATAL_FAILURE(one.expect({"=a", "=b"}));
+}
+
 TEST(connection_end, waits_for_the_receiver_where_much_is_beyond_the_mark) {
     driven one(socket_type::dealer, 2);
     ASSERT_NO_FATAL_FAILURE(one.establish());

@@ -521,15 +521,18 @@ TEST(connection, gives_up_a_peer_that_takes_nothing_of_the_frame_before_the_ping
 }
 
 TEST(connection, hears_what_has_come_before_it_gives_up_the_peer) {
-    driven one(with_heartbeats(100, 300));
-    ASSERT_NO_FATAL_FAILURE(one.establish());
-    one.pass(100ms);
-    EXPECT_EQ(one.state.output, ping(0));
-    one.state.input += pong();
-    one.pass(300ms);
-    EXPECT_EQ(one.broken, 0) << "the loop was late, not the peer";
-    one.pass(400ms);
-    EXPECT_EQ(one.broken, 1);
+    for (const std::size_t messages_about_keys : {0u, 1u, 6u}) {
+        driven one(with_heartbeats(100, 300));
+        ASSERT_NO_FATAL_FAILURE(one.establish());
+        one.pass(100ms);
+        EXPECT_EQ(one.state.output, ping(0));
+        one.state.messages_about_keys = messages_about_keys;
+        one.state.input += pong();
+        one.pass(300ms);
+        EXPECT_EQ(one.broken, 0) << "the loop was late, not the peer";
+        one.pass(400ms);
+        EXPECT_EQ(one.broken, 1);
+    }
 }
 
 TEST(connection, takes_a_peer_for_alive_that_it_does_not_listen_to_itself) {
