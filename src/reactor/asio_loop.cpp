@@ -18,7 +18,8 @@ namespace zlink {
 
 namespace {
 
-constexpr int handlers_per_turn = 64;  // then posted tasks get their chance
+constexpr int handlers_per_turn = 64;    // then posted tasks get their chance
+constexpr unsigned tasks_per_turn = 16;  // then those get it whose descriptor has become ready meanwhile
 
 thread_local const asio_loop *this_threads_loop = nullptr;
 
@@ -187,7 +188,7 @@ void asio_loop::run_leftovers() noexcept {
 void asio_loop::run_until_nothing_is_left() noexcept {
     for (bool has_run = true; has_run;) {
         has_run = run_ready();
-        has_run |= posted_.run_all();
+        has_run |= posted_.run_some(tasks_per_turn);
         if (!costly.is_empty()) {
             costly.take_share(
                 has_run, [this] { return now(); },

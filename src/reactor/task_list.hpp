@@ -4,6 +4,8 @@
 // Threads:  task_list::push from any thread, the rest on the loop's. sleep_list on the loop's thread only.
 #pragma once
 
+#include <limits>
+
 #include "reactor/loop.hpp"
 
 namespace zlink {
@@ -22,22 +24,18 @@ public:
         while (!top_.compare_exchange_weak(top, &task, std::memory_order_release, std::memory_order_relaxed));
     }
 
-    bool is_empty() const noexcept { return top_.load(std::memory_order_acquire) == nullptr; }
+    bool is_empty() const noexcept { return !oldest_ && top_.load(std::memory_order_acquire) == nullptr; }
 
     /// Runs the tasks that are in the list now, the oldest first. Returns whether there were any.
-    bool run_all() noexcept {
-        loop_task *newest = top_.exchange(nullptr, std::memory_order_acquire);
-        loop_task *oldest = nullptr;
-        while (newest) {
-            loop_task *next = newest->next_;
-            newest->next_ = oldest;
-            oldest = newest;
-            newest = next;
-        }
-        bool has_run = oldest != nullptr;
-        while (oldest) {
-            loop_task &task = *oldest;
-            oldest = task.next_;
+    bool run_all() noexcept { return run_some(std::numeric_limits<unsigned>::max()); }
+    /// The same with `most` of them. The others come before all that are posted meanwhile.
+    bool run_some(unsigned most) noexcept {
+        if (!oldest_)
+            take_posted();
+        const bool has_run = oldest_ != nullptr;
+        for (; oldest_ && most > 0; --most) {
+            loop_task &task = *oldest_;
+            oldest_ = task.next_;
             // Reading what the last push wrote makes visible what was done before it. The task may be posted
             // again from here on, and may be gone once it has run.
             task.is_queued_.exchange(false, std::memory_order_acq_rel);
@@ -47,7 +45,17 @@ public:
     }
 
 private:
-    std::atomic<loop_task *> top_{nullptr};
+    void take_posted() noexcept {
+        for (loop_task *newest = top_.exchange(nullptr, std::memory_order_acquire); newest;) {
+            loop_task *const next = newest->next_;
+            newest->next_ = oldest_;
+            oldest_ = newest;
+            newest = next;
+        }
+    }
+
+    std::atomic<loop_task *> top_{nullptr};  // the newest
+    loop_task *oldest_ = nullptr;            // of those that the consumer has taken
 };
 
 /// Tasks to run once before the loop sleeps.

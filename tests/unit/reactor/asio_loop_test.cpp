@@ -223,6 +223,22 @@ TEST_F(tasks, posted_from_inside_run_in_the_same_turn_but_after_those_before_the
     EXPECT_EQ(order, "abc");
 }
 
+// As connections do that hold input: each may take some time.
+TEST_F(tasks, leave_a_handler_its_turn_though_there_are_many) {
+    int run = 0, run_before_handler = 0;
+    std::vector<std::unique_ptr<noted_task>> many;
+    for (int i = 0; i < 100; ++i) {
+        many.push_back(std::make_unique<noted_task>([&] {
+            if (++run == 1)
+                boost::asio::post(drive->io().context(), [&] { run_before_handler = run; });
+        }));
+        io().post(*many.back());
+    }
+    drive->turn();
+    EXPECT_EQ(run_before_handler, 16);
+    EXPECT_EQ(run, 100);
+}
+
 TEST_F(tasks, get_their_turn_among_many_handlers_and_leave_them_theirs) {
     // Each side keeps itself going; neither keeps the other out.
     std::string order;

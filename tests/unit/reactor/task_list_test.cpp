@@ -56,6 +56,24 @@ TEST_F(tasks_test, that_are_posted_while_the_list_runs_wait_for_the_next_time) {
     EXPECT_FALSE(list.run_all());
 }
 
+TEST_F(tasks_test, run_some_at_a_time_before_those_that_are_posted_meanwhile) {
+    task_list list;
+    a.then = [&] { list.push(a); };
+    for (told_task *each : {&a, &b, &c})
+        list.push(*each);
+    EXPECT_TRUE(list.run_some(1));
+    EXPECT_TRUE(list.run_some(1));
+    EXPECT_EQ(log, "ab");
+    EXPECT_TRUE(list.run_some(2));
+    EXPECT_EQ(log, "abc");
+    EXPECT_FALSE(list.is_empty());
+    a.then = nullptr;
+    EXPECT_TRUE(list.run_some(2));
+    EXPECT_EQ(log, "abca");
+    EXPECT_TRUE(list.is_empty());
+    EXPECT_FALSE(list.run_some(2));
+}
+
 TEST_F(tasks_test, may_be_destroyed_when_they_run) {
     task_list list;
     struct brief final : loop_task {
