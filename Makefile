@@ -10,6 +10,7 @@ FOR_BUILD := g++ cmake ninja-build make pkg-config libboost1.81-dev|libboost1.83
 FOR_DEMO  := python3 python3-zmq libzmq5
 FOR_TESTS := libgtest-dev libbenchmark-dev ccache clang-format-14? python3-pytest python3-tornado strace valgrind binutils \
              python3-matplotlib libczmq-dev libnng-dev python3-websockets python3-aiohttp python3-pip
+FOR_PACKAGE := debhelper dpkg-dev lintian
 FOREIGN  := tests/interop/requirements.txt
 
 # The compiler cache serves every checkout alike.
@@ -19,7 +20,7 @@ export CCACHE_NOHASHDIR := 1
 # Programs with ThreadSanitizer need addresses that are not randomised too widely, where that may be asked for.
 FIXED_ADDRESSES := $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
 
-.PHONY: help deps deps-build deps-demo deps-test build check test test-release test-asan test-tsan test-long test-web demo bench clean format check-format
+.PHONY: help deps deps-build deps-demo deps-test build check test test-release test-asan test-tsan test-long test-web demo package bench clean format check-format
 
 help:
 	@echo 'make build         build/release/lib/libzmq.so.5 and libzmq.a, without the tests'
@@ -31,6 +32,7 @@ help:
 	@echo 'make test-long     the tests with TSan, and as much of each as in a plain build: what make test leaves out'
 	@echo 'make test-web      the page of examples/web in a headless Chromium, which has to be installed'
 	@echo 'make demo          a program written for libzmq, on libzmq and on zlink'
+	@echo 'make package       the Debian packages, into build/package'
 	@echo 'make bench         zlink beside libzmq, nng and OpenSSL: tables of ratios, and pictures in build/bench; some hours'
 	@echo '                   goes on where it was interrupted; AFRESH=1 begins again; PAIRS=1 instead of 3 takes half the time'
 	@echo 'make bench QUICK=1 a part of it, once each, in some four minutes; in build/bench/quick'
@@ -113,6 +115,10 @@ test-web: build
 
 demo: build deps-demo
 	$(PYTHON) demo/run.py
+
+package: deps-build
+	$(call install,$(FOR_PACKAGE))
+	packaging/debian/build.sh $(JOBS)
 
 bench: deps
 	cmake --preset release -DBUILD_BENCHMARKS=ON

@@ -1,0 +1,48 @@
+#!/bin/bash
+# Builds the Debian packages of the sources as they lie here into build/package, and has lintian look at them.
+#
+# The maintainer that the packages name is whoever builds them: DEBFULLNAME and DEBEMAIL, or else who made the last commit.
+# Usage: build.sh [JOBS]
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+jobs=${1:-$(nproc)}
+version=$(packaging/version.sh)
+place=build/package
+tree=$place/zlink-$version
+
+# What git knows, where there is git; a release tarball has nothing else.
+files() {
+    if [ -e .git ]; then
+        git ls-files --cached --others --exclude-standard -z
+    else
+        find . -path ./build -prune -o -type f -print0
+    fi
+}
+
+of_last_commit() { git log -1 --format="$1" 2> /dev/null || true; }
+
+rm -rf "$place"
+mkdir -p "$tree"
+files | tar -c --null --ignore-failed-read -T - | tar -x -C "$tree" # a file that was deleted is in git's list still
+cp -a packaging/debian "$tree/debian"
+rm "$tree/debian/build.sh"
+
+name=${DEBFULLNAME:-$(of_last_commit %an)}
+address=${DEBEMAIL:-$(of_last_commit %ae)}
+maintainer="${name:-$(id -un)} <${address:-$(id -un)@$(hostname)}>"
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(of_last_commit %ct)}
+: "${SOURCE_DATE_EPOCH:=$(stat -c %Y CHANGELOG.md)}"
+sed -i "s|@MAINTAINER@|$maintainer|" "$tree/debian/control"
+cat > "$tree/debian/changelog" << END
+zlink ($version-1) unstable; urgency=medium
+
+  * Release $version. What has changed stands in changelog.gz.
+
+ -- $maintainer  $(LC_ALL=C date -u -R -d "@$SOURCE_DATE_EPOCH")
+END
+
+(cd "$tree" && DEB_BUILD_OPTIONS="nocheck parallel=$jobs ${DEB_BUILD_OPTIONS:-}" dpkg-buildpackage -b -us -uc)
+lintian --allow-root --fail-on error "$place"/*.changes
+rm -rf "$tree"
+ls -l "$place"
