@@ -20,7 +20,7 @@ export CCACHE_NOHASHDIR := 1
 # Programs with ThreadSanitizer need addresses that are not randomised too widely, where that may be asked for.
 FIXED_ADDRESSES := $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
 
-.PHONY: help deps deps-build deps-demo deps-test build check test test-release test-asan test-tsan test-long test-web demo package bench clean format check-format
+.PHONY: help deps deps-build deps-demo deps-test build check test test-release test-asan test-tsan test-long test-web demo package dist bench clean format check-format
 
 help:
 	@echo 'make build         build/release/lib/libzmq.so.5 and libzmq.a, without the tests'
@@ -33,6 +33,7 @@ help:
 	@echo 'make test-web      the page of examples/web in a headless Chromium, which has to be installed'
 	@echo 'make demo          a program written for libzmq, on libzmq and on zlink'
 	@echo 'make package       the Debian packages, into build/package'
+	@echo 'make dist          the release of the last commit, into build/dist: tarball, SBOM and checksums'
 	@echo 'make bench         zlink beside libzmq, nng and OpenSSL: tables of ratios, and pictures in build/bench; some hours'
 	@echo '                   goes on where it was interrupted; AFRESH=1 begins again; PAIRS=1 instead of 3 takes half the time'
 	@echo 'make bench QUICK=1 a part of it, once each, in some four minutes; in build/bench/quick'
@@ -119,6 +120,10 @@ demo: build deps-demo
 package: deps-build
 	$(call install,$(FOR_PACKAGE))
 	packaging/debian/build.sh $(JOBS)
+
+dist: deps-build
+	rm -rf build/dist
+	packaging/dist.py build/dist
 
 bench: deps
 	cmake --preset release -DBUILD_BENCHMARKS=ON
