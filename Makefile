@@ -11,6 +11,7 @@ FOR_DEMO  := python3 python3-zmq libzmq5
 FOR_TESTS := libgtest-dev libbenchmark-dev ccache clang-format-14? python3-pytest python3-tornado strace valgrind binutils \
              python3-matplotlib libczmq-dev libnng-dev python3-websockets python3-aiohttp python3-pip
 FOR_PACKAGE := debhelper dpkg-dev lintian
+FOR_PROOF := debootstrap binutils iproute2
 FOREIGN  := tests/interop/requirements.txt
 
 # The compiler cache serves every checkout alike.
@@ -20,7 +21,7 @@ export CCACHE_NOHASHDIR := 1
 # Programs with ThreadSanitizer need addresses that are not randomised too widely, where that may be asked for.
 FIXED_ADDRESSES := $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
 
-.PHONY: help deps deps-build deps-demo deps-test build check test test-release test-asan test-tsan test-long test-web demo package dist bench clean format check-format
+.PHONY: help deps deps-build deps-demo deps-test build check test test-release test-asan test-tsan test-long test-web demo package package-proof source-proof dist bench clean format check-format
 
 help:
 	@echo 'make build         build/release/lib/libzmq.so.5 and libzmq.a, without the tests'
@@ -33,6 +34,8 @@ help:
 	@echo 'make test-web      the page of examples/web in a headless Chromium, which has to be installed'
 	@echo 'make demo          a program written for libzmq, on libzmq and on zlink'
 	@echo 'make package       the Debian packages, into build/package'
+	@echo 'make package-proof proves them in a bare root made by debootstrap; needs root, and takes an hour. source-proof has the release of'
+	@echo '                   make dist build and run in one; SUITE=trixie is Debian 13'
 	@echo 'make dist          the release of the last commit, into build/dist: tarball, SBOM and checksums'
 	@echo 'make bench         zlink beside libzmq, nng and OpenSSL: tables of ratios, and pictures in build/bench; some hours'
 	@echo '                   goes on where it was interrupted; AFRESH=1 begins again; PAIRS=1 instead of 3 takes half the time'
@@ -120,6 +123,16 @@ demo: build deps-demo
 package: deps-build
 	$(call install,$(FOR_PACKAGE))
 	packaging/debian/build.sh $(JOBS)
+
+package-proof source-proof: SUITE ?= bookworm
+
+package-proof: package
+	$(call install,$(FOR_PROOF))
+	tests/package/debian_root.py packages $(SUITE) build/package
+
+source-proof: dist
+	$(call install,$(FOR_PROOF))
+	tests/package/debian_root.py sources $(SUITE) build/dist/zlink-$$(packaging/version.sh).tar.xz
 
 dist: deps-build
 	rm -rf build/dist
