@@ -5,6 +5,7 @@ namespace zlink {
 namespace {
 
 constexpr int not_authorised = 400;
+constexpr int not_now = 300;  // RFC 27: the client may try again
 
 /// The policy's own answer, which is there at once.
 class answered final : public authentication {
@@ -48,8 +49,8 @@ public:
         verdict own;
         const opinion policys = policy_->opinion_of(what.shown, own.user_id);
         std::unique_ptr<authentication> asked;
-        if (policys != opinion::refuses && handlers_ &&
-            (asks_of_certificates_ || what.shown.mechanism != "TLS"))
+        const bool may_come_in = policys == opinion::none || policys == opinion::accepts;
+        if (may_come_in && handlers_ && (asks_of_certificates_ || what.shown.mechanism != "TLS"))
             asked = handlers_->ask(what, on_answer);
         if (policys == opinion::none)
             return asked;
@@ -57,7 +58,7 @@ public:
             return std::make_unique<with_handler>(std::move(asked), std::move(own.user_id));
         const bool is_known = policys == opinion::accepts;
         own.what = is_known ? verdict::kind::accepted : verdict::kind::refused;
-        own.status = is_known ? 0 : not_authorised;
+        own.status = is_known ? 0 : policys == opinion::refuses ? not_authorised : not_now;
         auto made = std::make_unique<answered>(std::move(own));
         on_answer();
         return made;

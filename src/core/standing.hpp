@@ -11,7 +11,8 @@
 namespace zlink {
 
 /// What a policy says of a peer; nothing where peers of that kind are not its to judge.
-enum class opinion : std::uint8_t { none, accepts, refuses };
+/// `cannot_tell`: the file is of no use just now; the peer may come again.
+enum class opinion : std::uint8_t { none, accepts, refuses, cannot_tell };
 
 class standing {
 public:

@@ -180,10 +180,12 @@ public:
             return opinion::none;
         try {
             const rules_ptr rules = by_->current_rules();
-            const policy_entry *const entry = rules ? first_match(*rules, what_) : nullptr;
+            if (!rules)
+                return opinion::cannot_tell;
+            const policy_entry *const entry = first_match(*rules, what_);
             return entry && knows(entry->users, shown, user_id) ? opinion::accepts : opinion::refuses;
         } catch (const std::bad_alloc &) {
-            return opinion::refuses;
+            return opinion::cannot_tell;
         }
     }
 

@@ -17,6 +17,12 @@ using trusted_file::kind;
 
 // ---- the files that are named ----
 
+/// Whether a file that is changed again will show it: a clock of files stands still for some milliseconds.
+bool is_settled(const file_stamp &stamp) noexcept {
+    constexpr std::time_t seconds = 2;
+    return std::time(nullptr) - stamp.changed.tv_sec >= seconds;
+}
+
 bool keep_file(const std::string &path, kind what, const policy_reading::files *before,
                policy_reading::files &out, std::string &why) {
     policy_reading::kept_file kept;
@@ -30,6 +36,8 @@ bool keep_file(const std::string &path, kind what, const policy_reading::files *
         return false;
     if (is_fresh)
         kept.octets = std::move(fresh);
+    if (!is_settled(kept.stamp))
+        kept.stamp = {};
     out.insert_or_assign(path, std::move(kept));
     return true;
 }
@@ -62,12 +70,6 @@ bool understand_certificate(const std::string &text, const std::string &path, ki
         why = path + (what == kind::secret ? " holds no secret-key"
                                            : " holds a secret-key: the public certificate is expected");
     return is_fitting;
-}
-
-/// Whether a file that is changed again will show it: a clock of files stands still for some milliseconds.
-bool is_settled(const file_stamp &stamp) noexcept {
-    constexpr std::time_t seconds = 2;
-    return std::time(nullptr) - stamp.changed.tv_sec >= seconds;
 }
 
 /// A client's key, from before where its file is still the same.

@@ -140,7 +140,7 @@ bool read_once(const std::string &path, kind what, std::size_t most, file_stamp 
     if (!read_whole(file.get(), path, most, out, why))
         return false;
     is_torn = ::fstat(file.get(), &after) != 0 || !(file_stamp::of(before) == file_stamp::of(after)) ||
-              out.size() != static_cast<std::size_t>(after.st_size);
+              out.size() != static_cast<std::size_t>(after.st_size) || after.st_nlink == 0;
     if (is_torn)
         return refuse(why, path + " is being written");
     seen = file_stamp::of(after);

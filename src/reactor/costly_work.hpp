@@ -42,15 +42,20 @@ private:
 /// Whose time it is: told the time, and does nothing else.
 class time_share {
 public:
-    /// Others are owed so many times what one takes.
-    explicit time_share(int owed_for_one) noexcept : owed_for_one_(owed_for_one) {}
+    /// Others are owed so many times what one takes, of which no more than `most_counted` counts: where the system has stopped the thread
+    /// in the middle of one, nobody has to wait for a multiple of that.
+    explicit time_share(int owed_for_one, duration most_counted = duration::max()) noexcept
+        : owed_for_one_(owed_for_one), most_counted_(most_counted) {}
     /// Others have had so long since this was asked last. Whether it is time for what is costly.
     bool is_due_after(duration others, bool others_have_more) noexcept {
-        owed_ = others_have_more ? owed_ - others : duration::zero();
+        // What they had beyond what they were owed, before there was anything to do here, is nobody's debt.
+        owed_ = others_have_more ? std::max(owed_, duration::zero()) - others : duration::zero();
         return owed_ <= duration::zero();
     }
     /// One has taken so long. Whether there is time for another one.
-    bool goes_on_after(duration took) noexcept { return (owed_ += owed_for_one_ * took) < duration::zero(); }
+    bool goes_on_after(duration took) noexcept {
+        return (owed_ += owed_for_one_ * std::min(took, most_counted_)) < duration::zero();
+    }
     /// To others.
     duration owed() const noexcept { return owed_; }
     /// Others have had so long while there was nothing costly. They owe nothing for it.
@@ -58,6 +63,7 @@ public:
 
 private:
     const int owed_for_one_;
+    const duration most_counted_;
     duration owed_ = duration::zero();  // to others
 };
 
@@ -74,6 +80,7 @@ public:
             return;
         if (where != place::stranger)
             rests_for_ = duration::zero();
+        was_empty_ = was_empty_ || is_empty();  // whoever was in it may have left it by itself
         list_ends &ends = of(where);
         one.before_ = ends.before_;
         one.after_ = &ends;
@@ -150,7 +157,7 @@ private:
     std::array<list_ends, 3> lists_;
     unsigned in_front_ = 0;  // have gone on since one has begun
     time_share share_{1};
-    time_share share_of_strangers_{31};
+    time_share share_of_strangers_{31, std::chrono::milliseconds(10)};
     time_point since_{};     // others have had the time
     bool was_empty_ = true;  // meanwhile
     duration rests_for_ = duration::zero();

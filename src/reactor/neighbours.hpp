@@ -18,7 +18,8 @@ public:
             return want_;
         const duration others =
             (used.by_process - before_.by_process) - (used.by_this_thread - before_.by_this_thread);
-        want_ = others * 8 > (now - since_) * (8 * used.processors - 7);
+        // A look that is long past says nothing of what others want now.
+        want_ = now - since_ < longest_look && others * 8 > (now - since_) * (8 * used.processors - 7);
         since_ = now;
         before_ = used;
         return want_;
@@ -26,6 +27,7 @@ public:
 
 private:
     static constexpr std::chrono::milliseconds shortest_look{10};
+    static constexpr std::chrono::seconds longest_look{1};
     time_point since_{};
     platform::processor_use before_;
     bool want_ = false;

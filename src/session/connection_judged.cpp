@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/finally.hpp"
 #include "session/connection.hpp"
 #include "zmtp/command.hpp"
 #include "zmtp/mechanism.hpp"
@@ -121,6 +122,7 @@ void connection::go_on(const conversation::event &with) noexcept {
 /// What has been read meanwhile, as if it were read now.
 bool connection::take_unjudged(inbound &in, byte_span &rest) noexcept {
     const std::vector<std::uint8_t> unread = std::move(unjudged_);
+    const finally wipe([&] { inbound::wipe(unread); });
     rest = in.put(environment_.io.scratch, unread);
     if (rest.size() == unread.size())
         return true;

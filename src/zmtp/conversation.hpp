@@ -59,7 +59,7 @@ public:
         bool may_retry = true;  // false after ERROR: the same credentials will fail again (RFC 23)
     };
 
-    virtual ~conversation() = default;
+    virtual ~conversation() { drop_output(); }
     conversation(const conversation &) = delete;
     conversation &operator=(const conversation &) = delete;
 
@@ -86,6 +86,8 @@ public:
     std::vector<std::uint8_t> &output() noexcept { return output_; }
     /// Nothing of what output() held stays, neither as what is to be written nor in memory: it may have been a password.
     void drop_output() noexcept {
+        if (output_.empty())
+            return;
         ::explicit_bzero(output_.data(), output_.size());
         std::vector<std::uint8_t>().swap(output_);
     }

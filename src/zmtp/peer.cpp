@@ -149,6 +149,10 @@ struct peer::state {
 
     /// The memory that no conversation needs once there is traffic.
     struct before_traffic {
+        ~before_traffic() {
+            if (!frame.empty())
+                ::explicit_bzero(frame.data(), frame.size());  // part of a HELLO may be a password
+        }
         std::unique_ptr<mechanism> security;  // null when the one asked for is not built in
         time_point end = time_point::max();   // of the time for it
         std::size_t greeting_sent = 0;        // octets of ours

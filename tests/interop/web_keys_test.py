@@ -251,7 +251,7 @@ def test_a_client_of_python_with_keys_is_served(context, mechanism):
     handler = context(REP)
     if mechanism is Plain:
         handler.bind("inproc://zeromq.zap.01")
-        judging = threading.Thread(target=let_bob_in, args=(handler,))
+        judging = threading.Thread(target=let_bob_in, args=(handler,), daemon=True)
         judging.start()
     socket = prepared(context, ROUTER)
     how.make_server(socket)

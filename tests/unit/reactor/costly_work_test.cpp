@@ -117,6 +117,38 @@ TEST_F(costly_lists, do_not_count_the_time_in_which_they_were_empty_as_others) {
     EXPECT_EQ(turn(500us), "e");
 }
 
+TEST_F(costly_lists, give_no_credit_for_the_time_in_which_only_strangers_were_there) {
+    for (int i = 0; i < 100; ++i)
+        add('s', 10ms, costly_list::place::stranger);
+    for (int i = 0; i < 1000; ++i)
+        (void)turn(10ms);
+    for (const char name : {'a', 'b', 'c'})
+        add(name, 10ms);
+    EXPECT_EQ(turn(1ms).front(), 'a');
+    EXPECT_EQ(turn(1ms).find('b'), std::string::npos) << "the second has to wait for its time";
+}
+
+TEST_F(costly_lists, give_no_credit_for_the_time_behind_a_stranger_that_has_gone) {
+    for (const char name : {'a', 'b'})
+        add(name, 10ms, costly_list::place::stranger);
+    EXPECT_EQ(turn(1ms), "a");
+    all.pop_back();  // it leaves the list by itself
+    time += 1h;
+    for (char name = 'c'; name <= 'z'; ++name)
+        add(name, 1ms, costly_list::place::stranger);
+    EXPECT_EQ(turn(1ms), "c") << "and no more, whatever has passed";
+    EXPECT_EQ(turn(30ms), "");
+    EXPECT_EQ(turn(1ms), "d");
+}
+
+TEST_F(costly_lists, do_not_make_strangers_pay_for_a_stop_of_the_thread) {
+    add('a', 1s, costly_list::place::stranger);
+    EXPECT_EQ(turn(1ms), "a");
+    add('b', 1ms, costly_list::place::stranger);
+    EXPECT_EQ(turn(309ms), "");
+    EXPECT_EQ(turn(1ms), "b");
+}
+
 TEST_F(costly_lists, finish_what_has_begun_before_they_begin_something) {
     add('a', 1ms);
     add('b', 1ms);

@@ -48,5 +48,14 @@ TEST(neighbours, are_looked_at_for_long_enough_to_tell) {
     EXPECT_FALSE(one.ask(1ms, 0ms, 1ms));
 }
 
+TEST(neighbours, are_not_judged_by_a_look_that_is_long_past) {
+    measured one;
+    one.now = time_point{200 * 24h};
+    one.used.processors = 128;
+    EXPECT_FALSE(one.ask(0ms, 0ms)) << "since the clock began";
+    EXPECT_FALSE(one.ask(1h, 200h));
+    EXPECT_TRUE(one.ask(100ms, 128 * 100ms));
+}
+
 }  // namespace
 }  // namespace zlink
