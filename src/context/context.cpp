@@ -2,11 +2,11 @@
 #include "context/context.hpp"
 
 #include <atomic>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <mutex>
 
+#include "context/context_options.hpp"
 #include "context/endpoints.hpp"
 #include "context/inproc.hpp"
 #include "context/zap_client.hpp"
@@ -21,19 +21,6 @@
 namespace zlink {
 
 namespace {
-
-constexpr int max_sockets_limit = 65535;
-
-struct context_options {
-    int io_threads = 1;
-    int max_sockets = 1023;
-    int max_message_size = 0x7fffffff;
-    bool blocks_at_term = true;
-    bool ipv6 = false;
-    thread_options threads;
-};
-
-bool is_text_option(int number) { return number == context_option::thread_name_prefix; }
 
 /// The log of a context, and in the first one's which library this is. Null where none is asked for.
 std::shared_ptr<event_log> open_log(log_level level) {
@@ -90,8 +77,6 @@ private:
     void make_room() noexcept;
     error check_room() const noexcept;
     error prepare_socket(settings &defaults);
-    error set_number(int number, int value);
-    error get_number(int number, int &value);
     inproc_side side_of(socket &self);
     endpoints &network_of(socket &self);
     bool is_over() const noexcept;
@@ -142,137 +127,13 @@ context_impl::~context_impl() = default;
 // ---- options ----
 
 error context_impl::set_option(int number, const void *value, std::size_t size) {
-    if (is_text_option(number) && size != sizeof(int)) {
-        if (!value || size == 0 || size > 16)
-            return error::invalid;
-        std::lock_guard guard(mutex_);
-        options_.threads.name_prefix.assign(static_cast<const char *>(value),
-                                            strnlen(static_cast<const char *>(value), size));
-        return error::none;
-    }
-    int given = 0;
-    if (!value || size != sizeof given)
-        return error::invalid;
-    std::memcpy(&given, value, sizeof given);
-    return set_number(number, given);
-}
-
-error context_impl::set_number(int number, int value) {
     std::lock_guard guard(mutex_);
-    auto &scheduling = options_.threads.scheduling;
-    switch (number) {
-    case context_option::io_threads:
-        if (value < 0)
-            return error::invalid;
-        options_.io_threads = value;
-        return error::none;
-    case context_option::max_sockets:
-        if (value < 1)
-            return error::invalid;
-        options_.max_sockets = std::min(value, max_sockets_limit);
-        return error::none;
-    case context_option::thread_priority:
-        if (value < 0)
-            return error::invalid;
-        scheduling.priority = value;
-        return error::none;
-    case context_option::thread_sched_policy:
-        if (value < 0)
-            return error::invalid;
-        scheduling.policy = value;
-        return error::none;
-    case context_option::thread_affinity_cpu_add:
-        if (value < 0)
-            return error::invalid;
-        scheduling.affinity.insert(value);
-        return error::none;
-    case context_option::thread_affinity_cpu_remove:
-        return value >= 0 && scheduling.affinity.erase(value) ? error::none : error::invalid;
-    case context_option::thread_name_prefix:
-        if (value < 0)
-            return error::invalid;
-        options_.threads.name_prefix = std::to_string(value);
-        return error::none;
-    case context_option::max_msgsz:
-        if (value < 0)
-            return error::invalid;
-        options_.max_message_size = value;
-        return error::none;
-    case context_option::ipv6:
-        if (value != 0 && value != 1)
-            return error::invalid;
-        options_.ipv6 = value;
-        return error::none;
-    case context_option::blocky:
-        if (value != 0 && value != 1)
-            return error::invalid;
-        options_.blocks_at_term = value;
-        return error::none;
-    case context_option::zero_copy_recv:
-        return value == 1 ? error::none : error::invalid;  // copying everything is not built
-    default:
-        return error::invalid;
-    }
+    return options_.set(number, value, size);
 }
 
 error context_impl::get_option(int number, void *value, std::size_t *size) {
-    if (!value || !size)
-        return error::fault;
-    if (is_text_option(number) && *size != sizeof(int)) {
-        std::lock_guard guard(mutex_);
-        const std::string &text = options_.threads.name_prefix;
-        if (*size <= text.size())
-            return error::invalid;
-        *size = text.size() + 1;
-        std::memcpy(value, text.c_str(), *size);
-        return error::none;
-    }
-    int found = 0;
-    if (const error e = get_number(number, found); failed(e))
-        return e;
-    if (*size < sizeof found)
-        return error::invalid;
-    std::memcpy(value, &found, sizeof found);
-    *size = sizeof found;
-    return error::none;
-}
-
-error context_impl::get_number(int number, int &value) {
     std::lock_guard guard(mutex_);
-    switch (number) {
-    case context_option::io_threads:
-        value = options_.io_threads;
-        return error::none;
-    case context_option::max_sockets:
-        value = options_.max_sockets;
-        return error::none;
-    case context_option::socket_limit:
-        value = max_sockets_limit;
-        return error::none;
-    case context_option::thread_sched_policy:
-        value = options_.threads.scheduling.policy;
-        return error::none;
-    case context_option::max_msgsz:
-        value = options_.max_message_size;
-        return error::none;
-    case context_option::msg_t_size:
-        value = sizeof(message);
-        return error::none;
-    case context_option::ipv6:
-        value = options_.ipv6;
-        return error::none;
-    case context_option::blocky:
-        value = options_.blocks_at_term;
-        return error::none;
-    case context_option::thread_name_prefix:
-        value = std::atoi(options_.threads.name_prefix.c_str());
-        return error::none;
-    case context_option::zero_copy_recv:
-        value = 1;
-        return error::none;
-    default:
-        return error::invalid;
-    }
+    return options_.get(number, value, size);
 }
 
 // ---- sockets ----
