@@ -25,11 +25,10 @@ MAY_INCLUDE = {
     "policy": "core transport*",
     "context": "core pipe zmtp reactor transport session socket policy",
     "capi": "core socket context",
-    "cxx": "core socket context",
 }
 MAY_INCLUDE = {room: set(names.split()) | {room} for room, names in MAY_INCLUDE.items()}
-ASIO_ROOMS = {"reactor", "transport", "cxx"}
-ZMQ_H_ROOMS = {"core", "socket", "capi", "cxx"}
+ASIO_ROOMS = {"reactor", "transport"}
+ZMQ_H_ROOMS = {"core", "socket", "capi"}
 TESTS_OF_TRANSPORTS = "tests/contract/transport_"  # a contract of src/, unlike the others
 OUTSIDE = ["tests/capi", "tests/contract", "tests/interop", "tests/guard", "tests/abi", "tests/header", "benchwithzmq", "tools", "demo"]
 

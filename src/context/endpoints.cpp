@@ -89,11 +89,7 @@ session_environment_ptr endpoints::environment_for(socket &self, const route &wh
     auto made = std::make_shared<session_environment>();
     made->io = &io;
     made->options = where.terms.options;
-    const bool is_ipc = std::string_view(kind.scheme()) == "ipc";
-    made->sizes = is_ipc ? environment_.knobs.ipc : environment_.knobs.tcp;
-    override_batch_sizes(made->sizes, made->options.in_batch_size, made->options.out_batch_size);
-    if (!is_ipc)
-        fit_send_buffer(made->sizes, made->options.send_buffer);
+    made->sizes = kind.sizes(environment_.knobs, made->options);
     made->pool = environment_.pool;
     if (self.type() == socket_type::sub || self.type() == socket_type::xsub)
         made->subscriptions = self.subscriptions();

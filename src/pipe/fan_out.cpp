@@ -171,7 +171,7 @@ error fan_out::share_with_all(std::uint8_t flags, byte_span body) noexcept {
     error e = error::none;
     for (std::size_t i = 0; i < matching_ && !failed(e); ++i) {
         pipe_end &pipe = *members_[i].pipe;
-        const bool shares = frame.is_lone || is_dense(members_[i], frame.range.size());
+        const bool shares = frame.is_lone || note_octets(members_[i], frame.range.size());
         if (!shares)
             count_copied_body(pipe, body.size());
         e = shares ? pipe.append(frame.owner, frame.range, messages, !in_message_, frame.owner->capacity)
@@ -219,8 +219,8 @@ bool fan_out::encode(std::uint8_t flags, byte_span body, encoded &out) noexcept 
     return true;
 }
 
-/// Whether a pipe gets enough of the open chunk to share it; notes that it gets `size` octets more.
-bool fan_out::is_dense(member &m, std::size_t size) noexcept {
+/// Notes that a pipe gets `size` octets more. Whether it gets enough of the open chunk to share it.
+bool fan_out::note_octets(member &m, std::size_t size) noexcept {
     if (m.chunk_serial != serial_) {
         m.was_dense = m.chunk_serial + 1 == serial_ && m.octets * 2 >= used_last_;
         m.chunk_serial = serial_;

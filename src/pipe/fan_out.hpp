@@ -98,7 +98,7 @@ private:
     error stop_at(std::size_t at, std::uint8_t flags, std::size_t size) noexcept;
     error write_to_rest(std::uint8_t flags, byte_span body, block *owner, bool by_reference) noexcept;
     bool encode(std::uint8_t flags, byte_span body, encoded &out) noexcept;
-    bool is_dense(member &m, std::size_t size) noexcept;
+    bool note_octets(member &m, std::size_t size) noexcept;
 
     std::shared_ptr<chunk_pool> pool_;
     std::vector<member> members_;  // those that match come first

@@ -118,8 +118,8 @@ public:
     /// Whether a sender that goes on tries a stream again that was full at that time, after its last write, and for which nobody
     /// waits. Each try costs a write, and a stream that was full a moment ago takes but little.
     bool looks_again(time_point full_at) const noexcept { return now() - full_at >= full_for; }
-    /// Whether a wait for a full stream is likely to be worth it.
-    bool may_wait_for_room() noexcept {
+    /// Whether a wait for a full stream is likely to be worth it. After waits in vain it says no a number of times, and counts them.
+    bool choose_to_wait_for_room() noexcept {
         return may_wait_until_ != time_point::min() && how_.may_spin() && !large_patience_.take_skip();
     }
     /// While it exists, the thread writes a large body. That is none of its own work, and who asks how much it worked is told.

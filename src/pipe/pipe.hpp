@@ -1,7 +1,8 @@
 // A pipe: two frame queues, one each way, with high-water marks, wake-ups and an orderly end. Sockets and sessions meet here.
 //
 // Credit:   each queue has a mark in messages. A writer works from a cached count of what the reader has taken and looks at
-//           the shared count only when the cache is used up. Commands (subscriptions) are never counted.
+//           the shared count only when the cache is used up. Command frames are never
+//           counted; over inproc subscriptions are such.
 // Waking:   a reader that found nothing arms itself, runs heavy_fence() once for all its pipes, and looks again; a writer
 //           that publishes to an armed reader disarms it and calls the other end's `pipe_events`. The same for credit.
 // End:      close() says that nothing more will be written or read at this end. Messages published before can still be read
@@ -195,7 +196,7 @@ public:
     /// Neither asked for nor leased.
     bool is_lease_over() const noexcept { return out_->lease.is_over(); }
     /// Whether messages went both ways since the last call.
-    bool had_dialogue() noexcept {
+    bool take_dialogue() noexcept {
         const auto taken = static_cast<std::uint32_t>(taken_);
         const auto written = static_cast<std::uint32_t>(written_);
         const bool has_taken = std::exchange(slot.taken_before, taken) != taken;
@@ -298,7 +299,7 @@ public:
     /// Another pointer to this end, for a `pipe_events` that was given a reference. Any thread.
     pipe_end_ptr shared_from_this() noexcept;
 
-    /// Bookkeeping of the end's owner. The pipe looks at the last two only, in had_dialogue().
+    /// Bookkeeping of the end's owner. The pipe looks at the last two only, in take_dialogue().
     struct owner_slot {
         std::uint32_t socket_index = 0;
         std::uint32_t fair_index = 0;

@@ -101,7 +101,7 @@ struct pipe_end::publish_facts {
     std::size_t large() const noexcept { return large_; }
     std::size_t written_alone_from() const noexcept { return self.out_->written_alone_from; }
     bool may_write() const noexcept { return may_write_ && self.pace_; }
-    bool may_wait() const noexcept { return self.pace_->may_wait_for_room(); }
+    bool choose_to_wait() const noexcept { return self.pace_->choose_to_wait_for_room(); }
     std::size_t piece() const noexcept { return self.out_->piece; }
     bool has_credit() const noexcept { return self.has_credit(); }
     bool is_reader_armed() const noexcept { return self.out_->reader_armed.load(std::memory_order_relaxed); }
@@ -218,14 +218,13 @@ struct pipe_end::body_facts {
     bool is_served() const noexcept { return server != nullptr; }
     bool is_full() const noexcept { return server->is_full(); }
     std::size_t size() const noexcept { return size_; }
-    bool may_wait() const noexcept { return self.pace_->may_wait_for_room(); }
+    bool choose_to_wait() const noexcept { return self.pace_->choose_to_wait_for_room(); }
 };
 
 error pipe_end::write_last_large(byte_span body) noexcept {
     writing turn;
-    const bool goes_by_tcp = out_->piece != 0;  // only its memory in the system begins with a page
     if (!conflated_out_ && pace_ && other_kind_ == end_kind::connection &&
-        !(goes_by_tcp && kernel_copy::is_slow_to_send(body.data())))
+        !(out_->kernel_reads_bodies && kernel_copy::is_slow_to_send(body.data())))
         turn = try_take_turn();
     if (turn) {
         chunk *const memory = write_policy::writes_in_place(body_facts{*this, turn.server(), body.size()})

@@ -2,8 +2,8 @@
 //
 // Layout:   when the sender looks next whether to write; what it does once it has published; what follows a write of its own; how much
 //           goes out at a time; what the I/O thread may leave for later. All of it is pure: it is told the facts, and asks for no
-//           more of them than it needs. All memory of the past stands elsewhere: `pace` for messages that find the I/O thread asleep, `collector`
-//           for small ones that come together.
+//           more of them than it needs. All memory of the past stands elsewhere: in `pace`, in the pipe's end, and in the I/O
+//           thread's `collector` and `deferral`.
 #pragma once
 
 #include <algorithm>
@@ -57,7 +57,7 @@ enum class senders_part {
 };
 
 /// `now` answers is_due() (as next_look() said), large() (octets of large bodies just published), written_alone_from(), may_write(),
-/// may_wait(), piece(), has_credit() and is_reader_armed().
+/// choose_to_wait(), piece(), has_credit() and is_reader_armed().
 template <class Facts>
 [[gnu::always_inline]] inline senders_part after_publish(const Facts &now) noexcept {
     if (!now.is_due() && now.large() < now.written_alone_from())
@@ -65,8 +65,8 @@ template <class Facts>
     if (!now.may_write())
         return senders_part::left;
     if (now.large() > largest_to_write)
-        return now.may_wait() ? senders_part::with_waits : senders_part::left;
-    if (now.piece() != 0 && now.large() > most_pieces_without_waits * now.piece() && now.may_wait())
+        return now.choose_to_wait() ? senders_part::with_waits : senders_part::left;
+    if (now.piece() != 0 && now.large() > most_pieces_without_waits * now.piece() && now.choose_to_wait())
         return senders_part::with_waits;
     // A sender at its mark writes nothing more that could fill the piece, and an I/O thread that sleeps would not write the rest.
     const bool leaves_the_rest =
@@ -76,10 +76,10 @@ template <class Facts>
 
 /// Whether the body of a message that is given to be copied goes out from where it is, and only what the stream leaves of it is copied.
 /// A stream that is full is waited for by limiting the backlog, unless one body is more than that allows. `now` answers is_served(),
-/// is_full(), size(), may_wait().
+/// is_full(), size(), choose_to_wait().
 template <class Facts>
 [[gnu::always_inline]] inline bool writes_in_place(const Facts &now) noexcept {
-    return now.is_served() && (!now.is_full() || (now.size() > largest_to_write && now.may_wait()));
+    return now.is_served() && (!now.is_full() || (now.size() > largest_to_write && now.choose_to_wait()));
 }
 
 /// Whether what was published is likely to be the answer that the peer waits for. Nobody but the thread that has the lease would see the

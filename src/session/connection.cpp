@@ -186,7 +186,7 @@ void connection::look_before_verdict(inbound &in) noexcept {
         out_.note_writable();
         write();
     }
-    if (out_.has_gone_on())
+    if (out_.take_progress())
         peer_->note_output_held_up(environment_.io.now());
 }
 

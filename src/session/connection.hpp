@@ -93,8 +93,8 @@ public:
     void on_verdict(const verdict &answer) noexcept;
     /// The conversation is over, and its last words are still being written.
     bool has_words_left() const noexcept { return state_ == state::saying_last_words; }
-    /// Nothing is left to write, and no other thread reads.
-    bool is_drained() noexcept;
+    /// Recalls the lease and tells the host what has happened. True once nothing is left to write, and no other thread reads.
+    bool drain() noexcept;
     stream &bytes() noexcept { return *stream_; }
     /// Why it has ended, in words for a person, where more can be said than the error does.
     std::string reason() const;

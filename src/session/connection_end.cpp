@@ -11,7 +11,7 @@ constexpr int reads_at_the_end = 1024;
 
 // ---- the last words ----
 
-bool connection::is_drained() noexcept {
+bool connection::drain() noexcept {
     const bool is_here = lease_.recall() != nullptr;
     report();
     return is_here && state_ == state::live && out_.is_drained() && stream_->is_flushed();
@@ -20,7 +20,7 @@ bool connection::is_drained() noexcept {
 bool connection::take_leave() noexcept {
     if (say_last_words())
         write();
-    return is_drained();
+    return drain();
 }
 
 /// False when there are none, or all has been said.

@@ -388,12 +388,12 @@ bool inbound::deliver(block *owner, bool may_share, const std::uint8_t *p, const
         fail(e);
     if (walked.messages > 0)
         unfinished_ = 0;
-    return !failed(e) && may_go_on(rest);
+    return !failed(e) && count_unfinished(rest);
 }
 
-/// Counts what was kept of a message under way. It may be as much as whole messages could be: their number is limited by the mark, and
+/// Counts what was kept of a message under way; false where that is too much, and has failed the connection. It may be as much as whole messages could be: their number is limited by the mark, and
 /// their size by ZMQ_MAXMSGSIZE.
-bool inbound::may_go_on(std::uint64_t octets) noexcept {
+bool inbound::count_unfinished(std::uint64_t octets) noexcept {
     unfinished_ += octets;
     if (unfinished_ <= most_unfinished_)
         return true;
@@ -423,7 +423,7 @@ bool inbound::sift(byte_span frames) noexcept {
             note_beyond_mark(header.header_size + body.size());
         if (!sieve_.is_inside())
             unfinished_ = 0;
-        else if (subscription_sieve::wants(body) && !may_go_on(header.header_size + body.size()))
+        else if (subscription_sieve::wants(body) && !count_unfinished(header.header_size + body.size()))
             return false;
     }
     return true;
@@ -446,7 +446,7 @@ bool inbound::pass_subscription(bool is_subscribe, byte_span topic) noexcept {
         if (!failed(pipe_->write(is_inside ? frame_flag::command : 0, body))) {
             note_beyond_mark(short_header_size + body.size());
             if (is_inside)
-                return may_go_on(body.size());
+                return count_unfinished(body.size());
             pipe_->publish();
             return true;
         }

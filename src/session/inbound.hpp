@@ -160,7 +160,7 @@ private:
     void keep_tail(bool is_sockets_thread, byte_span frame, const frame_header &header) noexcept;
     bool skip_rest(const frame_header &frame, std::size_t have) noexcept;
     void hold(block *owner, bool may_share, byte_span in) noexcept;
-    bool may_go_on(std::uint64_t octets) noexcept;
+    bool count_unfinished(std::uint64_t octets) noexcept;
     void tell_decoder_what_is_taken() noexcept;
     void note_beyond_mark(std::size_t octets) noexcept {
         if (exceeds_mark_)

@@ -273,7 +273,7 @@ void outbound::look_for_room() noexcept {
         room_ = room::likely;
 }
 
-bool outbound::has_gone_on() noexcept {
+bool outbound::take_progress() noexcept {
     const std::uint64_t writes = writes_.load(std::memory_order_relaxed);
     return std::exchange(writes_seen_, writes) != writes;
 }

@@ -66,7 +66,7 @@ public:
     void finish() noexcept { is_finished_ = true; }
     bool is_finished() const noexcept { return is_finished_; }
     /// Whether the stream has taken anything since the last call. I/O thread.
-    bool has_gone_on() noexcept;
+    bool take_progress() noexcept;
     /// Why nothing more can be written, or none. Any thread.
     error failure() const noexcept { return failure_.load(std::memory_order_acquire); }
 
@@ -174,7 +174,7 @@ private:
     collector collector_;
     time_point due_{};               // until then it was left alone last
     io_turn *server_ = nullptr;      // until the pipe is served
-    std::uint64_t writes_seen_ = 0;  // by has_gone_on()
+    std::uint64_t writes_seen_ = 0;  // by take_progress()
 };
 
 }  // namespace zlink

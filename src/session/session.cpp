@@ -360,7 +360,7 @@ void session::on_drained(connection &) noexcept {
 }
 
 void session::after_break() noexcept {
-    if (!has_let_go(&session::after_break))
+    if (!let_go(&session::after_break))
         return;
     is_broken_ = false;
     if (is_parting_) {
@@ -422,7 +422,7 @@ bool session::dials_no_more() const noexcept {
 }
 
 /// Nobody waits for a thread that is reading or writing on the connection: whoever leaves it has this session go on with `rest`.
-bool session::has_let_go(continuation rest) noexcept {
+bool session::let_go(continuation rest) noexcept {
     rest_ = connection_ && !connection_->let_go(is_lingering_) ? rest : nullptr;
     return !rest_;
 }

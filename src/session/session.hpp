@@ -144,10 +144,10 @@ private:
     void leave_message(const std::string &body) noexcept;
     bool dials_no_more() const noexcept;
     using continuation = void (session::*)() noexcept;
-    bool has_let_go(continuation rest) noexcept;
+    bool let_go(continuation rest) noexcept;
     void drop_connection() noexcept;
     void begin_parting() noexcept;
-    bool has_parted() noexcept;
+    bool finish_parting() noexcept;
     void close_pipe() noexcept;
     void begin_linger() noexcept;
     bool end_after(int linger_ms) noexcept;

@@ -66,7 +66,7 @@ void session::end_if_lingered() noexcept {
     if (is_parting_ || (pipe_ && pipe_->has_input()) || (connection_ && connection_->has_words_left()))
         return;
     if (!connection_ || !connection_->is_established() ||
-        (connection_->is_drained() && connection_->take_leave() && !part()))
+        (connection_->drain() && connection_->take_leave() && !part()))
         end_pipe();
 }
 
@@ -109,7 +109,7 @@ void session::end_pipe() noexcept {
         end();
         return;
     }
-    if (!has_let_go(&session::end_pipe))
+    if (!let_go(&session::end_pipe))
         return;
     if (connection_)
         environment_->emit(event_kind::disconnected, static_cast<std::uint32_t>(descriptor_));
@@ -121,7 +121,7 @@ void session::end_pipe() noexcept {
 }
 
 void session::end() noexcept {
-    if (has_ended_ || !has_let_go(&session::end))
+    if (has_ended_ || !let_go(&session::end))
         return;
     const std::shared_ptr<session> self = shared_from_this();
     if (dialer_ && dialer_->descriptor() >= 0)  // of an attempt under way
@@ -134,7 +134,7 @@ void session::end() noexcept {
     close_pipe();
     is_stopping_.store(
         true, std::memory_order_relaxed);  // it comes back here, and who connects there makes another
-    if (!has_parted())
+    if (!finish_parting())
         return;
     has_ended_ = true;
     environment_->host->on_session_end(*this);
@@ -147,8 +147,8 @@ void session::begin_parting() noexcept {
         parting_ = parting::begin(*environment_->io, std::move(rest), *this);
 }
 
-/// Whether nobody waits for a peer, for as long as the socket lingers.
-bool session::has_parted() noexcept {
+/// False while last words are on their way to a peer, for as long as the socket lingers.
+bool session::finish_parting() noexcept {
     const int most_ms = most_linger_ms_.load(std::memory_order_relaxed);
     if (parting_ && most_ms >= 0)
         parting_->end_by(environment_->io->now() + std::chrono::milliseconds(most_ms));

@@ -89,7 +89,7 @@ void borrower::consider(std::span<const pipe_end_ptr> pipes, bool is_eager) noex
     for (std::size_t i = 0; i < count && uses_.size() < most_uses; ++i) {
         next_ = next_ + 1 < pipes.size() ? next_ + 1 : 0;
         pipe_end &pipe = *pipes[next_];
-        if ((!has_many_ || pipe.had_dialogue()) && pipe.ask_for_lease())
+        if ((!has_many_ || pipe.take_dialogue()) && pipe.ask_for_lease())
             uses_.push_back({&pipe});
     }
 }

@@ -1,7 +1,6 @@
 // PUB and XPUB: a message goes to each peer that subscribes to a topic it begins with (RFC 29).
 //
-// Upstream: subscriptions come as in-band commands, or as messages whose frames begin with 1 or 0 (older peers, and XSUB
-//           applications). Pipes are read in turn, a bounded amount in each call. One that is read to its end is armed, so that a
+// Upstream: subscriptions come as messages whose frames begin with 1 or 0, over inproc also as command frames. Pipes are read in turn, a bounded amount in each call. One that is read to its end is armed, so that a
 //           publisher that only sends hears of more.
 // Notices:  XPUB tells its application of the first subscription to a topic and of the end of the last; of each with
 //           ZMQ_XPUB_VERBOSE(R). Subscriptions of a pipe that goes are taken back. Subscriptions take effect whether the notices are
@@ -101,8 +100,8 @@ private:
     void add_message_frame(pipe_end &pipe, const frame_view &frame);
     void change(pipe_end &pipe, bool is_subscribe, byte_span topic, peer_info *info);
     void tell(pipe_end &pipe, upstream_news::notice what);
-    bool is_news(pipe_end &pipe, upstream_news::notice &what) noexcept;
-    bool is_end_news(pipe_end &pipe, byte_span topic, bool ends_topic) noexcept;
+    bool withdraw_answered(pipe_end &pipe, upstream_news::notice &what) noexcept;
+    bool withdraw_subscription(pipe_end &pipe, byte_span topic, bool ends_topic) noexcept;
     void tell_of_leaving(pipe_end &pipe, byte_span topic, bool ends_topic);
     void tell_of_end(pipe_end &pipe, const upstream_news::notice &what) noexcept;
     void forget(pipe_end &pipe) noexcept;
@@ -389,7 +388,7 @@ void publisher::tell_of_end(pipe_end &pipe, const upstream_news::notice &what) n
 
 /// Leaves a notice for the application, unless it has left very many unread, and would learn nothing new from it in the end.
 void publisher::tell(pipe_end &pipe, upstream_news::notice what) {
-    if (!has_news_ || (news_.notices() > most_unread_notices && !is_news(pipe, what)))
+    if (!has_news_ || (news_.notices() > most_unread_notices && !withdraw_answered(pipe, what)))
         return;
     what.peer = is_per_peer() ? number_of(pipe) : 0;
     what.is_in_message = is_behind_frames_;
@@ -397,10 +396,10 @@ void publisher::tell(pipe_end &pipe, upstream_news::notice what) {
 }
 
 /// Whether the application is to be told although it has very much to read. Takes back unread notices that are answered by it.
-bool publisher::is_news(pipe_end &pipe, upstream_news::notice &what) noexcept {
+bool publisher::withdraw_answered(pipe_end &pipe, upstream_news::notice &what) noexcept {
     using enum upstream_news::withdrawal;
     if (!what.is_subscribe)
-        return !what.is_repeated && is_end_news(pipe, what.topic, true);
+        return !what.is_repeated && withdraw_subscription(pipe, what.topic, true);
     if (!is_per_peer())
         return news_.withdraw(false, what.topic, 0) == none;
     const peer_number ended = has_own_ends() ? number_of(pipe) : 0;
@@ -414,12 +413,12 @@ bool publisher::is_news(pipe_end &pipe, upstream_news::notice &what) noexcept {
 
 /// A peer's subscription has ended, and with it the last of all where it `ends_topic`. Takes back the notices of it that are unread.
 /// Whether the application knows of it then, and is to be told.
-bool publisher::is_end_news(pipe_end &pipe, byte_span topic, bool ends_topic) noexcept {
+bool publisher::withdraw_subscription(pipe_end &pipe, byte_span topic, bool ends_topic) noexcept {
     using enum upstream_news::withdrawal;
     if (!is_per_peer())
         return ends_topic && news_.withdraw(true, topic, 0) == none;
     if (!has_own_ends() && ends_topic)
-        return news_.is_end_news(topic);
+        return news_.withdraw_subscribes(topic);
     const peer_number ended = has_own_ends() ? number_of(pipe) : 0;
     bool was_unknown = false;
     for (auto what = none; (what = news_.withdraw(true, topic, number_of(pipe), ended)) != none;)
@@ -429,7 +428,7 @@ bool publisher::is_end_news(pipe_end &pipe, byte_span topic, bool ends_topic) no
 
 /// A pipe goes and its subscription with it. `ends_topic`: the application is to be told, if it knows of the beginning.
 void publisher::tell_of_leaving(pipe_end &pipe, byte_span topic, bool ends_topic) {
-    if (has_news_ && is_end_news(pipe, topic, ends_topic))
+    if (has_news_ && withdraw_subscription(pipe, topic, ends_topic))
         news_.add_notice({.topic = topic, .was_on = true});
 }
 

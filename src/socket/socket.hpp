@@ -145,7 +145,8 @@ public:
 
     // ---- life ----
 
-    /// The context ends: every call from now on fails with terminated, a blocked one at once. Any thread.
+    /// The context ends: every call from now on fails with terminated, and a blocked one does within 20 ms (`pace::wait_for_room`), mostly at
+    /// once. Any thread.
     void stop() noexcept;
     /// Ends all pipes and endpoints; what was sent lingers. The socket must not be used afterwards.
     void close() noexcept;

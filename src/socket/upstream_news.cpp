@@ -251,7 +251,7 @@ void upstream_news::remove(item &notice) noexcept {
     drop(&notice);
 }
 
-bool upstream_news::is_end_news(byte_span topic) noexcept {
+bool upstream_news::withdraw_subscribes(byte_span topic) noexcept {
     subject *about = find(topic);
     if (!about)
         return true;

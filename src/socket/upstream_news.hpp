@@ -63,9 +63,9 @@ public:
     /// Whether there is such a notice unread, and no opposite one about `opposite_peer` behind it.
     bool has_newest(bool is_subscribe, byte_span topic, peer_number peer,
                     peer_number opposite_peer) const noexcept;
-    /// Nobody subscribes to a topic any more: takes back what is unread of subscriptions to it, back to the last end. Whether the
-    /// application goes on believing that somebody does, so that it is to be told.
-    bool is_end_news(byte_span topic) noexcept;
+    /// The last subscriber of a topic is gone: withdraws the unread notices of subscriptions to it that are newer than the last unread
+    /// notice of an end. True if the application still believes that somebody subscribes, and is to be told.
+    bool withdraw_subscribes(byte_span topic) noexcept;
 
     struct news {
         frame_view frame;  // valid until the next call that changes something

@@ -248,6 +248,12 @@ public:
     constexpr ~ipc_transport() override {}
     const char *scheme() const noexcept override { return "ipc"; }
 
+    batching sizes(const tuning &knobs, const settings &options) const noexcept override {
+        batching result = knobs.ipc;
+        override_batch_sizes(result, options.in_batch_size, options.out_batch_size);
+        return result;
+    }
+
     error check_connect(const std::string &address, const settings &) const noexcept override {
         try {
             local_address parsed;

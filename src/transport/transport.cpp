@@ -2,6 +2,14 @@
 
 namespace zlink {
 
+/// Those of a stream over tcp, whatever is between.
+batching transport::sizes(const tuning &knobs, const settings &options) const noexcept {
+    batching result = knobs.tcp;
+    override_batch_sizes(result, options.in_batch_size, options.out_batch_size);
+    fit_send_buffer(result, options.send_buffer);
+    return result;
+}
+
 const transport *find_transport(std::string_view scheme) noexcept {
     for (const transport *t : {&tcp(), &ipc(), &ws(),
 #ifdef ZLINK_WITH_TLS

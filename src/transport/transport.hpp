@@ -172,6 +172,8 @@ public:
         (void)address;
         return {};
     }
+    /// The sizes that a connection reads and writes by, for a socket with these options.
+    virtual batching sizes(const tuning &knobs, const settings &options) const noexcept;
     /// Any thread. The dialer lives on `io`'s thread from then on. `options` outlive it.
     virtual error make_dialer(const std::string &address, const settings &options, const batching &sizes,
                               loop &io, std::unique_ptr<dialer> &out) const noexcept = 0;

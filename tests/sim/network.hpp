@@ -103,6 +103,9 @@ public:
     // ---- transport ----
 
     const char *scheme() const noexcept override { return "tcp"; }
+    batching sizes(const tuning &knobs, const settings &options) const noexcept override {
+        return tcp().sizes(knobs, options);
+    }
     error check_connect(const std::string &, const settings &) const noexcept override { return error::none; }
     error make_dialer(const std::string &address, const settings &options, const batching &, loop &io,
                       std::unique_ptr<dialer> &out) const noexcept override;
@@ -114,6 +117,9 @@ public:
     public:
         explicit local_transport(network &owner) noexcept : network_(owner) {}
         const char *scheme() const noexcept override { return "ipc"; }
+        batching sizes(const tuning &knobs, const settings &options) const noexcept override {
+            return ipc().sizes(knobs, options);
+        }
         error check_connect(const std::string &, const settings &) const noexcept override {
             return error::none;
         }

@@ -56,7 +56,7 @@ struct publish_facts {
     std::size_t large() const { return large_; }
     std::size_t written_alone_from() const { return written_alone_from_; }
     bool may_write() const { return may_write_; }
-    bool may_wait() const {
+    bool choose_to_wait() const {
         ++waits_asked_for;
         return may_wait_;
     }
@@ -149,7 +149,7 @@ struct body_facts {
         return is_full_;
     }
     std::size_t size() const { return size_; }
-    bool may_wait() const { return may_wait_; }
+    bool choose_to_wait() const { return may_wait_; }
 };
 
 TEST(writes_in_place, where_the_stream_has_room_or_may_be_waited_for_with_one_body) {

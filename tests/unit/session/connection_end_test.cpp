@@ -109,7 +109,7 @@ TEST(connection_end, comes_where_a_write_fails_in_the_handshake) {
     }
 }
 
-// ---- let_go, is_drained, finish_writing ----
+// ---- let_go, drain, finish_writing ----
 
 struct stage {
     const char *name;
@@ -212,10 +212,10 @@ TEST(connection_end, is_drained_where_nothing_is_left_to_write) {
         SCOPED_TRACE(each.name);
         driven one(socket_type::dealer, 10);
         each.reach(one);
-        EXPECT_EQ(one.it->is_drained(), each.is_drained);
+        EXPECT_EQ(one.it->drain(), each.is_drained);
         if (!each.is_drained && each.may_finish && one.broken == 0) {
             one.make_room(SIZE_MAX);
-            EXPECT_EQ(one.it->is_drained(), one.broken == 0);
+            EXPECT_EQ(one.it->drain(), one.broken == 0);
         }
     }
 }
@@ -269,7 +269,7 @@ TEST(connection_end, waits_for_a_sender_that_is_writing) {
             } else {
                 EXPECT_FALSE(one.it->let_go(true));
             }
-            EXPECT_FALSE(one.it->is_drained());
+            EXPECT_FALSE(one.it->drain());
             one.wants_turn = false;
         };
         (void)one.near->write_now();
@@ -459,12 +459,12 @@ TEST(connection_lease, is_called_back_when_nobody_takes_what_comes_or_all_is_to_
             one.near->close(0);  // as a socket does whose borrower is inside
             one.it->discard_input();
         } else {
-            EXPECT_FALSE(one.it->is_drained());
+            EXPECT_FALSE(one.it->drain());
         }
         EXPECT_TRUE(one.near->is_recalled());
         one.leave(true);
         EXPECT_FALSE(one.state.is_leased);
-        EXPECT_TRUE(one.it->is_drained());
+        EXPECT_TRUE(one.it->drain());
         one.arrive("");
         EXPECT_EQ(one.state.taken, one.state.input.size());
         one.take();

@@ -38,7 +38,7 @@ TEST(connection, is_established_by_a_handshake_in_any_pieces) {
             EXPECT_EQ(one.broken, 0);
             EXPECT_EQ(one.state.output, our_first_words);
             EXPECT_GE(one.drained, 1);
-            EXPECT_TRUE(one.it->is_drained());
+            EXPECT_TRUE(one.it->drain());
             ASSERT_NO_FATAL_FAILURE(one.expect({hello}));
         }
 }

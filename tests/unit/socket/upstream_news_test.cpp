@@ -89,21 +89,21 @@ TEST(upstream_news, leaves_what_an_opposite_notice_follows) {
 
 TEST(upstream_news, knows_whether_the_end_of_a_topic_is_one_for_its_reader) {
     shelf s;
-    EXPECT_TRUE(s.news.is_end_news(as_bytes("a")));  // all of it was read
+    EXPECT_TRUE(s.news.withdraw_subscribes(as_bytes("a")));  // all of it was read
     s.tell(true, "a", 1);
     s.tell(true, "a", 2);
-    EXPECT_FALSE(s.news.is_end_news(as_bytes("a")));
+    EXPECT_FALSE(s.news.withdraw_subscribes(as_bytes("a")));
     EXPECT_EQ(s.take(), "nothing");
     s.tell(true, "a", 1);
     s.tell(false, "a", 0);
     s.tell(true, "a", 2);
-    EXPECT_FALSE(s.news.is_end_news(as_bytes("a")));
+    EXPECT_FALSE(s.news.withdraw_subscribes(as_bytes("a")));
     EXPECT_EQ(s.take(), "+a");
     EXPECT_EQ(s.take(), "-a");
     s.tell(true, "a", 1);
     EXPECT_EQ(s.take(), "+a");
     s.tell(true, "a", 2);
-    EXPECT_TRUE(s.news.is_end_news(as_bytes("a")));
+    EXPECT_TRUE(s.news.withdraw_subscribes(as_bytes("a")));
     EXPECT_EQ(s.take(), "nothing");
 }
 
@@ -175,7 +175,7 @@ TEST(upstream_news, gives_the_rest_of_a_message_that_is_being_read_whatever_happ
     EXPECT_EQ(s.take(), "m..");
     EXPECT_FALSE(s.news.has_newest(true, as_bytes(std::string_view("a")), 0, 0));
     EXPECT_EQ(s.news.withdraw(true, as_bytes(std::string_view("a")), 0), none);
-    EXPECT_TRUE(s.news.is_end_news(as_bytes(std::string_view("a")))) << "as if it had been read";
+    EXPECT_TRUE(s.news.withdraw_subscribes(as_bytes(std::string_view("a")))) << "as if it had been read";
     EXPECT_EQ(s.news.notices(), 1u);
     for (const char *expected : {"+a", "+b", "nothing"})
         EXPECT_EQ(s.take(), expected);
