@@ -13,7 +13,7 @@ using namespace zlink::capi;
 
 namespace {
 
-/// Of a function for types of sockets that are not built.
+/// The answer of a function for types of sockets that are not built.
 error not_for(void *s) noexcept { return socket_of(s) ? error::not_supported : error::not_socket; }
 
 bool is_message(const zmq_msg_t *msg) noexcept { return msg && zmq_msg_get(msg, ZMQ_SHARED) >= 0; }

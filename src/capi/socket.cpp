@@ -36,7 +36,7 @@ int with_socket(void *s, Body &&body) {
     });
 }
 
-/// The same for what a thread that is to be cancelled does to the end.
+/// try_block() for what a thread that is to be cancelled does to the end.
 template <typename Body>
 int change_socket(void *s, Body &&body) noexcept {
     const platform::cancellation_shield shield;

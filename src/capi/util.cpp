@@ -210,7 +210,7 @@ void *zmq_threadstart(zmq_thread_fn *func, void *arg) {
     if (!func)
         return fail<void *>(error::fault);
     return guarded([&]() -> void * {
-        // As libzmq has it: signals go to the application's own threads.
+        // Signals go, as in libzmq, to the application's own threads.
         const platform::signal_shield shield;
         return new std::thread([func, arg] {
             platform::name_this_thread("ZMQapp");

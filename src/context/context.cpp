@@ -176,7 +176,7 @@ error context_impl::make_socket(int type, std::unique_ptr<socket> &out) {
     return error::none;
 }
 
-/// What closed sockets have left gives way to one more, if it need not wait any longer.
+/// The endpoints of closed sockets give way to one more, if it need not wait any longer.
 void context_impl::make_room() noexcept {
     bool is_full = false;
     {
@@ -285,7 +285,7 @@ void context_impl::look_at_permissions() noexcept {
     look_at_permissions_of_closed();
 }
 
-/// As above, of sockets that linger. One that has closed meanwhile has been told above, or comes here.
+/// Sockets that linger are told as well. One that has closed meanwhile has been told above, or comes here.
 void context_impl::look_at_permissions_of_closed() noexcept {
     decltype(closed_) all;
     {

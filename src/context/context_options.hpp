@@ -16,10 +16,10 @@ struct context_options {
     bool ipv6 = false;
     thread_options threads;
 
-    /// As zmq_ctx_set_ext: an int, or for ZMQ_THREAD_NAME_PREFIX also text. `invalid` for an unknown number and a value that it does
+    /// Does zmq_ctx_set_ext: takes an int, or for ZMQ_THREAD_NAME_PREFIX also text. `invalid` for an unknown number and a value that it does
     /// not take. Throws bad_alloc.
     error set(int number, const void *value, std::size_t size);
-    /// As zmq_ctx_get_ext: `size` is that of the buffer, and then that of the value. `fault` without a buffer; `invalid` for an unknown
+    /// Does zmq_ctx_get_ext: `size` is that of the buffer, and then that of the value. `fault` without a buffer; `invalid` for an unknown
     /// number and a buffer that is too small.
     error get(int number, void *value, std::size_t *size) const;
 };

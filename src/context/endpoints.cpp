@@ -25,7 +25,7 @@ error refuse_scheme(socket &self, const std::string &scheme, const std::string &
     return why;
 }
 
-/// As in libzmq: in front the end of the descriptor, where there was one; then the address without its scheme. The reason is in front of both.
+/// Tells in libzmq's order: in front the end of the descriptor, where there was one; then the address without its scheme. The reason is in front of both.
 void tell_bind_failure(event_sink &events, const std::string &scheme, const std::string &address, error why) {
     int descriptor = -1;
     const int number = to_errno(why);
@@ -220,7 +220,7 @@ error endpoints::remove(socket &self, const std::string &scheme, const std::stri
                                      : remove_named(self, std::string((*found)->endpoint()));
 }
 
-/// Where a policy has bound it, last; empty where it has not.
+/// The endpoint that a policy has bound last; empty where it has not.
 std::string endpoints::bound_as(const std::string &endpoint) const {
     const auto found = std::find_if(moved_.rbegin(), moved_.rend(),
                                     [&](const auto &each) { return each.first == endpoint; });
@@ -230,7 +230,7 @@ std::string endpoints::bound_as(const std::string &endpoint) const {
 error endpoints::remove_named(socket &self, const std::string &endpoint) {
     const bool was_bound = stop_listening(endpoint);
     const auto of_connected = stop_sessions(endpoint);
-    // As in libzmq: a worker that unbinds goes on with what has come.
+    // A worker that unbinds goes on, as in libzmq, with what has come.
     const auto otherwise = was_bound ? socket::unread_input::kept : socket::unread_input::dropped;
     const bool had_pipes = self.detach_endpoint(endpoint, of_connected.value_or(otherwise)) > 0;
     return was_bound || of_connected || had_pipes ? error::none : error::no_entry;

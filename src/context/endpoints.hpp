@@ -63,7 +63,7 @@ public:
     void on_session_end(session &which) noexcept override;
 
 private:
-    /// Where a bind or connect goes, and on what terms.
+    /// The way a bind or connect goes, and on what terms.
     struct route {
         const transport *kind = nullptr;
         endpoint_terms terms;

@@ -21,7 +21,7 @@ void greet_application(pipe_end &from, const std::string &hello) {
     from.publish();
 }
 
-/// Of a pipe whose near end is closed, and whose far end nobody has taken: whether messages wait in it.
+/// Asked of a pipe whose near end is closed, and whose far end nobody has taken: whether messages wait in it.
 bool holds_messages(const pipe_end &far) noexcept { return far.has_untaken() || far.is_conflating(); }
 
 }  // namespace

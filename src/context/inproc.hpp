@@ -56,7 +56,7 @@ public:
     void forget(const void *owner, time_point now) noexcept;
     /// Drops the messages of closed sockets that need not wait any longer, as ZMQ_LINGER said.
     void drop_overdue(time_point now) noexcept;
-    /// How many unanswered connects of closed sockets there are. Without the lock.
+    /// The number of unanswered connects of closed sockets there are. Without the lock.
     std::size_t left_behind() const noexcept { return left_behind_.load(std::memory_order_relaxed); }
 
 private:

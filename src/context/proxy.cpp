@@ -172,7 +172,7 @@ private:
         return is_unwanted ? error::none : checked(to.send(onward, 0), is_unwanted);
     }
 
-    /// As pass_frame(), between a socket and itself: the frame does not stay while the socket sends.
+    /// Does pass_frame() between a socket and itself: the frame does not stay while the socket sends.
     error pass_copy(socket &self, std::uint64_t &octets, bool &has_more, bool &is_unwanted) {
         held part;
         has_more = false;

@@ -73,7 +73,7 @@ public:
     }
 
 private:
-    /// What a socket tells of itself on a new pipe is for sockets.
+    /// The first frame of a new pipe tells sockets of a socket, and is nothing here.
     void skip_commands() noexcept {
         frame_view ignored;
         while (pipe_->has_command())
@@ -81,7 +81,7 @@ private:
                 break;
     }
 
-    /// Of more frames than there should be one is kept, which says so.
+    /// One frame more than there should be is kept, and says that there are too many.
     verdict read() {
         std::vector<std::string> kept;
         frame_view frame;

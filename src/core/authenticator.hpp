@@ -17,7 +17,7 @@
 
 namespace zlink {
 
-/// What a peer proves itself with, by the mechanism that it speaks.
+/// The proof that a peer gives of itself, by the mechanism that it speaks.
 struct credentials {
     std::string mechanism;      // as the greeting names it
     std::vector<secret> items;  // PLAIN: user name and password; CURVE: the client's key; NULL: none

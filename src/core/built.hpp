@@ -1,4 +1,4 @@
-// What is built into the library, of what may be left out.
+// The parts that a build may leave out, and whether they are in this one.
 #pragma once
 
 namespace zlink {

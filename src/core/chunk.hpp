@@ -54,7 +54,7 @@ public:
     /// One look at all pools, if the last one is long ago. Any thread.
     static void age_idle(time_point now) noexcept;
 
-    /// The same as far as its memory is held already, and idle: null where it would have to be asked for.
+    /// Does allocate() where the memory is held already, and idle; null where the system would have to be asked for it.
     chunk *allocate_held(std::size_t size) noexcept;
     /// A chunk of at least `size` octets with the first `used` ones of `small`, which nobody else refers to, and which is released; null,
     /// and nothing done, when memory is short. Memory of some MiB moves without a copy.

@@ -1,4 +1,4 @@
-// Who waits for a descriptor where the process has none left, and hears of it as soon as the library closes one.
+// Waits for a descriptor where the process has none left, and is told as soon as the library closes one.
 //
 // Cost:     whoever closes one looks at a number, as long as nobody waits.
 // Threads:  note_closed() any. Those who wait hear of it on the thread that closes.
@@ -27,7 +27,7 @@ public:
     void end() noexcept;
 
 protected:
-    /// Who derives from this has called end().
+    /// A derived class calls end() before it ends.
     ~descriptor_watch() = default;
 
 private:

@@ -27,7 +27,7 @@ public:
     bool writes(log_level level) const noexcept { return level <= level_; }
     /// A line about no socket.
     void tell(log_level level, std::string_view what) noexcept;
-    /// What a socket of this type reports; `why` is the reason in words, where there is one. A reason without an event is an event itself.
+    /// Writes what a socket of this type reports; `why` is the reason in words, where there is one. A reason without an event is an event itself.
     void tell(std::string_view type, const connection_event *why, const connection_event &event) noexcept;
 
 private:

@@ -32,7 +32,7 @@ inline bool is_slow_to_receive(const void *body) noexcept {
 // the next block, wherever, within some octets, it began.
 inline constexpr std::size_t system_block = 32 * 1024;
 inline constexpr std::size_t room_left = 31;
-/// How many octets of a frame are written alone, in one or two writes of about half of them each, for the rest to stand at the start of a block. They
+/// The octets of a frame that are written alone, in one or two writes of about half of them each, for the rest to stand at the start of a block. They
 /// end behind a multiple of 32 octets of the body, so that the receiver, whose memory begins at a multiple of 16, does not copy the rest slowly
 /// either; or of 64 with two blocks, so that each of two equal writes leaves less than 32 octets. The second of them begins at no such multiple: 32 KiB may
 /// be received slowly. `in_front`: octets before the body. From 24 on, a frame that begins 9 octets into a block ends the first write in the next one.
@@ -46,7 +46,7 @@ inline constexpr std::size_t placed_from = 128 * 1024;  // octets of a body, or 
 /// Octets from which on a slow copy costs more than whatever a write in parts may cost.
 inline constexpr std::size_t always_placed_from = 2 * 1024 * 1024;
 
-/// How the system copies a large frame that stands at this offset within a page.
+/// The speed at which the system copies a large frame that stands at this offset within a page.
 enum class copy_speed : std::uint8_t {
     quick,   // it is quick, or there is no better place
     varies,  // it is quick from the start of a block, and slow some octets further
@@ -88,7 +88,7 @@ private:
     int interruptions_ = 0;
 };
 
-/// How far `place` stands behind one that receives quickly what `slow` receives slowly: less than a page.
+/// The octets that `place` stands behind one that receives quickly what `slow` receives slowly: less than a page.
 inline std::size_t octets_behind_a_quick_place(const void *place, const void *slow) noexcept {
     constexpr std::size_t away = 64;
     const std::size_t difference =

@@ -13,7 +13,7 @@ namespace zlink::large_blocks {
 
 /// At least `size` octets, aligned as malloc() does, with anything in them; null when memory is short.
 void *allocate(std::size_t size) noexcept;
-/// The same of what is kept, or null: it is held already, so that nothing is lost with a peer that announces much and sends little.
+/// A block of those kept, or null: it is held already, so that nothing is lost with a peer that announces much and sends little.
 void *take_kept(std::size_t size) noexcept;
 /// A larger block with the first `used` octets of `memory`, which allocate() gave for `old_size`, and which is taken back; null, and
 /// nothing done, when memory is short. Large blocks are moved without copying.

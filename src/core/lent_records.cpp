@@ -68,7 +68,7 @@ public:
     void unlock() noexcept { mutex_.unlock(); }
 
 private:
-    /// The same, with `made` where there is no empty one.
+    /// Takes an empty record, or `made` where there is none.
     magazine *take_empty(magazine *given, magazine *made) noexcept {
         const std::lock_guard guard(*this);
         if ((given && full_count_ == most_magazines) || (!empty_ && !made))

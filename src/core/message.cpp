@@ -27,7 +27,7 @@ struct alignas(std::max_align_t) heap_block : block {
     static void destroy(block *self) noexcept { std::free(static_cast<heap_block *>(self)); }
 };
 
-/// The same for a large one.
+/// A block for a large body.
 struct alignas(std::max_align_t) large_block : block {
     explicit large_block(std::size_t octets) noexcept : block(&destroy), size(octets) {}
     std::uint8_t *data() noexcept { return reinterpret_cast<std::uint8_t *>(this + 1); }

@@ -1,4 +1,4 @@
-// What the library keeps for a thread, its own or the application's, until that thread ends.
+// An object that the library keeps for a thread, its own or the application's, until that thread ends.
 //
 // Why:      a thread_local object with a destructor is noted at its first use, and the C library ends the process where it has no memory
 //           for that. So no thread_local of the library's has one: the test abi_hardening looks for them.
@@ -15,7 +15,7 @@ namespace zlink {
 
 class end_of_thread {
 public:
-    /// What is to be done once: a constinit thread_local. Called again for one that has run it does so once more.
+    /// Does something once a thread: a constinit thread_local. Called again for one that has run it does so once more.
     struct duty {
         void (*const run)() noexcept;
         duty *next = nullptr;

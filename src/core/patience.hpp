@@ -1,4 +1,4 @@
-// How long a thread looks again before it goes on without what it looks for.
+// Decides how long a thread looks again before it goes on without what it looks for.
 //
 // It looks for something that another running thread is about to do. A look costs nothing but the processor's time, so it
 // must pay: each time in vain doubles how often it is skipped, up to 63 times. One that was not in vain makes up for all before it,
@@ -43,7 +43,7 @@ public:
         return false;
     }
 
-    // The same in parts, for those who look in their own way:
+    // look_for() in parts, for callers that look in their own way:
 
     bool take_skip() noexcept {
         if (skips_ == 0)

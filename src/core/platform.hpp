@@ -20,7 +20,7 @@ namespace zlink::platform {
 /// Names the calling thread in tools; longer names are cut to what the system takes (15 octets on Linux).
 void name_this_thread(const char *name) noexcept;
 
-/// How the I/O threads run; the values of ZMQ_THREAD_*.
+/// The scheduling of I/O threads; the values of ZMQ_THREAD_*.
 struct thread_scheduling {
     int policy = -1;         // SCHED_ of sched(7), -1 = as the process
     int priority = -1;       // -1 = as the process; nice levels where the policy has no priorities
@@ -91,7 +91,7 @@ void write_error_output(std::string_view octets) noexcept;
 /// The monotonic clock. Lives for ever.
 const clock_source &steady_clock() noexcept;
 
-/// How often the system has taken the calling thread's processor away for another thread. Some 300 ns.
+/// The number of times that the system has taken the calling thread's processor away for another thread. Some 300 ns.
 long interruptions() noexcept;
 
 /// Of processors, up to now. Some 500 ns.

@@ -126,7 +126,7 @@ int poll_timeout(time_point now, time_point deadline) noexcept {
     return left > INT_MAX ? INT_MAX : static_cast<int>(left);
 }
 
-/// How many processors the calling thread may run on; 1 when the system does not say.
+/// The number of processors that the calling thread may run on; 1 when the system does not say.
 int processors_allowed() noexcept {
     cpu_set_t allowed;
     return ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;

@@ -55,7 +55,7 @@ public:
         return reinterpret_cast<node *>(static_cast<std::uintptr_t>(in_order(bits)));
     }
 
-    // Of either kind.
+    // The label of a node of either kind.
     byte_span label() const noexcept {
         return is_leaf() ? leaf_label() : byte_span(get()->label(), get()->label_size);
     }

@@ -13,7 +13,7 @@ namespace zlink::reason {
 /// Takes the place of what nobody has taken. `descriptor`: the one that is closed with the failure, for the event that tells of it. Where
 /// memory is short for the words there are none, and no descriptor.
 void leave(std::string words, int descriptor = -1) noexcept;
-/// The same for words that `make` puts together. There are none when memory is short for them.
+/// Leaves words that `make` puts together. There are none when memory is short for them.
 template <class Make>
 void try_leave(Make &&make) noexcept {
     try {
@@ -23,7 +23,7 @@ void try_leave(Make &&make) noexcept {
 }
 /// Empty where there is nothing to say.
 std::string take() noexcept;
-/// The same with the descriptor, -1 where there was none.
+/// Takes the words with the descriptor, -1 where there was none.
 std::string take(int &descriptor) noexcept;
 
 }  // namespace zlink::reason

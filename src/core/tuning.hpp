@@ -24,7 +24,7 @@ constexpr std::size_t tcp_piece = 45 * 1448;
 /// SO_SNDBUF of a tcp connection whose ends are on one machine, unless ZMQ_SNDBUF says otherwise; the system doubles it. By itself it takes 2.5 MiB
 /// there, and small messages have left the caches before they are read.
 constexpr int send_buffer_within_machine = 128 * 1024;
-/// The same while bodies of at least `large_body_within_machine` are on their way: they leave the caches anyway, and a buffer that is full makes
+/// The size while bodies of at least `large_body_within_machine` are on their way: they leave the caches anyway, and a buffer that is full makes
 /// their sender wait. It is small again after so many writes without one, once what is in it fits.
 constexpr int large_send_buffer_within_machine = 1024 * 1024;
 constexpr std::size_t large_body_within_machine = 128 * 1024;
@@ -69,7 +69,7 @@ void override_batch_sizes(batching &sizes, int in_batch_size, int out_batch_size
 /// Those of a tcp connection whose socket has set ZMQ_SNDBUF, or -1.
 void fit_send_buffer(batching &sizes, int send_buffer) noexcept;
 
-/// How much is written on stderr; each level has those before it.
+/// The amount that is written on stderr; each level has those before it.
 enum class log_level { none, error, warn, info, debug };
 
 struct tuning {

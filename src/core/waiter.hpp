@@ -60,7 +60,7 @@ struct wait_item {
     std::uint64_t opening = 0;      // of the descriptor; 0: not known, as that of an application's
 };
 
-/// How long a thread leaves spins out after a dear one. On a busy machine, and where a quota is used up, the system takes the processor
+/// The time for which a thread leaves spins out after a dear one. On a busy machine, and where a quota is used up, the system takes the processor
 /// from a thread in the middle of a spin, and gives it to strangers for milliseconds. What was looked for is often there after that: it
 /// has waited. Who sleeps is woken sooner, even there.
 class spin_rest {
@@ -91,7 +91,7 @@ private:
     time_point until_{};
 };
 
-/// How busy a thread is, on all its sockets together.
+/// The pace of a thread, on all its sockets together.
 struct sending_thread {
     time_point last{};                  // when it found a connection asleep, or had written for it
     unsigned writes_without_pause = 0;  // for connections that were asleep
@@ -107,7 +107,7 @@ public:
     /// Blocks until an item is ready or `deadline` has passed; time_point::max() waits for ever.
     /// Returns none, timed_out, interrupted (a signal was handled) or an error of poll(2).
     virtual error wait(std::span<wait_item> items, time_point deadline) noexcept = 0;
-    /// The same where a call of the application's waits: whoever cancels the thread ends it here. The stack is unwound then, and what is
+    /// wait() for a call of the application's: whoever cancels the thread ends it here. The stack is unwound then, and what is
     /// on it must put back what it has taken.
     virtual error wait_as_caller(std::span<wait_item> items, time_point deadline) {
         return wait(items, deadline);

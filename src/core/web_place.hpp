@@ -7,7 +7,7 @@
 namespace zlink {
 
 struct web_place {
-    /// Of path, query, host and Origin together: what a request says beside them has the rest of 8 KiB.
+    /// The most octets of path, query, host and Origin together: what a request says beside them has the rest of 8 KiB.
     static constexpr std::size_t most_octets = 7 * 1024;
 
     std::string host;  // with the port where it is not the usual one; a server does not look at it

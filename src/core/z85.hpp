@@ -16,7 +16,7 @@ bool z85_encode(byte_span data, char *out) noexcept;
 
 /// Writes z85_data_size(text.size()) octets. False when the length is not a multiple of five, or a group of characters is
 /// outside the alphabet or stands for more than 32 bits; `out` then holds what came before.
-/// Where `out` is null the text is looked through, and nothing is written.
+/// With `out` null the text is looked through, and nothing is written.
 bool z85_decode(std::string_view text, std::uint8_t *out) noexcept;
 
 }  // namespace zlink

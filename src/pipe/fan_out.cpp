@@ -1,4 +1,4 @@
-// How one frame is written to many pipes; see fan_out.hpp.
+// One frame is written to many pipes; see fan_out.hpp.
 //
 // Order:    pipes that come and go; which of them match and have room; writing: to one pipe, by reference to all, again to those
 //           that lack the frame, and ranges of one chunk to all.

@@ -22,7 +22,7 @@ constexpr std::size_t largest_chunk_size = 65536;  // a busy one fills these
 constexpr std::size_t few_frames = 16;
 constexpr std::size_t chunk_size_for_few = 4 * largest_chunk_size;
 
-// How many segments wait to be used again: as many as a mark of 1000 large bodies takes.
+// The number of segments that wait to be used again: as many as a mark of 1000 large bodies takes.
 constexpr std::uint64_t most_given_back = 2048;
 
 // A consumer that finds less than this at a look stands off for so many pauses, some microseconds, and means to find more then,
@@ -306,7 +306,7 @@ error frame_queue::append(block *owner, byte_span range, std::uint32_t messages,
     return append_countable(owner, range, messages, starts_message, owner_size);
 }
 
-/// The same for what one segment can count.
+/// Appends what one segment can count.
 error frame_queue::append_countable(block *owner, byte_span range, std::uint32_t messages,
                                     bool starts_message, std::size_t owner_size) noexcept {
     if (range.empty())
@@ -408,7 +408,7 @@ void frame_queue::set_info(peer_info *info) noexcept {
 
 bool frame_queue::see_more() noexcept { return look(); }
 
-/// As see_more(), for a consumer that takes frame by frame, which may stand off. One that fetches each message as soon as it is
+/// Does see_more() for a consumer that takes frame by frame, which may stand off. One that fetches each message as soon as it is
 /// published takes two cache lines from the producer each time. After some microseconds without a look it finds hundreds of messages, in
 /// lines that the producer does not write to any more.
 bool frame_queue::see_stream() noexcept {

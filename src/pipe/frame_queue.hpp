@@ -144,7 +144,7 @@ public:
     /// Copies the body of a message that is not taken, and stands at `body` in nobody's memory, if there is one. False when memory is
     /// short.
     [[nodiscard]] bool own_body(const std::uint8_t *body) noexcept;
-    /// The same as far as a look at one place tells. The frame read last stays valid.
+    /// Whether a frame is published and not taken, as far as a look at one place tells. The frame read last stays valid.
     bool shows_more() const noexcept {
         return head_octet_ != octets_of(head_->committed.load(std::memory_order_relaxed));
     }

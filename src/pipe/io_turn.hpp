@@ -30,7 +30,7 @@ public:
         return state_.compare_exchange_strong(expected, is_taken, std::memory_order_acquire,
                                               std::memory_order_relaxed);
     }
-    /// As try_take(); leaves a request when it is refused.
+    /// Does try_take(), and leaves a request when it is refused.
     bool take_or_request() noexcept {
         std::uint32_t now = is_free;
         while (!state_.compare_exchange_weak(now, now == is_free ? is_taken : now | is_requested,
@@ -145,7 +145,7 @@ public:
                 return next == state::none;
         }
     }
-    /// How many more looks than usual the next use may be in coming, by the largest body that came since this was asked.
+    /// The number of looks more than usual that the next use may be in coming, by the largest body that came since this was asked.
     std::uint32_t take_more_looks() noexcept { return more_looks_.exchange(0, std::memory_order_relaxed); }
     /// Counts the uses.
     std::uint32_t uses() const noexcept { return uses_.load(std::memory_order_relaxed); }

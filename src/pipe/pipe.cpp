@@ -141,7 +141,7 @@ void pipe_end::arm_writer() noexcept { out_->writer_armed.store(true, std::memor
 void pipe_end::set_info(peer_info *info) noexcept { out_->queue.set_info(info); }
 
 error pipe_end::say_hello(byte_span routing_id) noexcept {
-    // Of a peer without an id there is only one thing to say: constant memory, and none that the pipe holds.
+    // About a peer without an id there is only one thing to say: constant memory, and none that the pipe holds.
     static constexpr std::uint8_t nameless[] = {frame_flag::command, 1, in_band::hello};
     if (has_said_hello_)
         return error::none;

@@ -30,7 +30,7 @@ class pipe;
 class pipe_end;
 using pipe_end_ptr = std::shared_ptr<pipe_end>;
 
-/// How the owner of one end hears of the other. Called on the other end's thread, from the middle of what it does; must not block, and
+/// Tells the owner of one end of the other. Called on the other end's thread, from the middle of what it does; must not block, and
 /// not call that end. An end that no thread looks after may be used from there, as from any other thread.
 class pipe_events {
 public:
@@ -80,7 +80,7 @@ public:
     /// Returns credit once a step of messages has been taken. To be called when nothing was found to gather, too: the mark may
     /// have been lowered since the step was chosen, and the writer must not wait for a reader with nothing to read.
     void return_due_credit() noexcept;
-    /// As pipe_end::arm_reader().
+    /// Does pipe_end::arm_reader().
     void arm_reader() noexcept;
 
     /// A small frame has so many octets more on the wire than in the queue. The other end plans its writes by that.
@@ -124,7 +124,7 @@ public:
     /// Whether commands that change a state (subscriptions) are to be written. Where the other end is a connection that is still to
     /// come, they would only pile up: it asks for the state as a whole.
     bool is_followed() const noexcept { return out_->is_followed.load(std::memory_order_relaxed); }
-    /// How many messages can still be written: the mark less what is under way; UINT64_MAX without a mark. Refreshes.
+    /// The number of messages that can still be written: the mark less what is under way; UINT64_MAX without a mark. Refreshes.
     std::uint64_t credit() noexcept;
 
     // ---- reading: sockets; a connection does it through `writing` ----
@@ -132,7 +132,7 @@ public:
     /// Takes the next frame, returning credit to the writer as messages are used up.
     bool read(frame_view &out) noexcept;
     bool has_input() noexcept;
-    /// As the queue's.
+    /// Does the queue's function of that name.
     bool has_command() noexcept { return in_->queue.has_command(); }
     /// Says that this end wants on_readable; after arming all pipes, run heavy_fence() and look at has_input() again.
     void arm_reader() noexcept;
@@ -143,18 +143,18 @@ public:
     /// decide than whether the reader sleeps: then has_credit(), write() and publish(), and allow_short_writes() again.
     bool write_short(byte_span body) noexcept;
     enum class at_once { refused, done, sent_needs_wake };
-    /// The same, but for waking the reader, who may sleep: then wake_reader() has to follow. Calls nothing for 255 octets or less.
+    /// Does write_short() but for waking the reader, who may sleep: then wake_reader() has to follow. Calls nothing for 255 octets or less.
     at_once write_at_once(byte_span body) noexcept;
     /// Wakes the armed reader, or does its work when `may_write`.
     void wake_reader(bool may_write) noexcept;
     void allow_short_writes() noexcept;
     /// Whether has_credit() is known to be true, and write_short() goes unless the frame itself is in its way.
     bool may_write_short() const noexcept { return written_ < short_until_; }
-    /// As read() for a message of one small frame. False, and nothing taken, when something else comes next, or nothing.
+    /// Does read() for a message of one small frame. False, and nothing taken, when something else comes next, or nothing.
     bool read_short(short_frame &out) noexcept;
     /// The frame that read_short() would take.
     bool peek_short(short_frame &out) noexcept { return in_->queue.peek_short(out); }
-    /// As the queue's; reads where no credit has to be returned.
+    /// Does the queue's function of that name, where no credit has to be returned.
     bool peek_at_once(short_frame &out) const noexcept { return in_->queue.peek_at_once(out); }
     bool read_at_once(short_frame &out, std::size_t capacity) noexcept;
 
@@ -230,7 +230,7 @@ public:
 
     // ---- a socket: the rest ----
 
-    /// As the queue's.
+    /// Does the queue's function of that name.
     [[nodiscard]] bool own_body(const std::uint8_t *body) noexcept { return in_->queue.own_body(body); }
     /// A hello or a gone was read, and was not the first hello.
     void note_news_taken() noexcept {
@@ -286,7 +286,7 @@ public:
     /// Changes this end's share of the mark of what it writes; the mark is the sum of both ends' shares, and none if one of
     /// them is 0. Credit for what a connection has taken is settled by the new mark.
     void set_write_hwm(std::uint64_t messages) noexcept;
-    /// The same for what it reads; wakes the writer.
+    /// Changes this end's share of the mark of what it reads; wakes the writer.
     void set_read_hwm(std::uint64_t messages) noexcept;
     /// Set once, by the end's owner, before it arms anything.
     void set_events(std::shared_ptr<pipe_events> events) noexcept;
@@ -386,7 +386,7 @@ private:
 
     std::uint64_t written_ = 0;      // messages, published or not
     std::uint64_t short_until_ = 0;  // write_short() as long as written_ is less
-    // As on the wire, with commands; between sockets also those that were rolled back.
+    // Octets as on the wire, with commands; between sockets also those that were rolled back.
     std::uint64_t octets_written_ = 0;
     std::uint64_t octets_by_reference_ = 0;  // of these, bodies that nobody copies
     std::uint64_t write_due_ = 1;            // the sender writes for itself when written_ gets here

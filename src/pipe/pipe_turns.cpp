@@ -14,7 +14,7 @@ namespace zlink {
 
 // ---- waking ----
 
-/// How many publishes without a wake-up make a stream.
+/// The number of publishes without a wake-up make a stream.
 constexpr std::uint32_t fewest_of_stream = 64;
 
 /// The full fence of a writer that is not in a stream; ends it when a stream has begun.

@@ -43,7 +43,7 @@ inline constexpr spin_limit spin_limits[] = {
     // A look at memory, and as long a pause. Together: the time in which a peer in the same process takes or writes half a mark of
     // small messages. While both sides are at work neither should sleep: to be woken takes longer than that.
     {spin::peer, 1000},
-    // As many as looks_for_lag() says: a look takes about as long as so many octets take to be moved.
+    // looks_for_lag() says how many: a look takes about as long as so many octets take to be moved.
     {spin::lag, 0},
     // For `longest_look_for_body_end`: to wake the I/O thread for the rest takes about as long.
     {spin::body_end, 0},
@@ -116,7 +116,7 @@ constexpr std::size_t looks_for_lag(const backlog_kind &of) noexcept {
     return (of.is_large ? std::min(of.size, most_nearer) : most_nearer) / octets_per_look;
 }
 
-/// How long one sleeps for a peer that lags.
+/// The time that a thread sleeps for a peer that lags.
 inline constexpr std::chrono::milliseconds longest_lag_sleep{1};
 
 // ---- The patience for them ---------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ class spins {
 public:
     spins(const clock_source &clock, waiter &how) noexcept : clock_(clock), how_(how) {}
 
-    /// As patience::look_for(), within the limit of the spin.
+    /// Does patience::look_for() within the limit of the spin.
     template <class Look>
     bool look_for(spin which, Look &&look) noexcept {
         return look_for(which, limit_of(which).looks, look);

@@ -134,7 +134,7 @@ constexpr hold_back first_hold_back(io_turn::occasion when) noexcept {
 constexpr hold_back next_hold_back(hold_back before) noexcept {
     return before == hold_back::nothing ? before : hold_back::less_than_a_piece;
 }
-/// How much to write of what was listed; 0: it is held back. `piece` is 0 where the kernel sends what it gets.
+/// The octets to write of what was listed; 0: it is held back. `piece` is 0 where the kernel sends what it gets.
 constexpr std::size_t octets_to_write(std::size_t listed, std::size_t piece, hold_back held) noexcept {
     if (held == hold_back::nothing || piece == 0 || listed == piece)
         return listed;

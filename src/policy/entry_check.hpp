@@ -1,11 +1,11 @@
-// What an entry of a policy must have, and must not. Pure.
+// Checks what an entry of a policy must have, and must not have. Pure.
 #pragma once
 
 #include "policy/rules.hpp"
 
 namespace zlink {
 
-/// What is wrong with it, in words; null where nothing is.
+/// Says what is wrong with it, in words; null where nothing is.
 const char *fault_in(const policy_entry &entry, bool has_use) noexcept;
 
 }  // namespace zlink

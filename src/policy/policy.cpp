@@ -30,7 +30,7 @@ struct policy::state final : kept_files {
     explicit state(std::string where, std::function<void()> call)
         : path(std::move(where)), on_change(std::move(call)) {}
 
-    /// What counts now.
+    /// The rules that count now.
     struct view {
         unsigned long edition;
         rules_ptr rules;
@@ -45,7 +45,7 @@ struct policy::state final : kept_files {
         return rules;
     }
 
-    /// Of a file for TLS. Nothing from before stays in memory for that.
+    /// The text of a file for TLS. Nothing from before stays in memory for that.
     std::shared_ptr<const secret> find(const std::string &file) const noexcept override {
         const std::lock_guard guard(mutex);
         if (!kept)
@@ -130,7 +130,7 @@ void policy::state::watch(const std::shared_ptr<state> &shared) noexcept {
 
 namespace {
 
-/// As zlink::judge(); TLS gets its files from what was read.
+/// Does zlink::judge(); TLS gets its files from what was read.
 bool judge_by(const std::shared_ptr<const kept_files> &files, const policy_rules &rules,
               const endpoint_request &what, const settings &program, endpoint_terms &out, std::string &why,
               int &line) {

@@ -1,4 +1,4 @@
-// What a policy says: entries that match endpoints, and what becomes of these. Plain values; docs/policy.md has the file.
+// The content of a policy: entries that match endpoints, and what becomes of these. Plain values; docs/policy.md has the file.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ struct policy_entry {
     std::optional<bool> binds;
     std::vector<socket_type> types;
 
-    // What becomes of them.
+    // Below: what becomes of them.
     protection use = protection::refuse;
     std::string cert;
     std::string key;
@@ -98,7 +98,7 @@ struct policy_rules {
     bool operator==(const policy_rules &) const = default;
 };
 
-/// What a socket asks for, as the program says it.
+/// A socket's request, as the program says it.
 struct endpoint_request {
     bool binds = false;
     socket_type type = socket_type::pair;

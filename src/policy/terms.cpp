@@ -60,7 +60,7 @@ private:
         return false;
     }
 
-    /// Of the program's limits and the entry's the stricter one.
+    /// The stricter one of the program's limit and the entry's.
     void tighten() noexcept {
         settings &o = out_.options;
         if (by_.max_message >= 0)
@@ -79,7 +79,7 @@ private:
         }
     }
 
-    /// Where it is bound instead of where the program says.
+    /// The address that it is bound to instead of the program's.
     bool place() {
         if (by_.bind_host.empty() || !what_.binds)
             return true;
@@ -209,7 +209,7 @@ private:
                is_loopback(at.host);
     }
 
-    /// What a name stands for is known only when it is dialled: the addresses are judged then.
+    /// A name's addresses are known only when it is dialled: they are judged then.
     bool dials_loopback() {
         settings &o = out_.options;
         if (!o.socks_proxy.empty())

@@ -1,4 +1,4 @@
-// What an entry makes of a bind or a connect: options, and where and by what it goes. Pure.
+// The result of an entry for a bind or a connect: options, and where and by what it goes. Pure.
 //
 // Program:  an option that the program has set holds only where it is stricter; docs/policy.md has the table.
 #pragma once

@@ -106,7 +106,7 @@ std::string words_of_size(const std::string &path, std::size_t most) {
     return path + " is larger than " + std::to_string(most >> 20) + " MiB";
 }
 
-/// What was opened, up to its end.
+/// Reads what was opened, up to its end.
 bool read_whole(int file, const std::string &path, std::size_t most, std::string &out, std::string &why) {
     char octets[16 * 1024];
     const finally wipe([&] { ::explicit_bzero(octets, sizeof octets); });

@@ -54,7 +54,7 @@ public:
     /// Runs a function soon on the loop's thread. Any thread. Allocates: for rare work (bind, connect,
     /// close).
     virtual error post(std::function<void()> work) noexcept = 0;
-    /// As post(function), and returns when it has run. Not from a loop thread.
+    /// Does post(function), and returns when it has run. Not from a loop thread.
     virtual error post_and_wait(const std::function<void()> &work) noexcept = 0;
 
     /// Runs `task` once before the loop next sleeps, behind one heavy_fence() for all of them. Loop thread
@@ -71,10 +71,10 @@ public:
     /// thread only.
     block_ref scratch;
 
-    /// What makes way where descriptors run out. Loop thread only.
+    /// The list of what makes way where descriptors run out. Loop thread only.
     shed_list sheddables;
 
-    /// What takes long, and shares the loop's time with all else. Loop thread only.
+    /// The list of what takes long, and shares the loop's time with all else. Loop thread only.
     costly_list costly;
 };
 

@@ -1,4 +1,4 @@
-// What is kept on a loop for a peer's good alone, and is given up where the system has no descriptor left.
+// A list of what is kept on a loop for a peer's good alone, and given up where the system has no descriptor left.
 //
 // Why:      others need the descriptors more: a peer that has had its last words, and does not go, keeps no other peer out.
 // Threads:  the loop's.
@@ -30,7 +30,7 @@ private:
     sheddable *after_ = this;
 };
 
-/// Of an errno: there is no descriptor left, for the process or the system.
+/// True for an errno that says there is no descriptor left, for the process or the system.
 constexpr bool is_want_of_descriptors(int number) noexcept { return number == EMFILE || number == ENFILE; }
 
 class shed_list {
@@ -44,7 +44,7 @@ public:
         ends_.before_ = &one;
     }
 
-    /// Of a call of the system's that has failed with the errno `number`: sheds the oldest where it is for want of descriptors. True when
+    /// Called when a call of the system's has failed with the errno `number`: sheds the oldest where it is for want of descriptors. True when
     /// there was one, so that the call may be made again.
     bool makes_way_after(int number) noexcept { return is_want_of_descriptors(number) && makes_way(); }
 

@@ -160,7 +160,7 @@ void acceptor::answer(std::size_t from, bool has_made_way) noexcept {
                 self->listener_->go_on();
         });
     } catch (const std::bad_alloc &) {
-        // As above.
+        // Short of memory it goes on without, as above.
     }
 }
 

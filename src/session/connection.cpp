@@ -175,7 +175,7 @@ void connection::on_time() noexcept {
     report();
 }
 
-/// What the peer has said and taken in time counts, however late this thread is, and however much room has to be free before it is told.
+/// The peer's octets that came in time count, however late this thread is, and however much room has to be free before it is told.
 void connection::look_before_verdict(inbound &in) noexcept {
     read(in);
     for (int i = 1; i < reads_per_turn && state_ == state::live && stream_->holds_input(); ++i)

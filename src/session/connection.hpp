@@ -87,7 +87,7 @@ public:
     /// Whether the pipe got a message of the peer's application.
     bool has_delivered() noexcept { return lease_.reading() && lease_.reading()->has_delivered(); }
     bool is_established() const noexcept { return peer_->is_established(); }
-    /// What the peer is to be judged by, after authenticate() of the host. Throws bad_alloc.
+    /// The proof that the peer is to be judged by, after authenticate() of the host. Throws bad_alloc.
     credentials shown() const;
     /// The handshake goes on.
     void on_verdict(const verdict &answer) noexcept;

@@ -1,4 +1,4 @@
-// How a connection ends. Map: the last words; what is left to read; over.
+// The end of a connection. Map: the last words; what is left to read; over.
 #include "session/connection.hpp"
 
 #include <utility>

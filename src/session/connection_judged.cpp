@@ -119,7 +119,7 @@ void connection::go_on(const conversation::event &with) noexcept {
     report();
 }
 
-/// What has been read meanwhile, as if it were read now.
+/// Takes what has been read meanwhile, as if it were read now.
 bool connection::take_unjudged(inbound &in, byte_span &rest) noexcept {
     const std::vector<std::uint8_t> unread = std::move(unjudged_);
     const finally wipe([&] { inbound::wipe(unread); });
@@ -151,14 +151,14 @@ void connection::on_verdict_on_guest(const verdict &answer) noexcept {
 
 // ---- what is said of it ----
 
-/// What was said last holds.
+/// The last answer holds.
 void connection::guest::note(const verdict &by) {
     if (!by.user_id.empty())
         said.user_id = by.user_id;
     said.metadata.insert(said.metadata.begin(), by.metadata.begin(), by.metadata.end());
 }
 
-/// What the peer says of itself must not hide what was said of it.
+/// The peer's own words must not hide what was said of it.
 void connection::add_verdicts() {
     if (!guest_)
         return;

@@ -14,15 +14,15 @@ namespace zlink {
 namespace {
 // Little, so that most of a large frame that comes next is still to be read, into memory of its own.
 constexpr std::size_t read_beside_large = 8 * 1024;
-// Of a large frame. Each read costs a call and an acknowledgement; other connections wait for the end of one.
+// Limits for a large frame. Each read costs a call and an acknowledgement; other connections wait for the end of one.
 constexpr std::size_t most_at_once = 256 * 1024;
-// Where the side that writes to the stream shares this thread's processor, it writes nothing meanwhile.
+// While the side that writes to the stream shares this thread's processor, it writes nothing meanwhile.
 constexpr std::size_t most_at_once_sharing = 1024 * 1024;
 // Octets of large frames. To ask costs a third of a microsecond.
 constexpr std::size_t until_asked_for_processor = 1024 * 1024;
 constexpr std::size_t handshake_read = 4 * 1024;
 
-/// As many octets as whole messages could be, by the mark and by the size of one; some more where these are very small.
+/// The octets that whole messages could be, by the mark and by the size of one; some more where these are very small.
 std::uint64_t most_octets_of_message(const settings &options) noexcept {
     constexpr std::uint64_t least_octets = 1024 * 1024;
     constexpr std::uint64_t least_messages = 64;

@@ -35,7 +35,7 @@ public:
     /// Starts with what has arrived, whose header is whole. False when memory is short.
     bool begin(chunk_pool &pool, byte_span arrived, const frame_header &header) noexcept;
 
-    /// As begin(), with `place` for the body alone, to be read there until move_to_own_memory(), take_body() or forget().
+    /// Does begin() with `place` for the body alone, to be read there until move_to_own_memory(), take_body() or forget().
     void begin_elsewhere(std::uint8_t *place, byte_span arrived, const frame_header &header) noexcept;
     bool is_elsewhere() const noexcept { return elsewhere_ != nullptr; }
     bool is_where_reading_is_slow() const noexcept {
@@ -43,7 +43,7 @@ public:
     }
     /// Goes on in memory of its own. False when that is short: forget().
     bool move_to_own_memory(chunk_pool &pool) noexcept;
-    /// Of one that is whole there: it is no more under way.
+    /// Takes a frame that is whole there: it is no more under way.
     byte_span take_body() noexcept;
 
     struct place {

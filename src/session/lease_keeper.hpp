@@ -46,9 +46,9 @@ public:
     bool tend() noexcept;
     void lend() noexcept;
     void refuse() noexcept { pipe_->lease().refuse(); }
-    /// As reading(); while a lease is out it is called back, and the socket's thread has tend() called when it has left.
+    /// Does reading(); while a lease is out it is called back, and the socket's thread has tend() called when it has left.
     inbound *recall() noexcept;
-    /// The same at the end, without any event, and without waking anybody.
+    /// Does recall() at the end, without any event, and without waking anybody.
     bool recall_quietly() noexcept { return !is_out_ || pipe_->lease().recall(); }
 
 private:

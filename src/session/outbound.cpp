@@ -64,7 +64,7 @@ outbound::outcome outbound::write(time_point now) noexcept {
     return was_refused && result == outcome::left_alone ? outcome::more : result;
 }
 
-/// As writing::give(). The borrower does not wait for room while it is refused the turn: it is told to look again.
+/// Does writing::give(). The borrower does not wait for room while it is refused the turn: it is told to look again.
 bool outbound::give(writing &turn) noexcept {
     const bool was_refused = turn.give();
     if (was_refused && is_leased_)
@@ -313,7 +313,7 @@ outbound::listed outbound::list(writing &turn, std::span<iovec> ranges, bool wit
 
 /// Control octets wait: where inside of a message, the list ends with it. Else one message would follow the other, and in a stream that is never
 /// empty, and never takes all, no list would end between two. The end is found once for each message, which may have very many frames.
-/// Of what is translated, translate() sees to that.
+/// translate() sees to that for what is translated.
 void outbound::look_for_boundary(writing &turn) noexcept {
     if (at_boundary_ || translates() || octets_to_boundary_ > 0 || !turn)
         return;
@@ -403,7 +403,7 @@ bool outbound::lease_out() noexcept {
 void outbound::list_translated(writing &turn, std::span<iovec> ranges, bool with_control,
                                listed &what) noexcept {
     try {
-        // As much as is written at once: a peer that takes nothing does not get more of them.
+        // No more than is written at once: a peer that takes nothing does not get more of them.
         if (with_control && !ends_after_control_ && !in_translated_message_ && !translated_->is_full())
             translate_commands();
         const bool may_begin = !(ends_after_control_ && peer_.framing().has_control_between_frames());

@@ -74,9 +74,9 @@ public:
     bool lease_out() noexcept;
     void end_lease() noexcept { is_leased_ = false; }
 
-    /// As io_turn::write_now().
+    /// Does io_turn::write_now().
     io_turn::written write_now(writing &turn, io_turn::occasion when) noexcept;
-    /// As io_turn::copy_rest().
+    /// Does io_turn::copy_rest().
     void copy_rest() noexcept {
         if (translates())
             translated_->copy_rest();
@@ -159,7 +159,7 @@ private:
     // I/O thread only.
     bool is_leased_ = false;
     bool is_writable_again_ = false;
-    // Of the pipe: while control octets wait for the end of a message, what is left of it, 0 when not known; and what was written since a
+    // Facts of the pipe: while control octets wait for the end of a message, what is left of it, 0 when not known; and what was written since a
     // message was known to end.
     std::uint64_t octets_to_boundary_ = 0;
     std::uint64_t octets_since_end_ = 0;

@@ -16,7 +16,7 @@
 
 namespace zlink {
 
-/// How long one that ends waits for a peer that does not go on reading, or does not take its leave.
+/// The time that one that ends waits for a peer that does not go on reading, or does not take its leave.
 constexpr std::chrono::milliseconds longest_parting{500};
 
 class parting_events {
@@ -28,7 +28,7 @@ public:
 
 class parting final : private stream_events, private sheddable {
 public:
-    /// As much as a peer may have under way before it can know: more than a tcp socket holds as systems set it up.
+    /// The octets that a peer may have under way before it can know: more than a tcp socket holds as systems set it up.
     static constexpr std::size_t most_octets = 8 * 1024 * 1024;
 
     /// `bytes`: nothing is written to it any more, and the peer has been told so. Null where there is nothing to wait for: the stream has

@@ -23,7 +23,7 @@ error error_of(const break_reason &why) noexcept {
     }
 }
 
-/// What its numbers say. A peer that goes in the midst of traffic needs no explanation.
+/// Tells what its numbers say. A peer that goes in the midst of traffic needs no explanation.
 std::string words_of(const break_reason &why) {
     if (const std::string_view words = describe(why.failure, why.detail); !words.empty())
         return std::string(words);
@@ -459,7 +459,7 @@ void session_environment::emit(event_kind kind, std::uint32_t value, std::string
     }
 }
 
-/// Where no event follows at once.
+/// Said where no event follows at once.
 void session::emit_reason(std::string words, error why) noexcept {
     environment_->events->emit_reason(std::move(words), to_errno(why), environment_->endpoint);
 }

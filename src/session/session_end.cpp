@@ -1,4 +1,4 @@
-// How a session ends. Map: lingering, parting from the peer, the end of the pipe, the end, and the parting behind last words.
+// The end of a session. Map: lingering, parting from the peer, the end of the pipe, the end, and the parting behind last words.
 #include <algorithm>
 #include <new>
 #include <utility>

@@ -29,7 +29,7 @@ public:
     bool is_empty() const noexcept { return copied_end() == 0 && bodies_.empty() && !is_covering(); }
     /// Nothing more should be put before some has gone out. It may be: what is put behind a body that goes out in pieces makes a copy of it.
     bool is_full() const noexcept { return octets() >= batch || is_covering(); }
-    /// What is left is of copied frames alone: more may be put behind it, and goes out together with it.
+    /// Only copied frames are left: more may be put behind it, and goes out together with it.
     bool may_grow() const noexcept { return bodies_.empty() && !is_covering(); }
     /// A body goes out in pieces.
     bool is_covering() const noexcept { return covered_.size > 0 || piece_size_ > 0; }

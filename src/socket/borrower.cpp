@@ -28,7 +28,7 @@ void borrower::begin(std::span<const pipe_end_ptr> pipes, purpose why) noexcept 
         consider(pipes, done.is_little);
     const duration work = before_room_ + (done.is_little ? duration::zero() : done.own);
     before_room_ = why == purpose::room ? work : duration::zero();
-    // What was waited before a long write, too, does not count for what comes after it.
+    // Waits before a long write do not count, either, for what comes after it.
     if (why == purpose::wait && std::max(work, done.own) >= longest_work && comes_late(work)) {
         for (std::size_t i = 0; i < size_; ++i)
             uses_[i].is_kept = false;
@@ -49,7 +49,7 @@ void borrower::return_all(std::span<const pipe_end_ptr> pipes) noexcept {
     }
 }
 
-/// How long the thread has worked since its last wait, and whether that was little. To write a large body is no work, as long as the thread has
+/// Tells how long the thread has worked since its last wait, and whether that was little. To write a large body is no work, as long as the thread has
 /// had to wait about as long as that takes: else who reads ahead for it saves time.
 borrower::work borrower::work_until(time_point now) const noexcept {
     const duration own = now - wait_over_at_ - copying_;

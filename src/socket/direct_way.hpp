@@ -24,7 +24,7 @@ protected:
     ~message_filter() = default;
 };
 
-/// How many frames that the application does not get a call passes over; where there are more the next call goes on.
+/// A call passes over so many frames that the application does not get; where there are more the next call goes on.
 constexpr std::size_t most_passed_over = 8192;
 
 /// The pipe that all messages take, and the address in front of each for patterns that have one, or else which are wanted.
@@ -58,7 +58,7 @@ public:
     bool is_addressed() const noexcept {
         return next_ == direct_way::frame::address || next_ == direct_way::frame::addressed;
     }
-    /// The same for an address, of which `more` follows, and the message behind it.
+    /// Does take_at_once() for an address, of which `more` follows, and the message behind it.
     [[gnu::always_inline]] bool take_addressed_at_once(short_frame &out, std::size_t capacity,
                                                        bool &more) noexcept {
         using enum direct_way::frame;
@@ -153,7 +153,7 @@ public:
     bool is_addressed() const noexcept {
         return next_ == direct_way::frame::address || next_ == direct_way::frame::addressed;
     }
-    /// The same for an address and the message behind it.
+    /// Does put_at_once() for an address and the message behind it.
     [[gnu::always_inline]] at_once put_addressed_at_once(byte_span body, bool more) noexcept {
         using enum direct_way::frame;
         if (next_ == address)

@@ -163,7 +163,7 @@ error one_wait::over_at_once(time_point deadline) noexcept {
     return note_wait_over() >= deadline ? error::timed_out : error::none;
 }
 
-/// Of what wakes the thread nothing may be what it waits for, and there may be no end of it.
+/// The events that wake the thread may all be others than it waits for, and there may be no end of them.
 error one_wait::round(time_point deadline) {
     if (look(deadline))
         return over_at_once(deadline);

@@ -68,7 +68,7 @@ struct octets_rule {
 
 using option_value = byte_span;  // data() is null when the caller passed a null pointer
 
-/// Who reads such text as C does would not see what is behind it.
+/// A reader who takes such text as C does would not see what is behind the NUL.
 inline bool has_nul(option_value value) noexcept { return std::ranges::find(value, 0) != value.end(); }
 
 struct special_rule {

@@ -138,7 +138,7 @@ error set_password(settings &s, option_value value) {
     return error::none;
 }
 
-/// As libzmq has it: it may end with a NUL, which is not part of it.
+/// It may end, as in libzmq, with a NUL, which is not part of it.
 error set_hostname_of_drafts(settings &s, option_value value) {
     if (!value.empty() && value.back() == 0)
         value = value.first(value.size() - 1);
@@ -186,7 +186,7 @@ error set_curve_key(settings &s, option_value value) {
     return error::none;
 }
 
-/// The same: 32 octets, or 41 characters with the NUL. A key that is not set reads as zeros.
+/// Gives a key: 32 octets, or 41 characters with the NUL. A key that is not set reads as zeros.
 template <auto field>
 error get_curve_key(const settings &s, void *out, std::size_t *size) {
     if (!curve_is_built)
@@ -439,7 +439,7 @@ constexpr option_row table[] = {
     {ZMQ_WSS_TRUST_SYSTEM, every_type, special_rule{set_trust_system, nullptr}},
 #endif
 
-    // Of pgm, epgm and norm, whose endpoints are refused
+    // Options of pgm, epgm and norm, whose endpoints are refused
     {ZMQ_RATE, every_type, number_rule{&s::rate, 1}},
     {ZMQ_RECOVERY_IVL, every_type, number_rule{&s::recovery_interval_ms, 0}},
     {ZMQ_MULTICAST_HOPS, every_type, number_rule{&s::multicast_hops, 1}},

@@ -51,7 +51,7 @@ protected:
     }
 
 private:
-    /// What a peer says of itself, in front of its messages, is of no interest.
+    /// The peer's word on itself, in front of its messages, is of no interest.
     static bool has_message(pipe_end &pipe) noexcept {
         frame_view ignored;
         while (pipe.has_command() && pipe.read(ignored)) {

@@ -25,7 +25,7 @@ namespace zlink {
 
 class pipe_table final : public pattern_host {
 public:
-    /// Of the socket around it; all of it outlives the pipes.
+    /// Parts of the socket around it; all of them outlive the pipes.
     struct environment {
         const settings &options;
         waiter &blocking;
@@ -65,7 +65,7 @@ public:
         bool has_news = false;
         return enter(has_news);
     }
-    /// As enter(). Says whether it has taken in any.
+    /// Does enter(). Says whether it has taken in any.
     error enter(bool &has_news) noexcept {
         leave_direct_input();
         leave_direct_output();
@@ -105,9 +105,9 @@ public:
     /// The level stands for what the mailbox holds, from now on, whoever waits for it. The leases go back.
     void export_level() noexcept;
     bool is_exported() const noexcept { return is_exported_; }
-    /// As enter(), in calls that say nothing of what is there: whoever waits on ZMQ_FD must still hear of what they take in.
+    /// Does enter() in calls that say nothing of what is there: whoever waits on ZMQ_FD must still hear of what they take in.
     error enter_beside() noexcept;
-    /// What the application itself has just changed no pipe tells of, and none is armed for what follows: it is to look at the events.
+    /// No pipe tells of what the application itself has just changed, and none is armed for what follows: it is to look at the events.
     void raise_exported() noexcept {
         if (is_exported_)
             post_look_again();

@@ -26,7 +26,7 @@ std::size_t note_own_descriptors(std::span<watched> items) noexcept {
     return count;
 }
 
-/// What calls before the wait have taken in is no news of it.
+/// The wait has no news of what calls before it have taken in.
 void forget_own_descriptors(std::span<const watched> items) noexcept {
     for (const watched &each : items) {
         if (each.which)

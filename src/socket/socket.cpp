@@ -225,7 +225,7 @@ error socket::receive_copy(void *buffer, std::size_t capacity, std::size_t &size
     return error::none;
 }
 
-/// As receive(). The frame may be read straight into the caller's memory, which is left alone afterwards.
+/// Does receive(). The frame may be read straight into the caller's memory, which is left alone afterwards.
 error socket::receive_into(std::span<std::uint8_t> memory, frame_view &out, int flags) {
     wait_.offer(memory);
     const std::uint8_t *given = nullptr;

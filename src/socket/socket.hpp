@@ -60,7 +60,7 @@ public:
     /// Whether the next frame may go by send_addressed_at_once(), or come by receive_addressed_at_once().
     bool sends_addressed() const noexcept { return pipes_.output().is_addressed(); }
     bool receives_addressed() const noexcept { return pipes_.input().is_addressed(); }
-    /// The same for an address and the message behind it.
+    /// Does send_at_once() for an address and the message behind it.
     [[gnu::always_inline]] pipe_end::at_once send_addressed_at_once(byte_span body, int flags) noexcept {
         return mailbox_->has_commands() ? pipe_end::at_once::refused
                                         : pipes_.output().put_addressed_at_once(body, flags & ZMQ_SNDMORE);
@@ -82,7 +82,7 @@ public:
         received_more_ = false;
         return true;
     }
-    /// The same for an address and the message behind it.
+    /// Does receive_at_once() for an address and the message behind it.
     [[gnu::always_inline]] bool receive_addressed_at_once(short_frame &out, std::size_t capacity) noexcept {
         bool more = false;
         if (mailbox_->has_commands() || !pipes_.input().take_addressed_at_once(out, capacity, more))
@@ -128,7 +128,7 @@ public:
     }
     /// Whether a message is there, where that is told by a look at one pipe; false where it is not.
     bool has_direct_input() noexcept { return pipes_.has_direct_input(); }
-    /// The same where the message is small and was seen before. Calls nothing.
+    /// Whether a message is there that is small and was seen before. Calls nothing.
     bool has_input_at_once() const noexcept {
         return pipes_.input().has_message_at_once() && !mailbox_->has_commands();
     }
@@ -136,7 +136,7 @@ public:
     bool arm(short wanted) noexcept { return wait_.arm(wanted); }
     /// The level a waiter must look at, made on first use: that is when the socket is made, unless nobody ever waits for it.
     error wait_level(const wakeup *&out) noexcept { return wait_.level(out); }
-    /// What ZMQ_FD has given, if what had raised it was taken in since the last call; else -1.
+    /// The descriptor that ZMQ_FD has given, if what had raised it was taken in since the last call; else -1.
     int take_raised_descriptor() noexcept {
         return pipes_.take_news() && pipes_.is_exported() ? mailbox_->level()->descriptor() : -1;
     }
@@ -178,7 +178,7 @@ private:
     error receive_into(std::span<std::uint8_t> memory, frame_view &out, int flags);
     error wait_for_lagging_peer(const outgoing &frame);
     error retry_send(const outgoing &frame, int flags);
-    /// Where it has to wait, or would have to, `replaced` becomes empty before.
+    /// If it has to wait, or would have to, `replaced` becomes empty before.
     error receive(frame_view &out, int flags, message *replaced);
     error retry_receive(frame_view &out, int flags);
     time_point deadline_in(int timeout_ms) const noexcept;

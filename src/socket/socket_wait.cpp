@@ -13,7 +13,7 @@ namespace zlink {
 
 namespace {
 
-/// How many full pipes a blocked sender writes out itself, and of how many a thread that waits writes what is left in them.
+/// The number of full pipes that a blocked sender writes out itself, and of those in which a thread that waits writes what is left in them.
 constexpr std::size_t most_written_out = 8;
 constexpr std::size_t most_pipes_flushed = 4;
 

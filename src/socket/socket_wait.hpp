@@ -18,7 +18,7 @@ namespace zlink {
 
 class socket_wait {
 public:
-    /// Of the socket around it; all of it outlives this.
+    /// Parts of the socket around it; all of them outlive this.
     struct environment {
         pipe_table &pipes;
         borrower &leases;
@@ -33,9 +33,9 @@ public:
 
     // ---- without waiting ----
 
-    /// As socket::events().
+    /// Does socket::events().
     error events(short wanted, short &ready, bool reads) noexcept;
-    /// As socket::arm().
+    /// Does socket::arm().
     bool arm(short wanted) noexcept;
     /// The wake-up to wait for, made on first use.
     error level(const wakeup *&out) noexcept {

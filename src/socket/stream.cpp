@@ -21,7 +21,7 @@ public:
     void attach(const pipe_end_ptr &pipe, bool is_local) override {
         if (is_anonymous(*pipe)) {
             pipe->slot.routing_id = generate_id();
-            // As in libzmq: it is how the application hears of the id of a connection that it has asked for.
+            // The application hears in this way, as in libzmq, of the id of a connection that it has asked for.
             if (is_stream())
                 options_.routing_id = pipe->slot.routing_id;
         }
@@ -32,7 +32,7 @@ public:
     }
     /// Some of what is sent means more than its octets.
     direct_way direct_output() noexcept override { return {}; }
-    /// As in libzmq, a STREAM does not say that it has no peer with room before somebody sends.
+    /// A STREAM, as in libzmq, does not say that it has no peer with room before somebody sends.
     bool has_output() override { return router::has_output() || is_stream(); }
 
 private:

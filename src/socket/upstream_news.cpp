@@ -94,7 +94,7 @@ void upstream_news::leave(item &notice) noexcept {
         subjects_.erase(subjects_.find(as_text(about->topic())));
 }
 
-/// Of one that stands in no chain.
+/// The number of one that stands in no chain.
 void upstream_news::drop(item *what) noexcept {
     if (what)
         leave(*what);

@@ -34,7 +34,7 @@ public:
 
     bool is_empty() const noexcept { return all_.is_empty(); }
     std::size_t notices() const noexcept { return notices_; }
-    /// How many frames of messages are among them.
+    /// The number of frames of messages that are among them.
     std::size_t frames() const noexcept { return frames_; }
 
     /// A frame of one octet, 1 for a subscription and 0 for its end, and the topic.

@@ -40,13 +40,13 @@ struct tcp_remote_address {
 /// host has. `why` as above.
 error parse_tcp_connect(std::string_view address, tcp_remote_address &out, std::string *why = nullptr);
 
-/// As it stands in front of a port: an IPv6 address in brackets.
+/// The form in front of a port: an IPv6 address in brackets.
 std::string host_before_port(const std::string &host);
 /// "127.0.0.1", "::1", "fe80::1%eth0"; empty for other families.
 std::string print_host(const sockaddr *address, socklen_t length);
 /// "tcp://127.0.0.1:5555", "tcp://[::1]:5555", "ipc:///path", "ipc://@name"; "ipc://" for a local socket without a name.
 std::string print_endpoint(const sockaddr *address, socklen_t length);
-/// Of the two ends of a socket, as the system knows them; empty when it does not.
+/// Addresses of the two ends of a socket, as the system knows them; empty when it does not.
 std::string local_endpoint_of(int socket);
 std::string remote_endpoint_of(int socket);
 

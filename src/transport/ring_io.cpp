@@ -1,4 +1,4 @@
-// How a stream goes over from its socket to a shared ring, and is written and read there; see ring_io.hpp.
+// A stream goes over from its socket to a shared ring, and is written and read there; see ring_io.hpp.
 //
 // Order:    bells; the writing half: the steps of the offer, writes to the socket, writes to the ring, waiting for room; the
 //           reading half: reads from the socket, which find an offer, bells, reads from the ring, room told of.

@@ -21,7 +21,7 @@ public:
     explicit ring_output(std::size_t ring_size) noexcept
         : ring_size_(ring_size), state_(ring_size ? state::plain : state::plain_for_good) {}
 
-    /// As stream::try_write().
+    /// Does stream::try_write().
     io_result write(int socket, std::span<const iovec> ranges) noexcept;
 
 private:
@@ -49,7 +49,7 @@ public:
     explicit ring_input(bool may_accept, bool brings_descriptors = true) noexcept
         : may_accept_(may_accept), brings_descriptors_(brings_descriptors) {}
 
-    /// As stream::try_read().
+    /// Does stream::try_read().
     io_result read(int socket, std::span<const iovec> ranges) noexcept;
     /// Whether there may be octets that the socket does not show: after a read that filled its ranges.
     bool may_hold_octets() const noexcept { return is_shared_ && !is_armed_; }

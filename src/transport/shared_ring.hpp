@@ -51,7 +51,7 @@ public:
     /// Maps a ring that the other side made, and tells it so. Fails with invalid when the file is not one.
     error accept(const owned_descriptor &file) noexcept;
     static constexpr std::uint64_t not_yet = UINT64_MAX;
-    /// As begin_at() said, or not_yet.
+    /// The answer of begin_at(), or not_yet.
     std::uint64_t beginning() const noexcept;
     /// More than the capacity when the other side says nonsense.
     std::size_t available() const noexcept;

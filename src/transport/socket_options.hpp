@@ -35,9 +35,9 @@ private:
 
 /// A stream socket: non-blocking, closed on exec.
 error open_socket(int family, owned_descriptor &out) noexcept;
-/// The same on the thread of the loop that has the `sheddables`, which make way for it.
+/// Makes a socket on the thread of the loop that has the `sheddables`, which make way for it.
 error open_socket(int family, shed_list &sheddables, owned_descriptor &out) noexcept;
-/// The same for a descriptor that the application made.
+/// Takes a descriptor that the application made.
 error adopt_socket(int descriptor, owned_descriptor &out) noexcept;
 
 /// Sets the options that must be set before bind, listen or connect: buffers, type of service, priority, busy polling, the

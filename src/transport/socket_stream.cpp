@@ -85,7 +85,7 @@ std::size_t socket_stream::unconfirmed() noexcept {
     int family = AF_UNSPEC;
     socklen_t size = sizeof family;
     int octets = 0;
-    // Of a local socket SIOCOUTQ tells what the peer has not read, and that stays readable.
+    // SIOCOUTQ tells of a local socket what the peer has not read, and that stays readable.
     if (::getsockopt(ready_.descriptor(), SOL_SOCKET, SO_DOMAIN, &family, &size) != 0 || family == AF_UNIX ||
         ::ioctl(ready_.descriptor(), SIOCOUTQ, &octets) != 0)
         return 0;

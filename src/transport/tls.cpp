@@ -69,7 +69,7 @@ private:
         return tls_stream::make(io, contexts.current(io.now()), std::move(bytes), out);
     }
 
-    /// What outlives the listener: streams may be made when it has gone.
+    /// A part that outlives the listener: streams may be made when it has gone.
     struct parts {
         contexts_ptr contexts;
         accept_handler owners;
@@ -175,7 +175,7 @@ public:
     error make_listener(const std::string &address, const settings &options, const tuning &knobs, loop &io,
                         std::unique_ptr<listener> &out) const noexcept override {
         try {
-            // What is wrong with the address is told first: it needs no file.
+            // A wrong address is told first: that needs no file.
             tcp_local_address where;
             if (const error e = read_tcp_bind(address, where); failed(e))
                 return e;

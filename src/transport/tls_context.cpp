@@ -63,7 +63,7 @@ bool is_numeric_address(const std::string &host) noexcept {
     return octets != nullptr;
 }
 
-/// As certificates have it: without the interface of an IPv6 address, and without the dot of a complete name.
+/// The name as certificates have it: without the interface of an IPv6 address, and without the dot of a complete name.
 std::string as_certified(std::string host) {
     host.erase(std::min(host.size(), host.find('%')));
     if (host.size() > 1 && host.back() == '.')
@@ -192,7 +192,7 @@ error tls_context::load_own_certificate(const settings &options, tls_files &file
                                  : refuse("a server needs a certificate: ZMQ_TLS_CERT and ZMQ_TLS_KEY");
 }
 
-/// Of a server only an authority that was chosen by hand says who may come: those of the system vouch for anybody.
+/// Only an authority that was chosen by hand says who may come to a server: those of the system vouch for anybody.
 error tls_context::load_authorities(const settings &options, tls_files &files) {
     const bool verifies =
         role_ == role::client ? options.tls_verify : options.tls_require_client_cert || options.tls_zap;
@@ -239,7 +239,7 @@ void tls_context::follow(const SSL *connection, int where, int result) noexcept 
         notes.resumable_until = notes.context->limit_of(connection);
 }
 
-/// Of the connection that the certificate is shown on.
+/// The connection that the certificate is shown on.
 tls_notes &tls_context::notes_of(X509_STORE_CTX *looking) noexcept {
     const SSL *const connection =
         static_cast<SSL *>(X509_STORE_CTX_get_ex_data(looking, SSL_get_ex_data_X509_STORE_CTX_idx()));

@@ -48,11 +48,11 @@ public:
     tls_context &operator=(const tls_context &) = delete;
 
     bool is_for_server() const noexcept { return role_ == role::server; }
-    /// Who is let in by what a peer has shown is for a handler to say, too.
+    /// A handler, too, is to say whether a peer is let in by what it has shown.
     bool has_peers_judged() const noexcept { return has_peers_judged_; }
     /// State for one connection, the caller's; null when memory is short. `notes` outlives it.
     SSL *make_connection(tls_notes &notes) const noexcept;
-    /// What a peer has shown beside its own certificate goes, for verification has looked at it; once the connection is open, so does what
+    /// The certificates that a peer has shown beside its own go, for verification has looked at it; once the connection is open, so does what
     /// it found: how long that holds is noted.
     static void forget_chain(SSL *connection, bool is_open) noexcept;
 

@@ -38,7 +38,7 @@ std::string name_of(const std::string &path, const char *option) {
     return settings::is_pem(path) ? option : path;
 }
 
-/// How OpenSSL asks for a password, instead of on the terminal.
+/// OpenSSL calls this for a password, instead of on the terminal.
 struct password_teller {
     const std::string *password;
     bool was_asked = false;

@@ -52,7 +52,7 @@ bool take_version(byte_span &from, std::uint8_t wanted) noexcept {
     return take(from, V_ASN1_INTEGER, version) && version.size() == 1 && version[0] == wanted;
 }
 
-/// As OpenSSL takes large numbers: in the order of the machine.
+/// In the form of OpenSSL's large numbers: in the order of the machine.
 class number {
 public:
     explicit number(byte_span octets) : octets_(octets.begin(), octets.end()) {

@@ -1,4 +1,4 @@
-// What a certificate says of its owner, for an authentication handler to judge him by.
+// The facts in a certificate about its owner, for an authentication handler to judge him by.
 //
 // Items:    SHA-256 of the certificate, in 32 octets | its subject (RFC 4514) | each of its names, as DNS:, IP: or URI: and the name. Names of
 //           other kinds are left out.

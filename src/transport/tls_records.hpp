@@ -1,8 +1,8 @@
-// What a peer has sent on its way to OpenSSL: few records at a time, so that who reads can stop between any two.
+// The records of a peer on their way to OpenSSL: few records at a time, so that who reads can stop between any two.
 //
 // Why:      OpenSSL goes on with what it has been given until there is something for the application: hundreds of messages about keys stand in what
 //           one read brings, and each of them costs as much as thirty small records.
-// How:      large records go on together. A small one is the last of those it comes with: what has been read behind it waits here.
+// Order:    large records go on together. A small one is the last of those it comes with: what has been read behind it waits here.
 // Memory:   as much as a read brings, and only while something waits. Where there is none, all goes on together.
 // Threads:  for who has the turn.
 #pragma once
@@ -22,7 +22,7 @@ public:
 
     /// The next octets of the stream: how many of them to hand on. The others wait here.
     std::size_t take(byte_span octets) noexcept;
-    /// The same of octets that are handed on whatever they are.
+    /// Takes octets that are handed on whatever they are.
     void pass(byte_span octets) noexcept;
     /// Hands out of what waits, as read(2) does.
     std::size_t give(void *out, std::size_t size) noexcept;

@@ -1,4 +1,4 @@
-// How long sessions of TLS may be resumed: what was verified in a whole handshake is not looked at again until the next one.
+// Says how long sessions of TLS may be resumed: what was verified in a whole handshake is not looked at again until the next one.
 //
 // Limit:    the first end of a certificate of the chain that was verified, or of a revocation list that it was looked up in, and an age.
 //           It is noted in the session, where a ticket has it, too, and goes on with the sessions that are made of it.
@@ -20,14 +20,14 @@ std::time_t seconds_of(const ASN1_TIME *when) noexcept;
 namespace resumption_limit {
 
 inline constexpr std::time_t none = std::numeric_limits<std::time_t>::max();
-/// Of sessions that come from each other: who has been let in once is looked at again after this at the latest.
+/// The limit for sessions that come from each other: who has been let in once is looked at again after this at the latest.
 inline constexpr std::time_t longest_chain = 24 * 60 * 60;
 
-/// Of a handshake that was a whole one and ends at `now`. `chain` is null where nobody was verified.
+/// The end for a handshake that was a whole one and ends at `now`. `chain` is null where nobody was verified.
 std::time_t after(const STACK_OF(X509) * chain, std::time_t lists_end, std::time_t now) noexcept;
 /// The session is not resumed when memory is short for that.
 void note(SSL_SESSION *session, std::time_t limit) noexcept;
-/// As well where a session has none.
+/// True as well where a session has none.
 bool has_come(SSL_SESSION *session, std::time_t now) noexcept;
 
 }  // namespace resumption_limit

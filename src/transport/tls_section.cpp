@@ -56,7 +56,7 @@ void choose_gate() noexcept {
     (void)end_of_thread::awaits(farewell);
 }
 
-/// Of a thread that is inside itself, from a handler of a signal, it would wait for ever.
+/// A fork() in a handler of a signal, on a thread that is inside, would wait for that thread, which is itself.
 void before_fork() noexcept {
     if (here.is_forking || here.depth > 0)
         return;

@@ -25,7 +25,7 @@ public:
     /// Comes behind the initialisation of OpenSSL. The library stays loaded from then on: OpenSSL will call it. False when memory is short.
     static bool watch_end() noexcept;
 
-    /// Of one who is inside. It stays so.
+    /// Said of a thread that is inside. It stays so.
     static bool is_over() noexcept { return is_over_.load(std::memory_order_relaxed); }
     /// Keeps alive all that nobody may free any more.
     static void abandon(void *object) noexcept;

@@ -32,7 +32,7 @@ struct spare_memory {
     }
 };
 
-/// What stands next, up to a full record: where it is, or gathered in memory of the thread. Where there is none for that it is less.
+/// The octets that stand next, up to a full record: where it is, or gathered in memory of the thread. Where there is none for that it is less.
 byte_span next_record(range_cursor &from) noexcept {
     std::size_t size = std::min(from.size(), most_in_record);
     const std::uint8_t *const begin = from.data();
@@ -97,7 +97,7 @@ struct tls_octets {
     }
 };
 
-/// As read(2); input_ says why there is nothing.
+/// Does read(2); input_ says why there is nothing.
 int tls_stream::take_input(char *out, std::size_t size) noexcept {
     if (!hello_.is_empty()) {
         const std::size_t octets = hello_.give(out, size);

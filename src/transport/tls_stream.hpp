@@ -32,7 +32,7 @@ namespace zlink {
 
 class range_cursor;
 
-/// The same place by the scheme tls.
+/// The place by the scheme tls.
 inline std::string as_tls_endpoint(const std::string &tcp_endpoint) {
     return tcp_endpoint.empty() ? tcp_endpoint : "tls" + tcp_endpoint.substr(tcp_endpoint.find(':'));
 }
@@ -88,7 +88,7 @@ private:
         io_.costly.add(*this, tls_ ? costly_list::place::goes_on : costly_list::place::begins);
     }
 
-    // How OpenSSL reads and writes.
+    // The functions by which OpenSSL reads and writes.
     friend struct tls_octets;
     int take_input(char *out, std::size_t size) noexcept;
     int keep_output(const char *octets, std::size_t size) noexcept;
@@ -163,10 +163,10 @@ private:
     std::atomic<error> write_failure_{error::none};
     std::atomic<bool> awaits_input_{false};  // before it can write: half a message about keys has come
 
-    // Of who reads.
+    // State of the thread that reads.
     bool holds_input_ = false;  // of records that have arrived
 
-    // Of the loop's thread; others come when it is open and stays so.
+    // The loop's thread only; is_open_ is read by others after the handshake, when it no longer changes.
     bool is_open_ = false;  // the handshake is over
     bool is_leased_ = false;
     bool wants_readable_ = false;

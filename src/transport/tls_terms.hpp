@@ -14,7 +14,7 @@
 
 namespace zlink {
 
-/// Of a context that has just been made. What is wrong is `invalid`, and the reason is left (core/reason.hpp). Throws std::bad_alloc.
+/// Sets up a context that has just been made. A fault is `invalid`, and the reason is left (core/reason.hpp). Throws std::bad_alloc.
 error set_terms(SSL_CTX *of, const settings &options);
 
 /// Whether there can be a handshake on such terms: a client says how it would begin, a server goes through one with a client of its own terms

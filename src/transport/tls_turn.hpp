@@ -12,7 +12,7 @@
 
 namespace zlink {
 
-/// As std::mutex.
+/// Does what std::mutex does.
 class tls_turn {
 public:
     tls_turn() noexcept {

@@ -133,7 +133,7 @@ std::string whole_subject_of(X509 *certificate) {
     return std::string(octets, size > 0 ? static_cast<std::size_t>(size) : 0);
 }
 
-/// Of one that has expired, or is not valid yet.
+/// Words for one that has expired, or is not valid yet.
 static std::string words_of_time(int result, X509 *certificate) {
     const ASN1_TIME *const limit = result == X509_V_ERR_CERT_HAS_EXPIRED ? X509_get0_notAfter(certificate)
                                                                          : X509_get0_notBefore(certificate);

@@ -14,7 +14,7 @@
 
 namespace zlink {
 
-/// Of what cannot be done any more.
+/// Words for what cannot be done any more.
 inline constexpr char words_of_over[] = "OpenSSL has been taken down";
 /// Why OpenSSL does not accept the certificate that it looks at. `asked_for`: the name that it should have been for.
 std::string words_of_certificate(X509_STORE_CTX *looking, const std::string &asked_for);
@@ -28,7 +28,7 @@ std::string words_of_openssl(unsigned long noted);
 error refuse(std::string words);
 /// Which certificate it is.
 std::string subject_of(X509 *certificate);
-/// As the application gets it, whatever stands in it. Empty where it cannot be shown as a whole: part of it is another's name.
+/// The text as the application gets it, whatever stands in it. Empty where it cannot be shown as a whole: part of it is another's name.
 std::string whole_subject_of(X509 *certificate);
 
 /// Why a certificate is not accepted, by OpenSSL's number.

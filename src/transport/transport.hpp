@@ -27,7 +27,7 @@ struct io_result {
         none;  // again, not with octets: not ready; connection_reset: end of stream; busy; or the errno
 };
 
-/// How a stream calls its owner, on the loop's thread. Never from inside a call of the owner into the stream.
+/// The calls of a stream to its owner, on the loop's thread. Never from inside a call of the owner into the stream.
 class stream_events {
 public:
     virtual ~stream_events() = default;
@@ -136,7 +136,7 @@ using accept_handler = std::function<void(stream_maker accepted, error failure)>
 
 class listener {
 public:
-    /// What it accepts in one turn at most.
+    /// The most connections that it accepts in one turn.
     static constexpr int most_per_turn = 64;
 
     /// Stops listening and frees the address (removes the socket file of ipc). On the loop's thread if

@@ -146,7 +146,7 @@ private:
         return std::string(scheme_) + "://" + at.below + at.path;
     }
 
-    /// As the request names it (RFC 6455 §4.1): the interface of an IPv6 address means nothing there.
+    /// The host as the request names it (RFC 6455 §4.1): the interface of an IPv6 address means nothing there.
     std::string host_of(tcp_remote_address to) const {
         to.host.erase(std::min(to.host.find('%'), to.host.size()));
         std::string host = host_before_port(to.host);

@@ -1,4 +1,4 @@
-// What the boxes of CURVE stand in on the wire, and what stands in them, for whatever writes or reads them.
+// The frames that boxes of CURVE stand in on the wire, and the content of the boxes, for whatever writes or reads them.
 //
 // Wire:     RFC 26/CurveZMQ, "MESSAGE Command": a message frame without more, whose body is  %d7 "MESSAGE" | number:8 | box.
 //           In the box stands an octet of flags, and behind it the body. 1: more frames of the message follow. 2: it is a command.
@@ -26,7 +26,7 @@ constexpr std::string_view curve_message_name = "\7MESSAGE";
 constexpr std::size_t curve_head_size = 16;
 /// Octets more than in the body of a frame: head, tag, flags.
 constexpr std::size_t curve_growth = curve_head_size + curve_box::tag_size + 1;
-/// What a batch holds at most.
+/// The most octets in a batch.
 constexpr std::size_t most_in_curve_batch = 64 * 1024;
 
 struct curve_limits {

@@ -1,4 +1,4 @@
-// What the two roles of the CURVE handshake have in common: sizes, prefixes of nonces, and the properties inside INITIATE and READY.
+// The common part of the two roles of the CURVE handshake: sizes, prefixes of nonces, and the properties inside INITIATE and READY.
 //
 // Wire:     RFC 26/CurveZMQ, as libzmq writes it. C and S are the two sides' long-term keys, C' and S' those of one connection; small letters
 //           are their secret halves. Box[x](a->B) is sealed with a and B.
@@ -41,7 +41,7 @@ constexpr std::size_t least_ready_size = short_nonce_size + box_overhead;
 /// A key of the options, which may be missing: then it is zeros, as in libzmq.
 byte_span key_of(std::string_view option) noexcept;
 
-/// What one side says of itself, and that it can take several frames in one box.
+/// Writes what one side says of itself, and that it can take several frames in one box.
 void append_properties(std::vector<std::uint8_t> &out, const settings &options, bool is_server);
 /// Whether the other side says so, too. Each role has a value of its own: what one has said cannot be played back to it.
 bool announces_batches(byte_span properties, bool is_server);

@@ -1,4 +1,4 @@
-// What a CURVE handshake hands to the traffic behind it: RFC 26/CurveZMQ, "The MESSAGE Command".
+// The keys that a CURVE handshake hands to the traffic behind it: RFC 26/CurveZMQ, "The MESSAGE Command".
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace zlink {
 
-/// What a CURVE handshake agreed on, for the traffic behind it.
+/// The result of a CURVE handshake, for the traffic behind it.
 struct curve_session {
     curve_secret_key shared;          // of both short-term keys, as crypto_box_beforenm makes it
     bool is_server = false;           // this side's nonces carry the server's prefix

@@ -14,9 +14,9 @@ namespace {
 
 // With its header. What is kept of one goes in front of the next read, in the memory for that.
 constexpr std::size_t largest_small_box = 20 * 1024;
-// What has to have come of a large one before there is memory for it.
+// So much of a large box has to have come before there is memory for it.
 constexpr std::size_t least_to_begin = 16 * 1024;
-// Of memory for a large one.
+// Steps in which memory for a large one grows.
 constexpr std::size_t first_memory = 64 * 1024;
 constexpr std::size_t growth_of_memory = 8;
 constexpr std::size_t alignment = 64;
@@ -181,7 +181,7 @@ void decoder_curve::begin_large(byte_span in, const frame_header &header) {
     large_.total = header.header_size + static_cast<std::size_t>(header.body_size);
     large_.header_size = header.header_size;
     grow_large(std::max(first_memory, growth_of_memory * in.size()));
-    // What is in the box shall stand as memory of malloc() does.
+    // The content of the box shall stand as memory of malloc() does.
     const auto address =
         reinterpret_cast<std::uintptr_t>(large_.memory->data()) + large_.header_size + curve_growth;
     large_.lead = static_cast<std::size_t>(-address % alignment);

@@ -71,7 +71,7 @@ private:
     std::uint8_t *put_ping(std::uint8_t *out) noexcept;
     std::uint8_t *put_fault(std::uint16_t status, std::uint8_t *out) noexcept;
 
-    /// Of the flags octet.
+    /// Bits of the flags octet.
     bool is_known(std::uint8_t flags) const noexcept { return flags <= zws_octet::command; }
     std::uint64_t limit_of(std::uint8_t flags) const noexcept {
         return flags == zws_octet::command ? form_.max_command : form_.max_body;

@@ -49,7 +49,7 @@ constexpr protocol_error zap_invalid_metadata = 0x20000005;
 constexpr protocol_error websocket = 0x30000000;
 }  // namespace protocol_errors
 
-/// What there is to say to a person of a failure that nobody has said more of; empty where that is nothing.
+/// The words for a person of a failure that nobody has said more of; empty where that is nothing.
 std::string_view describe(failure_kind failure, protocol_error detail) noexcept;
 
 }  // namespace zlink

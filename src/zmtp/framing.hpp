@@ -1,4 +1,4 @@
-// How the frames of a queue (core/frame.hpp) stand on the wire of one peer. Pure.
+// The form of a queue's frames (core/frame.hpp) on the wire of one peer. Pure.
 //
 // Identity: from ZMTP 2.0 on they stand there as they are. Nothing is decoded, and what a queue holds is written as it is.
 // Out:      encode() makes the octets of one frame. A subscription is a command to a peer of ZMTP 3.1, and a message to others.
@@ -36,7 +36,7 @@ class frame_decoder {
 public:
     virtual ~frame_decoder() = default;
 
-    /// How many octets more than go in may come out of the next decode(), of at most `most` octets: such as were taken in before, and
+    /// The octets more than go in that may come out of the next decode(), of at most `most` octets: such as were taken in before, and
     /// headers that the wire does not have. None before the first octet of traffic, unless nothing but traffic is ever read.
     virtual std::size_t lead(std::size_t most) const noexcept = 0;
     struct decoded {
@@ -66,11 +66,11 @@ public:
     /// The reader makes use of this alone, from now on: a decoder that would have to keep the body of a message frame until it is whole may
     /// give a frame without a body for one that nobody takes.
     virtual void take_only(reception what) noexcept { (void)what; }
-    /// What is wrong with a frame that it gave for the walk to refuse, where it knows; else 0.
+    /// The fault of a frame that it gave for the walk to refuse, where it knows; else 0.
     virtual protocol_error fault() const noexcept { return 0; }
 };
 
-/// What is to be done to one body on its way to the wire. It belongs to the framing that made it, which knows how.
+/// The work to be done on one body on its way to the wire. It belongs to the framing that made it, which knows how.
 struct body_cover {
     bool takes_pieces = false;             // one behind the other; else all of the body at once
     std::size_t growth = 0;                // octets more come out of the first piece than go in
@@ -80,7 +80,7 @@ struct body_cover {
 class framing {
 public:
     virtual bool is_identity() const noexcept = 0;
-    /// What it encodes has numbers: it goes out in the order in which it was encoded, commands of the conversation as well. So these are
+    /// Its frames have numbers: what it encodes goes out in the order in which it was encoded, commands of the conversation as well. So these are
     /// encoded by the writer of messages.
     virtual bool numbers_frames() const noexcept { return false; }
     /// A subscription is a command, and not a message.
@@ -102,9 +102,9 @@ public:
     /// `most`, and there is room. Takes them from `in`. `in_message` is whether the last of them was one with more; the messages that
     /// end are counted. Returns the octets written. It is used if has_encode_small() says so: elsewhere it is no faster than one by one.
     virtual bool has_encode_small() const noexcept { return false; }
-    /// How many octets more a small frame has on the wire than in a queue.
+    /// The octets that a small frame has more on the wire than in a queue.
     virtual std::size_t growth_of_small() const noexcept { return 0; }
-    /// How much room is well used for so many octets of small frames.
+    /// The room that is well used for so many octets of small frames.
     virtual std::size_t room_for_small(std::size_t octets) const noexcept { return octets; }
     virtual std::size_t encode_small(byte_span &in, std::size_t most, std::span<std::uint8_t> out,
                                      bool &in_message, std::uint64_t &messages) const noexcept {

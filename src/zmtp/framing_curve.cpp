@@ -17,10 +17,10 @@ constexpr char of_server[] = "CurveZMQMESSAGES";
 constexpr std::size_t usual_batch = 16 * 1024;
 // In front of a message, in any framing.
 constexpr std::size_t longest_head = 32;
-// What a box takes beyond what is in it.
+// The octets of a box beyond what is in it.
 constexpr std::size_t of_box = longest_head + curve_growth;
 
-// What a cover holds: the number of the box, its flags, and the cover of the framing around where that has one.
+// The content of a cover: the number of the box, its flags, and the cover of the framing around where that has one.
 constexpr std::size_t flags_at = 8;
 constexpr std::size_t has_outer_at = 9;
 constexpr std::size_t outer_at = 16;
@@ -98,7 +98,7 @@ std::size_t framing_curve::growth_of_small() const noexcept {
 }
 
 std::size_t framing_curve::room_for_small(std::size_t octets) const noexcept {
-    // Of frames of this size, in boxes of their own.
+    // Growth of frames of this size, in boxes of their own.
     constexpr std::size_t small = 64;
     return octets + of_box * (1 + octets / (batches_ ? usual_batch : small));
 }

@@ -12,7 +12,7 @@ namespace zlink {
 
 class framing_raw final : public framing {
 public:
-    /// As libzmq reads, and programs have their buffers.
+    /// The size that libzmq reads, and programs have buffers for.
     static constexpr std::size_t usual_message = 8192;
 
     /// `largest`: octets of a message. Small ones take much room for their headers.

@@ -1,6 +1,7 @@
 // The framing of ZMTP 1.0.
 //
-// Wire:     length:1 or 9 | flags:1 | body.   RFC 13/ZMTP 1.0. The length counts flags and body; an octet FF stands in front of one that
+// Wire:     length:1 or 9 | flags:1 | body.
+//           RFC 13/ZMTP 1.0. The length counts flags and body; an octet FF stands in front of one that
 //           takes eight octets. Of the flags there is MORE.
 #include <array>
 #include <cstring>

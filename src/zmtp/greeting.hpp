@@ -1,6 +1,7 @@
 // The greeting that opens a connection: 64 octets each way.
 //
-// Wire:     signature:10 | major:1 | minor:1 | mechanism:20 | as-server:1 | filler:31.   RFC 23/ZMTP 3.1, "The Greeting"
+// Wire:     signature:10 | major:1 | minor:1 | mechanism:20 | as-server:1 | filler:31.
+//           RFC 23/ZMTP 3.1, "The Greeting"
 //           signature:10 | revision:1 | socket-type:1.   RFC 15/ZMTP 2.0
 //           The first 11 octets tell the version. ZMTP 1.0 has no greeting: what comes is a frame.
 #pragma once
@@ -47,7 +48,7 @@ struct greeting_view {
 
     std::uint8_t major() const noexcept { return octets_[10]; }
     std::uint8_t minor() const noexcept { return octets_[11]; }
-    /// Of ZMTP 2.0, the number of its socket type.
+    /// In ZMTP 2.0, the number of its socket type.
     std::uint8_t socket_type_2_0() const noexcept { return octets_[11]; }
     /// ZMTP 3.0 has neither SUBSCRIBE nor CANCEL.
     bool is_3_0() const noexcept { return major() == 3 && minor() == 0; }

@@ -22,7 +22,7 @@ public:
 
     enum class verdict { quiet, ping, dead };
 
-    /// As the options are: `interval_ms` 0 sends no PINGs; `timeout_ms` -1 stands for the interval, 0 for no limit.
+    /// The options' values: `interval_ms` 0 sends no PINGs; `timeout_ms` -1 stands for the interval, 0 for no limit.
     heartbeat(int interval_ms, int timeout_ms, int ttl_ms) noexcept
         : interval_(std::max(interval_ms, 0)),
           timeout_(timeout_ms < 0 ? interval_ : milliseconds(timeout_ms)),
@@ -43,7 +43,7 @@ public:
         if (is_waiting_ && !is_out_)
             waiting_since_ = now;
     }
-    /// What check() asked for is written.
+    /// Says that what check() asked for is written.
     void note_written(time_point now) noexcept {
         note_held_up(now);
         is_out_ = true;

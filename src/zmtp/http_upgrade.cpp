@@ -76,7 +76,7 @@ public:
     std::size_t count(std::string_view name) const {
         return get().count(boost::beast::string_view(name.data(), name.size()));
     }
-    /// Of the first, empty where there is none.
+    /// The value of the first one, empty where there is none.
     std::string_view value(std::string_view name) const {
         const auto found = get()[boost::beast::string_view(name.data(), name.size())];
         return trimmed({found.data(), found.size()});
@@ -288,7 +288,7 @@ answer_judgement judge_answer(std::string_view head, std::string_view key, web_p
 
 std::string make_web_key() {
     std::array<std::uint8_t, key_octets> octets{};
-    // Where the system gives none, a key that all know still tells an answer from another protocol's: it keeps no secret.
+    // If the system gives none, a key that all know still tells an answer from another protocol's: it keeps no secret.
     (void)platform::draw_secret_octets(octets.data(), octets.size());
     return to_base64(octets);
 }

@@ -35,9 +35,9 @@ public:
     /// Returns how many of the octets belong to it. Throws bad_alloc.
     std::size_t take(byte_span in);
     state status() const noexcept { return state_; }
-    /// Of a refused one: why.
+    /// The reason for refusing it.
     int refusal() const noexcept { return refusal_; }
-    /// Of a whole one: with the empty line.
+    /// The octets of a whole one, with the empty line.
     std::string_view text() const noexcept { return text_; }
 
 private:

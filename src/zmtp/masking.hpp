@@ -56,7 +56,7 @@ inline void mask_octets(std::uint8_t *to, const std::uint8_t *from, std::size_t 
 }
 
 constexpr std::size_t mask_step = 16;
-/// The same in whole steps. `to` and `from` do not overlap, and both have up to mask_step - 1 octets more than `size`, which are read and written, too.
+/// Masks in whole steps. `to` and `from` do not overlap, and both have up to mask_step - 1 octets more than `size`, which are read and written, too.
 inline void mask_steps(std::uint8_t *to, const std::uint8_t *from, std::size_t size,
                        const mask_key &key) noexcept {
     typedef std::uint64_t vector [[gnu::vector_size(mask_step)]];

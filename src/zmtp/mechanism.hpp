@@ -41,7 +41,7 @@ public:
     mechanism(const mechanism &) = delete;
     mechanism &operator=(const mechanism &) = delete;
 
-    /// As both greetings name it.
+    /// The name that both greetings give.
     virtual std::string_view name() const noexcept = 0;
     /// The role our greeting announces.
     virtual bool as_server() const noexcept = 0;
@@ -59,7 +59,7 @@ public:
     void tell_time(time_point now) noexcept { now_ = now; }
     /// While it is waiting: what the peer is to be judged by. Throws bad_alloc.
     virtual credentials shown() const { return {std::string(name()), {}}; }
-    /// Of one that is complete, once: what seals the traffic; null where nothing does.
+    /// Gives once, when it is complete, what seals the traffic; null where nothing does.
     virtual std::unique_ptr<curve_session> take_session() { return nullptr; }
     /// Ends the wait. `info` gets what the verdict says of the peer.
     outcome judge(const verdict &by, peer_info &info, std::vector<std::uint8_t> &out);

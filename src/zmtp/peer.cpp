@@ -24,7 +24,7 @@ using action = peer::action;
 using time_point = conversation::time_point;
 using opening = peer::opening;
 
-// How many octets of a greeting may be taken once there are `have`: no more than tell what comes next, for with an older peer that is
+// The octets of a greeting that may be taken once there are `have`: no more than tell what comes next, for with an older peer that is
 // something else.
 constexpr std::size_t end_of_greeting_part(std::size_t have) noexcept {
     for (const std::size_t end :
@@ -36,7 +36,7 @@ constexpr std::size_t end_of_greeting_part(std::size_t have) noexcept {
 
 // Octets that wait to be written: the PONGs of a hundred PINGs and more that arrive together.
 constexpr std::size_t most_before_pong = 4096;
-// Of memory for a frame under way. A step costs a copy of what is there, and what is free of it is all that a peer can have beyond what it
+// Steps of memory for a frame under way. A step costs a copy of what is there, and what is free of it is all that a peer can have beyond what it
 // sends.
 constexpr std::size_t step_of_frame = 1024;
 
@@ -113,7 +113,7 @@ struct peer::state {
     action on_ping(byte_span data);
     action on_subscription(action_kind kind, byte_span topic) const;
     void send_greeting(std::size_t up_to);
-    /// Where commands of traffic go.
+    /// The place where commands of traffic go.
     std::vector<std::uint8_t> &words() noexcept {
         return self_.framing_->numbers_frames() ? self_.commands_ : self_.output_;
     }
@@ -166,7 +166,7 @@ struct peer::state {
     time_point now_{};                        // the latest we were told
     heartbeat heartbeat_;
 
-    // What every resume() answers once closed
+    // The answer of every resume() once closed
     failure_kind failure_ = failure_kind::none;
     protocol_error detail_ = 0;
     bool may_retry_ = true;

@@ -76,7 +76,7 @@ std::string_view name_of(std::uint16_t status) noexcept {
     }
 }
 
-/// Of UTF-8: without the control characters up to U+009F.
+/// UTF-8 without the control characters up to U+009F.
 std::string shown(std::string_view text) {
     std::string out(text);
     for (std::size_t i = 0; i < out.size(); ++i) {

@@ -32,7 +32,7 @@ framing_zws::form form_of(const settings &options, bool is_server) {
     // A subscription may be as long as a message.
     if (options.has_subscribers())
         form.max_command = std::max(form.max_command, form.max_body);
-    // What the mechanism seals is judged by itself, once that is open.
+    // Sealed commands are judged by the mechanism, once they are open.
     if (options.mechanism == mechanism_kind::curve)
         form.max_body = most_in_curve_frame(form.max_body, form.max_command);
     return form;
@@ -158,7 +158,7 @@ action web_conversation::on_octets(byte_span in) {
     return result;
 }
 
-/// Of what a peer says first. An octet that HTTP cannot begin with is not kept.
+/// Judges what a peer says first. An octet that HTTP cannot begin with is not kept.
 byte_span web_conversation::start_of_head(byte_span in) const noexcept {
     return head_->text().empty() ? in : as_bytes(head_->text());
 }

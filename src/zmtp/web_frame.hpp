@@ -59,7 +59,7 @@ constexpr std::uint8_t more = 1;  // frames of the same message follow
 constexpr std::uint8_t command = 2;
 }  // namespace zws_octet
 
-/// Of one side of a connection.
+/// The state of one side of a connection.
 struct zws_form {
     bool is_client = false;  // masks, and takes what is not masked
     bool is_raw = false;     // no octet in front of a body

@@ -22,7 +22,7 @@ std::vector<std::string_view> frames_of(const authentication_request &what);
 /// A reply that has more frames than this is not read to its end.
 constexpr std::size_t frames_of_reply = 7;
 
-/// What a reply says, told its frames, all or one more than there should be. Throws bad_alloc.
+/// Reads what a reply says, told its frames, all or one more than there should be. Throws bad_alloc.
 verdict read_reply(const std::vector<byte_span> &frames);
 
 }  // namespace zlink::zap

@@ -1,7 +1,8 @@
 // Fuzz target: a whole peer machine, from the greeting through traffic commands. The octets choose the socket type,
 // how the stream is cut and when time passes; the machine has to end in one piece with bounded output.
 //
-// Input:    options:1 | pieces: (size:1 | octets)*.   A size of 0 lets time pass. A bit of the options puts a good
+// Input:    options:1 | pieces: (size:1 | octets)*.
+//           A size of 0 lets time pass. A bit of the options puts a good
 //           greeting in front, another one a good READY too, so that a random start gets past them.
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,7 @@
 // How the targets of conversations cut their input.
 //
-// Input:    first octet, which a target makes itself of | (length:1 | piece)*.   No octets are a pause.
+// Input:    first octet, which a target makes itself of | (length:1 | piece)*.
+//           No octets are a pause.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // Fuzz target: a whole conversation over WebSocket, from the request or the answer through traffic. The octets choose the side, the socket
 // type, how the stream is cut and when time passes; it has to end in one piece with bounded output.
 //
-// Input:    options:1 | pieces: (size:1 | octets)*.   A size of 0 lets time pass. A bit of the options puts a good request or answer in
+// Input:    options:1 | pieces: (size:1 | octets)*.
+//           A size of 0 lets time pass. A bit of the options puts a good request or answer in
 //           front, another one a good READY too, so that a random start gets past them.
 #include <cstddef>
 #include <cstdint>

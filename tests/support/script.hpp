@@ -1,6 +1,7 @@
 // Conversations with a peer machine, written as scripts:
 //
-//     peer_script(options).expects_write(greeting()).receives(greeting()).expects_write(ready("PULL"))...run();
+//     peer_script(options).expects_write(greeting()).receives(greeting())
+//         .expects_write(ready("PULL"))...run();
 //
 // Below the script stands a driver without a stream: it feeds octets to the machine and walks the traffic, as a
 // connection does, and records what comes of it.

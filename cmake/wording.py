@@ -1,0 +1,231 @@
+"""Checks how comments and documents are written, as far as a program can.
+
+Usage: wording.py ROOT           exit status 1 and one line per fault
+       wording.py ROOT --wrap    breaks lines that are too long, and whole paragraphs with them; then checks
+       wording.py --self-test    plants each kind of fault and looks whether it is found
+
+Rules:  no line of a comment, and none of a document but in tables and listings, has more than 100 columns;
+        no comment begins with a word that points to something the reader has not seen (Who, What, Where, How, As, Of,
+        The same, Nor): a sentence has a subject and a verb. src/ and include/ only.
+"""
+
+import re
+import sys
+import tempfile
+import textwrap
+from pathlib import Path
+
+WIDTH = 100
+COMMENTED = ("src", "include", "tests", "benchwithzmq", "tools", "examples")
+SUFFIXES = {".hpp", ".cpp", ".h", ".c"}
+OF_SENTENCES = ("src", "include")
+OPENER = re.compile(r"(Who|What|Where|How|As|Of|The same|Nor)\b")
+COMMENT = re.compile(r"^(\s*)(//[/!]?)(?:(\s+)(.*)|())$")
+LABEL = re.compile(r"[A-Z][A-Za-z/]*(?: [a-z]+)?:\s+|[-*] |\d+\. ")
+RULER = re.compile(r"\S -{8,}$")
+DRAWN = re.compile(r"\S   +\S|[|+]--|-->|\.\.\.\.|----")
+
+
+def sources(root):
+    for folder in COMMENTED:
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in SUFFIXES and path.is_file():
+                yield path
+
+
+def documents(root):
+    yield from sorted(path for path in [*root.glob("*.md"), *(root / "docs").rglob("*.md")] if path.is_file())
+
+
+# ---- what is wrong ----
+
+
+def faults_of_source(lines, has_sentences):
+    before = None
+    for number, line in enumerate(lines, 1):
+        comment = COMMENT.match(line)
+        if comment and len(line) > WIDTH:
+            yield number, "a comment of %d columns" % len(line)
+        text = (comment.group(4) or "") if comment else None
+        trailing = re.search(r"\S\s+//\s+(.*)", line) if not comment else None
+        said = text if text is not None else trailing.group(1) if trailing else ""
+        begins = before is None or before.rstrip().endswith((".", ":")) or not before
+        if has_sentences and begins and OPENER.match(said):
+            yield number, "a comment begins with '%s'" % OPENER.match(said).group(1)
+        before = text
+
+
+def is_loose(line, in_listing):
+    return not in_listing and not line.lstrip().startswith(("|", "#", "<")) and "](" not in line.split(" ")[-1]
+
+
+def faults_of_document(lines):
+    in_listing = False
+    for number, line in enumerate(lines, 1):
+        if line.lstrip().startswith("```"):
+            in_listing = not in_listing
+        elif is_loose(line, in_listing) and len(line) > WIDTH and " " in line.strip()[: WIDTH - 8]:
+            yield number, "%d columns" % len(line)
+
+
+def faults(root):
+    for path in sources(root):
+        name = path.relative_to(root)
+        for number, what in faults_of_source(path.read_text().split("\n"), name.parts[0] in OF_SENTENCES):
+            yield "%s:%d: %s" % (name, number, what)
+    for path in documents(root):
+        for number, what in faults_of_document(path.read_text().split("\n")):
+            yield "%s:%d: %s" % (path.relative_to(root), number, what)
+
+
+# ---- how it is mended ----
+
+
+def filled(words, first, rest):
+    return textwrap.wrap(words, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False,
+                         break_on_hyphens=False) or [first.rstrip()]
+
+
+def wrap_comment(block):
+    """A run of comment lines with one margin: paragraphs with a line that is too long are filled anew."""
+    margin, mark = COMMENT.match(block[0]).group(1, 2)
+    prefix = margin + mark
+    block = [line[:WIDTH] if RULER.search(line) else line for line in block]
+    paragraphs = []  # of [indent of the first line, indent of the others, lines]
+    for line in block:
+        gap, text = COMMENT.match(line).group(3) or "", COMMENT.match(line).group(4) or ""
+        label = LABEL.match(text)
+        hang = len(gap) + (len(label.group()) if label else 0)
+        last = paragraphs[-1] if paragraphs else None
+        if not text or DRAWN.search(text[label.end():] if label else text):
+            paragraphs.append([gap, None, [text]])
+        elif last and last[1] is not None and not label and last[2] and len(gap) == last[1]:
+            last[2].append(text)
+        elif last and last[1] is not None and not label and len(last[2]) == 1 and gap == last[0] and "  " not in last[2][0]:
+            last[1] = len(gap)  # the colon before was one of a sentence
+            last[2].append(text)
+        else:
+            paragraphs.append([gap, hang, [text]])
+    result = []
+    for gap, hang, texts in paragraphs:
+        lines = [prefix + (gap if i == 0 else " " * (hang or 0)) + text for i, text in enumerate(texts)]
+        if any(len(line) > WIDTH for line in lines):
+            lines = filled_with_label(prefix, gap, hang or len(gap) + last_column(texts[0]), texts)
+        result += [line.rstrip() for line in lines]
+    return result
+
+
+def last_column(text):
+    columns = list(re.finditer(r"\S {2,}(?=\S)", text))
+    return columns[-1].end() if columns and columns[-1].end() < WIDTH / 2 else 4
+
+
+def filled_with_label(prefix, gap, hang, texts):
+    label = LABEL.match(texts[0])
+    head = label.group() if label and hang > len(gap) else ""
+    words = " ".join([texts[0][len(head):], *texts[1:]])
+    return filled(words, prefix + gap + head, prefix + " " * hang)
+
+
+def wrap_source(lines):
+    result, block = [], []
+    for line in [*lines, None]:
+        comment = COMMENT.match(line) if line is not None else None
+        if block and (not comment or comment.group(1, 2) != COMMENT.match(block[0]).group(1, 2)):
+            result += wrap_comment(block)
+            block = []
+        if comment:
+            block.append(line)
+        elif line is not None:
+            result.append(line)
+    return result
+
+
+def unlike_an_item(line):
+    """A line that goes on in a paragraph must not look like the beginning of a list, a heading or a table."""
+    found = re.match(r"\s*([-*+>#|]|\d+[.)])(?= |$)", line)
+    return line[:found.end() - 1] + "\\" + line[found.end() - 1:] if found else line
+
+
+def wrap_document(lines):
+    result, paragraph, in_listing = [], [], False
+
+    def flush():
+        if any(len(line) > WIDTH for line in paragraph):
+            head = re.match(r"\s*(?:[-*] |\d+\. |> )?", paragraph[0]).group()
+            words = " ".join([paragraph[0][len(head):], *(line.strip() for line in paragraph[1:])])
+            result.extend(line if i == 0 else unlike_an_item(line)
+                          for i, line in enumerate(filled(words, head, " " * len(head))))
+        else:
+            result.extend(paragraph)
+        paragraph.clear()
+
+    for line in lines:
+        if line.lstrip().startswith("```"):
+            flush()
+            in_listing = not in_listing
+            result.append(line)
+        elif in_listing or not line.strip() or line.lstrip().startswith(("|", "#", "<", ">")) or line.endswith("  "):
+            flush()
+            result.append(line)
+        else:
+            if re.match(r"\s*([-*] |\d+\. )", line):
+                flush()
+            paragraph.append(line)
+    flush()
+    return result
+
+
+def wrap(root):
+    for paths, how in ((sources(root), wrap_source), (documents(root), wrap_document)):
+        for path in paths:
+            text = path.read_text()
+            mended = "\n".join(how(text.split("\n")))
+            if mended != text:
+                path.write_text(mended)
+
+
+# ---- itself ----
+
+
+def self_test():
+    planted = {
+        "src/core/a.hpp": ("// Of the others.\n", "begins with 'Of'"),
+        "src/core/b.hpp": ("int a;  // What it is.\n", "begins with 'What'"),
+        "src/core/c.hpp": ("/// A sentence that is " + "much " * 20 + "too long.\n", "columns"),
+        "docs/d.md": ("A sentence that is " + "much " * 20 + "too long.\n", "columns"),
+        "src/core/e.hpp": ("// A sentence that goes on\n// Of course.\n", None),
+        "docs/f.md": ("| a table that is " + "much " * 20 + "too long |\n", None),
+    }
+    missed = []
+    for name, (text, expected) in planted.items():
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, name)
+            path.parent.mkdir(parents=True)
+            path.write_text(text)
+            found = list(faults(Path(folder)))
+            if (expected is None) != (not found) or (expected and expected not in found[0]):
+                missed.append("%s: %s" % (name, found))
+            wrap(Path(folder))
+            if any("columns" in fault for fault in faults(Path(folder))):
+                missed.append("%s is not wrapped" % name)
+            if path.read_text().replace("/// ", "").split() != text.replace("/// ", "").split():
+                missed.append("%s has other words when wrapped" % name)
+    return missed
+
+
+def main():
+    arguments = sys.argv[1:]
+    if arguments == ["--self-test"]:
+        found = self_test()
+    else:
+        root = Path(arguments[0])
+        if arguments[1:] == ["--wrap"]:
+            wrap(root)
+        found = list(faults(root))
+    print("\n".join(found) if found else "no faults")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
