@@ -10,162 +10,18 @@
 // Threads:  a turn from any thread, what it guards by its holder; each side of a lease on one thread.
 #pragma once
 
-#include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "core/block.hpp"
 #include "core/waiter.hpp"
+#include "pipe/read_lease.hpp"
+#include "pipe/write_turn.hpp"
 
 namespace zlink {
 
 class writing;  // a write turn that is held, see pipe.hpp
-
-class write_turn {
-public:
-    bool try_take() noexcept {
-        std::uint32_t expected = is_free;
-        return state_.compare_exchange_strong(expected, is_taken, std::memory_order_acquire,
-                                              std::memory_order_relaxed);
-    }
-    /// Does try_take(), and leaves a request when it is refused.
-    bool take_or_request() noexcept {
-        std::uint32_t now = is_free;
-        while (!state_.compare_exchange_weak(now, now == is_free ? is_taken : now | is_requested,
-                                             std::memory_order_acq_rel, std::memory_order_relaxed)) {
-        }
-        return now == is_free;
-    }
-    /// For the end of a connection only. False while there is a holder, whose give() then says so, and leaves the turn to who claims
-    /// it again: all others are refused.
-    bool claim() noexcept {
-        std::uint32_t now = is_free;
-        while (!state_.compare_exchange_weak(now, is_reserved_or_free(now) ? is_taken : now | is_claimed,
-                                             std::memory_order_acq_rel, std::memory_order_relaxed)) {
-        }
-        return is_reserved_or_free(now);
-    }
-    /// Whether somebody was refused, and the holder is to be told when it gives the turn back.
-    bool is_wanted() const noexcept { return state_.load(std::memory_order_relaxed) & is_requested; }
-    /// Whether somebody holds it just now.
-    bool is_held() const noexcept { return state_.load(std::memory_order_relaxed) & is_taken; }
-    /// For the holder: whether the end of the connection waits for it.
-    bool is_claimed_by_end() const noexcept { return state_.load(std::memory_order_relaxed) & is_claimed; }
-    /// Returns whether somebody was refused meanwhile. The next holder, and a thread that was refused, see all that a holder did.
-    bool give() noexcept {
-        std::uint32_t now = is_taken;
-        while (!state_.compare_exchange_weak(now, now & is_claimed ? is_reserved : is_free,
-                                             std::memory_order_acq_rel, std::memory_order_relaxed)) {
-        }
-        return now != is_taken;
-    }
-
-private:
-    static constexpr std::uint32_t is_free = 0;
-    static constexpr std::uint32_t is_taken = 1;
-    static constexpr std::uint32_t is_requested = 2;
-    static constexpr std::uint32_t is_claimed = 4;   // beside is_taken
-    static constexpr std::uint32_t is_reserved = 8;  // instead of is_taken: to who claimed it
-    static constexpr bool is_reserved_or_free(std::uint32_t now) noexcept {
-        return now == is_free || now & is_reserved;
-    }
-    std::atomic<std::uint32_t> state_{is_free};
-};
-
-class read_lease {
-public:
-    // ---- the socket's thread ----
-
-    /// True when the I/O thread has to be told.
-    bool ask() noexcept {
-        state expected = state::none;
-        return state_.compare_exchange_strong(expected, state::wanted, std::memory_order_relaxed);
-    }
-    bool begin_use() noexcept {
-        if (state_.load(std::memory_order_relaxed) != state::leased)
-            return false;
-        state expected = state::leased;
-        return state_.compare_exchange_strong(expected, state::used, std::memory_order_acquire,
-                                              std::memory_order_relaxed);
-    }
-    /// While it is in use: that it is of use, which keeps it from ending.
-    void note_use() noexcept {
-        uses_.store(uses_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    }
-    /// A large body has come: the next use may be as long in coming as it takes to send one like it. The largest decides.
-    void note_large(std::size_t octets) noexcept {
-        const auto looks = static_cast<std::uint32_t>(std::min(octets / octets_each_look, most_more_looks));
-        if (looks > more_looks_.load(std::memory_order_relaxed))
-            more_looks_.store(looks, std::memory_order_relaxed);
-    }
-    /// Whether the I/O thread keeps its hands off the stream.
-    bool is_out() const noexcept {
-        const state now = state_.load(std::memory_order_seq_cst);
-        return now == state::leased || now == state::used;
-    }
-    bool is_used() const noexcept {
-        const state now = state_.load(std::memory_order_relaxed);
-        return now == state::used || now == state::recalled;
-    }
-    /// Neither asked for nor leased.
-    bool is_over() const noexcept { return state_.load(std::memory_order_relaxed) == state::none; }
-    /// In use, and wanted back: the wake-up that said so may have been heard already.
-    bool is_recalled() const noexcept { return state_.load(std::memory_order_relaxed) == state::recalled; }
-    /// Keeps the lease for the next use if `keep` and the I/O thread does not want it back. True when the I/O thread has to
-    /// be told: it ended, or nobody looks after it.
-    bool end_use(bool keep) noexcept {
-        state expected = state::used;
-        if (keep && state_.compare_exchange_strong(expected, state::leased, std::memory_order_seq_cst))
-            return !is_watched_.load(std::memory_order_seq_cst);
-        state_.store(state::none, std::memory_order_release);
-        return true;
-    }
-
-    // ---- the I/O thread ----
-
-    bool is_wanted() const noexcept { return state_.load(std::memory_order_relaxed) == state::wanted; }
-    void grant() noexcept { state_.store(state::leased, std::memory_order_release); }
-    void refuse() noexcept { state_.store(state::none, std::memory_order_relaxed); }
-    bool owns_reading() const noexcept {
-        const state now = state_.load(std::memory_order_acquire);
-        return now == state::none || now == state::wanted;
-    }
-    /// True when the lease has ended; else it will when the use does, and somebody should wake the user.
-    bool recall() noexcept {
-        state now = state_.load(std::memory_order_acquire);
-        for (;;) {
-            if (now == state::none || now == state::wanted)
-                return true;
-            if (now == state::recalled)
-                return false;
-            const state next = now == state::leased ? state::none : state::recalled;
-            if (state_.compare_exchange_weak(now, next, std::memory_order_acq_rel, std::memory_order_acquire))
-                return next == state::none;
-        }
-    }
-    /// The number of looks more than usual that the next use may be in coming, by the largest body that came since this was asked.
-    std::uint32_t take_more_looks() noexcept { return more_looks_.exchange(0, std::memory_order_relaxed); }
-    /// Counts the uses.
-    std::uint32_t uses() const noexcept { return uses_.load(std::memory_order_relaxed); }
-    void watch() noexcept { is_watched_.store(true, std::memory_order_seq_cst); }
-    /// The user is to say when it leaves. False when it has left already.
-    bool stop_watching() noexcept {
-        is_watched_.store(false, std::memory_order_seq_cst);
-        return state_.load(std::memory_order_seq_cst) != state::leased;
-    }
-
-private:
-    enum class state : std::uint32_t { none, wanted, leased, used, recalled };
-    static constexpr std::size_t octets_each_look = 4 * 1024 * 1024;
-    static constexpr std::size_t most_more_looks = 8;
-
-    std::atomic<state> state_{state::none};
-    std::atomic<std::uint32_t> uses_{0};
-    std::atomic<std::uint32_t> more_looks_{0};
-    std::atomic<bool> is_watched_{false};
-};
 
 /// The services of a connection to the thread of a socket.
 class io_turn {
