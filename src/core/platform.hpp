@@ -94,7 +94,7 @@ const clock_source &steady_clock() noexcept;
 /// The number of times that the system has taken the calling thread's processor away for another thread. Some 300 ns.
 long interruptions() noexcept;
 
-/// Of processors, up to now. Some 500 ns.
+/// The processor time used up to now. Some 500 ns.
 struct processor_use {
     duration by_process{}, by_this_thread{};
     int processors = 1;  // that the calling thread may run on

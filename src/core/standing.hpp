@@ -10,7 +10,7 @@
 
 namespace zlink {
 
-/// What a policy says of a peer; nothing where peers of that kind are not its to judge.
+/// A policy's word on a peer; nothing where peers of that kind are not its to judge.
 /// `cannot_tell`: the file is of no use just now; the peer may come again.
 enum class opinion : std::uint8_t { none, accepts, refuses, cannot_tell };
 

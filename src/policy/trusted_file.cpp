@@ -124,7 +124,7 @@ bool read_whole(int file, const std::string &path, std::size_t most, std::string
     }
 }
 
-/// As read_if_changed(), once. `is_torn`: it became another file meanwhile.
+/// Does read_if_changed() once. `is_torn`: it became another file meanwhile.
 bool read_once(const std::string &path, kind what, std::size_t most, file_stamp &seen, bool &is_fresh,
                bool &is_torn, std::string &out, std::string &why) {
     owned_descriptor file;

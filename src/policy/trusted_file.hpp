@@ -24,9 +24,9 @@ enum class kind {
 constexpr std::size_t most_octets = 1 << 20;
 constexpr std::size_t most_octets_of_tls = 64 << 20;
 
-/// What stands in a regular file that may be trusted. False where there is none, or somebody goes on writing it: `why`. Throws std::bad_alloc.
+/// Reads a regular file that may be trusted. False where there is none, or somebody goes on writing it: `why`. Throws std::bad_alloc.
 bool read(const std::string &path, kind what, std::string &out, std::string &why);
-/// The same, and read where it is another file than that of `seen`, which becomes its own: then `is_fresh`.
+/// Reads it where it is another file than that of `seen`, which becomes its own: then `is_fresh`.
 bool read_if_changed(const std::string &path, kind what, std::size_t most, file_stamp &seen, bool &is_fresh,
                      std::string &out, std::string &why);
 
@@ -34,7 +34,7 @@ struct listed {
     std::string name;
     file_stamp stamp;
 };
-/// What in a folder that may be trusted has a name with that ending, in no order. More than most_in_folder are refused.
+/// Lists what in a folder that may be trusted has a name with that ending, in no order. More than most_in_folder are refused.
 constexpr std::size_t most_in_folder = 1000;
 bool list(const std::string &path, std::string_view ending, std::vector<listed> &out, std::string &why);
 

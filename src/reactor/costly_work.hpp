@@ -48,7 +48,7 @@ public:
         : owed_for_one_(owed_for_one), most_counted_(most_counted) {}
     /// Others have had so long since this was asked last. Whether it is time for what is costly.
     bool is_due_after(duration others, bool others_have_more) noexcept {
-        // What they had beyond what they were owed, before there was anything to do here, is nobody's debt.
+        // Time that they had beyond what they were owed, before there was anything to do here, is nobody's debt.
         owed_ = others_have_more ? std::max(owed_, duration::zero()) - others : duration::zero();
         return owed_ <= duration::zero();
     }
@@ -74,7 +74,7 @@ public:
         begins,
         stranger  // begins, and has nothing to show for itself; what that costs may be all that is wanted
     };
-    /// Who is in it already stays where it is.
+    /// Work that is in it already stays where it is.
     void add(costly_work &one, place where) noexcept {
         if (one.after_ != &one)
             return;
@@ -99,7 +99,7 @@ public:
             share_.rest(others);
             share_of_strangers_.rest(std::exchange(others, duration::zero()));
         }
-        // What one takes is not time that others have had.
+        // The time of one is not time that others have had.
         const auto take = [&](time_share &share, bool have_more, auto has_one, auto run) {
             if (!share.is_due_after(others, have_more))
                 return;

@@ -28,7 +28,7 @@ public:
 
     /// Runs the tasks that are in the list now, the oldest first. Returns whether there were any.
     bool run_all() noexcept { return run_some(std::numeric_limits<unsigned>::max()); }
-    /// The same with `most` of them. The others come before all that are posted meanwhile.
+    /// Runs `most` of them. The others come before all that are posted meanwhile.
     bool run_some(unsigned most) noexcept {
         if (!oldest_)
             take_posted();

@@ -98,10 +98,10 @@ private:
     static constexpr std::size_t full_record = SSL3_RT_HEADER_LENGTH + SSL3_RT_MAX_PLAIN_LENGTH + 1 + 16;
     static constexpr std::size_t most_input_at_once = 8 * full_record;
     static constexpr std::size_t most_input_in_vain = 2 * full_record;
-    /// What reading one small record costs is the unit of work, two or three microseconds with its message. Of what follows each other without a
+    /// The cost of reading one small record is the unit of work, two or three microseconds with its message. Of what follows each other without a
     /// pause: then the other connections of the loop go on, and this one after them. A message about keys, which costs about as much, ends a turn.
     static constexpr int most_work_at_once = 16;
-    /// Of OpenSSL's state machine, between two records for the application: some forty messages about keys.
+    /// Steps of OpenSSL's state machine, between two records for the application: some forty messages about keys.
     static constexpr unsigned most_steps_in_vain = 128;
     void begin_call() noexcept {
         input_left_ = most_input_at_once;

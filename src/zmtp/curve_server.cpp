@@ -35,7 +35,7 @@ mechanism::outcome server::receive(const command &received, peer_info &, std::ve
     return fail(protocol_errors::unexpected_command);
 }
 
-/// What is refused by its size, or out of turn, costs nothing.
+/// A command that is refused by its size, or out of turn, costs nothing.
 mechanism::effort server::effort_for(const command &received) const noexcept {
     if (awaits_ == word::hello && received.name == command_name::hello && received.data.size() == hello_size)
         return effort::of_stranger;

@@ -56,7 +56,7 @@ public:
         std::span<std::uint8_t> octets;
         bool ends_frame = false;  // with the last of them
     };
-    /// Where the next octets may be read to, past decode(), which saves a copy of them: in a frame that the decoder puts together. Empty where
+    /// The place where the next octets may be read to, past decode(), which saves a copy of them: in a frame that the decoder puts together. Empty where
     /// there is no such place.
     virtual place place_for_next() noexcept { return {}; }
     /// So many octets have been read there. take_frame() has the frame where that was all of it.

@@ -48,14 +48,14 @@ public:
     virtual outcome start(std::vector<std::uint8_t> &out) = 0;
     /// Fills `info` with what the peer says of itself.
     virtual outcome receive(const command &received, peer_info &info, std::vector<std::uint8_t> &out) = 0;
-    /// How long receive() takes for that.
+    /// The time that receive() takes for that.
     enum class effort {
         little,
         of_stranger,  // public keys are computed with, for somebody who has proven nothing
         of_guest      // the same, for somebody who has come back with what he was given
     };
     virtual effort effort_for(const command &) const noexcept { return effort::little; }
-    /// What time it is when the next of these is called.
+    /// Tells the time at which the next of these is called.
     void tell_time(time_point now) noexcept { now_ = now; }
     /// While it is waiting: what the peer is to be judged by. Throws bad_alloc.
     virtual credentials shown() const { return {std::string(name()), {}}; }
