@@ -1,10 +1,11 @@
-// The parts of one benchmark run: what is asked for, the sockets under test, and the messages sent through them.
+// The parts of one benchmark run: what is asked for, the sockets under test, and the messages sent
+// through them.
 //
-// Question: how many messages a second, and how many microseconds one way, does a library move for one pattern,
-//           transport and size?
-// Method:   one source compiled once against zmq.h. The dynamic linker picks the library at run time, so the code
-//           around both libraries is the same machine code. Every message is counted and its order and content
-//           are checked.
+// Question: how many messages a second, and how many microseconds one way, does a library move for
+//           one pattern, transport and size?
+// Method:   one source compiled once against zmq.h. The dynamic linker picks the library at run
+//           time, so the code around both libraries is the same machine code. Every message is
+//           counted and its order and content are checked.
 // It lies if: the machine is busy with something else, or the two libraries are not run in turn.
 #pragma once
 

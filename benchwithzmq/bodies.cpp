@@ -9,7 +9,8 @@ namespace bench {
 
 namespace {
 
-// Bodies to lend, of one size. They live as long as the program: the library may give one back late.
+// Bodies to lend, of one size. They live as long as the program: the library may give one back
+// late.
 class lendable {
 public:
     static void *take(std::size_t size) {

@@ -1,8 +1,11 @@
-// The ways of a body into the library and out of it: copied by zmq_send and zmq_recv, or moved as a message.
+// The ways of a body into the library and out of it: copied by zmq_send and zmq_recv, or moved as a
+// message.
 //
-// Moved:    by zmq_msg_send, in memory of the library that the sender fills, or in memory of its own that it lends: written once, and
-//           lent again when it has come back. Received by zmq_msg_recv, and looked at where it is.
-// It lies if: copies are compared with moves. A moved body is checked in three words, like a copied one, but nobody reads the others.
+// Moved:    by zmq_msg_send, in memory of the library that the sender fills, or in memory of its
+//           own that it lends: written once, and lent again when it has come back. Received by
+//           zmq_msg_recv, and looked at where it is.
+// It lies if: copies are compared with moves. A moved body is checked in three words, like a copied
+// one, but nobody reads the others.
 #pragma once
 
 #include "common.hpp"

@@ -1,4 +1,5 @@
-// The parts that both programs share: failing, options and endpoints of sockets, and messages that can be checked.
+// The parts that both programs share: failing, options and endpoints of sockets, and messages that
+// can be checked.
 #pragma once
 
 #include <chrono>
@@ -63,8 +64,9 @@ inline std::uint64_t load_word(const char *from) {
 
 inline void store_word(char *to, std::uint64_t word) { std::memcpy(to, &word, sizeof word); }
 
-// Memory that two threads write must not share cache lines, or pairs of lines that processors fetch together: where it does,
-// each message costs both of them the line, by the luck of addresses, and the libraries are not what is measured.
+// Memory that two threads write must not share cache lines, or pairs of lines that processors fetch
+// together: where it does, each message costs both of them the line, by the luck of addresses, and
+// the libraries are not what is measured.
 inline constexpr std::size_t apart = 128;
 
 // Octets in lines of their own.
@@ -85,8 +87,8 @@ private:
     std::vector<line> lines_;
 };
 
-// The sender's message: its sequence number in the first word, its complement in the last, and a scrambled copy in
-// a word that moves through the body.
+// The sender's message: its sequence number in the first word, its complement in the last, and a
+// scrambled copy in a word that moves through the body.
 class alignas(apart) outgoing {
 public:
     explicit outgoing(std::size_t size) : body_(size), sample_(size) {}
@@ -135,10 +137,11 @@ private:
     moving_sample sample_;
 };
 
-// Messages a second from `to.send(sequence)` on one thread to `from.receive(sequence)` on another, which holds the watch: warm-up,
-// then the receiver says go, then the measured messages, then one end mark. The samples move in step at both ends, so
-// those around the measured ones are messages like any other. A lost, doubled or reordered message shows as a wrong
-// sequence number; the end mark catches a loss at the tail.
+// Messages a second from `to.send(sequence)` on one thread to `from.receive(sequence)` on another,
+// which holds the watch: warm-up, then the receiver says go, then the measured messages, then one
+// end mark. The samples move in step at both ends, so those around the measured ones are messages
+// like any other. A lost, doubled or reordered message shows as a wrong sequence number; the end
+// mark catches a loss at the tail.
 template <class Sender, class Receiver>
 double time_stream(std::uint64_t warmup, std::uint64_t messages, Sender &to, Receiver &from) {
     using watch = std::chrono::steady_clock;

@@ -1,7 +1,8 @@
 // Latency: one message goes back and forth; half of the mean round trip is one way.
 //
-// Flow:     end A sends, end B answers with the message it got, A checks it. A pattern that cannot answer uses a
-//           second pair of sockets for the way back. The ends share a thread or have one each.
+// Flow:     end A sends, end B answers with the message it got, A checks it. A pattern that cannot
+//           answer uses a second pair of sockets for the way back. The ends share a thread or have
+//           one each.
 #include "bench.hpp"
 
 #include <zmq.h>
@@ -15,7 +16,8 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-// One end of the conversation: where it sends, where it receives, and which routing ids travel along.
+// One end of the conversation: where it sends, where it receives, and which routing ids travel
+// along.
 class talker {
 public:
     struct routing {

@@ -72,7 +72,8 @@ std::uint64_t receive_mark(const pattern &kind, void *socket) {
     return mark;
 }
 
-// A publisher drops what it sends before the subscription has arrived, so it repeats its first mark.
+// A publisher drops what it sends before the subscription has arrived, so it repeats its first
+// mark.
 void prove_connected(const pattern &kind, const link &pair) {
     send_mark(kind, pair.sender, hello_mark);
     if (kind.sender_type == ZMQ_PUB)

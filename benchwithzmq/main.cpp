@@ -1,7 +1,8 @@
 // bench_zmq: one cell of the matrix on whichever libzmq.so.5 the dynamic linker finds.
 //
 // Prints LIBRARY,<lib>,<file>,<version> and then, for each measure,
-// RESULT,<lib>,<pattern>,<transport>,<size>,throughput|latency,<value> in messages a second or microseconds one way.
+// RESULT,<lib>,<pattern>,<transport>,<size>,throughput|latency,<value> in messages a second or
+// microseconds one way.
 #include "bench.hpp"
 
 #include <cstdio>

@@ -1,13 +1,19 @@
-// bench_nng: the same throughput and round trips over nng, for the transports that the distribution's libzmq does not have.
+// bench_nng: the same throughput and round trips over nng, for the transports that the
+// distribution's libzmq does not have.
 //
-// Question: how many messages a second, and how many microseconds one way, does nng make for one pattern, transport and size?
-// Method:   as bench_zmq: a sender thread and a receiver thread, copied bodies, the same check of what arrives, the same watch
-//           (common.hpp). PUSH_PULL is push0 and pull0, PAIR is pair0; tls is nng's tls+tcp. Its queues take no more than 8192 messages:
-//           that is a mark of 0, too.
-// It lies if: the machine is busy with something else, or it is not run in turn with zlink. Its TLS is mbed TLS, with a cipher of its own choice.
+// Question: how many messages a second, and how many microseconds one way, does nng make for one
+//           pattern, transport and size?
+// Method:   as bench_zmq: a sender thread and a receiver thread, copied bodies, the same check of
+//           what arrives, the same watch (common.hpp). PUSH_PULL is push0 and pull0, PAIR is pair0;
+//           tls is nng's tls+tcp. Its queues take no more than 8192 messages: that is a mark of 0,
+//           too.
+// It lies if: the machine is busy with something else, or it is not run in turn with zlink. Its TLS
+// is mbed TLS, with a cipher of its own choice.
 //
-// Prints RESULT,nng,<pattern>,<transport>,<size>,throughput|latency,<value> as bench_zmq does; `bench_nng schemes` prints the transports it has.
-// Order:    what a run asks for; URLs and certificates; messages and the link; the two measures; the command line.
+// Prints RESULT,nng,<pattern>,<transport>,<size>,throughput|latency,<value> as bench_zmq does;
+// `bench_nng schemes` prints the transports it has.
+// Order:    what a run asks for; URLs and certificates; messages and the link; the two measures;
+//           the command line.
 #include "common.hpp"
 
 #include <nng/nng.h>

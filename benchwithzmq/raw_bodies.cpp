@@ -1,10 +1,14 @@
-// bench_raw: large bodies over blocking sockets without a library of messages, to hold that of a library against.
+// bench_raw: large bodies over blocking sockets without a library of messages, to hold that of a
+// library against.
 //
-// Question: how long does a body of this size take over tcp or ipc on this machine, if nothing but the system carries it?
-// Method:   two threads, one at each end of a connection; a body is one send and as many receives as it takes, into memory that is
-//           used again. With --bodies=allocated it is copied by the sender first, as bench_zmq fills memory of the library.
-//           The system chooses how tcp behaves, unless --send-buffer=OCTETS and --congestion=NAME say otherwise.
-// It lies if: the machine is busy with something else, or a size other than the system's own would be quicker: try some.
+// Question: how long does a body of this size take over tcp or ipc on this machine, if nothing but
+//           the system carries it?
+// Method:   two threads, one at each end of a connection; a body is one send and as many receives
+//           as it takes, into memory that is used again. With --bodies=allocated it is copied by
+//           the sender first, as bench_zmq fills memory of the library. The system chooses how tcp
+//           behaves, unless --send-buffer=OCTETS and --congestion=NAME say otherwise.
+// It lies if: the machine is busy with something else, or a size other than the system's own would
+// be quicker: try some.
 //
 // Prints RESULT,raw,STREAM|PING,<transport>,<size>,throughput|latency,<value> as bench_zmq does.
 // Order:    one end; the two measures; the command line.

@@ -1,8 +1,11 @@
-// bench_raw_tls: TLS over loopback without a library of messages, to hold that of a library against.
+// bench_raw_tls: TLS over loopback without a library of messages, to hold that of a library
+// against.
 //
-// Question: how many octets a second, and how many microseconds one way, do OpenSSL and two blocking sockets make?
-// Method:   two threads, one at each end of a connection over 127.0.0.1. A stream is written in records of 16 KiB and read as far as
-//           there is room for, 64 KiB at a time: its rate is told in messages of the size asked for. A round trip is one record each way.
+// Question: how many octets a second, and how many microseconds one way, do OpenSSL and two
+//           blocking sockets make?
+// Method:   two threads, one at each end of a connection over 127.0.0.1. A stream is written in
+//           records of 16 KiB and read as far as there is room for, 64 KiB at a time: its rate is
+//           told in messages of the size asked for. A round trip is one record each way.
 //           Certificates, the protocol and its cipher are those of bench_zmq: what OpenSSL chooses.
 // It lies if: the machine is busy with something else.
 //

@@ -1,4 +1,5 @@
-// The parts of benchmarks that need no library of messages: numbers from the environment, and sockets of the loopback interface.
+// The parts of benchmarks that need no library of messages: numbers from the environment, and
+// sockets of the loopback interface.
 #pragma once
 
 namespace bench {

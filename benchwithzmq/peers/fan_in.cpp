@@ -1,7 +1,8 @@
-// FAN_IN: one thread sends on many PUSHs in turn to one PULL; messages a second from the first that is received to the last.
+// FAN_IN: one thread sends on many PUSHs in turn to one PULL; messages a second from the first that
+// is received to the last.
 //
-// Flow:     each PUSH has a connection of its own. The order is checked for each by itself: nothing says whose message
-//           comes next.
+// Flow:     each PUSH has a connection of its own. The order is checked for each by itself: nothing
+//           says whose message comes next.
 #include "peers/peers.hpp"
 
 #include <zmq.h>

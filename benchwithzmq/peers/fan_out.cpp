@@ -1,9 +1,11 @@
 // FAN_OUT: one PUB to many SUBs; deliveries a second from the first send to the last delivery.
 //
-// Why:      not from the first delivery: it comes when the reader is next given a processor, which in a round of some
-//           milliseconds is as often after the last send as before it. Rates of one binary were 3 to 92 M/s that way.
-// Flow:     one thread publishes; another waits for all SUBs in one zmq_poll and reads each of those that are ready
-//           until it is empty. Every SUB gets every message: ZMQ_XPUB_NODROP is set, and each counts for itself.
+// Why:      not from the first delivery: it comes when the reader is next given a processor, which
+//           in a round of some milliseconds is as often after the last send as before it. Rates of
+//           one binary were 3 to 92 M/s that way.
+// Flow:     one thread publishes; another waits for all SUBs in one zmq_poll and reads each of
+//           those that are ready until it is empty. Every SUB gets every message: ZMQ_XPUB_NODROP
+//           is set, and each counts for itself.
 // Order:    one subscriber; all of them; a round; the cell.
 #include "peers/peers.hpp"
 
@@ -99,8 +101,8 @@ private:
         return mark;
     }
 
-    // All that are there: a subscriber that fell behind by its high-water mark would stop the publisher, which is
-    // this thread.
+    // All that are there: a subscriber that fell behind by its high-water mark would stop the
+    // publisher, which is this thread.
     void receive_marks(std::size_t i) {
         std::uint64_t mark = 0;
         int got = 0;

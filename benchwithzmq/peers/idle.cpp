@@ -1,11 +1,12 @@
 // IDLE: what connections cost that nothing is sent through.
 //
-// Flow:     a PULL in this process, one PUSH in a second process that connects to it again and again (a DEALER would
-//           take the second zmq_connect to one endpoint for the first). Monitors on both sides count the handshakes;
-//           then the growth of both processes is read: memory, octets for each connection with both its ends.
-//           Afterwards one message goes through every connection, and the growth is read again (memory_used).
-// Limits:   one process holds one end of each connection, so the count is limited by the descriptors of one process;
-//           the result's name says how many connections there were.
+// Flow:     a PULL in this process, one PUSH in a second process that connects to it again and
+//           again (a DEALER would take the second zmq_connect to one endpoint for the first).
+//           Monitors on both sides count the handshakes; then the growth of both processes is read:
+//           memory, octets for each connection with both its ends. Afterwards one message goes
+//           through every connection, and the growth is read again (memory_used).
+// Limits:   one process holds one end of each connection, so the count is limited by the
+//           descriptors of one process; the result's name says how many connections there were.
 // It lies if: the allocator had free memory before. Both processes are new, so it had not.
 #include "peers/peers.hpp"
 

@@ -1,7 +1,9 @@
-// LOCK_STEP: one ROUTER answers many DEALERs, each with one request outstanding; round trips a second.
+// LOCK_STEP: one ROUTER answers many DEALERs, each with one request outstanding; round trips a
+// second.
 //
-// Flow:     one thread is the ROUTER; another is all the DEALERs: it waits for them in one zmq_poll, and each that has
-//           its answer sends the next request. --raw: the same over stream sockets, with an epoll on either side.
+// Flow:     one thread is the ROUTER; another is all the DEALERs: it waits for them in one
+//           zmq_poll, and each that has its answer sends the next request. --raw: the same over
+//           stream sockets, with an epoll on either side.
 // Order:    the DEALERs; the ROUTER; both sides over raw sockets; the cell.
 #include "peers/peers.hpp"
 

@@ -1,7 +1,9 @@
-// bench_peers: one cell on whichever libzmq.so.5 the dynamic linker finds, or on the system's own sockets.
+// bench_peers: one cell on whichever libzmq.so.5 the dynamic linker finds, or on the system's own
+// sockets.
 //
 // Prints LIBRARY,<lib>,<file>,<version> and then, for each measure,
-// RESULT,<lib>,<cell>[:<count>],<transport>,<size>,<measure>,<value>; see peers.hpp for the measures.
+// RESULT,<lib>,<cell>[:<count>],<transport>,<size>,<measure>,<value>; see peers.hpp for the
+// measures.
 #include "peers/peers.hpp"
 
 #include <cstdio>

@@ -1,9 +1,12 @@
-// The cells of bench_peers: many peers, many topics, idle connections, and the same work on raw sockets.
+// The cells of bench_peers: many peers, many topics, idle connections, and the same work on raw
+// sockets.
 //
-// Question: what does a library cost where there is not one sender and one receiver but a hundred peers, a million
-//           topics or ten thousand idle connections; and how far is it from the system's own sockets?
-// Method:   one source compiled once against zmq.h, one context with BENCH_IO_THREADS threads; count, order and
-//           content of all messages are checked. Each cell's own file tells the rest.
+// Question: what does a library cost where there is not one sender and one receiver but a hundred
+//           peers, a million topics or ten thousand idle connections; and how far is it from the
+//           system's own sockets?
+// Method:   one source compiled once against zmq.h, one context with BENCH_IO_THREADS threads;
+//           count, order and content of all messages are checked. Each cell's own file tells the
+//           rest.
 // It lies if: the machine is busy with something else, or the contestants are not run in turn.
 #pragma once
 
@@ -36,8 +39,9 @@ struct peer_settings {
     bool debug = false;
 };
 
-// The finding of a cell. The measure is throughput (a second), latency or latency_99 (microseconds one way), processor
-// (microseconds of processor time for a message), or memory, memory_peak or memory_used (octets each).
+// The finding of a cell. The measure is throughput (a second), latency or latency_99 (microseconds
+// one way), processor (microseconds of processor time for a message), or memory, memory_peak or
+// memory_used (octets each).
 struct finding {
     const char *measure;
     double value;
@@ -59,7 +63,8 @@ findings measure_work(peer_settings &wanted);
 findings measure_paced(peer_settings &wanted);
 findings measure_burst(peer_settings &wanted);
 
-// A context that closes what was opened in it. Its sockets do not linger and have the run's high-water mark.
+// A context that closes what was opened in it. Its sockets do not linger and have the run's
+// high-water mark.
 class context {
 public:
     explicit context(const peer_settings &wanted, int most_sockets = 64);
@@ -113,7 +118,8 @@ std::size_t raise_descriptor_limit();
 // A forked process that runs one function, and a channel to it. Must be made before any context.
 class child_process {
 public:
-    // The function is given the child's end of the channel. If either process dies the other one ends, too.
+    // The function is given the child's end of the channel. If either process dies the other one
+    // ends, too.
     template <class Function>
     explicit child_process(Function run) {
         const int channel = fork_with_channel();

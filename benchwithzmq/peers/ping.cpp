@@ -1,11 +1,14 @@
-// PING_ONE_THREAD, PING_TWO_THREADS, PING_TWO_PROCESSES, each also with _POLL, POLL_AMONG and WAKE: microseconds one way.
+// PING_ONE_THREAD, PING_TWO_THREADS, PING_TWO_PROCESSES, each also with _POLL, POLL_AMONG and WAKE:
+// microseconds one way.
 //
-// Flow:     a message goes forth and back between two PAIRs (or, --raw, between two blocking stream sockets); half of
-//           the mean round trip is one way. The ends share a thread, have one each, or have a process each. _POLL waits
-//           in zmq_poll (poll) before every receive. POLL_AMONG is two threads, one of which waits in one zmq_poll for
-//           that many PAIRs, each with a peer of its own, all but one of which are silent. WAKE passes a turn between two
+// Flow:     a message goes forth and back between two PAIRs (or, --raw, between two blocking stream
+//           sockets); half of the mean round trip is one way. The ends share a thread, have one
+//           each, or have a process each. _POLL waits in zmq_poll (poll) before every receive.
+//           POLL_AMONG is two threads, one of which waits in one zmq_poll for that many PAIRs, each
+//           with a peer of its own, all but one of which are silent. WAKE passes a turn between two
 //           threads by an eventfd or a futex: what inproc cannot undercut when both sides sleep.
-// Order:    the ends, of zmq and raw; both ways between them; in one process, among silent peers, in two processes; bells and turns; the cells.
+// Order:    the ends, of zmq and raw; both ways between them; in one process, among silent peers,
+//           in two processes; bells and turns; the cells.
 #include "peers/peers.hpp"
 
 #include <zmq.h>

@@ -1,11 +1,15 @@
-// STREAM, STREAM_MSG, STREAM_DATA: one sender thread, one receiver thread; messages a second at the receiver.
+// STREAM, STREAM_MSG, STREAM_DATA: one sender thread, one receiver thread; messages a second at the
+// receiver.
 //
-// Flow:     STREAM is PUSH and PULL with zmq_send and zmq_recv, which copy; --raw the same over a blocking stream
-//           socket: below 64 KiB in blocks of that size, bodies alone; from there on one write for each message, and as
-//           many reads as it takes. STREAM_MSG moves bodies: zmq_msg_init_size for each message, zmq_msg_send, zmq_msg_recv.
-//           STREAM_DATA gives away memory of its own with zmq_msg_init_data.
-// It lies if: the body is taken for read. The sender writes three words of it and the receiver reads three; the copies
-//           are the library's and the system's. The raw receiver has one buffer and so finds it in its caches.
+// Flow:     STREAM is PUSH and PULL with zmq_send and zmq_recv, which copy; --raw the same over a
+//           blocking stream socket: below 64 KiB in blocks of that size, bodies alone; from there
+//           on one write for each message, and as many reads as it takes. STREAM_MSG moves bodies:
+//           zmq_msg_init_size for each message, zmq_msg_send, zmq_msg_recv. STREAM_DATA gives away
+//           memory of its own with zmq_msg_init_data.
+// It lies if: the body is taken for read. The sender writes three words of it and the receiver
+// reads three; the copies
+//           are the library's and the system's. The raw receiver has one buffer and so finds it in
+//           its caches.
 // Order:    senders; receivers; the run over raw sockets and over zmq; the cell.
 #include "peers/peers.hpp"
 
@@ -82,7 +86,8 @@ private:
     stamp stamp_;
 };
 
-// Writes blocks of 64 KiB, or messages that are larger. Each message of the warm-up goes out at once, as nothing follows it.
+// Writes blocks of 64 KiB, or messages that are larger. Each message of the warm-up goes out at
+// once, as nothing follows it.
 class raw_sender {
 public:
     raw_sender(int fd, std::size_t size, std::uint64_t warmup) : fd_(fd), message_(size), warmup_(warmup) {

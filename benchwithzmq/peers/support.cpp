@@ -122,7 +122,8 @@ int child_process::fork_with_channel() {
 void child_process::leave() { ::_exit(0); }
 
 void child_process::wait_for_end() {
-    // The child closes its end of the channel last of all; the handler may have collected its status already.
+    // The child closes its end of the channel last of all; the handler may have collected its
+    // status already.
     char nothing;
     while (::recv(channel_, &nothing, 1, 0) < 0 && errno == EINTR) {
     }

@@ -1,13 +1,15 @@
 // TOPICS, MATCH, MISS, TOPIC_MEMORY, TOPIC_MEMORY_ALONE: one PUB and one SUB with many topics.
 //
-// Flow:     the SUB subscribes to all topics and then to one of its own; the publisher repeats that one until it
-//           arrives, so every subscription before it has arrived, too. TOPICS is the rate at the SUB, with one thread
-//           at each end; every message matches one topic, all of them in turn. MATCH is the same run seen by the
-//           publisher: first zmq_send to last. In MISS no message matches; each differs from a topic in its last
-//           octet. TOPIC_MEMORY is what the process grows by for each topic, both ends in it; TOPIC_MEMORY_ALONE has
-//           no connection.
-// Limits:   topics are 16 octets and none is a prefix of another. The marks on the way of the subscriptions (SNDHWM of
-//           the SUB, RCVHWM of the PUB) are 0: there are more subscriptions than 1000, and libzmq drops the rest.
+// Flow:     the SUB subscribes to all topics and then to one of its own; the publisher repeats that
+//           one until it arrives, so every subscription before it has arrived, too. TOPICS is the
+//           rate at the SUB, with one thread at each end; every message matches one topic, all of
+//           them in turn. MATCH is the same run seen by the publisher: first zmq_send to last. In
+//           MISS no message matches; each differs from a topic in its last octet. TOPIC_MEMORY is
+//           what the process grows by for each topic, both ends in it; TOPIC_MEMORY_ALONE has no
+//           connection.
+// Limits:   topics are 16 octets and none is a prefix of another. The marks on the way of the
+//           subscriptions (SNDHWM of the SUB, RCVHWM of the PUB) are 0: there are more
+//           subscriptions than 1000, and libzmq drops the rest.
 // Order:    topics; the PUB and the SUB; a round; memory; the cells.
 #include "peers/peers.hpp"
 
@@ -54,7 +56,8 @@ public:
         wait_for_subscription(connected_topic);
     }
 
-    // While it subscribes it publishes now and then, as PUB looks at subscriptions only when it does.
+    // While it subscribes it publishes now and then, as PUB looks at subscriptions only when it
+    // does.
     void subscribe(std::size_t topics) {
         const auto start = steady::now();
         char topic[topic_size];
@@ -109,7 +112,8 @@ struct rates {
     double received;
 };
 
-// Publishes messages about all topics in turn; unless they are wanted, the SUB gets the end mark only.
+// Publishes messages about all topics in turn; unless they are wanted, the SUB gets the end mark
+// only.
 rates run_round(topic_link &pair, const peer_settings &wanted, std::uint64_t messages, bool are_wanted) {
     const std::size_t payload = wanted.size - topic_size;
     rates found{};

@@ -1,11 +1,14 @@
-// WORK: PUSH to PULL with so many nanoseconds of work for each message at both ends; messages a second. PACED: PAIR to PAIR, one
-// message due in so many nanoseconds; microseconds from then to the return of zmq_recv, the median and what 99 of 100 keep.
+// WORK: PUSH to PULL with so many nanoseconds of work for each message at both ends; messages a
+// second. PACED: PAIR to PAIR, one message due in so many nanoseconds; microseconds from then to
+// the return of zmq_recv, the median and what 99 of 100 keep.
 //
-// Flow:     the ends are two processes, and are connected when the clock starts. Work is a count of multiplications, each of
-//           which waits for the one before, measured beforehand: time in which another thread has the processor is not work
-//           done. The sender of PACED looks at the clock all the time; where it is late, or waits for room, the message is.
-// BURST: PAIR to PAIR, so many messages together, and the next as many 100 µs later; the same times as of PACED, and the
-// processor time of both processes for each message. The sender sleeps between bursts.
+// Flow:     the ends are two processes, and are connected when the clock starts. Work is a count of
+//           multiplications, each of which waits for the one before, measured beforehand: time in
+//           which another thread has the processor is not work done. The sender of PACED looks at
+//           the clock all the time; where it is late, or waits for room, the message is.
+// BURST: PAIR to PAIR, so many messages together, and the next as many 100 µs later; the same times
+// as of PACED, and the processor time of both processes for each message. The sender sleeps between
+// bursts.
 // Order:    work; the sender in another process; clocks; the cells.
 #include "peers/peers.hpp"
 
@@ -48,8 +51,8 @@ private:
     std::uint32_t value_ = 1;
 };
 
-// The sender is a process of its own. Once it is connected, and knows when to begin, it calls `before` for each message, with the
-// message's number and that time.
+// The sender is a process of its own. Once it is connected, and knows when to begin, it calls
+// `before` for each message, with the message's number and that time.
 class far_sender {
 public:
     using step = std::function<void(std::uint64_t, steady::time_point)>;

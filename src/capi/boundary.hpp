@@ -1,4 +1,5 @@
-// The edge between errors as values and errno: nothing else writes errno, and no exception of the library passes it.
+// The edge between errors as values and errno: nothing else writes errno, and no exception of the
+// library passes it.
 #pragma once
 
 #include <exception>
@@ -11,7 +12,8 @@
 
 namespace zlink::capi {
 
-/// Sets errno and gives what a C function of this result type returns on failure: -1, or a null pointer.
+/// Sets errno and gives what a C function of this result type returns on failure: -1, or a null
+/// pointer.
 template <typename Result = int>
 Result fail(error e) noexcept {
     if (e == error::no_memory)
@@ -26,8 +28,9 @@ Result fail(error e) noexcept {
 /// 0, or -1 with errno.
 inline int answer(error e) noexcept { return failed(e) ? fail(e) : 0; }
 
-/// Runs the body of a C function. An exception becomes a failure: ENOMEM when memory is short, the system's number when
-/// it carries one (a thread that cannot be made: EAGAIN), EFAULT otherwise. An exception that passes is not ours: the end of a cancelled thread.
+/// Runs the body of a C function. An exception becomes a failure: ENOMEM when memory is short, the
+/// system's number when it carries one (a thread that cannot be made: EAGAIN), EFAULT otherwise. An
+/// exception that passes is not ours: the end of a cancelled thread.
 template <typename Body>
 auto guarded(Body &&body) -> std::invoke_result_t<Body> {
     using result = std::invoke_result_t<Body>;

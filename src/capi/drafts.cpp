@@ -1,6 +1,7 @@
 // The functions that libzmq calls drafts. Pollers, which are drafts there, too, stand in poll.cpp.
 //
-// Exported whether a program sees them in zmq.h or not. The types that most are for are not built: ENOTSUP.
+// Exported whether a program sees them in zmq.h or not. The types that most are for are not built:
+// ENOTSUP.
 #include <cstring>
 #include <limits>
 
@@ -20,7 +21,7 @@ bool is_message(const zmq_msg_t *msg) noexcept { return msg && zmq_msg_get(msg, 
 
 }  // namespace
 
-// ---- Contexts ----------------------------------------------------------------------------------------------
+// ---- Contexts -----------------------------------------------------------------------------------
 
 int zmq_ctx_set_ext(void *ctx, int option, const void *optval, size_t optvallen) {
     return guarded([&] {
@@ -36,7 +37,7 @@ int zmq_ctx_get_ext(void *ctx, int option, void *optval, size_t *optvallen) {
     });
 }
 
-// ---- Messages ----------------------------------------------------------------------------------------------
+// ---- Messages -----------------------------------------------------------------------------------
 
 int zmq_msg_init_buffer(zmq_msg_t *msg, const void *buf, size_t size) {
     if (!buf && size > 0)
@@ -60,7 +61,7 @@ int zmq_msg_set_group(zmq_msg_t *msg, const char *) {
 
 const char *zmq_msg_group(zmq_msg_t *) { return ""; }
 
-// ---- Sockets -----------------------------------------------------------------------------------------------
+// ---- Sockets ------------------------------------------------------------------------------------
 
 int zmq_join(void *s, const char *) { return fail(not_for(s)); }
 
@@ -87,7 +88,7 @@ int zmq_socket_monitor_versioned(void *s, const char *addr, uint64_t events, int
 
 int zmq_socket_monitor_pipes_stats(void *s) { return fail(not_for(s)); }
 
-// ---- Polling -----------------------------------------------------------------------------------------------
+// ---- Polling ------------------------------------------------------------------------------------
 
 int zmq_ppoll(zmq_pollitem_t *items, int nitems, long timeout, const sigset_t *sigmask) {
     return sigmask ? fail(error::not_supported) : zmq_poll(items, nitems, timeout);

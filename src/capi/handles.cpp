@@ -11,8 +11,8 @@ namespace zlink::capi {
 namespace {
 constexpr std::size_t most_reserved = std::size_t{1} << 26;  // addresses only: a million slots
 
-/// When the library is loaded: a fork that begins before would not know of the lock, which another thread may have in the middle of its
-/// first context.
+/// When the library is loaded: a fork that begins before would not know of the lock, which another
+/// thread may have in the middle of its first context.
 [[maybe_unused]] const bool survives_fork =
     ::pthread_atfork(&handle_slab::before_fork, &handle_slab::after_fork_in_parent,
                      &handle_slab::after_fork_in_child) == 0;
@@ -20,7 +20,7 @@ constexpr std::size_t most_reserved = std::size_t{1} << 26;  // addresses only: 
 
 constinit handle_slab handles;
 
-// ---- Memory ------------------------------------------------------------------------------------------------
+// ---- Memory -------------------------------------------------------------------------------------
 
 /// Reserves the range; less of it where the system is short of addresses.
 bool handle_slab::reserve() noexcept {
@@ -50,7 +50,8 @@ bool handle_slab::grow() noexcept {
     return true;
 }
 
-/// A slot that is free for good; null when there is none. The last one stays unused, for those who read on behind a handle.
+/// A slot that is free for good; null when there is none. The last one stays unused, for those who
+/// read on behind a handle.
 handle_slab::slot *handle_slab::free_slot() noexcept {
     const auto all = [this] { return accessible_.load(std::memory_order_relaxed) / slot_size; };
     if (free_count_ < quarantine && (used_ + 1 < all() || grow()))
@@ -73,7 +74,7 @@ void handle_slab::set_free(slot &s) noexcept {
     ++free_count_;
 }
 
-// ---- Handles -----------------------------------------------------------------------------------------------
+// ---- Handles ------------------------------------------------------------------------------------
 
 void *handle_slab::add(handle_kind kind, void *object, std::shared_ptr<context> owner) noexcept {
     std::lock_guard guard(mutex_);
@@ -122,7 +123,7 @@ bool handle_slab::forget(void *handle, handle_kind kind) noexcept {
     return true;
 }
 
-// ---- Fork --------------------------------------------------------------------------------------------------
+// ---- Fork ---------------------------------------------------------------------------------------
 
 void handle_slab::before_fork() noexcept { handles.mutex_.lock(); }
 

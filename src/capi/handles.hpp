@@ -1,15 +1,21 @@
-// The meaning of the void pointers of the C interface: the one slab of handles, and the check of a pointer.
+// The meaning of the void pointers of the C interface: the one slab of handles, and the check of a
+// pointer.
 //
-// Layout:   a range of addresses reserved once and made accessible from its front as handles are needed. It is never given
-//           back to the system, so that a pointer which was closed, or was never ours, is recognised without touching
-//           memory that is gone: it must lie in the range, at the start of a slot, and the slot must hold that kind.
-// Probes:   bindings look behind a pointer before they know what it is: they take the first int for a descriptor and ask the system
-//           about it, and compare words further on with tags of their own. So a slot begins with a number that no descriptor
-//           has, and what follows the last slot in use can be read.
-// Reuse:    first in, first out, and only when a thousand slots are free: a pointer just closed names nothing for long.
-// Fork:     a child's copies of contexts and sockets become `inherited`: nothing but closing them works, and that leaves
-//           the parent's descriptors and threads alone; their memory is lost. Pollers remain as they are.
-// Threads:  any. A socket must not be used while another thread closes it; contexts and their lookups may race.
+// Layout:   a range of addresses reserved once and made accessible from its front as handles are
+//           needed. It is never given back to the system, so that a pointer which was closed, or
+//           was never ours, is recognised without touching memory that is gone: it must lie in the
+//           range, at the start of a slot, and the slot must hold that kind.
+// Probes:   bindings look behind a pointer before they know what it is: they take the first int for
+//           a descriptor and ask the system about it, and compare words further on with tags of
+//           their own. So a slot begins with a number that no descriptor has, and what follows the
+//           last slot in use can be read.
+// Reuse:    first in, first out, and only when a thousand slots are free: a pointer just closed
+//           names nothing for long.
+// Fork:     a child's copies of contexts and sockets become `inherited`: nothing but closing them
+//           works, and that leaves the parent's descriptors and threads alone; their memory is
+//           lost. Pollers remain as they are.
+// Threads:  any. A socket must not be used while another thread closes it; contexts and their
+//           lookups may race.
 #pragma once
 
 #include <atomic>
@@ -45,10 +51,12 @@ public:
     handle_slab(const handle_slab &) = delete;
     handle_slab &operator=(const handle_slab &) = delete;
 
-    /// A handle for an object. `owner` is kept for as long as the handle. Null when there is no room.
+    /// A handle for an object. `owner` is kept for as long as the handle. Null when there is no
+    /// room.
     void *add(handle_kind kind, void *object, std::shared_ptr<context> owner = {}) noexcept;
 
-    /// The object behind a pointer, whatever the pointer is; null when it is no open handle of this kind.
+    /// The object behind a pointer, whatever the pointer is; null when it is no open handle of this
+    /// kind.
     void *find(void *handle, handle_kind kind) const noexcept {
         const auto address = reinterpret_cast<std::uintptr_t>(handle);
         const std::uintptr_t offset = address - begin_.load(std::memory_order_relaxed);
@@ -64,7 +72,8 @@ public:
         void *object = nullptr;
         std::shared_ptr<context> owner;
     };
-    /// Ends a handle and gives what it stood for. A null object when it is no open handle of this kind.
+    /// Ends a handle and gives what it stood for. A null object when it is no open handle of this
+    /// kind.
     taken take(void *handle, handle_kind kind) noexcept;
     /// Ends a handle that came through a fork. False when it is none of this (inherited) kind.
     bool forget(void *handle, handle_kind kind) noexcept;

@@ -1,6 +1,7 @@
 // zmq_msg_*, all but sending and receiving.
 //
-// Limits:  a pointer is checked for NULL and for the mark of a prepared message; other garbage cannot be told.
+// Limits:  a pointer is checked for NULL and for the mark of a prepared message; other garbage
+//          cannot be told.
 #include <charconv>
 #include <cstring>
 #include <new>
@@ -97,7 +98,8 @@ size_t zmq_msg_size(const zmq_msg_t *msg) {
 int zmq_msg_more(const zmq_msg_t *msg) {
     if (!prepared(msg))
         (void)fail(error::fault);
-    // Programs close a part and then ask whether more follow, as libzmq lets them: the mark outlives the body.
+    // Programs close a part and then ask whether more follow, as libzmq lets them: the mark
+    // outlives the body.
     return msg && storage_of(msg)->has_more();
 }
 

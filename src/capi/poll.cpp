@@ -14,7 +14,7 @@
 using namespace zlink;
 using namespace zlink::capi;
 
-// ---- zmq_poll ----------------------------------------------------------------------------------------------
+// ---- zmq_poll -----------------------------------------------------------------------------------
 
 namespace {
 
@@ -67,7 +67,8 @@ int one_has_input(zmq_pollitem_t &item) noexcept {
     return 1;
 }
 
-/// The work of zmq_poll when no small message is at hand. It is a function apart, so that zmq_poll needs few registers.
+/// The work of zmq_poll when no small message is at hand. It is a function apart, so that zmq_poll
+/// needs few registers.
 [[gnu::noinline]] int poll_at_length(zmq_pollitem_t *items, int nitems, long timeout) {
     if (nitems < 0)
         return fail(error::invalid);
@@ -87,7 +88,7 @@ int zmq_poll(zmq_pollitem_t *items, int nitems, long timeout) {
     return poll_at_length(items, nitems, timeout);
 }
 
-// ---- Pollers -----------------------------------------------------------------------------------------------
+// ---- Pollers ------------------------------------------------------------------------------------
 
 namespace {
 

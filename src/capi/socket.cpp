@@ -43,7 +43,8 @@ int change_socket(void *s, Body &&body) noexcept {
     return with_socket(s, body);
 }
 
-// The work of zmq_send and zmq_recv beyond small messages that go as they are. It stands in functions apart, so that each needs few registers.
+// The work of zmq_send and zmq_recv beyond small messages that go as they are. It stands in
+// functions apart, so that each needs few registers.
 
 [[gnu::noinline]] int send_at_length(socket *self, const void *buf, size_t len, int flags) {
     if (!self)
@@ -92,7 +93,7 @@ int change_socket(void *s, Body &&body) noexcept {
 
 }  // namespace
 
-// ---- Making, closing, options ------------------------------------------------------------------------------
+// ---- Making, closing, options -------------------------------------------------------------------
 
 void *zmq_socket(void *ctx, int type) {
     const platform::cancellation_shield shield;
@@ -131,7 +132,7 @@ int zmq_getsockopt(void *s, int option, void *optval, size_t *optvallen) {
     return with_socket(s, [&](socket &self) { return self.get_option(option, optval, optvallen); });
 }
 
-// ---- Endpoints ---------------------------------------------------------------------------------------------
+// ---- Endpoints ----------------------------------------------------------------------------------
 
 int zmq_bind(void *s, const char *addr) {
     return change_socket(s, [&](socket &self) { return self.bind(addr); });
@@ -153,7 +154,7 @@ int zmq_socket_monitor(void *s, const char *addr, int events) {
     return change_socket(s, [&](socket &self) { return self.start_monitor(addr, events); });
 }
 
-// ---- Messages ----------------------------------------------------------------------------------------------
+// ---- Messages -----------------------------------------------------------------------------------
 
 int zmq_send(void *s, const void *buf, size_t len, int flags) {
     socket *self = socket_of(s);
@@ -210,7 +211,7 @@ int zmq_msg_recv(zmq_msg_t *msg, void *s, int flags) {
     return failed(e) ? fail(e) : clipped(message_at(msg)->size());
 }
 
-// ---- Deprecated --------------------------------------------------------------------------------------------
+// ---- Deprecated ---------------------------------------------------------------------------------
 
 int zmq_sendmsg(void *s, zmq_msg_t *msg, int flags) { return zmq_msg_send(msg, s, flags); }
 

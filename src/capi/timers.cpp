@@ -1,6 +1,7 @@
 // zmq_timers_*: a set of repeating timers that the application runs itself.
 //
-// Threads:  one thread at a time per set. A handler may add, cancel, reset and change timers of its own set.
+// Threads:  one thread at a time per set. A handler may add, cancel, reset and change timers of its
+//           own set.
 // Map:      the set; the functions of zmq.h.
 #include <algorithm>
 #include <optional>
@@ -52,7 +53,8 @@ public:
         t->due = clock_.now() + t->interval;
         return error::none;
     }
-    /// Milliseconds until the first timer is due, rounded up so that it is due after a sleep of that length.
+    /// Milliseconds until the first timer is due, rounded up so that it is due after a sleep of
+    /// that length.
     std::optional<long> time_left() const noexcept {
         if (timers_.empty())
             return std::nullopt;
@@ -60,7 +62,8 @@ public:
         const auto left = std::chrono::ceil<milliseconds>(first->due - clock_.now()).count();
         return std::max<long>(left, 0);
     }
-    /// Each timer that is due at the start runs once, in order of time, unless a handler before it puts it off.
+    /// Each timer that is due at the start runs once, in order of time, unless a handler before it
+    /// puts it off.
     void execute() {
         const time_point now = clock_.now();
         std::vector<std::pair<time_point, int>> due;

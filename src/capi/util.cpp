@@ -1,6 +1,8 @@
-// The functions that need neither a context nor a socket: versions, errors, Z85, counters, stopwatch, threads.
+// The functions that need neither a context nor a socket: versions, errors, Z85, counters,
+// stopwatch, threads.
 //
-// Map:      versions, errors, capabilities; keys and Z85; atomic counters; stopwatch and sleep; threads.
+// Map:      versions, errors, capabilities; keys and Z85; atomic counters; stopwatch and sleep;
+//           threads.
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -16,7 +18,7 @@
 using namespace zlink;
 using namespace zlink::capi;
 
-// ---- Versions, errors, capabilities ------------------------------------------------------------------------
+// ---- Versions, errors, capabilities -------------------------------------------------------------
 
 namespace {
 
@@ -71,7 +73,7 @@ int zmq_has(const char *name) {
     return 0;
 }
 
-// ---- Keys and Z85 ------------------------------------------------------------------------------------------
+// ---- Keys and Z85 -------------------------------------------------------------------------------
 
 char *zmq_z85_encode(char *dest, const uint8_t *data, size_t size) {
     if (size % 4 != 0)
@@ -136,7 +138,7 @@ int zmq_curve_public(char *z85_public_key, const char *z85_secret_key) {
     return fail(error::not_supported);
 }
 
-// ---- Atomic counters ---------------------------------------------------------------------------------------
+// ---- Atomic counters ----------------------------------------------------------------------------
 
 namespace {
 
@@ -180,7 +182,7 @@ void zmq_atomic_counter_destroy(void **counter_p) {
     *counter_p = nullptr;
 }
 
-// ---- Stopwatch and sleep -----------------------------------------------------------------------------------
+// ---- Stopwatch and sleep ------------------------------------------------------------------------
 
 void *zmq_stopwatch_start(void) {
     auto *start = new (std::nothrow) time_point(platform::steady_clock().now());
@@ -204,7 +206,7 @@ unsigned long zmq_stopwatch_stop(void *watch) {
 
 void zmq_sleep(int seconds) { std::this_thread::sleep_for(std::chrono::seconds(seconds)); }
 
-// ---- Threads -----------------------------------------------------------------------------------------------
+// ---- Threads ------------------------------------------------------------------------------------
 
 void *zmq_threadstart(zmq_thread_fn *func, void *arg) {
     if (!func)

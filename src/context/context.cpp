@@ -1,4 +1,5 @@
-// Map: options; sockets and the threads that begin with the first; the end; endpoints, which go to inproc or to sessions.
+// Map: options; sockets and the threads that begin with the first; the end; endpoints, which go to
+//      inproc or to sessions.
 #include "context/context.hpp"
 
 #include <atomic>
@@ -22,7 +23,8 @@ namespace zlink {
 
 namespace {
 
-/// The log of a context, and in the first one's which library this is. Null where none is asked for.
+/// The log of a context, and in the first one's which library this is. Null where none is asked
+/// for.
 std::shared_ptr<event_log> open_log(log_level level) {
     if (level == log_level::none)
         return nullptr;
@@ -187,7 +189,8 @@ void context_impl::make_room() noexcept {
         inproc_.drop_overdue(clock().now());
 }
 
-/// Whether one more socket may be; under the lock. A closed one counts as long as messages of its wait for somebody to bind a name.
+/// Whether one more socket may be; under the lock. A closed one counts as long as messages of its
+/// wait for somebody to bind a name.
 error context_impl::check_room() const noexcept {
     if (is_terminating_)
         return error::terminated;
@@ -268,7 +271,8 @@ error context_impl::terminate() {
     return error::none;
 }
 
-/// On a thread of the policy's, or of the application's that binds or connects. A socket that comes meanwhile is under the new policy already.
+/// On a thread of the policy's, or of the application's that binds or connects. A socket that comes
+/// meanwhile is under the new policy already.
 void context_impl::look_at_permissions() noexcept {
     for (const socket *last = nullptr;;) {
         std::shared_ptr<endpoints> network;  // whose lock is never taken under the context's
@@ -285,7 +289,8 @@ void context_impl::look_at_permissions() noexcept {
     look_at_permissions_of_closed();
 }
 
-/// Sockets that linger are told as well. One that has closed meanwhile has been told above, or comes here.
+/// Sockets that linger are told as well. One that has closed meanwhile has been told above, or
+/// comes here.
 void context_impl::look_at_permissions_of_closed() noexcept {
     decltype(closed_) all;
     {
@@ -389,8 +394,8 @@ error context_impl::disconnect(socket &self, const std::string &endpoint) {
     return remove(self, scheme, address, endpoint);
 }
 
-/// Unbinding and disconnecting are one thing: whatever the socket has under the endpoint ends. Of an inproc name that is its own the
-/// name goes alone: who connected through it stays connected.
+/// Unbinding and disconnecting are one thing: whatever the socket has under the endpoint ends. Of
+/// an inproc name that is its own the name goes alone: who connected through it stays connected.
 error context_impl::remove(socket &self, const std::string &scheme, const std::string &address,
                            const std::string &endpoint) {
     if (scheme == "inproc") {

@@ -1,5 +1,5 @@
-// The composition root: I/O threads, limits, the sockets that live in it, inproc names, and an end that never hangs by
-// itself.
+// The composition root: I/O threads, limits, the sockets that live in it, inproc names, and an end
+// that never hangs by itself.
 //
 // Threads:  all functions from any thread, except that a socket's functions belong to its own.
 #pragma once
@@ -13,7 +13,8 @@
 
 namespace zlink {
 
-/// Options of a context, numbered as in zmq.h. Two share a number: one is only read, the other only written.
+/// Options of a context, numbered as in zmq.h. Two share a number: one is only read, the other only
+/// written.
 namespace context_option {
 constexpr int io_threads = 1;
 constexpr int max_sockets = 2;
@@ -40,21 +41,22 @@ public:
     virtual error set_option(int number, const void *value, std::size_t size) = 0;
     virtual error get_option(int number, void *value, std::size_t *size) = 0;
 
-    /// Makes a socket (a ZMQ_ type number). The first one starts the I/O threads. invalid, too_many_files, terminated, or
-    /// what kept a thread from starting.
+    /// Makes a socket (a ZMQ_ type number). The first one starts the I/O threads. invalid,
+    /// too_many_files, terminated, or what kept a thread from starting.
     virtual error make_socket(int type, std::unique_ptr<socket> &out) = 0;
     /// Closes a socket made here and destroys it.
     virtual void close_socket(std::unique_ptr<socket> what) noexcept = 0;
 
     /// Every call on a socket of this context fails with terminated from now on. Does not wait.
     virtual void shutdown() noexcept = 0;
-    /// shutdown(), then blocks until all sockets are closed and all sessions have lingered. interrupted when a signal
-    /// was handled: call again. After none the context may be destroyed. A thread that waits here may be cancelled, which is as if it had
-    /// not called.
+    /// shutdown(), then blocks until all sockets are closed and all sessions have lingered.
+    /// interrupted when a signal was handled: call again. After none the context may be destroyed.
+    /// A thread that waits here may be cancelled, which is as if it had not called.
     virtual error terminate() = 0;
 
-    /// Whether a policy rules the endpoints of contexts that are made now: none and true or false, or not_permitted where there is one that
-    /// cannot be used, so that every bind and connect fails. Waits for the disk. Throws bad_alloc.
+    /// Whether a policy rules the endpoints of contexts that are made now: none and true or false,
+    /// or not_permitted where there is one that cannot be used, so that every bind and connect
+    /// fails. Waits for the disk. Throws bad_alloc.
     static error has_policy(bool &is_there);
 
     virtual waiter &blocking() noexcept = 0;

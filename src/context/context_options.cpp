@@ -16,7 +16,8 @@ namespace {
 
 constexpr int max_sockets_limit = 65535;
 
-/// One option that is a number. Without `set` it is read only, and without `get` write only. A value outside of the limits is invalid.
+/// One option that is a number. Without `set` it is read only, and without `get` write only. A
+/// value outside of the limits is invalid.
 struct number_option {
     int number;
     int least;

@@ -16,11 +16,11 @@ struct context_options {
     bool ipv6 = false;
     thread_options threads;
 
-    /// Does zmq_ctx_set_ext: takes an int, or for ZMQ_THREAD_NAME_PREFIX also text. `invalid` for an unknown number and a value that it does
-    /// not take. Throws bad_alloc.
+    /// Does zmq_ctx_set_ext: takes an int, or for ZMQ_THREAD_NAME_PREFIX also text. `invalid` for
+    /// an unknown number and a value that it does not take. Throws bad_alloc.
     error set(int number, const void *value, std::size_t size);
-    /// Does zmq_ctx_get_ext: `size` is that of the buffer, and then that of the value. `fault` without a buffer; `invalid` for an unknown
-    /// number and a buffer that is too small.
+    /// Does zmq_ctx_get_ext: `size` is that of the buffer, and then that of the value. `fault`
+    /// without a buffer; `invalid` for an unknown number and a buffer that is too small.
     error get(int number, void *value, std::size_t *size) const;
 };
 

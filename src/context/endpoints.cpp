@@ -1,4 +1,5 @@
-// Map: what pipes and sessions get; binding and connecting; taking an endpoint back; the sessions, and the pipe that each asks for.
+// Map: what pipes and sessions get; binding and connecting; taking an endpoint back; the sessions,
+//      and the pipe that each asks for.
 #include "context/endpoints.hpp"
 
 #include <algorithm>
@@ -12,7 +13,8 @@ namespace zlink {
 
 namespace {
 
-/// Types for which a second connect to the same endpoint would only split what one connection carries.
+/// Types for which a second connect to the same endpoint would only split what one connection
+/// carries.
 bool connects_once(socket_type type) {
     return type == socket_type::dealer || type == socket_type::sub || type == socket_type::pub ||
            type == socket_type::req;
@@ -25,7 +27,8 @@ error refuse_scheme(socket &self, const std::string &scheme, const std::string &
     return why;
 }
 
-/// Tells in libzmq's order: in front the end of the descriptor, where there was one; then the address without its scheme. The reason is in front of both.
+/// Tells in libzmq's order: in front the end of the descriptor, where there was one; then the
+/// address without its scheme. The reason is in front of both.
 void tell_bind_failure(event_sink &events, const std::string &scheme, const std::string &address, error why) {
     int descriptor = -1;
     const int number = to_errno(why);
@@ -44,7 +47,8 @@ void tell_bind_failure(event_sink &events, const std::string &scheme, const std:
     }
 }
 
-/// A program that nobody has changed looks at no monitor: what the policy of its surroundings does to it stands on stderr, too.
+/// A program that nobody has changed looks at no monitor: what the policy of its surroundings does
+/// to it stands on stderr, too.
 error refuse_by_policy(socket &self, bool binds, const std::string &endpoint, const std::string &why) {
     std::fprintf(stderr, "zlink: %s %s is refused: %s\n", binds ? "bind to" : "connect to", endpoint.c_str(),
                  why.c_str());
@@ -76,7 +80,8 @@ pipe_options endpoints::pipe_for(const settings &options, const batching &sizes)
             options.keeps_newest(), sizes};
 }
 
-/// The environment of the sessions of `endpoint`: the one made last while it is in use and still holds.
+/// The environment of the sessions of `endpoint`: the one made last while it is in use and still
+/// holds.
 session_environment_ptr endpoints::environment_for(socket &self, const route &where, loop &io,
                                                    std::string endpoint) {
     const transport &kind = *where.kind;
@@ -205,7 +210,8 @@ error endpoints::connect(socket &self, const std::string &scheme, const std::str
     return fresh->start();
 }
 
-/// A listener goes by its own name, which is what the system prints, and by every way to write the address that it is bound to.
+/// A listener goes by its own name, which is what the system prints, and by every way to write the
+/// address that it is bound to.
 error endpoints::remove(socket &self, const std::string &scheme, const std::string &address) {
     const transport *const kind = environment_.io.find(scheme);
     const std::string own = kind ? kind->endpoint_for(address) : scheme + "://" + address;
@@ -251,9 +257,10 @@ bool endpoints::stop_listening(const std::string &endpoint) noexcept {
     return was_bound;
 }
 
-/// The fate of what those have brought that were connecting there, if any were. As in libzmq: who disconnects wants no more of it, but
-/// with ZMQ_IMMEDIATE, where connections come and go, goes on with it. On return every session of the endpoint has ended, or has a pipe
-/// that the socket knows of or finds in its mailbox: no pipe comes later.
+/// The fate of what those have brought that were connecting there, if any were. As in libzmq: who
+/// disconnects wants no more of it, but with ZMQ_IMMEDIATE, where connections come and go, goes on
+/// with it. On return every session of the endpoint has ended, or has a pipe that the socket knows
+/// of or finds in its mailbox: no pipe comes later.
 std::optional<socket::unread_input> endpoints::stop_sessions(const std::string &endpoint) {
     using enum pipe_table::unread_input;
     std::optional<socket::unread_input> fate;

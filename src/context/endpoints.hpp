@@ -1,6 +1,8 @@
-// The network endpoints of one socket: what it bound and connected, and the sessions that came of it.
+// The network endpoints of one socket: what it bound and connected, and the sessions that came of
+// it.
 //
-// Threads:  bind, connect, remove, close on the socket's thread; the session_host functions on loop threads.
+// Threads:  bind, connect, remove, close on the socket's thread; the session_host functions on loop
+//           threads.
 #pragma once
 
 #include <functional>
@@ -29,7 +31,8 @@ public:
     virtual void session_ended() noexcept = 0;  // loop thread
 };
 
-/// The place where connections live, and their ways to the world: I/O threads and real transports, or the simulator's.
+/// The place where connections live, and their ways to the world: I/O threads and real transports,
+/// or the simulator's.
 class io_supply : public loop_supply {
 public:
     virtual const transport *find(std::string_view scheme) noexcept = 0;
@@ -50,7 +53,8 @@ public:
 
     error bind(socket &self, const std::string &scheme, const std::string &address, std::string &actual);
     error connect(socket &self, const std::string &scheme, const std::string &address, std::string &actual);
-    /// Ends what was bound or connected as `endpoint`: the listener, the sessions of both kinds, their pipes.
+    /// Ends what was bound or connected as `endpoint`: the listener, the sessions of both kinds,
+    /// their pipes.
     error remove(socket &self, const std::string &scheme, const std::string &address);
     /// The socket closes, and lingers so long at most, in milliseconds; -1: for ever.
     void close(int linger_ms) noexcept;

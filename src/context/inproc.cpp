@@ -21,7 +21,8 @@ void greet_application(pipe_end &from, const std::string &hello) {
     from.publish();
 }
 
-/// Asked of a pipe whose near end is closed, and whose far end nobody has taken: whether messages wait in it.
+/// Asked of a pipe whose near end is closed, and whose far end nobody has taken: whether messages
+/// wait in it.
 bool holds_messages(const pipe_end &far) noexcept { return far.has_untaken() || far.is_conflating(); }
 
 }  // namespace
@@ -42,7 +43,8 @@ error inproc_names::bind(const std::string &name, const inproc_side &self) {
     return error::none;
 }
 
-/// Hands the far end of a waiting pipe to the bound socket. False when there is no memory: who is bound has not closed.
+/// Hands the far end of a waiting pipe to the bound socket. False when there is no memory: who is
+/// bound has not closed.
 bool inproc_names::join(const inproc_side &bound, const waiting &who) {
     if (who.far->is_peer_closed() && !holds_messages(*who.far))
         return true;

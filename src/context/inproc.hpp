@@ -1,7 +1,9 @@
-// Names of inproc endpoints, and the rendezvous of those who connect with those who bind, in either order.
+// Names of inproc endpoints, and the rendezvous of those who connect with those who bind, in either
+// order.
 //
-// Lasting:  a name stands for those who come. Taking it back does nothing to those who came. Messages sent on a pipe that nobody had
-//           taken yet when its sender disconnected or closed wait for whoever binds the name, until the context ends. Those of a closed
+// Lasting:  a name stands for those who come. Taking it back does nothing to those who came.
+//           Messages sent on a pipe that nobody had taken yet when its sender disconnected or
+//           closed wait for whoever binds the name, until the context ends. Those of a closed
 //           socket that has lingered long enough give way to other sockets.
 // Threads:  any; one lock inside.
 #pragma once
@@ -40,19 +42,23 @@ public:
     error bind(const std::string &name, const inproc_side &self);
     /// Takes a name of `owner`'s back. no_entry when it has none of that name.
     error unbind(const std::string &name, const void *owner) noexcept;
-    /// Makes a pipe to whoever is, or will be, bound to the name; `out` is the connecting socket's end, its events set.
+    /// Makes a pipe to whoever is, or will be, bound to the name; `out` is the connecting socket's
+    /// end, its events set.
     error connect(const std::string &name, const inproc_side &self, pipe_end_ptr &out);
-    /// Makes a pipe to the socket that is bound to the name now, for somebody who is no socket: the end that is returned is his, its events
-    /// set. Null when nobody is bound, or one whose type does not fit. Throws bad_alloc.
+    /// Makes a pipe to the socket that is bound to the name now, for somebody who is no socket: the
+    /// end that is returned is his, its events set. Null when nobody is bound, or one whose type
+    /// does not fit. Throws bad_alloc.
     struct way {
         pipe_end_ptr pipe;
         std::shared_ptr<mailbox> inbox;  // of the socket; the pipe can be withdrawn from it
     };
     way connect_to_bound(const std::string &name, std::shared_ptr<pipe_events> events,
                          bool (*fits)(socket_type));
-    /// Drops the connects to a name that were taken back before anybody bound it, and brought no message.
+    /// Drops the connects to a name that were taken back before anybody bound it, and brought no
+    /// message.
     void forget_closed(const std::string &name) noexcept;
-    /// The socket has closed its pipes: its names go, and its unanswered connects that brought no message.
+    /// The socket has closed its pipes: its names go, and its unanswered connects that brought no
+    /// message.
     void forget(const void *owner, time_point now) noexcept;
     /// Drops the messages of closed sockets that need not wait any longer, as ZMQ_LINGER said.
     void drop_overdue(time_point now) noexcept;

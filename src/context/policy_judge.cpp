@@ -20,7 +20,8 @@ private:
     const verdict what_;
 };
 
-/// The policy knows the peer; what the handler says counts. One that names no user leaves the policy's.
+/// The policy knows the peer; what the handler says counts. One that names no user leaves the
+/// policy's.
 class with_handler final : public authentication {
 public:
     with_handler(std::unique_ptr<authentication> asked, std::string user)

@@ -1,6 +1,7 @@
 // Passes messages between two sockets; see proxy.hpp.
 //
-// Map:      counts of the traffic; the two sides; `proxy`, with its turns and the commands that steer it.
+// Map:      counts of the traffic; the two sides; `proxy`, with its turns and the commands that
+//           steer it.
 #include "context/proxy.hpp"
 
 #include <array>
@@ -31,7 +32,8 @@ struct side {
     bool has_input = false;  // as last looked at
 };
 
-/// Does not wait for a side that is far behind, as long as that has room: there is another one to serve.
+/// Does not wait for a side that is far behind, as long as that has room: there is another one to
+/// serve.
 class proxy {
 public:
     explicit proxy(const proxy_sockets &sockets) noexcept
@@ -126,7 +128,8 @@ private:
         std::uint64_t octets = 0;
         bool is_unwanted = false;
         bool has_more = false;
-        // When the proxy ends in the middle of a message, whoever goes on with the socket does not find the rest of it.
+        // When the proxy ends in the middle of a message, whoever goes on with the socket does not
+        // find the rest of it.
         const finally over([&] {
             if (has_more)
                 drop_rest(from.self);
@@ -172,7 +175,8 @@ private:
         return is_unwanted ? error::none : checked(to.send(onward, 0), is_unwanted);
     }
 
-    /// Does pass_frame() between a socket and itself: the frame does not stay while the socket sends.
+    /// Does pass_frame() between a socket and itself: the frame does not stay while the socket
+    /// sends.
     error pass_copy(socket &self, std::uint64_t &octets, bool &has_more, bool &is_unwanted) {
         held part;
         has_more = false;

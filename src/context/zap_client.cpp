@@ -29,7 +29,8 @@ class question final : public authentication {
 public:
     explicit question(inproc_names::way to_handler) noexcept
         : pipe_(std::move(to_handler.pipe)), handlers_(std::move(to_handler.inbox)) {}
-    /// A handler that does not look for new questions keeps nothing of those that nobody asks any more.
+    /// A handler that does not look for new questions keeps nothing of those that nobody asks any
+    /// more.
     ~question() override {
         pipe_->close();
         handlers_->withdraw(pipe_->other());

@@ -1,9 +1,10 @@
 // Contract of who judges a peer that wants in, and what it is told and answers (RFC 27/ZAP).
 //
-// Flow:     ask() puts a question and returns at once. `on_answer` is called when there may be something to take; then the asker calls
-//           take(). Whoever drops the question withdraws it: an answer that comes later goes nowhere.
-// Threads:  ask(), take() and the end of a question belong to the asker. `on_answer` comes on any thread, from the middle of what that
-//           does: it must not block.
+// Flow:     ask() puts a question and returns at once. `on_answer` is called when there may be
+//           something to take; then the asker calls take(). Whoever drops the question withdraws
+//           it: an answer that comes later goes nowhere.
+// Threads:  ask(), take() and the end of a question belong to the asker. `on_answer` comes on any
+//           thread, from the middle of what that does: it must not block.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +56,8 @@ public:
 class authenticator {
 public:
     virtual ~authenticator() = default;
-    /// Null when there is nobody to be asked. Throws bad_alloc, also where somebody cannot be reached for want of memory.
+    /// Null when there is nobody to be asked. Throws bad_alloc, also where somebody cannot be
+    /// reached for want of memory.
     virtual std::unique_ptr<authentication> ask(const authentication_request &what,
                                                 std::function<void()> on_answer) = 0;
 };

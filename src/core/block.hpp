@@ -1,6 +1,8 @@
-// Reference-counted memory: the common base of chunks, message bodies and memory lent by the application.
+// Reference-counted memory: the common base of chunks, message bodies and memory lent by the
+// application.
 //
-// Threads:  references may be held, copied and dropped from any thread; the octets are not protected.
+// Threads:  references may be held, copied and dropped from any thread; the octets are not
+//           protected.
 #pragma once
 
 #include <atomic>

@@ -53,8 +53,8 @@ inline void put_u64(std::uint8_t *p, std::uint64_t v) noexcept {
 #pragma GCC diagnostic ignored "-Wstringop-overread"
 #endif
 
-/// Copies some ten or hundred octets that do not overlap. For these sizes a call of memcpy costs as much as the copy, and
-/// what compilers put in its place (a string instruction) several times that.
+/// Copies some ten or hundred octets that do not overlap. For these sizes a call of memcpy costs as
+/// much as the copy, and what compilers put in its place (a string instruction) several times that.
 [[gnu::always_inline]] inline void copy_few(std::uint8_t *to, const std::uint8_t *from,
                                             std::size_t size) noexcept {
     constexpr std::size_t step = 32;
@@ -117,8 +117,9 @@ inline bool are_equal(const std::uint8_t *a, const std::uint8_t *b, std::size_t 
         std::memcpy(to, from, size);
 }
 
-/// Copies the body of a small frame out of memory that another processor wrote. From some KiB on memcpy may use a string
-/// instruction, which fetches such lines one after the other; in pieces it uses vectors, and has many on their way.
+/// Copies the body of a small frame out of memory that another processor wrote. From some KiB on
+/// memcpy may use a string instruction, which fetches such lines one after the other; in pieces it
+/// uses vectors, and has many on their way.
 inline void copy_foreign_body(std::uint8_t *to, const std::uint8_t *from, std::size_t size) noexcept {
     constexpr std::size_t longest_piece = 1024;
     std::size_t piece = longest_piece;

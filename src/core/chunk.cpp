@@ -1,7 +1,7 @@
 // The chunk pool: one bounded free list per size class; larger chunks are large blocks.
 //
-// Order:    the locks of all pools, which fork takes; where a chunk's memory comes from and goes; pools made, ended and emptied;
-//           allocating, growing, giving back.
+// Order:    the locks of all pools, which fork takes; where a chunk's memory comes from and goes;
+//           pools made, ended and emptied; allocating, growing, giving back.
 #include "core/chunk.hpp"
 
 #include <algorithm>
@@ -30,8 +30,9 @@ constexpr std::uint32_t huge_bit = 0x80000000;  // in a chunk's size class: its 
 std::mutex pools_mutex;  // taken before that of a pool; guards the list
 chunk_pool *pools = nullptr;
 
-/// The locks of all pools: as many as contexts are likely to be in use at once, and few enough for fork() to take them all, so that a
-/// child finds none taken for ever. Neither the heap nor another lock is waited for with one of them.
+/// The locks of all pools: as many as contexts are likely to be in use at once, and few enough for
+/// fork() to take them all, so that a child finds none taken for ever. Neither the heap nor another
+/// lock is waited for with one of them.
 class pool_locks {
 public:
     std::mutex &next() noexcept {

@@ -1,10 +1,13 @@
 // Chunks: the memory that frames live in on their way, and the pool they come from and go back to.
 //
-// Idle:     a pool keeps up to 4 MiB of each size, until memory is short anywhere in the process, or the pool ends. What is more than 512 KiB of
-//           a size ages: an I/O thread that goes to sleep looks at it, once in a second, and each look gives back half of what was not used
+// Idle:     a pool keeps up to 4 MiB of each size, until memory is short anywhere in the process,
+//           or the pool ends. What is more than 512 KiB of a size ages: an I/O thread that goes to
+//           sleep looks at it, once in a second, and each look gives back half of what was not used
 //           since. Nobody is woken for it.
-// Threads:  a pool is shared by all threads of a context. A chunk's octets belong to whoever fills it until published.
-// Fork:     a child goes on with the pools, and the chunks, that it inherits: messages of its parent's live in them.
+// Threads:  a pool is shared by all threads of a context. A chunk's octets belong to whoever fills
+//           it until published.
+// Fork:     a child goes on with the pools, and the chunks, that it inherits: messages of its
+//           parent's live in them.
 #pragma once
 
 #include <array>
@@ -44,7 +47,8 @@ public:
 
     /// A chunk of at least `size` octets with one reference; null when memory is short.
     chunk *allocate(std::size_t size) noexcept;
-    /// Gives up what no pool, and none of the lists of larger blocks, has in use: for whoever is short of memory.
+    /// Gives up what no pool, and none of the lists of larger blocks, has in use: for whoever is
+    /// short of memory.
     static void give_up_idle() noexcept;
     /// Octets that this pool keeps to be used again.
     std::size_t idle_octets() noexcept;
@@ -54,10 +58,12 @@ public:
     /// One look at all pools, if the last one is long ago. Any thread.
     static void age_idle(time_point now) noexcept;
 
-    /// Does allocate() where the memory is held already, and idle; null where the system would have to be asked for it.
+    /// Does allocate() where the memory is held already, and idle; null where the system would have
+    /// to be asked for it.
     chunk *allocate_held(std::size_t size) noexcept;
-    /// A chunk of at least `size` octets with the first `used` ones of `small`, which nobody else refers to, and which is released; null,
-    /// and nothing done, when memory is short. Memory of some MiB moves without a copy.
+    /// A chunk of at least `size` octets with the first `used` ones of `small`, which nobody else
+    /// refers to, and which is released; null, and nothing done, when memory is short. Memory of
+    /// some MiB moves without a copy.
     chunk *grow(chunk *small, std::size_t size, std::size_t used) noexcept;
     /// Whether a chunk is of a size that is kept to be used again.
     static bool keeps(const chunk &c) noexcept { return c.capacity <= class_capacity(class_count - 1); }

@@ -1,4 +1,5 @@
-// A secret of 32 octets: a secret key, or what two sides agreed on. It is wiped when it goes, and no second one comes about unasked.
+// A secret of 32 octets: a secret key, or what two sides agreed on. It is wiped when it goes, and
+// no second one comes about unasked.
 #pragma once
 
 #include <cstddef>

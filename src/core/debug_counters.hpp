@@ -1,5 +1,6 @@
-// The counts that zmq_debug_get_* report: how bodies went from the application to the kernel. Nothing at all in a build without
-// ZMQ_DEBUG_COUNTERS: the functions are empty, and a tally has no size where it is a member that may share its address.
+// The counts that zmq_debug_get_* report: how bodies went from the application to the kernel.
+// Nothing at all in a build without ZMQ_DEBUG_COUNTERS: the functions are empty, and a tally has no
+// size where it is a member that may share its address.
 //
 // Threads:  any. The counters are independent of each other, and order nothing.
 #pragma once

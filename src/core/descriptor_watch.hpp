@@ -1,4 +1,5 @@
-// Waits for a descriptor where the process has none left, and is told as soon as the library closes one.
+// Waits for a descriptor where the process has none left, and is told as soon as the library closes
+// one.
 //
 // Cost:     whoever closes one looks at a number, as long as nobody waits.
 // Threads:  note_closed() any. Those who wait hear of it on the thread that closes.
@@ -11,7 +12,8 @@ namespace zlink {
 
 class descriptor_watch {
 public:
-    /// To be called by whoever has closed a descriptor of the library's: all who wait hear of it, and wait no more.
+    /// To be called by whoever has closed a descriptor of the library's: all who wait hear of it,
+    /// and wait no more.
     static void note_closed() noexcept {
         if (waiting_.load(std::memory_order_relaxed) > 0)
             tell_all();

@@ -1,8 +1,9 @@
 // Many descriptors that one thread waits for; see epoll_set.hpp.
 //
-// The set is brought up to date by what differs from the last wait. A descriptor that is no longer listed leaves it when it is found ready. A
-// descriptor that was closed is gone from it, unless its file lives on under another number (a child of fork has it): then events
-// come in the name of what nobody can take out any more, and the set is begun anew.
+// The set is brought up to date by what differs from the last wait. A descriptor that is no longer
+// listed leaves it when it is found ready. A descriptor that was closed is gone from it, unless its
+// file lives on under another number (a child of fork has it): then events come in the name of what
+// nobody can take out any more, and the set is begun anew.
 // Map:      the wait; telling the items what was found; beginning anew; listing what differs.
 #include "core/epoll_set.hpp"
 
@@ -22,7 +23,8 @@ namespace {
 constexpr int most_events = 256;
 constexpr int waits_after_refusal = 1000;  // before the system is asked again
 
-/// The name by which an event tells whom it is about: the descriptor, and enough of its opening to tell it from the last.
+/// The name by which an event tells whom it is about: the descriptor, and enough of its opening to
+/// tell it from the last.
 std::uint64_t name(int descriptor, std::uint64_t opening) noexcept {
     return static_cast<std::uint64_t>(static_cast<std::uint32_t>(descriptor)) << 32 |
            static_cast<std::uint32_t>(opening);
@@ -72,14 +74,15 @@ error epoll_set::wait(std::span<wait_item> items, int timeout_ms, int &ready) {
     return error::none;
 }
 
-/// In poll(2): epoll_wait(2) also ends where the process was stopped and went on, or was looked at by a debugger, as if a signal
-/// had been handled.
+/// In poll(2): epoll_wait(2) also ends where the process was stopped and went on, or was looked at
+/// by a debugger, as if a signal had been handled.
 error epoll_set::sleep(int timeout_ms) const {
     pollfd all{epoll_, POLLIN, 0};
     return poll_as_caller(&all, 1, timeout_ms) < 0 ? from_errno(errno) : error::none;
 }
 
-/// Fills in the item that an event is about. False where it is about none, which is taken out, or the set closed.
+/// Fills in the item that an event is about. False where it is about none, which is taken out, or
+/// the set closed.
 bool epoll_set::tell(std::span<wait_item> items, std::uint64_t named, short events) noexcept {
     const int descriptor = descriptor_of(named);
     entry &known = entries_[static_cast<std::size_t>(descriptor)];
@@ -91,8 +94,9 @@ bool epoll_set::tell(std::span<wait_item> items, std::uint64_t named, short even
         items[known.item].revents = events;
         return true;
     }
-    // Its lease has ended, so the I/O thread may close it at this moment, and the number be another file's, which is not in the set:
-    // then there is nothing to take out. ThreadSanitizer, which would call that a race, does not look into syscall(2).
+    // Its lease has ended, so the I/O thread may close it at this moment, and the number be another
+    // file's, which is not in the set: then there is nothing to take out. ThreadSanitizer, which
+    // would call that a race, does not look into syscall(2).
     known.opening = 0;
     if (::syscall(SYS_epoll_ctl, epoll_, EPOLL_CTL_DEL, descriptor, nullptr) < 0)
         close();

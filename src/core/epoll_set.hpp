@@ -1,5 +1,5 @@
-// Many descriptors that one thread waits for again and again, kept with the system between the waits: what is not ready costs it
-// nothing, where poll(2) looks at each one each time.
+// Many descriptors that one thread waits for again and again, kept with the system between the
+// waits: what is not ready costs it nothing, where poll(2) looks at each one each time.
 //
 // Threads:  one.
 // Owns:     a descriptor of epoll(7), opened with the first wait.
@@ -21,9 +21,11 @@ public:
     epoll_set(const epoll_set &) = delete;
     epoll_set &operator=(const epoll_set &) = delete;
 
-    /// Waits as poll(2) does with the same items and milliseconds; all items say which opening of their descriptor they mean. Of those that say
-    /// the same only the last is filled in. `ready` gets how many are, and may be 0 before the time is up. interrupted where a signal
-    /// was handled, or an error of the system: the set is of no use for these items. The thread may be cancelled while it sleeps.
+    /// Waits as poll(2) does with the same items and milliseconds; all items say which opening of
+    /// their descriptor they mean. Of those that say the same only the last is filled in. `ready`
+    /// gets how many are, and may be 0 before the time is up. interrupted where a signal was
+    /// handled, or an error of the system: the set is of no use for these items. The thread may be
+    /// cancelled while it sleeps.
     error wait(std::span<wait_item> items, int timeout_ms, int &ready);
     void close() noexcept;
 

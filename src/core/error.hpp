@@ -1,4 +1,5 @@
-// Error values: every failure inside the library is one `error`, whose number is the errno the caller gets.
+// Error values: every failure inside the library is one `error`, whose number is the errno the
+//               caller gets.
 //
 // The enum has a fixed underlying type, so any errno of the operating system is a valid value.
 #pragma once
@@ -45,7 +46,8 @@ constexpr bool failed(error e) noexcept { return e != error::none; }
 constexpr int to_errno(error e) noexcept { return static_cast<int>(e); }
 constexpr error from_errno(int number) noexcept { return static_cast<error>(number); }
 
-/// Text for an errno, the library's own numbers included. Never null; static or thread-local storage.
+/// Text for an errno, the library's own numbers included. Never null; static or thread-local
+/// storage.
 const char *describe(int number) noexcept;
 
 }  // namespace zlink

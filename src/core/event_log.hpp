@@ -1,8 +1,9 @@
-// Writes what happens to sockets on stderr, for programs that look at no monitor: ZLINK_LOG, and how much of it.
+// Writes what happens to sockets on stderr, for programs that look at no monitor: ZLINK_LOG, and
+// how much of it.
 //
 // Lines:    "zlink: LEVEL: TYPE ENDPOINT: what has happened", each by one write(2).
-// Limits:   an attempt to connect is repeated for ever. What an endpoint has said last it does not say again before something else has
-//           happened there, but at the level `debug`.
+// Limits:   an attempt to connect is repeated for ever. What an endpoint has said last it does not
+//           say again before something else has happened there, but at the level `debug`.
 // Threads:  any; one lock inside.
 #pragma once
 
@@ -27,7 +28,8 @@ public:
     bool writes(log_level level) const noexcept { return level <= level_; }
     /// A line about no socket.
     void tell(log_level level, std::string_view what) noexcept;
-    /// Writes what a socket of this type reports; `why` is the reason in words, where there is one. A reason without an event is an event itself.
+    /// Writes what a socket of this type reports; `why` is the reason in words, where there is one.
+    /// A reason without an event is an event itself.
     void tell(std::string_view type, const connection_event *why, const connection_event &event) noexcept;
 
 private:

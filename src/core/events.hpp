@@ -7,7 +7,8 @@
 
 namespace zlink {
 
-/// Numbered as the ZMQ_EVENT_ constants in zmq.h; the numbers are those of a monitor's mask, but for `reason`.
+/// Numbered as the ZMQ_EVENT_ constants in zmq.h; the numbers are those of a monitor's mask, but
+/// for `reason`.
 enum class event_kind : std::uint16_t {
     connected = 0x0001,
     connect_delayed = 0x0002,
@@ -37,7 +38,8 @@ struct connection_event {
     std::string words = {};  // of a reason
 };
 
-/// The receiver of events. Threads: called from I/O threads and from the socket's own thread; must not block for long.
+/// The receiver of events. Threads: called from I/O threads and from the socket's own thread; must
+/// not block for long.
 class event_sink {
 public:
     virtual ~event_sink() = default;
@@ -47,7 +49,8 @@ public:
         emit(why);
         emit(event);
     }
-    /// An event, and in front of it why: an errno, and words. The event alone where there are none, or no memory for them.
+    /// An event, and in front of it why: an errno, and words. The event alone where there are none,
+    /// or no memory for them.
     void emit_explained(std::string words, int why, const connection_event &event) noexcept {
         if (!words.empty())
             try {

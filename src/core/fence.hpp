@@ -1,9 +1,10 @@
 // The fences between "published" and "is the other side asleep?".
 //
-// The store of what was published must come before the look at the sleeper's flag, and the store of that flag before the
-// last look at what was published. A thread that publishes rarely runs full_fence(). One that publishes in bursts runs
-// light_fence(), which costs nothing; then the sleeper must make up for it: it notes light_publisher_met() when it raises
-// its flag, and heavy_fence() before the last look makes every running thread of the process pass a full barrier
+// The store of what was published must come before the look at the sleeper's flag, and the store of
+// that flag before the last look at what was published. A thread that publishes rarely runs
+// full_fence(). One that publishes in bursts runs light_fence(), which costs nothing; then the
+// sleeper must make up for it: it notes light_publisher_met() when it raises its flag, and
+// heavy_fence() before the last look makes every running thread of the process pass a full barrier
 // (membarrier(2), about 2 us). Where the system lacks membarrier, all are full fences.
 #pragma once
 
@@ -17,7 +18,8 @@ void membarrier_all() noexcept;
 inline thread_local bool has_met_light_publisher = false;
 }  // namespace detail
 
-/// The calling thread raised a flag for a publisher that uses light_fence(): its next heavy_fence() must reach that one.
+/// The calling thread raised a flag for a publisher that uses light_fence(): its next heavy_fence()
+/// must reach that one.
 inline void light_publisher_met() noexcept { detail::has_met_light_publisher = true; }
 
 #ifdef ZLINK_TSAN

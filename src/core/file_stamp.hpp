@@ -1,4 +1,5 @@
-// By which a file is known that nobody has written or replaced: what the system says of it. Of one that is not there: nothing.
+// By which a file is known that nobody has written or replaced: what the system says of it. Of one
+// that is not there: nothing.
 #pragma once
 
 #include <ctime>

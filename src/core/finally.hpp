@@ -1,4 +1,5 @@
-// A task that has to be done at the end of a block, however it is left: a cancelled thread leaves by unwinding (see waiter.hpp).
+// A task that has to be done at the end of a block, however it is left: a cancelled thread leaves
+// by unwinding (see waiter.hpp).
 #pragma once
 
 #include <utility>

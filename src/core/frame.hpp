@@ -22,7 +22,8 @@ constexpr std::size_t frame_header_size(std::size_t body_size) noexcept {
     return body_size > max_short_body ? long_header_size : short_header_size;
 }
 
-/// Writes the header of a frame; `flags` holds more and command only. Returns the first octet after it.
+/// Writes the header of a frame; `flags` holds more and command only. Returns the first octet after
+/// it.
 inline std::uint8_t *put_frame_header(std::uint8_t *out, std::size_t body_size, std::uint8_t flags) noexcept {
     if (body_size <= max_short_body) {
         out[0] = flags;

@@ -1,6 +1,7 @@
 // Huge pages of 2 MiB, each cut into blocks of one size; see huge_blocks.hpp.
 //
-// Order:    pages and lists by size; mapping; allocating; heap blocks counted, before there are pages; releasing; idle memory.
+// Order:    pages and lists by size; mapping; allocating; heap blocks counted, before there are
+//           pages; releasing; idle memory.
 #include "core/huge_blocks.hpp"
 
 #include <array>
@@ -102,7 +103,8 @@ void *map_memory() noexcept {
     return p;
 }
 
-/// A queue that grows and shrinks by hundreds of megabytes would have each page cleared again and again if it were unmapped.
+/// A queue that grows and shrinks by hundreds of megabytes would have each page cleared again and
+/// again if it were unmapped.
 void drop_page(page *p) noexcept {
     if (idle_count < idle.size() && ::madvise(p, page_size, MADV_FREE) == 0)
         idle[idle_count++] = p;

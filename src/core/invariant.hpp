@@ -1,4 +1,5 @@
-// The one assertion of the library: for our own broken invariants, never for peer input or errors of the system.
+// The one assertion of the library: for our own broken invariants, never for peer input or errors
+// of the system.
 #pragma once
 
 #include <cstdio>

@@ -1,9 +1,13 @@
-// Says where the system copies slowly between a program's memory and a socket, and how a frame is brought to another place there.
+// Says where the system copies slowly between a program's memory and a socket, and how a frame is
+// brought to another place there.
 //
-// The system copies with one instruction (rep movsb). Processors of AMD make 2.2 GB/s with it instead of 20 where the target stands 1 to 15 octets
-// behind the source, by their offsets within a page, and two thirds of their speed where it stands 16 to 31 octets behind. When nothing else is
-// in the socket, a large frame begins at the start of a page there, and its body 9 octets later. So memory that glibc maps by itself, which
-// begins at offset 16, is slow to receive into, and a body that begins with a page is slow to send. A body that does not go there directly is copied once more, by code that is quick everywhere.
+// The system copies with one instruction (rep movsb). Processors of AMD make 2.2 GB/s with it
+// instead of 20 where the target stands 1 to 15 octets behind the source, by their offsets within a
+// page, and two thirds of their speed where it stands 16 to 31 octets behind. When nothing else is
+// in the socket, a large frame begins at the start of a page there, and its body 9 octets later. So
+// memory that glibc maps by itself, which begins at offset 16, is slow to receive into, and a body
+// that begins with a page is slow to send. A body that does not go there directly is copied once
+// more, by code that is quick everywhere.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +21,8 @@ namespace zlink::kernel_copy {
 inline constexpr std::size_t page = 4096;
 inline constexpr std::size_t slow_distance = 15;  // octets, at most
 
-/// The offset within a page of a large frame that stands so that its body is there, behind so many octets.
+/// The offset within a page of a large frame that stands so that its body is there, behind so many
+/// octets.
 inline std::size_t offset_of_frame(const void *body, std::size_t in_front = long_header_size) noexcept {
     return (reinterpret_cast<std::uintptr_t>(body) - in_front) % page;
 }
@@ -26,16 +31,21 @@ inline bool is_slow_to_receive(const void *body) noexcept {
     const std::size_t target = offset_of_frame(body);
     return target - 1 < slow_distance;
 }
-// Into a TCP socket the system copies behind what the thread sent last, in blocks of 32 KiB. A large frame begins at the start of a block when all
-// before it was read, and else a few octets further: 9 for each frame that the thread has sent since, if their bodies are whole pages. The
-// system leaves a block that has less than 32 octets of room. So a write that leaves less than that brings the octets behind it to the start of
-// the next block, wherever, within some octets, it began.
+// Into a TCP socket the system copies behind what the thread sent last, in blocks of 32 KiB. A
+// large frame begins at the start of a block when all before it was read, and else a few octets
+// further: 9 for each frame that the thread has sent since, if their bodies are whole pages. The
+// system leaves a block that has less than 32 octets of room. So a write that leaves less than that
+// brings the octets behind it to the start of the next block, wherever, within some octets, it
+// began.
 inline constexpr std::size_t system_block = 32 * 1024;
 inline constexpr std::size_t room_left = 31;
-/// The octets of a frame that are written alone, in one or two writes of about half of them each, for the rest to stand at the start of a block. They
-/// end behind a multiple of 32 octets of the body, so that the receiver, whose memory begins at a multiple of 16, does not copy the rest slowly
-/// either; or of 64 with two blocks, so that each of two equal writes leaves less than 32 octets. The second of them begins at no such multiple: 32 KiB may
-/// be received slowly. `in_front`: octets before the body. From 24 on, a frame that begins 9 octets into a block ends the first write in the next one.
+/// The octets of a frame that are written alone, in one or two writes of about half of them each,
+/// for the rest to stand at the start of a block. They end behind a multiple of 32 octets of the
+/// body, so that the receiver, whose memory begins at a multiple of 16, does not copy the rest
+/// slowly either; or of 64 with two blocks, so that each of two equal writes leaves less than 32
+/// octets. The second of them begins at no such multiple: 32 KiB may be received slowly.
+/// `in_front`: octets before the body. From 24 on, a frame that begins 9 octets into a block ends
+/// the first write in the next one.
 constexpr std::size_t octets_to_write_alone(std::size_t in_front, std::size_t blocks) noexcept {
     constexpr std::size_t quick_multiple = 32;
     const std::size_t least = blocks * (system_block - room_left), multiple = blocks * quick_multiple;
@@ -62,14 +72,16 @@ inline bool is_slow_to_send(const void *body) noexcept {
     return speed_of_sending(offset_of_frame(body)) == copy_speed::slow;
 }
 
-/// So many blocks are written alone before the rest of a frame, and each of them brings the rest some octets further behind (octets_to_write_alone). One of them leaves a frame
-/// whose speed varies where the copy is still slower.
+/// So many blocks are written alone before the rest of a frame, and each of them brings the rest
+/// some octets further behind (octets_to_write_alone). One of them leaves a frame whose speed
+/// varies where the copy is still slower.
 constexpr std::size_t blocks_to_place(copy_speed speed) noexcept {
     return speed == copy_speed::varies ? 2 : 1;
 }
 
-/// Says whether frames whose speed varies are placed: unless many writes are interrupted. Most often the reader does that where it shares the
-/// processor with the writer. It would be woken early then, and the copy is not what takes the time.
+/// Says whether frames whose speed varies are placed: unless many writes are interrupted. Most
+/// often the reader does that where it shares the processor with the writer. It would be woken
+/// early then, and the copy is not what takes the time.
 class placement {
 public:
     bool is_due() const noexcept { return interruptions_ < many; }
@@ -82,13 +94,15 @@ public:
     }
 
 private:
-    // Many is more than one write in five. Where the processor is shared, it is one in two to four; elsewhere one in fifty, and with 4 MiB one in ten.
+    // Many is more than one write in five. Where the processor is shared, it is one in two to four;
+    // elsewhere one in fifty, and with 4 MiB one in ten.
     static constexpr int worth = 4, many = 8, most = 16;
 
     int interruptions_ = 0;
 };
 
-/// The octets that `place` stands behind one that receives quickly what `slow` receives slowly: less than a page.
+/// The octets that `place` stands behind one that receives quickly what `slow` receives slowly:
+/// less than a page.
 inline std::size_t octets_behind_a_quick_place(const void *place, const void *slow) noexcept {
     constexpr std::size_t away = 64;
     const std::size_t difference =

@@ -1,6 +1,8 @@
-// A hash for tables whose keys a peer chooses: without the key nobody can tell which octets fall together.
+// A hash for tables whose keys a peer chooses: without the key nobody can tell which octets fall
+// together.
 //
-// SipHash-1-3, from the description of the family by Aumasson and Bernstein ("SipHash: a fast short-input PRF").
+// SipHash-1-3, from the description of the family by Aumasson and Bernstein ("SipHash: a fast
+// short-input PRF").
 // Threads:  any; a hash does not change.
 #pragma once
 
@@ -21,7 +23,8 @@ public:
         key_[1] = random.next();
     }
 
-    /// Not noexcept, so that the standard library's tables keep the hash of each entry instead of asking again.
+    /// Not noexcept, so that the standard library's tables keep the hash of each entry instead of
+    /// asking again.
     std::size_t operator()(std::string_view text) const {
         state s{key_[0] ^ 0x736f6d6570736575, key_[1] ^ 0x646f72616e646f6d, key_[0] ^ 0x6c7967656e657261,
                 key_[1] ^ 0x7465646279746573};

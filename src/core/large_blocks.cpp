@@ -1,6 +1,7 @@
 // Lists of blocks by size; see large_blocks.hpp.
 //
-// Map:      sizes by class; memory of the system's; what is kept for all; what is kept for one processor; the functions of the header.
+// Map:      sizes by class; memory of the system's; what is kept for all; what is kept for one
+//           processor; the functions of the header.
 #include "core/large_blocks.hpp"
 
 #include <algorithm>
@@ -73,7 +74,8 @@ constexpr std::size_t octets_for(std::size_t size) noexcept {
     return is_kept_size(size) ? size_of(class_of(size)) : size;
 }
 
-// ---- memory of the system's, from two huge pages on: those cost a five-hundredth of the page faults ----
+// ---- memory of the system's, from two huge pages on: those cost a five-hundredth of the page
+//     faults ----
 
 constexpr std::size_t huge_page = 2u << 20;
 constexpr std::size_t page = 4096;
@@ -112,12 +114,13 @@ void dispose(void *memory, std::size_t octets) noexcept {
 
 enum class outcome { moved, stayed, place_lost, no_room };
 
-/// Moves pages to the front of another mapping, which they replace. Memory where they stayed is cleared; memory that is lost may belong to
-/// another thread by now.
+/// Moves pages to the front of another mapping, which they replace. Memory where they stayed is
+/// cleared; memory that is lost may belong to another thread by now.
 outcome move_pages(void *from, void *to, std::size_t size) noexcept {
     if (::mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED)
         return outcome::moved;
-    // The system has unmapped the place, most likely. It is taken again, unless something is there: what that is nobody can tell.
+    // The system has unmapped the place, most likely. It is taken again, unless something is there:
+    // what that is nobody can tell.
     void *const again =
         ::mmap(to, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (again == to)
@@ -209,8 +212,8 @@ void keep_far(kept_block *block) noexcept {
 
 // ---- what is kept for the processor that it came back to ----
 
-/// A block is written faster where it is in the processor's cache. By a common list, two sides that send and receive in turns would give
-/// each other their blocks.
+/// A block is written faster where it is in the processor's cache. By a common list, two sides that
+/// send and receive in turns would give each other their blocks.
 constexpr std::size_t nearby_slots = 8;
 constexpr std::size_t largest_nearby = (2u << 20) + extra;
 

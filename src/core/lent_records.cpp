@@ -1,6 +1,7 @@
 // Magazines of records, after Bonwick's vmem paper; see lent_records.hpp.
 //
-// Order:    magazines; the depot that all threads share; what each thread holds; allocating and releasing.
+// Order:    magazines; the depot that all threads share; what each thread holds; allocating and
+//           releasing.
 #include "core/lent_records.hpp"
 
 #include <array>
@@ -37,7 +38,8 @@ void destroy(magazine *m) noexcept {
 /// The magazines that no thread holds. The heap is called without the lock: fork() takes it, too.
 class depot {
 public:
-    /// Takes `given`, which is empty, and may be null, for a full one. Null, and nothing taken, when there is none.
+    /// Takes `given`, which is empty, and may be null, for a full one. Null, and nothing taken,
+    /// when there is none.
     magazine *full_for(magazine *given) noexcept {
         const std::lock_guard guard(*this);
         if (!full_)
@@ -48,8 +50,8 @@ public:
             given->next = std::exchange(empty_, given);
         return result;
     }
-    /// Takes `given`, which is full, and may be null, for an empty one. Null, and nothing taken, when memory is short, or there are
-    /// enough full ones.
+    /// Takes `given`, which is full, and may be null, for an empty one. Null, and nothing taken,
+    /// when memory is short, or there are enough full ones.
     magazine *empty_for(magazine *given) noexcept {
         if (magazine *found = take_empty(given, nullptr))
             return found;
@@ -60,7 +62,8 @@ public:
         return found;
     }
 
-    /// When threads are simulated, they change places when a mutex is locked, and would share what the thread holds.
+    /// When threads are simulated, they change places when a mutex is locked, and would share what
+    /// the thread holds.
     void lock() noexcept {
         if (!mutex_.try_lock())
             mutex_.lock();
@@ -91,8 +94,9 @@ constinit depot shared;
 /// Else each thread keeps to the heap: a child might find the lock taken for ever.
 const bool survives_fork = platform::around_fork([] { shared.lock(); }, [] { shared.unlock(); });
 
-/// The stock of one thread: two magazines, so that one who makes and drops in turn does not go to the depot each time. Used until the
-/// very end of the thread, when the destructors of others may still drop bodies.
+/// The stock of one thread: two magazines, so that one who makes and drops in turn does not go to
+/// the depot each time. Used until the very end of the thread, when the destructors of others may
+/// still drop bodies.
 struct holder {
     magazine *current = nullptr;
     magazine *other = nullptr;

@@ -1,6 +1,7 @@
 // One frame in the application's hands; see message.hpp.
 //
-// Order:    the blocks that a body can lie in; the ways to make a message; closing, moving and copying; what it tells of itself.
+// Order:    the blocks that a body can lie in; the ways to make a message; closing, moving and
+//           copying; what it tells of itself.
 #include "core/message.hpp"
 
 #include <cstdlib>

@@ -1,9 +1,10 @@
 // One frame in the application's hands: what a zmq_msg_t holds.
 //
-// Small bodies live inside the record, larger ones in reference-counted memory (`block`): allocated here, lent by the
-// application, or part of the chunk the frame arrived in.
+// Small bodies live inside the record, larger ones in reference-counted memory (`block`): allocated
+// here, lent by the application, or part of the chunk the frame arrived in.
 //
-// Threads:  one thread at a time per message; copies that share a body may live on different threads.
+// Threads:  one thread at a time per message; copies that share a body may live on different
+//           threads.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +21,8 @@ class message {
 public:
     static constexpr std::size_t max_inline = 40;
 
-    // A message is placed into memory that C code owns and moves about by zmq_msg_* only; init functions may be called
-    // on any octets, all others need an initialised message (`is_valid`).
+    // A message is placed into memory that C code owns and moves about by zmq_msg_* only; init
+    // functions may be called on any octets, all others need an initialised message (`is_valid`).
     void init() noexcept;
     error init_size(std::size_t size) noexcept;                                                 // no_memory
     error init_copy(byte_span body) noexcept;                                                   // no_memory

@@ -1,9 +1,12 @@
-// An object that the library keeps for a thread, its own or the application's, until that thread ends.
+// An object that the library keeps for a thread, its own or the application's, until that thread
+// ends.
 //
-// Why:      a thread_local object with a destructor is noted at its first use, and the C library ends the process where it has no memory
-//           for that. So no thread_local of the library's has one: the test abi_hardening looks for them.
-// When:     behind the destructors of the application's thread_locals, which may still use the library; what comes to be during that is
-//           ended in one more round. For the first thread of a process, when it ends by pthread_exit only.
+// Why:      a thread_local object with a destructor is noted at its first use, and the C library
+//           ends the process where it has no memory for that. So no thread_local of the library's
+//           has one: the test abi_hardening looks for them.
+// When:     behind the destructors of the application's thread_locals, which may still use the
+//           library; what comes to be during that is ended in one more round. For the first thread
+//           of a process, when it ends by pthread_exit only.
 // Loading:  the library stays loaded from the first on.
 #pragma once
 
@@ -15,7 +18,8 @@ namespace zlink {
 
 class end_of_thread {
 public:
-    /// Does something once a thread: a constinit thread_local. Called again for one that has run it does so once more.
+    /// Does something once a thread: a constinit thread_local. Called again for one that has run it
+    /// does so once more.
     struct duty {
         void (*const run)() noexcept;
         duty *next = nullptr;
@@ -23,7 +27,8 @@ public:
     };
     /// False when the system refuses: then nothing may be kept that has to be given back.
     static bool awaits(duty &one) noexcept;
-    /// Comes early for a thread of the library's own: before the C library calls what others have to do at the end of a thread.
+    /// Comes early for a thread of the library's own: before the C library calls what others have
+    /// to do at the end of a thread.
     static void come() noexcept;
 };
 

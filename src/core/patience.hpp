@@ -1,8 +1,9 @@
 // Decides how long a thread looks again before it goes on without what it looks for.
 //
-// It looks for something that another running thread is about to do. A look costs nothing but the processor's time, so it
-// must pay: each time in vain doubles how often it is skipped, up to 63 times. One that was not in vain makes up for all before it,
-// or for one. And it must not be dear: who was kept from the processor meanwhile leaves all spins out for a good while (`spin_rest`).
+// It looks for something that another running thread is about to do. A look costs nothing but the
+// processor's time, so it must pay: each time in vain doubles how often it is skipped, up to 63
+// times. One that was not in vain makes up for all before it, or for one. And it must not be dear:
+// who was kept from the processor meanwhile leaves all spins out for a good while (`spin_rest`).
 // Threads:  one.
 #pragma once
 
@@ -15,9 +16,11 @@ namespace zlink {
 
 class patience {
 public:
-    /// Looks up to `looks` times, each about as long as it takes to move 64 octets in memory, if not longer. `look()`: whether it
-    /// is there now. True when it was there. Never yields: strangers would have the processor for milliseconds. Where they get it all the
-    /// same, which the time tells once in `looks_per_time`, that is the last look, and `rest` begins, whether or not it has found something.
+    /// Looks up to `looks` times, each about as long as it takes to move 64 octets in memory, if
+    /// not longer. `look()`: whether it is there now. True when it was there. Never yields:
+    /// strangers would have the processor for milliseconds. Where they get it all the same, which
+    /// the time tells once in `looks_per_time`, that is the last look, and `rest` begins, whether
+    /// or not it has found something.
     template <class Look>
     bool look_for(std::size_t looks, Look &&look, spin_rest &rest, const clock_source &clock,
                   std::size_t looks_per_time = 16) noexcept {

@@ -23,7 +23,8 @@ bool equal_names(std::string_view a, std::string_view b) noexcept {
     return true;
 }
 
-// Each property: the size of its name in one octet, that of its value in four, the name, the value, and a zero.
+// Each property: the size of its name in one octet, that of its value in four, the name, the value,
+//                and a zero.
 constexpr std::size_t sizes_size = 5;
 constexpr std::size_t longest_name = 255;
 

@@ -1,6 +1,8 @@
-// The facts about one peer that are known once its handshake is over; messages from it share this record.
+// The facts about one peer that are known once its handshake is over; messages from it share this
+// record.
 //
-// Layout:   the properties lie one behind the other: a peer may send thousands of short ones, each of which would be an object.
+// Layout:   the properties lie one behind the other: a peer may send thousands of short ones, each
+//           of which would be an object.
 // Threads:  immutable after construction, so any thread may read it.
 #pragma once
 
@@ -18,9 +20,11 @@ namespace zlink {
 struct peer_info : block {
     peer_info() noexcept : block(&destroy) {}
 
-    /// Adds a property as zmq_msg_gets returns it: of the peer's metadata, "Peer-Address", "User-Id", "__fd". Throws bad_alloc.
+    /// Adds a property as zmq_msg_gets returns it: of the peer's metadata, "Peer-Address",
+    /// "User-Id", "__fd". Throws bad_alloc.
     void add(std::string_view name, std::string_view value);
-    /// Makes room for so many properties more, of so many octets in all: what is added then takes no more than it needs.
+    /// Makes room for so many properties more, of so many octets in all: what is added then takes
+    /// no more than it needs.
     void reserve(std::size_t properties, std::size_t octets);
     /// Adds such in front of those that are there: of two that have one name the first is found.
     void add_in_front(const std::vector<std::pair<std::string, std::string>> &more);

@@ -1,4 +1,5 @@
-// Contract: what the library asks of the operating system besides I/O. One twin per system (platform_linux.cpp).
+// Contract: what the library asks of the operating system besides I/O. One twin per system
+//           (platform_linux.cpp).
 //
 // Every function is safe from any thread, unless it says otherwise.
 #pragma once
@@ -17,7 +18,8 @@ struct pollfd;
 
 namespace zlink::platform {
 
-/// Names the calling thread in tools; longer names are cut to what the system takes (15 octets on Linux).
+/// Names the calling thread in tools; longer names are cut to what the system takes (15 octets on
+/// Linux).
 void name_this_thread(const char *name) noexcept;
 
 /// The scheduling of I/O threads; the values of ZMQ_THREAD_*.
@@ -29,7 +31,8 @@ struct thread_scheduling {
 /// Applies it to the calling thread, as far as the system lets; the first refusal is returned.
 error schedule_this_thread(const thread_scheduling &how) noexcept;
 
-/// Blocks all signals in the calling thread for the object's lifetime. Threads started meanwhile inherit that.
+/// Blocks all signals in the calling thread for the object's lifetime. Threads started meanwhile
+/// inherit that.
 class signal_shield {
 public:
     signal_shield() noexcept;
@@ -44,9 +47,10 @@ private:
 /// Blocks all signals in the calling thread for good.
 void block_all_signals() noexcept;
 
-/// Has what cancels the calling thread (pthread_cancel) wait for the object's lifetime. To be used around every call of the system's
-/// that is a cancellation point, on a thread of the application's: what has begun comes to its end. Of asynchronous cancellation
-/// nothing is promised.
+/// Has what cancels the calling thread (pthread_cancel) wait for the object's lifetime. To be used
+/// around every call of the system's that is a cancellation point, on a thread of the
+/// application's: what has begun comes to its end. Of asynchronous cancellation nothing is
+/// promised.
 class cancellation_shield {
 public:
     cancellation_shield() noexcept;
@@ -58,8 +62,9 @@ private:
     int kept_ = 0;
 };
 
-/// Ends the calling thread if it is to be cancelled: what is on its stack is unwound, as by an exception. (The C library ends the process
-/// where a handler of all exceptions does not pass this one on, or a function must not throw.)
+/// Ends the calling thread if it is to be cancelled: what is on its stack is unwound, as by an
+/// exception. (The C library ends the process where a handler of all exceptions does not pass this
+/// one on, or a function must not throw.)
 void end_if_cancelled();
 /// poll(2), in which the thread may end so.
 int poll_as_caller(::pollfd *items, std::size_t count, int timeout_ms);
@@ -76,22 +81,27 @@ bool is_in_group(unsigned uid, unsigned primary_gid, unsigned gid) noexcept;
 
 /// Grows by one in a child of fork. Objects remember it to learn that they were inherited.
 unsigned fork_generation() noexcept;
-/// Has fork() call `before`, and `after` in both processes: what a lock guards is whole in the child, too. False when memory is short.
+/// Has fork() call `before`, and `after` in both processes: what a lock guards is whole in the
+/// child, too. False when memory is short.
 bool around_fork(void (*before)(), void (*after)()) noexcept;
 
-/// From now on dlclose leaves the library where it is, whatever this is linked into: a thread of its own may go on.
+/// From now on dlclose leaves the library where it is, whatever this is linked into: a thread of
+/// its own may go on.
 void stay_loaded() noexcept;
 
-/// The file that this library was loaded from: itself, or the program that it is a part of. Empty when the system cannot tell.
+/// The file that this library was loaded from: itself, or the program that it is a part of. Empty
+/// when the system cannot tell.
 const char *path_of_library() noexcept;
 
-/// Writes to the error output, by one write(2). What that does not take is lost. There is no signal where nobody reads it.
+/// Writes to the error output, by one write(2). What that does not take is lost. There is no signal
+/// where nobody reads it.
 void write_error_output(std::string_view octets) noexcept;
 
 /// The monotonic clock. Lives for ever.
 const clock_source &steady_clock() noexcept;
 
-/// The number of times that the system has taken the calling thread's processor away for another thread. Some 300 ns.
+/// The number of times that the system has taken the calling thread's processor away for another
+/// thread. Some 300 ns.
 long interruptions() noexcept;
 
 /// The processor time used up to now. Some 500 ns.
@@ -101,16 +111,18 @@ struct processor_use {
 };
 processor_use use_of_processors() noexcept;
 
-/// Unpredictable numbers of the system's generator, fetched in blocks. Any thread; never repeats after fork.
-/// Null when memory is short.
+/// Unpredictable numbers of the system's generator, fetched in blocks. Any thread; never repeats
+/// after fork. Null when memory is short.
 std::unique_ptr<random_source> make_random_source() noexcept;
 
-/// Octets of the system's generator that keys can be made of. False when it gives none. Any thread; costs a system call.
+/// Octets of the system's generator that keys can be made of. False when it gives none. Any thread;
+/// costs a system call.
 bool draw_secret_octets(std::uint8_t *to, std::size_t size) noexcept;
 
-/// The waiter of real life: eventfd(2), and poll(2) or for many items epoll(7). Any number of threads may wait in it at once.
-/// Null when memory is short. `clock` must outlive it. `spins`: nobody looks again and again instead of waiting where it is false, nor
-/// where there is one processor.
+/// The waiter of real life: eventfd(2), and poll(2) or for many items epoll(7). Any number of
+/// threads may wait in it at once. Null when memory is short. `clock` must outlive it. `spins`:
+/// nobody looks again and again instead of waiting where it is false, nor where there is one
+/// processor.
 std::unique_ptr<waiter> make_waiter(const clock_source &clock, bool spins = true) noexcept;
 
 }  // namespace zlink::platform

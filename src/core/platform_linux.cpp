@@ -1,6 +1,7 @@
 // The twin of platform.hpp for Linux.
 //
-// Map:      fork; time and chance; waiting; threads and their signals; cancellation; credentials; what the header asks for beside these.
+// Map:      fork; time and chance; waiting; threads and their signals; cancellation; credentials;
+//           what the header asks for beside these.
 #include "core/descriptor_watch.hpp"
 #include "core/platform.hpp"
 
@@ -37,13 +38,13 @@ namespace zlink::platform {
 
 namespace {
 
-// ---- Fork --------------------------------------------------------------------------------------------------
+// ---- Fork ---------------------------------------------------------------------------------------
 
 std::atomic<unsigned> generation{0};
 void after_fork_in_child() noexcept { ++generation; }
 const bool fork_is_watched = ::pthread_atfork(nullptr, nullptr, &after_fork_in_child) == 0;
 
-// ---- Time and chance ---------------------------------------------------------------------------------------
+// ---- Time and chance ----------------------------------------------------------------------------
 
 class monotonic_clock final : public clock_source {
 public:
@@ -68,8 +69,8 @@ private:
         generation_ = fork_generation();
     }
 
-    // A system without getrandom: numbers that differ between processes and runs, though not secret. Keys of ciphers
-    // are never made from this source.
+    // A system without getrandom: numbers that differ between processes and runs, though not
+    // secret. Keys of ciphers are never made from this source.
     void improvise() noexcept {
         std::uint64_t state = static_cast<std::uint64_t>(
             std::chrono::steady_clock::now().time_since_epoch().count() ^ (std::int64_t{::getpid()} << 40));
@@ -87,7 +88,7 @@ private:
     unsigned generation_ = 0;
 };
 
-// ---- Waiting -----------------------------------------------------------------------------------------------
+// ---- Waiting ------------------------------------------------------------------------------------
 
 class eventfd_wakeup final : public wakeup {
 public:
@@ -279,8 +280,8 @@ cancellation_shield::cancellation_shield() noexcept {
 
 cancellation_shield::~cancellation_shield() { (void)::pthread_setcancelstate(kept_, nullptr); }
 
-/// AddressSanitizer learns of the frames that an exception leaves, but not of those that the end of a thread does: what
-/// runs in their place would be taken to write where it must not.
+/// AddressSanitizer learns of the frames that an exception leaves, but not of those that the end of
+/// a thread does: what runs in their place would be taken to write where it must not.
 static void leave_frames() noexcept {
 #ifdef __SANITIZE_ADDRESS__
     ::__asan_handle_no_return();
@@ -353,7 +354,8 @@ struct note_of_exit {
 } const at_exit;
 }  // namespace
 
-/// Not at exit: there the loader takes a library that it opens for new, and initialises it once more, under threads that are at work.
+/// Not at exit: there the loader takes a library that it opens for new, and initialises it once
+/// more, under threads that are at work.
 void stay_loaded() noexcept {
     if (is_at_exit.load(std::memory_order_relaxed) || stays_loaded.load(std::memory_order_relaxed))
         return;

@@ -1,9 +1,10 @@
 // The blocks that a prefix_tree is made of.
 //
 // Layout:   a node is one block of memory:
-//               value, sizes | label | first octets of the branches | a slot per branch | slot of each octet, if many
-//           A slot is 8 octets: the address of a node, or a key of at most 3 octets and its value. Ten digits are a block of
-//           104 octets.
+//               value, sizes | label | first octets of the branches | a slot per branch | slot of
+//               each octet, if many
+//           A slot is 8 octets: the address of a node, or a key of at most 3 octets and its value.
+//           Ten digits are a block of 104 octets.
 // Order:    slots; the node; searched and changed; made, destroyed and resized.
 #pragma once
 
@@ -114,8 +115,8 @@ struct prefix_node {
     void add(std::uint8_t octet, slot branch) noexcept;
     void drop(std::size_t at) noexcept;
 
-    /// Makes what stands for a label and a value, with the branches of another node or none, and room for some at least. False when
-    /// memory is short.
+    /// Makes what stands for a label and a value, with the branches of another node or none, and
+    /// room for some at least. False when memory is short.
     static bool make(slot &out, byte_span label, Value value, const prefix_node *branches,
                      std::size_t capacity) noexcept;
     static void free_block(slot at) noexcept {
@@ -125,7 +126,8 @@ struct prefix_node {
     /// With all below it.
     static void destroy(slot top) noexcept;
 
-    /// The capacity to have when one more branch needs room: a quarter more, and what the allocator would round up to.
+    /// The capacity to have when one more branch needs room: a quarter more, and what the allocator
+    /// would round up to.
     static std::size_t wider(const prefix_node *n, std::size_t label_size) noexcept;
     /// False when memory is short.
     static bool resize(slot &at, std::size_t capacity) noexcept;

@@ -1,10 +1,13 @@
-// A map from octet strings to values that finds all keys a text begins with: topics, on both sides of publish-subscribe.
+// A map from octet strings to values that finds all keys a text begins with: topics, on both sides
+// of publish-subscribe.
 //
-// Layout:   a radix tree. A node stands for the octets that lead to it from its parent, however many up to a limit; but for
-//           keys too long for one node, only branchings and keys have nodes. The octet that chooses a branch is in the
-//           parent, the rest of the label in the child. The blocks of nodes are in prefix_node.hpp.
-// Limits:   nothing here recurses, so the length of a key costs memory and no stack. Labels are short, and so is what
-//           splitting and joining them copies. Nodes do not know their parents.
+// Layout:   a radix tree. A node stands for the octets that lead to it from its parent, however
+//           many up to a limit; but for keys too long for one node, only branchings and keys have
+//           nodes. The octet that chooses a branch is in the parent, the rest of the label in the
+//           child. The blocks of nodes are in prefix_node.hpp.
+// Limits:   nothing here recurses, so the length of a key costs memory and no stack. Labels are
+//           short, and so is what splitting and joining them copies. Nodes do not know their
+//           parents.
 // Threads:  const functions may run at the same time as each other.
 #pragma once
 
@@ -20,8 +23,9 @@
 
 namespace zlink {
 
-/// `Value` is made of 4 octets, default constructible, and `is_empty()` when there is nothing to keep its key for. The
-/// value that insert() and find() return stays where it is until the tree changes.
+/// `Value` is made of 4 octets, default constructible, and `is_empty()` when there is nothing to
+/// keep its key for. The value that insert() and find() return stays where it is until the tree
+/// changes.
 template <class Value>
 class prefix_tree {
     static_assert(sizeof(Value) == 4 && alignof(Value) <= 4 && std::is_trivially_copyable_v<Value>);
@@ -32,7 +36,8 @@ public:
     prefix_tree(const prefix_tree &) = delete;
     prefix_tree &operator=(const prefix_tree &) = delete;
 
-    /// The value of a key, made empty when the key is new. Throws bad_alloc, and then the tree is as it was.
+    /// The value of a key, made empty when the key is new. Throws bad_alloc, and then the tree is
+    /// as it was.
     Value &insert(byte_span key);
     /// Null when there is no such key; it may be there with an empty value.
     Value *find(byte_span key) noexcept {
@@ -86,8 +91,8 @@ public:
         });
         return found;
     }
-    /// Calls `visit(byte_span key, Value &)` for each key, until it returns false. Keys whose value it empties go. Throws
-    /// bad_alloc and what `visit` throws; then the rest was not visited.
+    /// Calls `visit(byte_span key, Value &)` for each key, until it returns false. Keys whose value
+    /// it empties go. Throws bad_alloc and what `visit` throws; then the rest was not visited.
     template <class Visit>
     void sweep(Visit &&visit) {
         walk<true>(root_, visit);
@@ -136,7 +141,8 @@ private:
     slot root_;
 };
 
-/// Makes what stands for a new key: a leaf, below as many nodes with one branch as its length needs.
+/// Makes what stands for a new key: a leaf, below as many nodes with one branch as its length
+/// needs.
 template <class Value>
 void prefix_tree<Value>::make_path(slot &out, byte_span key) {
     draft made;
@@ -183,7 +189,8 @@ Value &prefix_tree<Value>::insert(byte_span key) {
     }
 }
 
-/// Adds what a new key needs where it leaves the tree: behind so many octets of a label, with so many of its own.
+/// Adds what a new key needs where it leaves the tree: behind so many octets of a label, with so
+/// many of its own.
 template <class Value>
 void prefix_tree<Value>::add_path(slot &at, std::size_t common, byte_span rest) {
     draft path;
@@ -222,7 +229,8 @@ void prefix_tree<Value>::drop(slot &parent, std::size_t at) noexcept {
         (void)node::resize(parent, n->count);  // or else the old memory serves as well
 }
 
-/// Lets the only branch of a node without a value take the node's place, unless the label got too long.
+/// Lets the only branch of a node without a value take the node's place, unless the label got too
+/// long.
 template <class Value>
 void prefix_tree<Value>::tidy(slot &at) noexcept {
     if (at.count() != 1 || !at.value().is_empty())

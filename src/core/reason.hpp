@@ -1,6 +1,8 @@
-// The words that a person has to know of a failure, beside its number: which file, whose certificate; and which descriptor went with it.
+// The words that a person has to know of a failure, beside its number: which file, whose
+// certificate; and which descriptor went with it.
 //
-// Flow:     who fails leaves words, and returns its error; who handles the error takes them, on the same thread.
+// Flow:     who fails leaves words, and returns its error; who handles the error takes them, on the
+//           same thread.
 // Threads:  each has its own.
 #pragma once
 
@@ -10,8 +12,9 @@
 
 namespace zlink::reason {
 
-/// Takes the place of what nobody has taken. `descriptor`: the one that is closed with the failure, for the event that tells of it. Where
-/// memory is short for the words there are none, and no descriptor.
+/// Takes the place of what nobody has taken. `descriptor`: the one that is closed with the failure,
+/// for the event that tells of it. Where memory is short for the words there are none, and no
+/// descriptor.
 void leave(std::string words, int descriptor = -1) noexcept;
 /// Leaves words that `make` puts together. There are none when memory is short for them.
 template <class Make>

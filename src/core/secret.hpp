@@ -1,4 +1,5 @@
-// Text that nobody is to find in memory that was given back: it is wiped when it goes, and where it makes room for other text.
+// Text that nobody is to find in memory that was given back: it is wiped when it goes, and where it
+// makes room for other text.
 #pragma once
 
 #include <cstring>

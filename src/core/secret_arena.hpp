@@ -1,5 +1,6 @@
-// Keys of connections, in memory that is not written to disk: not in a core that the process dumps, nor, as far as the system allows, in a
-// swap file. One for all connections, for a page each would be too much.
+// Keys of connections, in memory that is not written to disk: not in a core that the process dumps,
+// nor, as far as the system allows, in a swap file. One for all connections, for a page each would
+// be too much.
 //
 // Wiped:    when they are given back.
 // Threads:  any.

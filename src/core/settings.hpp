@@ -1,4 +1,5 @@
-// All options of a socket as one plain struct of values. Sessions get a copy taken when bind or connect is called.
+// All options of a socket as one plain struct of values. Sessions get a copy taken when bind or
+// connect is called.
 //
 // `socket/options.cpp` maps option numbers to these fields; nothing else knows the numbers.
 #pragma once
@@ -32,7 +33,8 @@ constexpr int handshake_failed = 2;
 constexpr int disconnect = 4;
 }  // namespace reconnect_stop_on
 
-/// A property by which two sides of CURVE agree that a box may hold several frames. It is no application's to announce, nor shown to one.
+/// A property by which two sides of CURVE agree that a box may hold several frames. It is no
+/// application's to announce, nor shown to one.
 constexpr std::string_view batch_property = "X-Zlink-Batch";
 
 enum class mechanism_kind : int { null, plain, curve, gssapi };
@@ -171,7 +173,8 @@ struct settings {
     bool has_subscribers() const noexcept { return type == socket_type::pub || type == socket_type::xpub; }
     /// Peers do not speak ZMTP: what a connection brings and takes are octets without frames.
     bool is_raw() const noexcept { return type == socket_type::stream || router_raw; }
-    /// Octets of a message frame, -1 = no limit. Of octets without frames as many are a message as were read at once.
+    /// Octets of a message frame, -1 = no limit. Of octets without frames as many are a message as
+    /// were read at once.
     std::int64_t most_in_frame() const noexcept { return is_raw() ? -1 : max_message_size; }
     /// The application gets an empty message when a connection is made, and when it is gone.
     bool tells_of_connections() const noexcept {
@@ -181,7 +184,8 @@ struct settings {
         return type == socket_type::req || type == socket_type::rep || type == socket_type::dealer ||
                type == socket_type::router;
     }
-    /// Whether queues keep the newest message only. Other types count on every message, or on all its parts.
+    /// Whether queues keep the newest message only. Other types count on every message, or on all
+    /// its parts.
     bool keeps_newest() const noexcept {
         return conflate &&
                (type == socket_type::pull || type == socket_type::push || type == socket_type::sub ||

@@ -1,4 +1,5 @@
-// Contract of whether what was allowed once is allowed still: a policy may have changed since somebody bound or connected.
+// Contract of whether what was allowed once is allowed still: a policy may have changed since
+// somebody bound or connected.
 //
 // Threads:  any. It waits for no disk.
 #pragma once
@@ -19,7 +20,8 @@ public:
     virtual ~standing() = default;
     /// Asked before each new connection. Where it does not hold, `why` says so.
     virtual bool holds(std::string &why) noexcept = 0;
-    /// Asked about a connection that is there. It does not end because nobody can tell: only where a policy says so.
+    /// Asked about a connection that is there. It does not end because nobody can tell: only where
+    /// a policy says so.
     virtual bool is_revoked() noexcept = 0;
     /// Whether a peer that shows these is one of the policy's users; `user_id` is told where it is.
     virtual opinion opinion_of(const credentials &shown, std::string &user_id) noexcept = 0;

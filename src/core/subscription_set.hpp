@@ -1,8 +1,11 @@
-// The topics that a SUB or XSUB socket subscribes to: shared by the socket, which changes it, and its sessions, which replay it.
+// The topics that a SUB or XSUB socket subscribes to: shared by the socket, which changes it, and
+// its sessions, which replay it.
 //
-// Subscriptions are state, not traffic: a new connection gets all of them whatever the high-water mark. The socket changes
-// the set and tells its pipes under one lock, so that a session that looks under it sees both or neither.
-// Threads:  any, through with_lock(); matches() and size() without it on the thread that changes the set.
+// Subscriptions are state, not traffic: a new connection gets all of them whatever the high-water
+// mark. The socket changes the set and tells its pipes under one lock, so that a session that looks
+// under it sees both or neither.
+// Threads:  any, through with_lock(); matches() and size() without it on the thread that changes
+//           the set.
 #pragma once
 
 #include <cstddef>

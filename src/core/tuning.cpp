@@ -27,7 +27,8 @@ constexpr limits transfer_limits = {512, 1u << 30};
 constexpr limits shared_memory_limits = {0, most_shared_memory};
 constexpr limits switch_limits = {0, 1};
 
-/// Sets `field` when the variable holds a decimal number within limits; warns when it holds something else.
+/// Sets `field` when the variable holds a decimal number within limits; warns when it holds
+/// something else.
 void override_size(environment_lookup lookup, const std::string &name, limits allowed, std::size_t &field) {
     const char *text = lookup(name.c_str());
     if (!text)

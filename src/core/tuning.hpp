@@ -1,7 +1,8 @@
-// Sizes that steer batching, and the environment variables that override them for experiments; whether threads look before they sleep.
+// Sizes that steer batching, and the environment variables that override them for experiments;
+// whether threads look before they sleep.
 //
-// Read once, when a context is made. Each ZMQ_ASIO_ variable with a suffix _TCP, _IPC or _INPROC overrides the plain one for
-// that transport; tls, ws and wss go by the values of tcp.
+// Read once, when a context is made. Each ZMQ_ASIO_ variable with a suffix _TCP, _IPC or _INPROC
+// overrides the plain one for that transport; tls, ws and wss go by the values of tcp.
 #pragma once
 
 #include <cstddef>
@@ -18,30 +19,36 @@ constexpr std::size_t default_writev_threshold = 8 * 1024;
 constexpr std::size_t default_writev_threshold = SIZE_MAX;  // only what the application lends
 #endif
 
-/// The octets that the kernel sends over tcp in one piece: 64 KiB less headers, in whole packets of Ethernet.
+/// The octets that the kernel sends over tcp in one piece: 64 KiB less headers, in whole packets of
+/// Ethernet.
 constexpr std::size_t tcp_piece = 45 * 1448;
 
-/// SO_SNDBUF of a tcp connection whose ends are on one machine, unless ZMQ_SNDBUF says otherwise; the system doubles it. By itself it takes 2.5 MiB
-/// there, and small messages have left the caches before they are read.
+/// SO_SNDBUF of a tcp connection whose ends are on one machine, unless ZMQ_SNDBUF says otherwise;
+/// the system doubles it. By itself it takes 2.5 MiB there, and small messages have left the caches
+/// before they are read.
 constexpr int send_buffer_within_machine = 128 * 1024;
-/// The size while bodies of at least `large_body_within_machine` are on their way: they leave the caches anyway, and a buffer that is full makes
-/// their sender wait. It is small again after so many writes without one, once what is in it fits.
+/// The size while bodies of at least `large_body_within_machine` are on their way: they leave the
+/// caches anyway, and a buffer that is full makes their sender wait. It is small again after so
+/// many writes without one, once what is in it fits.
 constexpr int large_send_buffer_within_machine = 1024 * 1024;
 constexpr std::size_t large_body_within_machine = 128 * 1024;
 constexpr int writes_until_small_send_buffer = 16;
-/// Instead of that size where each body takes its writer as long as a sealed one: a writer that waits for room seals nothing meanwhile.
+/// Instead of that size where each body takes its writer as long as a sealed one: a writer that
+/// waits for room seals nothing meanwhile.
 constexpr std::size_t large_sealed_body_within_machine = 32 * 1024;
 
-/// A tcp connection with a ZMQ_SNDBUF below this is given no more than that in one write, half of what the system makes of it. A write that
-/// fills such a buffer goes out as one packet, which is less than a full one of the loopback device (64 KiB): the peer's system waits up to 40 ms
-/// for another before it acknowledges it, and this side has no room for one.
+/// A tcp connection with a ZMQ_SNDBUF below this is given no more than that in one write, half of
+/// what the system makes of it. A write that fills such a buffer goes out as one packet, which is
+/// less than a full one of the loopback device (64 KiB): the peer's system waits up to 40 ms for
+/// another before it acknowledges it, and this side has no room for one.
 constexpr int send_buffer_of_a_packet = 34 * 1024;
 constexpr std::size_t least_send_buffer = 2048;  // less than half of the least that the system makes
 
 /// Octets of one write that show that the sender is in a stream, and writes for itself.
 constexpr std::size_t part_of_a_stream = 8 * 1024;
 
-/// A power of two. It should lie in the caches of two processors, and carry a side on while the other one wakes.
+/// A power of two. It should lie in the caches of two processors, and carry a side on while the
+/// other one wakes.
 constexpr std::size_t default_shared_memory = 1024 * 1024;
 constexpr std::size_t least_shared_memory = 64 * 1024;
 constexpr std::size_t most_shared_memory = 4 * 1024 * 1024;
@@ -84,15 +91,16 @@ struct tuning {
     std::optional<std::string> policy;  // ZLINK_POLICY: the file that rules endpoints; none: nothing does
 };
 
-/// Looks a variable up; null when it is not set. secure_getenv in life: what the caller of a program with more rights than his own
-/// has in his environment counts for nothing.
+/// Looks a variable up; null when it is not set. secure_getenv in life: what the caller of a
+/// program with more rights than his own has in his environment counts for nothing.
 using environment_lookup = const char *(*)(const char *name);
 
 /// Defaults overridden by the environment. A bad value is ignored with one warning on stderr.
 tuning read_tuning(environment_lookup lookup);
 tuning read_tuning();
 
-/// The value of a variable of another library, which looks it up as secure_getenv does; or else `otherwise`.
+/// The value of a variable of another library, which looks it up as secure_getenv does; or else
+/// `otherwise`.
 std::string path_from_environment(const char *name, const char *otherwise);
 
 }  // namespace zlink

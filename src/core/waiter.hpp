@@ -1,5 +1,5 @@
-// Contracts: how a caller blocks, and how another thread wakes it. `poll(2)` or `epoll(7)` in life, an actor in
-// the simulator.
+// Contracts: how a caller blocks, and how another thread wakes it. `poll(2)` or `epoll(7)` in life,
+// an actor in the simulator.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +27,8 @@ public:
     }
 };
 
-/// A number for one opening of a descriptor, which the process gives no second time: the descriptor's own number is given again once it
-/// is closed. Never 0.
+/// A number for one opening of a descriptor, which the process gives no second time: the
+/// descriptor's own number is given again once it is closed. Never 0.
 inline std::uint64_t new_opening() noexcept {
     static std::atomic<std::uint64_t> last{0};
     return last.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -38,8 +38,9 @@ inline std::uint64_t new_opening() noexcept {
 class wakeup {
 public:
     virtual ~wakeup() = default;
-    /// Makes a present or the next wait return. Any thread; never blocks; no more than one system call. Once the level is up it touches
-    /// nothing of this object, which the owner may destroy when clear() has found it up.
+    /// Makes a present or the next wait return. Any thread; never blocks; no more than one system
+    /// call. Once the level is up it touches nothing of this object, which the owner may destroy
+    /// when clear() has found it up.
     virtual void signal() noexcept = 0;
     /// Lowers the level; whether it was up. The owner's thread.
     virtual bool clear() noexcept = 0;
@@ -60,13 +61,15 @@ struct wait_item {
     std::uint64_t opening = 0;      // of the descriptor; 0: not known, as that of an application's
 };
 
-/// The time for which a thread leaves spins out after a dear one. On a busy machine, and where a quota is used up, the system takes the processor
-/// from a thread in the middle of a spin, and gives it to strangers for milliseconds. What was looked for is often there after that: it
-/// has waited. Who sleeps is woken sooner, even there.
+/// The time for which a thread leaves spins out after a dear one. On a busy machine, and where a
+/// quota is used up, the system takes the processor from a thread in the middle of a spin, and
+/// gives it to strangers for milliseconds. What was looked for is often there after that: it has
+/// waited. Who sleeps is woken sooner, even there.
 class spin_rest {
 public:
-    /// The thread looks again and again, and `taken` has passed between two looks that follow each other, or almost, the later one at `now`.
-    /// True when it was kept from the processor: then it rests.
+    /// The thread looks again and again, and `taken` has passed between two looks that follow each
+    /// other, or almost, the later one at `now`. True when it was kept from the processor: then it
+    /// rests.
     bool note(duration taken, time_point now) noexcept {
         if (taken < least_dear)
             return false;
@@ -107,14 +110,15 @@ public:
     /// Blocks until an item is ready or `deadline` has passed; time_point::max() waits for ever.
     /// Returns none, timed_out, interrupted (a signal was handled) or an error of poll(2).
     virtual error wait(std::span<wait_item> items, time_point deadline) noexcept = 0;
-    /// wait() for a call of the application's: whoever cancels the thread ends it here. The stack is unwound then, and what is
-    /// on it must put back what it has taken.
+    /// wait() for a call of the application's: whoever cancels the thread ends it here. The stack
+    /// is unwound then, and what is on it must put back what it has taken.
     virtual error wait_as_caller(std::span<wait_item> items, time_point deadline) {
         return wait(items, deadline);
     }
     /// The calling thread's, for it alone.
     virtual sending_thread &this_thread() noexcept = 0;
-    /// Whether this thread may look again and again instead of waiting, and another one can go on meanwhile.
+    /// Whether this thread may look again and again instead of waiting, and another one can go on
+    /// meanwhile.
     virtual bool may_spin() const noexcept { return false; }
 };
 

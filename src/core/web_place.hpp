@@ -1,4 +1,5 @@
-// The place of a socket on a web server, which the request for it names beside the address; and what a client has learned of the server.
+// The place of a socket on a web server, which the request for it names beside the address; and
+// what a client has learned of the server.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +8,8 @@
 namespace zlink {
 
 struct web_place {
-    /// The most octets of path, query, host and Origin together: what a request says beside them has the rest of 8 KiB.
+    /// The most octets of path, query, host and Origin together: what a request says beside them
+    /// has the rest of 8 KiB.
     static constexpr std::size_t most_octets = 7 * 1024;
 
     std::string host;  // with the port where it is not the usual one; a server does not look at it

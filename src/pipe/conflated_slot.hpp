@@ -1,6 +1,7 @@
 // One direction of a pipe that keeps the newest message only (ZMQ_CONFLATE).
 //
-// Threads:  keep(), forget(), note_pending(), has_pending() and publish() on the writer's; take() on the reader's; is_full() on any.
+// Threads:  keep(), forget(), note_pending(), has_pending() and publish() on the writer's; take()
+//           on the reader's; is_full() on any.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,11 @@
 // Receives from many pipes in turn, a message at a time: the frames of one message stay together.
 //
-// Flow:     read() until it says no; then the pipes wait to be looked at again or, before a sleep, are armed.
-//           Commands go to the owner as they come. A pipe that was closed is read to its end and then reported, once.
-// Owner:    the template parameter of read(), has_input() and end(): `on_command(pipe_end &, const frame_view &)` and `on_end(pipe_end &)`. Both
-//           may use the queue but must not read from it; on_end is told after the pipe has been removed.
+// Flow:     read() until it says no; then the pipes wait to be looked at again or, before a sleep,
+//           are armed. Commands go to the owner as they come. A pipe that was closed is read to its
+//           end and then reported, once.
+// Owner:    the template parameter of read(), has_input() and end(): `on_command(pipe_end &, const
+//           frame_view &)` and `on_end(pipe_end &)`. Both may use the queue but must not read from
+//           it; on_end is told after the pipe has been removed.
 // Threads:  the owner's thread only.
 #pragma once
 
@@ -14,17 +16,20 @@ namespace zlink {
 class fair_queue {
 public:
     void attach(pipe_end &pipe) { turns_.add(pipe); }
-    /// Adds a pipe of whose first message the first frame was read already; the next frames come from it.
+    /// Adds a pipe of whose first message the first frame was read already; the next frames come
+    /// from it.
     void attach_in_message(pipe_end &pipe);
-    /// Removes a pipe; a message that was being read from it ends here. A pipe that is not there is ignored.
+    /// Removes a pipe; a message that was being read from it ends here. A pipe that is not there is
+    /// ignored.
     void detach(pipe_end &pipe) noexcept;
     bool has(pipe_end &pipe) const noexcept { return turns_.has(pipe); }
     void activate(pipe_end &pipe) noexcept {
         if (turns_.has(pipe))
             turns_.activate(pipe);
     }
-    /// The pipe's other end was closed. True when no message was left to read: it is removed, and on_end is not told. Commands in front
-    /// of the first message are taken: a socket that only sends would keep the pipe for them.
+    /// The pipe's other end was closed. True when no message was left to read: it is removed, and
+    /// on_end is not told. Commands in front of the first message are taken: a socket that only
+    /// sends would keep the pipe for them.
     template <class Owner>
     bool end(pipe_end &pipe, Owner &owner) {
         if (turns_.has(pipe) && !is_reading(pipe))
@@ -67,7 +72,8 @@ public:
         } while (turns_.revive());
         return false;
     }
-    /// Whether read() would find a frame. May take it from its pipe to know, which ends the life of the last one read.
+    /// Whether read() would find a frame. May take it from its pipe to know, which ends the life of
+    /// the last one read.
     template <class Owner>
     bool has_input(Owner &owner) {
         frame_view frame;
@@ -77,7 +83,8 @@ public:
     }
     /// Whether a frame is known to be there: put back, or of the message of the last one.
     bool has_front() const noexcept { return has_front_ || reading_; }
-    /// Makes the frame read last the next one to be read: the first of its message, or one with more to come.
+    /// Makes the frame read last the next one to be read: the first of its message, or one with
+    /// more to come.
     void put_back(const frame_view &frame) noexcept {
         front_ = frame;
         has_front_ = true;
@@ -85,7 +92,8 @@ public:
 
     /// The pipe of the frame read last (or put back).
     pipe_end *last() const noexcept { return last_; }
-    /// The pipe that the next frame must come from, and begins a message; null when others may be in turn as well.
+    /// The pipe that the next frame must come from, and begins a message; null when others may be
+    /// in turn as well.
     pipe_end *only() const noexcept { return reading_ || has_front_ ? nullptr : turns_.only(); }
     /// Whether the next frame continues the message of the last one.
     bool is_in_message() const noexcept { return reading_ && !has_front_; }
@@ -111,7 +119,8 @@ private:
             turns_.park_current();
         }
     }
-    /// The frame was read ahead from a pipe that keeps the newest: what has come meanwhile takes its place.
+    /// The frame was read ahead from a pipe that keeps the newest: what has come meanwhile takes
+    /// its place.
     template <class Owner>
     void read_newer(frame_view &out, Owner &owner) {
         pipe_end &from = *last_;

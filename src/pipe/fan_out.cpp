@@ -1,7 +1,7 @@
 // One frame is written to many pipes; see fan_out.hpp.
 //
-// Order:    pipes that come and go; which of them match and have room; writing: to one pipe, by reference to all, again to those
-//           that lack the frame, and ranges of one chunk to all.
+// Order:    pipes that come and go; which of them match and have room; writing: to one pipe, by
+//           reference to all, again to those that lack the frame, and ranges of one chunk to all.
 #include "pipe/fan_out.hpp"
 
 #include <algorithm>
@@ -133,8 +133,8 @@ error fan_out::stop_at(std::size_t at, std::uint8_t flags, std::size_t size) noe
     return error::no_memory;
 }
 
-/// Writes again after no_memory, to the pipes that lack the frame. Where the caller gives another frame this time, those that have the
-/// first one lose the message.
+/// Writes again after no_memory, to the pipes that lack the frame. Where the caller gives another
+/// frame this time, those that have the first one lose the message.
 error fan_out::write_to_rest(std::uint8_t flags, byte_span body, block *owner, bool by_reference) noexcept {
     const bool is_same = flags == frame_flags_ && body.size() == frame_size_;
     for (std::size_t i = matching_; !is_same && i-- > 0;) {
@@ -184,7 +184,8 @@ error fan_out::share_with_all(std::uint8_t flags, byte_span body) noexcept {
     return e;
 }
 
-/// Puts a frame into the open chunk, or into one of its own when it is large. False when memory is short.
+/// Puts a frame into the open chunk, or into one of its own when it is large. False when memory is
+/// short.
 bool fan_out::encode(std::uint8_t flags, byte_span body, encoded &out) noexcept {
     const std::size_t size = frame_header_size(body.size()) + body.size();
     std::uint8_t *at;

@@ -1,12 +1,15 @@
 // Sends each message to every pipe that matches, encoding it once however many there are.
 //
-// Flow:     clear_matches(), match() ..., then write() each frame; the last one publishes and clears.
-// Sharing:  with several matching pipes a frame is encoded into one chunk and the pipes get ranges of it, which merge. A pipe
-//           shares only while it gets at least half of what goes into the chunk; a sparse one gets copies, so that a small
-//           frame does not keep a large chunk alive. With one matching pipe the frame is written into that pipe.
+// Flow:     clear_matches(), match() ..., then write() each frame; the last one publishes and
+//           clears.
+// Sharing:  with several matching pipes a frame is encoded into one chunk and the pipes get ranges
+//           of it, which merge. A pipe shares only while it gets at least half of what goes into
+//           the chunk; a sparse one gets copies, so that a small frame does not keep a large chunk
+//           alive. With one matching pipe the frame is written into that pipe.
 // Loss:     a pipe without room when a message begins is passed over for the whole of that message.
-// Failure:  where memory is short for one pipe no pipe gets the frame. In the middle of a message those that have it keep it:
-//           the same frame is to be written again, and goes to the others.
+// Failure:  where memory is short for one pipe no pipe gets the frame. In the middle of a message
+//           those that have it keep it: the same frame is to be written again, and goes to the
+//           others.
 // Threads:  the owner's thread only.
 #pragma once
 
@@ -28,7 +31,8 @@ public:
 
     /// A new pipe matches nothing until the next message.
     void attach(pipe_end &pipe);
-    /// Removes a pipe that is no longer written to; takes back what was not published. One that is not there is ignored.
+    /// Removes a pipe that is no longer written to; takes back what was not published. One that is
+    /// not there is ignored.
     void detach(pipe_end &pipe) noexcept;
     bool has(pipe_end &pipe) const noexcept {
         const std::uint32_t at = pipe.slot.fan_index;
@@ -36,7 +40,8 @@ public:
     }
     /// The only pipe there is.
     pipe_end *only() const noexcept { return members_.size() == 1 ? members_[0].pipe : nullptr; }
-    /// From this size on a body should be written by reference, if its memory allows that: as one of the pipes has it.
+    /// From this size on a body should be written by reference, if its memory allows that: as one
+    /// of the pipes has it.
     std::size_t reference_threshold() const noexcept {
         return members_.empty() ? default_writev_threshold : members_[0].pipe->reference_threshold();
     }
@@ -62,13 +67,14 @@ public:
     void invert_matches() noexcept;
     /// Whether all that match have room.
     bool have_room() noexcept;
-    /// Arms those that match and have no room; then run heavy_fence() and look at have_room() again.
+    /// Arms those that match and have no room; then run heavy_fence() and look at have_room()
+    /// again.
     void arm_full() noexcept;
 
     // ---- writing ----
 
-    /// Writes one frame of a message, `by_reference` to a body in `owner`'s memory (null: it lives for ever). After no_memory it
-    /// is to be written again.
+    /// Writes one frame of a message, `by_reference` to a body in `owner`'s memory (null: it lives
+    /// for ever). After no_memory it is to be written again.
     error write(byte_span body, bool more, block *owner, bool by_reference) noexcept;
 
 private:

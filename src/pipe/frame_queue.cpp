@@ -1,9 +1,10 @@
-// The queue's producer, and the consumer that reads frame by frame; see frame_queue.hpp. frame_queue_gather.cpp is the consumer
-// that writes ranges, frame_queue_bodies.cpp has the bodies that lie elsewhere.
+// The queue's producer, and the consumer that reads frame by frame; see frame_queue.hpp.
+// frame_queue_gather.cpp is the consumer that writes ranges, frame_queue_bodies.cpp has the bodies
+// that lie elsewhere.
 //
-// Order:    what a segment keeps; the end of the queue; the producer: segments made and used again, writes of copied bodies and of
-//           ranges, publish and roll back; the consumer: looks at what was published, steps from segment to segment, gives memory
-//           back.
+// Order:    what a segment keeps; the end of the queue; the producer: segments made and used again,
+//           writes of copied bodies and of ranges, publish and roll back; the consumer: looks at
+//           what was published, steps from segment to segment, gives memory back.
 #include "pipe/frame_queue.hpp"
 
 #include <algorithm>
@@ -18,15 +19,16 @@ namespace zlink {
 
 namespace {
 constexpr std::size_t largest_chunk_size = 65536;  // a busy one fills these
-// To move on to the next chunk costs about as much as copying 8 KiB: frames of which few fit get larger ones.
+// To move on to the next chunk costs about as much as copying 8 KiB: frames of which few fit get
+// larger ones.
 constexpr std::size_t few_frames = 16;
 constexpr std::size_t chunk_size_for_few = 4 * largest_chunk_size;
 
 // The number of segments that wait to be used again: as many as a mark of 1000 large bodies takes.
 constexpr std::uint64_t most_given_back = 2048;
 
-// A consumer that finds less than this at a look stands off for so many pauses, some microseconds, and means to find more then,
-// or so many messages.
+// A consumer that finds less than this at a look stands off for so many pauses, some microseconds,
+// and means to find more then, or so many messages.
 constexpr std::size_t octets_of_near = 4096;
 constexpr unsigned pauses_of_stand_off = 96;
 constexpr unsigned messages_of_stand_off = 8;
@@ -54,8 +56,8 @@ void frame_queue::segment::drop_kept_before(std::uint64_t octet) noexcept {
     }
 }
 
-/// For the producer: drops the memory that was kept for what ends behind `octet`, which the consumer has not seen. The records stay,
-/// without owners. False when there was none.
+/// For the producer: drops the memory that was kept for what ends behind `octet`, which the
+/// consumer has not seen. The records stay, without owners. False when there was none.
 bool frame_queue::segment::forget_kept_behind(std::uint64_t octet) noexcept {
     bool has_forgotten = false;
     kept record;
@@ -159,9 +161,11 @@ void frame_queue::spare(segment *s) noexcept {
     s->next = std::exchange(spare_, s);
 }
 
-/// Makes a place for what lies at `base` at the end of the queue. Adds a reference to `owner`. False when memory is short.
+/// Makes a place for what lies at `base` at the end of the queue. Adds a reference to `owner`.
+/// False when memory is short.
 bool frame_queue::begin_segment(block *owner, std::size_t owner_size, const std::uint8_t *base) noexcept {
-    // A blank segment is filled where it is: the consumer looks at nothing in it before it sees octets.
+    // A blank segment is filled where it is: the consumer looks at nothing in it before it sees
+    // octets.
     const bool is_blank = !open_->base && written_ == 0;
     segment *s = is_blank ? open_ : make_segment();
     if (!s)
@@ -189,7 +193,8 @@ void frame_queue::fill_segment(segment *s, block *owner, std::size_t owner_size,
         before->release();
 }
 
-/// Makes `s` the open segment, at the end of the unpublished chain. Takes over one reference to `owner`.
+/// Makes `s` the open segment, at the end of the unpublished chain. Takes over one reference to
+/// `owner`.
 void frame_queue::link_segment(segment *s, block *owner, std::size_t owner_size,
                                const std::uint8_t *base) noexcept {
     fill_segment(s, owner, owner_size, base);
@@ -200,7 +205,8 @@ void frame_queue::link_segment(segment *s, block *owner, std::size_t owner_size,
     s->is_in_place = false;
     s->committed.store(0, std::memory_order_relaxed);
     if (open_ == tail_) {
-        // Frames written to tail_ since the last publish stay hidden until publish_chain() commits it.
+        // Frames written to tail_ since the last publish stay hidden until publish_chain() commits
+        // it.
         written_in_tail_ = written_;
     } else {
         open_->committed.store(written_ | final_bit, std::memory_order_relaxed);
@@ -211,7 +217,8 @@ void frame_queue::link_segment(segment *s, block *owner, std::size_t owner_size,
     is_copying_ = false;
 }
 
-/// Makes room for `need` contiguous octets at copy_cursor_, in a segment that ends there. False when memory is short.
+/// Makes room for `need` contiguous octets at copy_cursor_, in a segment that ends there. False
+/// when memory is short.
 bool frame_queue::reserve_copy(std::size_t need) noexcept {
     if (static_cast<std::size_t>(copy_end_ - copy_cursor_) < need) {
         const bool is_busy = next_chunk_size_ == largest_chunk_size;
@@ -244,7 +251,8 @@ error frame_queue::write_slow(std::uint8_t flags, byte_span body) noexcept {
     return write(flags, body);
 }
 
-/// Whether the last message that has a frame in `frames` goes on behind them; `before` when there is none.
+/// Whether the last message that has a frame in `frames` goes on behind them; `before` when there
+/// is none.
 static bool ends_inside_message(byte_span frames, std::uint32_t messages, bool before) noexcept {
     if (messages > 0)
         return false;
@@ -280,7 +288,8 @@ error frame_queue::write_wire(byte_span frames, std::uint32_t messages) noexcept
     return write_countable(frames, messages);
 }
 
-/// A chunk is larger than what is usual only where it is as large as what it is for: a segment in it counts no more messages.
+/// A chunk is larger than what is usual only where it is as large as what it is for: a segment in
+/// it counts no more messages.
 error frame_queue::write_countable(byte_span frames, std::uint32_t messages) noexcept {
     if (frames.empty())
         return error::none;
@@ -328,7 +337,8 @@ error frame_queue::append_countable(block *owner, byte_span range, std::uint32_t
 }
 
 void frame_queue::publish_chain() noexcept {
-    // Only the last store makes anything visible: until the old tail is final nobody follows its link.
+    // Only the last store makes anything visible: until the old tail is final nobody follows its
+    // link.
     open_->committed.store(written_, std::memory_order_relaxed);
     segment *old_tail = std::exchange(tail_, open_);
     old_tail->committed.store(written_in_tail_ | final_bit, std::memory_order_release);
@@ -365,13 +375,15 @@ std::uint64_t frame_queue::roll_back() noexcept {
         if (block *owner = std::exchange(tail_->owner, nullptr))
             owner->release();
     }
-    // Behind the published octets of a segment in the current chunk, and its records, there is nothing but what goes.
+    // Behind the published octets of a segment in the current chunk, and its records, there is
+    // nothing but what goes.
     is_copying_ = false;
     if (copy_chunk_ && tail_->owner == copy_chunk_) {
         copy_cursor_ = copy_chunk_->data() + (tail_->base + octets_of(published) - copy_chunk_->data());
         if (std::uint8_t *const last = tail_->last_kept.load(std::memory_order_relaxed))
             copy_end_ = last;
-        // set_info() may have come between. Records whose octets are gone must not hold up those behind them.
+        // set_info() may have come between. Records whose octets are gone must not hold up those
+        // behind them.
         is_copying_ = tail_->info == info_ && !has_forgotten;
     }
     return gone;
@@ -388,7 +400,8 @@ void frame_queue::set_info(peer_info *info) noexcept {
 
 // ---- consumer ----
 
-/// Looks for octets behind head_octet_: loads the shared word, and steps into the next segment when this one is done.
+/// Looks for octets behind head_octet_: loads the shared word, and steps into the next segment when
+/// this one is done.
 [[gnu::always_inline]] inline bool frame_queue::look() noexcept {
     for (;;) {
         if (!(seen_ & final_bit)) {
@@ -408,9 +421,10 @@ void frame_queue::set_info(peer_info *info) noexcept {
 
 bool frame_queue::see_more() noexcept { return look(); }
 
-/// Does see_more() for a consumer that takes frame by frame, which may stand off. One that fetches each message as soon as it is
-/// published takes two cache lines from the producer each time. After some microseconds without a look it finds hundreds of messages, in
-/// lines that the producer does not write to any more.
+/// Does see_more() for a consumer that takes frame by frame, which may stand off. One that fetches
+/// each message as soon as it is published takes two cache lines from the producer each time. After
+/// some microseconds without a look it finds hundreds of messages, in lines that the producer does
+/// not write to any more.
 bool frame_queue::see_stream() noexcept {
     if (__builtin_expect(looks_until_stand_off_ == 0, 0))
         return look_from_afar();
@@ -420,8 +434,8 @@ bool frame_queue::see_stream() noexcept {
     return is_found;
 }
 
-/// Stands off, and looks then. Where the producer has written no more than a few messages meanwhile, twice as many looks pass before the
-/// next time.
+/// Stands off, and looks then. Where the producer has written no more than a few messages
+/// meanwhile, twice as many looks pass before the next time.
 bool frame_queue::look_from_afar() noexcept {
     patience::pause(pauses_of_stand_off);
     std::uint32_t gained = 0;

@@ -1,18 +1,26 @@
-// The one queue: frames in wire form, in reference-counted chunks, from one producer to one consumer.
+// The one queue: frames in wire form, in reference-counted chunks, from one producer to one
+// consumer.
 //
-// Flow:     the producer writes frames and publishes when the last frame of a message is in; the consumer never sees part
-//           of a message. It either parses frames (a socket) or gathers ranges for a gathered write (a connection).
-// Layout:   a list of segments, each a range of octets in one block. Whole frames only, with one exception: a body kept in
-//           memory of its own is the whole of the segment behind the one that ends with its header.
-// Lent:     where that is more work than a copy, a small body is copied behind its header, and its memory kept until those octets
-//           have been taken. Records of that grow down from the end of the chunk whose frames grow up.
-// Refers:   where bodies need not stand apart, a body kept in memory of its own is a frame with a reference instead.
-// Publish:  one store to `committed` of the segment that was open. Segments written since are linked behind it before, and
-//           the store also says that the segment is final, so the consumer follows the link only when it is complete.
+// Flow:     the producer writes frames and publishes when the last frame of a message is in; the
+//           consumer never sees part of a message. It either parses frames (a socket) or gathers
+//           ranges for a gathered write (a connection).
+// Layout:   a list of segments, each a range of octets in one block. Whole frames only, with one
+//           exception: a body kept in memory of its own is the whole of the segment behind the one
+//           that ends with its header.
+// Lent:     where that is more work than a copy, a small body is copied behind its header, and its
+//           memory kept until those octets have been taken. Records of that grow down from the end
+//           of the chunk whose frames grow up.
+// Refers:   where bodies need not stand apart, a body kept in memory of its own is a frame with a
+//           reference instead.
+// Publish:  one store to `committed` of the segment that was open. Segments written since are
+//           linked behind it before, and the store also says that the segment is final, so the
+//           consumer follows the link only when it is complete.
 // Threads:  producer functions on one thread, consumer functions on another. Nothing else is safe.
-// Reuse:    a segment that is used up stays linked where it is. The consumer counts them, and the producer makes new ones of the
-//           oldest, but never of the last. Where very many wait for that, the consumer gives further ones back to the heap.
-// Writes:   the consumer, too, into frames that the queue copied: an octet of each cache line, when it takes them (decision 0011).
+// Reuse:    a segment that is used up stays linked where it is. The consumer counts them, and the
+//           producer makes new ones of the oldest, but never of the last. Where very many wait for
+//           that, the consumer gives further ones back to the heap.
+// Writes:   the consumer, too, into frames that the queue copied: an octet of each cache line, when
+//           it takes them (decision 0011).
 // Owns:     one reference to the block of each segment.
 #pragma once
 
@@ -67,12 +75,14 @@ public:
 
     /// To copy a body of so many octets is less work than to gather it.
     static constexpr std::uint16_t most_copied_external = 2048;
-    /// Between sockets a copied body of so many octets has a block of its own. The queue's chunk would stay with the producer until it needs the
-    /// next one: each side would have two under way, and the bodies of a conversation would not fit into the caches.
+    /// Between sockets a copied body of so many octets has a block of its own. The queue's chunk
+    /// would stay with the producer until it needs the next one: each side would have two under
+    /// way, and the bodies of a conversation would not fit into the caches.
     static constexpr std::size_t own_block_from = chunk_pool::largest_kept + 1;
 
-    /// `first_chunk`: octets of the memory that a quiet queue keeps; a busy one takes more. `copied_external`: the largest body that
-    /// write_external() copies where they stand apart. Throws bad_alloc.
+    /// `first_chunk`: octets of the memory that a quiet queue keeps; a busy one takes more.
+    /// `copied_external`: the largest body that write_external() copies where they stand apart.
+    /// Throws bad_alloc.
     explicit frame_queue(std::shared_ptr<chunk_pool> pool, std::size_t first_chunk = 128,
                          bodies where = bodies::apart, std::uint16_t copied_external = most_copied_external);
     ~frame_queue();
@@ -81,34 +91,38 @@ public:
 
     // ---- producer ----
 
-    /// Writes one frame, copying the body. `flags`: more, command. no_memory leaves the message as it was before the call.
+    /// Writes one frame, copying the body. `flags`: more, command. no_memory leaves the message as
+    /// it was before the call.
     error write(std::uint8_t flags, byte_span body) noexcept;
-    /// Writes one frame whose body stays in `owner`'s memory (a null owner: memory that lives for ever).
+    /// Writes one frame whose body stays in `owner`'s memory (a null owner: memory that lives for
+    /// ever).
     error write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept;
-    /// Writes one frame, the last of a message, whose body stays where it is until what is left of it is copied into `memory`, of as many octets.
-    /// Only in a queue whose bodies stand apart.
+    /// Writes one frame, the last of a message, whose body stays where it is until what is left of
+    /// it is copied into `memory`, of as many octets. Only in a queue whose bodies stand apart.
     error write_in_place(byte_span body, chunk *memory) noexcept;
     /// Memory for that; null when it is short.
     chunk *memory_for_copy(std::size_t octets) noexcept { return pool_->allocate(octets); }
-    /// Copies what the consumer has left of the body written last, so that its own memory is free. Nothing was written since, all is
-    /// published, and the consumer does nothing meanwhile.
+    /// Copies what the consumer has left of the body written last, so that its own memory is free.
+    /// Nothing was written since, all is published, and the consumer does nothing meanwhile.
     void copy_rest() noexcept;
-    /// Whether write_external() copies a body of so many octets, and keeps its owner until the copy has been taken.
+    /// Whether write_external() copies a body of so many octets, and keeps its owner until the copy
+    /// has been taken.
     bool copies_external(std::size_t octets) const noexcept {
         return bodies_ == bodies::apart && octets <= copied_external_;
     }
-    /// Appends whole frames that already are in wire form inside `owner`: `messages` of them end in this range, and when
-    /// it is not 0 the last frame is the end of one. The range merges with the one before when it continues it.
-    /// `starts_message` is false inside a message. `owner_size`: octets of `owner`, when it is more than the range.
-    /// After a failure a part of very many messages may be in, to be rolled back.
+    /// Appends whole frames that already are in wire form inside `owner`: `messages` of them end in
+    /// this range, and when it is not 0 the last frame is the end of one. The range merges with the
+    /// one before when it continues it. `starts_message` is false inside a message. `owner_size`:
+    /// octets of `owner`, when it is more than the range. After a failure a part of very many
+    /// messages may be in, to be rolled back.
     error append(block *owner, byte_span range, std::uint32_t messages, bool starts_message,
                  std::size_t owner_size = 0) noexcept;
     /// Copies whole frames that already are in wire form: `messages` as for append().
     error write_wire(byte_span frames, std::uint32_t messages) noexcept;
     /// The largest body that goes the short ways.
     static constexpr std::size_t longest_short = 16 * 1024 - 1;
-    /// A message of one small frame, written and published at once. False, and nothing done, unless that is a matter of some
-    /// octets behind the last message.
+    /// A message of one small frame, written and published at once. False, and nothing done, unless
+    /// that is a matter of some octets behind the last message.
     bool write_short(byte_span body) noexcept;
     /// Makes everything written visible to the consumer. Call between messages only.
     void publish() noexcept;
@@ -127,13 +141,16 @@ public:
 
     /// Takes the next frame. False when nothing more is published.
     bool read(frame_view &out) noexcept;
-    /// Whether the body that was read last stands where its writer has it, and its owner is memory for a copy.
+    /// Whether the body that was read last stands where its writer has it, and its owner is memory
+    /// for a copy.
     bool has_read_in_place() const noexcept { return head_->is_in_place; }
-    /// Takes the next frame if it is a message of one small frame. False, and nothing taken, otherwise.
+    /// Takes the next frame if it is a message of one small frame. False, and nothing taken,
+    /// otherwise.
     bool read_short(short_frame &out) noexcept;
     /// The frame that read_short() would take.
     bool peek_short(short_frame &out) noexcept;
-    /// The next frame if it was seen before, is all of a message, and has at most 255 octets. Calls nothing.
+    /// The next frame if it was seen before, is all of a message, and has at most 255 octets. Calls
+    /// nothing.
     bool peek_at_once(short_frame &out) const noexcept;
     /// Takes it if it has no more than `capacity` octets. False, and nothing taken, otherwise.
     bool read_at_once(short_frame &out, std::size_t capacity) noexcept;
@@ -141,15 +158,16 @@ public:
     bool has_input() noexcept;
     /// Whether what read() would take next is a command.
     bool has_command() noexcept { return has_input() && (head_->base[head_octet_] & frame_flag::command); }
-    /// Copies the body of a message that is not taken, and stands at `body` in nobody's memory, if there is one. False when memory is
-    /// short.
+    /// Copies the body of a message that is not taken, and stands at `body` in nobody's memory, if
+    /// there is one. False when memory is short.
     [[nodiscard]] bool own_body(const std::uint8_t *body) noexcept;
-    /// Whether a frame is published and not taken, as far as a look at one place tells. The frame read last stays valid.
+    /// Whether a frame is published and not taken, as far as a look at one place tells. The frame
+    /// read last stays valid.
     bool shows_more() const noexcept {
         return head_octet_ != octets_of(head_->committed.load(std::memory_order_relaxed));
     }
-    /// The producer is another thread for good, which writes message by message: read() and the short ways may leave it alone
-    /// for a moment when they find little.
+    /// The producer is another thread for good, which writes message by message: read() and the
+    /// short ways may leave it alone for a moment when they find little.
     void stand_off() noexcept { looks_until_stand_off_ = 1; }
 
     struct gathered {
@@ -158,14 +176,15 @@ public:
         bool ends_message = true;  // the last octet listed is the last one of a message
         [[no_unique_address]] debug_counters::tally uncopied;  // ranges in a message's own memory
     };
-    /// Lists what is published, from the first octet not released, in up to `limit` ranges and about `max_octets`:
-    /// the last message listed may go beyond.
+    /// Lists what is published, from the first octet not released, in up to `limit` ranges and
+    /// about `max_octets`: the last message listed may go beyond.
     gathered gather(iovec *ranges, std::size_t limit, std::size_t max_octets) noexcept;
-    /// From the first octet not released to the first end of a message: 0 between messages. `since_end`: octets released since an end that the
-    /// caller knows, so that most often no frame in front of it is looked at again.
+    /// From the first octet not released to the first end of a message: 0 between messages.
+    /// `since_end`: octets released since an end that the caller knows, so that most often no frame
+    /// in front of it is looked at again.
     std::uint64_t octets_to_message_end(std::uint64_t since_end) noexcept;
-    /// The frames that read() comes to next, as far as they stand one behind the other. Where bodies stand apart, the last may be a header
-    /// alone. Empty where there are none.
+    /// The frames that read() comes to next, as far as they stand one behind the other. Where
+    /// bodies stand apart, the last may be a header alone. Empty where there are none.
     byte_span peek_run() noexcept {
         return head_octet_ == octets_of(seen_) && !see_stream()
                    ? byte_span{}
@@ -176,19 +195,21 @@ public:
         is_gathering_ = false;
         head_octet_ += octets;
     }
-    /// Gives back the first `octets` of what is published, after they were written out. Returns the messages known to have
-    /// ended since the last call: exact once everything gathered is released, never too many.
+    /// Gives back the first `octets` of what is published, after they were written out. Returns the
+    /// messages known to have ended since the last call: exact once everything gathered is
+    /// released, never too many.
     std::uint32_t release(std::size_t octets) noexcept;
     struct dropped {
         std::uint32_t messages = 0;  // that ended and were not reported by release(), the cut one included
         std::uint64_t octets = 0;
     };
-    /// After a broken write: drops the rest of a message of which some octets were released. Does nothing when read() was
-    /// called last.
+    /// After a broken write: drops the rest of a message of which some octets were released. Does
+    /// nothing when read() was called last.
     dropped drop_cut_message() noexcept;
 
 private:
-    // `committed` holds what the consumer may see of a segment: is it final, how many messages end in it, how many octets.
+    // `committed` holds what the consumer may see of a segment: is it final, how many messages end
+    // in it, how many octets.
     static constexpr std::uint64_t final_bit = std::uint64_t{1} << 63;
     static constexpr unsigned message_shift = 40;
     static constexpr std::uint64_t octet_mask = (std::uint64_t{1} << message_shift) - 1;
@@ -203,7 +224,8 @@ private:
 
     struct segment {
         std::atomic<std::uint64_t> committed{0};
-        // The consumer looks at the rest for each frame, while the producer writes the word above for each message.
+        // The consumer looks at the rest for each frame, while the producer writes the word above
+        // for each message.
         std::uint8_t distance[48];
         // The last record of kept memory, for the consumer to see before the octets.
         std::atomic<std::uint8_t *> last_kept{nullptr};
@@ -218,7 +240,8 @@ private:
         bool is_lone_body = false;
         bool is_copied = false;  // a lone body, written in place before: what was left of it is in `owner`
         bool is_in_place = false;
-        // The memory goes back to the producer, who copied the frames: nobody else looks at one before it is taken.
+        // The memory goes back to the producer, who copied the frames: nobody else looks at one
+        // before it is taken.
         bool comes_back = false;
 
         void drop_kept(std::uint64_t up_to) noexcept {
@@ -230,12 +253,14 @@ private:
         void drop_references(std::uint64_t from, std::uint64_t to) const noexcept;
         void let_go() noexcept;
     };
-    /// Memory to be dropped once the octets before `end` have been taken. The first of a segment has none.
+    /// Memory to be dropped once the octets before `end` have been taken. The first of a segment
+    /// has none.
     struct kept {
         std::uint64_t end = 0;
         block *owner = nullptr;
     };
-    /// A frame that refers to a body holds this instead; the frame has this flag and a short header.
+    /// A frame that refers to a body holds this instead; the frame has this flag and a short
+    /// header.
     struct reference {
         const std::uint8_t *data;
         std::size_t size;
@@ -251,7 +276,8 @@ private:
 
     static constexpr std::size_t chunk_size_for_little = 1024;
     static constexpr std::uint64_t segments_for_little = 8;
-    /// When each of so many segments in a row starts inside a message, a consumer that gathers looks for the end of one.
+    /// When each of so many segments in a row starts inside a message, a consumer that gathers
+    /// looks for the end of one.
     static constexpr unsigned most_segments_inside = 8;
 
     // producer
@@ -332,8 +358,8 @@ private:
     bool gather_ends_message_ = true;
     bool is_gathering_ = false;  // the last call was not read(): the counts of what gather() listed are kept
     block *referred_ = nullptr;  // of the reference read last, unless the receiver took it
-    // A place at or before head_octet_ known to be between messages: memory is kept from here on, and walks to the end of a message
-    // begin here.
+    // A place at or before head_octet_ known to be between messages: memory is kept from here on,
+    // and walks to the end of a message begin here.
     place boundary_;
     std::uint32_t reported_since_boundary_ = 0;            // by release()
     unsigned segments_until_walk_ = most_segments_inside;  // that start inside a message, to be stepped into
@@ -457,9 +483,10 @@ inline bool frame_queue::read(frame_view &out) noexcept {
     return true;
 }
 
-/// Writes to each cache line that begins in a frame what is there. A line that this processor has only read, the producer's
-/// processor can write again no sooner than it has heard that the copy here is gone, and it asks for a few lines at a time. One that
-/// was written here it fetches as it fetches any other, ahead of the writes.
+/// Writes to each cache line that begins in a frame what is there. A line that this processor has
+/// only read, the producer's processor can write again no sooner than it has heard that the copy
+/// here is gone, and it asks for a few lines at a time. One that was written here it fetches as it
+/// fetches any other, ahead of the writes.
 [[gnu::always_inline]] inline void frame_queue::write_each_cache_line(const std::uint8_t *frame,
                                                                       std::size_t octets) noexcept {
     constexpr std::uintptr_t line = 64;

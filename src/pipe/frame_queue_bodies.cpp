@@ -1,4 +1,5 @@
-// The bodies of a queue that are not copied into its memory: kept until they have gone out, referenced, or segments of their own.
+// The bodies of a queue that are not copied into its memory: kept until they have gone out,
+// referenced, or segments of their own.
 //
 // Order:    the producer; the one whose memory a body has to leave; the consumer.
 #include <cstring>

@@ -1,6 +1,8 @@
-// The consumer that writes out ranges of the queue: what is listed, what is released, and what a broken write leaves.
+// The consumer that writes out ranges of the queue: what is listed, what is released, and what a
+// broken write leaves.
 //
-// Order:    gather and release; the walk over frames that finds message boundaries; the rest of a message that was cut.
+// Order:    gather and release; the walk over frames that finds message boundaries; the rest of a
+//           message that was cut.
 #include <algorithm>
 
 #include "core/invariant.hpp"
@@ -8,7 +10,8 @@
 
 namespace zlink {
 
-/// Catches up with the frames that were read one by one, so that release() does not report their messages again.
+/// Catches up with the frames that were read one by one, so that release() does not report their
+/// messages again.
 void frame_queue::begin_gathering() noexcept {
     ZLINK_INVARIANT(bodies_ == bodies::apart);
     has_input();  // leaves a segment that is used up: it may be a lone body, which cannot be walked
@@ -84,7 +87,8 @@ std::uint32_t frame_queue::release(std::size_t octets) noexcept {
     return ended;
 }
 
-/// Moves a place over the next frame. False when it only came to the next segment, which may hold that frame.
+/// Moves a place over the next frame. False when it only came to the next segment, which may hold
+/// that frame.
 bool frame_queue::pass_frame(place &at, frame_header &header) noexcept {
     const auto enter_next = [&at] { at = {at.in->next, 0, 0}; };
     const std::uint64_t committed = at.in->committed.load(std::memory_order_acquire);
@@ -102,8 +106,9 @@ bool frame_queue::pass_frame(place &at, frame_header &header) noexcept {
     return true;
 }
 
-/// Moves the boundary to the last end of a message in front of head_: all that ends there was reported by release(). The next walk
-/// waits for as many segments as this one has left behind the boundary: a message of many is walked in all as if it were two.
+/// Moves the boundary to the last end of a message in front of head_: all that ends there was
+/// reported by release(). The next walk waits for as many segments as this one has left behind the
+/// boundary: a message of many is walked in all as if it were two.
 void frame_queue::find_boundary() noexcept {
     place found = boundary_;
     std::uint32_t ended = 0;
@@ -124,8 +129,9 @@ void frame_queue::find_boundary() noexcept {
     segments_until_walk_ = std::max(segments_behind, most_segments_inside);
 }
 
-/// Walks whole messages, from a place between two in front of head_octet_, to the first end there or behind. Returns the octets from
-/// head_octet_ to that end and, from boundary_ on, the messages that end up to there and were not reported.
+/// Walks whole messages, from a place between two in front of head_octet_, to the first end there
+/// or behind. Returns the octets from head_octet_ to that end and, from boundary_ on, the messages
+/// that end up to there and were not reported.
 frame_queue::dropped frame_queue::find_message_end(place &at) const noexcept {
     bool reached_head = false;
     bool in_message = false;

@@ -1,4 +1,5 @@
-// Command frames that travel on a pipe between its two owners. They never reach the application or, as such, the wire.
+// Command frames that travel on a pipe between its two owners. They never reach the application or,
+// as such, the wire.
 //
 // Layout:   kind:1 | body. Every owner ignores the kinds it has no use for.
 #pragma once

@@ -1,13 +1,16 @@
 // The I/O of a connection on the thread of a socket: the contract between the two ends of a pipe.
 //
-// Writing:  whoever holds the write turn may take what was published and write it: the I/O thread, or the thread that
-//           published it. The turn is a try-lock. A thread that is refused may leave a request, and the holder sees it when it gives back. Nobody
-//           waits for it: the end of a connection claims it, and the holder leaves it to that end.
-// Reading:  a read lease is for longer. A caller that is about to sleep asks for it; the I/O thread then takes its hands off
-//           the stream until the lease ends. The caller waits for the descriptor itself and reads. It uses the lease from
-//           looking at the descriptor until it leaves; in between the I/O thread may call the lease back at any time, and
-//           does so when it is not used for a while.
-// Threads:  a turn from any thread, what it guards by its holder; each side of a lease on one thread.
+// Writing:  whoever holds the write turn may take what was published and write it: the I/O thread,
+//           or the thread that published it. The turn is a try-lock. A thread that is refused may
+//           leave a request, and the holder sees it when it gives back. Nobody waits for it: the
+//           end of a connection claims it, and the holder leaves it to that end.
+// Reading:  a read lease is for longer. A caller that is about to sleep asks for it; the I/O thread
+//           then takes its hands off the stream until the lease ends. The caller waits for the
+//           descriptor itself and reads. It uses the lease from looking at the descriptor until it
+//           leaves; in between the I/O thread may call the lease back at any time, and does so when
+//           it is not used for a while.
+// Threads:  a turn from any thread, what it guards by its holder; each side of a lease on one
+//           thread.
 #pragma once
 
 #include <cstddef>
@@ -42,13 +45,16 @@ public:
     };
     /// Writes what is published, without blocking.
     virtual written write_now(writing &turn, occasion when) noexcept = 0;
-    /// Copies what is left of a body that was taken from where its sender has it. Called by the holder of the turn.
+    /// Copies what is left of a body that was taken from where its sender has it. Called by the
+    /// holder of the turn.
     virtual void copy_rest() noexcept {}
     /// Whether the stream is full, and has to be waited for before it takes more. Any thread.
     virtual bool is_full() const noexcept = 0;
-    /// Whether the last write was refused: the stream was full, or another thread was at it. Any thread.
+    /// Whether the last write was refused: the stream was full, or another thread was at it. Any
+    /// thread.
     virtual bool is_held_up() const noexcept { return is_full(); }
-    /// Whether a full stream takes more once there is input, and room is of no use before. Any thread.
+    /// Whether a full stream takes more once there is input, and room is of no use before. Any
+    /// thread.
     virtual bool awaits_input() const noexcept { return false; }
 
     // With the read lease in use:
@@ -60,14 +66,17 @@ public:
     virtual bool expects_more() const noexcept = 0;
     /// Whether a large frame, or the rest of one, is likely to come next.
     virtual bool expects_large() const noexcept = 0;
-    /// Whether the sender of the large frames runs on this thread's processor, as far as is known: a look keeps it from sending.
+    /// Whether the sender of the large frames runs on this thread's processor, as far as is known:
+    /// a look keeps it from sending.
     virtual bool shares_processor() const noexcept { return false; }
-    /// Reads once without blocking and publishes what came. False when the I/O thread has to go on: end the lease.
+    /// Reads once without blocking and publishes what came. False when the I/O thread has to go on:
+    /// end the lease.
     virtual bool read_now(block_ref &scratch) noexcept = 0;
     /// Whether the last read_now() found octets, in the stream or kept back.
     virtual bool has_read() const noexcept { return false; }
 
-    /// The body of the next message may be read straight into this memory, if it has one frame that fits, until withdraw_offer().
+    /// The body of the next message may be read straight into this memory, if it has one frame that
+    /// fits, until withdraw_offer().
     virtual void offer(std::span<std::uint8_t> to) noexcept { (void)to; }
     /// Whether part of a body stands there.
     virtual bool fills_offer() const noexcept { return false; }

@@ -1,7 +1,8 @@
 // Sends to many pipes in turn, a message at a time. Full pipes are passed over.
 //
-// Flow:     select() a pipe, write one frame to it, commit(); a message is published with its last frame.
-//           A message never moves to another pipe: when its pipe goes, the rest of it is dropped.
+// Flow:     select() a pipe, write one frame to it, commit(); a message is published with its last
+//           frame. A message never moves to another pipe: when its pipe goes, the rest of it is
+//           dropped.
 // Threads:  the owner's thread only.
 #pragma once
 
@@ -12,7 +13,8 @@ namespace zlink {
 class load_balancer {
 public:
     void attach(pipe_end &pipe) { turns_.add(pipe); }
-    /// Removes a pipe that is no longer written to; takes back what was not published. One that is not there is ignored.
+    /// Removes a pipe that is no longer written to; takes back what was not published. One that is
+    /// not there is ignored.
     void detach(pipe_end &pipe) noexcept;
     bool has(pipe_end &pipe) const noexcept { return turns_.has(pipe); }
     void activate(pipe_end &pipe) noexcept {
@@ -20,7 +22,8 @@ public:
             turns_.activate(pipe);
     }
 
-    /// The pipe of the message begun, or else the next one in turn with room. Null when all are full, or there is none.
+    /// The pipe of the message begun, or else the next one in turn with room. Null when all are
+    /// full, or there is none.
     pipe_end *select() noexcept {
         if (__builtin_expect(writing_ != nullptr, 0))
             return writing_;
@@ -44,10 +47,12 @@ public:
         turns_.pass();
     }
 
-    /// The pipe that the next message must go to; null when others may be in turn as well, or a message has begun.
+    /// The pipe that the next message must go to; null when others may be in turn as well, or a
+    /// message has begun.
     pipe_end *only() const noexcept { return is_in_message() ? nullptr : turns_.only(); }
 
-    /// The pipe of the message begun is gone: the frames up to the last one go nowhere, through drop().
+    /// The pipe of the message begun is gone: the frames up to the last one go nowhere, through
+    /// drop().
     bool is_dropping() const noexcept { return is_dropping_; }
     void drop(bool more) noexcept { is_dropping_ = more; }
     bool is_in_message() const noexcept { return writing_ || is_dropping_; }

@@ -1,11 +1,13 @@
 // Whether a sender writes by itself or leaves it to the I/O thread.
 //
-// A message that finds the I/O thread asleep is written at once by its sender: that saves two hand-overs. Messages that follow
-// each other faster than a write costs go out many at a time, from the I/O thread. The last moments decide: the time since
-// the socket's last message that found a sleeper, how many were published since, and whether the sender had to wait in
-// between. A thread that has many sockets may be in a hurry though none of them is: it writes for a few in a row, and then only
-// what a peer is likely to wait for. The first message of a burst is left to the I/O thread, too, which has to be woken for the others in
-// any case: written at once it would cost a write, and the reader a wait, more.
+// A message that finds the I/O thread asleep is written at once by its sender: that saves two
+// hand-overs. Messages that follow each other faster than a write costs go out many at a time, from
+// the I/O thread. The last moments decide: the time since the socket's last message that found a
+// sleeper, how many were published since, and whether the sender had to wait in between. A thread
+// that has many sockets may be in a hurry though none of them is: it writes for a few in a row, and
+// then only what a peer is likely to wait for. The first message of a burst is left to the I/O
+// thread, too, which has to be woken for the others in any case: written at once it would cost a
+// write, and the reader a wait, more.
 // Threads:  the socket's.
 #pragma once
 
@@ -22,12 +24,14 @@
 
 namespace zlink {
 
-/// Whether the messages of one pipe come in bursts. It is a habit once sixteen messages in a row, each written at once after a pause, were
-/// followed at once by another. The first message of the next sixteen bursts is not written at once; then one is, to see again.
+/// Whether the messages of one pipe come in bursts. It is a habit once sixteen messages in a row,
+/// each written at once after a pause, were followed at once by another. The first message of the
+/// next sixteen bursts is not written at once; then one is, to see again.
 class burst_habit {
 public:
-    /// A message found a sleeper, at `now`; the last one of the socket that did, or its write, was `since` ago. `messages`: as in
-    /// pace::allows(); `is_slow`: slower than a write. Whether it most likely begins a burst.
+    /// A message found a sleeper, at `now`; the last one of the socket that did, or its write, was
+    /// `since` ago. `messages`: as in pace::allows(); `is_slow`: slower than a write. Whether it
+    /// most likely begins a burst.
     bool begins_burst(std::uint32_t messages, time_point now, duration since, bool is_slow) noexcept {
         if (!is_slow) {
             was_followed_ = was_followed_ || now - written_ < longest_gap;
@@ -56,7 +60,8 @@ private:
     bool is_habit() const noexcept { return bursts_ >= bursts_of_habit; }
 
     time_point written_{};
-    /// Seen without a message alone between them; from bursts_of_habit on those that were left, too.
+    /// Seen without a message alone between them; from bursts_of_habit on those that were left,
+    /// too.
     std::uint8_t bursts_ = 0;
     bool was_followed_ = false;
 };
@@ -65,8 +70,9 @@ class pace {
 public:
     pace(const clock_source &clock, waiter &how) noexcept : clock_(clock), how_(how) {}
 
-    /// `messages` were published since the last one that found a sleeper. True: write the newest at once.
-    /// `is_awaited`: the peer sent something, and has sent nothing since. `habit`: of the pipe.
+    /// `messages` were published since the last one that found a sleeper. True: write the newest at
+    /// once. `is_awaited`: the peer sent something, and has sent nothing since. `habit`: of the
+    /// pipe.
     bool allows(std::uint32_t messages, burst_habit &habit, bool is_awaited = false) noexcept {
         begun_ = clock_.now();
         sending_thread &self = how_.this_thread();
@@ -74,8 +80,8 @@ public:
             self.writes_without_pause = 0;
         const duration since = begun_ - ended_;
         const bool is_slow = since >= cost_ * messages;
-        // Messages that come a little too fast take something off what a write is believed to cost. Else nobody would find out that
-        // writes cost less by now, as those do that wake nobody.
+        // Messages that come a little too fast take something off what a write is believed to cost.
+        // Else nobody would find out that writes cost less by now, as those do that wake nobody.
         if (!is_slow && since >= least_cost * messages)
             cost_ -= (cost_ - least_cost) / 16;
         self.last = ended_ = begun_;
@@ -93,8 +99,8 @@ public:
         cost_ += (std::clamp<duration>(ended_ - begun_, least_cost, most_cost) - cost_) / 4;
         has_waited_ = false;
     }
-    /// The write filled the stream. Looks whether there is room again (spin::body_end): `look()` goes on writing, and says whether it is
-    /// done.
+    /// The write filled the stream. Looks whether there is room again (spin::body_end): `look()`
+    /// goes on writing, and says whether it is done.
     template <class Look>
     void look_for_room(Look &&look) noexcept {
         spin_rest &rest = how_.this_thread().rest;
@@ -115,14 +121,17 @@ public:
         room_patience_.note(is_done);
     }
     time_point now() const noexcept { return clock_.now(); }
-    /// Whether a sender that goes on tries a stream again that was full at that time, after its last write, and for which nobody
-    /// waits. Each try costs a write, and a stream that was full a moment ago takes but little.
+    /// Whether a sender that goes on tries a stream again that was full at that time, after its
+    /// last write, and for which nobody waits. Each try costs a write, and a stream that was full a
+    /// moment ago takes but little.
     bool looks_again(time_point full_at) const noexcept { return now() - full_at >= full_for; }
-    /// Whether a wait for a full stream is likely to be worth it. After waits in vain it says no a number of times, and counts them.
+    /// Whether a wait for a full stream is likely to be worth it. After waits in vain it says no a
+    /// number of times, and counts them.
     bool choose_to_wait_for_room() noexcept {
         return may_wait_until_ != time_point::min() && how_.may_spin() && !large_patience_.take_skip();
     }
-    /// While it exists, the thread writes a large body. That is none of its own work, and who asks how much it worked is told.
+    /// While it exists, the thread writes a large body. That is none of its own work, and who asks
+    /// how much it worked is told.
     class large_write {
     public:
         explicit large_write(pace &whose) noexcept : pace_(whose), begun_(whose.clock_.now()) {}
@@ -134,16 +143,17 @@ public:
         pace &pace_;
         const time_point begun_;
     };
-    /// Waits for room, for one large message: about as long altogether as it would take to copy it into new memory, and at least once, but
-    /// no longer than the sender may wait, and each time no longer than 20 ms.
+    /// Waits for room, for one large message: about as long altogether as it would take to copy it
+    /// into new memory, and at least once, but no longer than the sender may wait, and each time no
+    /// longer than 20 ms.
     class wait_for_room {
     public:
         wait_for_room(pace &whose, std::size_t octets) noexcept
             : pace_(whose),
               longest_(std::min(longest_wait, longest_look + std::chrono::nanoseconds(octets / 4))),
               remaining_(longest_look + std::chrono::nanoseconds(octets)) {}
-        /// False when there was none in a while, or it is not to be waited for. The wait asks `is_over()` again and again whether somebody
-        /// else needs what this thread holds.
+        /// False when there was none in a while, or it is not to be waited for. The wait asks
+        /// `is_over()` again and again whether somebody else needs what this thread holds.
         template <class IsOver>
         bool wait(int descriptor, std::uint64_t opening, IsOver &&is_over) noexcept {
             if (!pace_.how_.may_spin())

@@ -1,4 +1,5 @@
-// Map: the two directions that make a pipe; writing, credit and the backlog; borrowing; reading and returned credit; the end.
+// Map: the two directions that make a pipe; writing, credit and the backlog; borrowing; reading and
+//      returned credit; the end.
 #include "pipe/pipe.hpp"
 
 #include <algorithm>
@@ -141,7 +142,8 @@ void pipe_end::arm_writer() noexcept { out_->writer_armed.store(true, std::memor
 void pipe_end::set_info(peer_info *info) noexcept { out_->queue.set_info(info); }
 
 error pipe_end::say_hello(byte_span routing_id) noexcept {
-    // About a peer without an id there is only one thing to say: constant memory, and none that the pipe holds.
+    // About a peer without an id there is only one thing to say: constant memory, and none that the
+    // pipe holds.
     static constexpr std::uint8_t nameless[] = {frame_flag::command, 1, in_band::hello};
     if (has_said_hello_)
         return error::none;
@@ -195,7 +197,8 @@ void pipe_end::begin_backlog_window() noexcept {
                                                                     messages_of_window));
 }
 
-/// Short writes may go on until credit runs out, or the sender is to write for itself, or to look how far ahead it is.
+/// Short writes may go on until credit runs out, or the sender is to write for itself, or to look
+/// how far ahead it is.
 void pipe_end::allow_short_writes() noexcept {
     short_until_ = 0;
     if (fences_ || large_unpublished_ > 0 || conflated_out_ || written_ != published_)
@@ -262,7 +265,8 @@ void pipe_end::return_due_credit() noexcept {
         expect_return_at(due);
 }
 
-/// Credit is due when taken_ gets to `due`. Until then the writer may want to know how far the reader is.
+/// Credit is due when taken_ gets to `due`. Until then the writer may want to know how far the
+/// reader is.
 void pipe_end::expect_return_at(std::uint64_t due) noexcept {
     in_->about_taken.store(taken_, std::memory_order_relaxed);
     return_at_ = std::min(due, taken_ + messages_of_window);
@@ -282,7 +286,8 @@ void pipe_end::return_credit() noexcept {
 }
 
 void pipe_end::arm_reader() noexcept {
-    // A reader that has drained the queue owes the writer nothing, whatever the step was when it began.
+    // A reader that has drained the queue owes the writer nothing, whatever the step was when it
+    // began.
     if (taken_ != told_)
         return_credit();
     // This thread reads that connection itself: nobody has to wake it.
@@ -322,8 +327,8 @@ void pipe_end::set_write_hwm(std::uint64_t messages) noexcept {
         return;
     out_->writers_share.store(messages, std::memory_order_seq_cst);
     out_->join_shares();
-    // Messages that this thread has written for a sleeping connection count as taken, but a step of the higher mark before may hold that credit
-    // back, and nobody else would return it.
+    // Messages that this thread has written for a sleeping connection count as taken, but a step of
+    // the higher mark before may hold that credit back, and nobody else would return it.
     (void)write_now();
 }
 

@@ -1,14 +1,17 @@
-// A pipe: two frame queues, one each way, with high-water marks, wake-ups and an orderly end. Sockets and sessions meet here.
+// A pipe: two frame queues, one each way, with high-water marks, wake-ups and an orderly end.
+//         Sockets and sessions meet here.
 //
-// Credit:   each queue has a mark in messages. A writer works from a cached count of what the reader has taken and looks at
-//           the shared count only when the cache is used up. Command frames are never
-//           counted; over inproc subscriptions are such.
-// Waking:   a reader that found nothing arms itself, runs heavy_fence() once for all its pipes, and looks again; a writer
-//           that publishes to an armed reader disarms it and calls the other end's `pipe_events`. The same for credit.
-// End:      close() says that nothing more will be written or read at this end. Messages published before can still be read
-//           at the other end, which then finds is_finished().
-// Threads:  each end belongs to one thread at a time; `pipe_events` is called from the other end's thread. Of a connection's end the
-//           thread of the socket uses what belongs to a `writing` that it holds, or to the lease that it has in use.
+// Credit:   each queue has a mark in messages. A writer works from a cached count of what the
+//           reader has taken and looks at the shared count only when the cache is used up. Command
+//           frames are never counted; over inproc subscriptions are such.
+// Waking:   a reader that found nothing arms itself, runs heavy_fence() once for all its pipes, and
+//           looks again; a writer that publishes to an armed reader disarms it and calls the other
+//           end's `pipe_events`. The same for credit.
+// End:      close() says that nothing more will be written or read at this end. Messages published
+//           before can still be read at the other end, which then finds is_finished().
+// Threads:  each end belongs to one thread at a time; `pipe_events` is called from the other end's
+//           thread. Of a connection's end the thread of the socket uses what belongs to a `writing`
+//           that it holds, or to the lease that it has in use.
 // Owns:     both ends live in one object that the last of the two pointers destroys.
 #pragma once
 
@@ -30,8 +33,9 @@ class pipe;
 class pipe_end;
 using pipe_end_ptr = std::shared_ptr<pipe_end>;
 
-/// Tells the owner of one end of the other. Called on the other end's thread, from the middle of what it does; must not block, and
-/// not call that end. An end that no thread looks after may be used from there, as from any other thread.
+/// Tells the owner of one end of the other. Called on the other end's thread, from the middle of
+/// what it does; must not block, and not call that end. An end that no thread looks after may be
+/// used from there, as from any other thread.
 class pipe_events {
 public:
     virtual ~pipe_events() = default;
@@ -41,8 +45,8 @@ public:
     on_closed(pipe_end &end) noexcept = 0;  // the other end was closed; published messages remain readable
 };
 
-/// The write turn of a queue that a connection takes, held: what only its holder may do, on whichever thread that is. An empty one
-/// was refused, or given back.
+/// The write turn of a queue that a connection takes, held: what only its holder may do, on
+/// whichever thread that is. An empty one was refused, or given back.
 class [[nodiscard]] writing {
 public:
     writing() noexcept = default;
@@ -56,7 +60,8 @@ public:
             (void)give();
     }
     explicit operator bool() const noexcept { return end_ != nullptr; }
-    /// Gives the turn back. True when somebody was refused meanwhile, and wants out what was published.
+    /// Gives the turn back. True when somebody was refused meanwhile, and wants out what was
+    /// published.
     [[nodiscard]] bool give() noexcept;
     /// Whether the end of the connection waits for it.
     bool is_claimed() const noexcept;
@@ -67,23 +72,27 @@ public:
     void release(std::size_t octets) noexcept;
     /// Takes the next frame, for one who encodes it anew.
     bool read(frame_view &out) noexcept;
-    /// The frames that come next, as far as they stand one behind the other; and takes whole ones of them, in which so many messages end.
+    /// The frames that come next, as far as they stand one behind the other; and takes whole ones
+    /// of them, in which so many messages end.
     byte_span peek_run() noexcept;
     void read_run(std::size_t octets, std::uint64_t messages) noexcept;
     void drop_cut_message() noexcept;
-    /// Whether the body that was read last stands where its writer has it, and its owner is memory for a copy.
+    /// Whether the body that was read last stands where its writer has it, and its owner is memory
+    /// for a copy.
     bool has_read_in_place() const noexcept;
     /// Copies what is left of a body that was written in place. Its writer holds the turn.
     void copy_rest() noexcept;
     /// Exact once all that was gathered is released.
     std::uint64_t messages_taken() const noexcept;
-    /// Returns credit once a step of messages has been taken. To be called when nothing was found to gather, too: the mark may
-    /// have been lowered since the step was chosen, and the writer must not wait for a reader with nothing to read.
+    /// Returns credit once a step of messages has been taken. To be called when nothing was found
+    /// to gather, too: the mark may have been lowered since the step was chosen, and the writer
+    /// must not wait for a reader with nothing to read.
     void return_due_credit() noexcept;
     /// Does pipe_end::arm_reader().
     void arm_reader() noexcept;
 
-    /// A small frame has so many octets more on the wire than in the queue. The other end plans its writes by that.
+    /// A small frame has so many octets more on the wire than in the queue. The other end plans its
+    /// writes by that.
     void expect_growth(std::size_t octets) noexcept;
     /// Lets the other end write, and borrow, through `io`, until the turn is claimed.
     void serve(io_turn &io) noexcept;
@@ -99,12 +108,14 @@ private:
 
 class alignas(64) pipe_end {
 public:
-    /// Bodies that are counted in octets too: half a mark of them is more memory than caches, and pools, hold.
+    /// Bodies that are counted in octets too: half a mark of them is more memory than caches, and
+    /// pools, hold.
     static constexpr std::size_t counted_in_octets_from = 16 * 1024;
 
     // ---- writing: sockets and connections ----
 
-    /// Whether a message may be started now. Looks at the shared count only when the cached credit is used up.
+    /// Whether a message may be started now. Looks at the shared count only when the cached credit
+    /// is used up.
     bool has_credit() noexcept;
     /// Writes one frame. The caller has checked has_credit() before the first frame of a message.
     error write(std::uint8_t flags, byte_span body) noexcept;
@@ -114,17 +125,21 @@ public:
     error write_wire(byte_span frames, std::uint32_t messages) noexcept;
     /// From this size on a body should be written with write_external(), if its memory allows that.
     std::size_t reference_threshold() const noexcept { return out_->reference_threshold; }
-    /// Makes what was written visible. Where the reader is armed, it is woken, or a connection writes at once on this thread
-    /// when `may_write` and the pace allow it. Call after the last frame of a message.
+    /// Makes what was written visible. Where the reader is armed, it is woken, or a connection
+    /// writes at once on this thread when `may_write` and the pace allow it. Call after the last
+    /// frame of a message.
     void publish(bool may_write = true) noexcept;
     void roll_back() noexcept;
     bool has_unpublished() const noexcept;
-    /// Says that this end wants on_writable; after arming all pipes, run heavy_fence() and look at has_credit() again.
+    /// Says that this end wants on_writable; after arming all pipes, run heavy_fence() and look at
+    /// has_credit() again.
     void arm_writer() noexcept;
-    /// Whether commands that change a state (subscriptions) are to be written. Where the other end is a connection that is still to
-    /// come, they would only pile up: it asks for the state as a whole.
+    /// Whether commands that change a state (subscriptions) are to be written. Where the other end
+    /// is a connection that is still to come, they would only pile up: it asks for the state as a
+    /// whole.
     bool is_followed() const noexcept { return out_->is_followed.load(std::memory_order_relaxed); }
-    /// The number of messages that can still be written: the mark less what is under way; UINT64_MAX without a mark. Refreshes.
+    /// The number of messages that can still be written: the mark less what is under way;
+    /// UINT64_MAX without a mark. Refreshes.
     std::uint64_t credit() noexcept;
 
     // ---- reading: sockets; a connection does it through `writing` ----
@@ -134,23 +149,28 @@ public:
     bool has_input() noexcept;
     /// Does the queue's function of that name.
     bool has_command() noexcept { return in_->queue.has_command(); }
-    /// Says that this end wants on_readable; after arming all pipes, run heavy_fence() and look at has_input() again.
+    /// Says that this end wants on_readable; after arming all pipes, run heavy_fence() and look at
+    /// has_input() again.
     void arm_reader() noexcept;
 
     // ---- a socket: the short ways ----
 
-    /// Writes and publishes a message of one small frame, between messages. False, and nothing done, when there is more to
-    /// decide than whether the reader sleeps: then has_credit(), write() and publish(), and allow_short_writes() again.
+    /// Writes and publishes a message of one small frame, between messages. False, and nothing
+    /// done, when there is more to decide than whether the reader sleeps: then has_credit(),
+    /// write() and publish(), and allow_short_writes() again.
     bool write_short(byte_span body) noexcept;
     enum class at_once { refused, done, sent_needs_wake };
-    /// Does write_short() but for waking the reader, who may sleep: then wake_reader() has to follow. Calls nothing for 255 octets or less.
+    /// Does write_short() but for waking the reader, who may sleep: then wake_reader() has to
+    /// follow. Calls nothing for 255 octets or less.
     at_once write_at_once(byte_span body) noexcept;
     /// Wakes the armed reader, or does its work when `may_write`.
     void wake_reader(bool may_write) noexcept;
     void allow_short_writes() noexcept;
-    /// Whether has_credit() is known to be true, and write_short() goes unless the frame itself is in its way.
+    /// Whether has_credit() is known to be true, and write_short() goes unless the frame itself is
+    /// in its way.
     bool may_write_short() const noexcept { return written_ < short_until_; }
-    /// Does read() for a message of one small frame. False, and nothing taken, when something else comes next, or nothing.
+    /// Does read() for a message of one small frame. False, and nothing taken, when something else
+    /// comes next, or nothing.
     bool read_short(short_frame &out) noexcept;
     /// The frame that read_short() would take.
     bool peek_short(short_frame &out) noexcept { return in_->queue.peek_short(out); }
@@ -162,36 +182,40 @@ public:
 
     /// Lets publish() write on this thread. The pace must outlive this end's use by its socket.
     void set_pace(pace *owners) noexcept { pace_ = owners; }
-    /// Has the connection at the other end, if there is one, write on this thread what was published. True when all went out. With
-    /// occasion::ready, which is for who has the lease, one that is refused is told: see awaits_turn().
+    /// Has the connection at the other end, if there is one, write on this thread what was
+    /// published. True when all went out. With occasion::ready, which is for who has the lease, one
+    /// that is refused is told: see awaits_turn().
     bool write_now(io_turn::occasion when = io_turn::occasion::any) noexcept {
         return write_on_this_thread(when, false);
     }
-    /// Whether write_now() was refused, since another thread has the write turn: once that gives it back, on_readable() is called if
-    /// anything is left.
+    /// Whether write_now() was refused, since another thread has the write turn: once that gives it
+    /// back, on_readable() is called if anything is left.
     bool awaits_turn() const noexcept { return out_->turn.is_wanted(); }
-    /// For a thread that goes to wait: writes out what the connection at the other end would only look for later, or is being
-    /// woken for. Where all went out, the next message finds that connection armed.
+    /// For a thread that goes to wait: writes out what the connection at the other end would only
+    /// look for later, or is being woken for. Where all went out, the next message finds that
+    /// connection armed.
     void flush_remainder() noexcept {
         if (is_served() && !out_->reader_armed.load(std::memory_order_relaxed))
             (void)write_on_this_thread(io_turn::occasion::any, true);
     }
-    /// Writes the last frame of a message, and copies no more of its body than the connection at the other end does not take at once.
-    /// publish() has to follow, with the body still there.
+    /// Writes the last frame of a message, and copies no more of its body than the connection at
+    /// the other end does not take at once. publish() has to follow, with the body still there.
     error write_last_large(byte_span body) noexcept;
-    /// Bodies from here on are written so: to copy a smaller one is less work than to ask the stream again and again.
+    /// Bodies from here on are written so: to copy a smaller one is less work than to ask the
+    /// stream again and again.
     static constexpr std::size_t written_in_place_from = 128 * 1024;
 
     // ---- a socket: the lease of that connection ----
 
-    /// Asks for the read lease of the connection at the other end. The answer comes as on_readable. False when there is no
-    /// connection, or it has been asked.
+    /// Asks for the read lease of the connection at the other end. The answer comes as on_readable.
+    /// False when there is no connection, or it has been asked.
     bool ask_for_lease() noexcept;
     /// The connection to be read on this thread until end_use(); null when it is not leased.
     io_turn *begin_use() noexcept {
         return out_->lease.begin_use() ? out_->server.load(std::memory_order_relaxed) : nullptr;
     }
-    /// The connection was read, or waited for, by somebody who is likely to come back: keeps the lease from ending.
+    /// The connection was read, or waited for, by somebody who is likely to come back: keeps the
+    /// lease from ending.
     void note_use() noexcept { out_->lease.note_use(); }
     /// Neither asked for nor leased.
     bool is_lease_over() const noexcept { return out_->lease.is_over(); }
@@ -205,26 +229,28 @@ public:
     /// Whether the I/O thread waits for end_use().
     bool is_recalled() const noexcept { return out_->lease.is_recalled(); }
     void end_use(bool keep) noexcept;
-    /// While the lease is in use: whether messages were published to this end that it has not taken. Unlike has_input() it
-    /// leaves the frame read last valid.
+    /// While the lease is in use: whether messages were published to this end that it has not
+    /// taken. Unlike has_input() it leaves the frame read last valid.
     bool has_untaken() const noexcept { return other_->published_ != taken_; }
 
     // ---- a socket: how far it is ahead ----
 
-    /// Octets that were published and not taken by the other end. Towards a socket those of large bodies alone; towards a connection
-    /// all that were published, at least up to the last large body.
+    /// Octets that were published and not taken by the other end. Towards a socket those of large
+    /// bodies alone; towards a connection all that were published, at least up to the last large
+    /// body.
     std::uint64_t large_under_way() noexcept {
         const std::uint64_t taken = out_->large_taken.load(std::memory_order_relaxed);
         if (taken > large_published_)
             large_published_ = taken;
         return large_published_ - taken;
     }
-    /// About how many octets were written and not taken by the other end: the messages under way, of which up to 1024 may be
-    /// taken, as large as those of the last batch on average.
+    /// About how many octets were written and not taken by the other end: the messages under way,
+    /// of which up to 1024 may be taken, as large as those of the last batch on average.
     std::uint64_t about_under_way() const noexcept {
         return (written_ - out_->about_taken.load(std::memory_order_relaxed)) * octets_each_;
     }
-    /// Whether it is time to look how far ahead of the other end this one is: after each 512 KiB or 1024 messages, about.
+    /// Whether it is time to look how far ahead of the other end this one is: after each 512 KiB or
+    /// 1024 messages, about.
     bool is_backlog_check_due() const noexcept { return written_ >= next_backlog_check_; }
     void begin_backlog_window() noexcept;
 
@@ -237,18 +263,19 @@ public:
         const unsigned before = in_->news_taken.load(std::memory_order_relaxed);
         in_->news_taken.store(static_cast<std::uint8_t>(before + 1), std::memory_order_relaxed);
     }
-    /// The other end is a socket of another thread: reading may leave it alone for a moment when little is there.
+    /// The other end is a socket of another thread: reading may leave it alone for a moment when
+    /// little is there.
     void stand_off() noexcept { in_->queue.stand_off(); }
 
     // ---- a connection or a session at this end ----
 
-    /// The messages in the pipe are taken in turns, from the first on. Empty when the other end is writing: it calls on_readable when it has
-    /// done.
+    /// The messages in the pipe are taken in turns, from the first on. Empty when the other end is
+    /// writing: it calls on_readable when it has done.
     writing take_turn() noexcept { return writing(in_->turn.take_or_request() ? this : nullptr); }
     /// Whether a thread is writing what this end reads.
     bool is_being_written() const noexcept { return in_->turn.is_held(); }
-    /// The turn for good, to end with: the other end does not write any more. Empty while it does: it calls on_readable when it has
-    /// done, and the turn is to be claimed again then.
+    /// The turn for good, to end with: the other end does not write any more. Empty while it does:
+    /// it calls on_readable when it has done, and the turn is to be claimed again then.
     writing claim_turn() noexcept {
         if (!in_->turn.claim())
             return {};
@@ -260,11 +287,13 @@ public:
     void wake_other_end() noexcept;
     /// Peer record for messages written from here on (sessions).
     void set_info(peer_info *info) noexcept;
-    /// Tells the other end that a peer is there, under this id, or that it is away until the next hello. A peer that comes and goes while
-    /// nobody takes the news is there all the time: only so much is left in the pipe. The hello is to be published.
+    /// Tells the other end that a peer is there, under this id, or that it is away until the next
+    /// hello. A peer that comes and goes while nobody takes the news is there all the time: only so
+    /// much is left in the pipe. The hello is to be published.
     error say_hello(byte_span routing_id) noexcept;
     void say_gone() noexcept;
-    /// Says whether the commands of the other end are wanted. From off to on with what guards the state locked, after it was read.
+    /// Says whether the commands of the other end are wanted. From off to on with what guards the
+    /// state locked, after it was read.
     void follow(bool on) noexcept { in_->is_followed.store(on, std::memory_order_relaxed); }
     /// Whether more messages are under way than the mark allows.
     bool is_beyond_mark() const noexcept;
@@ -273,8 +302,9 @@ public:
 
     // ---- life: sockets and sessions ----
 
-    /// No more writing or reading at this end: rolls back what was not published and tells the other end, once.
-    /// `linger_ms`: how long the other end shall try to send on what was published; -1 for ever.
+    /// No more writing or reading at this end: rolls back what was not published and tells the
+    /// other end, once. `linger_ms`: how long the other end shall try to send on what was
+    /// published; -1 for ever.
     void close(int linger_ms = 0) noexcept;
     /// After is_peer_closed(): the linger the other end asked for.
     int peer_linger_ms() const noexcept;
@@ -283,16 +313,19 @@ public:
     bool is_peer_closed() const noexcept;
     /// The other end was closed and everything it published has been read.
     bool is_finished() noexcept;
-    /// Changes this end's share of the mark of what it writes; the mark is the sum of both ends' shares, and none if one of
-    /// them is 0. Credit for what a connection has taken is settled by the new mark.
+    /// Changes this end's share of the mark of what it writes; the mark is the sum of both ends'
+    /// shares, and none if one of them is 0. Credit for what a connection has taken is settled by
+    /// the new mark.
     void set_write_hwm(std::uint64_t messages) noexcept;
     /// Changes this end's share of the mark of what it reads; wakes the writer.
     void set_read_hwm(std::uint64_t messages) noexcept;
     /// Set once, by the end's owner, before it arms anything.
     void set_events(std::shared_ptr<pipe_events> events) noexcept;
-    /// Whether this pipe keeps the newest message only. Such a pipe is read frame by frame, never gathered.
+    /// Whether this pipe keeps the newest message only. Such a pipe is read frame by frame, never
+    /// gathered.
     bool is_conflating() const noexcept { return conflated_out_ != nullptr; }
-    /// The owner of the far end. Only what a connection takes is gathered, and written on this thread.
+    /// The owner of the far end. Only what a connection takes is gathered, and written on this
+    /// thread.
     end_kind other_kind() const noexcept { return other_kind_; }
     /// The far end, to be compared with; it belongs to somebody else.
     const pipe_end &other() const noexcept { return *other_; }

@@ -1,4 +1,5 @@
-// One direction of a pipe: the queue, and what its writer and its reader share about it; see pipe.hpp.
+// One direction of a pipe: the queue, and what its writer and its reader share about it; see
+// pipe.hpp.
 //
 // Threads:  each member is the writer's or the reader's, or shared and atomic, as its comment says.
 #pragma once
@@ -19,7 +20,8 @@ enum class end_kind : std::uint8_t {
     connection,  // or a session, which lets its connections have it one after the other
 };
 
-/// For both directions. The first end is a socket's. The marks are its shares; the second may add its own.
+/// For both directions. The first end is a socket's. The marks are its shares; the second may add
+/// its own.
 struct pipe_options {
     std::uint64_t first_to_second_hwm = 0;  // messages, 0 = no limit
     std::uint64_t second_to_first_hwm = 0;

@@ -1,7 +1,10 @@
-// The end of a pipe whose messages a connection writes: wakes it, or writes on this thread; and what the holder of a turn does.
+// The end of a pipe whose messages a connection writes: wakes it, or writes on this thread; and
+// what the holder of a turn does.
 //
-// Judges:   who writes, when and how much is said by write_policy. Here it is told the facts, and obeyed.
-// Map:      waking; writing on this thread; bodies written from where they are; what the holder of a turn does.
+// Judges:   who writes, when and how much is said by write_policy. Here it is told the facts, and
+//           obeyed.
+// Map:      waking; writing on this thread; bodies written from where they are; what the holder of
+//           a turn does.
 #include <algorithm>
 #include <utility>
 
@@ -20,7 +23,8 @@ constexpr std::uint32_t fewest_of_stream = 64;
 /// The full fence of a writer that is not in a stream; ends it when a stream has begun.
 void pipe_end::fence_publish() noexcept {
     if (publishes_since_wake_ >= fewest_of_stream) {
-        // A reader that still saw the flag up has armed itself before the fence, and is seen by every look behind it.
+        // A reader that still saw the flag up has armed itself before the fence, and is seen by
+        // every look behind it.
         fences_ = false;
         out_->writer_fences.store(false, std::memory_order_seq_cst);
     }
@@ -40,7 +44,8 @@ void pipe_end::wake_reader(bool may_write) noexcept {
 void pipe_end::note_sleeper() noexcept {
     if (publishes_since_wake_ < fewest_of_stream) {
         out_->queue.expect_little();
-        // A reader that sleeps after every few messages would pay a heavy fence each time: pay a small one for each message.
+        // A reader that sleeps after every few messages would pay a heavy fence each time: pay a
+        // small one for each message.
         if (!fences_) {
             fences_ = true;
             out_->writer_fences.store(true, std::memory_order_release);
@@ -138,9 +143,9 @@ void pipe_end::publish_in_stream(bool may_write) noexcept {
     }
 }
 
-/// `arms`: for a sender that goes to wait, and tells the I/O thread that it wants everything out if that is writing just now. So does
-/// a thread that has seen room: it would find that again and again, and keep the writer from the processor. Not so one that only tries
-/// a full stream again.
+/// `arms`: for a sender that goes to wait, and tells the I/O thread that it wants everything out if
+/// that is writing just now. So does a thread that has seen room: it would find that again and
+/// again, and keep the writer from the processor. Not so one that only tries a full stream again.
 /// `is_alone`: what is written is a large message, and nothing else is under way.
 bool pipe_end::write_on_this_thread(io_turn::occasion when, bool arms, bool is_alone) noexcept {
     const bool asks = arms || when == io_turn::occasion::ready;
@@ -151,7 +156,8 @@ bool pipe_end::write_on_this_thread(io_turn::occasion when, bool arms, bool is_a
     }
     const platform::cancellation_shield shield;
     io_turn *const io = turn.server();
-    // The I/O thread has left it to the borrower to wait for room, who may be busy with other things.
+    // The I/O thread has left it to the borrower to wait for room, who may be busy with other
+    // things.
     if (io && !asks && io->is_full() && out_->lease.is_out() && pace_ && pace_->looks_again(full_at_))
         when = io_turn::occasion::ready;
     io_turn::written result = io ? io->write_now(turn, when) : io_turn::written::refused;
@@ -179,8 +185,9 @@ bool pipe_end::end_write(writing &turn, io_turn::written result, bool arms) noex
     return result == io_turn::written::all;
 }
 
-/// Writes all there is, the last of it a body of so many octets, as long as the stream takes it about as fast as it could be copied into
-/// new memory. To hand it to the I/O thread instead would make that a third one on what most often are two processors' caches.
+/// Writes all there is, the last of it a body of so many octets, as long as the stream takes it
+/// about as fast as it could be copied into new memory. To hand it to the I/O thread instead would
+/// make that a third one on what most often are two processors' caches.
 io_turn::written pipe_end::write_with_waits(writing &turn, std::size_t octets) noexcept {
     using write_policy::next_step;
     io_turn *const io = turn.server();
@@ -194,7 +201,8 @@ io_turn::written pipe_end::write_with_waits(writing &turn, std::size_t octets) n
     io_turn::written result = io_turn::written::full;
     bool is_full = io->is_full();
     for (next_step next = is_full ? next_step::wait : next_step::write; next != next_step::stop;) {
-        // Whom the I/O thread has begun to wait for is left to it: told of no room, it would not hear that this thread has written.
+        // Whom the I/O thread has begun to wait for is left to it: told of no room, it would not
+        // hear that this thread has written.
         if (is_full && io->awaits_input())
             return result;
         if (next == next_step::wait && !patience.wait(io->descriptor(), io->opening(), is_claimed))

@@ -1,8 +1,9 @@
-// The lease of a connection's reading half: the socket's thread reads while it is out. See io_turn.hpp.
+// The lease of a connection's reading half: the socket's thread reads while it is out. See
+// io_turn.hpp.
 //
 // Threads:  each side on one.
-// Checked:  in every order of its steps by tests/order/lease_test.cpp, which is why the atomics are a
-//           parameter.
+// Checked:  in every order of its steps by tests/order/lease_test.cpp, which is why the atomics are
+//           a parameter.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +34,8 @@ public:
     void note_use() noexcept {
         uses_.store(uses_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
-    /// A large body has come: the next use may be as long in coming as it takes to send one like it. The largest decides.
+    /// A large body has come: the next use may be as long in coming as it takes to send one like
+    /// it. The largest decides.
     void note_large(std::size_t octets) noexcept {
         const auto looks = static_cast<std::uint32_t>(std::min(octets / octets_each_look, most_more_looks));
         if (looks > more_looks_.load(std::memory_order_relaxed))
@@ -52,8 +54,8 @@ public:
     bool is_over() const noexcept { return state_.load(std::memory_order_relaxed) == state::none; }
     /// In use, and wanted back: the wake-up that said so may have been heard already.
     bool is_recalled() const noexcept { return state_.load(std::memory_order_relaxed) == state::recalled; }
-    /// Keeps the lease for the next use if `keep` and the I/O thread does not want it back. True when the I/O thread has to
-    /// be told: it ended, or nobody looks after it.
+    /// Keeps the lease for the next use if `keep` and the I/O thread does not want it back. True
+    /// when the I/O thread has to be told: it ended, or nobody looks after it.
     bool end_use(bool keep) noexcept {
         state expected = state::used;
         if (keep && state_.compare_exchange_strong(expected, state::leased, std::memory_order_seq_cst))
@@ -71,7 +73,8 @@ public:
         const state now = state_.load(std::memory_order_acquire);
         return now == state::none || now == state::wanted;
     }
-    /// True when the lease has ended; else it will when the use does, and somebody should wake the user.
+    /// True when the lease has ended; else it will when the use does, and somebody should wake the
+    /// user.
     bool recall() noexcept {
         state now = state_.load(std::memory_order_acquire);
         for (;;) {
@@ -84,7 +87,8 @@ public:
                 return next == state::none;
         }
     }
-    /// The number of looks more than usual that the next use may be in coming, by the largest body that came since this was asked.
+    /// The number of looks more than usual that the next use may be in coming, by the largest body
+    /// that came since this was asked.
     std::uint32_t take_more_looks() noexcept { return more_looks_.exchange(0, std::memory_order_relaxed); }
     /// Counts the uses.
     std::uint32_t uses() const noexcept { return uses_.load(std::memory_order_relaxed); }

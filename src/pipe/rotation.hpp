@@ -1,9 +1,11 @@
 // Pipes that take turns: the order in which a socket reads from, or writes to, its pipes.
 //
-// Layout:   [ in turn | looked empty | armed, or laid by ]. A pipe in turn is ready until a try shows otherwise. It then waits to be
-//           looked at again, and is armed only when the socket is about to sleep, or when very many pipes wait: arming
-//           costs a heavy fence for all of them together, looking costs one load each.
-// Fairness: while others are in turn, waiting pipes are looked at once every few messages, at most one look a message.
+// Layout:   [ in turn | looked empty | armed, or laid by ]. A pipe in turn is ready until a try
+//           shows otherwise. It then waits to be looked at again, and is armed only when the socket
+//           is about to sleep, or when very many pipes wait: arming costs a heavy fence for all of
+//           them together, looking costs one load each.
+// Fairness: while others are in turn, waiting pipes are looked at once every few messages, at most
+//           one look a message.
 // Threads:  the owner's thread only.
 #pragma once
 

@@ -1,8 +1,10 @@
-// The spins of a socket's thread: when it looks again and again for what another running thread is about to do, and for how long.
+// The spins of a socket's thread: when it looks again and again for what another running thread is
+// about to do, and for how long.
 //
-// Layout:   a row for each spin with its limit and the reason for that; which spin is due, told the facts; how far a sender may be
-//           ahead of its peer before it waits. All of it is pure. `spins` keeps the patience of one socket: what was in vain is skipped
-//           more and more often.
+// Layout:   a row for each spin with its limit and the reason for that; which spin is due, told the
+//           facts; how far a sender may be ahead of its peer before it waits. All of it is pure.
+//           `spins` keeps the patience of one socket: what was in vain is skipped more and more
+//           often.
 // Threads:  the socket's.
 #pragma once
 
@@ -28,20 +30,23 @@ struct spin_limit {
 /// In the order of the names.
 inline constexpr spin_limit spin_limits[] = {
     {spin::none, 0},
-    // A thread that did not have to wait last time need not ask whether it has to this time: it reads, and saves the wait.
+    // A thread that did not have to wait last time need not ask whether it has to this time: it
+    // reads, and saves the wait.
     {spin::first_read, 1},
-    // Some 30 us with the pauses below: what it costs to sleep and to be woken. To look for longer would cost more than to sleep at
-    // once. Being woken costs both sides several times what a look costs; but a look disturbs the sender, and so there is a pause
-    // before each.
+    // Some 30 us with the pauses below: what it costs to sleep and to be woken. To look for longer
+    // would cost more than to sleep at once. Being woken costs both sides several times what a look
+    // costs; but a look disturbs the sender, and so there is a pause before each.
     {spin::answer, 6},
-    // Each is a read in vain, of half a microsecond. Together: the time in which the next piece of a large frame arrives, which would
-    // wake a sleeper each time.
+    // Each is a read in vain, of half a microsecond. Together: the time in which the next piece of
+    // a large frame arrives, which would wake a sleeper each time.
     {spin::rest, 100, 1},
-    // Each is a write in vain, of half a microsecond. Together: the time in which a reader takes what an ipc stream holds. A full
-    // stream takes more as soon as its reader has taken something, but wakes a sleeper only when it is three quarters empty.
+    // Each is a write in vain, of half a microsecond. Together: the time in which a reader takes
+    // what an ipc stream holds. A full stream takes more as soon as its reader has taken something,
+    // but wakes a sleeper only when it is three quarters empty.
     {spin::room, 200, 1},
-    // A look at memory, and as long a pause. Together: the time in which a peer in the same process takes or writes half a mark of
-    // small messages. While both sides are at work neither should sleep: to be woken takes longer than that.
+    // A look at memory, and as long a pause. Together: the time in which a peer in the same process
+    // takes or writes half a mark of small messages. While both sides are at work neither should
+    // sleep: to be woken takes longer than that.
     {spin::peer, 1000},
     // looks_for_lag() says how many: a look takes about as long as so many octets take to be moved.
     {spin::lag, 0},
@@ -54,26 +59,30 @@ constexpr const spin_limit &limit_of(spin which) noexcept {
     return spin_limits[static_cast<std::size_t>(which)];
 }
 
-/// Moments to leave out before the `look`th look for an answer, from 1: some microseconds, and then twice as many.
+/// Moments to leave out before the `look`th look for an answer, from 1: some microseconds, and then
+/// twice as many.
 constexpr unsigned pauses_before_look(unsigned look) noexcept { return 128u << ((look - 1) / 3); }
 
-// ---- Which spin is due -------------------------------------------------------------------------------------
+// ---- Which spin is due --------------------------------------------------------------------------
 
-/// Whether to read once before anything else. `now` answers leases(), wants_input() (and nothing else), had_short_wait().
+/// Whether to read once before anything else. `now` answers leases(), wants_input() (and nothing
+/// else), had_short_wait().
 template <class Facts>
 [[gnu::always_inline]] inline bool reads_first(const Facts &now) noexcept {
     return now.leases() == 1 && now.wants_input() && now.had_short_wait();
 }
 
-/// The spin of a thread that is about to sleep, with `leases` in use. `now` answers what it is asked for, in this order.
+/// The spin of a thread that is about to sleep, with `leases` in use. `now` answers what it is
+/// asked for, in this order.
 template <class Facts>
 [[gnu::always_inline]] inline spin due_spin(const Facts &now) noexcept {
     if (now.leases() == 0) {
         if (!now.is_alone() || now.pipes() != 1 || !now.is_inproc() ||
             (!now.wants_input() && !now.wants_room()))
             return spin::none;
-        // While commands wait, the pattern may keep a frame of the pipe's that it had no memory for: a look would end its life.
-        // And what is waited for must be what is missing: a REQ may have room, and await its reply.
+        // While commands wait, the pattern may keep a frame of the pipe's that it had no memory
+        // for: a look would end its life. And what is waited for must be what is missing: a REQ may
+        // have room, and await its reply.
         return !now.has_commands() && !now.is_there() && now.may_spin() ? spin::peer : spin::none;
     }
     if (now.leases() != 1 || !now.may_spin())
@@ -87,7 +96,7 @@ template <class Facts>
     return now.is_alone() && now.pipes() == 1 && now.was_woken_for_little() ? spin::answer : spin::none;
 }
 
-// ---- How far a sender may be ahead -------------------------------------------------------------------------
+// ---- How far a sender may be ahead --------------------------------------------------------------
 
 /// A body of `size` octets is sent. Large ones are counted apart.
 struct backlog_kind {
@@ -96,8 +105,9 @@ struct backlog_kind {
     bool is_inproc;
 };
 
-/// Octets at which a peer lags. Bodies that one processor copies into memory, and another one out of it, are several times slower to
-/// move once more of them are under way than caches hold, and slower still in memory that nobody has used before.
+/// Octets at which a peer lags. Bodies that one processor copies into memory, and another one out
+/// of it, are several times slower to move once more of them are under way than caches hold, and
+/// slower still in memory that nobody has used before.
 constexpr std::uint64_t most_ahead(const backlog_kind &of) noexcept {
     constexpr std::uint64_t mebibyte = 1024 * 1024;
     if (of.is_large)
@@ -105,7 +115,8 @@ constexpr std::uint64_t most_ahead(const backlog_kind &of) noexcept {
     return of.is_inproc ? 16 * mebibyte : 4 * mebibyte;
 }
 
-/// The backlog that a sender waits for when it was further `ahead` than that. From far ahead it comes nearer step by step.
+/// The backlog that a sender waits for when it was further `ahead` than that. From far ahead it
+/// comes nearer step by step.
 inline constexpr std::size_t most_nearer = 1024 * 1024;
 constexpr std::uint64_t near_enough(std::uint64_t ahead, const backlog_kind &of) noexcept {
     return ahead - std::min<std::uint64_t>(ahead - most_ahead(of), of.is_large ? 2 * of.size : most_nearer);
@@ -119,7 +130,7 @@ constexpr std::size_t looks_for_lag(const backlog_kind &of) noexcept {
 /// The time that a thread sleeps for a peer that lags.
 inline constexpr std::chrono::milliseconds longest_lag_sleep{1};
 
-// ---- The patience for them ---------------------------------------------------------------------------------
+// ---- The patience for them ----------------------------------------------------------------------
 
 class spins {
 public:

@@ -1,9 +1,11 @@
-// Says which thread writes what was published to a connection, the one that sends or the I/O thread; when, and how much of it.
+// Says which thread writes what was published to a connection, the one that sends or the I/O
+// thread; when, and how much of it.
 //
-// Layout:   when the sender looks next whether to write; what it does once it has published; what follows a write of its own; how much
-//           goes out at a time; what the I/O thread may leave for later. All of it is pure: it is told the facts, and asks for no
-//           more of them than it needs. All memory of the past stands elsewhere: in `pace`, in the pipe's end, and in the I/O
-//           thread's `collector` and `deferral`.
+// Layout:   when the sender looks next whether to write; what it does once it has published; what
+//           follows a write of its own; how much goes out at a time; what the I/O thread may leave
+//           for later. All of it is pure: it is told the facts, and asks for no more of them than
+//           it needs. All memory of the past stands elsewhere: in `pace`, in the pipe's end, and in
+//           the I/O thread's `collector` and `deferral`.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +16,7 @@
 
 namespace zlink::write_policy {
 
-// ---- When the sender looks next ----------------------------------------------------------------------------
+// ---- When the sender looks next -----------------------------------------------------------------
 
 /// At most after so many messages: a batch of the smallest takes long to come together.
 inline constexpr std::uint64_t most_messages_to_write = 1024;
@@ -28,21 +30,24 @@ struct stream_so_far {
     std::uint64_t batch;        // octets
 };
 
-/// In a stream without waits the sender writes for itself once a batch has come together, by the size of the messages before. Not later
-/// than at its mark, where it could only wait, or drop. Returns how many will be written then.
+/// In a stream without waits the sender writes for itself once a batch has come together, by the
+/// size of the messages before. Not later than at its mark, where it could only wait, or drop.
+/// Returns how many will be written then.
 [[gnu::always_inline]] constexpr std::uint64_t next_look(const stream_so_far &now) noexcept {
     const std::uint64_t due =
         now.written + std::clamp<std::uint64_t>(now.batch / (now.octets_each + 1), 1, most_messages_to_write);
     return now.mark == 0 ? due : std::min(due, std::max(now.written + 1, now.returned + now.mark));
 }
 
-// ---- Once a message is published ---------------------------------------------------------------------------
+// ---- Once a message is published ----------------------------------------------------------------
 
-/// A larger body fills this processor's cache, and has to be left to the I/O thread anyway, unless it may be waited for. While the
-/// stream takes what it is given, a smaller one is cheapest to write while it is in the cache.
+/// A larger body fills this processor's cache, and has to be left to the I/O thread anyway, unless
+/// it may be waited for. While the stream takes what it is given, a smaller one is cheapest to
+/// write while it is in the cache.
 inline constexpr std::size_t largest_to_write = 1024 * 1024;
-/// The part of a body that does not fill a piece is left for the next write, or for the I/O thread, which has to be awake for that. A body
-/// of so many pieces goes out whole: its last part matters less, and the I/O thread can sleep.
+/// The part of a body that does not fill a piece is left for the next write, or for the I/O thread,
+/// which has to be awake for that. A body of so many pieces goes out whole: its last part matters
+/// less, and the I/O thread can sleep.
 inline constexpr std::size_t most_pieces_to_fill = 3;
 
 /// A larger body may not fit into a stream within one machine (send_buffer_within_machine) at once.
@@ -56,8 +61,9 @@ enum class senders_part {
     with_waits,  // the sender writes, and waits for room in the stream
 };
 
-/// `now` answers is_due() (as next_look() said), large() (octets of large bodies just published), written_alone_from(), may_write(),
-/// choose_to_wait(), piece(), has_credit() and is_reader_armed().
+/// `now` answers is_due() (as next_look() said), large() (octets of large bodies just published),
+/// written_alone_from(), may_write(), choose_to_wait(), piece(), has_credit() and
+/// is_reader_armed().
 template <class Facts>
 [[gnu::always_inline]] inline senders_part after_publish(const Facts &now) noexcept {
     if (!now.is_due() && now.large() < now.written_alone_from())
@@ -68,32 +74,36 @@ template <class Facts>
         return now.choose_to_wait() ? senders_part::with_waits : senders_part::left;
     if (now.piece() != 0 && now.large() > most_pieces_without_waits * now.piece() && now.choose_to_wait())
         return senders_part::with_waits;
-    // A sender at its mark writes nothing more that could fill the piece, and an I/O thread that sleeps would not write the rest.
+    // A sender at its mark writes nothing more that could fill the piece, and an I/O thread that
+    // sleeps would not write the rest.
     const bool leaves_the_rest =
         now.large() < most_pieces_to_fill * now.piece() && now.has_credit() && !now.is_reader_armed();
     return leaves_the_rest ? senders_part::pieces : senders_part::all;
 }
 
-/// Whether the body of a message that is given to be copied goes out from where it is, and only what the stream leaves of it is copied.
-/// A stream that is full is waited for by limiting the backlog, unless one body is more than that allows. `now` answers is_served(),
-/// is_full(), size(), choose_to_wait().
+/// Whether the body of a message that is given to be copied goes out from where it is, and only
+/// what the stream leaves of it is copied. A stream that is full is waited for by limiting the
+/// backlog, unless one body is more than that allows. `now` answers is_served(), is_full(), size(),
+/// choose_to_wait().
 template <class Facts>
 [[gnu::always_inline]] inline bool writes_in_place(const Facts &now) noexcept {
     return now.is_served() && (!now.is_full() || (now.size() > largest_to_write && now.choose_to_wait()));
 }
 
-/// Whether what was published is likely to be the answer that the peer waits for. Nobody but the thread that has the lease would see the
-/// peer's next message, which the I/O thread might have under way elsewhere. `now` answers has_taken_since() (the last message that found a
-/// sleeper), is_leased(), shows_more().
+/// Whether what was published is likely to be the answer that the peer waits for. Nobody but the
+/// thread that has the lease would see the peer's next message, which the I/O thread might have
+/// under way elsewhere. `now` answers has_taken_since() (the last message that found a sleeper),
+/// is_leased(), shows_more().
 template <class Facts>
 [[gnu::always_inline]] inline bool is_awaited(const Facts &now) noexcept {
     return now.has_taken_since() && now.is_leased() && !now.shows_more();
 }
 
-// ---- Once the sender has written ---------------------------------------------------------------------------
+// ---- Once the sender has written ----------------------------------------------------------------
 
-/// Whether the sender looks for room: the end of a large message with nothing else under way should not wait for the I/O thread. A
-/// stream that is leased, which `is_leased()` says, is waited for by who has the lease.
+/// Whether the sender looks for room: the end of a large message with nothing else under way should
+/// not wait for the I/O thread. A stream that is leased, which `is_leased()` says, is waited for by
+/// who has the lease.
 template <class Ask>
 [[gnu::always_inline]] constexpr bool looks_for_room(io_turn::written result, bool is_alone,
                                                      const Ask &is_leased) noexcept {
@@ -106,8 +116,9 @@ constexpr bool leaves_some(io_turn::written result) noexcept {
 }
 
 enum class next_step { stop, write, wait };
-/// For a sender that waits for room. `took_some`: of large bodies. A stream that was filled by a write has most often room again by then, since
-/// its reader goes on, and so the sender writes again before it asks the system for room.
+/// For a sender that waits for room. `took_some`: of large bodies. A stream that was filled by a
+/// write has most often room again by then, since its reader goes on, and so the sender writes
+/// again before it asks the system for room.
 constexpr next_step next_with_waits(io_turn::written result, bool took_some, bool is_claimed) noexcept {
     if (result == io_turn::written::full && (is_claimed || !took_some))
         return is_claimed ? next_step::stop : next_step::wait;
@@ -122,7 +133,7 @@ template <class Ask>
            (result == io_turn::written::full && !is_leased());
 }
 
-// ---- How much goes out -------------------------------------------------------------------------------------
+// ---- How much goes out --------------------------------------------------------------------------
 
 /// The part that is left for the next write.
 enum class hold_back { nothing, tail, less_than_a_piece };
@@ -130,11 +141,13 @@ enum class hold_back { nothing, tail, less_than_a_piece };
 constexpr hold_back first_hold_back(io_turn::occasion when) noexcept {
     return when == io_turn::occasion::stream ? hold_back::tail : hold_back::nothing;
 }
-/// The first write of a stream takes what there is, if it is less than a piece; what comes after it fills pieces.
+/// The first write of a stream takes what there is, if it is less than a piece; what comes after it
+/// fills pieces.
 constexpr hold_back next_hold_back(hold_back before) noexcept {
     return before == hold_back::nothing ? before : hold_back::less_than_a_piece;
 }
-/// The octets to write of what was listed; 0: it is held back. `piece` is 0 where the kernel sends what it gets.
+/// The octets to write of what was listed; 0: it is held back. `piece` is 0 where the kernel sends
+/// what it gets.
 constexpr std::size_t octets_to_write(std::size_t listed, std::size_t piece, hold_back held) noexcept {
     if (held == hold_back::nothing || piece == 0 || listed == piece)
         return listed;
@@ -148,10 +161,10 @@ inline constexpr int writes_per_turn = 4;
 /// The sender's own: it has nothing else to do, but should come to an end.
 inline constexpr int senders_writes_per_turn = 8;
 
-// ---- What the I/O thread may leave for later ---------------------------------------------------------------
+// ---- What the I/O thread may leave for later ----------------------------------------------------
 
-/// After another thread was at the stream, which is for one at a time: about two turns of a reader. A thread that polled instead might keep
-/// the reader from its processor.
+/// After another thread was at the stream, which is for one at a time: about two turns of a reader.
+/// A thread that polled instead might keep the reader from its processor.
 inline constexpr duration pause_for_others = std::chrono::microseconds(100);
 
 /// Less than this can wait: the sender writes about so much at once.

@@ -1,8 +1,8 @@
 // The try-lock of a connection's writing half: whoever holds it may write. See io_turn.hpp.
 //
 // Threads:  any. What it guards is the holder's: each holder sees all that those before it did.
-// Checked:  in every order of its steps by tests/order/turn_test.cpp, which is why the atomics are a
-//           parameter.
+// Checked:  in every order of its steps by tests/order/turn_test.cpp, which is why the atomics are
+//           a parameter.
 #pragma once
 
 #include <atomic>
@@ -26,8 +26,8 @@ public:
         }
         return now == is_free;
     }
-    /// For the end of a connection only. False while there is a holder, whose give() then says so, and leaves the turn to who claims
-    /// it again: all others are refused.
+    /// For the end of a connection only. False while there is a holder, whose give() then says so,
+    /// and leaves the turn to who claims it again: all others are refused.
     bool claim() noexcept {
         std::uint32_t now = is_free;
         while (!state_.compare_exchange_weak(now, is_reserved_or_free(now) ? is_taken : now | is_claimed,
@@ -41,7 +41,8 @@ public:
     bool is_held() const noexcept { return state_.load(std::memory_order_relaxed) & is_taken; }
     /// For the holder: whether the end of the connection waits for it.
     bool is_claimed_by_end() const noexcept { return state_.load(std::memory_order_relaxed) & is_claimed; }
-    /// Returns whether somebody was refused meanwhile. The next holder, and a thread that was refused, see all that a holder did.
+    /// Returns whether somebody was refused meanwhile. The next holder, and a thread that was
+    /// refused, see all that a holder did.
     bool give() noexcept {
         std::uint32_t now = is_taken;
         while (!state_.compare_exchange_weak(now, now & is_claimed ? is_reserved : is_free,

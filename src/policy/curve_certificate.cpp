@@ -17,7 +17,8 @@ std::string_view without_blanks(std::string_view text) noexcept {
     return text.substr(from, text.find_last_not_of(blanks) + 1 - from);
 }
 
-/// The text in quotes; or all, where there are none. False where there is something else behind the second quote than a comment.
+/// The text in quotes; or all, where there are none. False where there is something else behind the
+/// second quote than a comment.
 bool read_value(std::string_view text, std::string_view &out) noexcept {
     out = text;
     if (text.empty() || (text.front() != '"' && text.front() != '\''))

@@ -49,8 +49,9 @@ parts take_apart(const endpoint_request &what) {
     return found;
 }
 
-/// A numeric address in the form that the system prints, a name in small letters. All that getaddrinfo() takes for a numeric address is one:
-/// 127.1 and 0x7f000001, an IPv4 address inside of IPv6, and one with a zone.
+/// A numeric address in the form that the system prints, a name in small letters. All that
+/// getaddrinfo() takes for a numeric address is one: 127.1 and 0x7f000001, an IPv4 address inside
+/// of IPv6, and one with a zone.
 std::string canonical(std::string host) {
     const std::size_t mark = std::min(host.find('%'), host.size());
     const std::string bare = host.substr(0, mark);

@@ -5,7 +5,8 @@
 
 namespace zlink {
 
-/// The first that matches, or null. An endpoint that cannot be taken apart matches only what names no part of it.
+/// The first that matches, or null. An endpoint that cannot be taken apart matches only what names
+/// no part of it.
 const policy_entry *first_match(const policy_rules &in, const endpoint_request &what);
 
 }  // namespace zlink

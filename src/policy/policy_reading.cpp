@@ -17,7 +17,8 @@ using trusted_file::kind;
 
 // ---- the files that are named ----
 
-/// Whether a file that is changed again will show it: a clock of files stands still for some milliseconds.
+/// Whether a file that is changed again will show it: a clock of files stands still for some
+/// milliseconds.
 bool is_settled(const file_stamp &stamp) noexcept {
     constexpr std::time_t seconds = 2;
     return std::time(nullptr) - stamp.changed.tv_sec >= seconds;

@@ -1,7 +1,8 @@
 // A policy as it stands on the disk: its file, and what it names.
 //
-// Read:     whole or not at all. Files for TLS are kept as they were judged, by path, and read again when they have changed: nobody else has to open
-//           them. The same for what a folder of certificates holds, of which the keys are kept.
+// Read:     whole or not at all. Files for TLS are kept as they were judged, by path, and read
+//           again when they have changed: nobody else has to open them. The same for what a folder
+//           of certificates holds, of which the keys are kept.
 // Limits:   those of trusted_file.hpp.
 #pragma once
 
@@ -33,7 +34,8 @@ struct policy_reading {
     std::string why;
 };
 
-/// Waits for the disk. Rules that say the same as `before`, and files that have not changed, are those of `before`. Throws std::bad_alloc.
+/// Waits for the disk. Rules that say the same as `before`, and files that have not changed, are
+/// those of `before`. Throws std::bad_alloc.
 policy_reading read_policy_now(const std::string &path, const policy_reading &before);
 
 }  // namespace zlink

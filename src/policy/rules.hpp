@@ -1,4 +1,5 @@
-// The content of a policy: entries that match endpoints, and what becomes of these. Plain values; docs/policy.md has the file.
+// The content of a policy: entries that match endpoints, and what becomes of these. Plain values;
+// docs/policy.md has the file.
 #pragma once
 
 #include <cstdint>

@@ -179,7 +179,8 @@ private:
         return true;
     }
 
-    /// It protects by itself, whatever it goes through. What the program asks of its peers must not get lost.
+    /// It protects by itself, whatever it goes through. What the program asks of its peers must not
+    /// get lost.
     bool use_curve() {
         settings &o = out_.options;
         const bool is_server = by_.is_curve_server(what_.binds);

@@ -1,6 +1,7 @@
 // The result of an entry for a bind or a connect: options, and where and by what it goes. Pure.
 //
-// Program:  an option that the program has set holds only where it is stricter; docs/policy.md has the table.
+// Program:  an option that the program has set holds only where it is stricter; docs/policy.md has
+//           the table.
 #pragma once
 
 #include "core/settings.hpp"
@@ -18,7 +19,8 @@ struct endpoint_terms {
     bool operator==(const endpoint_terms &) const = default;
 };
 
-/// False where it is refused: `why`, and `line` of the entry, 0 where none matches. Throws std::bad_alloc.
+/// False where it is refused: `why`, and `line` of the entry, 0 where none matches. Throws
+/// std::bad_alloc.
 bool judge(const policy_rules &by, const endpoint_request &what, const settings &program, endpoint_terms &out,
            std::string &why, int &line);
 

@@ -9,13 +9,15 @@ namespace {
 constexpr int most_dots_in_line = 16;  // outside of strings
 constexpr int most_brackets = 4;       // that are open at once
 
-/// Behind the quotes that end a string and begin at `at`: one, or three, of which a long string may have two more as its last octets.
+/// Behind the quotes that end a string and begin at `at`: one, or three, of which a long string may
+/// have two more as its last octets.
 std::size_t end_of_quotes(std::string_view text, std::size_t at, bool is_long) noexcept {
     const std::size_t most = at + (is_long ? 5 : 1);
     return std::min({text.find_first_not_of(text[at], at), most, text.size()});
 }
 
-/// The size of the string at the begin of a text, its quotes too. One that does not end in its line, or in the text, is none, and nobody reads behind it.
+/// The size of the string at the begin of a text, its quotes too. One that does not end in its
+/// line, or in the text, is none, and nobody reads behind it.
 std::size_t size_of_string(std::string_view text) noexcept {
     const char quote = text.front();
     const bool is_long = text.size() >= 3 && text[1] == quote && text[2] == quote;

@@ -1,4 +1,5 @@
-// Measures how deep a text of TOML nests, before anybody takes it apart: what is made of it goes as deep, and so does its end. Pure.
+// Measures how deep a text of TOML nests, before anybody takes it apart: what is made of it goes as
+// deep, and so does its end. Pure.
 #pragma once
 
 #include <string_view>

@@ -64,7 +64,8 @@ std::string words_of_no_way(const std::string &to) {
                : "cannot open " + to + ": " + describe(number);
 }
 
-/// The folder that a path ends in, by way of folders that are all judged; `from`: where the name in it begins.
+/// The folder that a path ends in, by way of folders that are all judged; `from`: where the name in
+/// it begins.
 bool follow(const std::string &path, owned_descriptor &folder, std::size_t &from, std::string &why) {
     if (path.empty() || path.front() != '/' || path.find('\0') != std::string::npos)
         return refuse(why, "a path from the root is expected, not '" + path + "'");

@@ -7,7 +7,8 @@
 
 namespace zlink {
 
-/// False where it cannot be understood, or has nobody for that use: `why`, with "path:line: " in front. Throws std::bad_alloc.
+/// False where it cannot be understood, or has nobody for that use: `why`, with "path:line: " in
+/// front. Throws std::bad_alloc.
 bool read_users(const std::string &text, const std::string &path, protection use, policy_users &out,
                 std::string &why);
 

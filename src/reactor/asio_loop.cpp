@@ -1,7 +1,8 @@
 // A loop around a Boost.Asio io_context; see asio_loop.hpp.
 //
-// Order:    posted work as tasks; a timer in the heap, and the one alarm that Asio knows; posting from other threads; the loop:
-//           what is ready, what is left at its end, its sleep; timers: those that are due, the alarm, the heap.
+// Order:    posted work as tasks; a timer in the heap, and the one alarm that Asio knows; posting
+//           from other threads; the loop: what is ready, what is left at its end, its sleep;
+//           timers: those that are due, the alarm, the heap.
 #include "reactor/asio_loop.hpp"
 
 #include <condition_variable>
@@ -62,8 +63,8 @@ struct awaited_task final : loop_task {
 
 }  // namespace
 
-// One timer in the heap of its loop. The function is kept apart, because it may destroy the timer while it
-// runs.
+// One timer in the heap of its loop. The function is kept apart, because it may destroy the timer
+// while it runs.
 class asio_loop::heap_timer final : public timer {
 public:
     static constexpr std::size_t not_in_heap = static_cast<std::size_t>(-1);
@@ -118,7 +119,8 @@ struct asio_loop::alarm_handler {
 
 asio_loop::asio_loop() : context_(1), work_(context_.get_executor()), alarm_(context_.get_executor()) {}
 
-// The thread that posted the last task may still be on its way out of post(), and may need this processor to get there.
+// The thread that posted the last task may still be on its way out of post(), and may need this
+// processor to get there.
 asio_loop::~asio_loop() {
     names_.close();
     std::uint32_t now = posting_.fetch_or(end_awaits, std::memory_order_acquire) | end_awaits;
@@ -242,7 +244,8 @@ std::unique_ptr<timer> asio_loop::make_timer(std::function<void()> on_expiry) no
 
 void asio_loop::run_due_timers() noexcept {
     const time_point due = now();
-    // No more than there are now: a function that restarts its timer at once must not hold the loop.
+    // No more than there are now: a function that restarts its timer at once must not hold the
+    // loop.
     for (std::size_t left = timers_.size(); left && !timers_.empty() && timers_.front()->when <= due;
          --left) {
         heap_timer &t = *timers_.front();
@@ -262,8 +265,8 @@ void asio_loop::run_due_timers() noexcept {
     set_alarm();
 }
 
-// The alarm may go off too early, after a timer was cancelled or put off; it is moved only to an earlier
-// time.
+// The alarm may go off too early, after a timer was cancelled or put off; it is moved only to an
+// earlier time.
 void asio_loop::set_alarm() noexcept {
     if (timers_.empty() || (is_alarm_set_ && alarm_at_ <= timers_.front()->when))
         return;

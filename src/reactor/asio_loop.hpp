@@ -1,12 +1,13 @@
-// A loop around a Boost.Asio io_context. Private to the rooms reactor and transport: everybody else sees
-// `loop`.
+// A loop around a Boost.Asio io_context. Private to the rooms reactor and transport: everybody else
+// sees `loop`.
 //
-// Flow:     run() alternates between what Asio has ready and what was posted until there is nothing; raises
-//           `asleep`, fences once, runs the tasks that asked to look again, looks at the posted list once
-//           more, and only then blocks.
-// Waking:   whoever posts to a sleeping loop lowers `asleep` and interrupts the wait: one system call, no
-//           allocation, and only for the first to come.
-// Threads:  post(), post_and_wait(), add_load(), remove_load(): any. The rest: the thread inside run().
+// Flow:     run() alternates between what Asio has ready and what was posted until there is
+//           nothing; raises `asleep`, fences once, runs the tasks that asked to look again, looks
+//           at the posted list once more, and only then blocks.
+// Waking:   whoever posts to a sleeping loop lowers `asleep` and interrupts the wait: one system
+//           call, no allocation, and only for the first to come.
+// Threads:  post(), post_and_wait(), add_load(), remove_load(): any. The rest: the thread inside
+//           run().
 #pragma once
 
 #include <array>
@@ -28,7 +29,8 @@
 
 namespace zlink {
 
-/// Memory for one pending handler, used again and again. A second one at the same time goes to the heap.
+/// Memory for one pending handler, used again and again. A second one at the same time goes to the
+/// heap.
 class handler_slot {
 public:
     void *take(std::size_t size) {
@@ -69,7 +71,8 @@ struct slot_allocator {
 
 class asio_loop final : public loop {
 public:
-    /// Throws boost::system::system_error when descriptors run out, std::bad_alloc when memory does.
+    /// Throws boost::system::system_error when descriptors run out, std::bad_alloc when memory
+    /// does.
     asio_loop();
     ~asio_loop() override;
 

@@ -1,11 +1,14 @@
-// Work that takes long, such as a step of a handshake, and when a loop does it: in half of its time at most, for strangers in a thirty-second, as
-// long as others have something to do, and at once where they have not.
+// Work that takes long, such as a step of a handshake, and when a loop does it: in half of its time
+// at most, for strangers in a thirty-second, as long as others have something to do, and at once
+// where they have not.
 //
-// Flow:     a turn of the loop does what is ready; then, of what stands here, as much as took that long, and one at least unless others are
-//           still owed the time that the last one took. The same for strangers, with a share of their own: others are owed 31 times as much,
+// Flow:     a turn of the loop does what is ready; then, of what stands here, as much as took that
+//           long, and one at least unless others are still owed the time that the last one took.
+//           Strangers have a share of their own: others are owed 31 times as much,
 //           and these may be other threads, which want the processor.
-// Order:    who goes on with something comes before who begins: what many have begun at once is finished by some of them in time. After
-//           seven of them one begins, so that those who only go on keep nobody out.
+// Order:    who goes on with something comes before who begins: what many have begun at once is
+//           finished by some of them in time. After seven of them one begins, so that those who
+//           only go on keep nobody out.
 // Threads:  the loop's.
 #pragma once
 
@@ -42,13 +45,15 @@ private:
 /// Whose time it is: told the time, and does nothing else.
 class time_share {
 public:
-    /// Others are owed so many times what one takes, of which no more than `most_counted` counts: where the system has stopped the thread
-    /// in the middle of one, nobody has to wait for a multiple of that.
+    /// Others are owed so many times what one takes, of which no more than `most_counted` counts:
+    /// where the system has stopped the thread in the middle of one, nobody has to wait for a
+    /// multiple of that.
     explicit time_share(int owed_for_one, duration most_counted = duration::max()) noexcept
         : owed_for_one_(owed_for_one), most_counted_(most_counted) {}
     /// Others have had so long since this was asked last. Whether it is time for what is costly.
     bool is_due_after(duration others, bool others_have_more) noexcept {
-        // Time that they had beyond what they were owed, before there was anything to do here, is nobody's debt.
+        // Time that they had beyond what they were owed, before there was anything to do here, is
+        // nobody's debt.
         owed_ = others_have_more ? std::max(owed_, duration::zero()) - others : duration::zero();
         return owed_ <= duration::zero();
     }
@@ -89,8 +94,9 @@ public:
     }
     bool is_empty() const noexcept { return !has_known() && !has_strangers(); }
 
-    /// To be called behind each turn of the loop while it is not empty. `others_have_more`: the turn has found something to do.
-    /// `is_processor_wanted` is asked where it has not, and there are strangers.
+    /// To be called behind each turn of the loop while it is not empty. `others_have_more`: the
+    /// turn has found something to do. `is_processor_wanted` is asked where it has not, and there
+    /// are strangers.
     template <class Clock, class Question>
     void take_share(bool others_have_more, Clock &&now, Question &&is_processor_wanted) noexcept {
         time_point at = now();
@@ -121,7 +127,8 @@ public:
                          ? std::max(share_of_strangers_.owed(), duration::zero())
                          : duration::zero();
     }
-    /// All that is in it waits for so long, while other threads have the processor: the loop may sleep.
+    /// All that is in it waits for so long, while other threads have the processor: the loop may
+    /// sleep.
     duration rests_for() const noexcept { return rests_for_; }
     void run_one() noexcept {
         if (has_known())

@@ -1,4 +1,5 @@
-// A call that its owner gets a little later from its loop. Prepared in advance: scheduling it cannot fail.
+// A call that its owner gets a little later from its loop. Prepared in advance: scheduling it
+// cannot fail.
 //
 // Threads:  the loop's, except construction.
 #pragma once
@@ -40,8 +41,8 @@ private:
             where.post(*this);
         }
         void run() noexcept override {
-            // Still counts as queued during the call, so that an owner that ends in it leaves this object to
-            // us.
+            // Still counts as queued during the call, so that an owner that ends in it leaves this
+            // object to us.
             if (std::exchange(is_wanted, false))
                 function();
             is_queued = false;

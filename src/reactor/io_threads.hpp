@@ -1,6 +1,7 @@
 // The I/O threads of a context: each a loop of its own, and the choice among them.
 //
-// Threads:  make, stop and destruction: one thread, not an I/O thread. choose, add_load, remove_load: any.
+// Threads:  make, stop and destruction: one thread, not an I/O thread. choose, add_load,
+//           remove_load: any.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +21,9 @@ struct thread_options {
 
 class io_threads {
 public:
-    /// Starts `count` threads (at least one), with all signals blocked. All or nothing: too_many_files,
-    /// no_memory, again (no more threads). Scheduling that the system refuses is left as it is.
+    /// Starts `count` threads (at least one), with all signals blocked. All or nothing:
+    /// too_many_files, no_memory, again (no more threads). Scheduling that the system refuses is
+    /// left as it is.
     static error make(std::size_t count, const thread_options &options,
                       std::unique_ptr<io_threads> &out) noexcept;
     /// Stops.
@@ -29,14 +31,14 @@ public:
     io_threads(const io_threads &) = delete;
     io_threads &operator=(const io_threads &) = delete;
 
-    /// Lets the threads run what has been posted, and joins them. Objects of the loops must be gone or go at
-    /// once.
+    /// Lets the threads run what has been posted, and joins them. Objects of the loops must be gone
+    /// or go at once.
     void stop() noexcept;
 
     std::size_t size() const noexcept;
     loop &at(std::size_t index) noexcept;
-    /// The loop with the least load among those whose bit is set in `affinity` (0: all of them); null when
-    /// there is none.
+    /// The loop with the least load among those whose bit is set in `affinity` (0: all of them);
+    /// null when there is none.
     loop *choose(std::uint64_t affinity) noexcept;
     /// Counts an object that lives on a loop, for choose().
     static void add_load(loop &on) noexcept;

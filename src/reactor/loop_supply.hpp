@@ -12,7 +12,8 @@ namespace zlink {
 class loop_supply {
 public:
     virtual ~loop_supply() = default;
-    /// The least loaded loop among those whose bit is set in `affinity` (0: all); null when there is none.
+    /// The least loaded loop among those whose bit is set in `affinity` (0: all); null when there
+    /// is none.
     virtual loop *choose(std::uint64_t affinity) noexcept = 0;
     /// Counts an object that lives on a loop, for choose().
     virtual void add_load(loop &on) noexcept = 0;

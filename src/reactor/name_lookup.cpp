@@ -25,7 +25,7 @@ error from_system(int status) noexcept {
 
 }  // namespace
 
-// ---- A question --------------------------------------------------------------------------------------------
+// ---- A question ---------------------------------------------------------------------------------
 
 void name_question::ask_system() noexcept {
     addrinfo hints{};
@@ -66,7 +66,7 @@ void name_question::run() noexcept {
         call(std::exchange(found_, {}), failure_);
 }
 
-// ---- The thread --------------------------------------------------------------------------------------------
+// ---- The thread ---------------------------------------------------------------------------------
 
 struct name_lookup::state {
     std::mutex mutex;  // guards all

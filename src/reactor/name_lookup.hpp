@@ -1,8 +1,9 @@
-// Asks the system for the addresses of names, one after the other, on a thread that nobody waits for: a name server may take its
-// time, also when the loop has ended meanwhile.
+// Asks the system for the addresses of names, one after the other, on a thread that nobody waits
+// for: a name server may take its time, also when the loop has ended meanwhile.
 //
 // Threads:  the loop's, unless a function says otherwise.
-// Owns:     one thread a loop, from the first question on. It ends by itself after the loop, with the answer it waits for.
+// Owns:     one thread a loop, from the first question on. It ends by itself after the loop, with
+//           the answer it waits for.
 #pragma once
 
 #include <atomic>
@@ -22,7 +23,8 @@ struct resolved_address {
     socklen_t length = 0;
 };
 
-/// One question; its handler is called on the loop's thread, behind the reason (core/reason.hpp) of a failure.
+/// One question; its handler is called on the loop's thread, behind the reason (core/reason.hpp) of
+/// a failure.
 class name_question final : public loop_task {
 public:
     using handler = std::function<void(std::vector<resolved_address> found, error failure)>;

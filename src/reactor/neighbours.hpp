@@ -1,5 +1,5 @@
-// The other threads of this process: whether they want the processors that it may run on, so that what one thread more does is taken from them.
-// Told the time, and does nothing else.
+// The other threads of this process: whether they want the processors that it may run on, so that
+// what one thread more does is taken from them. Told the time, and does nothing else.
 #pragma once
 
 #include <chrono>
@@ -11,8 +11,9 @@ namespace zlink {
 
 class neighbours {
 public:
-    /// By what they have used since this was asked last, or as it was answered then, where that is too short a time to tell. They want them
-    /// where they have used all but this thread's processor, and an eighth of that.
+    /// By what they have used since this was asked last, or as it was answered then, where that is
+    /// too short a time to tell. They want them where they have used all but this thread's
+    /// processor, and an eighth of that.
     bool want_processor(time_point now, const platform::processor_use &used) noexcept {
         if (now - since_ < shortest_look)
             return want_;

@@ -11,8 +11,8 @@
 
 namespace zlink {
 
-/// A numeric address and port to a socket address, without asking anybody. False when `host` is a name, or an
-/// IPv6 address where that is not allowed.
+/// A numeric address and port to a socket address, without asking anybody. False when `host` is a
+/// name, or an IPv6 address where that is not allowed.
 bool parse_numeric_address(const std::string &host, const std::string &service, bool allow_ipv6,
                            resolved_address &out) noexcept;
 
@@ -20,8 +20,8 @@ class resolver {
 public:
     virtual ~resolver() = default;  // cancels; the handler is not called afterwards
     using handler = std::function<void(std::vector<resolved_address> found, error failure)>;
-    /// Resolves anew on each call; at most one call at a time. Numeric addresses ask nobody. Calls `done`
-    /// once, never from inside this call, with at least one address or a failure, which
+    /// Resolves anew on each call; at most one call at a time. Numeric addresses ask nobody. Calls
+    /// `done` once, never from inside this call, with at least one address or a failure, which
     /// leaves its reason where a name is to blame. Loop thread.
     virtual void resolve(const std::string &host, const std::string &service, bool allow_ipv6,
                          handler done) noexcept = 0;

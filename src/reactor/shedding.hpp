@@ -1,6 +1,8 @@
-// A list of what is kept on a loop for a peer's good alone, and given up where the system has no descriptor left.
+// A list of what is kept on a loop for a peer's good alone, and given up where the system has no
+// descriptor left.
 //
-// Why:      others need the descriptors more: a peer that has had its last words, and does not go, keeps no other peer out.
+// Why:      others need the descriptors more: a peer that has had its last words, and does not go,
+//           keeps no other peer out.
 // Threads:  the loop's.
 #pragma once
 
@@ -44,8 +46,9 @@ public:
         ends_.before_ = &one;
     }
 
-    /// Called when a call of the system's has failed with the errno `number`: sheds the oldest where it is for want of descriptors. True when
-    /// there was one, so that the call may be made again.
+    /// Called when a call of the system's has failed with the errno `number`: sheds the oldest
+    /// where it is for want of descriptors. True when there was one, so that the call may be made
+    /// again.
     bool makes_way_after(int number) noexcept { return is_want_of_descriptors(number) && makes_way(); }
 
     /// Sheds the oldest. True when there was one.

@@ -1,7 +1,8 @@
-// The two lists of tasks a loop keeps: those posted from anywhere, and those to run before it sleeps. Neither
-// allocates.
+// The two lists of tasks a loop keeps: those posted from anywhere, and those to run before it
+// sleeps. Neither allocates.
 //
-// Threads:  task_list::push from any thread, the rest on the loop's. sleep_list on the loop's thread only.
+// Threads:  task_list::push from any thread, the rest on the loop's. sleep_list on the loop's
+//           thread only.
 #pragma once
 
 #include <limits>
@@ -13,8 +14,8 @@ namespace zlink {
 /// Tasks in the order they were posted. Many producers, one consumer, no locks.
 class task_list {
 public:
-    /// Adds the task unless it is in the list already. Either way it runs after everything done before this
-    /// call.
+    /// Adds the task unless it is in the list already. Either way it runs after everything done
+    /// before this call.
     void push(loop_task &task) noexcept {
         if (task.is_queued_.exchange(true, std::memory_order_acq_rel))
             return;
@@ -36,8 +37,8 @@ public:
         for (; oldest_ && most > 0; --most) {
             loop_task &task = *oldest_;
             oldest_ = task.next_;
-            // Reading what the last push wrote makes visible what was done before it. The task may be posted
-            // again from here on, and may be gone once it has run.
+            // Reading what the last push wrote makes visible what was done before it. The task may
+            // be posted again from here on, and may be gone once it has run.
             task.is_queued_.exchange(false, std::memory_order_acq_rel);
             task.run();
         }

@@ -1,4 +1,5 @@
-// Map: listening and its end; a connection comes: the loop it goes to; its session; where descriptors have run out.
+// Map: listening and its end; a connection comes: the loop it goes to; its session; where
+//      descriptors have run out.
 #include "session/acceptor.hpp"
 
 #include <algorithm>
@@ -137,7 +138,8 @@ void acceptor::tell_failure(error why) noexcept {
                        why);
 }
 
-/// The listener has asked its own loop for a descriptor, and makes a pause. Asks the others, one after the other, until one has given one up.
+/// The listener has asked its own loop for a descriptor, and makes a pause. Asks the others, one
+/// after the other, until one has given one up.
 void acceptor::make_way_elsewhere(std::size_t from) noexcept {
     if (!listener_ || from >= elsewhere_.size())
         return;

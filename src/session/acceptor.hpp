@@ -1,6 +1,8 @@
-// Listens on one endpoint and makes a session of every connection that comes in, on the loop with the least to do.
+// Listens on one endpoint and makes a session of every connection that comes in, on the loop with
+// the least to do.
 //
-// Threads:  make and close on the application's thread; the listener lives on its loop, and each session on its own.
+// Threads:  make and close on the application's thread; the listener lives on its loop, and each
+//           session on its own.
 // Owns:     the listener.
 #pragma once
 
@@ -17,17 +19,19 @@ namespace zlink {
 
 class acceptor final : public std::enable_shared_from_this<acceptor> {
 public:
-    /// Called on the thread of the session's loop before it is started; it is dropped when this returns false.
+    /// Called on the thread of the session's loop before it is started; it is dropped when this
+    /// returns false.
     using accept_function = std::function<bool(const std::shared_ptr<session> &)>;
 
-    /// `environment` is what each session is made from; its endpoint is the listener's, wild cards resolved, and its loop too. `loops`, which
-    /// outlives it, has the others.
+    /// `environment` is what each session is made from; its endpoint is the listener's, wild cards
+    /// resolved, and its loop too. `loops`, which outlives it, has the others.
     acceptor(session_environment_ptr environment, std::unique_ptr<listener> what, loop_supply &loops,
              accept_function on_session);
 
     /// `doubts`: what may be wrong with the listener, and does not keep it from listening.
     error start(std::string doubts) noexcept;
-    /// Stops listening and frees the address before it returns: no further session comes of it then. Not from a loop thread.
+    /// Stops listening and frees the address before it returns: no further session comes of it
+    /// then. Not from a loop thread.
     void close() noexcept;
 
     const std::string &endpoint() const noexcept { return environment_->endpoint; }

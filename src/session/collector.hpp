@@ -1,8 +1,9 @@
 // Lets small messages come together before the I/O thread writes them.
 //
-// A write costs some 5 µs whatever is in it. A stream whose messages come a microsecond or so apart goes out a few at a time, then: the
-// I/O thread takes a processor for itself, and the reader is disturbed for every few messages. Once that is seen, the
-// connection is left alone for a moment after each write, as long as enough comes together in it.
+// A write costs some 5 µs whatever is in it. A stream whose messages come a microsecond or so apart
+// goes out a few at a time, then: the I/O thread takes a processor for itself, and the reader is
+// disturbed for every few messages. Once that is seen, the connection is left alone for a moment
+// after each write, as long as enough comes together in it.
 // Threads:  the I/O thread's.
 #pragma once
 
@@ -17,7 +18,8 @@ namespace zlink {
 
 class collector {
 public:
-    /// After a write, or several, that took all there was. True: to be left alone until due(). `now`: when that began.
+    /// After a write, or several, that took all there was. True: to be left alone until due().
+    /// `now`: when that began.
     bool note_written(time_point now, std::size_t octets, std::uint64_t messages) noexcept {
         octets_ += octets;
         messages_ += messages;

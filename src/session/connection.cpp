@@ -1,5 +1,6 @@
-// Map: opening; what the session calls; what the stream and the clock call; writing; the lease; reading and the handshake; time. Who
-// lets the peer in is in connection_judged.cpp, its end in connection_end.cpp.
+// Map: opening; what the session calls; what the stream and the clock call; writing; the lease;
+// reading and the handshake; time. Who lets the peer in is in connection_judged.cpp, its end in
+// connection_end.cpp.
 #include "session/connection.hpp"
 
 #include "core/invariant.hpp"
@@ -58,8 +59,8 @@ void connection::await_handshake_of_stream() noexcept {
         stream_->wait_readable();
 }
 
-/// The conversation. The time that the stream's handshake has taken is part of the time that this one may take. `rest` has been read before, and
-/// stands in the scratch block.
+/// The conversation. The time that the stream's handshake has taken is part of the time that this
+/// one may take. `rest` has been read before, and stands in the scratch block.
 void connection::begin(byte_span rest) noexcept {
     state_ = state::live;
     inbound &in = *lease_.reading();
@@ -175,7 +176,8 @@ void connection::on_time() noexcept {
     report();
 }
 
-/// The peer's octets that came in time count, however late this thread is, and however much room has to be free before it is told.
+/// The peer's octets that came in time count, however late this thread is, and however much room
+/// has to be free before it is told.
 void connection::look_before_verdict(inbound &in) noexcept {
     read(in);
     for (int i = 1; i < reads_per_turn && state_ == state::live && stream_->holds_input(); ++i)
@@ -326,7 +328,8 @@ void connection::note_reading(inbound &in) noexcept {
     }
 }
 
-/// Octets before traffic go to the conversation; what stands behind the handshake is traffic already.
+/// Octets before traffic go to the conversation; what stands behind the handshake is traffic
+/// already.
 void connection::take_handshake(inbound &in, byte_span octets) noexcept {
     while (!octets.empty() && state_ == state::live && !peer_->is_established()) {
         const auto action = peer_->resume({conversation::event_kind::octets, octets});
@@ -405,7 +408,8 @@ void connection::enter_traffic(inbound &in, byte_span rest, bool takes_all) noex
         write();
 }
 
-/// The first messages to the other application, if ours has chosen any: in front of all that the pipe holds.
+/// The first messages to the other application, if ours has chosen any: in front of all that the
+/// pipe holds.
 void connection::greet_application() {
     const byte_span hello = as_bytes(environment_.options.hello_message);
     if (!hello.empty())

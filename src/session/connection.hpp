@@ -1,20 +1,27 @@
-// The driver: performs the actions of a conversation on one live stream, and moves frames between the stream and a pipe.
+// The driver: performs the actions of a conversation on one live stream, and moves frames between
+//             the stream and a pipe.
 //
 // Out:      `outbound`, from the loop's thread or from that of the sender.
-// In:       `inbound`, from the loop's thread or, by a lease that `lease_keeper` gives, from that of the receiver. There it handles
-//           message frames only; a command, the end of the stream and every failure end the lease first.
+// In:       `inbound`, from the loop's thread or, by a lease that `lease_keeper` gives, from that
+//           of the receiver. There it handles message frames only; a command, the end of the stream
+//           and every failure end the lease first.
 // Here:     the handshakes (the stream's own, then the conversation's), the timers, and the end.
-// Judged:   where the conversation has its peer authenticated, the session finds out. What the peer says meanwhile waits here, and is read as
-//           far as `most_unjudged`: one that goes is not kept for a handler that does not answer. Where the stream's own handshake says by
-//           what it is judged, that comes first, and the conversation begins behind it. ZMQ_HANDSHAKE_IVL bounds that, with all else of the
-//           handshake; whoever sets 0 there has a peer wait as long as it stays and no answer comes, as with libzmq.
-// In turn:  where the conversation says that a step of its handshake is costly, that is put into the loop's list of what is, and what the peer
-//           says meanwhile waits as it does for a verdict. A peer that goes is noticed, and nothing is spent on it.
-// Last:     the last words of the conversation (its answer to a Close) go out behind the frame under way. Nothing is read meanwhile, and a
-//           peer that does not go on reading is given up after `longest_parting`. Then the stream outlives the connection, until the peer has
+// Judged:   where the conversation has its peer authenticated, the session finds out. What the peer
+//           says meanwhile waits here, and is read as far as `most_unjudged`: one that goes is not
+//           kept for a handler that does not answer. Where the stream's own handshake says by what
+//           it is judged, that comes first, and the conversation begins behind it.
+//           ZMQ_HANDSHAKE_IVL bounds that, with all else of the handshake; whoever sets 0 there has
+//           a peer wait as long as it stays and no answer comes, as with libzmq.
+// In turn:  where the conversation says that a step of its handshake is costly, that is put into
+//           the loop's list of what is, and what the peer says meanwhile waits as it does for a
+//           verdict. A peer that goes is noticed, and nothing is spent on it.
+// Last:     the last words of the conversation (its answer to a Close) go out behind the frame
+//           under way. Nothing is read meanwhile, and a peer that does not go on reading is given
+//           up after `longest_parting`. Then the stream outlives the connection, until the peer has
 //           them: session/parting.hpp.
-// Breaks:   when writing fails, what the peer sent before it went is still read and delivered, also beyond the mark. Where earlier
-//           connections have brought much beyond it already, the rest waits for the receiver, and so does the end of the connection.
+// Breaks:   when writing fails, what the peer sent before it went is still read and delivered, also
+//           beyond the mark. Where earlier connections have brought much beyond it already, the
+//           rest waits for the receiver, and so does the end of the connection.
 // Threads:  the loop's, but for what is said in `io_turn`.
 #pragma once
 
@@ -38,9 +45,11 @@ public:
     virtual ~connection_host() = default;
     /// The handshake is over. Returns the pipe to serve; null ends the connection.
     virtual pipe_end_ptr on_established(connection &which) noexcept = 0;
-    /// The connection is dead; it calls nobody afterwards. Destroy it later, not from inside this call.
+    /// The connection is dead; it calls nobody afterwards. Destroy it later, not from inside this
+    /// call.
     virtual void on_broken(connection &which, const break_reason &why) noexcept = 0;
-    /// Finds out whether the peer may come in: on_verdict() says so later, not from inside this call.
+    /// Finds out whether the peer may come in: on_verdict() says so later, not from inside this
+    /// call.
     virtual void authenticate(connection &which) noexcept = 0;
     /// Everything the pipe held has been written.
     virtual void on_drained(connection &which) noexcept = 0;
@@ -60,40 +69,48 @@ public:
     ~connection() override;
 
     void start() noexcept;
-    /// The pipe was there before the connection: subscriptions are sent from the set, not from the pipe.
+    /// The pipe was there before the connection: subscriptions are sent from the set, not from the
+    /// pipe.
     void replay_subscriptions() noexcept { replays_ = true; }
-    /// Goes on with whatever can be done: after the pipe became readable or writable, or want_turn().
+    /// Goes on with whatever can be done: after the pipe became readable or writable, or
+    /// want_turn().
     void work() noexcept;
     void look() noexcept;
-    /// Nobody takes what arrives any more: it is read, for the sake of commands and the end of the stream, and thrown
-    /// away.
+    /// Nobody takes what arrives any more: it is read, for the sake of commands and the end of the
+    /// stream, and thrown away.
     void discard_input() noexcept;
-    /// To be called once everything is written: says the last words of the conversation. True when they are written, too, or there are none.
+    /// To be called once everything is written: says the last words of the conversation. True when
+    /// they are written, too, or there are none.
     bool take_leave() noexcept;
     /// Whether the peer is likely to take its leave, too.
     bool awaits_leave() const noexcept { return has_taken_leave_; }
-    /// To be called once everything is written and nobody takes what arrives: says so to the peer, so that it reads to the
-    /// end before the stream is closed under it. False when there is no need to wait for that.
+    /// To be called once everything is written and nobody takes what arrives: says so to the peer,
+    /// so that it reads to the end before the stream is closed under it. False when there is no
+    /// need to wait for that.
     bool finish_writing() noexcept;
     /// Octets written that may be lost if the stream is closed now.
     std::size_t unconfirmed() noexcept { return stream_->unconfirmed(); }
-    /// Ends: no other thread reads or writes from here on. False while one does: it has work asked for when it leaves, then this is
-    /// to be called again. Once it is true only part() and destruction may follow, and nothing else may come before that.
-    /// `drops_unread`: reads what lies there, because a stream closed with unread input may lose what was written last.
+    /// Ends: no other thread reads or writes from here on. False while one does: it has work asked
+    /// for when it leaves, then this is to be called again. Once it is true only part() and
+    /// destruction may follow, and nothing else may come before that. `drops_unread`: reads what
+    /// lies there, because a stream closed with unread input may lose what was written last.
     [[nodiscard]] bool let_go(bool drops_unread) noexcept;
-    /// Gives the stream away where something was said last, by the conversation or by the stream itself, that the peer may not have yet: it is
-    /// told that nothing follows. Null elsewhere. Only destruction may follow.
+    /// Gives the stream away where something was said last, by the conversation or by the stream
+    /// itself, that the peer may not have yet: it is told that nothing follows. Null elsewhere.
+    /// Only destruction may follow.
     std::unique_ptr<stream> part() noexcept;
     /// Whether the pipe got a message of the peer's application.
     bool has_delivered() noexcept { return lease_.reading() && lease_.reading()->has_delivered(); }
     bool is_established() const noexcept { return peer_->is_established(); }
-    /// The proof that the peer is to be judged by, after authenticate() of the host. Throws bad_alloc.
+    /// The proof that the peer is to be judged by, after authenticate() of the host. Throws
+    /// bad_alloc.
     credentials shown() const;
     /// The handshake goes on.
     void on_verdict(const verdict &answer) noexcept;
     /// The conversation is over, and its last words are still being written.
     bool has_words_left() const noexcept { return state_ == state::saying_last_words; }
-    /// Recalls the lease and tells the host what has happened. True once nothing is left to write, and no other thread reads.
+    /// Recalls the lease and tells the host what has happened. True once nothing is left to write,
+    /// and no other thread reads.
     bool drain() noexcept;
     stream &bytes() noexcept { return *stream_; }
     /// Why it has ended, in words for a person, where more can be said than the error does.

@@ -66,9 +66,10 @@ void connection::on_time_of_last_words() noexcept {
 
 // ---- what is left to read ----
 
-/// After a failed write: takes what has arrived, and then ends. A peer that goes on sending does not put that off, nor does
-/// a receiver at its mark: it may be waiting for room here, which only the next connection makes. But where earlier connections
-/// have brought much beyond the mark already, the receiver has to take something first: nothing is lost, nor is memory without end.
+/// After a failed write: takes what has arrived, and then ends. A peer that goes on sending does
+/// not put that off, nor does a receiver at its mark: it may be waiting for room here, which only
+/// the next connection makes. But where earlier connections have brought much beyond the mark
+/// already, the receiver has to take something first: nothing is lost, nor is memory without end.
 void connection::read_what_is_left() noexcept {
     inbound *const in = lease_.recall();
     if (!in || state_ != state::live)
@@ -81,7 +82,8 @@ void connection::read_what_is_left() noexcept {
         fail(out_.failure());
 }
 
-/// All that has arrived, as far as there is room for it. Nobody waits for more: a short read is not the last one.
+/// All that has arrived, as far as there is room for it. Nobody waits for more: a short read is not
+/// the last one.
 void connection::read_to_the_end(inbound &in) noexcept {
     std::size_t octets = 0;
     for (int i = 0; i < reads_at_the_end && octets < inbound::most_at_the_end; ++i) {

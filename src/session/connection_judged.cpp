@@ -1,5 +1,6 @@
-// The waits in the handshake of a connection: for a verdict on its peer, and for its turn. Map: by what its stream has shown; by what the
-// conversation has shown; the turn; the verdict; what is kept of it.
+// The waits in the handshake of a connection: for a verdict on its peer, and for its turn. Map: by
+// what its stream has shown; by what the conversation has shown; the turn; the verdict; what is
+// kept of it.
 #include <new>
 #include <optional>
 #include <utility>

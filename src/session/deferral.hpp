@@ -1,7 +1,8 @@
 // When a connection is left to a sender that writes for itself, and how long.
 //
-// A sender in a stream writes large batches on its own thread, and leaves what does not fill one. The I/O thread would only be in its way:
-// it comes back later for what may be left, and later each time, as long as the stream goes on.
+// A sender in a stream writes large batches on its own thread, and leaves what does not fill one.
+// The I/O thread would only be in its way: it comes back later for what may be left, and later each
+// time, as long as the stream goes on.
 // Threads:  the I/O thread's.
 #pragma once
 
@@ -15,8 +16,9 @@ namespace zlink {
 
 class deferral {
 public:
-    /// Octets that a sender must have written itself since it was last left alone, for it to be in a stream still: any at all within two
-    /// of the shortest delays, and later `octets_of_delay` for each such delay that has passed.
+    /// Octets that a sender must have written itself since it was last left alone, for it to be in
+    /// a stream still: any at all within two of the shortest delays, and later `octets_of_delay`
+    /// for each such delay that has passed.
     std::uint64_t octets_of_stream(time_point now) const noexcept {
         const auto delays = (now - since_) / first_delay;
         return delays < 2 ? 1 : static_cast<std::uint64_t>(delays) * octets_of_delay;

@@ -1,5 +1,5 @@
-// Map: reading, with the places that octets go to; traffic, which is walked and delivered; subscriptions; what is kept back;
-// and the borrower's memory.
+// Map: reading, with the places that octets go to; traffic, which is walked and delivered;
+// subscriptions; what is kept back; and the borrower's memory.
 #include "session/inbound.hpp"
 
 #include <algorithm>
@@ -12,17 +12,21 @@
 namespace zlink {
 
 namespace {
-// Little, so that most of a large frame that comes next is still to be read, into memory of its own.
+// Little, so that most of a large frame that comes next is still to be read, into memory of its
+// own.
 constexpr std::size_t read_beside_large = 8 * 1024;
-// Limits for a large frame. Each read costs a call and an acknowledgement; other connections wait for the end of one.
+// Limits for a large frame. Each read costs a call and an acknowledgement; other connections wait
+// for the end of one.
 constexpr std::size_t most_at_once = 256 * 1024;
-// While the side that writes to the stream shares this thread's processor, it writes nothing meanwhile.
+// While the side that writes to the stream shares this thread's processor, it writes nothing
+// meanwhile.
 constexpr std::size_t most_at_once_sharing = 1024 * 1024;
 // Octets of large frames. To ask costs a third of a microsecond.
 constexpr std::size_t until_asked_for_processor = 1024 * 1024;
 constexpr std::size_t handshake_read = 4 * 1024;
 
-/// The octets that whole messages could be, by the mark and by the size of one; some more where these are very small.
+/// The octets that whole messages could be, by the mark and by the size of one; some more where
+/// these are very small.
 std::uint64_t most_octets_of_message(const settings &options) noexcept {
     constexpr std::uint64_t least_octets = 1024 * 1024;
     constexpr std::uint64_t least_messages = 64;
@@ -247,7 +251,8 @@ bool inbound::choose_places(places &out, std::span<std::uint8_t> free) noexcept 
     return true;
 }
 
-/// Has the octets of the frame under way come by the end of what is free, to be copied from there while they are in the cache.
+/// Has the octets of the frame under way come by the end of what is free, to be copied from there
+/// while they are in the cache.
 void inbound::go_round(places &out, std::span<std::uint8_t> free) noexcept {
     constexpr std::size_t left = read_beside_large + kernel_copy::page;
     if (free.size() <= left)
@@ -357,8 +362,8 @@ bool inbound::take_command(conversation &peer, byte_span body) noexcept {
     return false;
 }
 
-/// Gives walked frames to the pipe: whole messages are published, the frames of an unfinished one follow behind, hidden.
-/// `continues`: the first of them is not the first frame of its message.
+/// Gives walked frames to the pipe: whole messages are published, the frames of an unfinished one
+/// follow behind, hidden. `continues`: the first of them is not the first frame of its message.
 bool inbound::deliver(block *owner, bool may_share, const std::uint8_t *p, const walk_result &walked,
                       bool continues) noexcept {
     if (!has_receiver())
@@ -391,8 +396,9 @@ bool inbound::deliver(block *owner, bool may_share, const std::uint8_t *p, const
     return !failed(e) && count_unfinished(rest);
 }
 
-/// Counts what was kept of a message under way; false where that is too much, and has failed the connection. It may be as much as whole messages could be: their number is limited by the mark, and
-/// their size by ZMQ_MAXMSGSIZE.
+/// Counts what was kept of a message under way; false where that is too much, and has failed the
+/// connection. It may be as much as whole messages could be: their number is limited by the mark,
+/// and their size by ZMQ_MAXMSGSIZE.
 bool inbound::count_unfinished(std::uint64_t octets) noexcept {
     unfinished_ += octets;
     if (unfinished_ <= most_unfinished_)
@@ -401,7 +407,8 @@ bool inbound::count_unfinished(std::uint64_t octets) noexcept {
     return false;
 }
 
-/// Counts octets beyond the mark, together with what earlier connections have brought since the pipe was within its mark last.
+/// Counts octets beyond the mark, together with what earlier connections have brought since the
+/// pipe was within its mark last.
 void inbound::exceed_mark() noexcept {
     exceeds_mark_ = true;
     if (pipe_ && !pipe_->is_beyond_mark())
@@ -434,8 +441,8 @@ void inbound::subscribe_to_all() noexcept {
         (void)pass_subscription(true, {});
 }
 
-/// Subscriptions count as messages, so that a peer which sends them without end is held back like any other. Between the
-/// frames of a message they go in band.
+/// Subscriptions count as messages, so that a peer which sends them without end is held back like
+/// any other. Between the frames of a message they go in band.
 bool inbound::pass_subscription(bool is_subscribe, byte_span topic) noexcept {
     try {
         std::vector<std::uint8_t> body;

@@ -1,12 +1,16 @@
-// The reading half of a connection: reads the stream, walks the frames, and gives messages to the pipe.
+// The reading half of a connection: reads the stream, walks the frames, and gives messages to the
+// pipe.
 //
-// Reads:    one at a time, into a scratch block. Frames are walked, not copied: a well filled block is handed to the pipe as it is, a
-//           small read is copied. A frame known to be large is read into memory of its own. Where the wire is not the queue, the block is
-//           decoded in place first: see zmtp/framing.hpp.
-// Pauses:   what exceeds the receiver's mark stays here unpublished. Then is_paused(), and resume() goes on once there is credit. With
-//           nothing to keep back it reads on at the mark, too: most often it is the end of the stream that comes next, and who sends to
-//           this peer has to know of it. A message that does not end is bounded where one part is.
-// Commands: go to the conversation, which is the loop's. A thread that reads without it pauses at the first command.
+// Reads:    one at a time, into a scratch block. Frames are walked, not copied: a well filled block
+//           is handed to the pipe as it is, a small read is copied. A frame known to be large is
+//           read into memory of its own. Where the wire is not the queue, the block is decoded in
+//           place first: see zmtp/framing.hpp.
+// Pauses:   what exceeds the receiver's mark stays here unpublished. Then is_paused(), and resume()
+//           goes on once there is credit. With nothing to keep back it reads on at the mark, too:
+//           most often it is the end of the stream that comes next, and who sends to this peer has
+//           to know of it. A message that does not end is bounded where one part is.
+// Commands: go to the conversation, which is the loop's. A thread that reads without it pauses at
+//           the first command.
 // Fails:    once, with failure(). Nothing is read or delivered afterwards.
 // Threads:  those of the reading half, one at a time: lease_keeper says whose it is.
 #pragma once
@@ -48,9 +52,11 @@ public:
     /// The traffic that came with the end of the handshake, in the block that it was read into.
     void begin(chunk &block, byte_span first, conversation &peer) noexcept;
 
-    /// Puts octets of the handshake where a read would. Returns them there; none for want of memory.
+    /// Puts octets of the handshake where a read would. Returns them there; none for want of
+    /// memory.
     byte_span put(block_ref &scratch, byte_span octets) noexcept;
-    /// Octets of the handshake, where they were read: what has been said in a handshake may have been a password.
+    /// Octets of the handshake, where they were read: what has been said in a handshake may have
+    /// been a password.
     static void wipe(byte_span octets) noexcept {
         ::explicit_bzero(const_cast<std::uint8_t *>(octets.data()), octets.size());
     }
@@ -60,9 +66,11 @@ public:
         bool has_filled_room = false;  // there may be more
         byte_span handshake{};         // before open(): octets for the peer, in the scratch block
     };
-    /// Reads once, without blocking. Nothing is found in a stream that is drained, or dead. On the loop's thread.
+    /// Reads once, without blocking. Nothing is found in a stream that is drained, or dead. On the
+    /// loop's thread.
     found read(block_ref &scratch, conversation &peer) noexcept { return read_with(&peer, scratch); }
-    /// Delivers what was kept back, as far as there is room. True when that was all. On the loop's thread.
+    /// Delivers what was kept back, as far as there is room. True when that was all. On the loop's
+    /// thread.
     bool resume(conversation &peer) noexcept { return resume_with(&peer); }
     /// The peer, which tells no subscriptions, takes all.
     void subscribe_to_all() noexcept;
@@ -77,7 +85,8 @@ public:
     /// Nobody takes messages any more: from here on they are thrown away as they come.
     void discard() noexcept;
     bool discards() const noexcept { return discards_; }
-    /// The mark holds back no more what this connection brings, up to a limit that later ones of the same pipe share with it.
+    /// The mark holds back no more what this connection brings, up to a limit that later ones of
+    /// the same pipe share with it.
     void exceed_mark() noexcept;
 
     // ---- on the socket's thread, as io_turn says ----

@@ -96,7 +96,8 @@ void large_frame::note_read(std::size_t octets) noexcept {
         put_aside();
 }
 
-/// Lets go of what is too much for so few octets. When there is no memory for less, they stay where they are.
+/// Lets go of what is too much for so few octets. When there is no memory for less, they stay where
+/// they are.
 void large_frame::put_aside() noexcept {
     aside_ = memory_->home->allocate(have_);
     if (!aside_)

@@ -1,8 +1,10 @@
-// A large frame on its way in: read straight into memory of its own, which grows with what has arrived.
+// A large frame on its way in: read straight into memory of its own, which grows with what has
+// arrived.
 //
-// Memory:   a peer that announces much and sends little gets nothing: before 16 KiB have arrived there is memory only while something
-//           is being read. Then it is all of the frame, where such memory is held idle anyway or the frame is a small one, or else
-//           eight times what has arrived.
+// Memory:   a peer that announces much and sends little gets nothing: before 16 KiB have arrived
+//           there is memory only while something is being read. Then it is all of the frame, where
+//           such memory is held idle anyway or the frame is a small one, or else eight times what
+//           has arrived.
 // Layout:   the body is aligned as malloc() does, from 2 MiB on to a cache line.
 // Threads:  those of the connection's reading half.
 #pragma once
@@ -35,7 +37,8 @@ public:
     /// Starts with what has arrived, whose header is whole. False when memory is short.
     bool begin(chunk_pool &pool, byte_span arrived, const frame_header &header) noexcept;
 
-    /// Does begin() with `place` for the body alone, to be read there until move_to_own_memory(), take_body() or forget().
+    /// Does begin() with `place` for the body alone, to be read there until move_to_own_memory(),
+    /// take_body() or forget().
     void begin_elsewhere(std::uint8_t *place, byte_span arrived, const frame_header &header) noexcept;
     bool is_elsewhere() const noexcept { return elsewhere_ != nullptr; }
     bool is_where_reading_is_slow() const noexcept {

@@ -45,7 +45,8 @@ void lease_keeper::lend() noexcept {
     pipe_->wake_other_end();
 }
 
-/// All leases are looked at in the same moments, every lease_look, so that a thousand of them wake the thread once.
+/// All leases are looked at in the same moments, every lease_look, so that a thousand of them wake
+/// the thread once.
 void lease_keeper::watch() noexcept {
     uses_seen_ = pipe_->lease().uses();
     pipe_->lease().watch();
@@ -77,8 +78,9 @@ void lease_keeper::take_back() noexcept {
     events_.on_reading_back(in_, stream_.take_back());
 }
 
-/// Ends a lease that was not used for a while. A borrower that waits is left alone: it says so when it leaves. A full stream is not left to
-/// one that is away: nobody waits for it to take more. One that writes just now does.
+/// Ends a lease that was not used for a while. A borrower that waits is left alone: it says so when
+/// it leaves. A full stream is not left to one that is away: nobody waits for it to take more. One
+/// that writes just now does.
 void lease_keeper::on_time() noexcept {
     read_lease &lease = pipe_->lease();
     if (lease.uses() != uses_seen_) {

@@ -1,9 +1,12 @@
-// Whose the reading half of a connection is: the loop's thread, or by a lease the socket's (pipe/io_turn.hpp).
+// Whose the reading half of a connection is: the loop's thread, or by a lease the socket's
+// (pipe/io_turn.hpp).
 //
-// Grants:   when the socket's thread asks and the connection may, it goes out until it is called back, or has not been used for a while.
-// Access:   reading() is the only way to the reading half on the loop's thread, and null while a lease is out; borrowed() is that of
-//           the thread that uses the lease.
-// Returns:  each return ends with lease_events::on_reading_back(), before the call that brought it about has come to its end.
+// Grants:   when the socket's thread asks and the connection may, it goes out until it is called
+//           back, or has not been used for a while.
+// Access:   reading() is the only way to the reading half on the loop's thread, and null while a
+//           lease is out; borrowed() is that of the thread that uses the lease.
+// Returns:  each return ends with lease_events::on_reading_back(), before the call that brought it
+//           about has come to its end.
 // Threads:  the loop's, but for borrowed().
 #pragma once
 
@@ -23,7 +26,8 @@ public:
     virtual ~lease_events() = default;
     /// The reading half is the loop's again. `failure`: the stream is of no more use.
     virtual void on_reading_back(inbound &in, error failure) noexcept = 0;
-    /// It came back by itself, outside of any call of the owner, and on_reading_back() has been called.
+    /// It came back by itself, outside of any call of the owner, and on_reading_back() has been
+    /// called.
     virtual void on_lease_over() noexcept = 0;
 };
 
@@ -41,12 +45,13 @@ public:
     inbound &borrowed() noexcept { return in_; }
     const inbound &borrowed() const noexcept { return in_; }
 
-    /// Takes note of what the socket's thread has done: that it ended its use, or has left. True when it asks for a lease: then lend()
-    /// or refuse().
+    /// Takes note of what the socket's thread has done: that it ended its use, or has left. True
+    /// when it asks for a lease: then lend() or refuse().
     bool tend() noexcept;
     void lend() noexcept;
     void refuse() noexcept { pipe_->lease().refuse(); }
-    /// Does reading(); while a lease is out it is called back, and the socket's thread has tend() called when it has left.
+    /// Does reading(); while a lease is out it is called back, and the socket's thread has tend()
+    /// called when it has left.
     inbound *recall() noexcept;
     /// Does recall() at the end, without any event, and without waking anybody.
     bool recall_quietly() noexcept { return !is_out_ || pipe_->lease().recall(); }

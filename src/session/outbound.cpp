@@ -1,5 +1,5 @@
-// Map: the turn, on the I/O thread and on the sender's; collecting and leaving alone; one write: what is listed, what the stream has taken;
-// what the connection asks; translation, frame by frame.
+// Map: the turn, on the I/O thread and on the sender's; collecting and leaving alone; one write:
+// what is listed, what the stream has taken; what the connection asks; translation, frame by frame.
 #include "session/outbound.hpp"
 
 #include <algorithm>
@@ -59,12 +59,14 @@ outbound::outcome outbound::write(time_point now) noexcept {
     if (pipe_ && !(turn = pipe_->take_turn()))
         return outcome::stopped;
     const outcome result = write_in_turn(turn, now);
-    // A sender that was refused meanwhile has gone to wait: what it has published is for this thread to write, now.
+    // A sender that was refused meanwhile has gone to wait: what it has published is for this
+    // thread to write, now.
     const bool was_refused = turn && give(turn);
     return was_refused && result == outcome::left_alone ? outcome::more : result;
 }
 
-/// Does writing::give(). The borrower does not wait for room while it is refused the turn: it is told to look again.
+/// Does writing::give(). The borrower does not wait for room while it is refused the turn: it is
+/// told to look again.
 bool outbound::give(writing &turn) noexcept {
     const bool was_refused = turn.give();
     if (was_refused && is_leased_)
@@ -185,8 +187,8 @@ io_turn::written outbound::note_all_written(writing &turn, bool was_left_to_othe
     return io_turn::written::all;
 }
 
-/// Whether messages may wait for others. Not at the end of a connection, or of its handshake, nor where their sender would soon be at
-/// its mark, or commands are to go.
+/// Whether messages may wait for others. Not at the end of a connection, or of its handshake, nor
+/// where their sender would soon be at its mark, or commands are to go.
 bool outbound::may_collect() noexcept {
     if (!pipe_ || server_ || !gathers_ || pipe_->is_peer_closed() || peer_.has_words())
         return false;
@@ -204,7 +206,8 @@ outbound::outcome outbound::leave_alone_until(time_point when) noexcept {
     return outcome::left_alone;
 }
 
-/// Whether what is left can wait: the sender writes for itself, and this is about what it writes at once, or less.
+/// Whether what is left can wait: the sender writes for itself, and this is about what it writes at
+/// once, or less.
 bool outbound::has_little(writing &turn) noexcept {
     if (peer_.has_words() || !gathers_ || is_covering() || pipe_->is_peer_closed())
         return false;
@@ -290,7 +293,8 @@ outbound::listed outbound::list(writing &turn, std::span<iovec> ranges, bool wit
             ranges[what.ranges++] = {control.data() + control_written_, what.control};
         }
     }
-    // The rest of a message that has begun stands in front of the last words, and nothing behind them.
+    // The rest of a message that has begun stands in front of the last words, and nothing behind
+    // them.
     if (!turn || (ends_after_control_ && (at_boundary_ || what.control > 0)))
         return what;
     if (translates()) {
@@ -311,8 +315,9 @@ outbound::listed outbound::list(writing &turn, std::span<iovec> ranges, bool wit
     return what;
 }
 
-/// Control octets wait: where inside of a message, the list ends with it. Else one message would follow the other, and in a stream that is never
-/// empty, and never takes all, no list would end between two. The end is found once for each message, which may have very many frames.
+/// Control octets wait: where inside of a message, the list ends with it. Else one message would
+/// follow the other, and in a stream that is never empty, and never takes all, no list would end
+/// between two. The end is found once for each message, which may have very many frames.
 /// translate() sees to that for what is translated.
 void outbound::look_for_boundary(writing &turn) noexcept {
     if (at_boundary_ || translates() || octets_to_boundary_ > 0 || !turn)
@@ -398,8 +403,9 @@ bool outbound::lease_out() noexcept {
 
 // ---- translation ----
 
-/// Encodes frames of the pipe one by one, for peers that want another form than the queue's. Small ones go behind what is left of those before,
-/// and fill pieces together with them; but where control octets wait for the end of what is left, that is written first.
+/// Encodes frames of the pipe one by one, for peers that want another form than the queue's. Small
+/// ones go behind what is left of those before, and fill pieces together with them; but where
+/// control octets wait for the end of what is left, that is written first.
 void outbound::list_translated(writing &turn, std::span<iovec> ranges, bool with_control,
                                listed &what) noexcept {
     try {
@@ -488,8 +494,9 @@ void outbound::drop_translated_message(writing &turn) noexcept {
         in_translated_message_ = frame.is_command() || frame.has_more();
 }
 
-/// A new connection on a pipe that was there before: the whole set goes out, and subscriptions still in the pipe are part
-/// of it. The socket changes set and pipe under the same lock; it has written no changes while nobody followed them.
+/// A new connection on a pipe that was there before: the whole set goes out, and subscriptions
+/// still in the pipe are part of it. The socket changes set and pipe under the same lock; it has
+/// written no changes while nobody followed them.
 void outbound::send_subscription_set(writing &turn) {
     subscriptions_->with_lock([&](const subscription_set::topics &topics) {
         topics.for_each(

@@ -1,12 +1,15 @@
-// The writing half of a connection: control octets at message boundaries, then what the pipe holds, in gathered writes.
+// The writing half of a connection: control octets at message boundaries, then what the pipe holds,
+// in gathered writes.
 //
-// Flow:     write() on the I/O thread; write_now() on the thread that sent. Either lists what is there and hands it to the
-//           stream until nothing is left or the stream is full. Only a full stream is waited for.
-// Forms:    gathered as it stands in the queue, or translated frame by frame: subscribers' side, conflating pipes, and peers to whom the
-//           wire is not the queue (zmtp/framing.hpp).
-// Turns:    once there is a pipe, who holds its write turn may use everything here but control octets, which are the I/O thread's.
-//           The thread that sends writes messages only: nothing while control octets wait for the I/O thread to write them, and
-//           nothing to a stream that is full or broken.
+// Flow:     write() on the I/O thread; write_now() on the thread that sent. Either lists what is
+//           there and hands it to the stream until nothing is left or the stream is full. Only a
+//           full stream is waited for.
+// Forms:    gathered as it stands in the queue, or translated frame by frame: subscribers' side,
+//           conflating pipes, and peers to whom the wire is not the queue (zmtp/framing.hpp).
+// Turns:    once there is a pipe, who holds its write turn may use everything here but control
+//           octets, which are the I/O thread's. The thread that sends writes messages only: nothing
+//           while control octets wait for the I/O thread to write them, and nothing to a stream
+//           that is full or broken.
 #pragma once
 
 #include <array>
@@ -35,11 +38,13 @@ public:
              const batching &sizes) noexcept
         : stream_(bytes), peer_(machine), subscriptions_(subscriptions), sizes_(sizes) {}
 
-    /// Messages come from this pipe from now on; once the handshake is written out, it is served through `server`. `replays`: it was there
-    /// before the connection, so that subscriptions are sent from the set and not from the pipe.
+    /// Messages come from this pipe from now on; once the handshake is written out, it is served
+    /// through `server`. `replays`: it was there before the connection, so that subscriptions are
+    /// sent from the set and not from the pipe.
     void open(pipe_end_ptr pipe, bool replays, io_turn &server) noexcept;
-    /// Nothing is taken from the pipe any more; a message of which some went out is dropped whole. False while the sender writes: it
-    /// has the I/O thread come back. True before the end. I/O thread.
+    /// Nothing is taken from the pipe any more; a message of which some went out is dropped whole.
+    /// False while the sender writes: it has the I/O thread come back. True before the end. I/O
+    /// thread.
     [[nodiscard]] bool close() noexcept;
 
     enum class outcome {
@@ -53,8 +58,9 @@ public:
     /// I/O thread.
     outcome write(time_point now) noexcept;
     time_point due() const noexcept { return due_; }
-    /// write() of the last words of the conversation, and of no message behind them. `drained` once there is no more to write of them, or no
-    /// way to: else it is to be called again, as write() would be. I/O thread.
+    /// write() of the last words of the conversation, and of no message behind them. `drained` once
+    /// there is no more to write of them, or no way to: else it is to be called again, as write()
+    /// would be. I/O thread.
     outcome write_last_words(time_point now) noexcept;
     /// The stream takes more again. I/O thread; call write() next.
     void note_writable() noexcept { is_writable_again_ = is_full(); }
@@ -70,7 +76,8 @@ public:
     /// Why nothing more can be written, or none. Any thread.
     error failure() const noexcept { return failure_.load(std::memory_order_acquire); }
 
-    /// Leaves it to others to wait for a full stream. False when that cannot be done now. I/O thread.
+    /// Leaves it to others to wait for a full stream. False when that cannot be done now. I/O
+    /// thread.
     bool lease_out() noexcept;
     void end_lease() noexcept { is_leased_ = false; }
 
@@ -159,8 +166,8 @@ private:
     // I/O thread only.
     bool is_leased_ = false;
     bool is_writable_again_ = false;
-    // Facts of the pipe: while control octets wait for the end of a message, what is left of it, 0 when not known; and what was written since a
-    // message was known to end.
+    // Facts of the pipe: while control octets wait for the end of a message, what is left of it, 0
+    // when not known; and what was written since a message was known to end.
     std::uint64_t octets_to_boundary_ = 0;
     std::uint64_t octets_since_end_ = 0;
     std::size_t control_written_ = 0;          // octets of what control_waits_ tells of

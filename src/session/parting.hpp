@@ -1,8 +1,11 @@
-// The wait for the peer behind the last words of a connection: reads its stream, which is written to no more, and throws away what comes.
+// The wait for the peer behind the last words of a connection: reads its stream, which is written
+// to no more, and throws away what comes.
 //
-// Why:      a system that closes a stream with unread input, or to which input still comes, resets it, and that may take from the peer
-//           what it has not read yet (RFC 9112 §9.6, RFC 6455 §7.1.1).
-// Ends:     with the stream, when `longest_parting` is over whatever comes, behind `most_octets`, or where the loop needs its descriptor.
+// Why:      a system that closes a stream with unread input, or to which input still comes, resets
+//           it, and that may take from the peer what it has not read yet (RFC 9112 §9.6, RFC 6455
+//           §7.1.1).
+// Ends:     with the stream, when `longest_parting` is over whatever comes, behind `most_octets`,
+//           or where the loop needs its descriptor.
 // Costs:    the stream and a timer; nothing is kept of what comes. A call reads a few blocks.
 // Threads:  the loop's.
 #pragma once
@@ -16,7 +19,8 @@
 
 namespace zlink {
 
-/// The time that one that ends waits for a peer that does not go on reading, or does not take its leave.
+/// The time that one that ends waits for a peer that does not go on reading, or does not take its
+/// leave.
 constexpr std::chrono::milliseconds longest_parting{500};
 
 class parting_events {
@@ -28,11 +32,13 @@ public:
 
 class parting final : private stream_events, private sheddable {
 public:
-    /// The octets that a peer may have under way before it can know: more than a tcp socket holds as systems set it up.
+    /// The octets that a peer may have under way before it can know: more than a tcp socket holds
+    /// as systems set it up.
     static constexpr std::size_t most_octets = 8 * 1024 * 1024;
 
-    /// `bytes`: nothing is written to it any more, and the peer has been told so. Null where there is nothing to wait for: the stream has
-    /// ended already, or memory is short. `io` and `events` outlive it.
+    /// `bytes`: nothing is written to it any more, and the peer has been told so. Null where there
+    /// is nothing to wait for: the stream has ended already, or memory is short. `io` and `events`
+    /// outlive it.
     static std::unique_ptr<parting> begin(loop &io, std::unique_ptr<stream> bytes,
                                           parting_events &events) noexcept;
 

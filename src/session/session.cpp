@@ -1,4 +1,5 @@
-// Map: made and asked from any thread; connecting; the life of its connections; events. Its end is in session_end.cpp.
+// Map: made and asked from any thread; connecting; the life of its connections; events. Its end is
+//      in session_end.cpp.
 #include "session/session.hpp"
 
 #include <algorithm>
@@ -147,7 +148,8 @@ void session::begin() noexcept {
         begin_connection(std::move(first_stream_), true);
         return;
     }
-    // Before it is needed: memory may be short then, and an endpoint does not come to its end for that.
+    // Before it is needed: memory may be short then, and an endpoint does not come to its end for
+    // that.
     make_retry_timer();
     dial();
 }
@@ -313,8 +315,8 @@ pipe_end_ptr session::on_established(connection &which) noexcept {
     return pipe_;
 }
 
-/// Nobody waits for the answer: it is taken when it is there. Without anybody to be asked, or without memory for the question, that is in
-/// the next turn.
+/// Nobody waits for the answer: it is taken when it is there. Without anybody to be asked, or
+/// without memory for the question, that is in the next turn.
 void session::authenticate(connection &which) noexcept {
     question_.reset();
     unasked_ = verdict::kind::no_handler;
@@ -421,7 +423,8 @@ bool session::dials_no_more() const noexcept {
            (environment_->options.reconnect_stop & reconnect_stop_on::disconnect);
 }
 
-/// Nobody waits for a thread that is reading or writing on the connection: whoever leaves it has this session go on with `rest`.
+/// Nobody waits for a thread that is reading or writing on the connection: whoever leaves it has
+/// this session go on with `rest`.
 bool session::let_go(continuation rest) noexcept {
     rest_ = connection_ && !connection_->let_go(is_lingering_) ? rest : nullptr;
     return !rest_;

@@ -1,9 +1,12 @@
-// Our memory of one peer: joins a pipe end to successive connections. Dials again after a break, lingers after a close.
+// Our memory of one peer: joins a pipe end to successive connections. Dials again after a break,
+// lingers after a close.
 //
 // Connecting sessions own a dialer and outlive their connections; accepted ones end with theirs.
-// Behind the last words of a connection its stream stays for a moment, so that the peer gets them. Nothing else waits for that, neither
-// events nor the pipe nor the next attempt: only the end of the session, for no longer than the socket lingers.
-// Threads:  the loop's thread; start() and the pipe_events from any. A session keeps itself alive while work is queued.
+// Behind the last words of a connection its stream stays for a moment, so that the peer gets them.
+// Nothing else waits for that, neither events nor the pipe nor the next attempt: only the end of
+// the session, for no longer than the socket lingers.
+// Threads:  the loop's thread; start() and the pipe_events from any. A session keeps itself alive
+//           while work is queued.
 // Owns:     one end of the pipe, the connection, the dialer.
 #pragma once
 
@@ -28,9 +31,11 @@ class session;
 class session_host {
 public:
     virtual ~session_host() = default;
-    /// A pipe whose other end goes to the socket; the session's end is returned. Null when the socket has closed.
+    /// A pipe whose other end goes to the socket; the session's end is returned. Null when the
+    /// socket has closed.
     virtual pipe_end_ptr make_session_pipe(session &which) noexcept = 0;
-    /// A pipe made for this session was closed and has carried no message: it need not be attached any more.
+    /// A pipe made for this session was closed and has carried no message: it need not be attached
+    /// any more.
     virtual void withdraw_pipe(const pipe_end &sockets_end) noexcept = 0;
     /// The session is over; it does nothing from here on.
     virtual void on_session_end(session &which) noexcept = 0;
@@ -65,8 +70,8 @@ class session final : public pipe_events,
                       private connection_host,
                       private parting_events {
 public:
-    /// A session that dials the address of its environment with `kind`. `pipe`, whose events the caller leads to the session, may be null:
-    /// then each connection gets its own (ZMQ_IMMEDIATE).
+    /// A session that dials the address of its environment with `kind`. `pipe`, whose events the
+    /// caller leads to the session, may be null: then each connection gets its own (ZMQ_IMMEDIATE).
     static std::shared_ptr<session> connecting(session_environment_ptr environment, const transport &kind,
                                                pipe_end_ptr pipe);
     /// A session of an accepted stream.
@@ -76,15 +81,16 @@ public:
 
     /// Begins; any thread.
     error start() noexcept;
-    /// Ends a session that has no pipe (yet); one that has hears of the end through it. Once the loop has run what was
-    /// posted before, no further pipe comes of it. Any thread.
-    /// A session that was disconnected dials no more, where reconnect_stop says so.
-    /// True the first time.
+    /// Ends a session that has no pipe (yet); one that has hears of the end through it. Once the
+    /// loop has run what was posted before, no further pipe comes of it. Any thread. A session that
+    /// was disconnected dials no more, where reconnect_stop says so. True the first time.
     enum class why_stopped { closed, disconnected };
     bool stop(why_stopped why = why_stopped::closed) noexcept;
-    /// stop(), of a socket that lingers so long at most, in milliseconds, -1 for ever: also where a connection was ended before, in band.
+    /// stop(), of a socket that lingers so long at most, in milliseconds, -1 for ever: also where a
+    /// connection was ended before, in band.
     void stop_within(int linger_ms) noexcept;
-    /// The permission may have been taken back: then a connection ends, and no other comes about. Any thread.
+    /// The permission may have been taken back: then a connection ends, and no other comes about.
+    /// Any thread.
     void look_at_permission() noexcept { ask(wish_permission); }
     bool is_stopping() const noexcept { return is_stopping_.load(std::memory_order_relaxed); }
 

@@ -1,4 +1,5 @@
-// The end of a session. Map: lingering, parting from the peer, the end of the pipe, the end, and the parting behind last words.
+// The end of a session. Map: lingering, parting from the peer, the end of the pipe, the end, and
+// the parting behind last words.
 #include <algorithm>
 #include <new>
 #include <utility>
@@ -31,8 +32,8 @@ void session::begin_linger() noexcept {
     }
 }
 
-/// The application has ended the connection in band, so that what it had sent before goes out. It does not for longer than the socket
-/// lingers.
+/// The application has ended the connection in band, so that what it had sent before goes out. It
+/// does not for longer than the socket lingers.
 void session::shorten_linger() noexcept {
     const int most_ms = most_linger_ms_.load(std::memory_order_relaxed);
     if (!environment_->options.is_raw() || most_ms < 0 || (last_waits_ && last_waits_->linger))
@@ -70,9 +71,9 @@ void session::end_if_lingered() noexcept {
         end_pipe();
 }
 
-/// Leaves the peer the time to read what was written last: closing a stream while input arrives, or when it arrives later,
-/// makes the system throw away what is still on its way out. A peer that reads to the end closes at once. False when all has
-/// reached the peer's system: no need to wait.
+/// Leaves the peer the time to read what was written last: closing a stream while input arrives, or
+/// when it arrives later, makes the system throw away what is still on its way out. A peer that
+/// reads to the end closes at once. False when all has reached the peer's system: no need to wait.
 bool session::part() noexcept {
     if (!connection_->finish_writing())
         return false;
@@ -101,8 +102,9 @@ void session::on_parting_time() noexcept {
             now + std::exchange(waits.parting_look, std::min(2 * waits.parting_look, last_parting_look)));
 }
 
-/// A connection whose pipe the socket closed is over. A socket that closed the pipe of this connection alone (it refused the peer) still
-/// wants its endpoint connected; but where peers do not speak ZMTP it is the application that has closed it.
+/// A connection whose pipe the socket closed is over. A socket that closed the pipe of this
+/// connection alone (it refused the peer) still wants its endpoint connected; but where peers do
+/// not speak ZMTP it is the application that has closed it.
 void session::end_pipe() noexcept {
     if (!is_connecting() || !environment_->options.immediate || is_stopping() ||
         environment_->options.is_raw()) {

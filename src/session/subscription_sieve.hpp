@@ -1,8 +1,9 @@
-// Picks what may be subscriptions out of the messages of a peer, for a publisher that can receive nothing else.
+// Picks what may be subscriptions out of the messages of a peer, for a publisher that can receive
+// nothing else.
 //
 // Wire:     RFC 29: a frame that begins with 1 or 0, the first of a message or, from an XSUB, any.
-// Out:      messages of such frames alone. One stands for the frames in front of the first of them that is not the first of its
-//           message, and one for those behind the last.
+// Out:      messages of such frames alone. One stands for the frames in front of the first of them
+//           that is not the first of its message, and one for those behind the last.
 #pragma once
 
 #include "core/bytes.hpp"

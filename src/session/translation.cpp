@@ -1,4 +1,5 @@
-// Map: bodies apart; frames put in, behind a rest that is moved; covering, piece by piece; what is listed, and released when written.
+// Map: bodies apart; frames put in, behind a rest that is moved; covering, piece by piece; what is
+//      listed, and released when written.
 #include "session/translation.hpp"
 
 #include <algorithm>
@@ -164,7 +165,8 @@ void translation::release(std::size_t octets) noexcept {
         bodies_gone_ = 0;
     }
     if (copied_gone_ == copied_end() && bodies_.empty()) {
-        // The memory that many small frames, or a long topic, took does not stay with a connection that may be idle from now on.
+        // The memory that many small frames, or a long topic, took does not stay with a connection
+        // that may be idle from now on.
         if (copied_.capacity() > 2 * batch)
             std::vector<std::uint8_t>().swap(copied_);
         spare_ = copied_.size();

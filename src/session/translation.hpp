@@ -2,9 +2,11 @@
 //
 // Copied:   small frames, one behind the other, and what stands in front of large bodies.
 // Not:      a large body that stands on the wire as it is. It is listed where it is.
-// Covered:  a large body that does not is encoded a piece at a time, when what came before has gone out, or all at once, as its framing
-//           says; where it is encoded in pieces, no second copy of it is ever there.
-// Memory:   bodies are kept alive by a reference. One that stands where its sender has it is copied when the sender says so.
+// Covered:  a large body that does not is encoded a piece at a time, when what came before has gone
+//           out, or all at once, as its framing says; where it is encoded in pieces, no second copy
+//           of it is ever there.
+// Memory:   bodies are kept alive by a reference. One that stands where its sender has it is copied
+//           when the sender says so.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +25,13 @@ namespace zlink {
 
 class translation {
 public:
-    /// Octets for one write, and what is more of the last body. They are out of the pipe: a connection that breaks takes them with it.
+    /// Octets for one write, and what is more of the last body. They are out of the pipe: a
+    /// connection that breaks takes them with it.
     static constexpr std::size_t batch = 64 * 1024;
 
     bool is_empty() const noexcept { return copied_end() == 0 && bodies_.empty() && !is_covering(); }
-    /// Nothing more should be put before some has gone out. It may be: what is put behind a body that goes out in pieces makes a copy of it.
+    /// Nothing more should be put before some has gone out. It may be: what is put behind a body
+    /// that goes out in pieces makes a copy of it.
     bool is_full() const noexcept { return octets() >= batch || is_covering(); }
     /// Only copied frames are left: more may be put behind it, and goes out together with it.
     bool may_grow() const noexcept { return bodies_.empty() && !is_covering(); }
@@ -35,11 +39,12 @@ public:
     bool is_covering() const noexcept { return covered_.size > 0 || piece_size_ > 0; }
     /// That were put and have not gone out, but for those of a body that goes out in pieces.
     std::size_t octets() const noexcept { return copied_end() - copied_gone_ + listed_bodies_; }
-    /// Puts a message frame behind the rest. `is_in_place`: the body stands where its sender has it, and its owner is memory for a copy.
-    /// Throws bad_alloc.
+    /// Puts a message frame behind the rest. `is_in_place`: the body stands where its sender has
+    /// it, and its owner is memory for a copy. Throws bad_alloc.
     void put(const framing &form, const frame_view &frame, bool is_in_place);
-    /// Puts the small message frames that `in` begins with, as it stands in a queue, behind the rest, and takes them from there, as far as
-    /// that is faster. `in_message` is whether the last of them was one with more. Returns how many messages end in them. Throws bad_alloc.
+    /// Puts the small message frames that `in` begins with, as it stands in a queue, behind the
+    /// rest, and takes them from there, as far as that is faster. `in_message` is whether the last
+    /// of them was one with more. Returns how many messages end in them. Throws bad_alloc.
     std::uint64_t put_small(const framing &form, byte_span &in, bool &in_message);
     /// Octets that are appended here stand behind the rest; to be called while no body is covered.
     std::vector<std::uint8_t> &tail() noexcept {

@@ -49,8 +49,9 @@ void borrower::return_all(std::span<const pipe_end_ptr> pipes) noexcept {
     }
 }
 
-/// Tells how long the thread has worked since its last wait, and whether that was little. To write a large body is no work, as long as the thread has
-/// had to wait about as long as that takes: else who reads ahead for it saves time.
+/// Tells how long the thread has worked since its last wait, and whether that was little. To write
+/// a large body is no work, as long as the thread has had to wait about as long as that takes: else
+/// who reads ahead for it saves time.
 borrower::work borrower::work_until(time_point now) const noexcept {
     const duration own = now - wait_over_at_ - copying_;
     if (own < longest_work)
@@ -59,9 +60,9 @@ borrower::work borrower::work_until(time_point now) const noexcept {
     return {own, own - writing < longest_work && waited_ >= writing / 4 * 3};
 }
 
-/// After long work: whether the I/O thread could have read meanwhile what the waits after such work are for. They are short then, and find
-/// octets at once: the answer to a request could not have been read before. What is small is read in no time, and the lease pays by the
-/// waits alone.
+/// After long work: whether the I/O thread could have read meanwhile what the waits after such work
+/// are for. They are short then, and find octets at once: the answer to a request could not have
+/// been read before. What is small is read in no time, and the lease pays by the waits alone.
 bool borrower::comes_late(duration work) noexcept {
     const bool came_at_once = std::exchange(came_at_once_, false);
     late_ = expects_large() && came_at_once && waited_ < last_work_ / 4 * 3 ? late_ + 1 : 0;
@@ -99,7 +100,8 @@ bool borrower::is_recalled() const noexcept {
                        [](const use &u) { return !u.is_kept || u.pipe->is_recalled(); });
 }
 
-/// Room is waited for only where this thread could use it: the wait would end at once, again and again.
+/// Room is waited for only where this thread could use it: the wait would end at once, again and
+/// again.
 short borrower::events_for(const use &u) noexcept {
     const bool is_for_room = u.io->is_full() && !u.io->awaits_input() && !u.pipe->awaits_turn();
     return is_for_room ? POLLIN | POLLOUT : POLLIN;

@@ -1,9 +1,12 @@
-// Reads the connections of a socket on the socket's own thread while that thread has nothing else to do.
+// Reads the connections of a socket on the socket's own thread while that thread has nothing else
+// to do.
 //
-// Flow:     begin() takes what is leased into use, and asks for more when the thread waits often. The caller waits for the
-//           descriptors and its own level together, calls go_on() with what is ready, and end().
-// Limits:   of many pipes only those are asked for that messages go through both ways, and given back when they bring nothing:
-//           each costs something at each wait. A socket that works long between its waits leaves all to the I/O threads.
+// Flow:     begin() takes what is leased into use, and asks for more when the thread waits often.
+//           The caller waits for the descriptors and its own level together, calls go_on() with
+//           what is ready, and end().
+// Limits:   of many pipes only those are asked for that messages go through both ways, and given
+//           back when they bring nothing: each costs something at each wait. A socket that works
+//           long between its waits leaves all to the I/O threads.
 // Threads:  the socket's.
 #pragma once
 
@@ -29,17 +32,20 @@ public:
         room,  // to wait until the peer has taken something
         wait,  // for whatever comes
     };
-    /// Takes into use what is leased. A thread that waits may ask for others of `pipes`; it gives all back when it is better to read them while it works.
+    /// Takes into use what is leased. A thread that waits may ask for others of `pipes`; it gives
+    /// all back when it is better to read them while it works.
     void begin(std::span<const pipe_end_ptr> pipes, purpose why) noexcept;
     /// A pipe leaves its socket.
     void forget(const pipe_end &pipe) noexcept;
     std::size_t size() const noexcept { return size_; }
     /// Whether one is wanted back: end() instead of waiting.
     bool is_recalled() const noexcept;
-    /// Lists what to wait for from `now` on. Returns the number of items: size(), or 0 when they are listed already.
+    /// Lists what to wait for from `now` on. Returns the number of items: size(), or 0 when they
+    /// are listed already.
     std::size_t list(wait_item *items, time_point now) noexcept;
-    /// Reads streams that hold octets which their descriptors do not show: nobody may wait for those descriptors before that. True when
-    /// something was published, or may still be. Octets behind a message that the pattern does not want now may stay unread.
+    /// Reads streams that hold octets which their descriptors do not show: nobody may wait for
+    /// those descriptors before that. True when something was published, or may still be. Octets
+    /// behind a message that the pattern does not want now may stay unread.
     bool read_more() noexcept {
         for (int turn = 0; turn < most_turns; ++turn) {
             bool has_read = false;
@@ -55,7 +61,8 @@ public:
         }
         return true;
     }
-    /// Before a sleep: what read_more() let stay is for the I/O threads, since who sleeps would not hear of it.
+    /// Before a sleep: what read_more() let stay is for the I/O threads, since who sleeps would not
+    /// hear of it.
     void return_unread() noexcept {
         for (std::size_t i = 0; i < size_; ++i)
             uses_[i].is_kept = uses_[i].is_kept && !uses_[i].io->expects_more();
@@ -79,7 +86,8 @@ public:
     bool was_woken_for_little() const noexcept { return size_ == 1 && waits_for_little_ == some_waits; }
     /// A look was as good as a wait.
     void note_answer() noexcept { reads_since_wait_ = 0; }
-    /// After a wait for what list() gave: writes and reads those whose items are ready. True when something was published.
+    /// After a wait for what list() gave: writes and reads those whose items are ready. True when
+    /// something was published.
     bool go_on(time_point now) noexcept;
     /// Reads all, whether or not there is something to read.
     bool read_all() noexcept {
@@ -152,13 +160,15 @@ private:
         bool is_kept = false;
     };
 
-    /// Tries a stream again that was full, or busy: a thread that reads without waiting does not hear that it takes more.
+    /// Tries a stream again that was full, or busy: a thread that reads without waiting does not
+    /// hear that it takes more.
     static bool write_beside(use &u) noexcept {
         if (u.io->is_held_up())
             (void)u.pipe->write_now(io_turn::occasion::ready);
         return true;
     }
-    /// Keeps the lease from ending, where the thread waits: reading without waiting is no reason to keep it.
+    /// Keeps the lease from ending, where the thread waits: reading without waiting is no reason to
+    /// keep it.
     void note_use(use &u) const noexcept {
         if (counts_)
             u.pipe->note_use();

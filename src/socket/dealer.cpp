@@ -1,4 +1,5 @@
-// DEALER: sends to its peers in turn, receives from them in turn, and keeps no state of the conversation (RFC 28).
+// DEALER: sends to its peers in turn, receives from them in turn, and keeps no state of the
+//         conversation (RFC 28).
 #include "socket/two_way_pattern.hpp"
 
 namespace zlink {

@@ -1,9 +1,10 @@
 // Messages of one small frame that pass a socket's pattern by.
 //
-// While a socket has one peer, most patterns have nothing to decide: every message goes to that pipe, or comes from it. The
-// pattern says so after a message that went the long way, and the socket keeps to it until it calls the pattern again for
-// anything else. Where messages carry an address in front (ROUTER), it is the same one each time, and never enters the pipe.
-// When only some are wanted (topics), the pattern is asked for no more than that.
+// While a socket has one peer, most patterns have nothing to decide: every message goes to that
+// pipe, or comes from it. The pattern says so after a message that went the long way, and the
+// socket keeps to it until it calls the pattern again for anything else. Where messages carry an
+// address in front (ROUTER), it is the same one each time, and never enters the pipe. When only
+// some are wanted (topics), the pattern is asked for no more than that.
 // Threads:  the socket's.
 #pragma once
 
@@ -24,17 +25,20 @@ protected:
     ~message_filter() = default;
 };
 
-/// A call passes over so many frames that the application does not get; where there are more the next call goes on.
+/// A call passes over so many frames that the application does not get; where there are more the
+/// next call goes on.
 constexpr std::size_t most_passed_over = 8192;
 
-/// The pipe that all messages take, and the address in front of each for patterns that have one, or else which are wanted.
+/// The pipe that all messages take, and the address in front of each for patterns that have one, or
+/// else which are wanted.
 /// Null: the pattern decides.
 struct direct_way {
     pipe_end *pipe = nullptr;
     byte_span address = {};
     const message_filter *filter = nullptr;
 
-    /// The kinds of frame that may go this way next: any message as it is, one that is wanted, an address, or the message behind it.
+    /// The kinds of frame that may go this way next: any message as it is, one that is wanted, an
+    /// address, or the message behind it.
     enum class frame : std::uint8_t { none, message, wanted, address, addressed };
 
     frame first_frame() const noexcept {
@@ -50,7 +54,8 @@ class direct_input {
 public:
     /// Whether messages come as they are.
     bool is_plain() const noexcept { return next_ == direct_way::frame::message; }
-    /// Only when is_plain(): the next message, if it is small and was seen before; false when take() has to be asked.
+    /// Only when is_plain(): the next message, if it is small and was seen before; false when
+    /// take() has to be asked.
     [[gnu::always_inline]] bool take_at_once(short_frame &out, std::size_t capacity) noexcept {
         return way_.pipe->read_at_once(out, capacity);
     }
@@ -77,7 +82,8 @@ public:
         next_ = addressed;
         return true;
     }
-    /// The next frame, and whether more of its message follow; false when the pattern has to be asked.
+    /// The next frame, and whether more of its message follow; false when the pattern has to be
+    /// asked.
     [[gnu::always_inline]] bool take(short_frame &out, bool &more) noexcept {
         using enum direct_way::frame;
         more = next_ == address;
@@ -97,7 +103,8 @@ public:
         out = fit;
         return true;
     }
-    /// Whether a small message that was seen before comes next; false when has_message() has to be asked.
+    /// Whether a small message that was seen before comes next; false when has_message() has to be
+    /// asked.
     [[gnu::always_inline]] bool has_message_at_once() const noexcept {
         using enum direct_way::frame;
         short_frame frame;
@@ -117,7 +124,8 @@ public:
     }
 
 private:
-    /// Passes over a bounded number that are not wanted; the pattern, which is asked then, does the same.
+    /// Passes over a bounded number that are not wanted; the pattern, which is asked then, does the
+    /// same.
     [[gnu::noinline]] bool take_wanted(short_frame &out) noexcept {
         for (std::size_t left = most_passed_over; left > 0 && way_.pipe->read_short(out); --left) {
             if (way_.filter->wants({out.data, out.size}))
@@ -145,7 +153,8 @@ public:
 
     /// Whether messages go as they are.
     bool is_plain() const noexcept { return next_ == direct_way::frame::message; }
-    /// Only when is_plain(): sends a message of at most 255 octets, if that needs no call; refused when put() has to be asked.
+    /// Only when is_plain(): sends a message of at most 255 octets, if that needs no call; refused
+    /// when put() has to be asked.
     [[gnu::always_inline]] at_once put_at_once(byte_span body, bool more) noexcept {
         return more ? at_once::refused : write_at_once(body);
     }

@@ -1,4 +1,5 @@
-// Contract: what a socket asks its context for. Implemented by the context room, which knows sessions and inproc names.
+// Contract: what a socket asks its context for. Implemented by the context room, which knows
+//           sessions and inproc names.
 //
 // Threads:  the socket's application thread, unless a function says otherwise.
 #pragma once
@@ -22,10 +23,12 @@ public:
     /// Binds `self` to an endpoint; `actual` gets the endpoint with wild cards resolved.
     virtual error bind(socket &self, const std::string &endpoint, std::string &actual) = 0;
     virtual error connect(socket &self, const std::string &endpoint, std::string &actual) = 0;
-    /// Ends a bind or connect made with exactly this endpoint (or its resolved form). no_entry when there is none.
+    /// Ends a bind or connect made with exactly this endpoint (or its resolved form). no_entry when
+    /// there is none.
     virtual error unbind(socket &self, const std::string &endpoint) = 0;
     virtual error disconnect(socket &self, const std::string &endpoint) = 0;
-    /// The socket closes: everything it bound or connected ends; sessions linger as their pipes say.
+    /// The socket closes: everything it bound or connected ends; sessions linger as their pipes
+    /// say.
     virtual void close_all(socket &self) noexcept = 0;
     /// A PAIR socket of the library's own, bound to an inproc endpoint, for monitor events.
     virtual error make_monitor_socket(const std::string &endpoint, std::unique_ptr<socket> &out) = 0;

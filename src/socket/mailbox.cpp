@@ -34,8 +34,8 @@ bool mailbox::post(command what) noexcept {
         has_commands_.store(true, std::memory_order_release);
         if ((is_waiting_ || always_signals_) && !is_signalled_ && wakeup_) {
             is_signalled_ = true;
-            // Better not under the lock: the thread that wakes wants it at once. But who waits outside must not find the
-            // level up once it has taken the commands.
+            // Better not under the lock: the thread that wakes wants it at once. But who waits
+            // outside must not find the level up once it has taken the commands.
             if (always_signals_)
                 wakeup_->signal();
             else
@@ -116,7 +116,8 @@ void mailbox::keep_signalling(waiter &how) noexcept {
     std::lock_guard guard(mutex_);
     always_signals_ = true;
     for (lower(); is_signalled_; lower()) {
-        // The thread that posted last is about to raise the level, without the lock, and may need this processor for it.
+        // The thread that posted last is about to raise the level, without the lock, and may need
+        // this processor for it.
         wait_item raised{wakeup_->descriptor(), POLLIN, 0, wakeup_.get()};
         (void)how.wait({&raised, 1}, time_point::max());
     }

@@ -1,7 +1,8 @@
-// The commands of other threads to a socket: pipes that became readable, writable or closed, new pipes, the end of the context.
+// The commands of other threads to a socket: pipes that became readable, writable or closed, new
+// pipes, the end of the context.
 //
-// Flow:     pipes and I/O threads post; the socket's thread takes everything at once at the start of a call. The mailbox
-//           outlives its socket: what is posted to a closed one is dropped.
+// Flow:     pipes and I/O threads post; the socket's thread takes everything at once at the start
+//           of a call. The mailbox outlives its socket: what is posted to a closed one is dropped.
 // Threads:  post() and withdraw() from any; the rest on the thread that holds the socket.
 #pragma once
 
@@ -33,20 +34,21 @@ public:
     }
     void on_closed(pipe_end &end) noexcept override { post({command_kind::closed, end.shared_from_this()}); }
 
-    /// Queues a command and wakes the socket's thread if it waits. False when the socket is closed, or there is no memory
-    /// for a pipe to be attached.
+    /// Queues a command and wakes the socket's thread if it waits. False when the socket is closed,
+    /// or there is no memory for a pipe to be attached.
     bool post(command what) noexcept;
 
-    /// Takes back all about a pipe that is still waiting to be attached. Does nothing once the attach was taken. Does not go through what
-    /// is here.
+    /// Takes back all about a pipe that is still waiting to be attached. Does nothing once the
+    /// attach was taken. Does not go through what is here.
     void withdraw(const pipe_end &pipe) noexcept;
 
     bool has_commands() const noexcept { return has_commands_.load(std::memory_order_acquire); }
-    /// Moves all commands to `out` (which is empty) and lowers the wake-up level. False when there was no memory for some:
-    /// any pipe may have become readable, writable or closed.
+    /// Moves all commands to `out` (which is empty) and lowers the wake-up level. False when there
+    /// was no memory for some: any pipe may have become readable, writable or closed.
     bool take(std::vector<command> &out) noexcept;
 
-    /// The descriptor that sleepers look at. Created on first use; errors of the system when it cannot be.
+    /// The descriptor that sleepers look at. Created on first use; errors of the system when it
+    /// cannot be.
     error make_wakeup(waiter &how) noexcept;
     const wakeup *level() const noexcept { return wakeup_.get(); }
     /// ZMQ_FD was asked for: from now on every first command raises the level, sleeper or not.
@@ -56,13 +58,14 @@ public:
     bool begin_wait() noexcept;
     void end_wait() noexcept;
 
-    /// Has `call` run whenever there may be room for a message that there was none for: a pipe was queued to be attached, or became
-    /// writable. On the thread that queued the command, which may be inside a read of that very pipe's other end, and without a lock
-    /// of the mailbox; at once if there is a command already. For sockets that no thread of the application looks after.
+    /// Has `call` run whenever there may be room for a message that there was none for: a pipe was
+    /// queued to be attached, or became writable. On the thread that queued the command, which may
+    /// be inside a read of that very pipe's other end, and without a lock of the mailbox; at once
+    /// if there is a command already. For sockets that no thread of the application looks after.
     void call_on_room(std::function<void()> call);
 
-    /// The socket is gone: drops what is queued and all that comes, and gives the descriptor back, for sessions may keep the mailbox for long.
-    /// Pipes that were to be attached are closed.
+    /// The socket is gone: drops what is queued and all that comes, and gives the descriptor back,
+    /// for sessions may keep the mailbox for long. Pipes that were to be attached are closed.
     void close() noexcept;
 
 private:

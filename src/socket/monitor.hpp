@@ -1,9 +1,12 @@
 // Publishes connection events as messages (zmq_socket_monitor).
 //
-// Wire:     frame 1: event:2, value:4 in host order; frame 2: the endpoint; of a reason, frame 3: its words.
-// Waiting:  events wait for a reader, and for room in its queue, as far as `most_waiting` goes; what comes then is lost. Waiting events go
-//           out as soon as there is room: on the reader's thread, inside the call that made some. The last events do not wait.
-// Threads:  any; one lock inside, under which the publisher is used. Nobody who holds it waits for another thread.
+// Wire:     frame 1: event:2, value:4 in host order; frame 2: the endpoint; of a reason, frame 3:
+//           its words.
+// Waiting:  events wait for a reader, and for room in its queue, as far as `most_waiting` goes;
+//           what comes then is lost. Waiting events go out as soon as there is room: on the
+//           reader's thread, inside the call that made some. The last events do not wait.
+// Threads:  any; one lock inside, under which the publisher is used. Nobody who holds it waits for
+//           another thread.
 #pragma once
 
 #include <deque>
@@ -20,8 +23,8 @@ namespace zlink {
 class event_publisher {
 public:
     virtual ~event_publisher() = default;
-    /// Sends a message of two frames, or of three where there are words. False when there is no reader or no room now: whoever brings that
-    /// has the monitor flush().
+    /// Sends a message of two frames, or of three where there are words. False when there is no
+    /// reader or no room now: whoever brings that has the monitor flush().
     virtual bool publish(byte_span event, byte_span endpoint, byte_span words) noexcept = 0;
     /// Events from here on need no room, but a reader.
     virtual void lift_mark() noexcept = 0;
@@ -32,12 +35,13 @@ public:
     static constexpr std::size_t most_waiting = 1000;
 
     monitor() noexcept = default;
-    /// Tells `log`, too, whether somebody listens or not, by the name of a socket type. Null: nothing is logged.
+    /// Tells `log`, too, whether somebody listens or not, by the name of a socket type. Null:
+    /// nothing is logged.
     monitor(std::shared_ptr<event_log> log, const char *socket_type) noexcept
         : log_(std::move(log)), socket_type_(socket_type) {}
 
-    /// Starts publishing the events in `mask` on `publisher`, in place of what was there, which is told that it stops.
-    /// Null stops.
+    /// Starts publishing the events in `mask` on `publisher`, in place of what was there, which is
+    /// told that it stops. Null stops.
     void publish_on(std::unique_ptr<event_publisher> publisher, int mask) noexcept;
     void emit(const connection_event &event) noexcept override;
     void emit(const connection_event &why, const connection_event &event) noexcept override;

@@ -1,6 +1,7 @@
 // One wait of a thread; see one_wait.hpp.
 //
-// Map:      the steps of a round: look, arm, sleep, disarm; rounds; descriptors, and memory for all.
+// Map:      the steps of a round: look, arm, sleep, disarm; rounds; descriptors, and memory for
+//           all.
 #include "socket/one_wait.hpp"
 
 #include <algorithm>
@@ -51,7 +52,8 @@ one_wait::one_wait(watched &socket_of_call) noexcept
 
 inline socket_wait &one_wait::part_of(const watched &item) noexcept { return item.which->wait_; }
 
-/// Ends the wait for all, when they have read what it brought. Returns the time, asked for as seldom for many sockets as for one.
+/// Ends the wait for all, when they have read what it brought. Returns the time, asked for as
+/// seldom for many sockets as for one.
 inline time_point one_wait::note_wait_over() noexcept {
     const time_point now = clock_.now();
     for (const watched &item : items_) {
@@ -61,7 +63,8 @@ inline time_point one_wait::note_wait_over() noexcept {
     return now;
 }
 
-/// True when there is something to attempt. Sockets are gone through as few times as can be: many do not stay in the cache.
+/// True when there is something to attempt. Sockets are gone through as few times as can be: many
+/// do not stay in the cache.
 inline bool one_wait::look(time_point deadline) noexcept {
     const bool is_alone = items_.size() == 1;
     bool found = false;
@@ -129,8 +132,8 @@ inline void one_wait::disarm() noexcept {
     over_at_ = note_wait_over();
 }
 
-/// Takes in what the sleep has brought, for a body that is read straight into the caller's memory. Whether to sleep once more for the
-/// rest.
+/// Takes in what the sleep has brought, for a body that is read straight into the caller's memory.
+/// Whether to sleep once more for the rest.
 bool one_wait::fills_offer(time_point deadline) noexcept {
     if (!is_call_ || !part_of(items_[0]).has_offer())
         return false;
@@ -163,7 +166,8 @@ error one_wait::over_at_once(time_point deadline) noexcept {
     return note_wait_over() >= deadline ? error::timed_out : error::none;
 }
 
-/// The events that wake the thread may all be others than it waits for, and there may be no end of them.
+/// The events that wake the thread may all be others than it waits for, and there may be no end of
+/// them.
 error one_wait::round(time_point deadline) {
     if (look(deadline))
         return over_at_once(deadline);
@@ -176,7 +180,7 @@ error one_wait::sleep_with_leases(time_point deadline) {
     return after_look(deadline);
 }
 
-// ---- Descriptors, and memory for all -----------------------------------------------------------------------
+// ---- Descriptors, and memory for all ------------------------------------------------------------
 
 error one_wait::look_at_descriptors() noexcept {
     if (is_fresh_)
@@ -200,7 +204,8 @@ void one_wait::note_descriptors() noexcept {
     }
 }
 
-/// Finds a waiter, and room for the items: descriptors first, in the order of the items, then the sockets' levels.
+/// Finds a waiter, and room for the items: descriptors first, in the order of the items, then the
+/// sockets' levels.
 error one_wait::prepare_first() noexcept {
     if (!how_) {
         if (!first_socket_)

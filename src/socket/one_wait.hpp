@@ -1,11 +1,15 @@
 // One wait of a thread: the engine of blocking calls, of zmq_poll, of the pollers and of proxies.
 //
-// Flow:     a round has four steps. It *looks*: takes into use what is leased to the thread, spins, has the sockets say when there is
-//           something new, and looks again. It *arms*: says of each socket that it is about to sleep, and lists their levels, what is leased,
-//           and descriptors of the system. It *sleeps* on all of that together: the only step that blocks, so that whoever cannot may leave
-//           there, and come back when something of the list is ready. It *disarms*, however it ends: takes in what it has brought, and the
-//           leases end. The caller looks for what it wants, and goes on with another round. No slices.
-// Threads:  the one that holds all the sockets. A cancellation ends it in the sleep; everything is put back then.
+// Flow:     a round has four steps. It *looks*: takes into use what is leased to the thread, spins,
+//           has the sockets say when there is something new, and looks again. It *arms*: says of
+//           each socket that it is about to sleep, and lists their levels, what is leased, and
+//           descriptors of the system. It *sleeps* on all of that together: the only step that
+//           blocks, so that whoever cannot may leave there, and come back when something of the
+//           list is ready. It *disarms*, however it ends: takes in what it has brought, and the
+//           leases end. The caller looks for what it wants, and goes on with another round. No
+//           slices.
+// Threads:  the one that holds all the sockets. A cancellation ends it in the sleep; everything is
+//           put back then.
 #pragma once
 
 #include <cstddef>
@@ -32,21 +36,22 @@ struct watched {
 class one_wait {
 public:
     explicit one_wait(std::span<watched> items) noexcept;
-    /// For a call that blocks: it comes back often, so that what memory it needs stays with the socket. A round without memory is over at
-    /// once, as if there were something to look at.
+    /// For a call that blocks: it comes back often, so that what memory it needs stays with the
+    /// socket. A round without memory is over at once, as if there were something to look at.
     explicit one_wait(watched &socket_of_call) noexcept;
     ~one_wait() {}
     one_wait(const one_wait &) = delete;
     one_wait &operator=(const one_wait &) = delete;
 
-    /// none: there may be something new. timed_out: nor will there be, after a last look. terminated, interrupted, no_memory, or errors
-    /// of poll(2).
+    /// none: there may be something new. timed_out: nor will there be, after a last look.
+    /// terminated, interrupted, no_memory, or errors of poll(2).
     error round(time_point deadline);
-    /// Rounds until `attempt` has something else to say than `again`, or has said it once more after the deadline. It is told whether this is
-    /// the last time.
+    /// Rounds until `attempt` has something else to say than `again`, or has said it once more
+    /// after the deadline. It is told whether this is the last time.
     template <class Attempt>
     error go_on(time_point deadline, Attempt &&attempt);
-    /// A round where the leases of the one socket are in use already, and nothing is to be looked for.
+    /// A round where the leases of the one socket are in use already, and nothing is to be looked
+    /// for.
     error sleep_with_leases(time_point deadline);
 
     bool has_descriptors() const noexcept { return descriptors_ > 0; }

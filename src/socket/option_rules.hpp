@@ -1,4 +1,5 @@
-// The rules that rows of the table of socket options are made of: for each kind of value what it accepts, and how it is set and read.
+// The rules that rows of the table of socket options are made of: for each kind of value what it
+// accepts, and how it is set and read.
 //
 // Order:    the rules; values in and out; applying a rule.
 #pragma once
@@ -17,7 +18,7 @@
 
 namespace zlink::option_rules {
 
-// ---- The rules ---------------------------------------------------------------------------------------------
+// ---- The rules ----------------------------------------------------------------------------------
 
 enum class access { read_write, write_only };
 constexpr int most_int = std::numeric_limits<int>::max();
@@ -48,7 +49,8 @@ struct wide_rule {
     Integer settings::*field;
 };
 
-/// Text: read back with a NUL. The rules differ in the meaning of an empty value (a null pointer and no size).
+/// Text: read back with a NUL. The rules differ in the meaning of an empty value (a null pointer
+///       and no size).
 enum class when_empty { refuse, clear };
 struct text_rule {
     std::string settings::*field;
@@ -79,7 +81,7 @@ struct special_rule {
 using rule = std::variant<number_rule, flag_rule, off_rule, wide_rule<std::uint64_t>, wide_rule<std::int64_t>,
                           text_rule, octets_rule, special_rule>;
 
-// ---- Values in and out -------------------------------------------------------------------------------------
+// ---- Values in and out --------------------------------------------------------------------------
 
 template <typename Integer>
 std::optional<Integer> read_as(option_value value) noexcept {
@@ -124,7 +126,7 @@ inline bool accepts(truth accepted, int value) noexcept {
     return false;
 }
 
-// ---- Applying a rule ---------------------------------------------------------------------------------------
+// ---- Applying a rule ----------------------------------------------------------------------------
 
 struct setter {
     settings &target;

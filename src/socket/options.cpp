@@ -1,8 +1,10 @@
 // The table of socket options.
 //
-// One row an option: its number, the socket types that have it, and a rule that says which field it stands for, what it
-// accepts and which way it can be used. An option that fits no rule has a pair of functions.
-// Order:    the parts of a row; mechanisms; filters; the other specials; the table; the functions of options.hpp.
+// One row an option: its number, the socket types that have it, and a rule that says which field it
+// stands for, what it accepts and which way it can be used. An option that fits no rule has a pair
+// of functions.
+// Order:    the parts of a row; mechanisms; filters; the other specials; the table; the functions
+//           of options.hpp.
 #include "socket/options.hpp"
 
 #include <algorithm>
@@ -27,7 +29,7 @@ namespace {
 
 using namespace option_rules;
 
-// ---- The parts of a row ------------------------------------------------------------------------------------
+// ---- The parts of a row -------------------------------------------------------------------------
 
 template <typename... Types>
 constexpr unsigned only(Types... types) noexcept {
@@ -52,7 +54,7 @@ struct option_row {
     rule how;
 };
 
-// ---- Mechanisms: PLAIN and CURVE options choose the mechanism as they are set ------------------------------
+// ---- Mechanisms: PLAIN and CURVE options choose the mechanism as they are set -------------------
 
 bool is_server(const settings &s) noexcept { return s.plain_server || s.curve_server; }
 
@@ -168,7 +170,8 @@ error set_origin(settings &s, option_value value) {
 constexpr std::size_t curve_key_size = curve_secret_key::octets;
 constexpr std::size_t curve_key_text_size = z85_text_size(curve_key_size);
 
-/// A key: 32 octets, or 40 characters of Z85 with or without a NUL. The server's key makes this end a client.
+/// A key: 32 octets, or 40 characters of Z85 with or without a NUL. The server's key makes this end
+///        a client.
 template <auto field, bool of_the_server>
 error set_curve_key(settings &s, option_value value) {
     if (!curve_is_built || !value.data())
@@ -203,7 +206,7 @@ error get_curve_key(const settings &s, void *out, std::size_t *size) {
     return write_octets(text, out, size);
 }
 
-// ---- Filters -----------------------------------------------------------------------------------------------
+// ---- Filters ------------------------------------------------------------------------------------
 
 /// Adds a filter; a null value takes all away.
 error set_tcp_accept_filter(settings &s, option_value value) {
@@ -237,7 +240,7 @@ error set_ipc_filter(settings &s, option_value value) {
     return error::none;
 }
 
-// ---- The other specials ------------------------------------------------------------------------------------
+// ---- The other specials -------------------------------------------------------------------------
 
 /// Until it is set the environment decides, and libzmq's default is what is read.
 template <int settings::*field>
@@ -317,7 +320,7 @@ error set_metadata(settings &s, option_value value) {
     return error::none;
 }
 
-// ---- The table ---------------------------------------------------------------------------------------------
+// ---- The table ----------------------------------------------------------------------------------
 
 using s = settings;
 constexpr auto wo = access::write_only;

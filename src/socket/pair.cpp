@@ -1,6 +1,7 @@
 // PAIR: one peer at a time (RFC 31). A second one is refused until the first has ended.
 //
-// Input:    of peers that have ended and are not read to their end, and of the one behind them, each is read when its turn has come.
+// Input:    of peers that have ended and are not read to their end, and of the one behind them,
+//           each is read when its turn has come.
 #include <vector>
 
 #include "socket/two_way_pattern.hpp"
@@ -58,7 +59,8 @@ private:
         }
         return pipe.has_input();
     }
-    /// A pipe that is gone: the one behind it is read next. There is room for it where the other was.
+    /// A pipe that is gone: the one behind it is read next. There is room for it where the other
+    /// was.
     void leave(pipe_end &pipe) noexcept {
         const bool was_first = !unread_.empty() && unread_.front() == &pipe;
         std::erase(unread_, &pipe);

@@ -1,7 +1,9 @@
-// Contract: what a socket type means. One pattern per type turns sends and receives into reads and writes of pipes.
+// Contract: what a socket type means. One pattern per type turns sends and receives into reads and
+//           writes of pipes.
 //
 // A pattern never blocks and never waits: it answers `error::again`, and `socket` does the waiting.
-// Threads:  all functions on the socket's application thread (the one that holds the socket at the moment).
+// Threads:  all functions on the socket's application thread (the one that holds the socket at the
+//           moment).
 #pragma once
 
 #include <memory>
@@ -18,8 +20,9 @@
 
 namespace zlink {
 
-/// One frame to send. When `owner` is set (or `is_constant`), a large body is referenced instead of copied; one that is lent is kept
-/// until it has gone out, copied or not, except by a conflating pipe.
+/// One frame to send. When `owner` is set (or `is_constant`), a large body is referenced instead of
+/// copied; one that is lent is kept until it has gone out, copied or not, except by a conflating
+/// pipe.
 struct outgoing {
     byte_span body;
     bool more = false;
@@ -34,7 +37,8 @@ inline bool travels_by_reference(const outgoing &frame, std::size_t threshold) n
            (__builtin_expect(frame.body.size() >= threshold, 0) && (frame.owner || frame.is_constant));
 }
 
-/// Writes one frame of the application's to a pipe: by reference when large and possible, else by copy.
+/// Writes one frame of the application's to a pipe: by reference when large and possible, else by
+/// copy.
 inline error write_frame(pipe_end &pipe, const outgoing &frame) noexcept {
     const std::uint8_t flags = frame.more ? frame_flag::more : 0;
     if (travels_by_reference(frame, pipe.reference_threshold()))
@@ -49,15 +53,18 @@ inline error write_frame(pipe_end &pipe, const outgoing &frame) noexcept {
 class pattern_host {
 public:
     virtual ~pattern_host() = default;
-    /// The pattern has forgotten this pipe: it ended, or the pattern refuses it. The socket closes and drops it.
+    /// The pattern has forgotten this pipe: it ended, or the pattern refuses it. The socket closes
+    /// and drops it.
     virtual void finished(pipe_end &pipe) noexcept = 0;
-    /// Memory is short, and the pattern has left something undone: the socket is to call on_readable() for every pipe at the
-    /// beginning of its next call.
+    /// Memory is short, and the pattern has left something undone: the socket is to call
+    /// on_readable() for every pipe at the beginning of its next call.
     virtual void rescan_pipes_later() noexcept = 0;
-    /// There is work left that no call should do all at once: the socket is to call go_on() once it has taken in its commands, at
-    /// the latest at the beginning of its next call. Until then it does not sleep, and its descriptor says that there is something.
+    /// There is work left that no call should do all at once: the socket is to call go_on() once it
+    /// has taken in its commands, at the latest at the beginning of its next call. Until then it
+    /// does not sleep, and its descriptor says that there is something.
     virtual void go_on_later() noexcept = 0;
-    /// A peer has another address from now on: what the pattern has said of a direct way for sending does not hold any more.
+    /// A peer has another address from now on: what the pattern has said of a direct way for
+    /// sending does not hold any more.
     virtual void leave_way_out() noexcept {}
 };
 
@@ -73,33 +80,38 @@ class pattern {
 public:
     virtual ~pattern() = default;
 
-    /// A pipe is there. `is_local`: this socket connected it. The pipe may carry an
-    /// in_band::hello frame as its first one (always when the peer announces a routing id). Where it throws bad_alloc, nothing
-    /// was read from the pipe: detach() follows, and the pipe may come again.
+    /// A pipe is there. `is_local`: this socket connected it. The pipe may carry an in_band::hello
+    /// frame as its first one (always when the peer announces a routing id). Where it throws
+    /// bad_alloc, nothing was read from the pipe: detach() follows, and the pipe may come again.
     virtual void attach(const pipe_end_ptr &pipe, bool is_local) = 0;
     /// Forget a pipe that the application disconnects. Not followed by host.finished().
     virtual void detach(pipe_end &pipe) noexcept = 0;
 
-    // These may throw bad_alloc; on_readable() is called again, then, as after rescan_pipes_later().
+    // These may throw bad_alloc; on_readable() is called again, then, as after
+    // rescan_pipes_later().
     virtual void on_readable(pipe_end &pipe) = 0;
     virtual void on_writable(pipe_end &pipe) = 0;
-    /// The other end was closed. No more writing; the pattern reads what is left and then calls host.finished().
+    /// The other end was closed. No more writing; the pattern reads what is left and then calls
+    /// host.finished().
     virtual void on_closed(pipe_end &pipe) = 0;
-    /// Does a bounded amount of what the pattern has left to be done with host.go_on_later(), and asks for it again when that was not
-    /// all. May throw bad_alloc, and is called again, then.
+    /// Does a bounded amount of what the pattern has left to be done with host.go_on_later(), and
+    /// asks for it again when that was not all. May throw bad_alloc, and is called again, then.
     virtual void go_on() {}
 
-    /// none, again (would wait), or the type's own failures. On failure nothing of this frame is queued.
+    /// none, again (would wait), or the type's own failures. On failure nothing of this frame is
+    /// queued.
     virtual error send(const outgoing &frame) = 0;
-    /// The next frame for the application, valid until the next call on this pattern. none, again, or the type's failures.
+    /// The next frame for the application, valid until the next call on this pattern. none, again,
+    /// or the type's failures.
     virtual error receive(frame_view &out) = 0;
 
-    /// The pipe that every message comes from (goes to) as it is, until another function of the pattern is called. The socket
-    /// then leaves the pattern out.
+    /// The pipe that every message comes from (goes to) as it is, until another function of the
+    /// pattern is called. The socket then leaves the pattern out.
     virtual direct_way direct_input() noexcept { return {}; }
     virtual direct_way direct_output() noexcept { return {}; }
-    /// The socket has left the direct way behind an address: the rest of that message is the pattern's, from (to) the same pipe. The next
-    /// receive() gives, or send() gets, what stands behind the address.
+    /// The socket has left the direct way behind an address: the rest of that message is the
+    /// pattern's, from (to) the same pipe. The next receive() gives, or send() gets, what stands
+    /// behind the address.
     virtual void resume_input() noexcept {}
     virtual void resume_output() noexcept {}
 
@@ -110,8 +122,9 @@ public:
     /// Whether messages without room are dropped: then no sender waits for any.
     virtual bool drops() const noexcept { return false; }
 
-    /// Arms every pipe that would have to call: drained ones for reading when `for_input`, full ones for writing when
-    /// `for_output`; then heavy_fence() once, then a second look. True when something became possible meanwhile.
+    /// Arms every pipe that would have to call: drained ones for reading when `for_input`, full
+    /// ones for writing when `for_output`; then heavy_fence() once, then a second look. True when
+    /// something became possible meanwhile.
     virtual bool arm(bool for_input, bool for_output) = 0;
 
     /// ZMQ_SUBSCRIBE and ZMQ_UNSUBSCRIBE; `invalid` where the type has none.
@@ -123,7 +136,8 @@ public:
         (void)topic;
         return error::invalid;
     }
-    /// Whether a peer with this routing id is there, so that a connect under the same one must fail.
+    /// Whether a peer with this routing id is there, so that a connect under the same one must
+    /// fail.
     virtual bool knows_peer(std::string_view routing_id) const {
         (void)routing_id;
         return false;

@@ -221,8 +221,8 @@ std::size_t pipe_table::detach_endpoint(const std::string &endpoint, unread_inpu
     return count;
 }
 
-/// Ends a pipe as if the other side had ended it: nothing is sent on it any more, what it brought is still to be read. False when there
-/// is no memory.
+/// Ends a pipe as if the other side had ended it: nothing is sent on it any more, what it brought
+/// is still to be read. False when there is no memory.
 bool pipe_table::read_to_the_end(pipe_end &pipe) noexcept {
     try {
         if (!pipe.slot.is_ending)
@@ -256,7 +256,8 @@ void pipe_table::apply_marks() noexcept {
         pipe->set_write_hwm(static_cast<std::uint64_t>(around_.options.send_hwm));
         pipe->set_read_hwm(static_cast<std::uint64_t>(around_.options.receive_hwm));
     }
-    // A pipe that was waited for is looked at when the other end says that there is room. Of room made here nobody tells.
+    // A pipe that was waited for is looked at when the other end says that there is room. Of room
+    // made here nobody tells.
     if (live_ > 0)
         rescan_pipes_later();
 }

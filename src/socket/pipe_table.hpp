@@ -1,9 +1,10 @@
 // The pipes of a socket, and what other threads say of them.
 //
-// Flow:     each call of the application's enters here first, and takes in what the mailbox holds: new pipes, input, room, ends. The
-//           pattern is told of all of it.
-// Limits:   where memory is short a pipe that could not be attached stays for the next call, and what the pattern could not take in is
-//           found again by a rescan of all pipes. Either posts an empty command, so that nobody sleeps on it.
+// Flow:     each call of the application's enters here first, and takes in what the mailbox holds:
+//           new pipes, input, room, ends. The pattern is told of all of it.
+// Limits:   where memory is short a pipe that could not be attached stays for the next call, and
+//           what the pattern could not take in is found again by a rescan of all pipes. Either
+//           posts an empty command, so that nobody sleeps on it.
 // Threads:  the socket's; request_stop() from any.
 // Owns:     the socket's ends of its pipes.
 #pragma once
@@ -60,7 +61,8 @@ public:
     // ---- commands ----
 
     bool has_commands() const noexcept { return around_.inbox.has_commands(); }
-    /// Before all that may change whose turn it is: leaves the direct ways, and takes in the commands. terminated after a stop.
+    /// Before all that may change whose turn it is: leaves the direct ways, and takes in the
+    /// commands. terminated after a stop.
     error enter() noexcept {
         bool has_news = false;
         return enter(has_news);
@@ -102,12 +104,15 @@ public:
 
     // ---- ZMQ_FD ----
 
-    /// The level stands for what the mailbox holds, from now on, whoever waits for it. The leases go back.
+    /// The level stands for what the mailbox holds, from now on, whoever waits for it. The leases
+    /// go back.
     void export_level() noexcept;
     bool is_exported() const noexcept { return is_exported_; }
-    /// Does enter() in calls that say nothing of what is there: whoever waits on ZMQ_FD must still hear of what they take in.
+    /// Does enter() in calls that say nothing of what is there: whoever waits on ZMQ_FD must still
+    /// hear of what they take in.
     error enter_beside() noexcept;
-    /// No pipe tells of what the application itself has just changed, and none is armed for what follows: it is to look at the events.
+    /// No pipe tells of what the application itself has just changed, and none is armed for what
+    /// follows: it is to look at the events.
     void raise_exported() noexcept {
         if (is_exported_)
             post_look_again();

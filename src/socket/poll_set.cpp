@@ -10,8 +10,8 @@ namespace {
 
 constexpr long longest_ms = 1L << 40;  // what goes beyond waits without end
 
-/// Among the items may be the own descriptor (ZMQ_FD) of one of the sockets. It is ready, too, when the wait has taken in what had raised
-/// it. Returns how many that makes ready.
+/// Among the items may be the own descriptor (ZMQ_FD) of one of the sockets. It is ready, too, when
+/// the wait has taken in what had raised it. Returns how many that makes ready.
 std::size_t note_own_descriptors(std::span<watched> items) noexcept {
     std::size_t count = 0;
     for (const watched &each : items) {

@@ -1,11 +1,14 @@
 // PUB and XPUB: a message goes to each peer that subscribes to a topic it begins with (RFC 29).
 //
-// Upstream: subscriptions come as messages whose frames begin with 1 or 0, over inproc also as command frames. Pipes are read in turn, a bounded amount in each call. One that is read to its end is armed, so that a
-//           publisher that only sends hears of more.
-// Notices:  XPUB tells its application of the first subscription to a topic and of the end of the last; of each with
-//           ZMQ_XPUB_VERBOSE(R). Subscriptions of a pipe that goes are taken back. Subscriptions take effect whether the notices are
-//           read or not; of those that are not, very many are not kept where they say nothing new.
-// Messages: wait in their pipe once as many frames of that pipe are unread as the mark says. Other pipes are read on.
+// Upstream: subscriptions come as messages whose frames begin with 1 or 0, over inproc also as
+//           command frames. Pipes are read in turn, a bounded amount in each call. One that is read
+//           to its end is armed, so that a publisher that only sends hears of more.
+// Notices:  XPUB tells its application of the first subscription to a topic and of the end of the
+//           last; of each with ZMQ_XPUB_VERBOSE(R). Subscriptions of a pipe that goes are taken
+//           back. Subscriptions take effect whether the notices are read or not; of those that are
+//           not, very many are not kept where they say nothing new.
+// Messages: wait in their pipe once as many frames of that pipe are unread as the mark says. Other
+//           pipes are read on.
 // Map:      the pattern; pipes; upstream; downstream; the application's side.
 #include <algorithm>
 #include <limits>
@@ -22,12 +25,13 @@ namespace zlink {
 
 namespace {
 
-/// Beyond so many unread notices, a subscription and its end that are both unread cancel each other out, and what is unread already is
-/// not told again: then there are no more of them than topics that peers subscribe to, or had when the application read last.
+/// Beyond so many unread notices, a subscription and its end that are both unread cancel each other
+/// out, and what is unread already is not told again: then there are no more of them than topics
+/// that peers subscribe to, or had when the application read last.
 constexpr std::size_t most_unread_notices = 1000;
 
-/// The limits of what one call reads from upstream: so many frames, and one more for each peer, or so many octets. A peer has its turn for what
-/// the default mark lets wait.
+/// The limits of what one call reads from upstream: so many frames, and one more for each peer, or
+/// so many octets. A peer has its turn for what the default mark lets wait.
 constexpr std::size_t most_frames_at_once = 8192;
 constexpr std::size_t most_octets_at_once = 1024 * 1024;
 constexpr std::size_t most_frames_in_a_turn = 1024;
@@ -72,7 +76,8 @@ private:
 
     static peer_number number_of(const pipe_end &pipe) noexcept { return pipe.slot.subscriber_number; }
 
-    // ZMQ_XPUB_MANUAL: the application decides what a peer is subscribed to, and is told of everything.
+    // ZMQ_XPUB_MANUAL: the application decides what a peer is subscribed to, and is told of
+    // everything.
     bool is_manual() const noexcept {
         return has_news_ && (options_.xpub_manual || options_.xpub_manual_last_value);
     }
@@ -80,7 +85,8 @@ private:
     bool tells_each_cancel() const noexcept { return options_.xpub_verboser; }
     /// Which peer a notice is about matters only when each peer has its own.
     bool is_per_peer() const noexcept { return is_manual() || tells_each_subscription(); }
-    /// When ends are told of once for all peers, another peer's beginning may have been read, or is still to be.
+    /// When ends are told of once for all peers, another peer's beginning may have been read, or is
+    /// still to be.
     bool has_own_ends() const noexcept { return is_manual() || tells_each_cancel(); }
 
     void choose_receivers(byte_span first_frame);
@@ -157,8 +163,8 @@ void publisher::detach(pipe_end &pipe) noexcept {
     forget(pipe);
 }
 
-/// A pipe whose peer has gone is forgotten once the application has had room for all its messages. All that can be read of them now comes
-/// before the end of its subscriptions.
+/// A pipe whose peer has gone is forgotten once the application has had room for all its messages.
+/// All that can be read of them now comes before the end of its subscriptions.
 void publisher::on_closed(pipe_end &pipe) {
     if (!peers_.has(pipe))
         return;
@@ -195,8 +201,8 @@ void publisher::forget(pipe_end &pipe) noexcept {
     by_number_.erase(number_of(pipe));
 }
 
-/// Ends all subscriptions of a pipe that goes, and tells of those whose beginning was read. When memory is short the
-/// application misses notices.
+/// Ends all subscriptions of a pipe that goes, and tells of those whose beginning was read. When
+/// memory is short the application misses notices.
 void publisher::take_back_subscriptions(pipe_end &pipe) noexcept {
     if (last_requester_ == &pipe)
         last_requester_ = nullptr;
@@ -224,8 +230,8 @@ void publisher::go_on() {
     octets_left_ = most_octets_at_once;
 }
 
-/// Reads from the pipes in turn, until all are read to their end for now and armed, or the application must read first, or it is enough
-/// for one call.
+/// Reads from the pipes in turn, until all are read to their end for now and armed, or the
+/// application must read first, or it is enough for one call.
 void publisher::read_upstream() {
     while (frames_left_ > 0 && octets_left_ > 0) {
         pipe_end *pipe = reading_ ? reading_ : turns_.current();
@@ -281,7 +287,8 @@ void publisher::drop_cut_message() noexcept {
     has_frame_ = is_in_upstream_ = false;
 }
 
-/// Acts on the next frame, which stays for the next time when memory is short. False when there is none.
+/// Acts on the next frame, which stays for the next time when memory is short. False when there is
+/// none.
 bool publisher::read_frame(pipe_end &pipe) {
     if (!has_frame_) {
         if (!pipe.read(frame_)) {
@@ -301,7 +308,8 @@ bool publisher::read_frame(pipe_end &pipe) {
     return true;
 }
 
-/// Messages from upstream wait in their pipe when the application has as many of it to read as its high-water mark says.
+/// Messages from upstream wait in their pipe when the application has as many of it to read as its
+/// high-water mark says.
 bool publisher::may_read(const pipe_end &pipe) const noexcept {
     const auto most = static_cast<std::uint32_t>(options_.receive_hwm);
     return reading_ == &pipe || most == 0 || pipe.slot.unread_frames < most;
@@ -324,7 +332,8 @@ void publisher::note_read(peer_number peer) noexcept {
 
 void publisher::take_frame(pipe_end &pipe, const frame_view &frame) {
     if (frame.is_command()) {
-        // The subscriptions of a lost peer stand until its pipe ends: messages wait there for its next connection.
+        // The subscriptions of a lost peer stand until its pipe ends: messages wait there for its
+        // next connection.
         if (frame.size > 0 && frame.data[0] <= in_band::subscribe)
             change(pipe, frame.data[0] == in_band::subscribe, frame.body().subspan(1), frame.info);
         return;
@@ -378,7 +387,8 @@ void publisher::change(pipe_end &pipe, bool is_subscribe, byte_span topic, peer_
     }
 }
 
-/// When memory is short the application misses it, and goes on forwarding what nobody wants any more.
+/// When memory is short the application misses it, and goes on forwarding what nobody wants any
+/// more.
 void publisher::tell_of_end(pipe_end &pipe, const upstream_news::notice &what) noexcept {
     try {
         tell(pipe, what);
@@ -386,7 +396,8 @@ void publisher::tell_of_end(pipe_end &pipe, const upstream_news::notice &what) n
     }
 }
 
-/// Leaves a notice for the application, unless it has left very many unread, and would learn nothing new from it in the end.
+/// Leaves a notice for the application, unless it has left very many unread, and would learn
+/// nothing new from it in the end.
 void publisher::tell(pipe_end &pipe, upstream_news::notice what) {
     if (!has_news_ || (news_.notices() > most_unread_notices && !withdraw_answered(pipe, what)))
         return;
@@ -395,7 +406,8 @@ void publisher::tell(pipe_end &pipe, upstream_news::notice what) {
     news_.add_notice(what);
 }
 
-/// Whether the application is to be told although it has very much to read. Takes back unread notices that are answered by it.
+/// Whether the application is to be told although it has very much to read. Takes back unread
+/// notices that are answered by it.
 bool publisher::withdraw_answered(pipe_end &pipe, upstream_news::notice &what) noexcept {
     using enum upstream_news::withdrawal;
     if (!what.is_subscribe)
@@ -405,14 +417,15 @@ bool publisher::withdraw_answered(pipe_end &pipe, upstream_news::notice &what) n
     const peer_number ended = has_own_ends() ? number_of(pipe) : 0;
     if (news_.has_newest(true, what.topic, number_of(pipe), ended))
         return false;
-    // The application does not hear of the end, so this changes nothing for it; but it may want to do something for the peer.
+    // The application does not hear of the end, so this changes nothing for it; but it may want to
+    // do something for the peer.
     if (news_.withdraw(false, what.topic, ended, ended) == original)
         what.is_repeated = what.was_on = true;
     return true;
 }
 
-/// A peer's subscription has ended, and with it the last of all where it `ends_topic`. Takes back the notices of it that are unread.
-/// Whether the application knows of it then, and is to be told.
+/// A peer's subscription has ended, and with it the last of all where it `ends_topic`. Takes back
+/// the notices of it that are unread. Whether the application knows of it then, and is to be told.
 bool publisher::withdraw_subscription(pipe_end &pipe, byte_span topic, bool ends_topic) noexcept {
     using enum upstream_news::withdrawal;
     if (!is_per_peer())
@@ -426,7 +439,8 @@ bool publisher::withdraw_subscription(pipe_end &pipe, byte_span topic, bool ends
     return ends_topic && !was_unknown;
 }
 
-/// A pipe goes and its subscription with it. `ends_topic`: the application is to be told, if it knows of the beginning.
+/// A pipe goes and its subscription with it. `ends_topic`: the application is to be told, if it
+/// knows of the beginning.
 void publisher::tell_of_leaving(pipe_end &pipe, byte_span topic, bool ends_topic) {
     if (has_news_ && withdraw_subscription(pipe, topic, ends_topic))
         news_.add_notice({.topic = topic, .was_on = true});

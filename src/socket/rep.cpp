@@ -1,6 +1,7 @@
 // REP: takes a request, keeps its envelope, returns the envelope with the reply (RFC 28).
 //
-// Wire:     frames of the envelope | empty delimiter | body. A request without a delimiter is dropped.
+// Wire:     frames of the envelope | empty delimiter | body. A request without a delimiter is
+//           dropped.
 // Order:    the class; receiving, as far as the body; the envelope kept; sending; arming.
 #include <algorithm>
 #include <vector>
@@ -86,8 +87,8 @@ error rep::receive(frame_view &out) {
     return error::none;
 }
 
-/// Stands before the next frame of a request's body when there is one. Drops requests without a delimiter, a bounded number of
-/// frames in one call.
+/// Stands before the next frame of a request's body when there is one. Drops requests without a
+/// delimiter, a bounded number of frames in one call.
 bool rep::reach_body() {
     // A request that was cut off by a disconnect is no request.
     if (stage_ == stage::reading && requests_.is_in_message())
@@ -168,7 +169,8 @@ error rep::send(const outgoing &frame) {
     return error::none;
 }
 
-/// Writes the envelope back. A reply that its peer has no room for goes nowhere: REP never waits to send.
+/// Writes the envelope back. A reply that its peer has no room for goes nowhere: REP never waits to
+/// send.
 error rep::begin_reply() noexcept {
     if (origin_ && !origin_->has_credit())
         origin_ = nullptr;

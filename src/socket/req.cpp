@@ -60,7 +60,8 @@ private:
     bool reach_reply();
     bool read_envelope(frame_view &frame);
 
-    /// Once the peer asked is gone the reply may come through another pipe: the peer's next connection.
+    /// Once the peer asked is gone the reply may come through another pipe: the peer's next
+    /// connection.
     void forget(pipe_end &pipe) noexcept {
         if (asked_ == &pipe)
             asked_ = nullptr;
@@ -115,7 +116,8 @@ error req::write_envelope(pipe_end &pipe) noexcept {
     return pipe.write(frame_flag::more, {});
 }
 
-/// A message that came before the request was sent cannot be its reply. False when there are more of them than one call should drop.
+/// A message that came before the request was sent cannot be its reply. False when there are more
+/// of them than one call should drop.
 bool req::drop_stale_replies() {
     frame_view stale;
     for (std::size_t left = most_passed_over; left > 0; --left) {
@@ -140,8 +142,8 @@ error req::receive(frame_view &out) {
     return error::none;
 }
 
-/// Stands before the next frame of the reply's body when there is one. Passes over everything that is no such reply, a bounded
-/// number of frames in one call.
+/// Stands before the next frame of the reply's body when there is one. Passes over everything that
+/// is no such reply, a bounded number of frames in one call.
 bool req::reach_reply() {
     // A reply that was cut off by a disconnect is no reply.
     if (stage_ == stage::reading && incoming_.is_in_message())
@@ -162,7 +164,8 @@ bool req::reach_reply() {
     return false;
 }
 
-/// Whether a message that begins with `frame` has the envelope of our request; leaves in `frame` the last one read.
+/// Whether a message that begins with `frame` has the envelope of our request; leaves in `frame`
+/// the last one read.
 bool req::read_envelope(frame_view &frame) {
     if (is_correlated_) {
         std::array<std::uint8_t, 4> id;

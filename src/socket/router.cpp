@@ -48,8 +48,8 @@ bool router::await_hello(pipe_end &pipe) {
     return true;
 }
 
-/// Acts on the first frame of an anonymous pipe, which stays for the next time when memory is short. False when the pipe was
-/// refused.
+/// Acts on the first frame of an anonymous pipe, which stays for the next time when memory is
+/// short. False when the pipe was refused.
 bool router::take_first() {
     pipe_end &pipe = *first_.pipe;
     const frame_view &frame = first_.frame;
@@ -201,8 +201,8 @@ void router::finish(pipe_end &pipe) {
     host_.finished(pipe);
 }
 
-/// Queues a notice when the application wants it, and memory is there. A peer that goes before its coming was read leaves no
-/// notice at all.
+/// Queues a notice when the application wants it, and memory is there. A peer that goes before its
+/// coming was read leaves no notice at all.
 void router::notify(pipe_end &pipe, int what) noexcept {
     if (pipe.other_kind() == end_kind::socket || options_.router_notify == 0 || options_.is_raw())
         return;
@@ -234,8 +234,9 @@ void router::take_notice() noexcept {
     notices_.pop_front();
 }
 
-/// A pipe that outlives its connections has another peer at its other end, perhaps. A name that somebody else has is not given twice, and
-/// nobody is turned out for one who comes back. Where memory is short the name stays.
+/// A pipe that outlives its connections has another peer at its other end, perhaps. A name that
+/// somebody else has is not given twice, and nobody is turned out for one who comes back. Where
+/// memory is short the name stays.
 void router::rename(pipe_end &pipe, std::string_view announced) noexcept {
     std::string &id = pipe.slot.routing_id;
     const bool is_nameless = announced.empty() || announced[0] == 0;
@@ -368,7 +369,8 @@ void router::resume_input() noexcept {
     held_from_ = incoming_.last();
 }
 
-/// The rare things at the beginning of a message. False when there was nothing to receive among them.
+/// The rare things at the beginning of a message. False when there was nothing to receive among
+/// them.
 bool router::receive_special(frame_view &out) {
     end_evicted();
     if (evicted_ && is_in_front(*evicted_)) {

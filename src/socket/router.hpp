@@ -1,9 +1,12 @@
-// ROUTER: every message names its peer in front, by routing id (RFC 28). Base of what else does so: see stream.cpp.
+// ROUTER: every message names its peer in front, by routing id (RFC 28). Base of what else does so:
+//         see stream.cpp.
 //
-// Ids:      announced by the peer (in_band::hello), given by the application to a connection of its own, or generated:
-//           a zero octet and a counter. An announced id cannot begin with zero, so it never meets a generated one.
-// Life:     a pipe is anonymous, and neither read nor written, until its hello is there. Anonymous pipes are always armed.
-//           A closed pipe leaves the table at once, so its id is free, and is read to its end under its old id.
+// Ids:      announced by the peer (in_band::hello), given by the application to a connection of its
+//           own, or generated: a zero octet and a counter. An announced id cannot begin with zero,
+//           so it never meets a generated one.
+// Life:     a pipe is anonymous, and neither read nor written, until its hello is there. Anonymous
+//           pipes are always armed. A closed pipe leaves the table at once, so its id is free, and
+//           is read to its end under its old id.
 #pragma once
 
 #include <algorithm>
@@ -61,7 +64,8 @@ protected:
         target_ = nullptr;
         is_sending_ = false;
     }
-    /// Nothing goes to this peer any more, and of what it has sent nothing is received but the rest of a message.
+    /// Nothing goes to this peer any more, and of what it has sent nothing is received but the rest
+    /// of a message.
     void dismiss(pipe_end &pipe);
 
     settings &options_;
@@ -114,7 +118,8 @@ private:
     bool is_receiving_from(pipe_end &pipe) const noexcept {
         return (is_holding_ && held_from_ == &pipe) || incoming_.is_reading(pipe);
     }
-    /// Whether the first frame of a message of this pipe was read ahead, and its id has yet to be given out.
+    /// Whether the first frame of a message of this pipe was read ahead, and its id has yet to be
+    /// given out.
     bool is_in_front(pipe_end &pipe) const noexcept {
         return !incoming_.is_in_message() && incoming_.is_reading(pipe);
     }
@@ -122,7 +127,8 @@ private:
     std::uint32_t next_id_;
     std::unordered_map<std::string_view, pipe_end *, keyed_hash> peers_;  // keys lie in slot.routing_id
 
-    // Sending. Between the address and the last frame `is_sending_`; with no target the frames are dropped.
+    // Sending. Between the address and the last frame `is_sending_`; with no target the frames are
+    // dropped.
     bool is_sending_ = false;
     pipe_end *target_ = nullptr;
     pipe_end *last_peer_ = nullptr;  // found last

@@ -18,15 +18,16 @@ namespace zlink {
 
 namespace {
 
-/// A received body is referenced instead of copied from this size on, if it is not a small part of what it would pin.
+/// A received body is referenced instead of copied from this size on, if it is not a small part of
+/// what it would pin.
 constexpr std::size_t least_referenced = 4096;
 constexpr std::size_t most_pinned_per_octet = 8;
 
 /// The memory of a zmq_recv is offered to the connection from this size on.
 constexpr std::size_t least_offered = 128 * 1024;
 
-/// Whether a pattern gives the frames of its peer to the application as they come, and keeps none that it has read. Others may have the body at
-/// hand while the caller's memory gets an address.
+/// Whether a pattern gives the frames of its peer to the application as they come, and keeps none
+/// that it has read. Others may have the body at hand while the caller's memory gets an address.
 bool gives_frames_as_they_come(socket_type type) noexcept {
     return type == socket_type::pull || type == socket_type::pair || type == socket_type::dealer ||
            type == socket_type::sub;
@@ -100,7 +101,7 @@ std::unique_ptr<pattern> socket::make_pattern() {
     return zlink::make_pattern({options_, pipes_, environment_.pool, environment_.random, subscriptions_});
 }
 
-// ---- Messages ----------------------------------------------------------------------------------------------
+// ---- Messages -----------------------------------------------------------------------------------
 
 error socket::send(const outgoing &frame, int flags) {
     pipes_.leave_direct_output();
@@ -117,7 +118,8 @@ error socket::send(const outgoing &frame, int flags) {
             !(flags & ZMQ_DONTWAIT) &&
             (options_.send_timeout_ms < 0 || options_.send_timeout_ms >= least_timeout_to_wait_ms);
         pace_.set_may_wait(may_wait);
-        // Nobody else may be kept from getting something meanwhile. The last frame of a message decides.
+        // Nobody else may be kept from getting something meanwhile. The last frame of a message
+        // decides.
         const bool may_wait_for_room = may_wait && !frame.more && limits_backlog_ && !pipes_.is_exported() &&
                                        pipes_.size() == 1 && !pattern_->drops();
         pace_.set_may_wait_until(may_wait_for_room ? deadline_in(options_.send_timeout_ms)
@@ -225,7 +227,8 @@ error socket::receive_copy(void *buffer, std::size_t capacity, std::size_t &size
     return error::none;
 }
 
-/// Does receive(). The frame may be read straight into the caller's memory, which is left alone afterwards.
+/// Does receive(). The frame may be read straight into the caller's memory, which is left alone
+/// afterwards.
 error socket::receive_into(std::span<std::uint8_t> memory, frame_view &out, int flags) {
     wait_.offer(memory);
     const std::uint8_t *given = nullptr;
@@ -261,7 +264,7 @@ error socket::receive(message &out, int flags) {
     return out.move_from(received);
 }
 
-// ---- Life --------------------------------------------------------------------------------------------------
+// ---- Life ---------------------------------------------------------------------------------------
 
 void socket::stop() noexcept { pipes_.request_stop(); }
 

@@ -1,8 +1,9 @@
-// The application's half of a socket: blocking calls, options, attaching pipes, events. The pattern decides what is sent
-// where; this class keeps the messages, and `one_wait` waits.
+// The application's half of a socket: blocking calls, options, attaching pipes, events. The pattern
+// decides what is sent where; this class keeps the messages, and `one_wait` waits.
 //
 // Threads:  one application thread at a time (a full fence to migrate); stop() from any thread.
-// Owns:     its pattern, its ends of the pipes, its mailbox together with everybody who may still post to it.
+// Owns:     its pattern, its ends of the pipes, its mailbox together with everybody who may still
+//           post to it.
 #pragma once
 
 #include <algorithm>
@@ -38,26 +39,29 @@ class socket final {
 public:
     /// Null when the type is not built. Throws bad_alloc.
     static std::unique_ptr<socket> make(const settings &defaults, const socket_environment &environment);
-    /// The socket that a monitor publishes on, bound to `endpoint`. Fails as bind() does. Throws bad_alloc.
+    /// The socket that a monitor publishes on, bound to `endpoint`. Fails as bind() does. Throws
+    /// bad_alloc.
     static error make_monitor(const socket_environment &environment, const std::string &endpoint,
                               std::unique_ptr<socket> &out);
     ~socket();
 
     // ---- messages; `flags` as in zmq.h (ZMQ_DONTWAIT, ZMQ_SNDMORE) ----
-    // A message that is not at hand, or has no room, ends a thread that is to be cancelled, before it waits or while it does. Nothing was sent or
-    // taken then. Nothing else is thrown.
+    // A message that is not at hand, or has no room, ends a thread that is to be cancelled, before
+    // it waits or while it does. Nothing was sent or taken then. Nothing else is thrown.
 
-    /// Off: who sends has other things to do than to wait for a peer that is far behind, as long as there is room.
+    /// Off: who sends has other things to do than to wait for a peer that is far behind, as long as
+    ///      there is room.
     void set_limits_backlog(bool on) noexcept { limits_backlog_ = on; }
 
-    /// Sends a small message if there is nothing to decide. refused: nothing was done, and send() has to be called. sent_needs_wake: it is
-    /// sent, and wake_receiver() has to be called.
+    /// Sends a small message if there is nothing to decide. refused: nothing was done, and send()
+    /// has to be called. sent_needs_wake: it is sent, and wake_receiver() has to be called.
     [[gnu::always_inline]] pipe_end::at_once send_at_once(byte_span body, int flags) noexcept {
         if (!pipes_.output().is_plain() || mailbox_->has_commands())
             return pipe_end::at_once::refused;
         return pipes_.output().put_at_once(body, flags & ZMQ_SNDMORE);
     }
-    /// Whether the next frame may go by send_addressed_at_once(), or come by receive_addressed_at_once().
+    /// Whether the next frame may go by send_addressed_at_once(), or come by
+    /// receive_addressed_at_once().
     bool sends_addressed() const noexcept { return pipes_.output().is_addressed(); }
     bool receives_addressed() const noexcept { return pipes_.input().is_addressed(); }
     /// Does send_at_once() for an address and the message behind it.
@@ -73,8 +77,8 @@ public:
     error send_constant(byte_span body, int flags);
     /// On success the message is empty afterwards; on failure it is untouched.
     error send(message &what, int flags);
-    /// Takes a small message of at most `capacity` octets that was seen before; it is valid until the next call on this socket. False
-    /// when receive() has to be called.
+    /// Takes a small message of at most `capacity` octets that was seen before; it is valid until
+    /// the next call on this socket. False when receive() has to be called.
     [[gnu::always_inline]] bool receive_at_once(short_frame &out, std::size_t capacity) noexcept {
         if (!pipes_.input().is_plain() || mailbox_->has_commands() ||
             !pipes_.input().take_at_once(out, capacity))
@@ -101,10 +105,11 @@ public:
         copy_foreign_body(static_cast<std::uint8_t *>(buffer), frame.data, std::min(capacity, frame.size));
         return error::none;
     }
-    /// Replaces `out`'s content by the next frame. The content goes before a wait: who lent it may wait for it, too.
+    /// Replaces `out`'s content by the next frame. The content goes before a wait: who lent it may
+    /// wait for it, too.
     error receive(message &out, int flags);
-    /// The next frame where it lies, valid until the next call on this socket; and a frame that lies somewhere, whose `more`
-    /// counts and not the flag. For those who pass frames on.
+    /// The next frame where it lies, valid until the next call on this socket; and a frame that
+    /// lies somewhere, whose `more` counts and not the flag. For those who pass frames on.
     error receive(frame_view &out, int flags) { return receive(out, flags, nullptr); }
     error send(const outgoing &frame, int flags);
 
@@ -121,8 +126,9 @@ public:
 
     // ---- what is there; `one_wait` waits for it ----
 
-    /// ZMQ_POLLIN and ZMQ_POLLOUT as they hold now, after taking in commands. terminated once the context has ended.
-    /// `reads`: also from connections that are leased to this thread, for callers that do not wait. Of what is not there ZMQ_FD will tell.
+    /// ZMQ_POLLIN and ZMQ_POLLOUT as they hold now, after taking in commands. terminated once the
+    /// context has ended. `reads`: also from connections that are leased to this thread, for
+    /// callers that do not wait. Of what is not there ZMQ_FD will tell.
     error events(short wanted, short &ready, bool reads) noexcept {
         return wait_.events(wanted, ready, reads);
     }
@@ -132,11 +138,14 @@ public:
     bool has_input_at_once() const noexcept {
         return pipes_.input().has_message_at_once() && !mailbox_->has_commands();
     }
-    /// Arms the pipes for the wanted events. True when something is ready after all, or the context has ended.
+    /// Arms the pipes for the wanted events. True when something is ready after all, or the context
+    /// has ended.
     bool arm(short wanted) noexcept { return wait_.arm(wanted); }
-    /// The level a waiter must look at, made on first use: that is when the socket is made, unless nobody ever waits for it.
+    /// The level a waiter must look at, made on first use: that is when the socket is made, unless
+    /// nobody ever waits for it.
     error wait_level(const wakeup *&out) noexcept { return wait_.level(out); }
-    /// The descriptor that ZMQ_FD has given, if what had raised it was taken in since the last call; else -1.
+    /// The descriptor that ZMQ_FD has given, if what had raised it was taken in since the last
+    /// call; else -1.
     int take_raised_descriptor() noexcept {
         return pipes_.take_news() && pipes_.is_exported() ? mailbox_->level()->descriptor() : -1;
     }
@@ -145,8 +154,8 @@ public:
 
     // ---- life ----
 
-    /// The context ends: every call from now on fails with terminated, and a blocked one does within 20 ms (`pace::wait_for_room`), mostly at
-    /// once. Any thread.
+    /// The context ends: every call from now on fails with terminated, and a blocked one does
+    /// within 20 ms (`pace::wait_for_room`), mostly at once. Any thread.
     void stop() noexcept;
     /// Ends all pipes and endpoints; what was sent lingers. The socket must not be used afterwards.
     void close() noexcept;
@@ -158,8 +167,8 @@ public:
     std::shared_ptr<mailbox> inbox() const noexcept { return mailbox_; }
     std::shared_ptr<monitor> events_sink() const noexcept { return monitor_; }
     std::shared_ptr<subscription_set> subscriptions() const noexcept { return subscriptions_; }
-    /// Takes a pipe into use on the calling (application) thread. Its events must already go to inbox(). Throws bad_alloc, and
-    /// has closed it then.
+    /// Takes a pipe into use on the calling (application) thread. Its events must already go to
+    /// inbox(). Throws bad_alloc, and has closed it then.
     void attach(const pipe_end_ptr &pipe, bool is_local);
     using unread_input = pipe_table::unread_input;
     /// Ends every pipe of an endpoint, with this socket's linger. Returns how many there were.

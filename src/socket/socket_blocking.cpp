@@ -49,8 +49,9 @@ error socket::retry_send(const outgoing &frame, int flags) {
     return wait_for(ZMQ_POLLOUT, options_.send_timeout_ms, [&] { return pattern_->send(frame); });
 }
 
-/// A sender that is far ahead loses nothing by waiting a moment for who takes what it sends (most_ahead() says why). It goes on then: the
-/// mark is what holds it up. Only a body that moves from one socket to another of the process is not copied.
+/// A sender that is far ahead loses nothing by waiting a moment for who takes what it sends
+/// (most_ahead() says why). It goes on then: the mark is what holds it up. Only a body that moves
+/// from one socket to another of the process is not copied.
 error socket::wait_for_lagging_peer(const outgoing &frame) {
     if (pipes_.size() != 1)
         return error::none;

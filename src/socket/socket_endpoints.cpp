@@ -15,7 +15,8 @@ error socket::bind(const char *endpoint) {
     if (const error e = environment_.endpoints.bind(*this, endpoint, actual); failed(e))
         return e;
     last_endpoint_ = std::move(actual);
-    // A peer that waited for an inproc name is here now, and is to be told what this socket subscribes to.
+    // A peer that waited for an inproc name is here now, and is to be told what this socket
+    // subscribes to.
     if (mailbox_->has_commands())
         (void)pipes_.process_commands();
     pipes_.raise_exported();

@@ -32,7 +32,8 @@ public:
     }
 
 private:
-    /// When memory fails between two frames, the next call, which is for the same event, goes on with the second.
+    /// When memory fails between two frames, the next call, which is for the same event, goes on
+    /// with the second.
     bool try_publish(std::span<const byte_span> frames) noexcept {
         for (; sent_ < frames.size(); ++sent_) {
             const int more = sent_ + 1 < frames.size() ? ZMQ_SNDMORE : 0;
@@ -78,7 +79,8 @@ error socket::start_monitor(const char *endpoint, int events) {
         return e;
     const auto inbox = publisher->inbox();
     monitor_->publish_on(std::make_unique<socket_publisher>(std::move(publisher)), events);
-    // Nobody but the monitor looks after the publisher: a reader that comes late, or is late, finds what happened before.
+    // Nobody but the monitor looks after the publisher: a reader that comes late, or is late, finds
+    // what happened before.
     inbox->call_on_room([events = std::weak_ptr<monitor>(monitor_)] {
         if (const auto alive = events.lock())
             alive->flush();

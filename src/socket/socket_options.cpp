@@ -60,7 +60,8 @@ error socket::set_router_raw(const void *value, std::size_t size) {
 }
 
 error socket::get_option(int number, void *value, std::size_t *size) {
-    // Asked for after each frame, some of them. A call that does not ask for news takes none in, and the direct ways stay.
+    // Asked for after each frame, some of them. A call that does not ask for news takes none in,
+    // and the direct ways stay.
     if (pipes_.is_stop_requested())
         return error::terminated;
     if (!value || !size)

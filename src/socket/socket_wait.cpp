@@ -1,6 +1,7 @@
 // The work of a socket's thread for the socket while it waits; see socket_wait.hpp.
 //
-// Map:      writing out; the borrower; which spin is due, and the spins; events; the level; the peer that lags.
+// Map:      writing out; the borrower; which spin is due, and the spins; events; the level; the
+//           peer that lags.
 #include "socket/socket_wait.hpp"
 
 #include <algorithm>
@@ -13,7 +14,8 @@ namespace zlink {
 
 namespace {
 
-/// The number of full pipes that a blocked sender writes out itself, and of those in which a thread that waits writes what is left in them.
+/// The number of full pipes that a blocked sender writes out itself, and of those in which a thread
+/// that waits writes what is left in them.
 constexpr std::size_t most_written_out = 8;
 constexpr std::size_t most_pipes_flushed = 4;
 
@@ -31,7 +33,8 @@ bool socket_wait::write_out() noexcept {
     return is_done;
 }
 
-/// Not where there are more pipes: each wait would go through all of them, and their I/O threads write what is left, if a little later.
+/// Not where there are more pipes: each wait would go through all of them, and their I/O threads
+/// write what is left, if a little later.
 void socket_wait::flush_remainder() noexcept {
     if (pipes_.size() > most_pipes_flushed)
         return;
@@ -238,8 +241,9 @@ error socket_wait::look(short wanted, short &ready, bool reads) noexcept {
     return error::none;
 }
 
-/// A program that waits on the descriptor is told of all that is not there yet, whatever this call asks for: what came meanwhile may have
-/// kept the rest from being armed. When there is more to take in, the descriptor says so already.
+/// A program that waits on the descriptor is told of all that is not there yet, whatever this call
+/// asks for: what came meanwhile may have kept the rest from being armed. When there is more to
+/// take in, the descriptor says so already.
 error socket_wait::look_and_arm(short wanted, short &ready, bool reads) noexcept {
     constexpr short both = ZMQ_POLLIN | ZMQ_POLLOUT;
     constexpr int most_tries = 8;
@@ -262,7 +266,8 @@ error socket_wait::look_and_arm(short wanted, short &ready, bool reads) noexcept
 }
 
 bool socket_wait::arm(short wanted) noexcept {
-    // A wait that has armed this socket already, for other events, must hear of what is taken in now.
+    // A wait that has armed this socket already, for other events, must hear of what is taken in
+    // now.
     bool has_news = false;
     if (failed(pipes_.enter(has_news)))
         return true;
@@ -279,7 +284,8 @@ error socket_wait::make_level(const wakeup *&out) noexcept {
     return e;
 }
 
-/// A body that has been read into the caller's memory and is not what the caller gets has to stand elsewhere before that returns.
+/// A body that has been read into the caller's memory and is not what the caller gets has to stand
+/// elsewhere before that returns.
 void socket_wait::end_offer(const std::uint8_t *given) noexcept {
     const std::uint8_t *const place = std::exchange(offered_, {}).data();
     if (leases_.take_filled() && given != place)
@@ -298,7 +304,8 @@ bool socket_wait::spin_for_lagging_peer(const lag &of) noexcept {
         (void)spins_.look_for(spin::lag, looks_for_lag(of.kind), is_near);
         return false;
     }
-    // A thread that has a lease in use reads, too, not only writes: what comes may be something that only the I/O thread can answer.
+    // A thread that has a lease in use reads, too, not only writes: what comes may be something
+    // that only the I/O thread can answer.
     (void)leases_.read_all();
     if (leases_.is_held_up() && !spin_for_room(is_near) && !spins_.take_skip(spin::lag) &&
         !leases_.read_more())

@@ -1,6 +1,8 @@
-// The work of a socket's thread for the socket while it waits: it reads and writes its connections, spins, and arms.
+// The work of a socket's thread for the socket while it waits: it reads and writes its connections,
+// spins, and arms.
 //
-// Flow:     whoever does not wait asks events() or read_leased(). The steps of a wait are for `one_wait` alone.
+// Flow:     whoever does not wait asks events() or read_leased(). The steps of a wait are for
+//           `one_wait` alone.
 // Threads:  the socket's.
 #pragma once
 
@@ -44,7 +46,8 @@ public:
     }
     /// Reads what is leased.
     bool read_leased() noexcept;
-    /// For a thread that has been sending, and now looks for something else: writes what the I/O thread would only write later.
+    /// For a thread that has been sending, and now looks for something else: writes what the I/O
+    /// thread would only write later.
     void flush_remainder() noexcept;
     /// Writes what fills the pipes: room by the shortest way. True when there may be some.
     bool write_out() noexcept;
@@ -53,9 +56,11 @@ public:
 
     /// The waits to come may have the next body read there.
     void offer(std::span<std::uint8_t> memory) noexcept { offered_ = memory; }
-    /// A body that has been read there and is not `given` to the caller has to stand elsewhere before that returns.
+    /// A body that has been read there and is not `given` to the caller has to stand elsewhere
+    /// before that returns.
     void end_offer(const std::uint8_t *given) noexcept;
-    /// To copy a large body to the caller's memory has taken so long, which is no work of the caller's.
+    /// To copy a large body to the caller's memory has taken so long, which is no work of the
+    /// caller's.
     void note_copying(duration taken) noexcept { leases_.note_copying(taken); }
 
     // ---- a peer that lags ----
@@ -70,7 +75,8 @@ public:
             return kind.is_large ? peer.large_under_way() : peer.about_under_way();
         }
     };
-    /// Writes and spins until the peer is near. True when it is not, and one sleep may help: the leases are in use then.
+    /// Writes and spins until the peer is near. True when it is not, and one sleep may help: the
+    /// leases are in use then.
     bool spin_for_lagging_peer(const lag &of) noexcept;
     void note_lag(const lag &of) noexcept { spins_.note(spin::lag, of.ahead() <= of.near); }
 
@@ -79,12 +85,14 @@ private:
 
     // The steps of a wait, in this order.
 
-    /// Takes the connections that are leased to this thread into use. They are waited for together with the level, as list_leased()
-    /// says. True when something could be read at once: look again instead of waiting.
-    /// `is_alone`: the thread waits for nothing else, and may look a while for what its peer does.
+    /// Takes the connections that are leased to this thread into use. They are waited for together
+    /// with the level, as list_leased() says. True when something could be read at once: look again
+    /// instead of waiting. `is_alone`: the thread waits for nothing else, and may look a while for
+    /// what its peer does.
     bool borrow(short wanted, bool is_alone, time_point deadline) noexcept;
     std::size_t leased() const noexcept { return leases_.size(); }
-    /// Says that the thread is about to wait on the level; false when there is something to look at first.
+    /// Says that the thread is about to wait on the level; false when there is something to look at
+    /// first.
     bool begin_wait() noexcept {
         pace_.note_wait();
         leases_.return_unread();
@@ -96,7 +104,8 @@ private:
     /// After a wait: goes on with what is ready of what was listed.
     void go_on_with_leased(time_point now) noexcept { (void)leases_.go_on(now); }
     bool has_offer() const noexcept { return !offered_.empty(); }
-    /// Whether the caller's memory holds part of a body after all that could be read was, and there is time for the rest.
+    /// Whether the caller's memory holds part of a body after all that could be read was, and there
+    /// is time for the rest.
     bool fills_offer(time_point deadline) noexcept;
     /// Ends the use of what is borrowed.
     void return_leases() noexcept {

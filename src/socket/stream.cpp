@@ -1,10 +1,12 @@
-// STREAM, and a ROUTER with ZMQ_ROUTER_RAW: peers that do not speak ZMTP. A message is an id and octets.
+// STREAM, and a ROUTER with ZMQ_ROUTER_RAW: peers that do not speak ZMTP. A message is an id and
+// octets.
 //
-// Ids:      generated as soon as a pipe is there, for a connection of the socket's own when it is asked for; or given by the
-//           application to one of these.
-// News:     an empty message stands in the pipe where a connection was made, and where it broke: the session has put it there.
-// Ends:     an empty message ends its connection. Octets sent before go out, as they do when a socket is closed; of what the peer has
-//           sent only a message under way is still received.
+// Ids:      generated as soon as a pipe is there, for a connection of the socket's own when it is
+//           asked for; or given by the application to one of these.
+// News:     an empty message stands in the pipe where a connection was made, and where it broke:
+//           the session has put it there.
+// Ends:     an empty message ends its connection. Octets sent before go out, as they do when a
+//           socket is closed; of what the peer has sent only a message under way is still received.
 #include "socket/router.hpp"
 
 namespace zlink {
@@ -21,7 +23,8 @@ public:
     void attach(const pipe_end_ptr &pipe, bool is_local) override {
         if (is_anonymous(*pipe)) {
             pipe->slot.routing_id = generate_id();
-            // The application hears in this way, as in libzmq, of the id of a connection that it has asked for.
+            // The application hears in this way, as in libzmq, of the id of a connection that it
+            // has asked for.
             if (is_stream())
                 options_.routing_id = pipe->slot.routing_id;
         }

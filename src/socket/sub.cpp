@@ -1,9 +1,12 @@
 // SUB and XSUB: subscribe at every publisher, receive from all in turn (RFC 29).
 //
-// Wire:     a subscription goes out as an in-band command; to a publisher that is away with the whole set, once it is there.
-//           XSUB's other messages, and messages of several frames, go to all publishers as they are.
-// Filter:   publishers filter. SUB looks again, as what it no longer wants may be under way; XSUB does not.
-// Order:    the class; pipes; upstream: subscriptions and other messages; downstream: messages that match.
+// Wire:     a subscription goes out as an in-band command; to a publisher that is away with the
+//           whole set, once it is there. XSUB's other messages, and messages of several frames, go
+//           to all publishers as they are.
+// Filter:   publishers filter. SUB looks again, as what it no longer wants may be under way; XSUB
+//           does not.
+// Order:    the class; pipes; upstream: subscriptions and other messages; downstream: messages that
+//           match.
 #include <algorithm>
 #include <limits>
 #include <new>
@@ -105,7 +108,8 @@ void subscriber::attach(const pipe_end_ptr &pipe, bool) {
 
 // ---- upstream ----
 
-/// Changes the set and tells all publishers. Repeated subscriptions go out too: an XPUB may want to see each.
+/// Changes the set and tells all publishers. Repeated subscriptions go out too: an XPUB may want to
+/// see each.
 error subscriber::change(bool is_subscribe, byte_span topic) {
     std::vector<std::uint8_t> command(1, is_subscribe ? in_band::subscribe : in_band::cancel);
     command.insert(command.end(), topic.begin(), topic.end());
@@ -115,7 +119,8 @@ error subscriber::change(bool is_subscribe, byte_span topic) {
             topics.add(topic);
         else if (!topics.remove(topic) && !options_.xsub_verbose_unsubscribe)
             return;
-        // A subscription is made with all or with none; its end need not reach those that memory is too short for.
+        // A subscription is made with all or with none; its end need not reach those that memory is
+        // too short for.
         publishers_.for_each([&](pipe_end &pipe) {
             if (!pipe.is_followed())
                 return;

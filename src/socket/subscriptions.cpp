@@ -1,7 +1,7 @@
 // The tree of topics, and the numbers of the pipes in it; see subscriptions.hpp.
 //
-// Order:    a topic added and removed; the numbers of pipes, and their lists of topics; the set of pipes of one topic; a pipe
-//           that goes.
+// Order:    a topic added and removed; the numbers of pipes, and their lists of topics; the set of
+//           pipes of one topic; a pipe that goes.
 #include "socket/subscriptions.hpp"
 
 #include <algorithm>
@@ -190,7 +190,8 @@ bool subscriptions::remove_gone(receivers &those, std::uint32_t number) noexcept
     return was_there;
 }
 
-/// Removes one that is gone from a topic without looking at the others; false when it was not there.
+/// Removes one that is gone from a topic without looking at the others; false when it was not
+/// there.
 bool subscriptions::remove_gone_one(receivers &those, std::uint32_t number) noexcept {
     if (!remove(those, number))
         return false;

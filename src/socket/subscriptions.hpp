@@ -1,11 +1,13 @@
 // Which pipes subscribe to which topics: what a publisher matches each message against.
 //
-// A pipe is there once for a topic however often it subscribes. Matching walks the first octets of a message once.
-// Layout:   a topic has 4 octets in the tree: the number of its pipe, or of a set of pipes when it has several. A pipe with a small
-//           part of all subscriptions has a list of its topics, so that what it costs to remove it depends on these; for others, of which
-//           there are few, the tree is swept.
-// Failure:  a pipe that goes is never matched again. Topics it could not be removed from, because memory was short, are left
-//           to the next removal.
+// A pipe is there once for a topic however often it subscribes. Matching walks the first octets of
+// a message once.
+// Layout:   a topic has 4 octets in the tree: the number of its pipe, or of a set of pipes when it
+//           has several. A pipe with a small part of all subscriptions has a list of its topics, so
+//           that what it costs to remove it depends on these; for others, of which there are few,
+//           the tree is swept.
+// Failure:  a pipe that goes is never matched again. Topics it could not be removed from, because
+//           memory was short, are left to the next removal.
 // Threads:  the socket's application thread only.
 #pragma once
 
@@ -66,11 +68,12 @@ public:
     enum class addition { first, another, repeated };
     enum class removal { unknown, others_remain, last };
 
-    /// Whether the topic is new, or others subscribe to it, or this very pipe does. Throws bad_alloc.
+    /// Whether the topic is new, or others subscribe to it, or this very pipe does. Throws
+    /// bad_alloc.
     addition add(byte_span topic, pipe_end &pipe);
     removal remove(byte_span topic, pipe_end &pipe) noexcept;
-    /// Removes a pipe from all its topics: calls `f(byte_span topic, bool was_last)` for each. Throws bad_alloc and what `f`
-    /// throws; call it again, then, with an `f` that does not.
+    /// Removes a pipe from all its topics: calls `f(byte_span topic, bool was_last)` for each.
+    /// Throws bad_alloc and what `f` throws; call it again, then, with an `f` that does not.
     template <class F>
     void remove_all(pipe_end &pipe, F &&f) {
         const std::uint32_t number = leave(pipe);
@@ -99,8 +102,8 @@ public:
             return left_behind_ > 0;
         });
     }
-    /// Calls `f(pipe_end &)` for each pipe with a topic that `text` begins with; more than once for several topics. Pipes of
-    /// one topic always come in the same order.
+    /// Calls `f(pipe_end &)` for each pipe with a topic that `text` begins with; more than once for
+    /// several topics. Pipes of one topic always come in the same order.
     template <class F>
     void match(byte_span text, F &&f) const {
         const auto visit = [&](std::uint32_t number) {

@@ -6,7 +6,8 @@
 namespace zlink {
 
 namespace {
-/// Octets of small frames in one place: what a string of this size has room for that has grown by doubling.
+/// Octets of small frames in one place: what a string of this size has room for that has grown by
+/// doubling.
 constexpr std::size_t most_in_run = 15 * 1024;
 }  // namespace
 
@@ -180,7 +181,8 @@ void upstream_news::end_with(item *last) noexcept {
         last->frames->octets[last->frames->last] &= static_cast<char>(~frame_flag::more);
 }
 
-/// Puts a small message beside those in front of it, so that many small ones take little more than their octets.
+/// Puts a small message beside those in front of it, so that many small ones take little more than
+/// their octets.
 void upstream_news::join_runs() noexcept {
     item *const last = all_.newest();
     item *const next = message_.newest();
@@ -305,7 +307,8 @@ upstream_news::news upstream_news::take() noexcept {
     }
     all_.remove(first);
     taken_ = &first;
-    // An application that has a frame with more to come gets what comes next of its message, whatever happens to that meanwhile.
+    // An application that has a frame with more to come gets what comes next of its message,
+    // whatever happens to that meanwhile.
     item *const next = all_.oldest();
     if (result.frame.has_more() && next && next->about && next->message == first.message) {
         note_read(*next);

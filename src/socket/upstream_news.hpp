@@ -1,9 +1,11 @@
-// The news that the application of an XPUB has not read yet: notices of subscriptions, and messages that subscribers sent upstream.
+// The news that the application of an XPUB has not read yet: notices of subscriptions, and messages
+// that subscribers sent upstream.
 //
-// A notice can be withdrawn while it is unread, so that peers that come and go leave nothing behind. A message is there once all
-// of it is.
-// Layout:   a list of all in order; for each topic the notices of either kind in order, and the same for each peer's. So what
-//           happens to a notice does not depend on how many there are. Frames stand in wire form, many in a place.
+// A notice can be withdrawn while it is unread, so that peers that come and go leave nothing
+// behind. A message is there once all of it is.
+// Layout:   a list of all in order; for each topic the notices of either kind in order, and the
+//           same for each peer's. So what happens to a notice does not depend on how many there
+//           are. Frames stand in wire form, many in a place.
 // Threads:  the socket's application thread only.
 #pragma once
 
@@ -53,18 +55,21 @@ public:
     /// Adds the next frame of a message, which can be read after end_message(). Throws bad_alloc.
     void add_frame(const frame_view &frame, peer_number peer);
     void end_message() noexcept;
-    /// The rest of the message that is being added never comes: takes back what there is of it. Returns how many frames that were.
+    /// The rest of the message that is being added never comes: takes back what there is of it.
+    /// Returns how many frames that were.
     std::size_t drop_cut_message() noexcept;
     enum class withdrawal { none, repeated, original };
-    /// Takes back the newest such notice that was not read yet; says whether it was a repeated one. Not one that is older than
-    /// an opposite one about `opposite_peer`: what comes in pairs stays in pairs.
+    /// Takes back the newest such notice that was not read yet; says whether it was a repeated one.
+    /// Not one that is older than an opposite one about `opposite_peer`: what comes in pairs stays
+    /// in pairs.
     withdrawal withdraw(bool is_subscribe, byte_span topic, peer_number peer,
                         peer_number opposite_peer = 0) noexcept;
     /// Whether there is such a notice unread, and no opposite one about `opposite_peer` behind it.
     bool has_newest(bool is_subscribe, byte_span topic, peer_number peer,
                     peer_number opposite_peer) const noexcept;
-    /// The last subscriber of a topic is gone: withdraws the unread notices of subscriptions to it that are newer than the last unread
-    /// notice of an end. True if the application still believes that somebody subscribes, and is to be told.
+    /// The last subscriber of a topic is gone: withdraws the unread notices of subscriptions to it
+    /// that are newer than the last unread notice of an end. True if the application still believes
+    /// that somebody subscribes, and is to be told.
     bool withdraw_subscribes(byte_span topic) noexcept;
 
     struct news {

@@ -1,9 +1,10 @@
 // The scheme ipc: local stream sockets, in the file system or under abstract names.
 //
-// Forms:    "/path" (up to 107 octets), "@name" (abstract), and for binding "*": a socket in a new directory
-//           of its own.
-// Files:    binding takes a path over from whoever has a socket there, alive or not, and from nothing else. Closing removes the file,
-//           wherever the program has gone meanwhile, unless somebody has taken it over since.
+// Forms:    "/path" (up to 107 octets), "@name" (abstract), and for binding "*": a socket in a new
+//           directory of its own.
+// Files:    binding takes a path over from whoever has a socket there, alive or not, and from
+//           nothing else. Closing removes the file, wherever the program has gone meanwhile, unless
+//           somebody has taken it over since.
 // Order:    addresses; the file of a listening socket; the listener; the dialer; the transport.
 #include "transport/transport.hpp"
 
@@ -56,12 +57,14 @@ const sockaddr *as_sockaddr(const local_address &a) noexcept {
     return reinterpret_cast<const sockaddr *>(&a.address);
 }
 
-/// An application that sets the size of the socket's buffer wants that one. A peer that does not speak ZMTP is no zlink.
+/// An application that sets the size of the socket's buffer wants that one. A peer that does not
+/// speak ZMTP is no zlink.
 std::size_t ring_size_for(const settings &options, const batching &sizes) noexcept {
     return options.send_buffer > 0 || options.is_raw() ? 0 : sizes.shared_memory;
 }
 
-// The file of a bound socket, and the directory made for it; removed with the object. Not by a child of fork.
+// The file of a bound socket, and the directory made for it; removed with the object. Not by a
+// child of fork.
 class socket_file {
 public:
     socket_file() noexcept = default;
@@ -91,7 +94,8 @@ public:
         return error::none;
     }
 
-    /// To be called before the socket is bound: what is bound must not be forgotten for lack of memory.
+    /// To be called before the socket is bound: what is bound must not be forgotten for lack of
+    /// memory.
     void expect(const std::string &path) { path_ = whole(path); }
     /// To be called when it is bound. While it is open, no other file has its inode.
     void remember() noexcept {

@@ -1,4 +1,5 @@
-// A stream over a local socket, which goes through shared memory where much is sent from one zlink to another.
+// A stream over a local socket, which goes through shared memory where much is sent from one zlink
+// to another.
 #pragma once
 
 #include "core/platform.hpp"
@@ -8,11 +9,12 @@
 
 namespace zlink {
 
-/// Threads: as socket_stream; who reads after another one, or writes, has got the read lease or the write turn from that one.
+/// Threads: as socket_stream; who reads after another one, or writes, has got the read lease or the
+///          write turn from that one.
 class ipc_stream final : public socket_stream {
 public:
-    /// Takes the descriptor over in any case. `ring_size`: octets of shared memory to offer to a peer of the same user; 0: none, and
-    /// none is accepted.
+    /// Takes the descriptor over in any case. `ring_size`: octets of shared memory to offer to a
+    /// peer of the same user; 0: none, and none is accepted.
     static error make(loop &io, owned_descriptor socket, std::size_t ring_size,
                       std::unique_ptr<stream> &out) noexcept;
 

@@ -22,7 +22,8 @@ namespace {
 constexpr unsigned most_threads = 4;  // each of which one descriptor may hold up
 constexpr std::size_t most_waiting = 1024;
 
-/// A socket that does not linger closes at once. Another process that has it, too, may still change that in the last moment.
+/// A socket that does not linger closes at once. Another process that has it, too, may still change
+/// that in the last moment.
 void close_now(int descriptor) noexcept {
     const linger none{};
     (void)::setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &none, sizeof none);
@@ -30,7 +31,8 @@ void close_now(int descriptor) noexcept {
     descriptor_watch::note_closed();
 }
 
-/// No memory is asked for, and nothing is destroyed at the end of the program: a thread may be held up until then.
+/// No memory is asked for, and nothing is destroyed at the end of the program: a thread may be held
+/// up until then.
 class closer {
 public:
     /// False, and nothing taken over, when very many wait already, or threads are short.

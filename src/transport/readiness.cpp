@@ -1,7 +1,7 @@
 // A descriptor that Boost.Asio watches; see readiness.hpp.
 //
-// Order:    the registration, which outlives its owner while Asio may call it; making and closing; leasing out and taking back;
-//           waits.
+// Order:    the registration, which outlives its owner while Asio may call it; making and closing;
+//           leasing out and taking back; waits.
 #include "transport/readiness.hpp"
 
 #include <chrono>
@@ -18,8 +18,8 @@ namespace zlink {
 
 namespace {
 
-// A descriptor that waited for room once stays registered for it, and a local socket then wakes the loop whenever the peer reads. After
-// so long without a new wait it is registered afresh.
+// A descriptor that waited for room once stays registered for it, and a local socket then wakes the
+// loop whenever the peer reads. After so long without a new wait it is registered afresh.
 constexpr std::chrono::milliseconds quiet_after{10};
 
 }  // namespace

@@ -1,4 +1,5 @@
-// A descriptor registered with a loop, and when it is ready. The one place where transports meet Boost.Asio.
+// A descriptor registered with a loop, and when it is ready. The one place where transports meet
+// Boost.Asio.
 //
 // Threads:  the loop's. descriptor() from any thread while the object lives.
 // Owns:     the descriptor: closed with the object unless released.
@@ -20,8 +21,8 @@ public:
 
 class readiness {
 public:
-    /// Registers a non-blocking descriptor. When that fails (no_memory, or what epoll_ctl(2) says) it stays
-    /// the caller's.
+    /// Registers a non-blocking descriptor. When that fails (no_memory, or what epoll_ctl(2) says)
+    /// it stays the caller's.
     static error make(loop &io, int descriptor, readiness_events &events, readiness &out) noexcept;
 
     readiness() noexcept = default;
@@ -34,13 +35,13 @@ public:
     /// Ends the registration and gives the descriptor away. No callback comes afterwards.
     int release() noexcept;
 
-    /// Asks for one on_readable() as soon as a read would not block, or fails. Asking twice is asking once.
-    /// Never calls back from inside, and allocates nothing.
+    /// Asks for one on_readable() as soon as a read would not block, or fails. Asking twice is
+    /// asking once. Never calls back from inside, and allocates nothing.
     void wait_readable() noexcept;
     void wait_writable() noexcept;
 
-    /// Takes the descriptor out of the loop, which no longer looks at it, until take_back(). A wait that was asked for is
-    /// forgotten. False when it cannot be done; then nothing has changed.
+    /// Takes the descriptor out of the loop, which no longer looks at it, until take_back(). A wait
+    /// that was asked for is forgotten. False when it cannot be done; then nothing has changed.
     bool lease_out() noexcept;
     /// On failure the descriptor is useless for waiting, and can only be closed.
     error take_back() noexcept;

@@ -1,7 +1,9 @@
-// A stream goes over from its socket to a shared ring, and is written and read there; see ring_io.hpp.
+// A stream goes over from its socket to a shared ring, and is written and read there; see
+// ring_io.hpp.
 //
-// Order:    bells; the writing half: the steps of the offer, writes to the socket, writes to the ring, waiting for room; the
-//           reading half: reads from the socket, which find an offer, bells, reads from the ring, room told of.
+// Order:    bells; the writing half: the steps of the offer, writes to the socket, writes to the
+//           ring, waiting for room; the reading half: reads from the socket, which find an offer,
+//           bells, reads from the ring, room told of.
 #include "transport/ring_io.hpp"
 
 #include <algorithm>
@@ -110,8 +112,8 @@ io_result ring_output::write_ring(int socket, std::span<const iovec> ranges) noe
     return {written};
 }
 
-/// Makes the socket full. The other side may be at it just now, and take bells out as fast as they come: then who waits for the socket comes
-/// back soon. None when there is room already.
+/// Makes the socket full. The other side may be at it just now, and take bells out as fast as they
+/// come: then who waits for the socket comes back soon. None when there is room already.
 error ring_output::wait_for_room(int socket) noexcept {
     error status = error::none;
     for (int bells = 0; !failed(status) && bells < most_bells; ++bells) {

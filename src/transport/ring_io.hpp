@@ -1,11 +1,14 @@
-// The two halves of a local socket whose octets go through memory that both sides share, once one zlink has sent another one much.
+// The two halves of a local socket whose octets go through memory that both sides share, once one
+// zlink has sent another one much.
 //
-// Offer:    Who has sent much sends a ring beside some octets, as a descriptor. A peer that does not ask for descriptors never
-//           notices. One that does maps the ring and says so in it. From the octet on that the sender then names there, all further
-//           ones of its direction lie in the ring.
-// Waiting:  for the socket, as ever. Its octets mean nothing any more: a bell is one of them, for a reader that has said that it waits. A
-//           writer that finds the ring full fills the socket with them, and the reader takes them out when there is room again. So who
-//           waits for the socket hears of input, of room and of the end of the stream.
+// Offer:    Who has sent much sends a ring beside some octets, as a descriptor. A peer that does
+//           not ask for descriptors never notices. One that does maps the ring and says so in it.
+//           From the octet on that the sender then names there, all further ones of its direction
+//           lie in the ring.
+// Waiting:  for the socket, as ever. Its octets mean nothing any more: a bell is one of them, for a
+//           reader that has said that it waits. A writer that finds the ring full fills the socket
+//           with them, and the reader takes them out when there is room again. So who waits for the
+//           socket hears of input, of room and of the end of the stream.
 // Strange:  descriptors that are no ring are closed elsewhere (passed_descriptors.hpp).
 // Threads:  each half is used by one thread at a time.
 #pragma once
@@ -45,13 +48,15 @@ private:
 
 class ring_input {
 public:
-    /// `may_accept`: a ring, should the other side offer one. `brings_descriptors`: the socket does not refuse them.
+    /// `may_accept`: a ring, should the other side offer one. `brings_descriptors`: the socket does
+    /// not refuse them.
     explicit ring_input(bool may_accept, bool brings_descriptors = true) noexcept
         : may_accept_(may_accept), brings_descriptors_(brings_descriptors) {}
 
     /// Does stream::try_read().
     io_result read(int socket, std::span<const iovec> ranges) noexcept;
-    /// Whether there may be octets that the socket does not show: after a read that filled its ranges.
+    /// Whether there may be octets that the socket does not show: after a read that filled its
+    /// ranges.
     bool may_hold_octets() const noexcept { return is_shared_ && !is_armed_; }
     bool brings_descriptors() const noexcept { return brings_descriptors_; }
 

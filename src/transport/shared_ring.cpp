@@ -1,7 +1,7 @@
 // The file and the memory of a ring, and the octets in it; see shared_ring.hpp.
 //
-// Order:    limits, and the file; the header that both sides see; making and accepting; where the ring begins in the stream; the
-//           writer's side; the reader's side.
+// Order:    limits, and the file; the header that both sides see; making and accepting; where the
+//           ring begins in the stream; the writer's side; the reader's side.
 #include "transport/shared_ring.hpp"
 
 #include <algorithm>
@@ -48,7 +48,8 @@ int make_file() noexcept {
 }
 }  // namespace
 
-// In the first page. Each line is written by one side, but for the two wishes, which the other side takes down.
+// In the first page. Each line is written by one side, but for the two wishes, which the other side
+// takes down.
 struct shared_ring::header {
     std::uint64_t kind;
     alignas(line_size) std::atomic<std::uint64_t> begins_at;
@@ -145,8 +146,8 @@ std::uint64_t shared_ring::beginning() const noexcept {
     return shared_->begins_at.load(std::memory_order_acquire);
 }
 
-// Each side first says what it did and then looks for the other one's wish, or first wishes and then looks at what was done: all in
-// one order (seq_cst), so that one of them sees the other.
+// Each side first says what it did and then looks for the other one's wish, or first wishes and
+// then looks at what was done: all in one order (seq_cst), so that one of them sees the other.
 
 std::size_t shared_ring::room() const noexcept {
     const std::uint64_t used = position_ - shared_->taken.load(std::memory_order_seq_cst);

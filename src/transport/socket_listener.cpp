@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::chrono::milliseconds pause_after_failure{100};
 
-// Failures of the connection that was to be accepted, not of the listener: accept(2), "Error handling".
+// Failures of the connection that was to be accepted, not of the listener: accept(2), "Error
+// handling".
 bool is_about_one_peer(int number) noexcept {
     switch (number) {
     case EINTR:

@@ -14,7 +14,8 @@ using admission = std::function<error(loop &io, owned_descriptor socket, const s
 
 /// parse_tcp_bind() for a listener: leaves the reason of a failure. Throws std::bad_alloc.
 error read_tcp_bind(std::string_view address, tcp_local_address &out);
-/// Takes the listening socket that an application brings (ZMQ_USE_FD). Leaves the reason of a failure; throws std::bad_alloc.
+/// Takes the listening socket that an application brings (ZMQ_USE_FD). Leaves the reason of a
+/// failure; throws std::bad_alloc.
 error adopt_bound_socket(int descriptor, owned_descriptor &out);
 
 class socket_listener : public listener, private readiness_events {

@@ -1,7 +1,7 @@
 // Calls of setsockopt, and who is let in; see socket_options.hpp.
 //
-// Order:    owned descriptors, sockets opened and adopted; sockets of tcp and ipc set up; connections of tcp set up; how a
-//           connect ended; filters of addresses and of users.
+// Order:    owned descriptors, sockets opened and adopted; sockets of tcp and ipc set up;
+//           connections of tcp set up; how a connect ended; filters of addresses and of users.
 #include "transport/socket_options.hpp"
 
 #include <algorithm>
@@ -74,7 +74,8 @@ bool is_within_machine(int descriptor) noexcept {
     return get(::getsockname, here) && get(::getpeername, there) && here == there;
 }
 
-/// BBR holds octets back by the clock, for a way between machines that there is none of here. Any other congestion control is left as it is.
+/// BBR holds octets back by the clock, for a way between machines that there is none of here. Any
+/// other congestion control is left as it is.
 void do_without_bbr(int descriptor) noexcept {
     constexpr std::string_view bbr = "bbr", each_system_has_it = "reno";
     char name[16] = {};

@@ -40,38 +40,44 @@ error open_socket(int family, shed_list &sheddables, owned_descriptor &out) noex
 /// Takes a descriptor that the application made.
 error adopt_socket(int descriptor, owned_descriptor &out) noexcept;
 
-/// Sets the options that must be set before bind, listen or connect: buffers, type of service, priority, busy polling, the
-/// device (whose refusal is the only one that is an error), IPv4 on IPv6 sockets.
+/// Sets the options that must be set before bind, listen or connect: buffers, type of service,
+/// priority, busy polling, the device (whose refusal is the only one that is an error), IPv4 on
+/// IPv6 sockets.
 error set_up_tcp_socket(int descriptor, int family, const settings &options) noexcept;
 /// The buffers alone.
 void set_up_ipc_socket(int descriptor, const settings &options) noexcept;
-/// The send buffer of a local socket as small as the system lets it be. False when that cannot be done.
+/// The send buffer of a local socket as small as the system lets it be. False when that cannot be
+/// done.
 bool set_smallest_send_buffer(int descriptor) noexcept;
 /// Whether the peer of a local socket runs as the same user as this process.
 bool is_of_this_user(int descriptor) noexcept;
 /// Lets a listener take an address that closed connections still linger on.
 void allow_address_reuse(int descriptor) noexcept;
-/// A tcp connection that is closed after this leaves nothing behind, no address that is in use for a while.
+/// A tcp connection that is closed after this leaves nothing behind, no address that is in use for
+/// a while.
 void reset_when_closed(int descriptor) noexcept;
 struct connection_place {
     bool is_within_machine = false;
     bool is_sized = false;  // its send buffer
 };
-/// Sets the options of a connection: no delay, keep-alives and the limit of retransmission. Where both ends are on this machine it has no
-/// BBR, and a small send buffer if the application has not chosen one.
+/// Sets the options of a connection: no delay, keep-alives and the limit of retransmission. Where
+/// both ends are on this machine it has no BBR, and a small send buffer if the application has not
+/// chosen one.
 connection_place set_up_tcp_connection(int descriptor, const settings &options) noexcept;
-/// For a connection whose send buffer that is: sized for large bodies, and the system's to make larger, or small again.
+/// For a connection whose send buffer that is: sized for large bodies, and the system's to make
+/// larger, or small again.
 void resize_send_buffer(int descriptor, bool for_large_bodies) noexcept;
-/// Whether the system took in what came last on a tcp connection on the processor of the caller. Within one machine that is most often
-/// the sender's, too; not where an acknowledgement of the receiver's let go of what was held back. False where the system does not say.
+/// Whether the system took in what came last on a tcp connection on the processor of the caller.
+/// Within one machine that is most often the sender's, too; not where an acknowledgement of the
+/// receiver's let go of what was held back. False where the system does not say.
 bool came_in_here(int descriptor) noexcept;
 /// Why a connect in progress ended: none when it succeeded.
 error connect_result(int descriptor) noexcept;
 
 /// Whether the tcp filters let an address in: there are none, or one of them covers it.
 bool is_admitted(const sockaddr *peer, const std::vector<ipv4_or_6_filter> &filters) noexcept;
-/// Whether the filters of user, group and process let the peer of a local socket in: there are none, or one
-/// of them names it.
+/// Whether the filters of user, group and process let the peer of a local socket in: there are
+/// none, or one of them names it.
 bool is_ipc_peer_admitted(int descriptor, const settings &options) noexcept;
 
 }  // namespace zlink

@@ -24,8 +24,8 @@ void socket_stream::size_for_large_bodies(std::span<const iovec> ranges) noexcep
         large_left_ += range.iov_len;
 }
 
-/// A buffer that becomes smaller than what is in it takes nothing until the peer has read the rest: a slow one would seem to have stopped. A
-/// stream that is always full makes it small in the end.
+/// A buffer that becomes smaller than what is in it takes nothing until the peer has read the rest:
+/// a slow one would seem to have stopped. A stream that is always full makes it small in the end.
 void socket_stream::follow_bodies() noexcept {
     ++writes_without_large_;
     if (is_for_large_bodies())
@@ -36,8 +36,8 @@ void socket_stream::follow_bodies() noexcept {
         resize_send_buffer(descriptor(), false);
 }
 
-/// Writes the beginning of a frame alone if the system would otherwise copy its body slowly. That is known of a frame that is written by
-/// itself, or behind little else.
+/// Writes the beginning of a frame alone if the system would otherwise copy its body slowly. That
+/// is known of a frame that is written by itself, or behind little else.
 io_result socket_stream::write_large(std::span<const iovec> ranges) noexcept {
     using kernel_copy::copy_speed;
     copy_speed speed = copy_speed::quick;
@@ -56,8 +56,8 @@ io_result socket_stream::write_large(std::span<const iovec> ranges) noexcept {
     return result;
 }
 
-/// Writes the octets up to the start of one of the system's next blocks alone, and then the rest. It ends where the stream is full, and says so only if
-/// it has taken nothing.
+/// Writes the octets up to the start of one of the system's next blocks alone, and then the rest.
+/// It ends where the stream is full, and says so only if it has taken nothing.
 io_result socket_stream::write_in_parts(std::span<const iovec> ranges, std::size_t blocks) noexcept {
     const std::size_t header = ranges[0].iov_len, all = header + ranges[1].iov_len;
     const std::size_t alone = kernel_copy::octets_to_write_alone(header, blocks);

@@ -13,11 +13,13 @@
 
 namespace zlink {
 
-/// try_read and descriptor use only the descriptor, try_write also what belongs to who writes: any thread that keeps the stream
-/// from being destroyed meanwhile may call them, one at a time for each direction.
+/// try_read and descriptor use only the descriptor, try_write also what belongs to who writes: any
+/// thread that keeps the stream from being destroyed meanwhile may call them, one at a time for
+/// each direction.
 class socket_stream : public stream, private readiness_events {
 public:
-    /// Takes the descriptor over in any case. Where it is sized, its send buffer follows the bodies that are written.
+    /// Takes the descriptor over in any case. Where it is sized, its send buffer follows the bodies
+    /// that are written.
     static error make(loop &io, owned_descriptor socket, std::string peer_address, connection_place place,
                       std::unique_ptr<stream> &out) noexcept;
 

@@ -1,7 +1,7 @@
 // The octets of SOCKS 5, and the states of a conversation; see socks5.hpp.
 //
-// Order:    what is sent: methods, credentials, request; what a reply means; the states, from the proxy's choice of a method to
-//           the end of its reply.
+// Order:    what is sent: methods, credentials, request; what a reply means; the states, from the
+//           proxy's choice of a method to the end of its reply.
 #include "transport/socks5.hpp"
 
 #include <algorithm>

@@ -1,7 +1,8 @@
-// The conversation of a client with a SOCKS proxy before a connection goes through it, as a state machine. Pure.
+// The conversation of a client with a SOCKS proxy before a connection goes through it, as a state
+// machine. Pure.
 //
-// Flow:     write output() out; read at most wanted() octets (what follows is the far side's) and hand them to receive();
-//           until that says opened or failed.
+// Flow:     write output() out; read at most wanted() octets (what follows is the far side's) and
+//           hand them to receive(); until that says opened or failed.
 // Wire:     RFC 1928, version 5, CONNECT; RFC 1929 for user name and password.
 // Limits:   262 octets are the most that is wanted at once. Only construction allocates.
 #pragma once
@@ -21,8 +22,8 @@ public:
     static constexpr std::size_t longest_text = 255;  // a name, a user, a password
     static constexpr std::size_t most_wanted = 1 + longest_text + 2 + 4;
 
-    /// Asks for a connection to `host`, a numeric address or a name for the proxy to resolve. Without a user none is offered.
-    /// No text may be longer than longest_text. Throws bad_alloc.
+    /// Asks for a connection to `host`, a numeric address or a name for the proxy to resolve.
+    /// Without a user none is offered. No text may be longer than longest_text. Throws bad_alloc.
     socks5_conversation(std::string_view host, std::uint16_t port, std::string_view user,
                         std::string_view password);
     socks5_conversation(const socks5_conversation &) = delete;

@@ -1,8 +1,8 @@
 // The scheme tcp: addresses, dialing and listening.
 //
 // Dialing:  one attempt resolves anew, then tries the addresses in turn until one connects or
-//           connect_timeout_ms is over. With a SOCKS proxy these are the proxy's addresses; it resolves the
-//           name of the far side, so that nobody here asks for it.
+//           connect_timeout_ms is over. With a SOCKS proxy these are the proxy's addresses; it
+//           resolves the name of the far side, so that nobody here asks for it.
 // Order:    addresses of interfaces; the dialer; the transport: its listener, its dialer.
 #include "transport/transport.hpp"
 
@@ -55,8 +55,8 @@ bool find_interface(const std::string &name, int family, resolved_address &out) 
     return is_found;
 }
 
-// The address to bind: an interface, a numeric address or any. Names are not resolved. no_device when there is no
-// such interface.
+// The address to bind: an interface, a numeric address or any. Names are not resolved. no_device
+// when there is no such interface.
 error find_local(const tcp_local_address &wanted, bool is_v6, resolved_address &out) noexcept {
     const std::string host = wanted.host == "*" ? (is_v6 ? "::" : "0.0.0.0") : wanted.host;
     const bool is_found =
@@ -77,8 +77,9 @@ error make_tcp_stream(loop &io, owned_descriptor socket, const sockaddr *peer, s
     return socket_stream::make(io, std::move(socket), print_host(peer, length), place, out);
 }
 
-/// Why a connect in progress ended: none when there is a peer. A port that nobody listens on can be chosen for this very socket, which
-/// connects to itself then. It is to leave the port at once to who is to listen there.
+/// Why a connect in progress ended: none when there is a peer. A port that nobody listens on can be
+/// chosen for this very socket, which connects to itself then. It is to leave the port at once to
+/// who is to listen there.
 error look_at_peer(int descriptor, resolved_address &peer) noexcept {
     if (error e = connect_result(descriptor); failed(e))
         return e;
@@ -113,7 +114,8 @@ error parse_route(const std::string &address, const settings &options, tcp_remot
     return e;
 }
 
-/// Why no address of the system's stands behind a host that is there. Empty where its words do not show it.
+/// Why no address of the system's stands behind a host that is there. Empty where its words do not
+/// show it.
 std::string words_of_host(const std::string &host, bool allow_ipv6) {
     if (host.find_first_of("[]") != std::string::npos)
         return "the brackets do not match: " + host;
@@ -132,7 +134,8 @@ std::string words_of_no_local(const std::string &host) {
                : words;
 }
 
-/// Why an address to connect to has none of the system's behind it. Empty where only who was asked knows.
+/// Why an address to connect to has none of the system's behind it. Empty where only who was asked
+/// knows.
 std::string words_of_no_remote(const std::string &host, bool allow_ipv6) {
     return host.empty() ? "there is no host in front of the port" : words_of_host(host, allow_ipv6);
 }

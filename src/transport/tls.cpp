@@ -1,8 +1,10 @@
-// The scheme tls: tcp, with each of its streams inside TLS. It may go by the name of tcp, for a program that does not know.
+// The scheme tls: tcp, with each of its streams inside TLS. It may go by the name of tcp, for a
+// program that does not know.
 //
-// Addresses, dialing and listening are tcp's, a proxy too. The handshake begins on the stream that has come about, and is bounded as
-// that of ZMTP is.
-// Files:    read when a listener is bound, and before a dialer's first attempt; again when they have changed (tls_contexts).
+// Addresses, dialing and listening are tcp's, a proxy too. The handshake begins on the stream that
+// has come about, and is bounded as that of ZMTP is.
+// Files:    read when a listener is bound, and before a dialer's first attempt; again when they
+//           have changed (tls_contexts).
 // Order:    what the options say; the listener; the dialer; the transport.
 #include "core/reason.hpp"
 #include "reactor/deferred_call.hpp"
@@ -115,7 +117,8 @@ private:
     /// The owner may destroy this object in its call, or dial again.
     void report(std::unique_ptr<stream> connected, error failure) noexcept {
         const dial_handler owners = std::move(handler_);
-        // A dialer that has failed is still asked for its descriptor. Else this object lives as long as the connection, and that one need not.
+        // A dialer that has failed is still asked for its descriptor. Else this object lives as
+        // long as the connection, and that one need not.
         const std::unique_ptr<dialer> done = connected ? std::move(connecting_) : nullptr;
         owners(std::move(connected), failure);
     }

@@ -1,7 +1,9 @@
-// One side's certificate, authorities and settings, for all of its connections; see tls_context.hpp.
+// One side's certificate, authorities and settings, for all of its connections; see
+// tls_context.hpp.
 //
-// Order:    OpenSSL begins; names of hosts; made and loaded: own certificate, authorities, those of the system; what a handshake
-//           calls, with the look at the peer's certificate; sessions that are resumed; the name of a peer.
+// Order:    OpenSSL begins; names of hosts; made and loaded: own certificate, authorities, those of
+//           the system; what a handshake calls, with the look at the peer's certificate; sessions
+//           that are resumed; the name of a peer.
 #include "transport/tls_context.hpp"
 
 #include <algorithm>
@@ -37,7 +39,8 @@ struct beginning {
     unsigned long first_note;  // why it is not
 };
 
-/// I/O threads may outlive main(): where nobody has initialised OpenSSL before, it is never taken down.
+/// I/O threads may outlive main(): where nobody has initialised OpenSSL before, it is never taken
+/// down.
 beginning begin_openssl() noexcept {
     if (OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr) != 1)
         return {false, ERR_R_INIT_FAIL};
@@ -63,7 +66,8 @@ bool is_numeric_address(const std::string &host) noexcept {
     return octets != nullptr;
 }
 
-/// The name as certificates have it: without the interface of an IPv6 address, and without the dot of a complete name.
+/// The name as certificates have it: without the interface of an IPv6 address, and without the dot
+/// of a complete name.
 std::string as_certified(std::string host) {
     host.erase(std::min(host.size(), host.find('%')));
     if (host.size() > 1 && host.back() == '.')
@@ -71,8 +75,9 @@ std::string as_certified(std::string host) {
     return host;
 }
 
-/// Whether OpenSSL has found no revocation list because there is none of that issuer: nobody has said that there must be one of each. It
-/// says the same where memory is short, so the store itself is looked through, which takes none.
+/// Whether OpenSSL has found no revocation list because there is none of that issuer: nobody has
+/// said that there must be one of each. It says the same where memory is short, so the store itself
+/// is looked through, which takes none.
 bool lacks_list_only(X509_STORE_CTX *looking) noexcept {
     if (X509_STORE_CTX_get_error(looking) != X509_V_ERR_UNABLE_TO_GET_CRL)
         return false;
@@ -192,7 +197,8 @@ error tls_context::load_own_certificate(const settings &options, tls_files &file
                                  : refuse("a server needs a certificate: ZMQ_TLS_CERT and ZMQ_TLS_KEY");
 }
 
-/// Only an authority that was chosen by hand says who may come to a server: those of the system vouch for anybody.
+/// Only an authority that was chosen by hand says who may come to a server: those of the system
+/// vouch for anybody.
 error tls_context::load_authorities(const settings &options, tls_files &files) {
     const bool verifies =
         role_ == role::client ? options.tls_verify : options.tls_require_client_cert || options.tls_zap;
@@ -246,7 +252,8 @@ tls_notes &tls_context::notes_of(X509_STORE_CTX *looking) noexcept {
     return *static_cast<tls_notes *>(SSL_get_app_data(connection));
 }
 
-/// Whether the peer's own certificate, which has been accepted, is one of those that were named, where any were.
+/// Whether the peer's own certificate, which has been accepted, is one of those that were named,
+/// where any were.
 bool tls_context::has_known_fingerprint(X509_STORE_CTX *looking, tls_notes &notes) {
     const std::vector<std::string> &wanted = notes.context->fingerprints_;
     if (wanted.empty() || X509_STORE_CTX_get_error_depth(looking) != 0)
@@ -376,8 +383,8 @@ void tls_context::offer_ticket(SSL *connection) const noexcept {
     SSL_SESSION_free(ticket);
 }
 
-/// Tells the server whom it is taken for, and has its certificate looked at for that: in the alternative names, not in the subject
-/// (RFC 9525).
+/// Tells the server whom it is taken for, and has its certificate looked at for that: in the
+/// alternative names, not in the subject (RFC 9525).
 bool tls_context::name_peer(SSL *connection) const noexcept {
     const bool verifies = (SSL_get_verify_mode(connection) & SSL_VERIFY_PEER) && fingerprints_.empty();
     if (peer_name_.empty())

@@ -1,11 +1,13 @@
-// The facts about this side that TLS has to know before there is a connection: certificate, key, and whom to trust.
+// The facts about this side that TLS has to know before there is a connection: certificate, key,
+// and whom to trust.
 //
-// Files:    read once, when the context is made. A file that cannot be used is `invalid`, and the reason is left (core/reason.hpp); nobody is
-//           asked for a password.
-// Resumed:  a client offers the ticket that a server of this context gave it last, once. A server keeps nothing: what it has to know of a
-//           client, its certificate and that it was accepted, stands in the ticket, which only this context can open. Nothing is sent
-//           before the handshake is over.
-//           A verification counts for a limited time (tls_resumption.hpp).
+// Files:    read once, when the context is made. A file that cannot be used is `invalid`, and the
+//           reason is left (core/reason.hpp); nobody is asked for a password.
+// Resumed:  a client offers the ticket that a server of this context gave it last, once. A server
+//           keeps nothing: what it has to know of a client, its certificate and that it was
+//           accepted, stands in the ticket, which only this context can open. Nothing is sent
+//           before the handshake is over. A verification counts for a limited time
+//           (tls_resumption.hpp).
 // Threads:  a server's: any, once it is made; a client's: the loop's.
 // Owns:     the private key, which OpenSSL wipes when the last connection and the context are gone.
 #pragma once
@@ -39,8 +41,10 @@ class tls_context {
 public:
     enum class role { server, client };
 
-    /// `peer_name`: a client's peer has to prove this name or numeric address, where there are no fingerprints. `files`: which have been read. Throws std::bad_alloc.
-    /// A server with a certificate whose time is over, or has not come, leaves words of that, and is made all the same.
+    /// `peer_name`: a client's peer has to prove this name or numeric address, where there are no
+    /// fingerprints. `files`: which have been read. Throws std::bad_alloc. A server with a
+    /// certificate whose time is over, or has not come, leaves words of that, and is made all the
+    /// same.
     static error make(role as, const settings &options, std::string peer_name, tls_files &files,
                       std::shared_ptr<const tls_context> &out, wall_clock clock = wall_time);
     ~tls_context();
@@ -52,8 +56,8 @@ public:
     bool has_peers_judged() const noexcept { return has_peers_judged_; }
     /// State for one connection, the caller's; null when memory is short. `notes` outlives it.
     SSL *make_connection(tls_notes &notes) const noexcept;
-    /// The certificates that a peer has shown beside its own go, for verification has looked at it; once the connection is open, so does what
-    /// it found: how long that holds is noted.
+    /// The certificates that a peer has shown beside its own go, for verification has looked at it;
+    /// once the connection is open, so does what it found: how long that holds is noted.
     static void forget_chain(SSL *connection, bool is_open) noexcept;
 
 private:

@@ -15,7 +15,8 @@ error tls_contexts::make(tls_context::role as, const settings &options, std::str
     return error::none;
 }
 
-/// Files that cannot be used are not read again until they have changed; where memory or descriptors were short, they are.
+/// Files that cannot be used are not read again until they have changed; where memory or
+/// descriptors were short, they are.
 error tls_contexts::read() {
     tls_files fresh(options_.tls_kept);
     std::shared_ptr<const tls_context> made;

@@ -1,7 +1,8 @@
-// The contexts of one endpoint, one after the other: a new one when the files that it is made of have changed.
+// The contexts of one endpoint, one after the other: a new one when the files that it is made of
+// have changed.
 //
-// Files:    looked at when there is a new connection, once a second at most. When new ones cannot be used the old context stays, and the
-//           reason is left once (core/reason.hpp).
+// Files:    looked at when there is a new connection, once a second at most. When new ones cannot
+//           be used the old context stays, and the reason is left once (core/reason.hpp).
 // Threads:  any.
 #pragma once
 
@@ -20,7 +21,8 @@ public:
     static error make(tls_context::role as, const settings &options, std::string peer_name,
                       std::shared_ptr<tls_contexts> &out);
 
-    /// The context that a new connection has to use. While one thread reads the files, others get the old one.
+    /// The context that a new connection has to use. While one thread reads the files, others get
+    /// the old one.
     std::shared_ptr<const tls_context> current(time_point now) noexcept;
     const settings &options() const noexcept { return options_; }
 

@@ -1,4 +1,5 @@
-// The notes of failures are moved as a whole: only so do the marks between them stay, which no call tells of. See tls_failures.hpp.
+// The notes of failures are moved as a whole: only so do the marks between them stay, which no call
+// tells of. See tls_failures.hpp.
 //
 // OpenSSL 4: has taken that way away, and keeps the failures without their marks.
 #include "transport/tls_failures.hpp"

@@ -1,5 +1,6 @@
-// OpenSSL's notes of failures on a thread of the application's, which may look at them still: out of the way while the library calls
-// OpenSSL there, and back afterwards as they were, with their marks. OpenSSL takes the oldest that is noted for the one just now.
+// OpenSSL's notes of failures on a thread of the application's, which may look at them still: out
+// of the way while the library calls OpenSSL there, and back afterwards as they were, with their
+// marks. OpenSSL takes the oldest that is noted for the one just now.
 //
 // Ours:     what is noted meanwhile is gone when the thread leaves.
 // Threads:  each has its own list.

@@ -142,7 +142,8 @@ error tls_files::read_file(const std::string &path, std::string &out) {
         if (descriptor >= 0)
             ::close(descriptor);
     });
-    // It is read again by the I/O thread: what gives its octets once, or when somebody likes, is no good.
+    // It is read again by the I/O thread: what gives its octets once, or when somebody likes, is no
+    // good.
     struct stat facts;
     if (failure == 0 && ::fstat(descriptor, &facts) == 0 && !S_ISREG(facts.st_mode) &&
         !S_ISDIR(facts.st_mode)) {

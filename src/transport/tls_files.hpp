@@ -1,9 +1,13 @@
 // The files that the options of TLS name: certificate, key, and authorities.
 //
-// Text:     what would stand in a file may be given instead of its path: settings::is_pem() tells which it is.
-// Kept:     files may come from somebody who has read them (core/kept_files.hpp). Then nothing here waits for a disk.
-// Change:   each file is known by what the system says of it, from before it was read; one that is kept by what stands in it.
-// Errors:   what cannot be used is `invalid`, and the reason is left (core/reason.hpp); short memory and descriptors are what they are.
+// Text:     what would stand in a file may be given instead of its path: settings::is_pem() tells
+//           which it is.
+// Kept:     files may come from somebody who has read them (core/kept_files.hpp). Then nothing here
+//           waits for a disk.
+// Change:   each file is known by what the system says of it, from before it was read; one that is
+//           kept by what stands in it.
+// Errors:   what cannot be used is `invalid`, and the reason is left (core/reason.hpp); short
+//           memory and descriptors are what they are.
 // Threads:  any.
 #pragma once
 

@@ -1,9 +1,11 @@
 // The first words of a client, kept until OpenSSL can do something with it.
 //
-// The state of OpenSSL takes some 45 KiB from its first call on, whatever has come. A peer that says nothing, or stops within its ClientHello,
-// costs a server the octets that it has sent, and most_octets at most.
+// The state of OpenSSL takes some 45 KiB from its first call on, whatever has come. A peer that
+// says nothing, or stops within its ClientHello, costs a server the octets that it has sent, and
+// most_octets at most.
 //
-// Passed on: a whole ClientHello; or what OpenSSL refuses at once, so that it is OpenSSL who says why; or the end of the stream.
+// Passed on: a whole ClientHello; or what OpenSSL refuses at once, so that it is OpenSSL who says
+//            why; or the end of the stream.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +17,12 @@ namespace zlink {
 
 class tls_hello {
 public:
-    /// A ClientHello with all records it comes in. A ticket may be in it, with the certificate of a client: that is some KiB.
+    /// A ClientHello with all records it comes in. A ticket may be in it, with the certificate of a
+    /// client: that is some KiB.
     static constexpr std::size_t most_octets = 16 * 1024 + 64;
 
-    /// Reads ahead. none: it is OpenSSL's turn; again: more has to come; protocol: it is too long, or begins with an empty piece, behind which
-    /// OpenSSL would wait.
+    /// Reads ahead. none: it is OpenSSL's turn; again: more has to come; protocol: it is too long,
+    /// or begins with an empty piece, behind which OpenSSL would wait.
     error take(stream &from) noexcept;
     /// Hands out what has come, as read(2) does.
     std::size_t give(void *out, std::size_t size) noexcept;

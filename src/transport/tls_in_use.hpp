@@ -1,10 +1,11 @@
-// The contexts that OpenSSL has made of options and files, for all clients of a thread that have the same: most of what a connection costs that
-// has nothing to do.
+// The contexts that OpenSSL has made of options and files, for all clients of a thread that have
+// the same: most of what a connection costs that has nothing to do.
 //
 // Change:   of a file ends it for those that come later; with the last connection it goes.
 // Left out: who has a password, or a key that is not in a file: they would stay here.
 // Threads:  each has its own, so that there is no lock that a fork could find taken.
-// Fork:     a child makes its own: other threads of the parent may have held the locks of OpenSSL's inside.
+// Fork:     a child makes its own: other threads of the parent may have held the locks of OpenSSL's
+//           inside.
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,8 @@ using opened_ptr = std::unique_ptr<PKCS8_PRIV_KEY_INFO, openssl_delete<PKCS8_PRI
 
 // ---- pieces of DER ----
 
-/// Takes the next piece off the front, if it is one of this kind, in the form that DER has for it: of pieces, or of octets.
+/// Takes the next piece off the front, if it is one of this kind, in the form that DER has for it:
+/// of pieces, or of octets.
 bool take(byte_span &from, int tag, byte_span &content, int kind = V_ASN1_UNIVERSAL) noexcept {
     const bool is_of_pieces = tag == V_ASN1_SEQUENCE || kind == V_ASN1_CONTEXT_SPECIFIC;
     const unsigned char *at = from.data();

@@ -1,8 +1,9 @@
 // The facts in a certificate about its owner, for an authentication handler to judge him by.
 //
-// Items:    SHA-256 of the certificate, in 32 octets | its subject (RFC 4514) | each of its names, as DNS:, IP: or URI: and the name. Names of
-//           other kinds are left out.
-// Refused:  what would be read as something else than it is: a NUL inside a name, an address of no kind, a subject that cannot be shown.
+// Items:    SHA-256 of the certificate, in 32 octets | its subject (RFC 4514) | each of its names,
+//           as DNS:, IP: or URI: and the name. Names of other kinds are left out.
+// Refused:  what would be read as something else than it is: a NUL inside a name, an address of no
+//           kind, a subject that cannot be shown.
 // Threads:  any, inside a tls_section.
 #pragma once
 

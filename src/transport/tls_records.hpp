@@ -1,9 +1,13 @@
-// The records of a peer on their way to OpenSSL: few records at a time, so that who reads can stop between any two.
+// The records of a peer on their way to OpenSSL: few records at a time, so that who reads can stop
+// between any two.
 //
-// Why:      OpenSSL goes on with what it has been given until there is something for the application: hundreds of messages about keys stand in what
-//           one read brings, and each of them costs as much as thirty small records.
-// Order:    large records go on together. A small one is the last of those it comes with: what has been read behind it waits here.
-// Memory:   as much as a read brings, and only while something waits. Where there is none, all goes on together.
+// Why:      OpenSSL goes on with what it has been given until there is something for the
+//           application: hundreds of messages about keys stand in what one read brings, and each of
+//           them costs as much as thirty small records.
+// Order:    large records go on together. A small one is the last of those it comes with: what has
+//           been read behind it waits here.
+// Memory:   as much as a read brings, and only while something waits. Where there is none, all goes
+//           on together.
 // Threads:  for who has the turn.
 #pragma once
 
@@ -27,7 +31,8 @@ public:
     /// Hands out of what waits, as read(2) does.
     std::size_t give(void *out, std::size_t size) noexcept;
     bool is_empty() const noexcept { return given_ == waiting_.size(); }
-    /// Whether what waits brings OpenSSL any further: all of a record, or what it refuses by the header alone.
+    /// Whether what waits brings OpenSSL any further: all of a record, or what it refuses by the
+    /// header alone.
     bool hold_one() const noexcept;
 
 private:

@@ -17,8 +17,9 @@ namespace zlink {
 
 namespace {
 
-/// Threads share them, as readers, so that they do not wait for each other; there are several so that they do not share memory either.
-/// fork() is the writer, and goes first: else those who come and go could keep it out.
+/// Threads share them, as readers, so that they do not wait for each other; there are several so
+/// that they do not share memory either. fork() is the writer, and goes first: else those who come
+/// and go could keep it out.
 struct alignas(64) gate {
 #ifdef PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
     pthread_rwlock_t lock = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
@@ -56,7 +57,8 @@ void choose_gate() noexcept {
     (void)end_of_thread::awaits(farewell);
 }
 
-/// A fork() in a handler of a signal, on a thread that is inside, would wait for that thread, which is itself.
+/// A fork() in a handler of a signal, on a thread that is inside, would wait for that thread, which
+/// is itself.
 void before_fork() noexcept {
     if (here.is_forking || here.depth > 0)
         return;
@@ -94,7 +96,8 @@ constinit std::atomic<abandoned *> last_abandoned{nullptr};
 constexpr std::chrono::seconds longest_wait{10};
 constexpr std::timespec between_tries{0, 1'000'000};
 
-/// Waits until nobody is behind the gate, or it is `until`. Looks once in a millisecond: a wait with an end goes by a clock that may be set.
+/// Waits until nobody is behind the gate, or it is `until`. Looks once in a millisecond: a wait
+/// with an end goes by a clock that may be set.
 void wait_at(gate &one, time_point until) noexcept {
     const platform::cancellation_shield shield;
     while (::pthread_rwlock_trywrlock(&one.lock) != 0) {
@@ -111,7 +114,8 @@ constinit std::atomic<bool> tls_section::has_begun_{false};
 constinit std::atomic<bool> tls_section::is_over_{false};
 
 bool tls_section::watch_fork() noexcept {
-    // A child that is made meanwhile does it again, and may have it twice: the handlers do not mind.
+    // A child that is made meanwhile does it again, and may have it twice: the handlers do not
+    // mind.
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     static constinit std::atomic<bool> is_watched{false};
     ::pthread_once(&once, [] {
@@ -126,7 +130,8 @@ bool tls_section::watch_end() noexcept {
     return has_begun_;
 }
 
-/// Threads leave soon. Those of which only a child that was made without its handlers has the traces never do.
+/// Threads leave soon. Those of which only a child that was made without its handlers has the
+/// traces never do.
 void tls_section::end() noexcept {
     is_over_.store(true, std::memory_order_relaxed);
     here.is_waited_for = false;
@@ -157,7 +162,8 @@ void tls_section::enter() noexcept {
         here.of_application.take();
 }
 
-/// Whom the end of OpenSSL waits for has this thread forgotten there: done when the thread ends, that would fall into the end.
+/// Whom the end of OpenSSL waits for has this thread forgotten there: done when the thread ends,
+/// that would fall into the end.
 void tls_section::leave() noexcept {
     if (here.depth == 1) {
         if (!is_over()) {

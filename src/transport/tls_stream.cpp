@@ -1,4 +1,5 @@
-// Map: how OpenSSL reaches the inner stream; making and the end; failures; the handshake; reading; writing; leasing; waits; names.
+// Map: how OpenSSL reaches the inner stream; making and the end; failures; the handshake; reading;
+//      writing; leasing; waits; names.
 #include "transport/tls_stream.hpp"
 
 #include <algorithm>
@@ -21,7 +22,8 @@ constexpr std::size_t records_at_once = 4;           // before they are handed o
 constexpr std::size_t most_at_once = 1 << 20;        // octets of a write, whatever the inner stream takes
 constexpr std::uint64_t records_of_a_key = 1 << 23;  // RFC 8446 §5.5: 2^24.5 of AES-GCM at most
 
-/// Memory of a thread that writes: only what the inner stream does not take stays with a connection.
+/// Memory of a thread that writes: only what the inner stream does not take stays with a
+/// connection.
 struct spare_memory {
     std::vector<std::uint8_t> records;
     std::unique_ptr<std::uint8_t[]> gathered;  // most_in_record
@@ -32,7 +34,8 @@ struct spare_memory {
     }
 };
 
-/// The octets that stand next, up to a full record: where it is, or gathered in memory of the thread. Where there is none for that it is less.
+/// The octets that stand next, up to a full record: where it is, or gathered in memory of the
+/// thread. Where there is none for that it is less.
 byte_span next_record(range_cursor &from) noexcept {
     std::size_t size = std::min(from.size(), most_in_record);
     const std::uint8_t *const begin = from.data();
@@ -251,7 +254,8 @@ error tls_stream::reason_of(int result) noexcept {
     }
 }
 
-/// Does all that has to follow when a call of OpenSSL gave `result`. An alert for the peer may have been made.
+/// Does all that has to follow when a call of OpenSSL gave `result`. An alert for the peer may have
+/// been made.
 error tls_stream::fail(int result) noexcept {
     const error reason = reason_of(result);
     const unsigned long noted = ERR_peek_last_error();
@@ -443,7 +447,8 @@ std::size_t tls_stream::write_records(range_cursor &from) noexcept {
     return octets;
 }
 
-/// OpenSSL reads what it needs to write, if it is within a message about keys, and then does not read ahead.
+/// OpenSSL reads what it needs to write, if it is within a message about keys, and then does not
+/// read ahead.
 bool tls_stream::write_record(byte_span octets) noexcept {
     std::size_t written = 0;
     ERR_clear_error();
@@ -606,7 +611,8 @@ std::string tls_stream::user_id() const {
     return certificate ? whole_subject_of(certificate) : std::string();
 }
 
-/// Also of a session that was resumed: the certificate is the one that was verified in the whole handshake.
+/// Also of a session that was resumed: the certificate is the one that was verified in the whole
+/// handshake.
 error tls_stream::introduce(std::optional<credentials> &out) noexcept {
     if (!context_->has_peers_judged())
         return error::none;

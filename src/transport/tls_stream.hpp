@@ -1,15 +1,20 @@
 // A stream inside TLS 1.3, over another stream.
 //
-// Handshake: goes on with each try_read() and try_write(), which answer `again` until it is over, and by itself as octets arrive.
-//            A server has no state of OpenSSL before a ClientHello has come (tls_hello.hpp).
-// Out:       what is written becomes whole records at once. Those that the inner stream does not take wait here; meanwhile nothing else is
-//            accepted, and the last octet of what they hold counts as not written yet, so that whoever writes comes back for them.
-//            A write that makes way for a reader says so: busy is not full, for there is room all the time.
-// In:        read ahead, but by who reads only. When half a message about keys has come, OpenSSL wants the rest before it writes: a write
-//            takes in the records of that message and nothing behind them, so that a reader asleep on the descriptor misses nothing.
-// Failures:  of reading and of writing are kept apart: what the peer sent before it went, its reason for one, is still read.
-// Threads:   try_read() and try_write() any, one at a time for each direction, from when the handshake is over. One state of OpenSSL
-//            serves both: they take turns (tls_turn.hpp). The rest is for the loop's thread, on which the object is made.
+// Handshake: goes on with each try_read() and try_write(), which answer `again` until it is over,
+//            and by itself as octets arrive. A server has no state of OpenSSL before a ClientHello
+//            has come (tls_hello.hpp).
+// Out:       what is written becomes whole records at once. Those that the inner stream does not
+//            take wait here; meanwhile nothing else is accepted, and the last octet of what they
+//            hold counts as not written yet, so that whoever writes comes back for them. A write
+//            that makes way for a reader says so: busy is not full, for there is room all the time.
+// In:        read ahead, but by who reads only. When half a message about keys has come, OpenSSL
+//            wants the rest before it writes: a write takes in the records of that message and
+//            nothing behind them, so that a reader asleep on the descriptor misses nothing.
+// Failures:  of reading and of writing are kept apart: what the peer sent before it went, its
+//            reason for one, is still read.
+// Threads:   try_read() and try_write() any, one at a time for each direction, from when the
+//            handshake is over. One state of OpenSSL serves both: they take turns (tls_turn.hpp).
+//            The rest is for the loop's thread, on which the object is made.
 #pragma once
 
 #include <atomic>
@@ -71,7 +76,8 @@ public:
 private:
     struct connection_closer {
         void operator()(SSL *connection) const noexcept {
-            // An end without a farewell makes no ticket worthless; OpenSSL drops those of a connection with an alert by itself.
+            // An end without a farewell makes no ticket worthless; OpenSSL drops those of a
+            // connection with an alert by itself.
             SSL_set_shutdown(connection, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
             SSL_free(connection);
         }
@@ -93,15 +99,18 @@ private:
     int take_input(char *out, std::size_t size) noexcept;
     int keep_output(const char *octets, std::size_t size) noexcept;
 
-    /// One call takes in so much at most, and less where nothing of it is for the application: OpenSSL goes on by itself as long as a peer
-    /// sends it new keys.
+    /// One call takes in so much at most, and less where nothing of it is for the application:
+    /// OpenSSL goes on by itself as long as a peer sends it new keys.
     static constexpr std::size_t full_record = SSL3_RT_HEADER_LENGTH + SSL3_RT_MAX_PLAIN_LENGTH + 1 + 16;
     static constexpr std::size_t most_input_at_once = 8 * full_record;
     static constexpr std::size_t most_input_in_vain = 2 * full_record;
-    /// The cost of reading one small record is the unit of work, two or three microseconds with its message. Of what follows each other without a
-    /// pause: then the other connections of the loop go on, and this one after them. A message about keys, which costs about as much, ends a turn.
+    /// The cost of reading one small record is the unit of work, two or three microseconds with its
+    /// message. Of what follows each other without a pause: then the other connections of the loop
+    /// go on, and this one after them. A message about keys, which costs about as much, ends a
+    /// turn.
     static constexpr int most_work_at_once = 16;
-    /// Steps of OpenSSL's state machine, between two records for the application: some forty messages about keys.
+    /// Steps of OpenSSL's state machine, between two records for the application: some forty
+    /// messages about keys.
     static constexpr unsigned most_steps_in_vain = 128;
     void begin_call() noexcept {
         input_left_ = most_input_at_once;
@@ -109,9 +118,11 @@ private:
         steps_before_ = notes_.steps;
     }
 
-    /// A client's chain of certificates. More memory than this no peer makes OpenSSL take for one message that has begun.
+    /// A client's chain of certificates. More memory than this no peer makes OpenSSL take for one
+    /// message that has begun.
     static constexpr long most_of_certificates = 8 * 1024;
-    /// A connection that has read less has a buffer for one record: peers that stop within their first ones cost little.
+    /// A connection that has read less has a buffer for one record: peers that stop within their
+    /// first ones cost little.
     static constexpr std::size_t most_with_narrow_buffer = 64 * 1024;
     void widen_after(std::size_t octets) noexcept;
 
@@ -166,7 +177,8 @@ private:
     // State of the thread that reads.
     bool holds_input_ = false;  // of records that have arrived
 
-    // The loop's thread only; is_open_ is read by others after the handshake, when it no longer changes.
+    // The loop's thread only; is_open_ is read by others after the handshake, when it no longer
+    // changes.
     bool is_open_ = false;  // the handshake is over
     bool is_leased_ = false;
     bool wants_readable_ = false;

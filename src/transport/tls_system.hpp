@@ -1,4 +1,5 @@
-// The system's authorities, which OpenSSL has parsed: the same for all endpoints of the process, for it takes 30 ms and 800 KiB.
+// The system's authorities, which OpenSSL has parsed: the same for all endpoints of the process,
+// for it takes 30 ms and 800 KiB.
 //
 // Change:   of a file ends them for those that come later; with the last context they go.
 // Fork:     a child reads its own: a thread of the parent may have held the store's lock.
@@ -15,8 +16,8 @@ namespace zlink {
 
 class tls_system {
 public:
-    /// The authorities that are there, or read now. Null where that fails: the reason is left (core/reason.hpp). `files` watches what it is made
-    /// of. Throws std::bad_alloc.
+    /// The authorities that are there, or read now. Null where that fails: the reason is left
+    /// (core/reason.hpp). `files` watches what it is made of. Throws std::bad_alloc.
     static std::shared_ptr<const tls_system> read(tls_files &files);
     ~tls_system();
     tls_system(const tls_system &) = delete;

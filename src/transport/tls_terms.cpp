@@ -19,8 +19,8 @@ constexpr int most_between = 8;    // certificates, of a chain: its own and one 
 
 // ---- groups ----
 
-/// By default, best first. An asterisk, where OpenSSL knows it (3.5), has a client send a key at once: of the hybrid, and of X25519 for servers
-/// that have no hybrid.
+/// By default, best first. An asterisk, where OpenSSL knows it (3.5), has a client send a key at
+/// once: of the hybrid, and of X25519 for servers that have no hybrid.
 constexpr const char *groups_by_default[] = {"*X25519MLKEM768", "X25519MLKEM768", "*X25519", "X25519",
                                              "P-256"};
 

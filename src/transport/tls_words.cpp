@@ -1,7 +1,7 @@
 // Words for failures of TLS; see tls_words.hpp.
 //
-// Order:    text of names, times and addresses in certificates; words for alerts, certificates, and what OpenSSL notes; the
-//           errors that these stand for.
+// Order:    text of names, times and addresses in certificates; words for alerts, certificates, and
+//           what OpenSSL notes; the errors that these stand for.
 #include "transport/tls_words.hpp"
 
 #include <algorithm>

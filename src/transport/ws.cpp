@@ -1,8 +1,11 @@
-// The schemes ws and wss: the streams of tcp and tls, on which a conversation begins as with a web server.
+// The schemes ws and wss: the streams of tcp and tls, on which a conversation begins as with a web
+// server.
 //
 // Addresses: those of tcp, and a path behind them. Without one it is "/".
-// Streams:  as they are. Only place_of() says that something else is spoken on them: see zmtp/conversation.hpp.
-// Order:    addresses and their paths; the listener; the transport: its checks, its dialer; one object for each scheme.
+// Streams:  as they are. Only place_of() says that something else is spoken on them: see
+//           zmtp/conversation.hpp.
+// Order:    addresses and their paths; the listener; the transport: its checks, its dialer; one
+//           object for each scheme.
 #include <algorithm>
 
 #include "core/reason.hpp"
@@ -18,7 +21,8 @@ struct web_address {
     std::string path;
 };
 
-/// Whether an octet may stand in a request as it is. A fragment is not sent (RFC 3986 §3.5), a comma would make two of an origin.
+/// Whether an octet may stand in a request as it is. A fragment is not sent (RFC 3986 §3.5), a
+/// comma would make two of an origin.
 bool is_word(std::string_view text, std::string_view without) noexcept {
     return std::all_of(text.begin(), text.end(), [&](char c) {
         return c > ' ' && c < '\x7f' && without.find(c) == std::string_view::npos;
@@ -146,7 +150,8 @@ private:
         return std::string(scheme_) + "://" + at.below + at.path;
     }
 
-    /// The host as the request names it (RFC 6455 §4.1): the interface of an IPv6 address means nothing there.
+    /// The host as the request names it (RFC 6455 §4.1): the interface of an IPv6 address means
+    /// nothing there.
     std::string host_of(tcp_remote_address to) const {
         to.host.erase(std::min(to.host.find('%'), to.host.size()));
         std::string host = host_before_port(to.host);

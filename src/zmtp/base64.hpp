@@ -11,7 +11,8 @@ namespace zlink {
 
 /// Throws bad_alloc.
 std::string to_base64(byte_span octets);
-/// Whether a text is what exactly so many octets are written as: nothing else in it, and no bit set that stands for none of them.
+/// Whether a text is what exactly so many octets are written as: nothing else in it, and no bit set
+/// that stands for none of them.
 bool is_base64_of(std::string_view text, std::size_t octets) noexcept;
 
 }  // namespace zlink

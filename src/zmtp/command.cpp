@@ -44,7 +44,8 @@ void append_short_string(std::vector<std::uint8_t> &out, std::string_view text) 
 }  // namespace
 
 bool parse_command(byte_span body, command &out) noexcept {
-    // A server of PLAIN in libzmq writes ERROR so, up to 4.3.5. No other command can begin like this and be so short.
+    // A server of PLAIN in libzmq writes ERROR so, up to 4.3.5. No other command can begin like
+    // this and be so short.
     constexpr std::string_view misspelt_error = "^RROR";
     byte_cursor cursor(body);
     if (body.size() <= static_cast<std::size_t>(misspelt_error.front()) &&

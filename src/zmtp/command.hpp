@@ -2,7 +2,8 @@
 //
 // Wire:     a command frame's body is   name-size:1 | name | data   (RFC 23/ZMTP 3.1, "Commands").
 //           a property is   name-size:1 | name | value-size:4 | value.
-// Limits:   parsing borrows the input and allocates nothing but the list that parse_properties fills.
+// Limits:   parsing borrows the input and allocates nothing but the list that parse_properties
+//           fills.
 #pragma once
 
 #include <string_view>
@@ -36,7 +37,8 @@ struct command {
     byte_span data;
 };
 
-/// Splits the body of a command frame; false when the name is empty, too long for the body, or not all letters.
+/// Splits the body of a command frame; false when the name is empty, too long for the body, or not
+/// all letters.
 bool parse_command(byte_span body, command &out) noexcept;
 
 struct ping_body {
@@ -52,8 +54,9 @@ bool parse_error(byte_span data, std::string_view &reason) noexcept;
 
 using property_list = std::vector<std::pair<std::string_view, byte_span>>;
 
-/// Parses a property list to its last octet. False when a name is empty or holds octets that are not printable, a
-/// length passes the end or 2^31-1, or a name occurs twice in whatever case; `out` is then of no use.
+/// Parses a property list to its last octet. False when a name is empty or holds octets that are
+/// not printable, a length passes the end or 2^31-1, or a name occurs twice in whatever case; `out`
+/// is then of no use.
 bool parse_properties(byte_span data, property_list &out);
 /// Compares property names, which do not distinguish upper case from lower case.
 bool is_same_name(std::string_view a, std::string_view b) noexcept;

@@ -1,9 +1,10 @@
-// Contract of a conversation with one peer, as the driver of a connection leads it: what was heard goes in, what is to be done
-// comes out. Pure. `peer` speaks ZMTP, `raw_conversation` says nothing, `web_conversation` leads either over WebSocket.
+// Contract of a conversation with one peer, as the driver of a connection leads it: what was heard
+// goes in, what is to be done comes out. Pure. `peer` speaks ZMTP, `raw_conversation` says nothing,
+// `web_conversation` leads either over WebSocket.
 //
-// Flow:     `resume(event)` takes what happened and returns one action. Octets to send collect in output(); the driver
-//           writes them before anything from the queue. The driver calls again with the rest of the input while an action
-//           consumed some.
+// Flow:     `resume(event)` takes what happened and returns one action. Octets to send collect in
+//           output(); the driver writes them before anything from the queue. The driver calls again
+//           with the rest of the input while an action consumed some.
 // Cost:     what the driver asks for with every read or write is a load.
 #pragma once
 
@@ -68,12 +69,14 @@ public:
     virtual time_point deadline() const noexcept = 0;
     /// Any octets arrived: the peer is alive. Cheap.
     virtual void note_traffic(time_point now) noexcept = 0;
-    /// The peer has taken octets since the last `time`. While a question to it waits for the end of a message, its time to answer has not begun.
+    /// The peer has taken octets since the last `time`. While a question to it waits for the end of
+    /// a message, its time to answer has not begun.
     virtual void note_output_held_up(time_point) noexcept {}
     /// All that output() held is written.
     virtual void note_output_written(time_point) noexcept {}
-    /// This side ends now. Last words, where there are such, go to output(); nothing may be written behind them. All that the peer has
-    /// sent is still taken, and `close` comes when it has taken its leave, too: how long to wait for that is the driver's to say.
+    /// This side ends now. Last words, where there are such, go to output(); nothing may be written
+    /// behind them. All that the peer has sent is still taken, and `close` comes when it has taken
+    /// its leave, too: how long to wait for that is the driver's to say.
     virtual void part() noexcept {}
     /// From `authenticate` to the verdict: what the peer is to be judged by. Throws bad_alloc.
     virtual credentials shown() const { return {}; }
@@ -84,20 +87,22 @@ public:
     bool is_established() const noexcept { return is_established_; }
     /// Octets waiting to be written, in order. The driver removes what it wrote.
     std::vector<std::uint8_t> &output() noexcept { return output_; }
-    /// Nothing of what output() held stays, neither as what is to be written nor in memory: it may have been a password.
+    /// Nothing of what output() held stays, neither as what is to be written nor in memory: it may
+    /// have been a password.
     void drop_output() noexcept {
         if (output_.empty())
             return;
         ::explicit_bzero(output_.data(), output_.size());
         std::vector<std::uint8_t>().swap(output_);
     }
-    /// Commands of traffic, as frames of a queue, that wait to be encoded by a framing which numbers what it encodes. The driver removes
-    /// what it encoded.
+    /// Commands of traffic, as frames of a queue, that wait to be encoded by a framing which
+    /// numbers what it encodes. The driver removes what it encoded.
     std::vector<std::uint8_t> &commands() noexcept { return commands_; }
     /// There is output, or there are commands.
     bool has_words() const noexcept { return !output_.empty() || !commands_.empty(); }
-    /// After `established`: properties announced by the peer ("Socket-Type", "Routing-Id" ...) and its routing id. The
-    /// driver adds what the stream knows ("Peer-Address", "__fd") before it shares the record.
+    /// After `established`: properties announced by the peer ("Socket-Type", "Routing-Id" ...) and
+    /// its routing id. The driver adds what the stream knows ("Peer-Address", "__fd") before it
+    /// shares the record.
     peer_info &info() noexcept { return static_cast<peer_info &>(*info_.get()); }
     /// After `established`: how frames stand on the wire.
     const zlink::framing &framing() const noexcept { return *framing_; }
@@ -113,8 +118,9 @@ protected:
     const zlink::framing *framing_ = &framing_of_zmtp_3_1();
 };
 
-/// The one that a socket with these options leads; they must outlive it. `is_server`: this side accepted the connection. `place`: the
-/// stream begins as one of a web server's; else null. `memory`: outlives it, null where nobody remembers. Throws bad_alloc.
+/// The one that a socket with these options leads; they must outlive it. `is_server`: this side
+/// accepted the connection. `place`: the stream begins as one of a web server's; else null.
+/// `memory`: outlives it, null where nobody remembers. Throws bad_alloc.
 std::unique_ptr<conversation> make_conversation(const settings &options, bool is_server,
                                                 const web_place *place = nullptr,
                                                 web_memory *memory = nullptr);

@@ -1,4 +1,5 @@
-// The first block of the key stream is half the key of the tag and half a mask for the first octets of the text.
+// The first block of the key stream is half the key of the tag and half a mask for the first octets
+// of the text.
 #include "zmtp/curve_box.hpp"
 
 #include <algorithm>
@@ -34,7 +35,8 @@ struct first_block {
     }
 };
 
-/// Does `step` for each piece of so many octets behind the first block, with the number of the block that the piece begins with.
+/// Does `step` for each piece of so many octets behind the first block, with the number of the
+/// block that the piece begins with.
 template <class Step>
 void for_each_piece(std::size_t size, Step step) noexcept {
     for (std::size_t at = 0; at < size; at += piece)

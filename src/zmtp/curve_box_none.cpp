@@ -1,4 +1,5 @@
-// The boxes of a library that is built without CURVE: no handshake agrees on a key, so nothing is ever sealed. curve_box.cpp has the others.
+// The boxes of a library that is built without CURVE: no handshake agrees on a key, so nothing is
+// ever sealed. curve_box.cpp has the others.
 #include "core/invariant.hpp"
 #include "zmtp/curve_box.hpp"
 

@@ -24,7 +24,8 @@ mechanism::outcome client::receive(const command &received, peer_info &info, std
 
 mechanism::outcome client::take(const command &received, peer_info &info, std::vector<std::uint8_t> &out) {
     if (received.name == command_name::error) {
-        // It is in no box: anybody on the way may have said it, who must not be able to keep this side away for good.
+        // It is in no box: anybody on the way may have said it, who must not be able to keep this
+        // side away for good.
         outcome said = judge_error(received.data);
         said.may_retry = true;
         return said;

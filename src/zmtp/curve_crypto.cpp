@@ -1,4 +1,5 @@
-// Map: random octets; nonces; keys; boxes; comparing. Of the handshake this file alone knows libsodium.
+// Map: random octets; nonces; keys; boxes; comparing. Of the handshake this file alone knows
+//      libsodium.
 #include "zmtp/curve_crypto.hpp"
 
 #include <sodium.h>

@@ -1,8 +1,11 @@
-// The frames that boxes of CURVE stand in on the wire, and the content of the boxes, for whatever writes or reads them.
+// The frames that boxes of CURVE stand in on the wire, and the content of the boxes, for whatever
+// writes or reads them.
 //
-// Wire:     RFC 26/CurveZMQ, "MESSAGE Command": a message frame without more, whose body is  %d7 "MESSAGE" | number:8 | box.
-//           In the box stands an octet of flags, and behind it the body. 1: more frames of the message follow. 2: it is a command.
-// Batches:  where both sides have agreed on it, 4: behind the octet stand frames as in ZMTP 3.1, one or more, each of them whole, 64 KiB at most.
+// Wire:     RFC 26/CurveZMQ, "MESSAGE Command": a message frame without more, whose body is  %d7
+//           "MESSAGE" | number:8 | box. In the box stands an octet of flags, and behind it the
+//           body. 1: more frames of the message follow. 2: it is a command.
+// Batches:  where both sides have agreed on it, 4: behind the octet stand frames as in ZMTP 3.1,
+//           one or more, each of them whole, 64 KiB at most.
 #pragma once
 
 #include <algorithm>

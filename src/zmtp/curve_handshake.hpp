@@ -1,10 +1,14 @@
-// The common part of the two roles of the CURVE handshake: sizes, prefixes of nonces, and the properties inside INITIATE and READY.
+// The common part of the two roles of the CURVE handshake: sizes, prefixes of nonces, and the
+// properties inside INITIATE and READY.
 //
-// Wire:     RFC 26/CurveZMQ, as libzmq writes it. C and S are the two sides' long-term keys, C' and S' those of one connection; small letters
-//           are their secret halves. Box[x](a->B) is sealed with a and B.
+// Wire:     RFC 26/CurveZMQ, as libzmq writes it. C and S are the two sides' long-term keys, C' and
+//           S' those of one connection; small letters are their secret halves. Box[x](a->B) is
+//           sealed with a and B.
 //           client: HELLO     1 | 0 | 72 zeros | C' | short nonce | Box[64 zeros](c'->S)
-//           server: WELCOME   long nonce | Box[S' | cookie](s->C'),  a cookie: long nonce | secret box[C' | s'], with a key drawn for it
-//           client: INITIATE  cookie | short nonce | Box[C | vouch | properties](c'->S'),  a vouch: long nonce | Box[C' | S](c->S')
+//           server: WELCOME   long nonce | Box[S' | cookie](s->C'),  a cookie: long nonce | secret
+//               box[C' | s'], with a key drawn for it
+//           client: INITIATE  cookie | short nonce | Box[C | vouch | properties](c'->S'),  a vouch:
+//           long nonce | Box[C' | S](c->S')
 //           server: READY     short nonce | Box[properties](s'->C'), or ERROR in clear instead
 #pragma once
 
@@ -43,7 +47,8 @@ byte_span key_of(std::string_view option) noexcept;
 
 /// Writes what one side says of itself, and that it can take several frames in one box.
 void append_properties(std::vector<std::uint8_t> &out, const settings &options, bool is_server);
-/// Whether the other side says so, too. Each role has a value of its own: what one has said cannot be played back to it.
+/// Whether the other side says so, too. Each role has a value of its own: what one has said cannot
+/// be played back to it.
 bool announces_batches(byte_span properties, bool is_server);
 
 }  // namespace zlink::curve

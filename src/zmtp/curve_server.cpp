@@ -121,7 +121,8 @@ mechanism::outcome server::on_initiate(byte_span data) {
     return vouched;
 }
 
-/// The client's long-term key says that the short-term key is its own, and that it is for this server.
+/// The client's long-term key says that the short-term key is its own, and that it is for this
+/// server.
 mechanism::outcome server::take_vouch(byte_span own_secret, byte_span their_key) const {
     byte_cursor cursor(shown_);
     byte_span long_term, vouch_nonce, vouch;

@@ -1,8 +1,10 @@
 // The server of a CURVE handshake.
 //
-// Judged:   behind INITIATE, by C. Without a handler every client that knows S is let in, unless ZMQ_ZAP_ENFORCE_DOMAIN says otherwise.
-// Limits:   until a client has come back with its cookie the server keeps the cookie's key for it, and no key of either side. That key is used
-//           once, within a minute: an old conversation, played again on another connection, meets another key.
+// Judged:   behind INITIATE, by C. Without a handler every client that knows S is let in, unless
+//           ZMQ_ZAP_ENFORCE_DOMAIN says otherwise.
+// Limits:   until a client has come back with its cookie the server keeps the cookie's key for it,
+//           and no key of either side. That key is used once, within a minute: an old conversation,
+//           played again on another connection, meets another key.
 #pragma once
 
 #include <memory>

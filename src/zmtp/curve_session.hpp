@@ -1,4 +1,5 @@
-// The keys that a CURVE handshake hands to the traffic behind it: RFC 26/CurveZMQ, "The MESSAGE Command".
+// The keys that a CURVE handshake hands to the traffic behind it: RFC 26/CurveZMQ, "The MESSAGE
+// Command".
 #pragma once
 
 #include <cstdint>

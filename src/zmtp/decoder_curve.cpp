@@ -1,4 +1,5 @@
-// Map: what was read; boxes, one by one; what is refused; what is kept; large boxes; frames in memory of their own.
+// Map: what was read; boxes, one by one; what is refused; what is kept; large boxes; frames in
+//      memory of their own.
 #include "zmtp/decoder_curve.hpp"
 
 #include <algorithm>

@@ -1,10 +1,12 @@
-// Frames of a queue out of the boxes of CURVE, opened where they were read; the other way is `framing_curve`, with what stands on the wire.
+// Frames of a queue out of the boxes of CURVE, opened where they were read; the other way is
+// `framing_curve`, with what stands on the wire.
 //
 // In:       message frames as in ZMTP 3.1, or what a decoder around this one makes of its wire.
-// Kept:     what has come of a box, until it is whole: a small one is put in front of the next read, a large one grows in memory of its own,
-//           which follows what has arrived.
-// Refused:  a frame that is no box, a box that was not sealed by the peer, a number that is not larger than the one before, a batch whose
-//           frames do not fill it: as a frame that the walk refuses, in its place. Nothing comes behind it.
+// Kept:     what has come of a box, until it is whole: a small one is put in front of the next
+//           read, a large one grows in memory of its own, which follows what has arrived.
+// Refused:  a frame that is no box, a box that was not sealed by the peer, a number that is not
+//           larger than the one before, a batch whose frames do not fill it: as a frame that the
+//           walk refuses, in its place. Nothing comes behind it.
 // Events:   of the decoder around this one go through. From a box none can come.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Map: the steps by the parts of a WebSocket frame (header, octet of flags, body); messages in fragments and their memory; control frames
-// and events.
+// Map: the steps by the parts of a WebSocket frame (header, octet of flags, body); messages in
+// fragments and their memory; control frames and events.
 #include "zmtp/decoder_zws.hpp"
 
 #include <algorithm>
@@ -25,8 +25,9 @@ constexpr bool is_control(std::uint8_t opcode) noexcept { return opcode & 0x8; }
 
 }  // namespace
 
-// Headers grow where the wire says the length in 16 bits and the queue in 64: by 5 octets at most, and not for less than 256 of a body.
-// An event is at most 4 octets longer than what it says, which may have come before, and no call writes more than two.
+// Headers grow where the wire says the length in 16 bits and the queue in 64: by 5 octets at most,
+// and not for less than 256 of a body. An event is at most 4 octets longer than what it says, which
+// may have come before, and no call writes more than two.
 std::size_t decoder_zws::lead(std::size_t most) const noexcept {
     constexpr std::size_t growth = 5;
     constexpr std::size_t events = 2 * (max_control_payload + 4);
@@ -126,8 +127,8 @@ std::uint16_t decoder_zws::judge(byte_span in, parsed_header &out) const noexcep
     return 0;
 }
 
-/// Takes messages in a row that are whole, and of one short frame: what take_header() and all that follows it would make of them. Anything
-/// else stays.
+/// Takes messages in a row that are whole, and of one short frame: what take_header() and all that
+/// follows it would make of them. Anything else stays.
 std::uint8_t *decoder_zws::take_small(byte_span &in, std::uint8_t *out) noexcept {
     const std::size_t mask = form_.is_client ? 0 : std::tuple_size_v<mask_key>;
     const std::uint8_t *p = in.data();

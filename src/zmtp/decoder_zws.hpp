@@ -1,11 +1,15 @@
-// Frames of a queue out of the messages of WebSocket, where they were read; the other way is `framing_zws`, with what stands on the wire.
+// Frames of a queue out of the messages of WebSocket, where they were read; the other way is
+// `framing_zws`, with what stands on the wire.
 //
-// In:       messages in fragments, too: these grow in memory of their own, which follows what has arrived. Of those that nobody takes
-//           no octet is kept: a frame without a body stands for each.
-// Events:   what is for the conversation comes out as a command frame, in its place, whose body begins with a zero octet: no command of
-//           ZMTP has an empty name, and one that comes over the wire is a fault. Next in the body stands what happened (web_event). Of Pings
-//           that come together only the latest counts. Pongs have done their work by arriving.
-// Limits:   the size of a body is judged on its header, of a message in fragments when each begins, before there is memory for it.
+// In:       messages in fragments, too: these grow in memory of their own, which follows what has
+//           arrived. Of those that nobody takes no octet is kept: a frame without a body stands for
+//           each.
+// Events:   what is for the conversation comes out as a command frame, in its place, whose body
+//           begins with a zero octet: no command of ZMTP has an empty name, and one that comes over
+//           the wire is a fault. Next in the body stands what happened (web_event). Of Pings that
+//           come together only the latest counts. Pongs have done their work by arriving.
+// Limits:   the size of a body is judged on its header, of a message in fragments when each begins,
+//           before there is memory for it.
 #pragma once
 
 #include <array>

@@ -18,7 +18,8 @@ enum class failure_kind {
     no_handler,          // a peer was to be judged, and nobody was there to do it
 };
 
-/// One side has said that it does not want the other: the next attempt is likely to end in the same way.
+/// One side has said that it does not want the other: the next attempt is likely to end in the same
+/// way.
 constexpr bool is_refusal(failure_kind failure) noexcept {
     return failure == failure_kind::authentication || failure == failure_kind::peer_error;
 }

@@ -1,7 +1,8 @@
-// Walks the frames of a block of traffic: validates their headers and counts whole messages. Header only, for the
-// driver runs it over every block it reads.
+// Walks the frames of a block of traffic: validates their headers and counts whole messages. Header
+// only, for the driver runs it over every block it reads.
 //
-// Wire:     RFC 23/ZMTP 3.1, "Framing". Reserved flags, MORE on a command and a size above 2^63-1 are errors.
+// Wire:     RFC 23/ZMTP 3.1, "Framing". Reserved flags, MORE on a command and a size above 2^63-1
+//           are errors.
 // Limits:   sizes are checked on the header, before any of the body has arrived.
 #pragma once
 
@@ -37,7 +38,8 @@ struct walk_result {
     frame_header next{};  // header of the frame stopped at; header_size 0 when not all of it is there
 };
 
-/// Reads the header of the next frame and judges it without its body. need_more means: nothing is wrong so far.
+/// Reads the header of the next frame and judges it without its body. need_more means: nothing is
+/// wrong so far.
 inline walk_stop judge_frame(byte_span in, const walk_limits &limits, frame_header &header) noexcept {
     header = {};
     if (in.empty())
@@ -57,9 +59,10 @@ inline walk_stop judge_frame(byte_span in, const walk_limits &limits, frame_head
     return is_command ? walk_stop::command : walk_stop::need_more;
 }
 
-/// Walks whole message frames off the front of `in`. `in_message` says whether the frame before was one with MORE;
-/// the caller keeps it from block to block. A command may stand between the frames of a message. At the message
-/// limit the walk looks at the next frame once more: if that is a command it says so instead of message_limit.
+/// Walks whole message frames off the front of `in`. `in_message` says whether the frame before was
+/// one with MORE; the caller keeps it from block to block. A command may stand between the frames
+/// of a message. At the message limit the walk looks at the next frame once more: if that is a
+/// command it says so instead of message_limit.
 inline walk_result walk_frames(byte_span in, bool &in_message, const walk_limits &limits) noexcept {
     const std::uint8_t *const begin = in.data();
     const std::uint8_t *const end = begin + in.size();

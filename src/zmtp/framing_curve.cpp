@@ -20,7 +20,8 @@ constexpr std::size_t longest_head = 32;
 // The octets of a box beyond what is in it.
 constexpr std::size_t of_box = longest_head + curve_growth;
 
-// The content of a cover: the number of the box, its flags, and the cover of the framing around where that has one.
+// The content of a cover: the number of the box, its flags, and the cover of the framing around
+// where that has one.
 constexpr std::size_t flags_at = 8;
 constexpr std::size_t has_outer_at = 9;
 constexpr std::size_t outer_at = 16;
@@ -103,7 +104,8 @@ std::size_t framing_curve::room_for_small(std::size_t octets) const noexcept {
     return octets + of_box * (1 + octets / (batches_ ? usual_batch : small));
 }
 
-/// The message frames that `in` begins with, as far as they are whole, small enough, and together no more than `limit`.
+/// The message frames that `in` begins with, as far as they are whole, small enough, and together
+/// no more than `limit`.
 framing_curve::run framing_curve::find_run(byte_span in, std::size_t most, std::size_t limit) noexcept {
     run found;
     in = in.first(std::min(in.size(), limit));

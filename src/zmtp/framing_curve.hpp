@@ -1,8 +1,10 @@
-// The framing of CURVE: each frame of a queue stands in a box, and the box in a message frame of the framing around it.
+// The framing of CURVE: each frame of a queue stands in a box, and the box in a message frame of
+// the framing around it.
 //
 // Wire:     curve_frame.hpp.
-// Numbers:  each box of a direction has a larger one than the one before. So what is encoded goes out in that order. Behind the last number
-//           there is nothing is encoded: the connection ends as for want of memory, and the next one has another key.
+// Numbers:  each box of a direction has a larger one than the one before. So what is encoded goes
+//           out in that order. Behind the last number there is nothing is encoded: the connection
+//           ends as for want of memory, and the next one has another key.
 // Around:   ZMTP 3.1's own, or WebSocket's, whose masks are laid on what is sealed.
 // Input:    decoder_curve.hpp.
 #pragma once

@@ -1,8 +1,8 @@
 // The framing of peers that do not speak ZMTP: octets, and no frames.
 //
 // Out:      the body of each frame as it is, and nothing of its header.
-// In:       what a read has brought is one message, or several where it is more than the largest. The size says nothing: where a message
-//           ends is chance.
+// In:       what a read has brought is one message, or several where it is more than the largest.
+//           The size says nothing: where a message ends is chance.
 // Cost:     a header is written in front of each message, and its body moved up to it.
 #pragma once
 

@@ -1,8 +1,7 @@
 // The framing of ZMTP 1.0.
 //
-// Wire:     length:1 or 9 | flags:1 | body.
-//           RFC 13/ZMTP 1.0. The length counts flags and body; an octet FF stands in front of one that
-//           takes eight octets. Of the flags there is MORE.
+// Wire:     length:1 or 9 | flags:1 | body. RFC 13/ZMTP 1.0. The length counts flags and body; an
+//           octet FF stands in front of one that takes eight octets. Of the flags there is MORE.
 #include <array>
 #include <cstring>
 
@@ -16,7 +15,8 @@ constexpr std::uint8_t long_length = 0xff;
 constexpr std::size_t short_v1_header = 2;
 constexpr std::size_t long_v1_header = 10;
 
-/// No header in place of this one, nor in that of the queue, is longer: frames are decoded where they were read.
+/// No header in place of this one, nor in that of the queue, is longer: frames are decoded where
+/// they were read.
 static_assert(short_v1_header >= short_header_size && long_v1_header >= long_header_size);
 
 bool get_v1_header(byte_span in, frame_header &out) noexcept {

@@ -94,8 +94,9 @@ void framing_zws::append_covered(body_cover how, byte_span body, std::vector<std
     append_masked(out, body, mask_of(how));
 }
 
-/// Does the work of encode_small() for the short frames that `in` begins with, masked and behind the octet of flags. Stops at any other, and near
-/// the end of either memory: it reads and writes up to 15 octets beyond a body, which belong to the next frame, and that overwrites them.
+/// Does the work of encode_small() for the short frames that `in` begins with, masked and behind
+/// the octet of flags. Stops at any other, and near the end of either memory: it reads and writes
+/// up to 15 octets beyond a body, which belong to the next frame, and that overwrites them.
 std::uint8_t *framing_zws::encode_short(byte_span &in, std::size_t most, std::span<std::uint8_t> out,
                                         bool &in_message, std::uint64_t &messages) const noexcept {
     constexpr std::size_t head = web_header::shortest + std::tuple_size_v<mask_key> + 1;

@@ -1,7 +1,9 @@
-// The framing of WebSocket: each frame of a queue is one binary message. Input is the work of `decoder_zws`.
+// The framing of WebSocket: each frame of a queue is one binary message. Input is the work of
+// `decoder_zws`.
 //
-// Wire:     RFC 6455, "Data Framing"; RFC 45/ZWS 2.0: the first octet of each message says what it is: 0 the last frame of a message, 1 a
-//           frame that others follow, 2 a command. Peers that do not speak ZMTP do without that octet: an empty message is none.
+// Wire:     RFC 6455, "Data Framing"; RFC 45/ZWS 2.0: the first octet of each message says what it
+//           is: 0 the last frame of a message, 1 a frame that others follow, 2 a command. Peers
+//           that do not speak ZMTP do without that octet: an empty message is none.
 // Out:      one WebSocket frame each, masked where this side is the client.
 #pragma once
 

@@ -14,7 +14,8 @@
 namespace zlink {
 
 constexpr std::size_t greeting_size = 64;
-/// All that may go to a peer of which nothing is known: to one of ZMTP 1.0 it is the header of a frame.
+/// All that may go to a peer of which nothing is known: to one of ZMTP 1.0 it is the header of a
+/// frame.
 constexpr std::size_t signature_size = 10;
 /// Enough to know the version; all that may go to a peer that is of ZMTP 2.0 or later.
 constexpr std::size_t partial_greeting_size = 11;
@@ -22,8 +23,8 @@ constexpr std::size_t zmtp_2_0_greeting_size = 12;
 
 using greeting_octets = std::array<std::uint8_t, greeting_size>;
 
-/// Our greeting: version 3.1. `mechanism` is at most 20 octets. The signature is libzmq's, which a ZMTP 1.0 peer takes for the
-/// header of the frame with our routing id.
+/// Our greeting: version 3.1. `mechanism` is at most 20 octets. The signature is libzmq's, which a
+/// ZMTP 1.0 peer takes for the header of the frame with our routing id.
 greeting_octets make_greeting(std::string_view mechanism, bool as_server,
                               std::size_t routing_id_size = 0) noexcept;
 
@@ -35,8 +36,9 @@ enum class greeting_version {
     not_zmtp,   // a broken signature
 };
 
-/// Tells the version from what has arrived of a greeting; `undecided` only while less than 11 octets have.
-/// The eight octets between the ends of the signature mean nothing and are not looked at.
+/// Tells the version from what has arrived of a greeting; `undecided` only while less than 11
+/// octets have. The eight octets between the ends of the signature mean nothing and are not looked
+/// at.
 greeting_version detect_version(byte_span start) noexcept;
 
 /// For a person: what a peer speaks that began so, where that is no ZMTP (core/stranger.hpp).

@@ -1,10 +1,11 @@
 // When to send a PING and when a peer is dead. Pure: the caller says what time it is.
 //
 // Wire:     RFC 37/ZMTP 3.1, "Connection Heartbeating".
-// Rules:    a PING goes out each interval. With no traffic for `timeout` after a PING the peer is dead; any traffic
-//           counts as its answer. The time of a PING that waits for the end of a message begins when it is out, but a peer that takes
-//           nothing of that has no more time than another. A PING of the peer's that names a TTL makes it dead after that
-//           long in silence.
+// Rules:    a PING goes out each interval. With no traffic for `timeout` after a PING the peer is
+//           dead; any traffic counts as its answer. The time of a PING that waits for the end of a
+//           message begins when it is out, but a peer that takes nothing of that has no more time
+//           than another. A PING of the peer's that names a TTL makes it dead after that long in
+//           silence.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +23,8 @@ public:
 
     enum class verdict { quiet, ping, dead };
 
-    /// The options' values: `interval_ms` 0 sends no PINGs; `timeout_ms` -1 stands for the interval, 0 for no limit.
+    /// The options' values: `interval_ms` 0 sends no PINGs; `timeout_ms` -1 stands for the
+    /// interval, 0 for no limit.
     heartbeat(int interval_ms, int timeout_ms, int ttl_ms) noexcept
         : interval_(std::max(interval_ms, 0)),
           timeout_(timeout_ms < 0 ? interval_ : milliseconds(timeout_ms)),
@@ -38,7 +40,8 @@ public:
         last_heard_ = now;
         is_waiting_ = false;
     }
-    /// The peer has taken octets since check() was called last. If what that asked for is not written, it waits behind them.
+    /// The peer has taken octets since check() was called last. If what that asked for is not
+    /// written, it waits behind them.
     void note_held_up(time_point now) noexcept {
         if (is_waiting_ && !is_out_)
             waiting_since_ = now;
@@ -53,7 +56,8 @@ public:
     /// The value of the TTL field of our PINGs.
     std::uint16_t ttl() const noexcept { return ttl_; }
 
-    /// Says what is due. After `ping` the caller sends one, or has one in its output still; ask again later.
+    /// Says what is due. After `ping` the caller sends one, or has one in its output still; ask
+    /// again later.
     verdict check(time_point now) noexcept {
         if (!is_running_)
             return verdict::quiet;
@@ -69,7 +73,8 @@ public:
         }
         return verdict::ping;
     }
-    /// When check() has something to say next, if nothing is heard until then; time_point::max() for never.
+    /// When check() has something to say next, if nothing is heard until then; time_point::max()
+    /// for never.
     time_point deadline() const noexcept {
         if (!is_running_)
             return time_point::max();

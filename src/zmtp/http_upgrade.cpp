@@ -1,4 +1,5 @@
-// Map: what comes in up to the empty line; lists in fields; requests; answers; keys. Boost.Beast parses, and is known here alone.
+// Map: what comes in up to the empty line; lists in fields; requests; answers; keys. Boost.Beast
+//      parses, and is known here alone.
 #include "zmtp/http_upgrade.hpp"
 
 #include <algorithm>
@@ -182,7 +183,8 @@ std::string make_request(const web_place &place, std::string_view origin, std::s
 
 namespace {
 
-/// The part of a request's target that is a path. Servers are also sent the whole address (RFC 9112, section 3.2.2).
+/// The part of a request's target that is a path. Servers are also sent the whole address (RFC
+/// 9112, section 3.2.2).
 std::string_view path_of(std::string_view target) noexcept {
     for (const std::string_view scheme : {"http://", "https://", "ws://", "wss://"}) {
         if (target.size() > scheme.size() && is_same_token(target.substr(0, scheme.size()), scheme)) {
@@ -288,7 +290,8 @@ answer_judgement judge_answer(std::string_view head, std::string_view key, web_p
 
 std::string make_web_key() {
     std::array<std::uint8_t, key_octets> octets{};
-    // If the system gives none, a key that all know still tells an answer from another protocol's: it keeps no secret.
+    // If the system gives none, a key that all know still tells an answer from another protocol's:
+    // it keeps no secret.
     (void)platform::draw_secret_octets(octets.data(), octets.size());
     return to_base64(octets);
 }

@@ -1,9 +1,12 @@
 // The HTTP that a WebSocket begins with: a request to upgrade the connection, and the answer. Pure.
 //
-// Flow:     `http_head` collects what comes up to the empty line; then judge_request() or judge_answer() says what it is worth.
-// Wire:     RFC 6455, section 4; RFC 9112. Forms that HTTP leaves to choice are refused: lines that go on in the next one, a lone CR or LF,
-//           octets that are neither printable nor ASCII, and a body.
-// Limits:   8 KiB and 100 fields; a head that cannot become one is refused on the octet that shows it.
+// Flow:     `http_head` collects what comes up to the empty line; then judge_request() or
+//           judge_answer() says what it is worth.
+// Wire:     RFC 6455, section 4; RFC 9112. Forms that HTTP leaves to choice are refused: lines that
+//           go on in the next one, a lone CR or LF, octets that are neither printable nor ASCII,
+//           and a body.
+// Limits:   8 KiB and 100 fields; a head that cannot become one is refused on the octet that shows
+//           it.
 #pragma once
 
 #include <span>
@@ -70,8 +73,9 @@ struct request_judgement {
     std::string key{};       // and
     std::string protocol{};  // the one chosen, of a good one
 };
-/// `path`: exactly that of the request, behind which a query does not matter. `origins`: those of web pages that may connect, separated
-/// by commas; empty: all. A client that names none is no web page. Of what the client offers, the first that is `supported` is chosen.
+/// `path`: exactly that of the request, behind which a query does not matter. `origins`: those of
+/// web pages that may connect, separated by commas; empty: all. A client that names none is no web
+/// page. Of what the client offers, the first that is `supported` is chosen.
 request_judgement judge_request(std::string_view head, std::string_view path, std::string_view origins,
                                 web_protocols supported);
 

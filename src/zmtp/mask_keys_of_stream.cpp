@@ -1,4 +1,5 @@
-// Keys of masks, of the key stream of libsodium's ChaCha20. mask_keys_of_system.cpp has them where there is no libsodium.
+// Keys of masks, of the key stream of libsodium's ChaCha20. mask_keys_of_system.cpp has them where
+// there is no libsodium.
 #include <sodium.h>
 
 #include "zmtp/masking.hpp"

@@ -1,4 +1,5 @@
-// Keys of masks, all of them from the system's generator: a call of it for 128 keys, where mask_keys_of_stream.cpp has one for a writer.
+// Keys of masks, all of them from the system's generator: a call of it for 128 keys, where
+// mask_keys_of_stream.cpp has one for a writer.
 #include "core/platform.hpp"
 #include "zmtp/masking.hpp"
 

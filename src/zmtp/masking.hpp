@@ -1,8 +1,10 @@
 // The mask that a WebSocket client lays over what it sends.
 //
-// Wire:     RFC 6455, section 5.3: octet i of a payload is combined with octet i mod 4 of the key, by exclusive or.
-// Keys:     of a key stream (ChaCha20) for each writer, whose own key is from the system's generator; each is used once. A program in whose hands
-//           a part of the payload is cannot say what octets go over the wire.
+// Wire:     RFC 6455, section 5.3: octet i of a payload is combined with octet i mod 4 of the key,
+//           by exclusive or.
+// Keys:     of a key stream (ChaCha20) for each writer, whose own key is from the system's
+//           generator; each is used once. A program in whose hands a part of the payload is cannot
+//           say what octets go over the wire.
 #pragma once
 
 #include <array>
@@ -25,7 +27,8 @@ inline mask_key advanced(const mask_key &key, std::uint64_t octets) noexcept {
                                                                               : std::rotl(number, bits));
 }
 
-/// Lays a mask on octets, or takes it away, while they are copied. `to` may be where `from` is, or in front of it.
+/// Lays a mask on octets, or takes it away, while they are copied. `to` may be where `from` is, or
+/// in front of it.
 inline void mask_octets(std::uint8_t *to, const std::uint8_t *from, std::size_t size,
                         const mask_key &key) noexcept {
     typedef std::uint64_t vector [[gnu::vector_size(16)]];
@@ -37,7 +40,8 @@ inline void mask_octets(std::uint8_t *to, const std::uint8_t *from, std::size_t 
         return v ^ words;
     };
     std::size_t at = 0;
-    // One variable for each: the compiler keeps an array of them in memory, at a third of the speed.
+    // One variable for each: the compiler keeps an array of them in memory, at a third of the
+    // speed.
     for (constexpr std::size_t step = 4 * sizeof(vector); at + step <= size; at += step) {
         const vector a = masked(at), b = masked(at + 16), c = masked(at + 32), d = masked(at + 48);
         std::memcpy(to + at, &a, sizeof a);
@@ -56,7 +60,8 @@ inline void mask_octets(std::uint8_t *to, const std::uint8_t *from, std::size_t 
 }
 
 constexpr std::size_t mask_step = 16;
-/// Masks in whole steps. `to` and `from` do not overlap, and both have up to mask_step - 1 octets more than `size`, which are read and written, too.
+/// Masks in whole steps. `to` and `from` do not overlap, and both have up to mask_step - 1 octets
+/// more than `size`, which are read and written, too.
 inline void mask_steps(std::uint8_t *to, const std::uint8_t *from, std::size_t size,
                        const mask_key &key) noexcept {
     typedef std::uint64_t vector [[gnu::vector_size(mask_step)]];

@@ -13,7 +13,8 @@ constexpr std::size_t max_property_name = 255;
 // The name of Identity in the interface.
 constexpr std::string_view routing_id_name = "Routing-Id";
 
-// Properties that zlink itself sets of a peer, in whose name a peer cannot speak, and the one that is for this library alone.
+// Properties that zlink itself sets of a peer, in whose name a peer cannot speak, and the one that
+// is for this library alone.
 constexpr std::array<std::string_view, 5> own_names = {property_name::user_id, "Peer-Address", "__fd",
                                                        routing_id_name, batch_property};
 
@@ -81,7 +82,8 @@ mechanism::outcome outcome_of(const verdict &by, bool needs_handler) {
 mechanism::outcome mechanism::judge(const verdict &by, peer_info &info, std::vector<std::uint8_t> &out) {
     outcome meaning = outcome_of(by, needs_handler());
     if (meaning.status == progress::failed) {
-        // RFC 27 has the client try again behind 300: it is not told ERROR, which would be for good.
+        // RFC 27 has the client try again behind 300: it is not told ERROR, which would be for
+        // good.
         if (by.what == verdict::kind::refused && by.status != 300)
             append_error(out, std::to_string(by.status));
         return meaning;
@@ -141,10 +143,12 @@ mechanism::outcome accept_properties(byte_span data, const settings &options, pe
 
 void accept_routing_id(std::string_view id, std::string_view peer_type, const settings &options,
                        peer_info &info) {
-    // Ids that begin with zero are the receiver's own to give: a peer that claims one gets a generated one.
+    // Ids that begin with zero are the receiver's own to give: a peer that claims one gets a
+    // generated one.
     if (!id.empty() && id.front() != 0 && is_routing_id_of_use(options, peer_type))
         info.routing_id = id;
-    // Both names are in use for asking. The type may be one of the properties, which move when one is added.
+    // Both names are in use for asking. The type may be one of the properties, which move when one
+    // is added.
     info.add(property_name::identity, id);
     info.add(routing_id_name, id);
 }

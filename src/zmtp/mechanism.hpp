@@ -1,8 +1,10 @@
-// Contract of a security handshake: what follows the greeting, up to the point where messages may flow.
+// Contract of a security handshake: what follows the greeting, up to the point where messages may
+// flow.
 //
-// Flow:     start() once both greetings are known to name this mechanism, then receive() for each command, until one
-//           of them says complete or failed. Commands to send are appended to `out`, whole frames, also on failure. One that says waiting
-//           gets nothing before judge() has told it what became of its credentials().
+// Flow:     start() once both greetings are known to name this mechanism, then receive() for each
+//           command, until one of them says complete or failed. Commands to send are appended to
+//           `out`, whole frames, also on failure. One that says waiting gets nothing before judge()
+//           has told it what became of its credentials().
 // Input:    receive() gets what parse_command accepted; everything in it may still be hostile.
 // Errors:   only std::bad_alloc is thrown.
 #pragma once
@@ -65,7 +67,8 @@ public:
     outcome judge(const verdict &by, peer_info &info, std::vector<std::uint8_t> &out);
 
 protected:
-    /// The peer is accepted; or, of a mechanism that does not insist on it, there was nobody to be asked.
+    /// The peer is accepted; or, of a mechanism that does not insist on it, there was nobody to be
+    /// asked.
     virtual outcome go_on(peer_info &, std::vector<std::uint8_t> &) { return {}; }
     virtual bool needs_handler() const noexcept { return true; }
     time_point now() const noexcept { return now_; }
@@ -86,24 +89,28 @@ constexpr std::size_t max_routing_id = 255;
 /// The mechanism the options ask for; null when it is not built in. `options` must outlive it.
 std::unique_ptr<mechanism> make_mechanism(const settings &options, bool is_server);
 
-/// The handshake without security: READY both ways (RFC 23/ZMTP 3.1, "The NULL Security Mechanism").
+/// The handshake without security: READY both ways (RFC 23/ZMTP 3.1, "The NULL Security
+/// Mechanism").
 std::unique_ptr<mechanism> make_mechanism_null(const settings &options);
 /// The handshake with a user name and a password in clear (RFC 24/ZMTP-PLAIN).
 std::unique_ptr<mechanism> make_mechanism_plain(const settings &options);
-/// The handshake with keys, of a connection that nobody else can read or change (RFC 25/ZMTP-CURVE). Built in where ZLINK_WITH_CURVE is defined.
+/// The handshake with keys, of a connection that nobody else can read or change (RFC
+/// 25/ZMTP-CURVE). Built in where ZLINK_WITH_CURVE is defined.
 std::unique_ptr<mechanism> make_mechanism_curve(const settings &options);
 
-/// The announcement that every mechanism makes of a socket, as a property list: type, routing id, the application's own.
+/// The announcement that every mechanism makes of a socket, as a property list: type, routing id,
+/// the application's own.
 void append_own_properties(std::vector<std::uint8_t> &out, const settings &options);
-/// Takes over the properties a peer announced; the outcome is failed for those that break the rules, or for a socket
-/// type ours does not talk to: the peer is told why with ERROR.
+/// Takes over the properties a peer announced; the outcome is failed for those that break the
+/// rules, or for a socket type ours does not talk to: the peer is told why with ERROR.
 mechanism::outcome accept_properties(byte_span data, const settings &options, peer_info &info,
                                      std::vector<std::uint8_t> &out);
-/// Takes over the routing id that a peer announced, of at most max_routing_id octets, where its socket type (empty: not known) and
-/// ours make use of one.
+/// Takes over the routing id that a peer announced, of at most max_routing_id octets, where its
+/// socket type (empty: not known) and ours make use of one.
 void accept_routing_id(std::string_view id, std::string_view peer_type, const settings &options,
                        peer_info &info);
-/// The meaning of a verdict: failed, or unfinished where the peer may come in. `needs_handler`: not where nobody was there to be asked.
+/// The meaning of a verdict: failed, or unfinished where the peer may come in. `needs_handler`: not
+/// where nobody was there to be asked.
 mechanism::outcome outcome_of(const verdict &by, bool needs_handler);
 /// The meaning of a well-formed or malformed ERROR.
 mechanism::outcome judge_error(byte_span data);

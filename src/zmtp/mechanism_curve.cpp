@@ -1,4 +1,5 @@
-// The CURVE mechanism: which role a socket plays in it. curve_handshake.hpp has what stands on the wire.
+// The CURVE mechanism: which role a socket plays in it. curve_handshake.hpp has what stands on the
+// wire.
 #include "zmtp/curve_client.hpp"
 #include "zmtp/curve_server.hpp"
 

@@ -1,6 +1,8 @@
-// The NULL mechanism: each side sends READY at once and waits for the other's. One that has a domain has its peer judged first.
+// The NULL mechanism: each side sends READY at once and waits for the other's. One that has a
+// domain has its peer judged first.
 //
-// Wire:     RFC 23/ZMTP 3.1, "The NULL Security Mechanism". The order of the two READY commands does not matter.
+// Wire:     RFC 23/ZMTP 3.1, "The NULL Security Mechanism". The order of the two READY commands
+//           does not matter.
 #include "zmtp/mechanism.hpp"
 
 namespace zlink {

@@ -1,7 +1,10 @@
-// The PLAIN mechanism: the client shows a user name and a password in clear, and the server has somebody judge them.
+// The PLAIN mechanism: the client shows a user name and a password in clear, and the server has
+// somebody judge them.
 //
-// Wire:     RFC 24/ZMTP-PLAIN. Client: HELLO | server: WELCOME | client: INITIATE | server: READY, or ERROR instead of either of the server's.
-//           HELLO is   name-size:1 | name | password-size:1 | password. INITIATE and READY hold property lists.
+// Wire:     RFC 24/ZMTP-PLAIN. Client: HELLO | server: WELCOME | client: INITIATE | server: READY,
+//           or ERROR instead of either of the server's.
+//           HELLO is   name-size:1 | name | password-size:1 | password. INITIATE and READY hold
+//                      property lists.
 // Judged:   behind HELLO. Without a handler nobody is let in.
 #include "zmtp/mechanism.hpp"
 

@@ -1,7 +1,8 @@
-// The states of a conversation: not started, greeting, handshake (and waiting for a verdict or a turn) or identity, traffic, closed; see peer.hpp.
+// The states of a conversation: not started, greeting, handshake (and waiting for a verdict or a
+// turn) or identity, traffic, closed; see peer.hpp.
 //
-// Order:    handshake commands; the state; start and greeting; older peers; handshake; time; commands in traffic; the functions
-//           of peer.hpp.
+// Order:    handshake commands; the state; start and greeting; older peers; handshake; time;
+//           commands in traffic; the functions of peer.hpp.
 #include "zmtp/peer.hpp"
 
 #include <algorithm>
@@ -24,8 +25,8 @@ using action = peer::action;
 using time_point = conversation::time_point;
 using opening = peer::opening;
 
-// The octets of a greeting that may be taken once there are `have`: no more than tell what comes next, for with an older peer that is
-// something else.
+// The octets of a greeting that may be taken once there are `have`: no more than tell what comes
+// next, for with an older peer that is something else.
 constexpr std::size_t end_of_greeting_part(std::size_t have) noexcept {
     for (const std::size_t end :
          {std::size_t{1}, signature_size, partial_greeting_size, zmtp_2_0_greeting_size})
@@ -36,8 +37,8 @@ constexpr std::size_t end_of_greeting_part(std::size_t have) noexcept {
 
 // Octets that wait to be written: the PONGs of a hundred PINGs and more that arrive together.
 constexpr std::size_t most_before_pong = 4096;
-// Steps of memory for a frame under way. A step costs a copy of what is there, and what is free of it is all that a peer can have beyond what it
-// sends.
+// Steps of memory for a frame under way. A step costs a copy of what is there, and what is free of
+// it is all that a peer can have beyond what it sends.
 constexpr std::size_t step_of_frame = 1024;
 
 /// Moves what has come of a frame of `whole` octets.
@@ -250,7 +251,8 @@ void peer::state::send_greeting(std::size_t up_to) {
     before_->greeting_sent = std::max(before_->greeting_sent, up_to);
 }
 
-// Octets before traffic. Uses up no more than the handshake needs: the rest is traffic, for the driver to walk.
+// Octets before traffic. Uses up no more than the handshake needs: the rest is traffic, for the
+// driver to walk.
 action peer::state::on_octets(byte_span in) {
     byte_span rest = in;
     action result;
@@ -315,8 +317,8 @@ action peer::state::on_verdict(const verdict &answer) {
     return next_of_handshake();
 }
 
-// Collects the greeting, and answers each part of it; true when it is whole, and of version 3. Closes on the first octet that shows it
-// is none we accept.
+// Collects the greeting, and answers each part of it; true when it is whole, and of version 3.
+// Closes on the first octet that shows it is none we accept.
 bool peer::state::take_greeting(byte_span &in) {
     std::size_t &have = before_->have;
     while (!in.empty() && stage_ == stage::greeting) {
@@ -351,7 +353,8 @@ bool peer::state::take_greeting(byte_span &in) {
     return false;
 }
 
-// The signature that went out already is the header of our identity, and what has come in is part of the peer's.
+// The signature that went out already is the header of our identity, and what has come in is part
+// of the peer's.
 void peer::state::greet_unversioned_peer(byte_span behind) {
     const byte_span begun = byte_span(before_->greeting).first(before_->have);
     if (!accepts_older_peers()) {
@@ -395,8 +398,8 @@ void peer::state::on_2_0_greeting() {
     enter(stage::identity);
 }
 
-// Collects the frame with an older peer's routing id; true when it is whole. A peer of ZMTP 1.0 begins with it: what cannot be its header
-// is the beginning of something else.
+// Collects the frame with an older peer's routing id; true when it is whole. A peer of ZMTP 1.0
+// begins with it: what cannot be its header is the beginning of something else.
 bool peer::state::take_identity(byte_span &in) {
     std::vector<std::uint8_t> &frame = before_->frame;
     frame_header header;
@@ -455,8 +458,8 @@ void peer::state::on_greeting() {
     follow(before_->security->start(self_.output_));
 }
 
-// Collects a frame of the handshake; true when `body` is the body of a whole command. A fault in a header is
-// found before anything of the body is kept.
+// Collects a frame of the handshake; true when `body` is the body of a whole command. A fault in a
+// header is found before anything of the body is kept.
 bool peer::state::take_command(byte_span &in, byte_span &body) {
     const walk_limits limits;
     std::vector<std::uint8_t> &frame = before_->frame;

@@ -1,5 +1,6 @@
-// No conversation: a peer that does not speak ZMTP is there as soon as its stream is. Nothing is said to it but what the application
-// says, nothing it sends has a meaning here, and no time passes for it.
+// No conversation: a peer that does not speak ZMTP is there as soon as its stream is. Nothing is
+// said to it but what the application says, nothing it sends has a meaning here, and no time passes
+// for it.
 #include "zmtp/conversation.hpp"
 #include "zmtp/framing_raw.hpp"
 

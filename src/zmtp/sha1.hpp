@@ -1,4 +1,5 @@
-// SHA-1, which the answer to a WebSocket request is made with. It protects nothing there: it shows that the request was understood.
+// SHA-1, which the answer to a WebSocket request is made with. It protects nothing there: it shows
+// that the request was understood.
 //
 // Wire:     RFC 3174.
 #pragma once

@@ -15,9 +15,11 @@ bool is_utf8(byte_span text) noexcept;
 bool may_be_sent(std::uint16_t status) noexcept;
 /// 0, or the status to close with.
 std::uint16_t judge_close(byte_span payload) noexcept;
-/// For a person: "with 1009 (message too big): the reason", of a good one. Octets of the reason that would not show become question marks.
+/// For a person: "with 1009 (message too big): the reason", of a good one. Octets of the reason
+/// that would not show become question marks.
 std::string describe_close(byte_span payload);
-/// Whether whoever closed like this only took its leave: without a status, or because it was done, or goes away.
+/// Whether whoever closed like this only took its leave: without a status, or because it was done,
+/// or goes away.
 bool is_leave(byte_span payload) noexcept;
 
 }  // namespace zlink

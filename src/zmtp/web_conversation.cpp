@@ -226,7 +226,8 @@ action web_conversation::enter_handshake(std::string_view protocol) {
     return follow(inner_->resume({event_kind::start, {}, now_}));
 }
 
-/// Message by message, up to the one that ends the handshake, has to be judged, or waits for its turn.
+/// Message by message, up to the one that ends the handshake, has to be judged, or waits for its
+/// turn.
 action web_conversation::on_handshake(byte_span &in) {
     action result;
     std::vector<std::uint8_t> decoded(decoder_->lead(in.size()) + in.size());
@@ -326,7 +327,8 @@ action web_conversation::on_close(byte_span payload) {
     return end(failure_kind::peer_closed, 0);
 }
 
-/// Says what is owed, once all that was said before is written: however much a peer asks, there is no more than one answer to each kind.
+/// Says what is owed, once all that was said before is written: however much a peer asks, there is
+/// no more than one answer to each kind.
 void web_conversation::settle() {
     if (commands_.empty() && inner_)
         commands_.swap(inner_->commands());

@@ -1,13 +1,16 @@
-// A conversation over WebSocket: the upgrade of an HTTP connection, then one of the others, each of whose frames is a message.
+// A conversation over WebSocket: the upgrade of an HTTP connection, then one of the others, each of
+// whose frames is a message.
 //
-// Flow:     that of every conversation. The conversation inside is led as a driver would lead it: what arrives is decoded first, what it
-//           says is put into messages.
-// Wire:     RFC 6455; RFC 45/ZWS 2.0. "ZWS2.0/NULL": the commands of the mechanism, then traffic. "ZWS2.0": the routing id each way, then
-//           traffic without commands; only where no security is asked for. Peers that do not speak ZMTP name no sub-protocol.
-// Answers:  Pings, of which the latest counts, so that no more than one Pong waits to be written; Close, with the same; and what breaks the
-//           rules, with the status that says so.
-// Memory:   servers that read the field strictly refuse an offer with a name that has a slash in it, with 400. The attempt behind such a
-//           refusal offers "ZWS2.0" alone, and so does every one after a success of that; any other offers both.
+// Flow:     that of every conversation. The conversation inside is led as a driver would lead it:
+//           what arrives is decoded first, what it says is put into messages.
+// Wire:     RFC 6455; RFC 45/ZWS 2.0. "ZWS2.0/NULL": the commands of the mechanism, then traffic.
+//           "ZWS2.0": the routing id each way, then traffic without commands; only where no
+//           security is asked for. Peers that do not speak ZMTP name no sub-protocol.
+// Answers:  Pings, of which the latest counts, so that no more than one Pong waits to be written;
+//           Close, with the same; and what breaks the rules, with the status that says so.
+// Memory:   servers that read the field strictly refuse an offer with a name that has a slash in
+//           it, with 400. The attempt behind such a refusal offers "ZWS2.0" alone, and so does
+//           every one after a success of that; any other offers both.
 // Time:     one limit for the upgrade and the handshake. Heartbeats are Pings.
 #pragma once
 

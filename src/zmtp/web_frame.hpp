@@ -1,4 +1,5 @@
-// The words of WebSocket's frames, for whatever writes, reads or answers them: RFC 6455, RFC 45/ZWS 2.0.
+// The words of WebSocket's frames, for whatever writes, reads or answers them: RFC 6455, RFC 45/ZWS
+// 2.0.
 #pragma once
 
 #include <cstdint>

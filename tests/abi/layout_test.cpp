@@ -1,5 +1,5 @@
-// Size, alignment and member offsets of the public structures, as programs built against libzmq have them
-// compiled in.
+// Size, alignment and member offsets of the public structures, as programs built against libzmq
+// have them compiled in.
 
 #include <zmq.h>
 

@@ -1,8 +1,11 @@
-// Question: what does a flood of CURVE's HELLO, behind which no INITIATE comes, take from a pair that is connected already?
-// Method:   a DEALER asks a ROUTER for its own octets back, in lockstep and over CURVE, both on the first processor that there is, and with heartbeats (1), so that
-//           it is an I/O thread which reads at the server, or without (0), so that the application's thread does. The flood is a thread
-//           on the second one. It connects to the same ROUTER, says a HELLO that opens (2) or a greeting only (1), waits for the answer, and goes, 64
-//           connections at a time.
+// Question: what does a flood of CURVE's HELLO, behind which no INITIATE comes, take from a pair
+//           that is connected already?
+// Method:   a DEALER asks a ROUTER for its own octets back, in lockstep and over CURVE, both on the
+//           first processor that there is, and with heartbeats (1), so that it is an I/O thread
+//           which reads at the server, or without (0), so that the application's thread does. The
+//           flood is a thread on the second one. It connects to the same ROUTER, says a HELLO that
+//           opens (2) or a greeting only (1), waits for the answer, and goes, 64 connections at a
+//           time.
 // Lies:     when the two processors are not this program's alone, or are two threads of one core.
 #include <zmq.h>
 

@@ -1,9 +1,11 @@
 // What does a small message cost in the queue?
 //
-// Method:   64-byte bodies through a pipe without a mark: writing and publishing each; reading what was written; both in
-//           turn in one thread; and a writer and a reader thread. Time is per message. Writing and reading alone run in
-//           batches that are drained, or filled, with the clock stopped.
-// Lies:     when the two threads share a core, and when other programs run. Bodies are always in the cache.
+// Method:   64-byte bodies through a pipe without a mark: writing and publishing each; reading what
+//           was written; both in turn in one thread; and a writer and a reader thread. Time is per
+//           message. Writing and reading alone run in batches that are drained, or filled, with the
+//           clock stopped.
+// Lies:     when the two threads share a core, and when other programs run. Bodies are always in
+//           the cache.
 #include <benchmark/benchmark.h>
 
 #include <array>

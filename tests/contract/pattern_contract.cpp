@@ -1,5 +1,5 @@
-// What every pattern keeps over every transport, whichever side binds: messages arrive once, whole and in order, marks
-// hold, lingering delivers, and the end of the context ends every call.
+// What every pattern keeps over every transport, whichever side binds: messages arrive once, whole
+// and in order, marks hold, lingering delivers, and the end of the context ends every call.
 #include "effort.hpp"
 #include "sockets.hpp"
 #include "transports.hpp"
@@ -36,7 +36,8 @@ constexpr flow flows[] = {
 
 void PrintTo(const flow &f, std::ostream *out) { *out << f.name; }
 
-// A socket that sends or receives messages of any pattern: ROUTER's ids are put in front, checked and taken off.
+// A socket that sends or receives messages of any pattern: ROUTER's ids are put in front, checked
+// and taken off.
 class end_of_flow {
 public:
     end_of_flow() = default;
@@ -155,7 +156,8 @@ TEST_P(pattern, the_end_of_the_context_ends_every_call) {
         each->set(ZMQ_RCVTIMEO, -1);
         each->set(ZMQ_SNDTIMEO, -1);
     }
-    // The sender is held up by the mark, if it ever is. Nobody reads: the receiver's side waits at another socket.
+    // The sender is held up by the mark, if it ever is. Nobody reads: the receiver's side waits at
+    // another socket.
     end_of_flow idle(zmq, type().to, "idle", "sender");
     idle.socket.set(ZMQ_RCVTIMEO, -1);
     int sender_error = 0, idle_error = 0;

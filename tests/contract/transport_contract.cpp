@@ -1,5 +1,5 @@
-// The contract of transports (transport/transport.hpp), held against each: how streams come to be, by dialing and listening. What a
-// stream does is in transport_streams.cpp.
+// The contract of transports (transport/transport.hpp), held against each: how streams come to be,
+// by dialing and listening. What a stream does is in transport_streams.cpp.
 #include "transport_kinds.hpp"
 
 #include <optional>

@@ -1,4 +1,5 @@
-// The transports that the contract is held against: a line each. A scheme that is added gets its own.
+// The transports that the contract is held against: a line each. A scheme that is added gets its
+// own.
 #pragma once
 
 #include <gtest/gtest.h>

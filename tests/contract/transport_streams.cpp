@@ -1,4 +1,5 @@
-// The contract of transports (transport/transport.hpp), held against each: what a stream does, from its first octet to its end.
+// The contract of transports (transport/transport.hpp), held against each: what a stream does, from
+// its first octet to its end.
 #include "transport_kinds.hpp"
 
 #include <algorithm>
@@ -43,8 +44,8 @@ std::vector<iovec> cut(const char *data, std::size_t size, std::mt19937 &dice) {
     return ranges;
 }
 
-// Each holds for streams that have just begun, and for those that have carried much, each way: whatever a stream begins with one that
-// sends much has begun then.
+// Each holds for streams that have just begun, and for those that have carried much, each way:
+// whatever a stream begins with one that sends much has begun then.
 class streams : public ::testing::TestWithParam<std::tuple<transport_kind, bool>> {
 protected:
     void SetUp() override {
@@ -564,7 +565,8 @@ TEST_P(streams, may_be_destroyed_while_leased) {
 }
 
 TEST_P(streams, are_read_and_written_by_other_threads_while_leased) {
-    // The loop's thread stands still; two others send and receive through one stream, both ways at once.
+    // The loop's thread stands still; two others send and receive through one stream, both ways at
+    // once.
     static const long_text text;
     constexpr std::uint64_t all = 8 * 1024 * 1024;
     ASSERT_TRUE(near->bytes->lease_out());

@@ -1,5 +1,5 @@
-// Fuzz target: the command parser and the parsers of what commands hold. What parses as a property list is written
-// back to the same octets.
+// Fuzz target: the command parser and the parsers of what commands hold. What parses as a property
+// list is written back to the same octets.
 #include <cstddef>
 #include <cstdint>
 

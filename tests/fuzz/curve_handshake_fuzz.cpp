@@ -1,10 +1,11 @@
-// Fuzz target: the CURVE handshake of either role, with a peer who has good keys and says with them what the input has. What fails leaves
-// nothing behind, and nothing that was changed on its way is taken.
+// Fuzz target: the CURVE handshake of either role, with a peer who has good keys and says with them
+// what the input has. What fails leaves nothing behind, and nothing that was changed on its way is
+// taken.
 //
-// Input:    form:1 | octets.
-//           The form says who hears a command of the other side, its first or its second, and how that comes:
-//           in clear as the octets have it | with the octets in its box | with them behind what is sound in the box | with
-//           octets changed, where (place:2 | change:1)* have it.
+// Input:    form:1 | octets. The form says who hears a command of the other side, its first or its
+//           second, and how that comes: in clear as the octets have it | with the octets in its box
+//           | with them behind what is sound in the box | with octets changed, where (place:2 |
+//           change:1)* have it.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,9 +1,10 @@
-// Fuzz target: what a peer with the key of a CURVE connection puts into boxes, and what others put around them. What comes out is whole frames
-// in memory of its own, then at most one refusal and nothing more.
+// Fuzz target: what a peer with the key of a CURVE connection puts into boxes, and what others put
+// around them. What comes out is whole frames in memory of its own, then at most one refusal and
+// nothing more.
 //
-// Input:    form:1 | (how:1 | size:1 | octets)*.
-//           How the octets come: in a box with the next number | in one with a number that they begin with
-//           | as they are. The form says whether batches were agreed on and into which pieces the stream is cut.
+// Input:    form:1 | (how:1 | size:1 | octets)*. How the octets come: in a box with the next number
+//           | in one with a number that they begin with | as they are. The form says whether
+//           batches were agreed on and into which pieces the stream is cut.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,5 +1,5 @@
-// Fuzz target: endpoints as text. What is taken apart is made of the input, and means the same when it is put together
-// again.
+// Fuzz target: endpoints as text. What is taken apart is made of the input, and means the same when
+// it is put together again.
 //
 // Input:    each octet is a word of the table below, or itself.
 #include <cctype>
@@ -41,7 +41,8 @@ std::string spelled_out(const std::uint8_t *data, std::size_t size) {
     return out;
 }
 
-// Brackets in brackets, or nothing but signs in them, are for the resolver to refuse. A long host has no space for more.
+// Brackets in brackets, or nothing but signs in them, are for the resolver to refuse. A long host
+// has no space for more.
 bool is_ordinary(const std::string &host) {
     return host.size() < 250 && host.find_first_of("[]") == std::string::npos &&
            (host.empty() || host[0] == ':' || std::isalnum(static_cast<unsigned char>(host[0])));
@@ -78,8 +79,8 @@ void check_connect(const std::string &address) {
     ZLINK_INVARIANT(again.host == parsed.host && again.port == parsed.port && !again.has_source);
 }
 
-// What follows "ws://": an address of tcp, and what a request names. That of wss is the same; asked whether it can be connected to it would
-// read certificates.
+// What follows "ws://": an address of tcp, and what a request names. That of wss is the same; asked
+// whether it can be connected to it would read certificates.
 void check_web(const transport &kind, const std::string &address) {
     static const settings options;
     const std::string endpoint = kind.endpoint_for(address);

@@ -1,5 +1,5 @@
-// Fuzz target: the frame walk. Whatever the octets, it stays inside them, and walking them in two pieces finds the
-// same as walking them at once.
+// Fuzz target: the frame walk. Whatever the octets, it stays inside them, and walking them in two
+// pieces finds the same as walking them at once.
 //
 // Input:    limits:1 | split:1 | stream.
 #include <cstddef>

@@ -1,5 +1,6 @@
-// Fuzz target: the decoder of ZMTP 1.0. Whatever the octets and the pieces, what comes out is the same, fits its place, and is what
-// encodes to those octets again, as far as they were in the shortest form.
+// Fuzz target: the decoder of ZMTP 1.0. Whatever the octets and the pieces, what comes out is the
+// same, fits its place, and is what encodes to those octets again, as far as they were in the
+// shortest form.
 //
 // Input:    pieces: (size:1 | octets)*.
 #include <cstddef>

@@ -1,5 +1,6 @@
-// Fuzz target: the decoder of WebSocket. Whatever the octets and the pieces, what comes out is the same but for the Pings, fits its place
-// and is whole frames that the walk takes; and what it makes of messages is what encodes to such as decode to them again.
+// Fuzz target: the decoder of WebSocket. Whatever the octets and the pieces, what comes out is the
+// same but for the Pings, fits its place and is whole frames that the walk takes; and what it makes
+// of messages is what encodes to such as decode to them again.
 //
 // Input:    form:1 | pieces: (size:1 | octets)*.
 //           A bit of the form turns what looks like a frame's second octet into that of one that is

@@ -1,5 +1,6 @@
-// Fuzz target: a whole peer machine, from the greeting through traffic commands. The octets choose the socket type,
-// how the stream is cut and when time passes; the machine has to end in one piece with bounded output.
+// Fuzz target: a whole peer machine, from the greeting through traffic commands. The octets choose
+// the socket type, how the stream is cut and when time passes; the machine has to end in one piece
+// with bounded output.
 //
 // Input:    options:1 | pieces: (size:1 | octets)*.
 //           A size of 0 lets time pass. A bit of the options puts a good
@@ -49,7 +50,8 @@ public:
         if (!is_closed_ && machine_->deadline() <= now_)
             perform(machine_->resume({peer::event_kind::time, {}, now_}));
     }
-    // However it went, a closed machine stays closed and one that never got through is closed by the clock.
+    // However it went, a closed machine stays closed and one that never got through is closed by
+    // the clock.
     void end() {
         now_ += std::chrono::hours(1);
         const bool was_established = machine_->is_established();

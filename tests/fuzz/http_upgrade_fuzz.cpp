@@ -1,7 +1,8 @@
-// Fuzz target: the request and the answer that a WebSocket begins with. Octets that are no text come to one verdict, the same in any
-// pieces; and what is accepted has what it must have.
+// Fuzz target: the request and the answer that a WebSocket begins with. Octets that are no text
+// come to one verdict, the same in any pieces; and what is accepted has what it must have.
 //
-// Input:    kind:1 | changes: (place:1 | octet:1)*, to a good request or answer; or, by a bit of the kind, the octets as they are.
+// Input:    kind:1 | changes: (place:1 | octet:1)*, to a good request or answer; or, by a bit of
+//           the kind, the octets as they are.
 #include <cstddef>
 #include <cstdint>
 

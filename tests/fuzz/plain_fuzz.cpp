@@ -1,5 +1,5 @@
-// Fuzz target: the PLAIN handshake of either role, with commands in any order. Nobody is let in who was not judged, and what is shown to be judged is
-// what the peer has said.
+// Fuzz target: the PLAIN handshake of either role, with commands in any order. Nobody is let in who
+// was not judged, and what is shown to be judged is what the peer has said.
 //
 // Input:    form:1 | (name:1 | size:1 | octets)*.
 //           The form says the role and the verdict.

@@ -1,7 +1,8 @@
-// Fuzz target: the files of a policy, as text. What is understood means the same when it is read again; what is not names the file and a line.
+// Fuzz target: the files of a policy, as text. What is understood means the same when it is read
+//              again; what is not names the file and a line.
 //
-// Input:    form:1 | text, of which each octet is a word of the table below, or itself. The form says which of the two files it is, and for which
-//           use the users are.
+// Input:    form:1 | text, of which each octet is a word of the table below, or itself. The form
+//           says which of the two files it is, and for which use the users are.
 #include <cstddef>
 #include <cstdint>
 

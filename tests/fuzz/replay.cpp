@@ -1,8 +1,10 @@
-// Runs a fuzz target without a fuzzer: on the files named, or for a bounded number of made-up inputs.
+// Runs a fuzz target without a fuzzer: on the files named, or for a bounded number of made-up
+// inputs.
 //
 // Usage:    TARGET FILE...      each file once
 //           TARGET --random COUNT [SEED]
-// Made-up inputs are strings of octets, words of the protocol and plausible sizes; a seed always gives the same ones.
+// Made-up inputs are strings of octets, words of the protocol and plausible sizes; a seed always
+// gives the same ones.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -1,9 +1,11 @@
-// Fuzz targets of whole sockets, ten from one source (CMakeLists.txt): one that is bound or connects, and a stranger that says anything.
+// Fuzz targets of whole sockets, ten from one source (CMakeLists.txt): one that is bound or
+// connects, and a stranger that says anything.
 //
 // ZLINK_FUZZ_BINDS       whether the socket is bound and the stranger the client, or it connects
 // ZLINK_FUZZ_HANDSHAKE   over ipc: whether what is made up comes after a good NULL handshake
 // ZLINK_FUZZ_TLS         the stranger speaks inside TLS or in its place
-// ZLINK_FUZZ_WEB         the stranger speaks as a web client or server, or in its place; with ZLINK_FUZZ_TLS, inside TLS
+// ZLINK_FUZZ_WEB         the stranger speaks as a web client or server, or in its place; with
+//                        ZLINK_FUZZ_TLS, inside TLS
 #include "socket_target.hpp"
 #if ZLINK_FUZZ_TLS
 #include "tls_target.hpp"

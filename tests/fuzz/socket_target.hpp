@@ -1,9 +1,11 @@
-// What the fuzz targets of whole sockets share: a socket of each type, an honest peer for each, and a stranger that says
-// what the fuzzer makes up. Through zmq.h, over ipc: the ports of tcp would run out.
+// What the fuzz targets of whole sockets share: a socket of each type, an honest peer for each, and
+// a stranger that says what the fuzzer makes up. Through zmq.h, over ipc: the ports of tcp would
+// run out.
 //
 // Input:    type:1 | piece:1 | octets.
 //           The octets are sent in pieces of that size; 0 sends them at once.
-// Checks:   the stranger's connection ends after it has finished, and the honest peer is served before and after.
+// Checks:   the stranger's connection ends after it has finished, and the honest peer is served
+//           before and after.
 #pragma once
 
 #include <array>
@@ -95,7 +97,8 @@ public:
     }
 
 private:
-    // The last frame of the next message; "<none>" when there is no message. A REP gives it back as the answer.
+    // The last frame of the next message; "<none>" when there is no message. A REP gives it back as
+    // the answer.
     std::string take(int flags) {
         std::string last = socket_.receive(flags);
         int more = 0;

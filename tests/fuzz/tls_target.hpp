@@ -1,8 +1,8 @@
-// What the fuzz targets of tls share: strangers that speak TLS badly, or speak it well and say badly what is inside.
+// What the fuzz targets of tls share: strangers that speak TLS badly, or speak it well and say
+// badly what is inside.
 //
-// Input:    type:1 | piece:1 | octets.
-//           An odd piece: inside TLS, behind a good handshake. Else in its place; where the piece can be
-//           divided by four, behind a good handshake, as records.
+// Input:    type:1 | piece:1 | octets. An odd piece: inside TLS, behind a good handshake. Else in
+//           its place; where the piece can be divided by four, behind a good handshake, as records.
 #pragma once
 
 #include "certificates.hpp"

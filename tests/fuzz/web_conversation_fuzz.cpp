@@ -1,5 +1,6 @@
-// Fuzz target: a whole conversation over WebSocket, from the request or the answer through traffic. The octets choose the side, the socket
-// type, how the stream is cut and when time passes; it has to end in one piece with bounded output.
+// Fuzz target: a whole conversation over WebSocket, from the request or the answer through traffic.
+// The octets choose the side, the socket type, how the stream is cut and when time passes; it has
+// to end in one piece with bounded output.
 //
 // Input:    options:1 | pieces: (size:1 | octets)*.
 //           A size of 0 lets time pass. A bit of the options puts a good request or answer in
@@ -52,7 +53,8 @@ public:
             perform(machine_->resume({conversation::event_kind::time, {}, now_}));
         machine_->output().clear();
     }
-    // However it went, a closed machine stays closed and one that never got through is closed by the clock.
+    // However it went, a closed machine stays closed and one that never got through is closed by
+    // the clock.
     void end() {
         machine_->part();
         now_ += std::chrono::hours(1);

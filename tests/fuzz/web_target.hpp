@@ -1,8 +1,9 @@
-// What the fuzz targets of ws and wss share: strangers that speak HTTP and WebSocket badly, or well and say badly what is inside.
+// What the fuzz targets of ws and wss share: strangers that speak HTTP and WebSocket badly, or well
+// and say badly what is inside.
 //
-// Input:    type:1 | piece:1 | octets.
-//           The piece says where the octets stand: in place of everything; behind a good upgrade, with or
-//           without a mechanism; behind the handshake, as they are or each few as a frame, of every opcode, some large, some in floods.
+// Input:    type:1 | piece:1 | octets. The piece says where the octets stand: in place of
+//           everything; behind a good upgrade, with or without a mechanism; behind the handshake,
+//           as they are or each few as a frame, of every opcode, some large, some in floods.
 #pragma once
 
 #include "socket_target.hpp"
@@ -11,7 +12,8 @@
 
 namespace zlink::test {
 
-/// first:1 | length:1 | payload.   The highest lengths stand for larger ones, the bit 0x40 of the first octet for a flood.
+/// first:1 | length:1 | payload.   The highest lengths stand for larger ones, the bit 0x40 of the
+///                                 first octet for a flood.
 inline std::string as_web_frames(std::string_view octets, bool is_masked) {
     std::string out;
     while (!octets.empty()) {

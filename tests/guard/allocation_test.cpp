@@ -1,11 +1,12 @@
 // Steady traffic of small messages allocates nothing, on any thread.
 //
-// Steady means: the queues were once filled to the high-water marks and emptied, and the same traffic has passed for a while.
-// How deep the queues become varies, and memory for a depth that was not reached before may still be allocated: so traffic
-// goes on in rounds until some in succession need nothing. What is allocated again and again is found in every round.
+// Steady means: the queues were once filled to the high-water marks and emptied, and the same
+// traffic has passed for a while. How deep the queues become varies, and memory for a depth that
+// was not reached before may still be allocated: so traffic goes on in rounds until some in
+// succession need nothing. What is allocated again and again is found in every round.
 //
-// The heap's functions are those of this file, for the library too: they pass everything on to the C library, and count.
-// Where a call came from is printed when there are too many.
+// The heap's functions are those of this file, for the library too: they pass everything on to the
+// C library, and count. Where a call came from is printed when there are too many.
 #include "ends.hpp"
 
 #include <gtest/gtest.h>
@@ -148,7 +149,8 @@ struct rounds {
 constexpr rounds streaming{200000, 5, 60};
 constexpr rounds lockstep{5000, 2, 30};
 
-/// Runs rounds until enough of them in succession count nothing. What the last one counted. Ends at once when it is much.
+/// Runs rounds until enough of them in succession count nothing. What the last one counted. Ends at
+/// once when it is much.
 template <class Round>
 long count_when_steady(const rounds &how, Round &&round) {
     long count = 0;

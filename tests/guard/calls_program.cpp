@@ -1,8 +1,11 @@
 // What calls_test.py looks at from outside: conversations of a known length.
 //
-//   calls_program lockstep one|two ROUND_TRIPS     ROUTER to ROUTER over tcp, in one thread or in two
-//   calls_program between tcp|ipc ROUND_TRIPS      two processes; each prints how often its threads slept
-//   calls_program poll tcp|inproc MESSAGES         zmq_poll and zmq_recv of what is there, between two calls of getppid
+//   calls_program lockstep one|two ROUND_TRIPS     ROUTER to ROUTER over tcp, in one thread or in
+//                                                  two
+//   calls_program between tcp|ipc ROUND_TRIPS      two processes; each prints how often its threads
+//                                                  slept
+//   calls_program poll tcp|inproc MESSAGES         zmq_poll and zmq_recv of what is there, between
+//                                                  two calls of getppid
 #include "ends.hpp"
 #include "raw_peer.hpp"
 #include "switches.hpp"
@@ -29,7 +32,8 @@ void answer(end &from) {
     from.send();
 }
 
-// Every message of the process counts, so there are none to prove the connection: a ROUTER sends at once.
+// Every message of the process counts, so there are none to prove the connection: a ROUTER sends at
+// once.
 void lockstep(bool in_one_thread, int round_trips) {
     const context zmq;
     two_ends pair(zmq, find_pattern("ROUTER_ROUTER"), "tcp");

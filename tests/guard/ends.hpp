@@ -70,7 +70,8 @@ private:
     void *const handle_;
 };
 
-/// One socket, called `name` by its peer if that is a ROUTER. One that is a ROUTER itself sends to the peer `to`.
+/// One socket, called `name` by its peer if that is a ROUTER. One that is a ROUTER itself sends to
+/// the peer `to`.
 class end {
 public:
     end(const context &owner, int type, std::string name, std::string to)

@@ -1,4 +1,5 @@
-// Things that peers do to a socket, a number of times, for growth_test.py: what each of them costs must not depend on how many there are.
+// Things that peers do to a socket, a number of times, for growth_test.py: what each of them costs
+// must not depend on how many there are.
 //
 //   growth_program CASE COUNT
 //

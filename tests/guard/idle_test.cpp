@@ -1,6 +1,7 @@
 // A context with nothing to do makes no wake-ups: its threads are not scheduled at all.
 //
-// A second of nothing is what is measured here; it is no synchronisation. Heartbeats are off, as they are by default.
+// A second of nothing is what is measured here; it is no synchronisation. Heartbeats are off, as
+// they are by default.
 #include "busy_threads.hpp"
 #include "ends.hpp"
 #include "eventually.hpp"

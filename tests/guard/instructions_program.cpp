@@ -1,9 +1,10 @@
-// Work of a known size for instructions_test.py: one thread sends and receives on a pair of sockets.
+// Work of a known size for instructions_test.py: one thread sends and receives on a pair of
+// sockets.
 //
 //   instructions_program PATTERN TRANSPORT IN_A_ROW MESSAGES
 //
-// IN_A_ROW messages are sent, then as many are received, and so on. On one processor, where nobody looks again before sleeping:
-// how often that is done depends on time.
+// IN_A_ROW messages are sent, then as many are received, and so on. On one processor, where nobody
+// looks again before sleeping: how often that is done depends on time.
 #include "ends.hpp"
 
 #include <cstdlib>

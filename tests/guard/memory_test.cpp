@@ -1,8 +1,9 @@
-// What a peer can make a process keep: for each kind of unkindness a number of connections, what each of them has sent, and what is
-// held for it.
+// What a peer can make a process keep: for each kind of unkindness a number of connections, what
+// each of them has sent, and what is held for it.
 //
-// Counts what the heap has given out and what the system holds for the process: the larger of the two, less what was there before.
-// When all peers have gone, and the socket with them, everything is given back.
+// Counts what the heap has given out and what the system holds for the process: the larger of the
+// two, less what was there before. When all peers have gone, and the socket with them, everything
+// is given back.
 #include <zmq.h>
 
 #include <algorithm>
@@ -31,7 +32,8 @@ namespace {
 constexpr long connection_cost = 24 * 1024;
 /// What a claim may cost.
 constexpr long claim_cost = 32 * 1024;
-/// What one that has sent much keeps to go on with, and its part of what the process keeps idle for all.
+/// What one that has sent much keeps to go on with, and its part of what the process keeps idle for
+/// all.
 constexpr long busy_cost = 256 * 1024;
 
 std::string times(int count, const std::string &what) {
@@ -341,7 +343,8 @@ public:
     }
 
 private:
-    /// What a peer subscribed to last it gets, whatever it did before, and reads the application or not.
+    /// What a peer subscribed to last it gets, whatever it did before, and reads the application or
+    /// not.
     void expect_topic(raw_peer &peer) {
         send(peer, subscription("last"));
         ASSERT_TRUE(zlink_test::eventually([&] {

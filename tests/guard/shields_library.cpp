@@ -1,8 +1,10 @@
-// Preloaded into a program: ends it where the library makes a system call that is a cancellation point while the calling thread, which
-// is the application's, may be cancelled. pthread_cancel at that moment would end the process: the library is noexcept there.
+// Preloaded into a program: ends it where the library makes a system call that is a cancellation
+// point while the calling thread, which is the application's, may be cancelled. pthread_cancel at
+// that moment would end the process: the library is noexcept there.
 //
-// Method:   each of these functions is the library's own here, looks who calls it and whether cancellation is put off, and goes on to
-//           that of the system. `poll` is left out: the library sleeps in it where a thread may end (tests/capi/life/cancel_test.cpp).
+// Method:   each of these functions is the library's own here, looks who calls it and whether
+//           cancellation is put off, and goes on to that of the system. `poll` is left out: the
+//           library sleeps in it where a thread may end (tests/capi/life/cancel_test.cpp).
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>

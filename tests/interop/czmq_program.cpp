@@ -1,5 +1,6 @@
-// Programs of czmq, the C binding, on the library that LD_LIBRARY_PATH names: its actors, pollers, proxies, monitors and gossip.
-// czmq looks at what a socket's pointer points to before it takes it for one.
+// Programs of czmq, the C binding, on the library that LD_LIBRARY_PATH names: its actors, pollers,
+// proxies, monitors and gossip. czmq looks at what a socket's pointer points to before it takes it
+// for one.
 //
 // ZMQ_LIBRARY_DIR says which library it must be.
 #include <zmq.h>

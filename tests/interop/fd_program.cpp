@@ -1,11 +1,13 @@
-// What makes the descriptor of a socket (ZMQ_FD) readable: one case for each socket type, each thing that happens to the socket, the time
-// when the descriptor was asked for, and whether ZMQ_EVENTS had been read.
+// What makes the descriptor of a socket (ZMQ_FD) readable: one case for each socket type, each
+// thing that happens to the socket, the time when the descriptor was asked for, and whether
+// ZMQ_EVENTS had been read.
 //
 //   fd_program TRANSPORT QUIET_MS LONGEST_MS [NAME...]
 //
-// Prints the file of the library, and a line "NAME readable" or "NAME silent" for each case. All cases go on together: the sockets are made and
-// joined, then that rests for QUIET_MS, the events are read, the things happen, and LONGEST_MS later the descriptors are looked at; as
-// soon as those of all NAMEs are readable, where some are given.
+// Prints the file of the library, and a line "NAME readable" or "NAME silent" for each case. All
+// cases go on together: the sockets are made and joined, then that rests for QUIET_MS, the events
+// are read, the things happen, and LONGEST_MS later the descriptors are looked at; as soon as those
+// of all NAMEs are readable, where some are given.
 #include <zmq.h>
 
 #include <poll.h>

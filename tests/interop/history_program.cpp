@@ -2,14 +2,17 @@
 //
 //   history_program TRANSPORT PLACE QUIET_US FIRST COUNT [SKIPPED,...]
 //
-// PLACE is the first of three ports for tcp, and a folder for ipc.
-// Prints "history N" and a line for each call, for COUNT seeds from FIRST on; the same for every library that behaves the same. With a
-// list of steps, those are left out: for those who look for the shortest history that shows a difference.
+// PLACE is the first of three ports for tcp, and a folder for ipc. Prints "history N" and a line
+// for each call, for COUNT seeds from FIRST on; the same for every library that behaves the same.
+// With a list of steps, those are left out: for those who look for the shortest history that shows
+// a difference.
 //
-// Method:   the whole history is drawn before the first call, so that it is the same whatever the calls return. Before and after each
-//           call all sockets are asked for ZMQ_EVENTS, which takes in what others have told them. Where another thread has something
-//           to do first (a closed socket, the network), that goes on until nothing changes for QUIET_US.
-// Names:    routing ids that a library makes up are printed, and chosen, by the order in which they were seen.
+// Method:   the whole history is drawn before the first call, so that it is the same whatever the
+//           calls return. Before and after each call all sockets are asked for ZMQ_EVENTS, which
+//           takes in what others have told them. Where another thread has something to do first (a
+//           closed socket, the network), that goes on until nothing changes for QUIET_US.
+// Names:    routing ids that a library makes up are printed, and chosen, by the order in which they
+//           were seen.
 #include <zmq.h>
 
 #include <algorithm>
@@ -97,7 +100,8 @@ act draw_act(dice &from) {
     return act::get;
 }
 
-/// Sockets that may talk to each other. Those of the first kind bind and those of the other connect, or the other way round.
+/// Sockets that may talk to each other. Those of the first kind bind and those of the other
+/// connect, or the other way round.
 struct family {
     std::vector<int> some;
     std::vector<int> others;
@@ -270,7 +274,8 @@ private:
     }
 
     static int partner(int slot) { return slot ^ 1; }
-    /// What is no request, or no reply, a REQ or REP of libzmq calls readable, although nothing can be read.
+    /// What is no request, or no reply, a REQ or REP of libzmq calls readable, although nothing can
+    /// be read.
     bool keeps_form(int slot) const {
         const int other = types_[partner(slot)];
         return (types_[slot] == ZMQ_DEALER || types_[slot] == ZMQ_ROUTER) &&
@@ -381,11 +386,12 @@ private:
         tell(slot, binds_[slot] ? "unbind" : "disconnect", outcome(rc));
         joined_[slot] = false;
     }
-    /// Not where libzmq goes other ways: it does not get rid of a name that nobody has bound, and tells of a message whose peer went
-    /// between its parts.
+    /// Not where libzmq goes other ways: it does not get rid of a name that nobody has bound, and
+    /// tells of a message whose peer went between its parts.
     bool may_part(int slot) const {
         const bool waits_for_name = !binds_[slot] && joined_[slot] && !joined_[partner(slot)];
-        // A REP of libzmq keeps part of what it had from a peer, and a relaxed REQ gives up its reply when it cannot send.
+        // A REP of libzmq keeps part of what it had from a peer, and a relaxed REQ gives up its
+        // reply when it cannot send.
         const bool keeps_part = types_[slot] == ZMQ_REP && !binds_[slot];
         return !waits_for_name && !keeps_part && !is_relaxed_[slot] && !is_relaxed_[partner(slot)] &&
                !in_message_[slot] && !in_message_[partner(slot)];
@@ -457,7 +463,8 @@ private:
             return known[one.b / 8 % known.size()];
         return ids[one.b / 8 % std::size(ids)];
     }
-    /// All there is, subscriptions that follow each other, or ends of some, in the order of their topics.
+    /// All there is, subscriptions that follow each other, or ends of some, in the order of their
+    /// topics.
     void receive_news(int slot) {
         std::vector<std::string> all;
         std::size_t run = 0;

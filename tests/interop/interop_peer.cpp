@@ -1,14 +1,16 @@
 // One side of a conversation between two processes that may run on different libraries.
 //
 //   interop_peer A-B a|b bind|connect ENDPOINT [NULL|PLAIN|CURVE client|server [MESSAGES]]
-//                                                     for example: interop_peer DEALER-REP a connect tcp://...
+//                                                     for example: interop_peer DEALER-REP a
+//                                                     connect tcp://...
 //
-// Side a sends every message of the plan; side b checks each. Where the types allow an answer, b sends one that a
-// checks. The plan is the same on both sides: each size with one to eight parts, all bytes made from the number of the
-// message and of the part. What is wanted beyond that are small messages. The server of PLAIN has a handler in its process.
+// Side a sends every message of the plan; side b checks each. Where the types allow an answer, b
+// sends one that a checks. The plan is the same on both sides: each size with one to eight parts,
+// all bytes made from the number of the message and of the part. What is wanted beyond that are
+// small messages. The server of PLAIN has a handler in its process.
 //
-// Speaks:   LIBRARY file, ENDPOINT name (binder only), READY (subscriber that hears its publisher), DONE.
-//           A publisher repeats a greeting until it reads a line (GO) on its standard input.
+// Speaks:   LIBRARY file, ENDPOINT name (binder only), READY (subscriber that hears its publisher),
+//           DONE. A publisher repeats a greeting until it reads a line (GO) on its standard input.
 #include <zmq.h>
 
 #include <algorithm>
@@ -141,7 +143,8 @@ message receive_message(void *socket) {
     return all;
 }
 
-// Takes the envelope off a message: as many frames as the socket type puts or expects before the body.
+// Takes the envelope off a message: as many frames as the socket type puts or expects before the
+// body.
 message split_envelope(message &all, std::size_t frames) {
     require(all.size() > frames, "a message longer than its envelope");
     message envelope(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(frames));
@@ -196,7 +199,8 @@ public:
         require(socket_ != nullptr, "zmq_socket");
         set_int(ZMQ_SNDTIMEO, deadline_ms);
         set_int(ZMQ_RCVTIMEO, deadline_ms);
-        // A subscriber has nothing to finish, but its last unsubscription could wait for a publisher that has gone.
+        // A subscriber has nothing to finish, but its last unsubscription could wait for a
+        // publisher that has gone.
         set_int(ZMQ_LINGER, may_subscribe(type_) ? 0 : deadline_ms);
         if (type_ == ZMQ_ROUTER || type_ == ZMQ_DEALER || type_ == ZMQ_REQ)
             set_bytes(ZMQ_ROUTING_ID, routing_id);
@@ -284,7 +288,8 @@ private:
         require(zmq_setsockopt(socket_, option, value, std::strlen(value)) == 0, "zmq_setsockopt");
     }
 
-    // The frames a sender writes before the body: a ROUTER addresses its peer, a DEALER acts as REQ towards a REP.
+    // The frames a sender writes before the body: a ROUTER addresses its peer, a DEALER acts as REQ
+    // towards a REP.
     message sending_envelope() const {
         if (type_ == ZMQ_ROUTER)
             return {peer_id_};

@@ -2,11 +2,12 @@
 //
 //   kill_peer send|receive bind|connect ENDPOINT STATE_FILE EPOCH [twice|missing|mixed]
 //
-// Messages have one to eight parts of varied sizes. Each part tells the sender's epoch, the message's sequence number,
-// its own number, how many there are, its length and a CRC, so that a message that is cut, mixed, doubled or out of
-// order is seen at once.
+// Messages have one to eight parts of varied sizes. Each part tells the sender's epoch, the
+// message's sequence number, its own number, how many there are, its length and a CRC, so that a
+// message that is cut, mixed, doubled or out of order is seen at once.
 //
-// State:    the state file is mapped by every receiver in turn, so what was received survives kill -9.
+// State:    the state file is mapped by every receiver in turn, so what was received survives kill
+//           -9.
 // Plants:   a sender told so makes that fault once, to show that receivers see it.
 // Speaks:   LIBRARY file; FAILED and exit status 1 at the first fault.
 #include <zmq.h>
@@ -137,9 +138,9 @@ part_header receive_message(void *socket) {
     return first;
 }
 
-// Checks the sequence numbers of each epoch. Messages may be missing where a connection broke, never elsewhere:
-// a sender's first message comes first unless an earlier receiver had it, and each one follows the one before unless
-// the sender may have had two receivers at that moment.
+// Checks the sequence numbers of each epoch. Messages may be missing where a connection broke,
+// never elsewhere: a sender's first message comes first unless an earlier receiver had it, and each
+// one follows the one before unless the sender may have had two receivers at that moment.
 class order {
 public:
     order(state &kept, bool may_skip) : kept_(kept), may_skip_(may_skip) {}

@@ -1,5 +1,5 @@
-// The read lease (pipe/read_lease.hpp) in every order of its steps: the stream is read by one thread
-// at a time, who sees what the other did, and a lease that ends is never overlooked by both.
+// The read lease (pipe/read_lease.hpp) in every order of its steps: the stream is read by one
+// thread at a time, who sees what the other did, and a lease that ends is never overlooked by both.
 #include <gtest/gtest.h>
 
 #include "order/memory_model.hpp"
@@ -103,7 +103,8 @@ TEST(lease, is_looked_after_by_one_of_both) {
                   it->lease.watch();
                   auto relies = std::make_shared<bool>(false);
                   const auto socket = [=] { it->use(true); };
-                  // The I/O thread has seen it in use, and stops its timer: the user is to tell when it leaves.
+                  // The I/O thread has seen it in use, and stops its timer: the user is to tell
+                  // when it leaves.
                   const auto io = [=] {
                       if (it->lease.is_used())
                           *relies = it->lease.stop_watching();

@@ -45,7 +45,8 @@ TEST(marks, are_the_sum_of_both_shares_whoever_sets_his_last) {
 
 namespace {
 
-/// Two threads have something for one task. `queues` is the order of the exchange that says whether it is in the list already.
+/// Two threads have something for one task. `queues` is the order of the exchange that says whether
+/// it is in the list already.
 outcome posts_of_one_task(std::memory_order queues) {
     return explore([queues] {
         struct task {

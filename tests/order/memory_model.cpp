@@ -121,8 +121,8 @@ std::size_t world::choose(std::size_t count) {
 }
 
 /// The thread stops in front of each step, so that any other may come before it. Once the run has
-/// failed, or takes too many steps, it goes on to its end with the newest values, and without stops:
-/// the functions are noexcept, as those that they stand for.
+/// failed, or takes too many steps, it goes on to its end with the newest values, and without
+/// stops: the functions are noexcept, as those that they stand for.
 void world::step() {
     if (!has_begun_ || is_over())
         return;
@@ -223,7 +223,8 @@ std::uint64_t world::change(std::size_t at, const std::function<std::uint64_t(st
 bool world::compare_exchange(std::size_t at, std::uint64_t &expected, std::uint64_t wanted,
                              std::memory_order success, std::memory_order failure) {
     step();
-    // It fails by any other value that a load could see, and succeeds where nothing has changed the value yet.
+    // It fails by any other value that a load could see, and succeeds where nothing has changed the
+    // value yet.
     std::vector<std::size_t> reads;
     for (std::size_t i = first_visible(at, success); i < places_[at].size(); ++i) {
         const bool may_change = i + 1 == places_[at].size() || !places_[at][i + 1].is_change;
@@ -260,7 +261,8 @@ void world::barrier_of_all() {
     fence_of(self());
 }
 
-// A plain object has a location for its writes, and behind it one for the reads of each thread: views tell who has seen them.
+// A plain object has a location for its writes, and behind it one for the reads of each thread:
+// views tell who has seen them.
 
 std::size_t world::make_plain() {
     const std::size_t at = make_location(0);

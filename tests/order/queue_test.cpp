@@ -15,7 +15,8 @@ struct orders {
     std::memory_order take_back = acquire;
 };
 
-/// Two segments. The first is published as final with the second linked behind it, and goes back to the writer when it is read.
+/// Two segments. The first is published as final with the second linked behind it, and goes back to
+/// the writer when it is read.
 struct queue {
     static constexpr int final_bit = 8;
     struct segment {

@@ -1,5 +1,6 @@
-// The protocols by which a thread that publishes sees that the other sleeps, in every order of their
-// steps. The steps are those of the files named at each, written out: a change there is one here.
+// The protocols by which a thread that publishes sees that the other sleeps, in every order of
+// their steps. The steps are those of the files named at each, written out: a change there is one
+// here.
 #include <gtest/gtest.h>
 
 #include "order/memory_model.hpp"
@@ -24,8 +25,8 @@ struct planted {
     bool plain_look = false;          // the sleeper looks at what is published without acquiring it
 };
 
-/// One direction of a pipe: pipe_end::publish(), fence_publish(), wake_reader(), note_sleeper(), and
-/// arm_reader() with the heavy_fence() behind it.
+/// One direction of a pipe: pipe_end::publish(), fence_publish(), wake_reader(), note_sleeper(),
+/// and arm_reader() with the heavy_fence() behind it.
 struct direction {
     planted faults;
     atomic<int> committed{0};
@@ -189,7 +190,8 @@ TEST(wake_up, reaches_a_writer_that_waits_for_credit) {
 
 namespace {
 
-/// asio_loop::post() and sleep(). The list is one word here: its push is a read-modify-write that releases.
+/// asio_loop::post() and sleep(). The list is one word here: its push is a read-modify-write that
+/// releases.
 program post_and_sleep(bool poster_fences, bool loop_fences) {
     struct loop {
         atomic<int> posted{0};

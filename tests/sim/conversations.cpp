@@ -235,9 +235,10 @@ void conversations::prove_life() {
     });
     if (!is_alive)
         world_.violate(promise::lives, "after the last fault" + deaf);
-    // What was in the queue of a publisher that dials comes first, whoever has subscribed by then; and subscriptions count
-    // against its mark for receiving, so that a long list of them takes several calls of the publisher's.
-    // And everybody needs a moment to hear of the connections that are gone.
+    // What was in the queue of a publisher that dials comes first, whoever has subscribed by then;
+    // and subscriptions count against its mark for receiving, so that a long list of them takes
+    // several calls of the publisher's. And everybody needs a moment to hear of the connections
+    // that are gone.
     if (!world_.is_over())
         world_.sleep_for(milliseconds(plan_.is_publishing() ? 300 : 50));
 }
@@ -283,8 +284,9 @@ void conversations::end_all() {
     const duration in_time = milliseconds(std::max(plan_.linger_ms, 0)) + seconds(1);
     const bool lingers = plan_.how == ending::lingering && plan_.is_one_way();
     if (lingers && !plan_.is_inproc && !world_.is_over()) {
-        // Last words, and then the senders are gone: all of it still arrives, whatever subscribers and heartbeats say
-        // meanwhile. Much of it is on its way when they close, and of the answers too.
+        // Last words, and then the senders are gone: all of it still arrives, whatever subscribers
+        // and heartbeats say meanwhile. Much of it is on its way when they close, and of the
+        // answers too.
         if (chance_.coin())
             network_.most_latency = longest_way;
         phase_ = phase::last_round;

@@ -1,10 +1,13 @@
-// A run of sockets that talk to each other: members do their traffic while there is chaos, the oracle judges.
+// A run of sockets that talk to each other: members do their traffic while there is chaos, the
+// oracle judges.
 //
-// Flow:     chaos (traffic under faults) | heal, then everybody must be heard again by everybody within the time of a
-//           reconnect | a last round that must arrive whole | the end, one of several, which must come in time | nothing
-//           may be left. Some runs are terminated in the middle of the chaos.
-// Files:    conversations.cpp is the conductor, conversations_life.cpp what becomes of a member's socket,
-//           conversations_traffic.cpp what it sends and receives, conversations_topics.cpp what it subscribes to.
+// Flow:     chaos (traffic under faults) | heal, then everybody must be heard again by everybody
+//           within the time of a reconnect | a last round that must arrive whole | the end, one of
+//           several, which must come in time | nothing may be left. Some runs are terminated in the
+//           middle of the chaos.
+// Files:    conversations.cpp is the conductor, conversations_life.cpp what becomes of a member's
+//           socket, conversations_traffic.cpp what it sends and receives, conversations_topics.cpp
+//           what it subscribes to.
 #pragma once
 
 #include <functional>

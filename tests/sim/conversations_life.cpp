@@ -71,7 +71,8 @@ void conversations::open(member &self) {
     attach(self);
 }
 
-/// Has the socket report its connections to an actor of its own, to one that takes its time, or to nobody.
+/// Has the socket report its connections to an actor of its own, to one that takes its time, or to
+/// nobody.
 void conversations::monitor(member &self) {
     const std::string endpoint =
         "inproc://monitor " + std::to_string(self.tag) + " " + std::to_string(self.epoch);

@@ -1,8 +1,10 @@
 // What publishers and subscribers do beside sending and receiving; see conversations.hpp.
 //
-// Topics:   all messages begin with the same octets, to which everybody subscribes. Where XPUB and XSUB take part, some have a
-//           frame in front that says a topic; subscribers change their minds about these while there is chaos.
-// Upstream: an XSUB sends messages of its own, slowly, so that none has to be dropped once nothing is wrong.
+// Topics:   all messages begin with the same octets, to which everybody subscribes. Where XPUB and
+//           XSUB take part, some have a frame in front that says a topic; subscribers change their
+//           minds about these while there is chaos.
+// Upstream: an XSUB sends messages of its own, slowly, so that none has to be dropped once nothing
+//           is wrong.
 #include "conversations.hpp"
 #include "zmq.h"
 
@@ -27,7 +29,8 @@ void conversations::choose_types(settings &options, bool is_left) {
 }
 
 void conversations::open_topics(member &self) {
-    // The queue of a publisher that dials, and what it knows of the other end, outlives a connection.
+    // The queue of a publisher that dials, and what it knows of the other end, outlives a
+    // connection.
     const bool keeps_lost = !plan_.left_binds && !plan_.is_calm && !plan_.is_immediate;
     if (!self.is_left) {
         topics_.open_subscriber(self.tag, !keeps_lost);

@@ -90,8 +90,8 @@ void conversations::turn(member &self) {
         rest(self);
         return;
     }
-    // While nothing is wrong what waits is taken first: a connection that is held back by a full queue is looked after
-    // only when there is room again.
+    // While nothing is wrong what waits is taken first: a connection that is held back by a full
+    // queue is looked after only when there is room again.
     if (also_receives && phase_ != phase::chaos && receive_turn(self, ZMQ_DONTWAIT) == outcome::done) {
         world_.sleep_for(microseconds(chance_.next() % 20));
         return;
@@ -189,7 +189,8 @@ conversations::outcome conversations::send(member &self, channel &to, const std:
 void free_octets(void *, void *hint) { delete static_cast<octets *>(hint); }
 
 conversations::outcome conversations::send_part(member &self, const octets &body, bool more) {
-    // Two that both wait for room hold each other up: once nothing is wrong they look what there is to read instead.
+    // Two that both wait for room hold each other up: once nothing is wrong they look what there is
+    // to read instead.
     const bool is_patient =
         phase_ == phase::chaos || plan_.is_one_way() || plan_.kind == conversation::req_rep;
     const int flags = (more ? ZMQ_SNDMORE : 0) | (!is_patient || chance_.chance(200'000) ? ZMQ_DONTWAIT : 0);
@@ -360,7 +361,8 @@ void conversations::ask(member &self) {
     }
     if (began == phase::chaos)
         ++self.sent_in_chaos;
-    // Nothing is lost on the way through memory, and nobody connects again to a name that was bound anew.
+    // Nothing is lost on the way through memory, and nobody connects again to a name that was bound
+    // anew.
     const time_point give_up =
         plan_.is_inproc ? time_point::max()
                         : world_.now() + (phase_ == phase::chaos ? milliseconds(200) : milliseconds(1000));
@@ -378,7 +380,8 @@ void conversations::ask(member &self) {
             world_.violate(promise::atomic, "a reply without its parts");
             return;
         }
-        // A REP that connected keeps its replies for whoever binds next: only REQ_CORRELATE tells those apart.
+        // A REP that connected keeps its replies for whoever binds next: only REQ_CORRELATE tells
+        // those apart.
         const bool may_be_stale = self.binds && !self.options.req_correlate;
         if (!may_be_stale && (get_u32(parts.front().data()) != static_cast<std::uint32_t>(to.id) ||
                               get_u64(parts.front().data() + 4) != number)) {
@@ -393,7 +396,8 @@ void conversations::ask(member &self) {
             ++self.sent_last;
         return;
     }
-    // The reply is lost, as it may be when a connection breaks: REQ_RELAXED lets us go on, else only a new socket does.
+    // The reply is lost, as it may be when a connection breaks: REQ_RELAXED lets us go on, else
+    // only a new socket does.
     if (!self.options.req_relaxed && !self.home->is_terminating() && !world_.is_over()) {
         close(self);
         open(self);

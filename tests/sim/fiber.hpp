@@ -1,7 +1,8 @@
-// A function with a stack of its own, which stops in the middle and goes on later. One thread runs all of them.
+// A function with a stack of its own, which stops in the middle and goes on later. One thread runs
+// all of them.
 //
-// This is how a caller blocked inside the library becomes an actor: the waiter leaves the fiber, the world goes on, and the
-// fiber returns from the wait when its time has come.
+// This is how a caller blocked inside the library becomes an actor: the waiter leaves the fiber,
+// the world goes on, and the fiber returns from the wait when its time has come.
 #pragma once
 
 #include <cstddef>

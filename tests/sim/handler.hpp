@@ -1,7 +1,9 @@
-// The authentication handler of a process, an actor at inproc://zeromq.zap.01: while there is chaos it answers late, twice, wrongly or not at all, lets
-// some in and others not, or goes away and comes back.
+// The authentication handler of a process, an actor at inproc://zeromq.zap.01: while there is chaos
+// it answers late, twice, wrongly or not at all, lets some in and others not, or goes away and
+// comes back.
 //
-// Promise:  17 admits: nobody is heard whom it has not let in. Peers are told apart by their addresses, which are those of connections.
+// Promise:  17 admits: nobody is heard whom it has not let in. Peers are told apart by their
+//           addresses, which are those of connections.
 #pragma once
 
 #include <set>

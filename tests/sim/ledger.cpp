@@ -96,8 +96,9 @@ void ledger::note_sent(channel &which) {
         check_bound(which);
 }
 
-/// Promise 6: between the application that sends and the one that receives there are no more messages than both marks
-/// allow, apart from octets in the kernels and in the receiving connection.
+/// Promise 6: between the application that sends and the one that receives there are no more
+/// messages than both marks allow, apart from octets in the kernels and in the receiving
+/// connection.
 void ledger::check_bound(const channel &which) {
     if (which.send_hwm == 0 || which.receive_hwm == 0 || which.counts_as_ended)
         return;
@@ -108,7 +109,8 @@ void ledger::check_bound(const channel &which) {
     const std::uint64_t first =
         at == which.receivers.end() ? 0 : static_cast<std::uint64_t>(at->second.newest + 1);
     const std::uint64_t count = which.sent.size() - first;
-    // What connections that are gone have brought stands in queues of their own, where the receiver accepted them.
+    // What connections that are gone have brought stands in queues of their own, where the receiver
+    // accepted them.
     const std::uint64_t queues = which.receiver_dials ? 1 : 1 + which.broken_since_delivery.size();
     const std::uint64_t receive_marks = queues * which.receive_hwm;
     // One more at each end: the message just read from the queue, and the one being written.
@@ -167,8 +169,9 @@ channel *ledger::judge(int at, const std::deque<octets> &parts, int link) {
         return fails(promise::ordered, "comes after " + std::to_string(last->second));
     if (which.receiver_dials && to.last > static_cast<std::int64_t>(number))
         return fails(promise::ordered, "comes after " + std::to_string(to.last) + " of another connection");
-    // A sender that dials has one queue for all its connections. One that accepted has one for each, and may still fill
-    // that of a connection that is gone. A publisher that dials learns anew with each connection who wants what.
+    // A sender that dials has one queue for all its connections. One that accepted has one for
+    // each, and may still fill that of a connection that is gone. A publisher that dials learns
+    // anew with each connection who wants what.
     const bool has_one_queue = which.sender_dials
                                    ? which.kind == reach::one && !has_second_connections_
                                    : paths_[{which.from, at}].lost_at_most.empty() && !which.counts_as_ended;
@@ -273,8 +276,8 @@ void ledger::settle(const channel &which, const std::set<int> &living) {
         settle_gaps(which);
 }
 
-/// Where one queue feeds one connection after the other, what is missing between two that arrived was lost by those that
-/// broke between them.
+/// Where one queue feeds one connection after the other, what is missing between two that arrived
+/// was lost by those that broke between them.
 void ledger::settle_gaps(const channel &which) {
     const auto at = which.receivers.find(which.to);
     if (at == which.receivers.end())

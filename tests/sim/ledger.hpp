@@ -1,13 +1,15 @@
 // The oracle: knows every message that was sent, and judges every one that arrives.
 //
-// Promises: 1 atomic, 2 at most once, 3 ordered per pipe, 4 no loss while the connection lives, 5 bounded loss when it
-//           breaks, 6 bounded queues. (7 terminates, 8 lives, 9 survives, 10 leaves nothing behind: see scenario.cpp; 11 one at
-//           a time, 12 gets its reading half back, 13 goes on: see network.cpp; 14 legal events: see monitor_watch.hpp;
-//           15 knows topics: see topic_watch.hpp; 16 newest value: see newest.hpp; 17 admits: see handler.hpp; 18 fresh nonces: see
-//           nonce_watch.hpp.)
-// Channel:  messages numbered from 0, from one incarnation of a socket to one other, to one of several, or to all of
-//           them. A message carries channel, epoch, number, part, length and checksum; its parts follow from channel and
-//           number, so that each octet of what arrives can be compared.
+// Promises: 1 atomic, 2 at most once, 3 ordered per pipe, 4 no loss while the connection lives, 5
+//           bounded loss when it breaks, 6 bounded queues. (7 terminates, 8 lives, 9 survives, 10
+//           leaves nothing behind: see scenario.cpp; 11 one at a time, 12 gets its reading half
+//           back, 13 goes on: see network.cpp; 14 legal events: see monitor_watch.hpp; 15 knows
+//           topics: see topic_watch.hpp; 16 newest value: see newest.hpp; 17 admits: see
+//           handler.hpp; 18 fresh nonces: see nonce_watch.hpp.)
+// Channel:  messages numbered from 0, from one incarnation of a socket to one other, to one of
+//           several, or to all of them. A message carries channel, epoch, number, part, length and
+//           checksum; its parts follow from channel and number, so that each octet of what arrives
+//           can be compared.
 #pragma once
 
 #include <cstdint>
@@ -95,18 +97,21 @@ public:
     /// Octets of one part of a message.
     octets part(const channel &which, std::uint64_t number, std::size_t index) const;
 
-    /// From now on a receiver may have a second connection: one that still lingers for a socket or an endpoint given up.
+    /// From now on a receiver may have a second connection: one that still lingers for a socket or
+    /// an endpoint given up.
     void expect_second_connections() noexcept { has_second_connections_ = true; }
 
-    /// The next message is about to be given to the library: a connection may break, and cut it, before note_sent().
+    /// The next message is about to be given to the library: a connection may break, and cut it,
+    /// before note_sent().
     void note_begun(channel &which) noexcept;
     /// The last part of the message was taken by the library.
     void note_sent(channel &which);
-    /// A whole message arrived at `at`, by a connection of this id (0: none, inproc). Returns its channel, null when it is
-    /// none of ours.
+    /// A whole message arrived at `at`, by a connection of this id (0: none, inproc). Returns its
+    /// channel, null when it is none of ours.
     channel *judge(int at, const std::deque<octets> &parts, int link);
 
-    /// After the last fault: what was sent since then and has not arrived. With reach::all, by the one who has least.
+    /// After the last fault: what was sent since then and has not arrived. With reach::all, by the
+    /// one who has least.
     std::uint64_t missing_since(const channel &which, time_point when, const std::set<int> &living) const;
     /// The end of a run that nobody was closed in: is what is missing allowed to be?
     void settle(const std::set<int> &living);
@@ -119,7 +124,8 @@ private:
         std::set<int> written_after;                // connections that took octets when they had ended
         int last_broken = 0;                        // connection
 
-        /// What the end of a connection may cost a channel whose largest message has so many octets.
+        /// What the end of a connection may cost a channel whose largest message has so many
+        /// octets.
         std::uint64_t cost(int link, std::uint64_t largest) const {
             return lost_at_most.at(link) + (written_after.contains(link) ? 2 * largest : 0);
         }

@@ -1,7 +1,8 @@
-// Judges the events that a socket's monitor reports: each connection begins, has its handshake and ends, in this order.
+// Judges the events that a socket's monitor reports: each connection begins, has its handshake and
+// ends, in this order.
 //
-// Dialing:  one connection after the other for each endpoint. Listening: several at a time, told apart by descriptor; their
-//           handshakes are counted.
+// Dialing:  one connection after the other for each endpoint. Listening: several at a time, told
+//           apart by descriptor; their handshakes are counted.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ namespace zlink::sim {
 
 class monitor_watch {
 public:
-    /// `keeps_endpoints`: else a connection may end without a word, and another begin while it lingers.
+    /// `keeps_endpoints`: else a connection may end without a word, and another begin while it
+    /// lingers.
     monitor_watch(world &owner, int tag, bool keeps_endpoints)
         : world_(owner), tag_(tag), keeps_endpoints_(keeps_endpoints) {}
 

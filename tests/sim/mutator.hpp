@@ -1,4 +1,5 @@
-// A planted fault: alters what a stream carries, so that what arrives are still whole frames but not those that were sent.
+// A planted fault: alters what a stream carries, so that what arrives are still whole frames but
+// not those that were sent.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +28,8 @@ public:
     }
     mutator(world &owner, planted what) : world_(owner), what_(what) {}
 
-    /// Takes what was written; appends to `out` what goes on: whole messages only, once the handshake is over.
+    /// Takes what was written; appends to `out` what goes on: whole messages only, once the
+    /// handshake is over.
     void feed(byte_span in, std::vector<std::uint8_t> &out) {
         pending_.insert(pending_.end(), in.begin(), in.end());
         // The greeting comes in parts, each of which the other side waits for.

@@ -1,17 +1,21 @@
 // The network of the simulator: stands in for tcp behind the contract of transports.
 //
-// Rules:    those of TCP. A connection carries octets each way, in order, none twice, through buffers of limited size; they
-//           arrive in pieces and late. It may stall, lose one direction (half-close) or be reset at any octet; what has not
-//           been read then is lost. Closing with unread octets resets, and so do octets that come to a closed end.
-// Faults:   by chance at each call (`fault_rates`), or on demand of the conductor; none after heal().
-// Hiding:   every second stream holds what a read has left behind, and its descriptor does not show that.
-// Lending:  a stream that is leased is read by actors, who wait for its descriptor, and left alone by its loop. Each half of a
-//           stream is used by one at a time, and lives until that one has left (promise 11); a stream that nobody uses gets
-//           back to its loop (promise 12).
-// Writers:  what a stream did not take is written once it has room again, and nobody sleeps at one that has failed, whoever
-//           sleeps where (promise 13).
-// Rings:    the scheme ipc. Its streams are those of life: a local socket, and a shared ring once much was written (transport/ring_io.hpp), where
-//           threads may stop between two steps, and a peer that comes from nowhere may write nonsense (sim_ring.cpp). Nothing stalls there.
+// Rules:    those of TCP. A connection carries octets each way, in order, none twice, through
+//           buffers of limited size; they arrive in pieces and late. It may stall, lose one
+//           direction (half-close) or be reset at any octet; what has not been read then is lost.
+//           Closing with unread octets resets, and so do octets that come to a closed end.
+// Faults:   by chance at each call (`fault_rates`), or on demand of the conductor; none after
+//           heal().
+// Hiding:   every second stream holds what a read has left behind, and its descriptor does not show
+//           that.
+// Lending:  a stream that is leased is read by actors, who wait for its descriptor, and left alone
+//           by its loop. Each half of a stream is used by one at a time, and lives until that one
+//           has left (promise 11); a stream that nobody uses gets back to its loop (promise 12).
+// Writers:  what a stream did not take is written once it has room again, and nobody sleeps at one
+//           that has failed, whoever sleeps where (promise 13).
+// Rings:    the scheme ipc. Its streams are those of life: a local socket, and a shared ring once
+//           much was written (transport/ring_io.hpp), where threads may stop between two steps, and
+//           a peer that comes from nowhere may write nonsense (sim_ring.cpp). Nothing stalls there.
 // Threads:  one. Everything is called from loops, actors and events of one world.
 #pragma once
 
@@ -48,9 +52,9 @@ struct fault_rates {
 class network_observer {
 public:
     virtual ~network_observer() = default;
-    /// `octets` written by `from` will perhaps never be read by `to`, or were read beyond its mark, because their connection
-    /// ends. `excusable` are those that the buffers of a system may hold. Called for each direction of a connection that
-    /// ends, also with none.
+    /// `octets` written by `from` will perhaps never be read by `to`, or were read beyond its mark,
+    /// because their connection ends. `excusable` are those that the buffers of a system may hold.
+    /// Called for each direction of a connection that ends, also with none.
     virtual void on_break(int from, int to, int link, std::uint64_t octets, std::uint64_t excusable) = 0;
 };
 

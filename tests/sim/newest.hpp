@@ -1,8 +1,8 @@
-// A run of sockets that keep the newest message only (ZMQ_CONFLATE): values may be missed, but none comes after a newer one,
-// and what was sent last arrives last (promise 16).
+// A run of sockets that keep the newest message only (ZMQ_CONFLATE): values may be missed, but none
+// comes after a newer one, and what was sent last arrives last (promise 16).
 //
-// Flow:     one sender counts, under faults; heal; everybody hears of something sent since; the sender stops, and everybody
-//           gets to its last value; the end.
+// Flow:     one sender counts, under faults; heal; everybody hears of something sent since; the
+//           sender stops, and everybody gets to its last value; the end.
 #pragma once
 
 #include <deque>

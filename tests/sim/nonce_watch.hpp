@@ -1,5 +1,5 @@
-// Looks at what one side of a CURVE connection writes: no box of traffic has a number that is not larger than the one before, and behind READY there
-// is nothing but boxes (promise 18).
+// Looks at what one side of a CURVE connection writes: no box of traffic has a number that is not
+// larger than the one before, and behind READY there is nothing but boxes (promise 18).
 #pragma once
 
 #include <algorithm>

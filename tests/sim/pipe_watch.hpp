@@ -1,7 +1,9 @@
-// The pipes of a run, where the threads of sockets and loops meet: how often they get in each other's way, and faults between them.
+// The pipes of a run, where the threads of sockets and loops meet: how often they get in each
+// other's way, and faults between them.
 //
-// Seam:     the linker hands the calls of the library by which a pipe is made, wakes its other end, is closed, or has its turn claimed to
-//           the functions in pipe_watch.cpp, which go on to the real ones.
+// Seam:     the linker hands the calls of the library by which a pipe is made, wakes its other end,
+//           is closed, or has its turn claimed to the functions in pipe_watch.cpp, which go on to
+//           the real ones.
 // Threads:  those of one world.
 #pragma once
 
@@ -38,7 +40,8 @@ public:
 
     // ---- where the world sees threads pass by ----
 
-    /// A thread is about to sleep: what it has asked for may be given to it behind the loop's back (planted).
+    /// A thread is about to sleep: what it has asked for may be given to it behind the loop's back
+    /// (planted).
     void note_sleep() noexcept;
     /// Somebody is woken.
     void note_signal() noexcept;

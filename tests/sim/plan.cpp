@@ -86,7 +86,8 @@ void plan::starve() {
         how = ending::at_once;
 }
 
-/// Connections are lent all the time, and things happen to them while somebody sleeps who uses them.
+/// Connections are lent all the time, and things happen to them while somebody sleeps who uses
+/// them.
 void plan::borrow(dice &d) {
     constexpr conversation kinds[] = {conversation::pair, conversation::dealer_router, conversation::req_rep};
     kind = d.pick(kinds);

@@ -1,4 +1,5 @@
-// What kind of run a seed chooses: who talks to whom, over what, with which faults, and how it ends.
+// What kind of run a seed chooses: who talks to whom, over what, with which faults, and how it
+// ends.
 #pragma once
 
 #include <string>

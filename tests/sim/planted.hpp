@@ -1,4 +1,5 @@
-// Faults that are planted on purpose, each at a seam and outside of the library, to show that the simulator finds them.
+// Faults that are planted on purpose, each at a seam and outside of the library, to show that the
+// simulator finds them.
 #pragma once
 
 namespace zlink::sim {

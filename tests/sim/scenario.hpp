@@ -1,8 +1,10 @@
-// One run: the seed chooses what is played: conversations.hpp, or newest.hpp; members do their traffic; the oracle judges.
+// One run: the seed chooses what is played: conversations.hpp, or newest.hpp; members do their
+//          traffic; the oracle judges.
 //
-// Flow:     chaos (traffic under faults) | heal, then everybody must be heard again by everybody within the time of a
-//           reconnect | a last round that must arrive whole | the end, one of several, which must come in time | nothing
-//           may be left. Some runs are terminated in the middle of the chaos.
+// Flow:     chaos (traffic under faults) | heal, then everybody must be heard again by everybody
+//           within the time of a reconnect | a last round that must arrive whole | the end, one of
+//           several, which must come in time | nothing may be left. Some runs are terminated in the
+//           middle of the chaos.
 #pragma once
 
 #include <cstdint>

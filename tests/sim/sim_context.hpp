@@ -1,4 +1,5 @@
-// The composition root of the simulator: what `context` is in life, with the world's loops, network, clock and waiter.
+// The composition root of the simulator: what `context` is in life, with the world's loops,
+// network, clock and waiter.
 //
 // One object stands for one process. Terminating it ends every blocked call, as zmq_ctx_term does.
 #pragma once

@@ -1,4 +1,5 @@
-// See sim_ring.hpp. The names of the steps are those that the compiler gives: tests/CMakeLists.txt has the linker wrap them.
+// See sim_ring.hpp. The names of the steps are those that the compiler gives: tests/CMakeLists.txt
+// has the linker wrap them.
 #include "sim_ring.hpp"
 
 #include <cstdlib>

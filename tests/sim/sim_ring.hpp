@@ -1,7 +1,8 @@
-// The local sockets and the shared rings of the simulator: those of life, between two ends of one process.
+// The local sockets and the shared rings of the simulator: those of life, between two ends of one
+// process.
 //
-// Switches: the linker hands the steps that the two sides of a ring take in shared memory to sim_ring.cpp, where others may go on before
-//           each of them.
+// Switches: the linker hands the steps that the two sides of a ring take in shared memory to
+//           sim_ring.cpp, where others may go on before each of them.
 #pragma once
 
 #include <cstdint>

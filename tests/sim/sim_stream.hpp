@@ -43,7 +43,8 @@ struct network::wire {
     std::size_t room() const noexcept { return unread() < capacity ? capacity - unread() : 0; }
 };
 
-/// A connection. Direction 0 is from the dialer (side 0) to the listener (side 1); direction 1 the other way.
+/// A connection. Direction 0 is from the dialer (side 0) to the listener (side 1); direction 1 the
+/// other way.
 struct network::link {
     int id = 0;
     int tags[2] = {0, 0};
@@ -143,7 +144,8 @@ public:
     bool is_lent_and_used() const noexcept { return is_leased_ && is_in_use(); }
     bool is_in_use() const noexcept { return waiters_ > 0 || is_reading_; }
     time_point last_use() const noexcept { return last_use_; }
-    /// Whether somebody sleeps at it who should not: promise 13. False when there is nothing to look after.
+    /// Whether somebody sleeps at it who should not: promise 13. False when there is nothing to
+    /// look after.
     bool check_writer() noexcept;
     bool has_failed() const noexcept { return has_failed_; }
     bool has_refused() const noexcept { return is_refused_; }

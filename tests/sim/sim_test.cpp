@@ -1,7 +1,9 @@
-// The simulator's tests: many seeds without a violation, the same trace for the same seed, and planted faults found.
+// The simulator's tests: many seeds without a violation, the same trace for the same seed, and
+// planted faults found.
 //
 // Usage: sim_test [--seed N] [--tell N] [--seeds FIRST COUNT] [gtest options]
-//   --seed N             runs one seed, says what kind of run it is and what was found; the status tells
+//   --seed N             runs one seed, says what kind of run it is and what was found; the status
+//                        tells
 //   --tell N             the same, and everything that happens
 //   --seeds FIRST COUNT  runs that many, for long runs by hand
 #include <algorithm>

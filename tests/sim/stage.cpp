@@ -7,7 +7,8 @@ namespace zlink::sim {
 namespace {
 
 octets garbage(dice &d) {
-    // No version of ZMTP begins so; without the first octet nearly anything could be the routing id of a peer of ZMTP 1.0.
+    // No version of ZMTP begins so; without the first octet nearly anything could be the routing id
+    // of a peer of ZMTP 1.0.
     octets made(10, 0x11);
     made[0] = 0xff;
     if (d.coin()) {

@@ -1,4 +1,5 @@
-// What every kind of run is played on: the world, the network, the two processes, the oracle; faults, and the end.
+// What every kind of run is played on: the world, the network, the two processes, the oracle;
+// faults, and the end.
 #pragma once
 
 #include <string>

@@ -1,7 +1,9 @@
-// The places where the library waits for another thread by itself, and not through a seam: its locks.
+// The places where the library waits for another thread by itself, and not through a seam: its
+// locks.
 //
-// The simulator's threads are fibers of one thread, so that the one who is waited for must get to run: inside a world both
-// calls let others go on, and taking a lock is a place to switch. These definitions stand in for those of the C library.
+// The simulator's threads are fibers of one thread, so that the one who is waited for must get to
+// run: inside a world both calls let others go on, and taking a lock is a place to switch. These
+// definitions stand in for those of the C library.
 #include <cerrno>
 #include <pthread.h>
 #include <sched.h>
@@ -10,7 +12,8 @@
 
 #include "world.hpp"
 
-// ThreadSanitizer has definitions of its own: there the linker hands the calls of the program to these (tests/CMakeLists.txt).
+// ThreadSanitizer has definitions of its own: there the linker hands the calls of the program to
+// these (tests/CMakeLists.txt).
 #ifdef __SANITIZE_THREAD__
 #define ZLINK_SEAM(name) __wrap_##name
 #else

@@ -1,9 +1,11 @@
-// Judges who is subscribed to what: the messages that a subscriber gets, and what an XPUB tells its application (promise 15).
+// Judges who is subscribed to what: the messages that a subscriber gets, and what an XPUB tells its
+// application (promise 15).
 //
-// Notices:  of the first subscription to a topic and of the end of the last, in turn. With ZMQ_XPUB_VERBOSE of each
-//           subscription; with ZMQ_XPUB_VERBOSER of each end, too.
-// Knows:    when all is quiet, an XPUB was told of what its subscribers want, no less and no more. A publisher that dials
-//           keeps what a lost peer had wanted for its next connection, and may know of more.
+// Notices:  of the first subscription to a topic and of the end of the last, in turn. With
+//           ZMQ_XPUB_VERBOSE of each subscription; with ZMQ_XPUB_VERBOSER of each end, too.
+// Knows:    when all is quiet, an XPUB was told of what its subscribers want, no less and no more.
+//           A publisher that dials keeps what a lost peer had wanted for its next connection, and
+//           may know of more.
 #pragma once
 
 #include <map>
@@ -23,13 +25,15 @@ public:
 
     // ---- subscribers ----
 
-    /// A new socket, which wants nothing yet. `is_forgotten`: no publisher knows what the one before wanted.
+    /// A new socket, which wants nothing yet. `is_forgotten`: no publisher knows what the one
+    /// before wanted.
     void open_subscriber(int tag, bool is_forgotten);
     /// Call before the library is told.
     void change(int tag, bool is_subscribe, const std::string &topic);
     /// Whether it wants what begins so.
     bool wants(int tag, byte_span front) const;
-    /// A message that begins so has arrived. `filters`: the socket lets nothing pass that it does not want now.
+    /// A message that begins so has arrived. `filters`: the socket lets nothing pass that it does
+    /// not want now.
     void judge_message(int tag, byte_span front, bool filters);
 
     // ---- publishers ----

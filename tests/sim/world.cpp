@@ -474,7 +474,8 @@ bool world::wait_until(time_point deadline, const bool &flag, bool *was_interrup
     return flag;
 }
 
-/// Leaves until what the actor waits for is there, or the deadline has passed, or somebody interrupts.
+/// Leaves until what the actor waits for is there, or the deadline has passed, or somebody
+/// interrupts.
 void world::block(time_point deadline, bool *was_interrupted) {
     actor *self = current_actor_;
     self->deadline = deadline;

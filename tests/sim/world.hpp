@@ -1,11 +1,14 @@
-// The world of one run: virtual time, loops and actors in one thread, and the order in which they get their turns.
+// The world of one run: virtual time, loops and actors in one thread, and the order in which they
+// get their turns.
 //
-// Flow:     each step picks, by the dice, one of those who can do something now: a loop takes one turn, an actor goes on
-//           until it blocks. When nobody can, the loops run what they want to run before they sleep; when there is still
-//           nobody, the clock jumps to the next moment at which something happens.
-// Switches: loops and actors are fibers, and stand for threads: by the dice they stop in the middle of a call, wherever the
-//           library leaves its own code (streams, posts, signals, locks), and others go on meanwhile. Who waits for another
-//           thread in a loop, or for a lock, lets others go on: see switches.cpp.
+// Flow:     each step picks, by the dice, one of those who can do something now: a loop takes one
+//           turn, an actor goes on until it blocks. When nobody can, the loops run what they want
+//           to run before they sleep; when there is still nobody, the clock jumps to the next
+//           moment at which something happens.
+// Switches: loops and actors are fibers, and stand for threads: by the dice they stop in the middle
+//           of a call, wherever the library leaves its own code (streams, posts, signals, locks),
+//           and others go on meanwhile. Who waits for another thread in a loop, or for a lock, lets
+//           others go on: see switches.cpp.
 // Trace:    every step is folded into a hash: two runs of one seed must agree on it.
 // Owns:     loops and actors; not the network, which reports to them.
 #pragma once
@@ -105,8 +108,8 @@ public:
     /// Stopped in the middle of its work.
     bool is_in_turn() const noexcept { return is_in_turn_; }
     bool is_before_sleep() const noexcept { return !before_sleep_.is_empty(); }
-    /// One of: the posted tasks, a ready call, a due timer, what is costly; or what is to run before it sleeps. Goes on with it first when it
-    /// was stopped in the middle.
+    /// One of: the posted tasks, a ready call, a due timer, what is costly; or what is to run
+    /// before it sleeps. Goes on with it first when it was stopped in the middle.
     void go_on(bool before_sleep);
     time_point next_timer() const noexcept;
     const strand &thread() const noexcept { return thread_; }
@@ -258,7 +261,8 @@ public:
     // ---- for actors ----
 
     void sleep_for(duration how_long);
-    /// Blocks until a flag is raised (true) or the deadline has passed or somebody interrupts (false).
+    /// Blocks until a flag is raised (true) or the deadline has passed or somebody interrupts
+    /// (false).
     bool wait_until(time_point deadline, const bool &flag, bool *was_interrupted = nullptr);
     /// Polls a condition every millisecond of virtual time.
     bool eventually(time_point deadline, const std::function<bool()> &holds);

@@ -1,4 +1,5 @@
-// Many threads post, one sleeps until there is something: nothing is lost, and nobody sleeps through a command.
+// Many threads post, one sleeps until there is something: nothing is lost, and nobody sleeps
+// through a command.
 #include "socket/mailbox.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,8 @@
-// A pipe between two threads that sleep whenever there is nothing to do: no wake-up is lost, nothing is reordered.
+// A pipe between two threads that sleep whenever there is nothing to do: no wake-up is lost,
+// nothing is reordered.
 //
-// Method:   each side arms itself, runs heavy_fence(), looks again and only then waits for its `pipe_events`. Both count
-//           messages; a lost wake-up shows as a wait that nothing ends.
+// Method:   each side arms itself, runs heavy_fence(), looks again and only then waits for its
+//           `pipe_events`. Both count messages; a lost wake-up shows as a wait that nothing ends.
 #include "pipe/pipe.hpp"
 
 #include "support/effort.hpp"

@@ -1,4 +1,5 @@
-// The I/O threads under real threads: nothing posted is lost, whoever sleeps is woken, timers keep their promises.
+// The I/O threads under real threads: nothing posted is lost, whoever sleeps is woken, timers keep
+// their promises.
 #include "reactor/io_threads.hpp"
 
 #include <algorithm>
@@ -65,7 +66,8 @@ TEST(loop, runs_each_task_that_four_threads_hand_over_one_by_one) {
     for (int i = 0; i < 4; ++i) {
         auto *task = tasks.emplace_back(std::make_unique<counting_task>()).get();
         posters.emplace_back([&, task] {
-            // Each post finds the loop running, going to sleep or asleep; a lost one leaves this thread waiting.
+            // Each post finds the loop running, going to sleep or asleep; a lost one leaves this
+            // thread waiting.
             for (int r = 1; r <= rounds; ++r) {
                 threads->at(0).post(*task);
                 task->wait_for(r);
@@ -120,7 +122,8 @@ TEST(loop, shows_a_queued_task_what_was_written_before_each_post) {
     EXPECT_EQ(task.seen, 100000);
 }
 
-// A reader that arms, sleeps and looks again, and a writer that posts only when it finds the reader armed.
+// A reader that arms, sleeps and looks again, and a writer that posts only when it finds the reader
+// armed.
 struct armed_reader final : loop_task {
     explicit armed_reader(loop &where) : io(where), last_look(*this) {}
 
@@ -254,7 +257,8 @@ TEST(timers, do_not_call_back_once_cancelled_destroyed_or_put_off) {
         put_off->expires_at(soon + std::chrono::milliseconds(4));
         cancelled->expires_at(soon + std::chrono::milliseconds(1));
         destroyed->expires_at(soon + std::chrono::milliseconds(1));
-        // The first to expire, so that the two above are still pending, even when all are due at once.
+        // The first to expire, so that the two above are still pending, even when all are due at
+        // once.
         ends_itself->expires_at(soon);
         EXPECT_TRUE(cancelled->is_pending());
     }),

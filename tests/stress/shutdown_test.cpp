@@ -1,7 +1,8 @@
-// Random programs that bind, connect, send, disconnect, close and terminate, from several threads: nothing hangs, nothing
-// is used after it is gone.
+// Random programs that bind, connect, send, disconnect, close and terminate, from several threads:
+// nothing hangs, nothing is used after it is gone.
 //
-// Chance:   the seeds are fixed; the schedule of the threads is not. ZLINK_STRESS_SECONDS prolongs the run.
+// Chance:   the seeds are fixed; the schedule of the threads is not. ZLINK_STRESS_SECONDS prolongs
+//           the run.
 #include <zmq.h>
 
 #include <array>
@@ -25,7 +26,8 @@ clock_type::time_point end_of_run() {
     return clock_type::now() + std::chrono::seconds(text ? std::atoi(text) : 3);
 }
 
-/// A dozen endpoints that everybody knows: some are bound at a time, some by another context, some by nobody.
+/// A dozen endpoints that everybody knows: some are bound at a time, some by another context, some
+/// by nobody.
 std::string endpoint(unsigned number) {
     const std::string own = std::to_string(::getpid());
     switch (number % 3) {

@@ -1,5 +1,6 @@
-// Streams, dialers and listeners of tcp and ipc over real sockets of this machine, with the loop on a thread of its own. What holds for
-// every transport is in tests/contract/transport_contract.cpp and transport_streams.cpp.
+// Streams, dialers and listeners of tcp and ipc over real sockets of this machine, with the loop on
+// a thread of its own. What holds for every transport is in tests/contract/transport_contract.cpp
+// and transport_streams.cpp.
 #include "transport/transport.hpp"
 
 #include <atomic>

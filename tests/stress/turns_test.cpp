@@ -1,9 +1,12 @@
-// Threads that write and read connections for themselves, in every rhythm, while peers come and go, signals arrive and
-// contexts end: nothing is lost, doubled, cut or reordered, and nobody sleeps on while there is something to do.
+// Threads that write and read connections for themselves, in every rhythm, while peers come and go,
+// signals arrive and contexts end: nothing is lost, doubled, cut or reordered, and nobody sleeps on
+// while there is something to do.
 //
-// Method:   the content of a message follows from its stream and its number, so whoever receives knows every octet of it.
-//           Where a message must come, a wait has a limit that only a lost wake-up reaches.
-// Chance:   the seeds are fixed; the schedule of the threads is not. ZLINK_STRESS_ROUNDS multiplies the work.
+// Method:   the content of a message follows from its stream and its number, so whoever receives
+//           knows every octet of it. Where a message must come, a wait has a limit that only a lost
+//           wake-up reaches.
+// Chance:   the seeds are fixed; the schedule of the threads is not. ZLINK_STRESS_ROUNDS multiplies
+//           the work.
 #include <zmq.h>
 
 #include <algorithm>
@@ -67,7 +70,8 @@ private:
     std::mt19937_64 generator_;
 };
 
-/// Between two looks of somebody who never waits. A processor must be left to those who are looked for.
+/// Between two looks of somebody who never waits. A processor must be left to those who are looked
+/// for.
 void look_again_soon(chance &random) {
     if (random.one_in(32))
         be_elsewhere(1);
@@ -259,7 +263,8 @@ void *make_context(int io_threads) {
 
 // ---- an echo ----
 
-/// Sends every message back to where it came from, waiting now in this way and now in that, until its context ends.
+/// Sends every message back to where it came from, waiting now in this way and now in that, until
+/// its context ends.
 class echo {
 public:
     echo(void *socket, std::uint64_t seed) : socket_(socket), random_(seed) {}
@@ -646,7 +651,8 @@ private:
     std::map<std::uint32_t, std::uint32_t> next_;
 };
 
-/// Sends streams to a PULL, each through a connection of its own, and ends each in another way. Returns how much must arrive.
+/// Sends streams to a PULL, each through a connection of its own, and ends each in another way.
+/// Returns how much must arrive.
 std::map<std::uint32_t, std::uint32_t> push_streams(void *context, const setup &how, const std::string &where,
                                                     std::uint32_t first, int count) {
     std::map<std::uint32_t, std::uint32_t> promised;
@@ -732,8 +738,9 @@ TEST(turns, keep_every_message_of_peers_that_come_and_go) {
     pull_streams({encrypted, 10, 1});
 }
 
-/// Callers that break off in the middle of a conversation, some of which take over the routing id of their predecessor
-/// while that still lives. An echo is whole, and what one connection sent comes back in order.
+/// Callers that break off in the middle of a conversation, some of which take over the routing id
+/// of their predecessor while that still lives. An echo is whole, and what one connection sent
+/// comes back in order.
 void break_off(const setup &how, std::uint64_t seed) {
     SCOPED_TRACE(std::string(how.transport) + ", mark " + std::to_string(how.hwm));
     void *far_context = make_context(how.io_threads);

@@ -1,11 +1,13 @@
-// What a socket without ZMTP (ZMQ_STREAM, ZMQ_ROUTER_RAW) hears of its peers and receives from them.
+// What a socket without ZMTP (ZMQ_STREAM, ZMQ_ROUTER_RAW) hears of its peers and receives from
+// them.
 #pragma once
 
 #include "sockets.hpp"
 
 namespace zlink_test {
 
-// A socket of that type for peers that do not speak ZMTP. It sends everything before it is gone, whatever becomes of its connections.
+// A socket of that type for peers that do not speak ZMTP. It sends everything before it is gone,
+// whatever becomes of its connections.
 inline test_socket make_bare(context &zmq, int type) {
     test_socket made = zmq.socket(type);
     if (type == ZMQ_ROUTER) {
@@ -15,7 +17,8 @@ inline test_socket make_bare(context &zmq, int type) {
     return made;
 }
 
-// The id in the empty message that tells of a connection, or of its end; "" when something else comes.
+// The id in the empty message that tells of a connection, or of its end; "" when something else
+// comes.
 inline std::string told(test_socket &socket) {
     const frames message = socket.receive_all();
     return message.size() == 2 && message[1].empty() ? message[0] : std::string();
@@ -23,7 +26,8 @@ inline std::string told(test_socket &socket) {
 
 inline constexpr std::size_t read_of_libzmq = 8192;
 
-// Octets from one peer, in as many messages as they come in. None is larger than what libzmq reads at once.
+// Octets from one peer, in as many messages as they come in. None is larger than what libzmq reads
+// at once.
 inline std::string octets_from(test_socket &socket, const std::string &id, std::size_t count) {
     std::string out;
     while (out.size() < count) {

@@ -16,9 +16,10 @@
 
 namespace zlink_test {
 
-// ThreadSanitizer's poll(2) has its runtime overlook what the thread calls inside, and ends that in a destructor, which the unwinding of a
-// cancelled thread passes over. The locks that the thread takes from then on, in destructors of the library's, are not seen, and
-// what they guard is reported as a race. So what cancels a thread in its sleep is not run with it.
+// ThreadSanitizer's poll(2) has its runtime overlook what the thread calls inside, and ends that in
+// a destructor, which the unwinding of a cancelled thread passes over. The locks that the thread
+// takes from then on, in destructors of the library's, are not seen, and what they guard is
+// reported as a race. So what cancels a thread in its sleep is not run with it.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr bool is_seen_to_unwind = false;
 #else
@@ -68,7 +69,8 @@ private:
         mine->work_();
         return nullptr;
     }
-    // The number of the system call a thread sleeps in is the first word; "running" where it does not sleep.
+    // The number of the system call a thread sleeps in is the first word; "running" where it does
+    // not sleep.
     bool sleeps_in_poll() const {
         if (tid_ == 0)
             return false;

@@ -1,5 +1,5 @@
-// Certificates for tests, made when they are needed: authorities, and those that they sign. Files live in a directory that goes with
-// the process.
+// Certificates for tests, made when they are needed: authorities, and those that they sign. Files
+// live in a directory that goes with the process.
 #pragma once
 
 #include <openssl/evp.h>

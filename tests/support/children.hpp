@@ -1,7 +1,8 @@
 // Children of fork(), which do something and end.
 //
-// Limits: a heap watched by a sanitizer does not survive a fork while other threads are in it: there they stand still meanwhile. And
-//         ThreadSanitizer lets no child of several threads start threads of its own.
+// Limits: a heap watched by a sanitizer does not survive a fork while other threads are in it:
+//         there they stand still meanwhile. And ThreadSanitizer lets no child of several threads
+//         start threads of its own.
 #pragma once
 
 #include "sockets.hpp"
@@ -25,8 +26,8 @@ inline void must(bool holds) {
         end(false);
 }
 
-/// What `body` does in so many children, one after the other; it ends the child. One that hangs is ended by its alarm, which its status
-/// tells.
+/// What `body` does in so many children, one after the other; it ends the child. One that hangs is
+/// ended by its alarm, which its status tells.
 template <class Body>
 void in_children(Body &&body, int count = forks) {
     for (int i = 0; i < count; ++i) {

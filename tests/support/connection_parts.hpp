@@ -1,4 +1,5 @@
-// What the parts of a connection's driver stand on, each stepped by a test: a stream, a loop, a pipe, and a conversation.
+// What the parts of a connection's driver stand on, each stepped by a test: a stream, a loop, a
+// pipe, and a conversation.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +28,8 @@ inline octets body_of(std::size_t size, unsigned seed = 0) {
     return out;
 }
 
-/// Frames on the wire, and what they are to the application, frame by frame: "=body", "+body" where more follows, "!" and a command.
+/// Frames on the wire, and what they are to the application, frame by frame: "=body", "+body" where
+/// more follows, "!" and a command.
 struct traffic {
     octets wire;
     std::vector<octets> log;
@@ -73,7 +75,8 @@ public:
         far = ends.second;
     }
 
-    /// A conversation past its handshake with a peer that says this first; as a web server's where there is a place.
+    /// A conversation past its handshake with a peer that says this first; as a web server's where
+    /// there is a place.
     std::unique_ptr<conversation> talk(std::string_view first_words, const web_place *place = nullptr) {
         auto machine = make_conversation(options, place != nullptr, place);
         takes_all = machine->resume({conversation::event_kind::start, {}, io.now()}).takes_all;

@@ -8,8 +8,8 @@
 
 namespace zlink::testing {
 
-/// Decodes octets that stand in front of the end of the memory, as a connection does, and returns what is at its start. `spare`: octets of room
-/// more than are needed.
+/// Decodes octets that stand in front of the end of the memory, as a connection does, and returns
+/// what is at its start. `spare`: octets of room more than are needed.
 inline std::string decoded_in_place(frame_decoder &decoder, std::string_view piece, std::size_t spare = 0) {
     std::string memory(decoder.lead(piece.size() + spare), '?');
     memory += piece;

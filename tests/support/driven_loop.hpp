@@ -1,5 +1,5 @@
-// A loop of the library's on the thread of a test, which goes on only while the test has it go on: no thread beside it, and no sleep but
-// for what the system has to bring.
+// A loop of the library's on the thread of a test, which goes on only while the test has it go on:
+// no thread beside it, and no sleep but for what the system has to bring.
 #pragma once
 
 #include <gtest/gtest.h>

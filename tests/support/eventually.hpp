@@ -1,4 +1,5 @@
-// Waits for a condition that another thread will make true; the only place in the tests where time passes.
+// Waits for a condition that another thread will make true; the only place in the tests where time
+// passes.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
-// Nothrow allocations that fail when a test says so. Replaces an operator of the whole program: for one file of each.
+// Nothrow allocations that fail when a test says so. Replaces an operator of the whole program: for
+// one file of each.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Pipes with nobody behind them: a test plays the peers of a fair queue, a load balancer or a whole pattern.
+// Pipes with nobody behind them: a test plays the peers of a fair queue, a load balancer or a whole
+// pattern.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +30,8 @@ inline void write_command(pipe_end &end, std::uint8_t kind, std::string_view bod
     end.publish();
 }
 
-/// Everything that can be read now, message by message. A command stands as one frame with "!" and its kind in front.
+/// Everything that can be read now, message by message. A command stands as one frame with "!" and
+/// its kind in front.
 inline std::vector<frames> read_messages(pipe_end &end) {
     std::vector<frames> messages;
     frames message;

@@ -1,4 +1,5 @@
-// A server that many peers come to which do not go on, and an honest one that talks to it meanwhile.
+// A server that many peers come to which do not go on, and an honest one that talks to it
+// meanwhile.
 #pragma once
 
 #include "effort.hpp"
@@ -63,7 +64,8 @@ public:
         EXPECT_EQ(server.receive(), "x");
     }
 
-    // Octets that one of many peers costs which `stall()` makes, one after the other. The first pays for what all have in common.
+    // Octets that one of many peers costs which `stall()` makes, one after the other. The first
+    // pays for what all have in common.
     template <class Stall>
     std::size_t cost_of_each(const std::string &address, Stall &&stall) {
         start(address, 0, counted);

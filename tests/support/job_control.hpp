@@ -11,7 +11,8 @@
 
 namespace zlink::test {
 
-/// The first thread of a process: S sleeps, T is stopped, Z has ended; ? is not there. Asks the heap for nothing: for children of fork(), too.
+/// The first thread of a process: S sleeps, T is stopped, Z has ended; ? is not there. Asks the
+/// heap for nothing: for children of fork(), too.
 inline char state_of(pid_t process) {
     char path[64];
     std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(process));

@@ -1,5 +1,5 @@
-// What the tests of the write path share: bodies lent to the library, raw peers that read slowly or reset, and the debug
-// counters, which stand at 0 in libraries without them.
+// What the tests of the write path share: bodies lent to the library, raw peers that read slowly or
+// reset, and the debug counters, which stand at 0 in libraries without them.
 #pragma once
 
 #include "raw_peer.hpp"
@@ -30,8 +30,9 @@ inline std::string octets(std::size_t size, unsigned seed = 1) {
     return out;
 }
 
-// Memory lent to the library with zmq_msg_init_data. It is spoilt and freed when it is given back, so that a library which
-// gives it back too early sends other octets. Declare it before the context; all must have come back in the end.
+// Memory lent to the library with zmq_msg_init_data. It is spoilt and freed when it is given back,
+// so that a library which gives it back too early sends other octets. Declare it before the
+// context; all must have come back in the end.
 class lent_bodies {
 public:
     lent_bodies() = default;
@@ -85,7 +86,8 @@ inline bool send_message(const test_socket &to, const std::string &body, int fla
 // ---- Peers ----
 
 inline constexpr int little_room = 256 * 1024;  // for octets in the kernel, at the sender's side
-// At the receiver's: tcp over loopback has segments of 64 KiB, and waits long before it opens a window of less.
+// At the receiver's: tcp over loopback has segments of 64 KiB, and waits long before it opens a
+// window of less.
 inline constexpr int little_window = 64 * 1024;
 // More than the kernel ever holds of a connection with little room at both sides.
 inline constexpr std::size_t beyond_the_kernel = 4u << 20;
@@ -96,7 +98,8 @@ inline void keep_little(zlink::test::raw_peer &peer) {
               0);
 }
 
-// Closes so that the other side sees a reset, over tcp at once and over ipc if there was unread input.
+// Closes so that the other side sees a reset, over tcp at once and over ipc if there was unread
+// input.
 inline void reset(zlink::test::raw_peer &peer) {
     const ::linger at_once{1, 0};
     (void)::setsockopt(peer.descriptor(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);

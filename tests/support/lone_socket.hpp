@@ -80,7 +80,8 @@ protected:
         const error e = self->receive(buffer, sizeof buffer, size, flags);
         return failed(e) ? describe(to_errno(e)) : std::string(buffer, std::min(size, sizeof buffer));
     }
-    /// Waits for room, which is there and not what a REQ needs that has asked already: sleeps once, and finds nothing.
+    /// Waits for room, which is there and not what a REQ needs that has asked already: sleeps once,
+    /// and finds nothing.
     void expect_polls_for_room_in_vain() {
         EXPECT_EQ(self->send(as_bytes("question"), 0), error::none);
         watched item{self.get(), -1, ZMQ_POLLOUT, 0};

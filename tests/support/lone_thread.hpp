@@ -1,4 +1,5 @@
-// A thread for a pace: how busy it is, and whether others go on beside it, is the test's. Nobody waits.
+// A thread for a pace: how busy it is, and whether others go on beside it, is the test's. Nobody
+// waits.
 #pragma once
 
 #include "core/waiter.hpp"

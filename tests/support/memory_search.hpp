@@ -1,4 +1,5 @@
-// Looks through the memory of this process, but for the stack of the main thread, for what is not to be there. Who asks has it inverted only.
+// Looks through the memory of this process, but for the stack of the main thread, for what is not
+// to be there. Who asks has it inverted only.
 #pragma once
 
 #include <cstdio>

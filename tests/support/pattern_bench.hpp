@@ -52,7 +52,8 @@ public:
                                outgoing_hwm);
     }
 
-    /// As the socket does at the end of what it takes in, and with its next call when that was not all. Throws what the pattern does.
+    /// As the socket does at the end of what it takes in, and with its next call when that was not
+    /// all. Throws what the pattern does.
     void go_on() {
         if (!std::exchange(goes_on, false))
             return;

@@ -1,4 +1,5 @@
-// A peer made of a bare socket: says what a test tells it to, octet by octet. Uses zmq.h and the system only.
+// A peer made of a bare socket: says what a test tells it to, octet by octet. Uses zmq.h and the
+// system only.
 #pragma once
 
 #include <zmq.h>
@@ -94,7 +95,8 @@ public:
         }
         return true;
     }
-    /// Over ipc: with a descriptor beside them (SCM_RIGHTS), at which a read of the other side ends.
+    /// Over ipc: with a descriptor beside them (SCM_RIGHTS), at which a read of the other side
+    ///           ends.
     bool send_with_descriptor(std::string_view octets, int given = STDERR_FILENO) {
         alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
         iovec range{const_cast<char *>(octets.data()), octets.size()};

@@ -1,4 +1,5 @@
-// What a monitor hears when a connection is refused: why in words, that the handshake has failed, and the end.
+// What a monitor hears when a connection is refused: why in words, that the handshake has failed,
+// and the end.
 #pragma once
 
 #include "sockets.hpp"

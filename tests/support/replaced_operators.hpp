@@ -1,5 +1,5 @@
-// The allocation operators of a whole program, by two functions of the one file that includes this: allocate() and release(), in an unnamed
-// namespace. `alignment` is 0 where malloc()'s will do.
+// The allocation operators of a whole program, by two functions of the one file that includes this:
+// allocate() and release(), in an unnamed namespace. `alignment` is 0 where malloc()'s will do.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,11 @@
-// Allocations of a thread that fail when a test says so. Of programs that scarce_memory.cpp is part of (tests/CMakeLists.txt).
+// Allocations of a thread that fail when a test says so. Of programs that scarce_memory.cpp is part
+// of (tests/CMakeLists.txt).
 //
-// Flow:     an object of this is made around one call of the code under test; the n-th allocation from there on fails, once. What
-//           a test itself allocates meanwhile, behind the seams, does not count and does not fail: there it has plenty of memory.
-// Beside:   short_heap.hpp, where memory stays short, or is counted. failing_allocation.hpp, where only nothrow allocations fail.
+// Flow:     an object of this is made around one call of the code under test; the n-th allocation
+//           from there on fails, once. What a test itself allocates meanwhile, behind the seams,
+//           does not count and does not fail: there it has plenty of memory.
+// Beside:   short_heap.hpp, where memory stays short, or is counted. failing_allocation.hpp, where
+//           only nothrow allocations fail.
 #pragma once
 
 namespace zlink::test {

@@ -3,8 +3,8 @@
 //     peer_script(options).expects_write(greeting()).receives(greeting())
 //         .expects_write(ready("PULL"))...run();
 //
-// Below the script stands a driver without a stream: it feeds octets to the machine and walks the traffic, as a
-// connection does, and records what comes of it.
+// Below the script stands a driver without a stream: it feeds octets to the machine and walks the
+// traffic, as a connection does, and records what comes of it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -142,7 +142,8 @@ public:
     }
 
     bool is_closed() const { return is_closed_; }
-    /// What happened: "authenticate PLAIN user password", "established", "established, takes all", "message a|b", "subscribe x", "cancel x", "close ...".
+    /// What happened: "authenticate PLAIN user password", "established", "established, takes all",
+    ///                "message a|b", "subscribe x", "cancel x", "close ...".
     const std::vector<std::string> &log() const { return log_; }
     /// Costly steps: 's' of a stranger, 'g' of one who has come back.
     const std::string &turns() const { return turns_; }
@@ -320,8 +321,9 @@ public:
         return *this;
     }
 
-    /// Replays the script with each step failing: the input cut behind each octet, and each octet of it changed. The
-    /// machine has to come to one defined end: closed once, or established with nothing but whole messages.
+    /// Replays the script with each step failing: the input cut behind each octet, and each octet
+    /// of it changed. The machine has to come to one defined end: closed once, or established with
+    /// nothing but whole messages.
     peer_script &fails_at_every_step() {
         const peer_driver good = played(input(), 0);
         for (std::size_t i = 0; i < steps_.size(); ++i)
@@ -330,7 +332,8 @@ public:
                 peer_driver cut = played_until(i);
                 cut.feed(std::string_view(steps_[i].bytes).substr(0, at));
                 comes_to_an_end(cut);
-                // What happened so far is the beginning of what happens in full; only the end differs.
+                // What happened so far is the beginning of what happens in full; only the end
+                // differs.
                 for (std::size_t n = 0; n + cut.is_closed() < cut.log().size(); ++n)
                     EXPECT_EQ(cut.log()[n], good.log().at(n));
                 for (const int change : {0x01, 0x02, 0x04, 0x20, 0x80, 0xff}) {
@@ -347,7 +350,8 @@ public:
         return *this;
     }
 
-    /// Feeds the whole input in pieces of each size, and in `rounds` random splits: the same must happen each time.
+    /// Feeds the whole input in pieces of each size, and in `rounds` random splits: the same must
+    /// happen each time.
     peer_script &is_the_same_in_any_split(unsigned rounds, const std::function<unsigned()> &random) {
         const octets all = input();
         const peer_driver whole = played(all, 0);

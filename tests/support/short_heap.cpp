@@ -1,4 +1,5 @@
-// The operators of the whole program, and what the linker puts in the place of malloc() and free(): see short_heap.hpp.
+// The operators of the whole program, and what the linker puts in the place of malloc() and free():
+// see short_heap.hpp.
 #include "short_heap.hpp"
 
 #include <cstdlib>

@@ -1,8 +1,10 @@
-// A heap that runs short when a test says so, and that is counted. Of programs that short_heap.cpp is part of (tests/CMakeLists.txt).
+// A heap that runs short when a test says so, and that is counted. Of programs that short_heap.cpp
+// is part of (tests/CMakeLists.txt).
 //
-// Flow:     a test says which allocation is to fail, and within which calls allocations are counted: what the test itself allocates
-//           between them does not count and does not fail.
-// Again:    where memory is asked for once more, after idle memory was given up, the second time fails as the first.
+// Flow:     a test says which allocation is to fail, and within which calls allocations are
+//           counted: what the test itself allocates between them does not count and does not fail.
+// Again:    where memory is asked for once more, after idle memory was given up, the second time
+//           fails as the first.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +14,8 @@ namespace zlink::test {
 
 class short_heap {
 public:
-    /// The n-th counted allocation fails, and where `from_there_on` all that follow; with 0 none does.
+    /// The n-th counted allocation fails, and where `from_there_on` all that follow; with 0 none
+    /// does.
     explicit short_heap(unsigned nth, bool from_there_on = false) noexcept {
         left_ = nth;
         lasts_ = from_there_on;

@@ -1,7 +1,8 @@
 // Contexts and sockets of zmq.h with owners, for tests that use the library as a program does.
 //
-// Every socket starts with LINGER 0 and with time limits on sending and receiving, so that a fault ends a test instead
-// of stopping it. Failures are ordinary return values with errno, because most tests are about them.
+// Every socket starts with LINGER 0 and with time limits on sending and receiving, so that a fault
+// ends a test instead of stopping it. Failures are ordinary return values with errno, because most
+// tests are about them.
 #pragma once
 
 #ifdef ZLINK_TESTS_WITH_TLS
@@ -170,7 +171,8 @@ inline std::string deserted_endpoint() {
     return elsewhere.socket(ZMQ_PAIR).bind(scratch_endpoint("tcp"));
 }
 
-// An endpoint that can be bound again and again, where nobody listens now. Its name has no wild-cards.
+// An endpoint that can be bound again and again, where nobody listens now. Its name has no
+// wild-cards.
 inline std::string lasting_endpoint(const std::string &transport) {
     if (transport == "tcp" || transport == "ws")
         return transport + deserted_endpoint().substr(3);
@@ -233,7 +235,8 @@ private:
     test_socket listener_;
 };
 
-// Binds one socket, connects the other, and returns the endpoint when both are attached. No messages are used up.
+// Binds one socket, connects the other, and returns the endpoint when both are attached. No
+// messages are used up.
 inline std::string connected(context &owner, test_socket &bound, test_socket &connecting,
                              const std::string &transport = "tcp") {
     if (transport == "inproc") {

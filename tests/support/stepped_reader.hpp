@@ -1,4 +1,5 @@
-// The reading half of a connection, stepped by a test that plays the stream, both threads, and the socket.
+// The reading half of a connection, stepped by a test that plays the stream, both threads, and the
+// socket.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// The writing half of a connection, stepped by a test that plays the stream, the loop, and the socket that sends.
+// The writing half of a connection, stepped by a test that plays the stream, the loop, and the
+// socket that sends.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// A peer that is OpenSSL itself, over a plain socket: it says what a test wants it to, well or badly.
+// A peer that is OpenSSL itself, over a plain socket: it says what a test wants it to, well or
+// badly.
 #pragma once
 
 #include "certificates.hpp"

@@ -1,4 +1,5 @@
-// What a stream of TLS runs over in a unit test: the test says what there is to read, what room there is, and when a wait is over.
+// What a stream of TLS runs over in a unit test: the test says what there is to read, what room
+// there is, and when a wait is over.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,7 +1,8 @@
-// What tests of transports share: a loop that the test drives, a listener with those it has accepted, dialers with what came of them, and
-// streams whose callbacks are counted.
+// What tests of transports share: a loop that the test drives, a listener with those it has
+// accepted, dialers with what came of them, and streams whose callbacks are counted.
 //
-// Checks:   callbacks come from the loop only, never from inside a call of the owner; no descriptor is left at the end.
+// Checks:   callbacks come from the loop only, never from inside a call of the owner; no descriptor
+//           is left at the end.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -14,7 +14,8 @@
 
 namespace zlink_test {
 
-// libzmq does not answer for tcp and inproc, which are always there, and asks for capitals in WS and WSS.
+// libzmq does not answer for tcp and inproc, which are always there, and asks for capitals in WS
+// and WSS.
 inline std::vector<std::string> built_transports() {
     std::vector<std::string> built{"tcp", "inproc"};
     for (const char *optional : {"ipc", "tls", "ws", "wss"})
@@ -33,7 +34,8 @@ inline std::vector<std::string> network_transports() {
 // For INSTANTIATE_TEST_SUITE_P over transports: tests are named for them.
 inline std::string transport_name(const ::testing::TestParamInfo<std::string> &which) { return which.param; }
 
-// Two sockets over each transport, with either one binding: the parameters are the transport and whether the first binds.
+// Two sockets over each transport, with either one binding: the parameters are the transport and
+// whether the first binds.
 class either_binds : public ::testing::TestWithParam<std::tuple<std::string, bool>> {
 protected:
     void link(test_socket &first, test_socket &second) {

@@ -1,4 +1,5 @@
-// A loop in virtual time: everything happens on the thread of the test, and time passes when the test says so.
+// A loop in virtual time: everything happens on the thread of the test, and time passes when the
+// test says so.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +55,8 @@ public:
                 return;
         }
     }
-    /// Timers that are due meanwhile go off, each in its moment; those of one moment in the order they were set in.
+    /// Timers that are due meanwhile go off, each in its moment; those of one moment in the order
+    /// they were set in.
     void pass(duration how_long) {
         const time_point end = time + how_long;
         for (run();; run()) {

@@ -1,4 +1,5 @@
-// The answer of a WebSocket server to a request, made independently of the code under test: SHA-1 (RFC 3174) in base64.
+// The answer of a WebSocket server to a request, made independently of the code under test: SHA-1
+// (RFC 3174) in base64.
 #pragma once
 
 #include <array>

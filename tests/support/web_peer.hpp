@@ -1,4 +1,5 @@
-// A peer made of a bare socket that speaks WebSocket, right or wrong: the octets of requests and frames.
+// A peer made of a bare socket that speaks WebSocket, right or wrong: the octets of requests and
+// frames.
 #pragma once
 
 #include <cstdint>
@@ -102,7 +103,8 @@ public:
             return "<" + std::to_string(kind) + ">";
         return payload.substr(1);
     }
-    /// The status of the Close frame that comes next, after messages and what else there is; 0 when none comes.
+    /// The status of the Close frame that comes next, after messages and what else there is; 0 when
+    /// none comes.
     int receive_close() {
         for (;;) {
             const auto [kind, payload] = receive_web_frame();

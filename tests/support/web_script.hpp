@@ -1,4 +1,5 @@
-// Octets of WebSocket and of HTTP, built independently of the code under test, and a conversation that begins with them.
+// Octets of WebSocket and of HTTP, built independently of the code under test, and a conversation
+// that begins with them.
 #pragma once
 
 #include "script.hpp"
@@ -50,7 +51,8 @@ inline octets close_payload(int status, std::string_view reason = {}) {
     return octets{static_cast<char>(status >> 8), static_cast<char>(status)} + octets(reason);
 }
 
-/// Takes the masks off what a client wrote: the frames as a server would have written them. Ends at what is no whole frame.
+/// Takes the masks off what a client wrote: the frames as a server would have written them. Ends at
+/// what is no whole frame.
 inline octets unmasked(std::string_view wire) {
     octets out;
     while (wire.size() >= 2) {

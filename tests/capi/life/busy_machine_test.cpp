@@ -1,4 +1,5 @@
-// A machine whose processors others burn: streams go on, and no thread gives its processor to strangers on purpose.
+// A machine whose processors others burn: streams go on, and no thread gives its processor to
+// strangers on purpose.
 #include "busy_threads.hpp"
 #include "sockets.hpp"
 

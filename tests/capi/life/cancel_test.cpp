@@ -1,5 +1,5 @@
-// pthread_cancel of a thread that waits in the library ends that thread and nothing else: its sockets can be used by another
-// thread, and closed, and no message is lost.
+// pthread_cancel of a thread that waits in the library ends that thread and nothing else: its
+// sockets can be used by another thread, and closed, and no message is lost.
 #include <zmq.h>
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ void receive_for_ever(void *s) {
         (void)zmq_recv(s, buffer, sizeof buffer, 0);
 }
 
-// ---- One call, over each transport ---------------------------------------------------------------------------
+// ---- One call, over each transport --------------------------------------------------------------
 
 class pair_of : public testing::TestWithParam<const char *> {
 protected:
@@ -409,7 +409,7 @@ INSTANTIATE_TEST_SUITE_P(transports, cancelled, testing::Values("tcp", "ipc", "i
 INSTANTIATE_TEST_SUITE_P(transports, cancelled_awake, testing::Values("tcp", "ipc", "inproc"),
                          [](const auto &info) { return std::string(info.param); });
 
-// ---- A large body that is half there -------------------------------------------------------------------------
+// ---- A large body that is half there ------------------------------------------------------------
 
 class half_a_body_when_cancelled : public testing::TestWithParam<const char *> {};
 
@@ -475,7 +475,7 @@ INSTANTIATE_TEST_SUITE_P(transports, half_a_body_when_cancelled,
                          testing::Values("tcp://127.0.0.1:*", "ipc://*"),
                          [](const auto &info) { return std::string(info.param).substr(0, 3); });
 
-// ---- The end -------------------------------------------------------------------------------------------------
+// ---- The end ------------------------------------------------------------------------------------
 
 TEST(cancelled_in_term, leaves_the_context_to_be_terminated_by_another_thread) {
     SKIP_IF_NOT_SEEN_TO_UNWIND();
@@ -540,7 +540,8 @@ TEST(a_thread_that_is_to_end, comes_to_the_end_of_every_call_that_does_not_wait)
             EXPECT_EQ(zmq_close(first), 0);
             EXPECT_EQ(zmq_close(second), 0);
             is_done = true;
-            // This waits if a session has not ended yet, and then the thread ends here, and the context does not.
+            // This waits if a session has not ended yet, and then the thread ends here, and the
+            // context does not.
             EXPECT_EQ(zmq_ctx_term(zmq), 0);
             zmq = nullptr;
             ::pthread_testcancel();
@@ -554,7 +555,7 @@ TEST(a_thread_that_is_to_end, comes_to_the_end_of_every_call_that_does_not_wait)
     }
 }
 
-// ---- At any moment -------------------------------------------------------------------------------------------
+// ---- At any moment ------------------------------------------------------------------------------
 
 class cancelled_at_any_moment : public testing::TestWithParam<const char *> {};
 

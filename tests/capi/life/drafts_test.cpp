@@ -1,4 +1,5 @@
-// The functions that libzmq calls drafts: those that are built do what they say, the others answer ENOTSUP.
+// The functions that libzmq calls drafts: those that are built do what they say, the others answer
+// ENOTSUP.
 #define ZMQ_BUILD_DRAFT_API
 #include <signal.h>
 

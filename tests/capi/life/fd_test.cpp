@@ -107,7 +107,8 @@ TEST_P(descriptor, tells_of_a_message_that_a_poll_without_waiting_has_not_found)
     }
 }
 
-/// As a loop of coroutines does it that waits on the descriptor already: asks for the events only when that is readable.
+/// As a loop of coroutines does it that waits on the descriptor already: asks for the events only
+/// when that is readable.
 bool wakes_for(watched_socket &one, short event) {
     do {
         if (!is_readable(one.fd, patience_ms))

@@ -1,4 +1,5 @@
-// Children of fork() while other threads are inside the library: they close what they inherit, and work with contexts of their own.
+// Children of fork() while other threads are inside the library: they close what they inherit, and
+// work with contexts of their own.
 //
 // Method:   forks at any moment of the other threads' work (children.hpp).
 #include "children.hpp"
@@ -58,8 +59,8 @@ TEST(first_context, that_another_thread_makes_meanwhile_leaves_a_child_able_to_m
     must(zmq_close(push) == 0 && zmq_close(pull) == 0 && zmq_ctx_term(context) == 0);
 }
 
-/// Has messages sent and received by threads of its own for as long as it lives, and keeps one that was received. They come together in
-/// greater numbers than any free list keeps.
+/// Has messages sent and received by threads of its own for as long as it lives, and keeps one that
+/// was received. They come together in greater numbers than any free list keeps.
 class busy_traffic {
 public:
     explicit busy_traffic(const std::string &endpoint)

@@ -1,6 +1,7 @@
 // Several I/O threads in one context: which of them serve the connections of one bound socket.
 //
-// Method: a thread has an epoll instance of its own. The system tells which instance waits for the descriptor of a connection.
+// Method: a thread has an epoll instance of its own. The system tells which instance waits for the
+//         descriptor of a connection.
 #include "transports.hpp"
 
 #include <filesystem>

@@ -54,7 +54,8 @@ TEST(linger, without_limit_delivers_everything_before_the_context_ends) {
     sender.join();
 }
 
-/// A sender in a stream writes whole pieces over tcp. Bodies of two of them, with their headers, leave nothing to write.
+/// A sender in a stream writes whole pieces over tcp. Bodies of two of them, with their headers,
+/// leave nothing to write.
 TEST(linger, ends_when_the_last_write_has_filled_its_pieces) {
     constexpr std::size_t piece = 45 * 1448, header = 9;
     const std::string body(2 * piece - header, 'x');
@@ -83,7 +84,8 @@ TEST(linger, waits_for_a_peer_that_comes_later) {
     sender.join();
 }
 
-// Whether the system sends the end of the stream behind what is still on its way. So it is once the descriptor is closed.
+// Whether the system sends the end of the stream behind what is still on its way. So it is once the
+// descriptor is closed.
 bool says_its_end(int descriptor) {
     tcp_info info{};
     socklen_t size = sizeof info;

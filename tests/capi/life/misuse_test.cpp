@@ -1,4 +1,5 @@
-// Misuse: closed, foreign and null pointers, closed messages, impossible arguments. Always an errno, never a crash.
+// Misuse: closed, foreign and null pointers, closed messages, impossible arguments. Always an
+//         errno, never a crash.
 //
 // Only zlink promises this; libzmq aborts or reads freed memory in several of these cases.
 #include "sockets.hpp"

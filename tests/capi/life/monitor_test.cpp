@@ -94,7 +94,8 @@ TEST(monitor, a_refused_connection_is_closed_and_tried_again) {
     EXPECT_EQ(retried.endpoint, endpoint);
 }
 
-// The events of an attempt that fails, with the reason in front of the first of those that tell of it.
+// The events of an attempt that fails, with the reason in front of the first of those that tell of
+// it.
 void expect_attempt_to_fail(monitor &watch, const std::string &endpoint, const std::string &words, int why) {
     monitor_event found = watch.next(ZMQ_EVENT_REASON);
     EXPECT_EQ(found.words.substr(0, words.size()), words);

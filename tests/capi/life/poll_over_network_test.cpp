@@ -1,4 +1,5 @@
-// zmq_poll, zmq_poller_* and ZMQ_FD over network transports, together with descriptors of the system's.
+// zmq_poll, zmq_poller_* and ZMQ_FD over network transports, together with descriptors of the
+// system's.
 #include "descriptors.hpp"
 #include "raw_peer.hpp"
 #include "sockets.hpp"
@@ -292,7 +293,8 @@ TEST_P(asio_poller_over, the_descriptor_is_quiet_about_what_was_told) {
     }
 }
 
-// The known trap: a send may take in the signal that input has come, so the events are asked for again.
+// The known trap: a send may take in the signal that input has come, so the events are asked for
+// again.
 TEST_P(asio_poller_over, input_that_comes_during_a_send_is_seen_in_the_events) {
     test_socket bound = zmq.socket(ZMQ_DEALER);
     test_socket peer = zmq.socket(ZMQ_DEALER);

@@ -1,4 +1,5 @@
-// zmq_poll over sockets and descriptors, and the descriptor of a socket (ZMQ_FD) with its events (ZMQ_EVENTS).
+// zmq_poll over sockets and descriptors, and the descriptor of a socket (ZMQ_FD) with its events
+// (ZMQ_EVENTS).
 #include "descriptors.hpp"
 #include "job_control.hpp"
 #include "sockets.hpp"
@@ -146,7 +147,8 @@ TEST(poll, is_woken_by_the_end_of_the_context) {
     ends.join();
 }
 
-// The descriptor signals that the events may have changed; a program looks at them until there is nothing left.
+// The descriptor signals that the events may have changed; a program looks at them until there is
+// nothing left.
 TEST_P(poll_over, a_sockets_descriptor_signals_input) {
     context zmq;
     test_socket pull = zmq.socket(ZMQ_PULL);

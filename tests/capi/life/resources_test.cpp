@@ -1,5 +1,5 @@
-// What happens when the system has no descriptors or threads left: errno comes back, nothing aborts or hangs, and what runs
-// goes on. Each test limits a process of its own.
+// What happens when the system has no descriptors or threads left: errno comes back, nothing aborts
+// or hangs, and what runs goes on. Each test limits a process of its own.
 #include <zmq.h>
 
 #include <cerrno>
@@ -87,7 +87,8 @@ std::string last_endpoint(void *s) {
     return text;
 }
 
-/// A little of everything; each step that fails for want of descriptors ends it. True when it came to the end.
+/// A little of everything; each step that fails for want of descriptors ends it. True when it came
+/// to the end.
 bool talk(const std::string &where) {
     void *context = zmq_ctx_new();
     if (!context)

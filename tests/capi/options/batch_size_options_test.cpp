@@ -1,6 +1,7 @@
 // ZMQ_IN_BATCH_SIZE and ZMQ_OUT_BATCH_SIZE: how much one call reads or writes.
 //
-// The calls of the library to recv, recvmsg, send and sendmsg come here, since a program's own definitions go first.
+// The calls of the library to recv, recvmsg, send and sendmsg come here, since a program's own
+// definitions go first.
 #define ZMQ_BUILD_DRAFT_API
 #include "raw_peer.hpp"
 
@@ -57,7 +58,8 @@ constexpr int small_batch = 16 * 1024;
 constexpr std::size_t body_size = 100;
 constexpr int messages = 5000;
 
-/// Sends before anybody listens, so that all of it is there for the first write and the first reads.
+/// Sends before anybody listens, so that all of it is there for the first write and the first
+/// reads.
 void pass_messages(int option, int batch) {
     const zmq_context context;
     zmq_socket_of push(context, ZMQ_PUSH), pull(context, ZMQ_PULL);

@@ -36,7 +36,8 @@ std::set<int> threads_of_this_process() {
     return out;
 }
 
-/// A context whose one I/O thread has begun, and that thread's number. The thread does what it was told before it serves anybody.
+/// A context whose one I/O thread has begun, and that thread's number. The thread does what it was
+/// told before it serves anybody.
 class context_with_thread {
 public:
     int tid() {

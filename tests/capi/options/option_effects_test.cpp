@@ -1,4 +1,5 @@
-// Nothing is accepted that has no effect: each option that can be set names a test that shows what it does.
+// Nothing is accepted that has no effect: each option that can be set names a test that shows what
+// it does.
 //
 // Whoever adds an option adds its row. An option that is not built answers EINVAL.
 #define ZMQ_BUILD_DRAFT_API

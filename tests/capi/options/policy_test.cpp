@@ -1,4 +1,5 @@
-// A process under a policy: what it may bind and connect to, and what becomes of that when the file changes.
+// A process under a policy: what it may bind and connect to, and what becomes of that when the file
+// changes.
 #include "raw_peer.hpp"
 #include "sockets.hpp"
 #include "zap_handler.hpp"
@@ -291,7 +292,8 @@ struct key_pair {
     std::string public_key, secret_key;
 };
 
-// PULL binds as the server, PUSH connects as alice. Strangers are of type DEALER, which the policy leaves alone.
+// PULL binds as the server, PUSH connects as alice. Strangers are of type DEALER, which the policy
+// leaves alone.
 class under_a_policy_of_curve : public under_a_policy {
 protected:
     void SetUp() override {

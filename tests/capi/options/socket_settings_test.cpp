@@ -1,4 +1,5 @@
-// Options that reach the sockets of the system, or decide who may connect: what they do, seen from outside.
+// Options that reach the sockets of the system, or decide who may connect: what they do, seen from
+// outside.
 #define ZMQ_BUILD_DRAFT_API
 #include "raw_peer.hpp"
 

@@ -1,21 +1,29 @@
-// How many messages fit between a sender and a reader, for every type that queues, at marks of 1, 2, 10 and 1000.
+// How many messages fit between a sender and a reader, for every type that queues, at marks of 1,
+// 2, 10 and 1000.
 //
-// Promised, with `mark` for both SNDHWM and RCVHWM, and counting whole messages whatever their number of parts:
+// Promised, with `mark` for both SNDHWM and RCVHWM, and counting whole messages whatever their
+// number of parts:
 // - no reader, inproc: exactly the sum of both marks, then EAGAIN and no POLLOUT.
-// - no peer yet (an endpoint where nobody listens, an inproc name nobody has bound): exactly SNDHWM; all of it arrives when
-//   somebody comes.
-// - no reader, network: a run of non-blocking sends takes at least SNDHWM. In time the sum of both marks fits, less what the
-//   sender's connection has taken since it last returned credit, which is less than half of SNDHWM. Never more than the sum
-//   and what the kernel's buffers, and a block read or a message cut in the reader's hands, hold.
-// - what was taken arrives once, whole and in order. When the reader has it all there is as much room as before, over a network
-//   less what it has taken since it last returned credit: less than half of RCVHWM.
-// - credit comes back in steps of half a mark, rounded up: a reader of inproc that takes a step makes room for a step. Over a
-//   network both sides have a step, and a full kernel lies between them.
-// - POLLOUT tells whether there is room, except at PUB and XPUB, which always say so: with XPUB_NODROP only a send tells.
-// - a mark changed at a socket in use holds at once: raised, there is room at once, also for those who wait; lowered, what is
-//   under way stays, and room comes when less than the new mark is left.
-// - types that drop (PUB, XPUB, XSUB upstream) never fail for want of room, and deliver at least SNDHWM.
-// - REP drops replies that do not fit and goes on; REQ has one question under way, so that no mark stops it.
+// - no peer yet (an endpoint where nobody listens, an inproc name nobody has bound): exactly
+//   SNDHWM; all of it arrives when somebody comes.
+// - no reader, network: a run of non-blocking sends takes at least SNDHWM. In time the sum of both
+//   marks fits, less what the sender's connection has taken since it last returned credit, which is
+//   less than half of SNDHWM. Never more than the sum and what the kernel's buffers, and a block
+//   read or a message cut in the reader's hands, hold.
+// - what was taken arrives once, whole and in order. When the reader has it all there is as much
+//   room as before, over a network less what it has taken since it last returned credit: less than
+//   half of RCVHWM.
+// - credit comes back in steps of half a mark, rounded up: a reader of inproc that takes a step
+//   makes room for a step. Over a network both sides have a step, and a full kernel lies between
+//   them.
+// - POLLOUT tells whether there is room, except at PUB and XPUB, which always say so: with
+//   XPUB_NODROP only a send tells.
+// - a mark changed at a socket in use holds at once: raised, there is room at once, also for those
+//   who wait; lowered, what is under way stays, and room comes when less than the new mark is left.
+// - types that drop (PUB, XPUB, XSUB upstream) never fail for want of room, and deliver at least
+//   SNDHWM.
+// - REP drops replies that do not fit and goes on; REQ has one question under way, so that no mark
+//   stops it.
 #include "sockets.hpp"
 #include "transports.hpp"
 
@@ -58,7 +66,8 @@ constexpr flow early_flows[] = {
     {"dealer_rep", ZMQ_DEALER, ZMQ_REP},       {"router_dealer", ZMQ_ROUTER, ZMQ_DEALER},
 };
 
-// A socket that sends or receives messages of any pattern: envelopes are put in front, checked and taken off.
+// A socket that sends or receives messages of any pattern: envelopes are put in front, checked and
+// taken off.
 class end_of_flow {
 public:
     end_of_flow() = default;
@@ -180,7 +189,8 @@ protected:
         ASSERT_NO_FATAL_FAILURE(take(sent - taken));
         ASSERT_TRUE(reader.receive(ZMQ_DONTWAIT).empty());
     }
-    // What POLLOUT says of a sender that is full. XPUB always says yes, as PUB does: with XPUB_NODROP only a send tells.
+    // What POLLOUT says of a sender that is full. XPUB always says yes, as PUB does: with
+    // XPUB_NODROP only a send tells.
     void expect_no_room() {
         if (sender_type != ZMQ_XPUB) {
             EXPECT_FALSE(sender.socket.has_room(0));

@@ -1,4 +1,5 @@
-// ZMQ_HELLO_MSG, ZMQ_DISCONNECT_MSG, ZMQ_HICCUP_MSG: messages about a peer's coming and going; and what ends with a disconnect.
+// ZMQ_HELLO_MSG, ZMQ_DISCONNECT_MSG, ZMQ_HICCUP_MSG: messages about a peer's coming and going; and
+// what ends with a disconnect.
 #define ZMQ_BUILD_DRAFT_API
 #include "eventually.hpp"
 #include "raw_peer.hpp"
@@ -158,7 +159,8 @@ TEST(reconnect_stop, after_a_disconnect_still_sends_to_a_peer_that_is_there) {
     EXPECT_EQ(peer.receive_frame().second, "for the peer");
 }
 
-/// A connection that is given up takes its queue with it: without a mark nothing else makes a send fail.
+/// A connection that is given up takes its queue with it: without a mark nothing else makes a send
+/// fail.
 void expect_given_up(zmq_socket_of &push) {
     EXPECT_TRUE(zlink_test::eventually([&] { return zmq_send(push, "m", 1, ZMQ_DONTWAIT) == -1; }));
     EXPECT_EQ(zmq_errno(), EAGAIN);

@@ -1,4 +1,5 @@
-// XPUB and its subscribers over every transport: what it is told of their subscriptions, and who gets what for them.
+// XPUB and its subscribers over every transport: what it is told of their subscriptions, and who
+// gets what for them.
 #include "sockets.hpp"
 #include "transports.hpp"
 
@@ -237,7 +238,8 @@ TEST_P(xpub_filter, each_of_many_subscribers_gets_its_own) {
                   (frames{"own " + std::to_string(i) + "; hello", i % 2 ? "odd one" : "even one"}));
 }
 
-// Against a set of strings: whatever was subscribed and cancelled, what passes is what has a prefix in the set.
+// Against a set of strings: whatever was subscribed and cancelled, what passes is what has a prefix
+// in the set.
 TEST_P(xpub_filter, agrees_with_a_set_of_prefixes) {
     std::mt19937 random(7);
     const auto word = [&](std::size_t longest) {

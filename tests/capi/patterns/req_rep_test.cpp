@@ -93,7 +93,8 @@ TEST(req, relaxed_may_ask_again_and_gets_the_answer_to_the_last_question) {
     ASSERT_EQ(second.size(), 4u);
     EXPECT_EQ(second[3], "two");
     EXPECT_NE(first[1], second[1]);
-    // The relaxed request may come over a new connection with a new routing id; answer each where it came from.
+    // The relaxed request may come over a new connection with a new routing id; answer each where
+    // it came from.
     router.send_all({second[0], first[1], "", "stale"});
     router.send_all({second[0], second[1], "", "fresh"});
     EXPECT_EQ(req.receive(), "fresh");

@@ -1,4 +1,5 @@
-// One ROUTER and several DEALERs over every transport: replies, turns, and peers that are not there.
+// One ROUTER and several DEALERs over every transport: replies, turns, and peers that are not
+// there.
 #include "busy_threads.hpp"
 #include "sockets.hpp"
 #include "transports.hpp"

@@ -1,4 +1,5 @@
-// Peers that do not speak ZMTP: ZMQ_STREAM and ZMQ_ROUTER_RAW, with peers made of bare sockets on either side of a connection.
+// Peers that do not speak ZMTP: ZMQ_STREAM and ZMQ_ROUTER_RAW, with peers made of bare sockets on
+// either side of a connection.
 //
 // But for the tests whose names begin with "not_as_libzmq", these hold for libzmq as well.
 #include "bare_peers.hpp"

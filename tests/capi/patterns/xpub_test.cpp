@@ -1,4 +1,5 @@
-// PUB, XPUB, SUB and XSUB: what passes, what the publisher learns of its subscribers, and the options of both.
+// PUB, XPUB, SUB and XSUB: what passes, what the publisher learns of its subscribers, and the
+// options of both.
 #define ZMQ_BUILD_DRAFT_API
 #include <poll.h>
 

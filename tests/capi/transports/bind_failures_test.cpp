@@ -1,4 +1,5 @@
-// Addresses that are understood, but that the system does not let a socket have: the number is libzmq's, and monitors hear why.
+// Addresses that are understood, but that the system does not let a socket have: the number is
+// libzmq's, and monitors hear why.
 #include <fstream>
 #include <unistd.h>
 
@@ -50,7 +51,8 @@ TEST_F(failing_bind, of_an_address_of_another_machine_says_so) {
     expect_failure("tcp://192.0.2.7:5555", EADDRNOTAVAIL, "192.0.2.7 is no address of this machine");
 }
 
-// Ports that are kept for the system, as root has it set up. Whoever is root is somebody else for the call.
+// Ports that are kept for the system, as root has it set up. Whoever is root is somebody else for
+// the call.
 TEST_F(failing_bind, of_a_port_that_is_kept_says_so) {
     int first_free = 0;
     std::ifstream("/proc/sys/net/ipv4/ip_unprivileged_port_start") >> first_free;

@@ -1,4 +1,5 @@
-// Connections that break at bad moments: memory comes back, the next connection starts with a whole message, others go on.
+// Connections that break at bad moments: memory comes back, the next connection starts with a whole
+// message, others go on.
 #include "lent_bodies.hpp"
 
 #include <thread>
@@ -110,7 +111,8 @@ TEST_P(asio_error_recovery, what_is_queued_behind_a_break_goes_on_in_order) {
     while (next < count) {
         raw_peer peer = next_peer();
         ASSERT_TRUE(peer.is_open());
-        // The first frame is a whole one, behind all that came before; what the kernel had taken is lost.
+        // The first frame is a whole one, behind all that came before; what the kernel had taken is
+        // lost.
         for (unsigned taken = 0; next < count && (taken < 60 || breaks >= 3); ++taken) {
             const auto [flags, body] = peer.receive_frame();
             ASSERT_EQ(flags, 2);

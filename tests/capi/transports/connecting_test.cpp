@@ -1,4 +1,5 @@
-// Connecting: before anybody listens, again when a connection broke, many at once, and what is refused.
+// Connecting: before anybody listens, again when a connection broke, many at once, and what is
+//             refused.
 #include "raw_peer.hpp"
 #include "sockets.hpp"
 

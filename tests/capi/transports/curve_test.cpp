@@ -1,4 +1,5 @@
-// CURVE: whom the two sides of a handshake take for each other, and what a monitor hears where they do not.
+// CURVE: whom the two sides of a handshake take for each other, and what a monitor hears where they
+//        do not.
 #define ZMQ_BUILD_DRAFT_API
 #include <atomic>
 #include <optional>

@@ -1,4 +1,5 @@
-// Large bodies arrive as they were sent, however they are sent and received, and whatever happens while one is half there.
+// Large bodies arrive as they were sent, however they are sent and received, and whatever happens
+// while one is half there.
 #include <zmq.h>
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// What a peer is told last reaches it, also where it has sent more than anybody reads: an answer of HTTP, a Close, an ERROR command.
+// What a peer is told last reaches it, also where it has sent more than anybody reads: an answer of
+// HTTP, a Close, an ERROR command.
 #include "eventually.hpp"
 #include "sockets.hpp"
 #include "web_peer.hpp"

@@ -1,4 +1,5 @@
-// Peers of ZMTP 2.0 and 1.0, which libzmq 4 talks to as well: made of a bare socket, on either side of a connection.
+// Peers of ZMTP 2.0 and 1.0, which libzmq 4 talks to as well: made of a bare socket, on either side
+// of a connection.
 #include "raw_peer.hpp"
 
 #include <functional>
@@ -56,7 +57,8 @@ struct conversation {
         return out.append(body);
     }
     void says(std::string_view body, bool more = false) { EXPECT_TRUE(peer_.send(framed(body, more))); }
-    /// At once: a peer that writes part after part would wait for the system's acknowledgement of each.
+    /// At once: a peer that writes part after part would wait for the system's acknowledgement of
+    ///          each.
     void says_behind_delimiter(std::string_view body) {
         EXPECT_TRUE(peer_.send(framed("", true) + framed(body)));
     }

@@ -1,5 +1,5 @@
-// A local peer passes descriptors that nobody asked for: the last reference to a tcp socket that lingers, whose closing takes as long as
-// the peer likes. Nobody waits for that.
+// A local peer passes descriptors that nobody asked for: the last reference to a tcp socket that
+// lingers, whose closing takes as long as the peer likes. Nobody waits for that.
 #include <zmq.h>
 
 #include <cstdlib>
@@ -153,7 +153,8 @@ TEST_P(passed_descriptor, is_refused_where_no_memory_is_shared_by_a_system_that_
     EXPECT_EQ(pull.receive(), "strange") << "its octets are as good as others";
 }
 
-// Peers of the same user may pass a descriptor, where memory is shared; else the system refuses it, if it can.
+// Peers of the same user may pass a descriptor, where memory is shared; else the system refuses it,
+// if it can.
 INSTANTIATE_TEST_SUITE_P(shared_memory, passed_descriptor, testing::Values("1048576", "0"),
                          [](const auto &info) { return info.param[0] == '0' ? "off" : "on"; });
 

@@ -1,4 +1,5 @@
-// A password of PLAIN does not stay in memory once the sockets are gone, but for what a handler was asked with.
+// A password of PLAIN does not stay in memory once the sockets are gone, but for what a handler was
+// asked with.
 #include "memory_search.hpp"
 #include "zap_handler.hpp"
 

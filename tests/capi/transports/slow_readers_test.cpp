@@ -1,4 +1,5 @@
-// Peers that take a little at a time: everything arrives whole and in order, and memory stays until it has gone.
+// Peers that take a little at a time: everything arrives whole and in order, and memory stays until
+// it has gone.
 #include "lent_bodies.hpp"
 
 namespace {

@@ -1,4 +1,5 @@
-// Peers that do not speak ZMTP at a socket that does: no connection comes of it, and monitors hear what was met.
+// Peers that do not speak ZMTP at a socket that does: no connection comes of it, and monitors hear
+// what was met.
 #include "raw_peer.hpp"
 #include "refusals.hpp"
 

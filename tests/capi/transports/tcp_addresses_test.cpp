@@ -1,4 +1,5 @@
-// tcp: the addresses it binds and connects to, what it refuses, listening again, and streams cut anywhere.
+// tcp: the addresses it binds and connects to, what it refuses, listening again, and streams cut
+// anywhere.
 #include "raw_peer.hpp"
 #include "sockets.hpp"
 

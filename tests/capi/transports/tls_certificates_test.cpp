@@ -1,4 +1,5 @@
-// Which certificates are good enough over tls: names with a wild-card, revocation lists, and strength.
+// Which certificates are good enough over tls: names with a wild-card, revocation lists, and
+// strength.
 #include "tls_refusal.hpp"
 
 #include <thread>
@@ -65,8 +66,9 @@ INSTANTIATE_TEST_SUITE_P(tls, certified_name, ::testing::ValuesIn(names),
 
 // ---- whose ----
 
-// Clients may be of one authority, and the server of another, which is none of its clients' business. Nor is it the server's whether its own
-// certificate has run out: that is for clients to see.
+// Clients may be of one authority, and the server of another, which is none of its clients'
+// business. Nor is it the server's whether its own certificate has run out: that is for clients to
+// see.
 TEST(tls_server, may_be_of_another_authority_than_its_clients) {
     const identity elsewhere({.name = "another authority", .is_authority = true});
     const credentials shown[] = {signed_with({}, elsewhere),

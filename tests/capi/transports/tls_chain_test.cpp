@@ -1,4 +1,5 @@
-// The certificates that a client shows beside its own: how many a server takes, what it keeps of them, and what they cost it.
+// The certificates that a client shows beside its own: how many a server takes, what it keeps of
+// them, and what they cost it.
 #include "flooded_server.hpp"
 #include "tls_refusal.hpp"
 
@@ -11,7 +12,8 @@ using namespace zlink_test;
 using zlink::test::raw_peer;
 using zlink::test::tls_peer;
 
-// Some that have nothing to do with each other, but for their names: who looks for an issuer finds them all.
+// Some that have nothing to do with each other, but for their names: who looks for an issuer finds
+// them all.
 const std::deque<identity> &junk() {
     static const std::deque<identity> all = [] {
         std::deque<identity> made;
@@ -140,7 +142,8 @@ TEST_P(client_chain, of_junk_costs_the_serving_thread_a_dozen_handshakes_at_most
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// How much more one costs that has shown so many octets than one that has shown its own certificate only.
+// How much more one costs that has shown so many octets than one that has shown its own certificate
+// only.
 template <class Open>
 void expect_little_more(const std::string &address, std::size_t octets, std::size_t limit, Open &&open) {
     const auto cost_of = [&](std::size_t shown) {
@@ -192,7 +195,8 @@ TEST_P(client_chain, of_junk_is_not_kept_for_whom_stops_behind_it) {
                 if (answer.empty() || BIO_write(heard, answer.data(), 1) != 1)
                     break;
             }
-            // Behind its certificates come two records: that it has their key, and that it is through.
+            // Behind its certificates come two records: that it has their key, and that it is
+            // through.
             const std::string all = take_said();
             std::vector<std::size_t> ends{0};
             while (ends.back() + 5 <= all.size())

@@ -1,4 +1,5 @@
-// What a file that OPENSSL_CONF names does to tls and wss: what zlink has options for holds, and what lets nobody in is said at once.
+// What a file that OPENSSL_CONF names does to tls and wss: what zlink has options for holds, and
+// what lets nobody in is said at once.
 //
 // OpenSSL reads the file once: each test runs again in a process of its own.
 #include "sockets.hpp"

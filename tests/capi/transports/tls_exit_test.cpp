@@ -1,8 +1,10 @@
-// OpenSSL is taken down while the library's threads are at work in it: at exit(), where the program has initialised it itself, or because
-// the program says so.
+// OpenSSL is taken down while the library's threads are at work in it: at exit(), where the program
+// has initialised it itself, or because the program says so.
 //
-// Method: a child of fork for each. The parent has initialised OpenSSL, for certificates, and makes no context.
-// Leaks:  what OpenSSL keeps for a thread that ends when it is over is lost: nobody looks for it where contexts are terminated behind.
+// Method: a child of fork for each. The parent has initialised OpenSSL, for certificates, and makes
+//         no context.
+// Leaks:  what OpenSSL keeps for a thread that ends when it is over is lost: nobody looks for it
+//         where contexts are terminated behind.
 #include "certificates.hpp"
 #include "children.hpp"
 #include "sockets.hpp"
@@ -64,8 +66,8 @@ void *client_of(void *context, const std::string &endpoint) {
     return socket;
 }
 
-/// A thread that makes connections for ever. It makes the next when the last is there: no more may wait for the server than it gets done, on
-/// however slow a machine.
+/// A thread that makes connections for ever. It makes the next when the last is there: no more may
+/// wait for the server than it gets done, on however slow a machine.
 void make_busy(const std::string &endpoint) {
     std::thread([endpoint, ca = good().ca] {  // copies: static objects go before it does
         void *const context = context_for_ever();

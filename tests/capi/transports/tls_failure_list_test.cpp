@@ -1,5 +1,5 @@
-// What OpenSSL has noted of failures on a thread of the application's, over tls and wss: each call leaves it as it was, with its marks, and adds
-// nothing of its own.
+// What OpenSSL has noted of failures on a thread of the application's, over tls and wss: each call
+// leaves it as it was, with its marks, and adds nothing of its own.
 #include "both_ways.hpp"
 #include "sockets.hpp"
 #include "tls_refusal.hpp"

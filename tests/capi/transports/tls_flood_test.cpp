@@ -46,10 +46,12 @@ TEST(tls_flood, of_handshakes_that_begin_together_goes_on_beside_the_talk_of_an_
     EXPECT_GE(talks, 3u);
 }
 
-// The same of what an established peer may say: messages about keys, as many as it likes before each message of its application.
+// The same of what an established peer may say: messages about keys, as many as it likes before
+// each message of its application.
 
 TEST(tls_flood, of_stalled_handshakes_is_closed_in_time_and_keeps_no_honest_peer_out) {
-    // Each at one of the steps of a handshake: nothing, half a record, a whole ClientHello that has been answered.
+    // Each at one of the steps of a handshake: nothing, half a record, a whole ClientHello that has
+    // been answered.
     std::vector<raw_peer> peers;
     std::vector<std::unique_ptr<tls_peer>> answered;
     flooded_server flood;
@@ -121,7 +123,8 @@ TEST_P(stalled_in_a_handshake, half_an_alert_costs_little) {
 TEST_P(stalled_in_a_handshake, a_hello_as_ssl_2_had_it_costs_little) {
     EXPECT_LE(cost_of(std::string("\xbf\xff\1\3\3\0\0", 7)), little);
 }
-// OpenSSL holds 44 KiB for it: 21 for messages, 8 for what it writes together, the rest for keys and itself.
+// OpenSSL holds 44 KiB for it: 21 for messages, 8 for what it writes together, the rest for keys
+// and itself.
 TEST_P(stalled_in_a_handshake, a_client_hello_that_is_answered_costs_what_openssl_needs) {
     EXPECT_LE(cost_of(client_hello()), 52u * 1024);
 }

@@ -1,6 +1,8 @@
-// Children of fork() while other threads are inside OpenSSL by way of the library: TLS works in them.
+// Children of fork() while other threads are inside OpenSSL by way of the library: TLS works in
+// them.
 //
-// Method: threads make what TLS has to know of an endpoint, over and over, and connections; each fork is at any moment of that.
+// Method: threads make what TLS has to know of an endpoint, over and over, and connections; each
+//         fork is at any moment of that.
 #include "busy_threads.hpp"
 #include "certificates.hpp"
 #include "children.hpp"

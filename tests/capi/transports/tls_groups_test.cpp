@@ -1,4 +1,5 @@
-// The groups for keys over tls: which are agreed on, which are refused, and what a ClientHello that offers one costs the thread which serves it.
+// The groups for keys over tls: which are agreed on, which are refused, and what a ClientHello that
+// offers one costs the thread which serves it.
 #include "sockets.hpp"
 #include "tls_refusal.hpp"
 

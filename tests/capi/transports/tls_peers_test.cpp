@@ -1,4 +1,5 @@
-// What peers do over tls that are not zlink: other protocols, older ones, odd records, and ends at the wrong moment.
+// What peers do over tls that are not zlink: other protocols, older ones, odd records, and ends at
+// the wrong moment.
 #include "sockets.hpp"
 #include "tls_peer.hpp"
 

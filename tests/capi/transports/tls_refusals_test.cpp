@@ -1,4 +1,5 @@
-// Who is refused over tls: certificates that prove nothing, on either side, and files that are of no use.
+// Who is refused over tls: certificates that prove nothing, on either side, and files that are of
+// no use.
 #include "tls_refusal.hpp"
 
 #include <fcntl.h>
@@ -224,7 +225,8 @@ TEST(tls_reason, tells_of_a_peer_that_speaks_something_else_and_of_one_that_says
     expect_refusal(events, ECONNRESET, "the peer closed the connection during the TLS handshake", endpoint);
 }
 
-// As OpenSSL's own server does: an alert where there is a record, none where what comes looks like no TLS at all.
+// As OpenSSL's own server does: an alert where there is a record, none where what comes looks like
+// no TLS at all.
 TEST(tls_alert, comes_where_a_peer_begins_as_tls_and_not_to_one_that_speaks_something_else) {
     context zmq;
     test_socket server = zmq.socket(ZMQ_PULL);

@@ -1,4 +1,5 @@
-// Sessions of TLS that are resumed: fewer octets and less work for a peer that comes again, and nothing else is different.
+// Sessions of TLS that are resumed: fewer octets and less work for a peer that comes again, and
+// nothing else is different.
 #include "tls_refusal.hpp"
 
 namespace {

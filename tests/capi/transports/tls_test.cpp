@@ -75,7 +75,8 @@ TEST_F(tls, passes_bodies_of_every_size_and_one_of_64_mib) {
                     {0, 1, 255, 256, 8191, 8192, 16383, 16384, 16385, 65536, 1 << 20, 64 << 20});
 }
 
-// Whatever is where when the socket closes: in the queue, encrypted and not yet with the system, or on its way.
+// Whatever is where when the socket closes: in the queue, encrypted and not yet with the system, or
+// on its way.
 TEST_F(tls, delivers_while_it_lingers_what_the_peers_are_slow_to_read) {
     constexpr int peers = 24;
     const auto count = [](int peer) { return 40 + 16 * peer; };  // messages

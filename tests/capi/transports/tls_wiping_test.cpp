@@ -1,9 +1,10 @@
 // Keys and passwords do not stay in memory once the sockets that used them are gone.
 //
-// Method: a child makes key and password, and hands them over inverted, so that they stand nowhere but where the library puts them. The
-//         memory of the process, but for the stack of the main thread, is looked through for the password, for the key's text, and for the
-//         end of its secret number as DER has it: the C library writes on the begin of what is freed. OpenSSL has the number the other way
-//         round.
+// Method: a child makes key and password, and hands them over inverted, so that they stand nowhere
+//         but where the library puts them. The memory of the process, but for the stack of the main
+//         thread, is looked through for the password, for the key's text, and for the end of its
+//         secret number as DER has it: the C library writes on the begin of what is freed. OpenSSL
+//         has the number the other way round.
 #define ZMQ_BUILD_DRAFT_API
 #include "certificates.hpp"
 #include "memory_search.hpp"

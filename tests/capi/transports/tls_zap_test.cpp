@@ -1,4 +1,5 @@
-// ZMQ_TLS_ZAP: a handler is asked about clients whose certificates are good, before anything of them is taken (RFC 27).
+// ZMQ_TLS_ZAP: a handler is asked about clients whose certificates are good, before anything of
+// them is taken (RFC 27).
 #define ZMQ_BUILD_DRAFT_API
 #include "tls_refusal.hpp"
 #include "zap_handler.hpp"

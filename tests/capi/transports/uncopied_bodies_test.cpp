@@ -1,6 +1,8 @@
-// Large bodies go to the kernel from the message's own memory, which is given back when the kernel has all of it.
+// Large bodies go to the kernel from the message's own memory, which is given back when the kernel
+// has all of it.
 //
-// With the debug counters every copy is seen; without them content and the return of lent memory tell.
+// With the debug counters every copy is seen; without them content and the return of lent memory
+// tell.
 #include "lent_bodies.hpp"
 
 namespace {

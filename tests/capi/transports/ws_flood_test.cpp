@@ -1,4 +1,5 @@
-// Many peers at once that begin an upgrade to WebSocket and do not go on: over ws, and over wss. And one that sends Pongs without end.
+// Many peers at once that begin an upgrade to WebSocket and do not go on: over ws, and over wss.
+// And one that sends Pongs without end.
 #include "descriptors.hpp"
 #include "flooded_server.hpp"
 #include "web_peer.hpp"
@@ -44,7 +45,8 @@ web_peer stalled_in_tls(const std::string &endpoint, const std::string &words) {
 }
 #endif
 
-// Each at one of the steps: nothing, half a request, a request that is granted, half of what follows it.
+// Each at one of the steps: nothing, half a request, a request that is granted, half of what
+// follows it.
 const std::string words_of_step[] = {"", "GET / HTTP/1.1\r\nHost", upgrade(),
                                      upgrade() + web_ready("DEALER").substr(0, 9)};
 
@@ -91,8 +93,8 @@ TEST_P(ws_flood, of_heads_that_do_not_end_takes_little_memory_each) {
 }
 #endif
 
-/// A peer that has exchanged messages, so often that the connection is read by who waits for it, and sends nothing but Pongs from then on, for as
-/// long as a test has patience.
+/// A peer that has exchanged messages, so often that the connection is read by who waits for it,
+/// and sends nothing but Pongs from then on, for as long as a test has patience.
 class of_pongs : public ::testing::Test {
 protected:
     void SetUp() override {

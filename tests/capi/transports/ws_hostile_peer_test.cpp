@@ -1,4 +1,5 @@
-// Peers that break the rules of HTTP, WebSocket and ZWS on a socket's port, each beside an honest one: it goes on being served.
+// Peers that break the rules of HTTP, WebSocket and ZWS on a socket's port, each beside an honest
+// one: it goes on being served.
 #include "own_memory.hpp"
 #include "sockets.hpp"
 #include "web_peer.hpp"
@@ -101,7 +102,8 @@ TEST_F(ws_hostile, is_sent_away_with_a_head_that_is_too_long) {
             extensions += ", permessage-deflate";
         return extensions + "\r\n";
     }()));
-    // One that never ends: much more than is read on behind the answer, and than the systems of both sides hold.
+    // One that never ends: much more than is read on behind the answer, and than the systems of
+    // both sides hold.
     web_peer endless(endpoint);
     bool is_taken = endless.send(start);
     for (int i = 0; i < 100'000 && is_taken; ++i)

@@ -1,4 +1,5 @@
-// Upgrades and handshakes over ws that do not come about: what the other side is answered, and what monitors are told.
+// Upgrades and handshakes over ws that do not come about: what the other side is answered, and what
+// monitors are told.
 #include "refusals.hpp"
 #include "web_accept.hpp"
 #include "web_peer.hpp"

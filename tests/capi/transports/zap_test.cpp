@@ -1,4 +1,5 @@
-// Authentication: PLAIN over every transport, and handlers at inproc://zeromq.zap.01 of every kind and mood (RFC 24, RFC 27).
+// Authentication: PLAIN over every transport, and handlers at inproc://zeromq.zap.01 of every kind
+//                 and mood (RFC 24, RFC 27).
 #define ZMQ_BUILD_DRAFT_API
 #include "flooded_server.hpp"
 #include "raw_peer.hpp"

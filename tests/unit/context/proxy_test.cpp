@@ -121,7 +121,8 @@ TEST_F(running_proxy_test, holds_messages_back_while_it_is_paused) {
     send(*controller, {"PAUSE"});
     EXPECT_EQ(receive(*controller), frames{""});
     send(*client, {"held"});
-    // Commands are obeyed in order and messages come after them: this answer proves that the message was left alone.
+    // Commands are obeyed in order and messages come after them: this answer proves that the
+    // message was left alone.
     send(*controller, {"STATISTICS"});
     EXPECT_EQ(receive(*controller).size(), 8u);
     frame_view nothing;

@@ -1,4 +1,5 @@
-// Memory for large bodies: what comes back is given out again, and no more than 64 MiB of it is kept.
+// Memory for large bodies: what comes back is given out again, and no more than 64 MiB of it is
+// kept.
 #include "core/large_blocks.hpp"
 
 #include <gtest/gtest.h>

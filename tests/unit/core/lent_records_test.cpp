@@ -46,7 +46,8 @@ TEST(lent_records, gives_no_record_to_two) {
     }
 }
 
-/// What its last destructors drop, after the library's own, goes back to the heap: the sanitizers say so.
+/// What its last destructors drop, after the library's own, goes back to the heap: the sanitizers
+/// say so.
 TEST(lent_records, takes_records_from_a_thread_that_ends) {
     struct late {
         ~late() { drop(records); }
@@ -61,7 +62,8 @@ TEST(lent_records, takes_records_from_a_thread_that_ends) {
     }).join();
 }
 
-/// The other thread calls for no memory once it has settled: not every heap, nor that of a sanitizer, survives a fork in between.
+/// The other thread calls for no memory once it has settled: not every heap, nor that of a
+/// sanitizer, survives a fork in between.
 TEST(lent_records, are_there_for_a_child_of_fork_whatever_other_threads_do) {
     std::atomic<bool> has_settled{false};
     std::atomic<bool> is_over{false};

@@ -44,7 +44,8 @@ protected:
         (void)look_for(1, [&] { return has_looked = true; });
         return has_looked;
     }
-    /// A spin in the middle of which strangers had the processor for so long. Whether it found what it looked for.
+    /// A spin in the middle of which strangers had the processor for so long. Whether it found what
+    /// it looked for.
     bool is_kept_away_for(duration away, bool is_found) {
         int looks = 0;
         return look_for(1000, [&] {

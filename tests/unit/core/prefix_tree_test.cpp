@@ -106,7 +106,8 @@ TEST(prefix_tree, behaves_like_a_map_whatever_is_done_to_it) {
 }
 
 TEST(prefix_tree, behaves_like_a_map_when_allocations_fail) {
-    // Few octets make deep trees, many make wide ones; lengths about 255 and 511 meet the limits of labels.
+    // Few octets make deep trees, many make wide ones; lengths about 255 and 511 meet the limits of
+    // labels.
     struct kind {
         unsigned alphabet, longest, steps;
     };

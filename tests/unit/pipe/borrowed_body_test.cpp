@@ -1,4 +1,5 @@
-// A large body goes out from where the application has it, and only what the stream does not take is copied.
+// A large body goes out from where the application has it, and only what the stream does not take
+// is copied.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The frame queue against a plain model: random calls on both ends, every octet, count and reference compared.
+// The frame queue against a plain model: random calls on both ends, every octet, count and
+// reference compared.
 #include "pipe/frame_queue.hpp"
 
 #include <gtest/gtest.h>
@@ -166,7 +167,8 @@ public:
         told_messages_ += queue_->drop_cut_message().messages;
         ASSERT_EQ(told_messages_, ended_messages_);
     }
-    /// Takes all there is; the queue must then hold nothing but the memory of the frames it may still grow.
+    /// Takes all there is; the queue must then hold nothing but the memory of the frames it may
+    /// still grow.
     void drain(bool by_reading) {
         if (by_reading) {
             while (read_one()) {
@@ -736,7 +738,8 @@ TEST_F(one_queue, merges_ranges_that_continue_each_other) {
     owner->release();
 }
 
-/// Two octets of zero are an empty message: more of them than one segment counts, behind the rest of a message, before a part of one.
+/// Two octets of zero are an empty message: more of them than one segment counts, behind the rest
+/// of a message, before a part of one.
 class very_many_messages : public one_queue {
 protected:
     static constexpr std::uint32_t count = (1u << 23) + 5;

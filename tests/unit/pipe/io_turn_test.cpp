@@ -209,8 +209,8 @@ TEST(read_lease, must_be_watched_on_when_its_user_has_left) {
     EXPECT_FALSE(lease.stop_watching());
 }
 
-/// Two threads, as in life: one borrows and leaves, the other grants, watches and calls back. Whoever holds the lease, or
-/// owns the reading half, adds to a plain number.
+/// Two threads, as in life: one borrows and leaves, the other grants, watches and calls back.
+/// Whoever holds the lease, or owns the reading half, adds to a plain number.
 TEST(read_lease, belongs_to_one_thread_at_a_time) {
     read_lease lease;
     int guarded = 0;

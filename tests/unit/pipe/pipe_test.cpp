@@ -426,7 +426,8 @@ TEST_F(pipe_pair, adds_up_the_marks_of_both_ends) {
     reader->set_read_hwm(4);
     writer->set_write_hwm(0);
     EXPECT_EQ(writer->credit(), std::numeric_limits<std::uint64_t>::max());
-    // The marks of make_pipe() are those of the first end: what it reads has no share of the second yet.
+    // The marks of make_pipe() are those of the first end: what it reads has no share of the second
+    // yet.
     EXPECT_EQ(reader->credit(), 3u);
     reader->set_write_hwm(10);
     EXPECT_EQ(reader->credit(), 13u);

@@ -1,4 +1,5 @@
-// A loop on the test's thread: the order of what it runs, timers, deferred calls, and its end. Threads are in tests/stress/reactor_test.cpp.
+// A loop on the test's thread: the order of what it runs, timers, deferred calls, and its end.
+// Threads are in tests/stress/reactor_test.cpp.
 #include "reactor/asio_loop.hpp"
 
 #include <gtest/gtest.h>

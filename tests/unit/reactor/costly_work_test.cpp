@@ -1,4 +1,5 @@
-// What takes long, and what else a loop has to do: who gets which part of the time. The time is told by the test.
+// What takes long, and what else a loop has to do: who gets which part of the time. The time is
+// told by the test.
 #include "reactor/costly_work.hpp"
 
 #include <gtest/gtest.h>
@@ -258,8 +259,8 @@ TEST_F(costly_lists, do_not_count_what_strangers_take_as_the_time_of_others) {
 
 // ---- in a loop ----
 
-// By the loop's own clock: what it has measured of one is at least as long as what the one has measured of itself, and others have had at
-// least as long as the loop has measured.
+// By the loop's own clock: what it has measured of one is at least as long as what the one has
+// measured of itself, and others have had at least as long as the loop has measured.
 TEST(costly_work_of_a_loop, leaves_those_who_always_have_something_to_do_half_of_the_time) {
     driven_loop drive;
     asio_loop &io = drive.io();

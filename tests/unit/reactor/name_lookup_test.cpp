@@ -1,5 +1,5 @@
-// Questions for names that are answered, refused and given up. The system's part is played by the test: getaddrinfo() is this program's
-// own, and waits until it is told what to say.
+// Questions for names that are answered, refused and given up. The system's part is played by the
+// test: getaddrinfo() is this program's own, and waits until it is told what to say.
 #include "reactor/resolver.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
-// An acceptor whose listener, streams, loops and time are played by the test: whom it makes sessions of and where they live, what it tells
-// of, and its end while peers are in the middle of their handshakes.
+// An acceptor whose listener, streams, loops and time are played by the test: whom it makes
+// sessions of and where they live, what it tells of, and its end while peers are in the middle of
+// their handshakes.
 #include "session/acceptor.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Connections that break while the socket does not read: what they had brought is all delivered, and takes only so much memory.
+// Connections that break while the socket does not read: what they had brought is all delivered,
+// and takes only so much memory.
 #include <gtest/gtest.h>
 
 #include <cstring>

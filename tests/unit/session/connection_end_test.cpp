@@ -1,4 +1,5 @@
-// How a connection ends in each of its states: when writing fails, when it is let go, and while its reading half is lent.
+// How a connection ends in each of its states: when writing fails, when it is let go, and while its
+// reading half is lent.
 #include "session/connection.hpp"
 
 #include <gtest/gtest.h>

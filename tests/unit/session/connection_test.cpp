@@ -447,8 +447,9 @@ TEST(connection, sees_that_the_peer_takes_less_than_the_system_tells) {
     EXPECT_EQ(one.broken, 1);
 }
 
-/// With a queue that never becomes empty, and a stream that never takes all that is listed: how often it takes a little of what `fill` keeps
-/// at the same size, which `queued` counts, until a PING is out. 100 at most.
+/// With a queue that never becomes empty, and a stream that never takes all that is listed: how
+/// often it takes a little of what `fill` keeps at the same size, which `queued` counts, until a
+/// PING is out. 100 at most.
 template <class Fill>
 std::size_t turns_until_ping(driven &one, std::size_t &queued, const Fill &fill) {
     fill();

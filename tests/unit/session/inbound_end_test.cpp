@@ -1,4 +1,5 @@
-// The reading half comes to one end whatever goes wrong: what came before is delivered, and nothing after.
+// The reading half comes to one end whatever goes wrong: what came before is delivered, and nothing
+// after.
 #include "session/inbound.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// The reading half as a script: the same messages whatever the pieces, on either thread, at any mark, in each framing.
+// The reading half as a script: the same messages whatever the pieces, on either thread, at any
+// mark, in each framing.
 #include "session/inbound.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// What the reading half keeps from its socket: messages that nobody takes, and all but subscriptions.
+// What the reading half keeps from its socket: messages that nobody takes, and all but
+// subscriptions.
 #include "session/inbound.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// The reading half where the peer is a WebSocket client: each octet is masked, and frames may come in fragments.
+// The reading half where the peer is a WebSocket client: each octet is masked, and frames may come
+// in fragments.
 #include <gtest/gtest.h>
 
 #include "session/inbound.hpp"

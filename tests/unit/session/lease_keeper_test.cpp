@@ -1,4 +1,5 @@
-// A read lease as a script: each state of it, and what may happen there. The test plays the thread of the socket.
+// A read lease as a script: each state of it, and what may happen there. The test plays the thread
+// of the socket.
 #include "session/lease_keeper.hpp"
 
 #include <gtest/gtest.h>

@@ -98,7 +98,8 @@ TEST(outbound, drops_the_message_that_was_cut_whole_and_leaves_the_rest_to_the_n
                 ASSERT_TRUE(it.out->close());
                 it.begin(false);
                 EXPECT_EQ(it.write_all(), outcome::drained);
-                // One that is not begun is written by the next connection, unless it was translated.
+                // One that is not begun is written by the next connection, unless it was
+                // translated.
                 const bool is_begun = cut + how.encode(said()[sent - 1]).size() > end;
                 if (is_cut && !is_begun && !how.is_translated)
                     end -= how.encode(said()[sent - 1]).size();

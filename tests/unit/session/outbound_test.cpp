@@ -1,4 +1,5 @@
-// The writing half as a script: the same octets however the stream takes them, in each form, and control octets between messages.
+// The writing half as a script: the same octets however the stream takes them, in each form, and
+// control octets between messages.
 #include "session/outbound.hpp"
 
 #include <gtest/gtest.h>

@@ -14,7 +14,8 @@ namespace {
 
 using namespace test;
 
-/// A writer that has everything still to write, in each form and for each place where the stream may stop it.
+/// A writer that has everything still to write, in each form and for each place where the stream
+/// may stop it.
 template <class Look>
 void at_each_cut(bool is_leased, Look &&look) {
     for (const form &how : forms()) {

@@ -1,4 +1,5 @@
-// The wait for a peer behind last words, in virtual time: with what it ends, and what it leaves to others.
+// The wait for a peer behind last words, in virtual time: with what it ends, and what it leaves to
+// others.
 #include "session/parting.hpp"
 
 #include <gtest/gtest.h>

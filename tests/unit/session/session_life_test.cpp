@@ -1,5 +1,5 @@
-// A session from its first attempt to connect to its end, in virtual time: dialing, dialing again, lingering, and everything that may
-// come in between.
+// A session from its first attempt to connect to its end, in virtual time: dialing, dialing again,
+// lingering, and everything that may come in between.
 #include <gtest/gtest.h>
 
 #include "pipe/in_band.hpp"

@@ -1,4 +1,5 @@
-// A session whose connection has ended with last words, in virtual time: the stream stays until the peer has them, and nothing else waits.
+// A session whose connection has ended with last words, in virtual time: the stream stays until the
+// peer has them, and nothing else waits.
 #include <gtest/gtest.h>
 
 #include "connection_parts.hpp"

@@ -1,8 +1,9 @@
-// The end of a session while the thread of the socket is inside its connection: the loop's thread goes on with other things, and
-// comes back when that thread has left.
+// The end of a session while the thread of the socket is inside its connection: the loop's thread
+// goes on with other things, and comes back when that thread has left.
 //
-// Method:   one thread plays both. What the loop has to do meanwhile is done from inside the stream, in the middle of a call of the
-//           socket's; a loop that waited for that call would never come back.
+// Method:   one thread plays both. What the loop has to do meanwhile is done from inside the
+//           stream, in the middle of a call of the socket's; a loop that waited for that call would
+//           never come back.
 #include "session/session.hpp"
 
 #include <gtest/gtest.h>

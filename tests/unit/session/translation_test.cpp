@@ -1,4 +1,5 @@
-// Frames in the form of a peer, from a queue to a stream that takes them in pieces: which octets are copied, and when.
+// Frames in the form of a peer, from a queue to a stream that takes them in pieces: which octets
+// are copied, and when.
 #include "session/translation.hpp"
 
 #include <gtest/gtest.h>

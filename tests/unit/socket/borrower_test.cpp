@@ -1,4 +1,5 @@
-// What a socket does with connections that are leased to it. The test is the connection, the clock and the waiter.
+// What a socket does with connections that are leased to it. The test is the connection, the clock
+// and the waiter.
 #include "socket/borrower.hpp"
 
 #include <gtest/gtest.h>
@@ -733,7 +734,8 @@ TEST_F(borrower_test, a_lease_is_kept_by_who_waits_for_it_or_reads_it_in_a_wait)
     wait_in_vain();
     EXPECT_GT(peer->noted_uses(), before);
 
-    // What is there before the wait begins keeps nothing: the connection was neither read nor waited for.
+    // What is there before the wait begins keeps nothing: the connection was neither read nor
+    // waited for.
     before = peer->noted_uses();
     peer->on_next_look = [this] { peer->publish({"at the last moment"}); };
     EXPECT_EQ(receive(), "at the last moment");

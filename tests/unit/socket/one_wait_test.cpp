@@ -77,7 +77,8 @@ TEST_F(one_wait_test, takes_what_came_at_the_last_moment) {
     EXPECT_EQ(wait.waits, 1);
 }
 
-/// What is posted to the socket raises the descriptor, which is looked at a moment before and not afterwards: the wait has taken it in.
+/// What is posted to the socket raises the descriptor, which is looked at a moment before and not
+/// afterwards: the wait has taken it in.
 TEST_F(one_wait_test, for_a_socket_and_its_own_descriptor_tells_of_that_when_it_has_taken_in_what_raised_it) {
     self = make_socket(socket_type::pull);
     int descriptor = -1;

@@ -38,7 +38,7 @@ std::string get_octets(const settings &s, int number, std::size_t room = 512) {
 using namespace std::string_view_literals;
 std::string with_nul(std::string_view text) { return std::string(text) + '\0'; }
 
-// ---- Integers that every type has --------------------------------------------------------------------------
+// ---- Integers that every type has ---------------------------------------------------------------
 
 struct int_case {
     int number;
@@ -178,7 +178,7 @@ TEST(type, is_read_only) {
     }
 }
 
-// ---- Options of some types ---------------------------------------------------------------------------------
+// ---- Options of some types ----------------------------------------------------------------------
 
 struct typed_case {
     int number;
@@ -248,7 +248,7 @@ TEST(xpub_manual_last_value, includes_manual) {
     EXPECT_TRUE(s.xpub_manual && s.xpub_manual_last_value);
 }
 
-// ---- Octets and text ---------------------------------------------------------------------------------------
+// ---- Octets and text ----------------------------------------------------------------------------
 
 TEST(routing_id, holds_1_to_255_octets) {
     settings s = default_settings(dealer);
@@ -374,7 +374,7 @@ TEST(metadata, wants_a_name_with_its_prefix_and_a_value) {
     EXPECT_EQ(get_octets(s, ZMQ_METADATA), "<invalid>");
 }
 
-// ---- Security ----------------------------------------------------------------------------------------------
+// ---- Security -----------------------------------------------------------------------------------
 
 constexpr int null_mechanism = ZMQ_NULL;
 
@@ -464,7 +464,7 @@ TEST(curve_options, are_refused_by_a_library_without_curve) {
 }
 #endif
 
-// ---- Filters -----------------------------------------------------------------------------------------------
+// ---- Filters ------------------------------------------------------------------------------------
 
 TEST(tcp_accept_filter, takes_numeric_addresses_with_a_prefix) {
     settings s = default_settings(pair);
@@ -517,7 +517,7 @@ TEST(ipc_filters, add_up_and_are_cleared_by_null) {
     EXPECT_FALSE(s.ipc_gid_filters.empty());
 }
 
-// ---- What is not in the table ------------------------------------------------------------------------------
+// ---- What is not in the table -------------------------------------------------------------------
 
 TEST(options_of_the_socket, are_left_to_it) {
     settings s = default_settings(sub);

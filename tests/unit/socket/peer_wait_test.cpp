@@ -1,4 +1,5 @@
-// What a socket does before it sleeps while its one peer is a socket of the same process. The test is the peer.
+// What a socket does before it sleeps while its one peer is a socket of the same process. The test
+// is the peer.
 #include <gtest/gtest.h>
 
 #include "fake_peers.hpp"
@@ -32,7 +33,8 @@ protected:
         EXPECT_EQ(wait.waits, before + 1);
     }
 
-    /// Sends messages until the sender looks whether its peer lags, or there are 64 MiB. Returns octets.
+    /// Sends messages until the sender looks whether its peer lags, or there are 64 MiB. Returns
+    /// octets.
     std::size_t send_until_it_looks(std::size_t size, int flags = 0, int parts = 1) {
         const std::string body(size, 'x');
         return send_until_it_looks(size, parts, [&](bool more) {

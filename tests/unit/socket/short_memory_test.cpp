@@ -1,4 +1,5 @@
-// Patterns whose allocations fail: what was taken from a pipe is not lost, and a pipe that cannot be kept is closed.
+// Patterns whose allocations fail: what was taken from a pipe is not lost, and a pipe that cannot
+// be kept is closed.
 #include <gtest/gtest.h>
 
 #include <algorithm>

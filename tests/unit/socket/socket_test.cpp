@@ -1,4 +1,5 @@
-// The application's half of a socket, on pipes that the test joins itself: waiting, options, the life of pipes.
+// The application's half of a socket, on pipes that the test joins itself: waiting, options, the
+// life of pipes.
 #include "socket/socket.hpp"
 
 #include <gtest/gtest.h>
@@ -97,7 +98,8 @@ TEST_F(socket_test, passes_frames_and_says_whether_more_follow) {
     EXPECT_EQ(option(*b, ZMQ_RCVMORE), 0);
 }
 
-/// With one peer alone, messages of a burst go past the pattern. It must be asked again as soon as it has a choice.
+/// With one peer alone, messages of a burst go past the pattern. It must be asked again as soon as
+/// it has a choice.
 TEST_F(socket_test, deals_messages_out_once_a_second_peer_is_there) {
     auto push = make(socket_type::push), first = make(socket_type::pull), second = make(socket_type::pull);
     join(*push, *first);
@@ -172,8 +174,8 @@ TEST_F(socket_test, matches_topics_again_when_they_change_in_a_stream) {
     EXPECT_EQ(receive(*all), "c");
 }
 
-/// ROUTER: addresses never enter the pipe while there is one peer. Whatever comes between an address and the rest of its message
-/// must find the pattern where it would be.
+/// ROUTER: addresses never enter the pipe while there is one peer. Whatever comes between an
+/// address and the rest of its message must find the pattern where it would be.
 class routed : public socket_test {
 protected:
     routed() {
@@ -567,7 +569,7 @@ TEST_F(socket_test, keeps_events_for_a_reader_that_comes_late) {
     EXPECT_EQ(receive(*reader), describe(EAGAIN));
 }
 
-// ---- Waiting for several -----------------------------------------------------------------------------------
+// ---- Waiting for several ------------------------------------------------------------------------
 
 TEST_F(socket_test, wait_for_any_reports_each_item_that_is_ready) {
     const auto a = make(socket_type::push);

@@ -1,4 +1,5 @@
-// The halves of a local socket whose octets go through a shared ring, and peers that take no part in it, over socket pairs.
+// The halves of a local socket whose octets go through a shared ring, and peers that take no part
+// in it, over socket pairs.
 #include "transport/ring_io.hpp"
 
 #include <algorithm>

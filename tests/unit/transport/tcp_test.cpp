@@ -1,6 +1,8 @@
-// What tcp has beside the contract of transports: sources, interfaces, both families, names with several addresses, SOCKS proxies.
+// What tcp has beside the contract of transports: sources, interfaces, both families, names with
+// several addresses, SOCKS proxies.
 //
-// The test drives the loop, plays the proxy with the far end of a stream, and the name server with a getaddrinfo() of its own.
+// The test drives the loop, plays the proxy with the far end of a stream, and the name server with
+// a getaddrinfo() of its own.
 #include "transport/transport.hpp"
 
 #include <gtest/gtest.h>
@@ -60,7 +62,8 @@ protected:
         return found;
     }
     static int send_buffer_of(const stream_end &end) { return option_of(end, SO_SNDBUF); }
-    /// Whether a socket could be bound to it that does not ask for an address which others linger on.
+    /// Whether a socket could be bound to it that does not ask for an address which others linger
+    /// on.
     static bool is_free(const std::string &port) {
         owned_descriptor socket;
         EXPECT_EQ(open_socket(AF_INET, socket), error::none);
@@ -291,7 +294,8 @@ TEST_F(tcp_test, keeps_more_under_way_until_a_large_body_is_written_and_the_peer
 }
 
 TEST_F(tcp_test, writes_the_beginning_alone_of_a_frame_that_would_be_copied_slowly) {
-    // With its header three of the largest segments of a loopback of 64 KiB, or four where the beginning is one by itself.
+    // With its header three of the largest segments of a loopback of 64 KiB, or four where the
+    // beginning is one by itself.
     constexpr std::size_t size = 196'000;
     constexpr std::uint32_t least_segment = 65'337;
     listen();

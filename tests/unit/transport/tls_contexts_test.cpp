@@ -1,4 +1,5 @@
-// The contexts of one endpoint, asked by several threads while the files that they are made of change.
+// The contexts of one endpoint, asked by several threads while the files that they are made of
+// change.
 #include "transport/tls_contexts.hpp"
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// Private keys from PEM: those that are taken apart are the keys that OpenSSL's decoder makes, and all others are left to that.
+// Private keys from PEM: those that are taken apart are the keys that OpenSSL's decoder makes, and
+// all others are left to that.
 #include "transport/tls_key.hpp"
 
 #include <cstring>
@@ -170,8 +171,8 @@ void expect_what_openssl_makes_of(const pem_block &what, const std::string &wher
     }
 }
 
-// Each octet of the DER another, among them tags that say that what is made of octets is made of pieces, and each end: what the decoder
-// refuses is no key. There is one thread only.
+// Each octet of the DER another, among them tags that say that what is made of octets is made of
+// pieces, and each end: what the decoder refuses is no key. There is one thread only.
 TEST(tls_key, of_damaged_octets_is_none_or_what_openssl_makes_of_them) {
     kind kinds[] = {
         {"RSA", key_ptr(EVP_RSA_gen(1024))},

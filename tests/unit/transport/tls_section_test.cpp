@@ -1,4 +1,5 @@
-// OpenSSL is taken down: who is inside is waited for, and who comes later learns of it. In a child: it cannot be undone.
+// OpenSSL is taken down: who is inside is waited for, and who comes later learns of it. In a child:
+// it cannot be undone.
 #include "transport/tls_section.hpp"
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// Verification where OpenSSL's memory is short: whoever is not to come in does not, wherever that strikes.
+// Verification where OpenSSL's memory is short: whoever is not to come in does not, wherever that
+// strikes.
 #ifdef ZLINK_WITH_TLS
 #include <openssl/crypto.h>
 #include <openssl/err.h>
@@ -13,8 +14,8 @@ using zlink_test::file_with;
 using zlink_test::good;
 using zlink_test::identity;
 
-// Of OpenSSL's memory, while the client's side is at work: as short_heap.hpp, but for so many allocations together, after which there is
-// memory again.
+// Of OpenSSL's memory, while the client's side is at work: as short_heap.hpp, but for so many
+// allocations together, after which there is memory again.
 struct shortage {
     unsigned first = 0;
     unsigned count = 0;

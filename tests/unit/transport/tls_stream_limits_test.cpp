@@ -1,4 +1,5 @@
-// A stream of TLS over one that the test plays: what a peer may do, record by record, and what becomes of waits.
+// A stream of TLS over one that the test plays: what a peer may do, record by record, and what
+// becomes of waits.
 #include "transport/tls_stream.hpp"
 
 #include <gtest/gtest.h>
@@ -459,7 +460,8 @@ TEST_F(floods_of_records, are_read_sixteen_at_a_time) {
     expect_turns(1000, 10, 16);
 }
 
-// One message about keys costs about as much as half of these. A peer may put as many as it likes before what it has to say.
+// One message about keys costs about as much as half of these. A peer may put as many as it likes
+// before what it has to say.
 TEST_F(floods_of_records, with_new_keys_before_each_are_read_one_message_about_keys_at_a_time) {
     for (const int new_keys : {1, 5, 20}) {
         ASSERT_NO_FATAL_FAILURE(open());

@@ -1,4 +1,5 @@
-// A stream inside TLS over one that a test is in command of: what happens where it takes little, and where two threads meet in it.
+// A stream inside TLS over one that a test is in command of: what happens where it takes little,
+// and where two threads meet in it.
 #include "transport/tls_stream.hpp"
 
 #include <atomic>

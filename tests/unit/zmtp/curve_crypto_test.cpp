@@ -1,4 +1,5 @@
-// The boxes of CURVE, by the vectors of NaCl ("Cryptography in NaCl", sections 2 to 10), and what is done with their keys.
+// The boxes of CURVE, by the vectors of NaCl ("Cryptography in NaCl", sections 2 to 10), and what
+// is done with their keys.
 #include "zmtp/curve_crypto.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// The framing of CURVE, both ways: what goes into boxes comes out of them, around whatever they stand in, and nothing else does.
+// The framing of CURVE, both ways: what goes into boxes comes out of them, around whatever they
+// stand in, and nothing else does.
 #include "zmtp/framing_curve.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// The CURVE handshake, both roles: two of ours with each other, what a stranger may make of it, and its octets with keys that are known.
+// The CURVE handshake, both roles: two of ours with each other, what a stranger may make of it, and
+// its octets with keys that are known.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -220,7 +221,7 @@ struct own_client {
     }
 };
 
-// ---- Two of ours -------------------------------------------------------------------------------------------
+// ---- Two of ours --------------------------------------------------------------------------------
 
 TEST(curve_handshake, ends_with_the_same_key_on_both_sides) {
     pair both;
@@ -338,10 +339,11 @@ TEST(curve_handshake, of_a_client_ends_without_a_word_at_a_server_of_another_soc
     EXPECT_FALSE(both.client.last.may_retry);
 }
 
-// ---- As libzmq writes it -----------------------------------------------------------------------------------
+// ---- As libzmq writes it ------------------------------------------------------------------------
 
-// A conversation of libzmq 4.3.4 with itself, as tests/interop/record_curve.py records it: PUSH to PULL, the keys of zmq_curve(7), and random octets that follow from one another:
-// the client's from 17 on, the server's from 117 on. What stands behind each command's name.
+// A conversation of libzmq 4.3.4 with itself, as tests/interop/record_curve.py records it: PUSH to
+// PULL, the keys of zmq_curve(7), and random octets that follow from one another: the client's from
+// 17 on, the server's from 117 on. What stands behind each command's name.
 const octets hello_of_libzmq =
     from_hex("01000000000000000000000000000000000000000000000000000000000000000000000000000000"
              "000000000000000000000000000000000000000000000000000000000000000000004D27BCEE3135"
@@ -402,7 +404,7 @@ TEST(curve_transcript, is_that_of_libzmq_up_to_the_properties) {
     EXPECT_FALSE(client->batches || server->batches) << "libzmq does not know of that";
 }
 
-// ---- Several frames in a box -------------------------------------------------------------------------------
+// ---- Several frames in a box --------------------------------------------------------------------
 
 TEST(curve_batches, are_agreed_on_by_two_of_ours_and_shown_to_nobody) {
     pair both;
@@ -432,7 +434,7 @@ TEST(curve_batches, need_the_value_of_the_other_role) {
     }
 }
 
-// ---- What is changed, cut or sent again --------------------------------------------------------------------
+// ---- What is changed, cut or sent again ---------------------------------------------------------
 
 TEST(curve_handshake, refuses_each_command_with_any_octet_changed) {
     const auto each_octet_of = [](const octets &sound, const auto &refuses) {
@@ -449,7 +451,8 @@ TEST(curve_handshake, refuses_each_command_with_any_octet_changed) {
         const octets sound = both.hello();
         both.server.hear("HELLO", hurt);
         if (both.server.last.status == status::unfinished) {
-            // X25519 does not look at the topmost bit of a key, but the client vouches for the key that it has sent.
+            // X25519 does not look at the topmost bit of a key, but the client vouches for the key
+            // that it has sent.
             EXPECT_EQ(hurt.substr(0, 105) + hurt.substr(106), sound.substr(0, 105) + sound.substr(106));
             both.client.hear("WELCOME", both.server.said("WELCOME"));
             both.server.hear("INITIATE", both.client.said("INITIATE"));
@@ -778,7 +781,7 @@ TEST(curve_server, keeps_little_of_a_client_that_has_not_come_back) {
     EXPECT_LE(sizeof(curve::server), 256u);
 }
 
-// ---- Inside a conversation ---------------------------------------------------------------------------------
+// ---- Inside a conversation ----------------------------------------------------------------------
 
 octets curve_greeting(bool is_server) {
     octets out = testing::greeting("CURVE");

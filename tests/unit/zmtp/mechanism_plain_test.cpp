@@ -1,4 +1,5 @@
-// The PLAIN handshake, both roles, and what the verdict of a handler makes of it; and the NULL handshake with a domain.
+// The PLAIN handshake, both roles, and what the verdict of a handler makes of it; and the NULL
+// handshake with a domain.
 #include <gtest/gtest.h>
 
 #include "script.hpp"

@@ -1,4 +1,5 @@
-// Whole conversations with peers of ZMTP 2.0 and 1.0: what each side says first, and what may come then.
+// Whole conversations with peers of ZMTP 2.0 and 1.0: what each side says first, and what may come
+// then.
 #include <gtest/gtest.h>
 
 #include <random>

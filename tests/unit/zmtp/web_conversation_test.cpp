@@ -1,4 +1,5 @@
-// Conversations over WebSocket, of both sides: upgrade and handshake. What follows is in web_traffic_test.cpp.
+// Conversations over WebSocket, of both sides: upgrade and handshake. What follows is in
+// web_traffic_test.cpp.
 #include "zmtp/web_conversation.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Conversations over WebSocket behind the handshake: control frames, heartbeats, and the ways they end.
+// Conversations over WebSocket behind the handshake: control frames, heartbeats, and the ways they
+// end.
 #include <gtest/gtest.h>
 
 #include "web_script.hpp"
