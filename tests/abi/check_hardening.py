@@ -1,9 +1,10 @@
 """Looks whether a shared library was built as distributions build theirs: what protects a program when an error is found in it. Likewise
 whether it leaves out what ends a program that is short of memory.
 
-Usage: check_hardening.py LIBRARY [--fortified]
+Usage: check_hardening.py LIBRARY [--fortified] [--bundled]
 
 --fortified: also the calls that the C library checks, which take an optimised build.
+--bundled: OpenSSL and the C++ library are in it, which ask for variables of their own, and whose code is not looked at.
 """
 
 import platform
@@ -31,7 +32,7 @@ def first_instructions(library):
     return dict(re.findall(r"^[0-9a-f]+ <(zmq_\w+)>:\n\s*[0-9a-f]+:\s+(\S+)", listing, re.MULTILINE))
 
 
-def faults_of(library, fortified):
+def faults_of(library, fortified, bundled):
     names = imported(library)
     dynamic = output_of("readelf", "-dW", library)
     segments = output_of("readelf", "-lW", library)
@@ -47,12 +48,12 @@ def faults_of(library, fortified):
         yield "the stack can be executed"
     if re.search(r"LOAD.*\bRWE\b", segments) or "(TEXTREL)" in dynamic:
         yield "code can be written"
-    if "getenv" in names:
+    if "getenv" in names and not bundled:
         yield "the environment is believed in a program with more rights than its user (getenv, not secure_getenv)"
-    if "__cxa_thread_atexit" in names:
+    if {"__cxa_thread_atexit", "__cxa_thread_atexit_impl"} & names:
         yield "a thread_local has a destructor, which the C library ends the process for when memory is short (core/of_thread.hpp)"
     landing = LANDING.get(platform.machine())
-    if landing:
+    if landing and not bundled:
         functions = first_instructions(library)
         if not functions:
             yield "no exported function was found"
@@ -62,7 +63,7 @@ def faults_of(library, fortified):
 
 
 def main():
-    faults = list(faults_of(sys.argv[1], "--fortified" in sys.argv[2:]))
+    faults = list(faults_of(sys.argv[1], "--fortified" in sys.argv[2:], "--bundled" in sys.argv[2:]))
     print("\n".join(faults) or "built as distributions do")
     return 1 if faults else 0
 
