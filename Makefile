@@ -13,6 +13,7 @@ FOR_TESTS := libgtest-dev libbenchmark-dev ccache clang-format-14? python3-pytes
 FOR_PACKAGE := debhelper dpkg-dev lintian
 FOR_PROOF := debootstrap binutils iproute2
 FOREIGN  := tests/interop/requirements.txt
+PYZMQ    := tests/interop/requirements_pyzmq.txt
 
 # The compiler cache serves every checkout alike.
 export CCACHE_BASEDIR  := $(CURDIR)
@@ -21,17 +22,18 @@ export CCACHE_NOHASHDIR := 1
 # Programs with ThreadSanitizer need addresses that are not randomised too widely, where that may be asked for.
 FIXED_ADDRESSES := $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
 
-.PHONY: help deps deps-build deps-demo deps-test build check test test-release test-asan test-tsan test-long test-web demo package package-proof source-proof dist bench clean format check-format
+.PHONY: help deps deps-build deps-demo deps-test build check test test-release test-asan test-tsan test-long test-web demo package package-proof source-proof dist bench clean format check-format wheel
 
 help:
 	@echo 'make build         build/release/lib/libzmq.so.5 and libzmq.a, without the tests'
-	@echo 'make deps          install the Debian packages that are missing, and what the tests need of PyPI into build/python;'
+	@echo 'make deps          install the Debian packages that are missing, and what the tests need of PyPI into build/;'
 	@echo '                   deps-build, deps-demo and deps-test are its parts, and what the others need they install'
 	@echo 'make check         formatting, layering and the unit tests of the release: what to run while working'
 	@echo 'make test          formatting, and all tests: plain, ASan+UBSan, TSan'
 	@echo 'make test-release  one of those three; also test-asan, test-tsan'
 	@echo 'make test-long     the tests with TSan, and as much of each as in a plain build: what make test leaves out'
 	@echo 'make test-web      the page of examples/web in a headless Chromium, which has to be installed'
+	@echo 'make wheel         build/wheel/*.whl: zlink for Python and its pyzmq, on systems with GLIBC 2.27 or later'
 	@echo 'make demo          a program written for libzmq, on libzmq and on zlink'
 	@echo 'make package       the Debian packages, into build/package'
 	@echo 'make package-proof proves them in a bare root made by debootstrap; needs root, and takes an hour. source-proof has the release of'
@@ -67,6 +69,14 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
+# Installs what $(1) names of PyPI into $(2), where it is not there yet.
+define install_foreign
+@cmp -s $(1) $(2)/installed || { \
+    rm -rf $(2) && \
+    $(PYTHON) -m pip install --quiet --root-user-action=ignore --require-hashes --target $(2) -r $(1) && \
+    cp $(1) $(2)/installed; }
+endef
+
 deps: deps-build deps-demo deps-test
 
 deps-build:
@@ -77,10 +87,8 @@ deps-demo:
 
 deps-test: deps-build deps-demo
 	$(call install,$(FOR_TESTS))
-	@cmp -s $(FOREIGN) build/python/installed || { \
-	    rm -rf build/python && \
-	    $(PYTHON) -m pip install --quiet --root-user-action=ignore --require-hashes --target build/python -r $(FOREIGN) && \
-	    cp $(FOREIGN) build/python/installed; }
+	$(call install_foreign,$(FOREIGN),build/python)
+	$(call install_foreign,$(PYZMQ),build/pyzmq)
 
 build: deps-build
 	cmake --preset release -D BUILD_TESTS=OFF -D ZLINK_WERROR=OFF
@@ -116,6 +124,13 @@ test-long: test-tsan
 
 test-web: build
 	LD_LIBRARY_PATH=build/release/lib $(PYTHON) examples/web/check.py
+
+wheel: deps-build
+	$(PYTHON) packaging/python/older_glibc.py 2.27 build/wheel/glibc
+	cmake --preset release -B build/wheel/library -D BUILD_TESTS=OFF -D ZLINK_WERROR=OFF -D ZLINK_BUNDLED=ON -D BUILD_STATIC=OFF \
+	    -D CMAKE_SHARED_LINKER_FLAGS=@$(CURDIR)/build/wheel/glibc/flags
+	cmake --build build/wheel/library -j $(JOBS) --target library
+	$(PYTHON) packaging/python/build_wheel.py build/wheel/library/lib/libzmq.so.5 build/wheel
 
 demo: build deps-demo
 	$(PYTHON) demo/run.py
