@@ -10,7 +10,7 @@ FOR_BUILD := g++ cmake ninja-build make pkg-config libboost1.81-dev|libboost1.83
 FOR_DEMO  := python3 python3-zmq libzmq5
 FOR_TESTS := libgtest-dev libbenchmark-dev ccache clang-format-14? python3-pytest python3-tornado strace valgrind binutils \
              python3-matplotlib libczmq-dev libnng-dev python3-websockets python3-aiohttp python3-pip
-FOR_PACKAGE := debhelper dpkg-dev lintian
+FOR_PACKAGE := build-essential debhelper lintian
 FOR_PROOF := debootstrap binutils iproute2
 FOREIGN  := tests/interop/requirements.txt
 PYZMQ    := tests/interop/requirements_pyzmq.txt
