@@ -22,7 +22,7 @@ export CCACHE_NOHASHDIR := 1
 # Programs with ThreadSanitizer need addresses that are not randomised too widely, where that may be asked for.
 FIXED_ADDRESSES := $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
 
-.PHONY: help deps deps-build deps-demo deps-test build check test test-release test-asan test-tsan test-long test-web demo package package-proof source-proof dist bench clean format check-format wheel
+.PHONY: help deps deps-build deps-demo deps-test build check test test-release test-asan test-tsan test-long test-web demo package package-proof source-proof dist bench clean format check-format wheel ecosystem
 
 help:
 	@echo 'make build         build/release/lib/libzmq.so.5 and libzmq.a, without the tests'
@@ -42,6 +42,8 @@ help:
 	@echo 'make bench         zlink beside libzmq, nng and OpenSSL: tables of ratios, and pictures in build/bench; some hours'
 	@echo '                   goes on where it was interrupted; AFRESH=1 begins again; PAIRS=1 instead of 3 takes half the time'
 	@echo 'make bench QUICK=1 a part of it, once each, in some four minutes; in build/bench/quick'
+	@echo 'make ecosystem     other people'"'"'s programs on libzmq and on zlink, fetched and run: a table; about an hour, goes on where it was'
+	@echo '                   interrupted; ONLY="NAME ..." chooses programs, AFRESH=1 begins again; docs/ecosystem.md'
 	@echo 'make format        format the sources; check-format only looks'
 	@echo 'make clean         remove build/'
 
@@ -157,6 +159,9 @@ bench: deps
 	cmake --preset release -DBUILD_BENCHMARKS=ON
 	cmake --build --preset release -j $(JOBS) --target bench_programs
 	$(PYTHON) benchwithzmq/run_matrix.py $(if $(QUICK),--quick) $(if $(PAIRS),--pairs $(PAIRS)) $(if $(AFRESH),--afresh)
+
+ecosystem: build deps-test
+	$(PYTHON) tests/ecosystem/run.py $(if $(ONLY),--only $(ONLY)) $(if $(AFRESH),--afresh)
 
 SOURCES = $(shell find include src tests benchwithzmq tools demo \
             \( -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name '*.c' \) 2>/dev/null)
