@@ -11,7 +11,7 @@ import urllib.request
 import zmq
 
 PATIENCE_S = 60
-BLOCKS = 20
+BLOCKS = 20  # at least
 ADDRESS = "42ey1afDFnn4886T7196doS9GPMzexD9gXpsZJDwVjeRVdFCSoHnv7KPbBeGpzJBzHRCAs9UxqeoyFQMYbqSWYTfJJQAWDm"
 
 
@@ -47,6 +47,10 @@ def make_first_block(port):
             time.sleep(0.2)
 
 
+def height_of_next(sub):
+    return json.loads(sub.recv().split(b":", 1)[1])["first_height"]
+
+
 def hear_of_blocks(http, sub):
     """The heights of the blocks that are heard of, one after another."""
     make_first_block(http)
@@ -54,9 +58,7 @@ def hear_of_blocks(http, sub):
     while len(heights) < BLOCKS:  # the first are made before the subscription has arrived, perhaps
         make_block(http)
         if heights or sub.poll(500):
-            heights.append(json.loads(sub.recv().split(b":", 1)[1])["first_height"])
-    if heights != list(range(heights[0], heights[0] + BLOCKS)):
-        raise SystemExit("heard of blocks %s" % heights)
+            heights.append(height_of_next(sub))
     return heights
 
 
@@ -69,8 +71,10 @@ def talk(context, http, published, questions):
         heights = hear_of_blocks(http, sub)
         req.send_string(json.dumps({"jsonrpc": "2.0", "id": 0, "method": "get_height", "params": {}}))
         height = json.loads(req.recv())["result"]["height"]
-        if height != heights[-1] + 1:
-            raise SystemExit("is %d high, and told of %d" % (height, heights[-1]))
+        while heights[-1] < height - 1:
+            heights.append(height_of_next(sub))
+        if heights != list(range(height - len(heights), height)):
+            raise SystemExit("heard of blocks %s, and the height is %d" % (heights, height))
 
 
 def end(daemon):
@@ -94,7 +98,7 @@ def main():
             talk(context, http, published, questions)
         finally:
             end(daemon)
-    print("%d blocks heard of, 1 question answered, ended when told" % BLOCKS)
+    print("every block heard of, 1 question answered, ended when told")
 
 
 if __name__ == "__main__":

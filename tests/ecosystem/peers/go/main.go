@@ -8,11 +8,13 @@ import (
 	"io"
 	"log"
 	"os"
+	"time"
 
 	"github.com/go-zeromq/zmq4"
 )
 
 const messages = 1000
+const patience = 20 * time.Second
 
 func body(number int) []byte {
 	return bytes.Repeat([]byte{byte(number)}, 1+number*41%40000)
@@ -30,20 +32,29 @@ func received(socket zmq4.Socket) []byte {
 	return message.Bytes()
 }
 
+// send sends, once there is a peer: without one a REQ of this library refuses to.
+func send(socket zmq4.Socket, octets []byte) {
+	err := socket.Send(zmq4.NewMsg(octets))
+	for until := time.Now().Add(patience); err != nil && time.Now().Before(until); err = socket.Send(zmq4.NewMsg(octets)) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	must(err)
+}
+
 // step does the part of a role in one message, and says whether it went well.
 func step(socket zmq4.Socket, role string, number int) bool {
 	switch role {
 	case "push":
-		must(socket.Send(zmq4.NewMsg(body(number))))
+		send(socket, body(number))
 		return true
 	case "pull":
 		return bytes.Equal(received(socket), body(number))
 	case "req":
-		must(socket.Send(zmq4.NewMsg(body(number))))
+		send(socket, body(number))
 		return bytes.Equal(received(socket), body(number))
 	}
 	asked := received(socket)
-	must(socket.Send(zmq4.NewMsg(asked)))
+	send(socket, asked)
 	return bytes.Equal(asked, body(number))
 }
 
