@@ -24,7 +24,7 @@ def pytest_counts(output):
 def own_suite(place, library):
     """The tests of pyzmq's source distribution, on what is installed: from within their folder, that it is not the source beside it."""
     tests = place.path("source", "tests")
-    output = place.command([place.path("python", "bin", "pytest"), "-q", "-rfE", "-p", "no:cacheprovider",
+    output = place.command([place.path("python", "bin", "pytest"), "-q", "-rfEs", "-p", "no:cacheprovider",
                             "--timeout", "120", "--deselect", RACING, "."], library, cwd=tests, check=False)[1]
     counts = pytest_counts(output)
     bad = counts.get("failed", 0) + counts.get("error", 0)
