@@ -8,7 +8,7 @@ FORMAT   := clang-format-14
 FOR_BUILD := g++ cmake ninja-build make pkg-config libboost1.81-dev|libboost1.83-dev|libboost1.88-dev libssl-dev libsodium-dev \
              libtomlplusplus-dev
 FOR_DEMO  := python3 python3-zmq libzmq5
-FOR_TESTS := libgtest-dev libbenchmark-dev ccache clang-format-14? python3-pytest python3-tornado strace valgrind binutils \
+FOR_TESTS := libgtest-dev git libbenchmark-dev ccache clang-format-14? python3-pytest python3-tornado strace valgrind binutils \
              python3-matplotlib libczmq-dev libnng-dev python3-websockets python3-aiohttp python3-pip
 FOR_PACKAGE := build-essential debhelper lintian
 FOR_PROOF := debootstrap binutils iproute2
@@ -128,6 +128,8 @@ test-web: build
 	LD_LIBRARY_PATH=build/release/lib $(PYTHON) examples/web/check.py
 
 wheel: deps-build
+	$(call install,python3)
+	rm -f build/wheel/*.whl
 	$(PYTHON) packaging/python/older_glibc.py 2.27 build/wheel/glibc
 	cmake --preset release -B build/wheel/library -D BUILD_TESTS=OFF -D ZLINK_WERROR=OFF -D ZLINK_BUNDLED=ON -D BUILD_STATIC=OFF \
 	    -D CMAKE_SHARED_LINKER_FLAGS=@$(CURDIR)/build/wheel/glibc/flags
@@ -152,6 +154,7 @@ source-proof: dist
 	tests/package/debian_root.py sources $(SUITE) build/dist/zlink-$$(packaging/version.sh).tar.xz
 
 dist: deps-build
+	$(call install,python3 git)
 	rm -rf build/dist
 	packaging/dist.py build/dist
 

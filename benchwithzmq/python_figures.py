@@ -261,6 +261,7 @@ class Child:
 def measure(python, library, cell, folder):
     """Seconds of the work, and processor seconds of both ends."""
     environment = dict(os.environ)
+    environment.pop("LD_PRELOAD", None)
     if library:
         environment["LD_PRELOAD"] = library
     work = {"kind": cell.kind, "side": 0, "size": cell.size, "count": cell.count,

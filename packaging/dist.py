@@ -16,6 +16,7 @@ import subprocess
 import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
+GIT = ("git", "-c", f"safe.directory={SOURCE}")  # of a checkout that may be another user's
 
 # Name, licence, how it comes in, and the names under which scanners of vulnerabilities know it: vendor and product of a CPE.
 DEPENDENCIES = [
@@ -51,7 +52,7 @@ def versions_of_dependencies():
 
 
 def tarball(version):
-    archive = output_of("git", "-c", "tar.umask=0022", "archive", "--format=tar", f"--prefix=zlink-{version}/", "HEAD")
+    archive = output_of(*GIT, "-c", "tar.umask=0022", "archive", "--format=tar", f"--prefix=zlink-{version}/", "HEAD")
     return lzma.compress(archive, preset=2)  # a sixth larger than with 6, in a quarter of the time
 
 
@@ -104,14 +105,14 @@ def sbom(version, tarball_name, digest, seconds):
 
 def main(place):
     version = output_of(str(SOURCE / "packaging/version.sh")).decode().strip()
-    if output_of("git", "status", "--porcelain"):
+    if output_of(*GIT, "status", "--porcelain"):
         print("dist: what is not committed is not in the tarball", file=sys.stderr)
     place.mkdir(parents=True, exist_ok=True)
     sources = tarball(version)
     digest = hashlib.sha256(sources).hexdigest()
     name = f"zlink-{version}.tar.xz"
     written = {name: sources}
-    bill = sbom(version, name, digest, int(output_of("git", "log", "-1", "--format=%ct")))
+    bill = sbom(version, name, digest, int(output_of(*GIT, "log", "-1", "--format=%ct")))
     written[f"zlink-{version}.spdx.json"] = (json.dumps(bill, indent=2) + "\n").encode()
     written["SHA256SUMS"] = "".join(f"{hashlib.sha256(octets).hexdigest()}  {name}\n" for name, octets in written.items()).encode()
     for name, octets in written.items():

@@ -14,13 +14,13 @@ tree=$place/zlink-$version
 # What git knows, where there is git; a release tarball has nothing else.
 files() {
     if [ -e .git ]; then
-        git ls-files --cached --others --exclude-standard -z
+        git -c safe.directory="$PWD" ls-files --cached --others --exclude-standard -z
     else
         find . -path ./build -prune -o -type f -print0
     fi
 }
 
-of_last_commit() { git log -1 --format="$1" 2> /dev/null || true; }
+of_last_commit() { git -c safe.directory="$PWD" log -1 --format="$1" 2> /dev/null || true; }
 
 rm -rf "$place"
 mkdir -p "$tree"
@@ -33,7 +33,7 @@ address=${DEBEMAIL:-$(of_last_commit %ae)}
 maintainer="${name:-$(id -un)} <${address:-$(id -un)@$(hostname)}>"
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(of_last_commit %ct)}
 : "${SOURCE_DATE_EPOCH:=$(stat -c %Y CHANGELOG.md)}"
-sed -i "s|@MAINTAINER@|$maintainer|" "$tree/debian/control"
+sed -i "s|@MAINTAINER@|$(printf %s "$maintainer" | sed 's/[\\&|]/\\&/g')|" "$tree/debian/control"
 cat > "$tree/debian/changelog" << END
 zlink ($version-1) unstable; urgency=medium
 

@@ -46,8 +46,7 @@ def tag_of(library):
 
 
 def version_of_project():
-    text = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
-    return re.search(r"^project\(zlink VERSION (\S+)", text, re.MULTILINE).group(1)
+    return output_of(ROOT / "packaging/version.sh").strip()
 
 
 def options_of(header):

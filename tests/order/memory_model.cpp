@@ -245,6 +245,11 @@ void world::fence_of(thread &of) {
     join(of.now, of.acquired);
     join(of.now, all_fences_);
     all_fences_ = of.now;
+    // Two fences alone do not make what is not atomic pass from one to the other: there has to be a
+    // load that reads what the other has stored.
+    for (const std::size_t at : of_plain_)
+        if (at < all_fences_.size())
+            all_fences_[at] = 0;
     of.released = of.now;
 }
 
@@ -268,6 +273,8 @@ std::size_t world::make_plain() {
     const std::size_t at = make_location(0);
     for (std::size_t i = 0; i < most_threads; ++i)
         (void)make_location(0);
+    for (std::size_t i = at; i < places_.size(); ++i)
+        of_plain_.push_back(i);
     return at;
 }
 

@@ -89,8 +89,9 @@ private:
     std::size_t first_visible(std::size_t at, std::memory_order order);
 
     std::vector<std::vector<stored>> places_;
-    view last_sc_;     // store or load of seq_cst, of each location
-    view all_fences_;  // what the last fence of seq_cst has seen
+    view last_sc_;                       // store or load of seq_cst, of each location
+    std::vector<std::size_t> of_plain_;  // locations
+    view all_fences_;                    // what the last fence of seq_cst has seen
     std::vector<thread> threads_;
     std::size_t running_ = 0;
     bool has_begun_ = false;

@@ -135,4 +135,31 @@ TEST(memory_model, finds_a_race) {
     EXPECT_NE(with(release, relaxed), "");
 }
 
+TEST(memory_model, finds_a_race_that_two_fences_seem_to_forbid) {
+    const auto with = [](std::memory_order load) {
+        return explore([=] {
+                   struct shared {
+                       plain<int> value;
+                       atomic<int> y, z;
+                   };
+                   auto o = std::make_shared<shared>();
+                   return program{{[=] {
+                                       o->value.set(7);
+                                       full_fence();
+                                       if (o->y.load(relaxed) == 0)
+                                           o->z.store(1, relaxed);
+                                   },
+                                   [=] {
+                                       o->y.store(1, relaxed);
+                                       full_fence();
+                                       if (o->z.load(load) == 1)
+                                           (void)o->value.get();
+                                   }}};
+               })
+            .failure;
+    };
+    EXPECT_NE(with(relaxed), "");
+    EXPECT_EQ(with(acquire), "") << "a store behind a fence releases";
+}
+
 }  // namespace zlink::order

@@ -32,7 +32,7 @@ def check_sums(files):
 
 
 def check_contents(source, path, root):
-    listed = subprocess.run(["git", "ls-tree", "-r", "--name-only", "HEAD"], cwd=source, check=True, capture_output=True, text=True)
+    listed = subprocess.run(["git", "-c", f"safe.directory={source}", "ls-tree", "-r", "--name-only", "HEAD"], cwd=source, check=True, capture_output=True, text=True)
     with tarfile.open(path) as archive:
         inside = {member.name for member in archive if not member.isdir()}
     expected = {f"{root}/{name}" for name in listed.stdout.splitlines()}

@@ -35,6 +35,8 @@ class Root:
         self.path, self.suite = pathlib.Path(path), suite
 
     def make(self):
+        if self.path.exists() and any(self.path.iterdir()):
+            sys.exit(f"{self.path} is not empty: it would be removed at the end")
         self.path.mkdir(parents=True, exist_ok=True)
         self.path.chmod(0o755)  # apt's own user has to get in
         mirror = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(ORIGIN) $(LABEL)", "Created-By: Packages"],
@@ -121,6 +123,7 @@ def check_dependents(root):
         version = root.installed().get(name)
         if not went_well or not version:
             print(f"| {name} | | cannot be installed | |")
+            wrong.append(name)
             print(said[-2000:], file=sys.stderr)
             continue
         users = users_of_library(root, name)

@@ -98,11 +98,11 @@ def activate(*, children: bool = True, policy: str | os.PathLike[str] | None = N
                 f"zlinkmq.activate() comes too late, {used} is loaded already: call it before the first 'import zmq', "
                 "or start the program by 'python -m zlinkmq run -- ...'"
             )
-    set_rules(os.environ, policy, log)
-    if children:
-        preload(os.environ)
+    set_rules(os.environ, policy, log)  # zlink reads them when it is loaded
     # For all to see, and before the one that pyzmq brings.
     ctypes.CDLL(get_library(), mode=ctypes.RTLD_GLOBAL)
+    if children:
+        preload(os.environ)
     if not is_active():
         raise RuntimeError("another library with libzmq's functions was loaded with the program itself, before zlink")
 
@@ -114,6 +114,10 @@ def library_in_use() -> ctypes.CDLL:
             "this process does not use zlink: call zlinkmq.activate() before 'import zmq', or start the program by "
             "'python -m zlinkmq run -- ...'; 'python -m zlinkmq doctor' tells more"
         )
+    # A libzmq that is linked into pyzmq shows itself to nobody; what zlink's would be asked about it does not know.
+    zmq = sys.modules.get("zmq")
+    if zmq is not None and hasattr(zmq, "has") and not zmq.has("tls"):
+        raise NotActive(f"{zmq.__file__} has a libzmq linked into it, and does not use zlink")
     library = ctypes.CDLL(get_library(), use_errno=True)
     library.zmq_setsockopt.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
     library.zmq_getsockopt.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t)]

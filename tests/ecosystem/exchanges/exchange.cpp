@@ -1,4 +1,5 @@
-// Asks and answers over tcp by cppzmq, publishes with a topic, sends messages of two parts, and hears a monitor.
+// Asks and answers over tcp by cppzmq, publishes with a topic, sends messages of two parts, and
+// hears a monitor.
 #include <zmq.hpp>
 #include <zmq_addon.hpp>
 
