@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -21,6 +22,8 @@ pid_t gettid(void) {
 uint32_t arc4random(void) {
     uint32_t made;
     while (getrandom(&made, sizeof made, 0) != sizeof made) {
+        if (errno != EINTR)
+            abort(); /* a number that is none would be worse */
     }
     return made;
 }
@@ -34,6 +37,7 @@ enum { layout_of_stat = 0 };
 int __xstat(int layout, const char *path, struct stat *result);
 int __lxstat(int layout, const char *path, struct stat *result);
 int __fxstat(int layout, int descriptor, struct stat *result);
+int __fxstatat(int layout, int folder, const char *path, struct stat *result, int flags);
 
 int stat(const char *path, struct stat *result) {
     return __xstat(layout_of_stat, path, result);
@@ -45,6 +49,10 @@ int lstat(const char *path, struct stat *result) {
 
 int fstat(int descriptor, struct stat *result) {
     return __fxstat(layout_of_stat, descriptor, result);
+}
+
+int fstatat(int folder, const char *path, struct stat *result, int flags) {
+    return __fxstatat(layout_of_stat, folder, path, result, flags);
 }
 
 /* For waits of the C++ library by a clock that nobody sets. Without the call a wait lasts as long, unless somebody sets the other clock. */

@@ -86,7 +86,8 @@ std::uint8_t *decoder_curve::open_boxes(std::span<std::uint8_t> in, std::uint8_t
         const std::size_t have = in.size() - header.header_size;
         const bool is_event =
             around_ && header.flags == frame_flag::command && (have == 0 || in[header.header_size] == 0);
-        if (!is_event && (header.flags & ~frame_flag::large))
+        // Some peers say in front of the box, too, that there is more. What counts is in the box.
+        if (!is_event && (header.flags & ~(frame_flag::large | frame_flag::more)))
             return refuse(header.is_command() ? protocol_errors::unexpected_command
                                               : protocol_errors::malformed_message,
                           out);
