@@ -58,7 +58,8 @@ public:
     /// Octets of the handshake, where they were read: what has been said in a handshake may have
     /// been a password.
     static void wipe(byte_span octets) noexcept {
-        ::explicit_bzero(const_cast<std::uint8_t *>(octets.data()), octets.size());
+        if (!octets.empty())
+            ::explicit_bzero(const_cast<std::uint8_t *>(octets.data()), octets.size());
     }
 
     struct found {

@@ -305,7 +305,8 @@ action peer::state::on_turn() {
 
 /// It may have held a password.
 void peer::state::forget_frame() noexcept {
-    ::explicit_bzero(before_->frame.data(), before_->frame.size());
+    if (!before_->frame.empty())
+        ::explicit_bzero(before_->frame.data(), before_->frame.size());
     before_->frame.clear();
 }
 
