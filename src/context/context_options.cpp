@@ -42,9 +42,10 @@ const number_option table[] = {
     {context_option::max_sockets, 1, INT_MAX,
      [](context_options &o, int value) { o.max_sockets = std::min(value, max_sockets_limit); },
      [](const context_options &o) { return o.max_sockets; }},
-    {context_option::socket_limit, 0, 0, nullptr, [](const context_options &) { return max_sockets_limit; }},
+    // Its number is ZMQ_SOCKET_LIMIT's, too, which can be got.
     {context_option::thread_priority, 0, INT_MAX,
-     [](context_options &o, int value) { o.threads.scheduling.priority = value; }, nullptr},
+     [](context_options &o, int value) { o.threads.scheduling.priority = value; },
+     [](const context_options &) { return max_sockets_limit; }},
     {context_option::thread_sched_policy, 0, INT_MAX,
      [](context_options &o, int value) { o.threads.scheduling.policy = value; },
      [](const context_options &o) { return o.threads.scheduling.policy; }},
