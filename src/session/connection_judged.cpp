@@ -122,8 +122,8 @@ void connection::go_on(const conversation::event &with) noexcept {
 
 /// Takes what has been read meanwhile, as if it were read now.
 bool connection::take_unjudged(inbound &in, byte_span &rest) noexcept {
-    const std::vector<std::uint8_t> unread = std::move(unjudged_);
-    const finally wipe([&] { inbound::wipe(unread); });
+    std::vector<std::uint8_t> unread = std::move(unjudged_);
+    const finally wipe([&] { wipe_octets(unread); });
     rest = in.put(environment_.io.scratch, unread);
     if (rest.size() == unread.size())
         return true;

@@ -25,6 +25,7 @@
 
 #include "core/bytes.hpp"
 #include "core/chunk.hpp"
+#include "core/wipe.hpp"
 #include "pipe/io_turn.hpp"
 #include "pipe/pipe.hpp"
 #include "session/connection_environment.hpp"
@@ -58,8 +59,7 @@ public:
     /// Octets of the handshake, where they were read: what has been said in a handshake may have
     /// been a password.
     static void wipe(byte_span octets) noexcept {
-        if (!octets.empty())
-            ::explicit_bzero(const_cast<std::uint8_t *>(octets.data()), octets.size());
+        wipe_octets({const_cast<std::uint8_t *>(octets.data()), octets.size()});
     }
 
     struct found {

@@ -20,6 +20,7 @@
 #include "core/peer_info.hpp"
 #include "core/settings.hpp"
 #include "core/web_place.hpp"
+#include "core/wipe.hpp"
 #include "zmtp/failure.hpp"
 #include "zmtp/framing.hpp"
 
@@ -90,9 +91,7 @@ public:
     /// Nothing of what output() held stays, neither as what is to be written nor in memory: it may
     /// have been a password.
     void drop_output() noexcept {
-        if (output_.empty())
-            return;
-        ::explicit_bzero(output_.data(), output_.size());
+        wipe_octets(output_);
         std::vector<std::uint8_t>().swap(output_);
     }
     /// Commands of traffic, as frames of a queue, that wait to be encoded by a framing which

@@ -150,10 +150,9 @@ struct peer::state {
 
     /// The memory that no conversation needs once there is traffic.
     struct before_traffic {
-        ~before_traffic() {
-            if (!frame.empty())
-                ::explicit_bzero(frame.data(), frame.size());  // part of a HELLO may be a password
-        }
+        /// Part of a HELLO may be a password.
+        ~before_traffic() { wipe_octets(frame); }
+
         std::unique_ptr<mechanism> security;  // null when the one asked for is not built in
         time_point end = time_point::max();   // of the time for it
         std::size_t greeting_sent = 0;        // octets of ours
@@ -305,8 +304,7 @@ action peer::state::on_turn() {
 
 /// It may have held a password.
 void peer::state::forget_frame() noexcept {
-    if (!before_->frame.empty())
-        ::explicit_bzero(before_->frame.data(), before_->frame.size());
+    wipe_octets(before_->frame);
     before_->frame.clear();
 }
 

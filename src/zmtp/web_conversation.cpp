@@ -231,10 +231,7 @@ action web_conversation::enter_handshake(std::string_view protocol) {
 action web_conversation::on_handshake(byte_span &in) {
     action result;
     std::vector<std::uint8_t> decoded(decoder_->lead(in.size()) + in.size());
-    const finally wipe([&] {
-        if (!decoded.empty())
-            ::explicit_bzero(decoded.data(), decoded.size());
-    });
+    const finally wipe([&] { wipe_octets(decoded); });
     while (!in.empty() && stage_ == stage::handshake && !is_waiting_) {
         const auto step = decoder_->decode(in, decoded.data());
         in = in.subspan(step.taken);
