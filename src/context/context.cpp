@@ -342,7 +342,7 @@ error context_impl::take_apart(socket &self, const std::string &endpoint, std::s
     std::string why;
     const error e = split_endpoint(endpoint, scheme, address, &why);
     if (failed(e))
-        self.events_sink()->emit_reason(why, to_errno(e), endpoint);
+        self.events_sink()->emit_refusal(why, to_errno(e), endpoint);
     return e;
 }
 
@@ -355,8 +355,8 @@ error context_impl::bind(socket &self, const std::string &endpoint, std::string 
         actual = endpoint;
         const error e = inproc_.bind(address, side_of(self));
         if (e == error::address_in_use)
-            self.events_sink()->emit_reason("another socket of this context has the name " + address,
-                                            to_errno(e), endpoint);
+            self.events_sink()->emit_refusal("another socket of this context has the name " + address,
+                                             to_errno(e), endpoint);
         return e;
     }
     return network_of(self).bind(self, scheme, address, actual);

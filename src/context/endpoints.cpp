@@ -22,8 +22,15 @@ bool connects_once(socket_type type) {
 
 error refuse_scheme(socket &self, const std::string &scheme, const std::string &address) {
     constexpr error why = error::protocol_not_supported;
-    self.events_sink()->emit_reason("there is no transport " + scheme + " in this library", to_errno(why),
-                                    scheme + "://" + address);
+    self.events_sink()->emit_refusal("there is no transport " + scheme + " in this library", to_errno(why),
+                                     scheme + "://" + address);
+    return why;
+}
+
+error refuse_for_want_of_threads(socket &self, const std::string &endpoint) {
+    constexpr error why = error::no_thread;
+    self.events_sink()->emit_refusal("the context has no I/O thread, or none that ZMQ_AFFINITY allows",
+                                     to_errno(why), endpoint);
     return why;
 }
 
@@ -37,13 +44,14 @@ void tell_bind_failure(event_sink &events, const std::string &scheme, const std:
     const connection_event failed{event_kind::bind_failed, static_cast<std::uint32_t>(number), address};
     if (descriptor >= 0) {
         events.emit_explained(std::move(words), number,
-                              {event_kind::closed, static_cast<std::uint32_t>(descriptor), endpoint});
+                              {event_kind::closed, static_cast<std::uint32_t>(descriptor), endpoint}, true);
         events.emit(failed);
     } else if (words.empty()) {
         events.emit(failed);
     } else {
-        events.emit({event_kind::reason, static_cast<std::uint32_t>(number), endpoint, std::move(words)},
-                    failed);
+        events.emit(
+            {event_kind::reason, static_cast<std::uint32_t>(number), endpoint, std::move(words), true},
+            failed);
     }
 }
 
@@ -52,7 +60,7 @@ void tell_bind_failure(event_sink &events, const std::string &scheme, const std:
 error refuse_by_policy(socket &self, bool binds, const std::string &endpoint, const std::string &why) {
     std::fprintf(stderr, "zlink: %s %s is refused: %s\n", binds ? "bind to" : "connect to", endpoint.c_str(),
                  why.c_str());
-    self.events_sink()->emit_reason(why, EACCES, endpoint);
+    self.events_sink()->emit_refusal(why, EACCES, endpoint);
     return error::not_permitted;
 }
 
@@ -133,9 +141,9 @@ error endpoints::bind(socket &self, const std::string &scheme, const std::string
     route where;
     if (const error e = find_route(self, true, scheme, address, where); failed(e))
         return e;
-    loop *io = environment_.io.choose(self.options().affinity);
+    loop *const io = environment_.io.choose(self.options().affinity);
     if (!io)
-        return error::no_thread;
+        return refuse_for_want_of_threads(self, scheme + "://" + address);
     std::unique_ptr<listener> listening;
     if (const error e = where.kind->make_listener(where.terms.address, where.terms.options,
                                                   environment_.knobs, *io, listening);
@@ -171,12 +179,12 @@ error endpoints::connect(socket &self, const std::string &scheme, const std::str
     if (const error e = kind->check_connect(address, where.terms.options); failed(e)) {
         if (where.permission)
             repeat_on_stderr(scheme + "://" + address);
-        self.events_sink()->emit_reason(reason::take(), to_errno(e), scheme + "://" + address);
+        self.events_sink()->emit_refusal(reason::take(), to_errno(e), scheme + "://" + address);
         return e;
     }
-    loop *io = environment_.io.choose(self.options().affinity);
+    loop *const io = environment_.io.choose(self.options().affinity);
     if (!io)
-        return error::no_thread;
+        return refuse_for_want_of_threads(self, scheme + "://" + address);
     actual = kind->endpoint_for(address);
     if (connects_once(self.type())) {
         std::lock_guard guard(mutex_);

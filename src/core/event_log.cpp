@@ -71,7 +71,9 @@ void event_log::tell(std::string_view type, const connection_event *why,
     if (!known)
         return;
     const std::string &words = why ? why->words : event.words;
-    const log_level level = words.empty() ? known->level : std::min(known->level, log_level::warn);
+    log_level level = known->level;
+    if (!words.empty())
+        level = std::min(level, (why ? *why : event).fails_call ? log_level::error : log_level::warn);
     if (!writes(level))
         return;
     try {

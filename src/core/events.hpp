@@ -35,7 +35,8 @@ struct connection_event {
     event_kind kind;
     std::uint32_t value = 0;  // a descriptor, an errno, milliseconds or a protocol error, by kind
     std::string endpoint;
-    std::string words = {};  // of a reason
+    std::string words = {};   // of a reason
+    bool fails_call = false;  // a reason: the program is given the error, as what its call returns
 };
 
 /// The receiver of events. Threads: called from I/O threads and from the socket's own thread; must
@@ -51,10 +52,12 @@ public:
     }
     /// An event, and in front of it why: an errno, and words. The event alone where there are none,
     /// or no memory for them.
-    void emit_explained(std::string words, int why, const connection_event &event) noexcept {
+    void emit_explained(std::string words, int why, const connection_event &event,
+                        bool fails_call = false) noexcept {
         if (!words.empty())
             try {
-                emit({event_kind::reason, static_cast<std::uint32_t>(why), event.endpoint, std::move(words)},
+                emit({event_kind::reason, static_cast<std::uint32_t>(why), event.endpoint, std::move(words),
+                      fails_call},
                      event);
                 return;
             } catch (...) {
@@ -62,13 +65,19 @@ public:
         emit(event);
     }
     /// Why, where no event follows at once.
-    void emit_reason(std::string words, int why, const std::string &endpoint) noexcept {
+    void emit_reason(std::string words, int why, const std::string &endpoint,
+                     bool fails_call = false) noexcept {
         if (words.empty())
             return;
         try {
-            emit({event_kind::reason, static_cast<std::uint32_t>(why), endpoint, std::move(words)});
+            emit({event_kind::reason, static_cast<std::uint32_t>(why), endpoint, std::move(words),
+                  fails_call});
         } catch (...) {
         }
+    }
+    /// Why a call of the program returns an error.
+    void emit_refusal(std::string words, int why, const std::string &endpoint) noexcept {
+        emit_reason(std::move(words), why, endpoint, true);
     }
 };
 

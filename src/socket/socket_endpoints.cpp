@@ -28,8 +28,12 @@ error socket::connect(const char *endpoint) {
         return e;
     if (!endpoint)
         return error::invalid;
-    if (!options_.connect_routing_id.empty() && pattern_->knows_peer(options_.connect_routing_id))
-        return error::address_in_use;
+    if (!options_.connect_routing_id.empty() && pattern_->knows_peer(options_.connect_routing_id)) {
+        constexpr error why = error::address_in_use;
+        events_sink()->emit_refusal("a peer is there with the name in ZMQ_CONNECT_ROUTING_ID", to_errno(why),
+                                    endpoint);
+        return why;
+    }
     std::string actual;
     if (const error e = environment_.endpoints.connect(*this, endpoint, actual); failed(e))
         return e;

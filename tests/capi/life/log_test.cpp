@@ -14,18 +14,25 @@ class a_log : public ::testing::Test {
 protected:
     ~a_log() override { ::unsetenv("ZLINK_LOG"); }
 
-    /// What is written while an address is bound a second time, in a context made at this level.
-    static std::string written_at(const char *level) {
+    /// What is written while this is done in a context made at this level.
+    template <class Act>
+    static std::string written_at(const char *level, const Act &act) {
         if (level)
             ::setenv("ZLINK_LOG", level, 1);
         ::testing::internal::CaptureStderr();
         {
             context zmq;
+            act(zmq);
+        }
+        return ::testing::internal::GetCapturedStderr();
+    }
+    /// While an address is bound a second time.
+    static std::string written_at(const char *level) {
+        return written_at(level, [](context &zmq) {
             test_socket first = zmq.socket(ZMQ_PULL), second = zmq.socket(ZMQ_REP);
             const std::string endpoint = first.bind("tcp://127.0.0.1:*");
             EXPECT_FAILS(EADDRINUSE, zmq_bind(second.handle(), endpoint.c_str()));
-        }
-        return ::testing::internal::GetCapturedStderr();
+        });
     }
 };
 
@@ -33,14 +40,50 @@ bool has(const std::string &text, const std::string &part) { return text.find(pa
 
 TEST_F(a_log, is_not_written_where_nobody_asks_for_it) { EXPECT_EQ(written_at(nullptr), ""); }
 
-TEST_F(a_log, tells_at_the_level_of_errors_what_could_not_be_bound_and_from_warnings_on_why) {
+TEST_F(a_log, tells_at_the_level_of_errors_what_could_not_be_bound_and_why) {
     const std::string text = written_at("error");
-    EXPECT_TRUE(text.starts_with("zlink: error: REP 127.0.0.1:")) << text;
+    EXPECT_TRUE(text.starts_with("zlink: error: REP tcp://127.0.0.1:")) << text;
+    EXPECT_TRUE(has(text, " is in use by another socket")) << text;
     EXPECT_TRUE(text.ends_with(": bind has failed\n")) << text;
-    const std::string more = written_at("warn");
-    EXPECT_TRUE(more.starts_with("zlink: warn: REP tcp://127.0.0.1:")) << more;
-    EXPECT_TRUE(has(more, " is in use by another socket")) << more;
-    EXPECT_FALSE(has(more, "listening")) << more;
+    EXPECT_EQ(written_at("warn").find("warn"), std::string::npos) << "it is no warning beside";
+}
+
+TEST_F(a_log, tells_at_the_level_of_errors_why_a_call_has_failed_of_which_a_monitor_has_no_event) {
+    const std::string text = written_at("error", [](context &zmq) {
+        test_socket dealer = zmq.socket(ZMQ_DEALER), other = zmq.socket(ZMQ_DEALER);
+        EXPECT_FAILS(EINVAL, zmq_connect(dealer.handle(), "tcp://127.0.0.1"));
+        EXPECT_FAILS(EINVAL, zmq_bind(dealer.handle(), "127.0.0.1:5555"));
+        EXPECT_FAILS(EPROTONOSUPPORT, zmq_connect(dealer.handle(), "carrier://pigeon"));
+        dealer.bind("inproc://name");
+        EXPECT_FAILS(EADDRINUSE, zmq_bind(other.handle(), "inproc://name"));
+        other.connect("inproc://nobody");
+    });
+    EXPECT_EQ(text, "zlink: error: DEALER tcp://127.0.0.1: there is no port behind 127.0.0.1\n"
+                    "zlink: error: DEALER 127.0.0.1:5555: there is no scheme in front, such as tcp://\n"
+                    "zlink: error: DEALER carrier://pigeon: there is no transport carrier in this library\n"
+                    "zlink: error: DEALER inproc://name: another socket of this context has the name name\n");
+}
+
+TEST_F(a_log, tells_of_a_call_that_finds_no_thread_or_a_name_that_is_taken) {
+    EXPECT_EQ(written_at("error",
+                         [](context &zmq) {
+                             ASSERT_EQ(zmq_ctx_set(zmq.handle(), ZMQ_IO_THREADS, 0), 0);
+                             test_socket dealer = zmq.socket(ZMQ_DEALER);
+                             EXPECT_FAILS(EMTHREAD, zmq_connect(dealer.handle(), "tcp://127.0.0.1:1"));
+                         }),
+              "zlink: error: DEALER tcp://127.0.0.1:1: the context has no I/O thread, or none that "
+              "ZMQ_AFFINITY allows\n");
+    EXPECT_EQ(written_at("error",
+                         [](context &zmq) {
+                             test_socket router = zmq.socket(ZMQ_ROUTER), peer = zmq.socket(ZMQ_DEALER);
+                             peer.bind("inproc://peer");
+                             ASSERT_EQ(router.set(ZMQ_CONNECT_ROUTING_ID, std::string("peer")), 0);
+                             router.connect("inproc://peer");
+                             ASSERT_EQ(router.set(ZMQ_CONNECT_ROUTING_ID, std::string("peer")), 0);
+                             EXPECT_FAILS(EADDRINUSE, zmq_connect(router.handle(), "inproc://peer"));
+                         }),
+              "zlink: error: ROUTER inproc://peer: a peer is there with the name in "
+              "ZMQ_CONNECT_ROUTING_ID\n");
 }
 
 TEST_F(a_log, tells_which_library_this_is_in_the_first_context_that_has_the_level_for_it) {

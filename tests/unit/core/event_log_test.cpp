@@ -34,6 +34,17 @@ TEST(event_log, writes_a_reason_with_socket_type_and_endpoint_from_the_level_of_
     EXPECT_EQ(written_at(log_level::error, refused), text{});
 }
 
+TEST(event_log, writes_why_a_call_has_failed_at_the_level_of_errors) {
+    connection_event why = refused;
+    why.fails_call = true;
+    EXPECT_EQ(written_at(log_level::error, why),
+              text{"zlink: error: PULL tcp://127.0.0.1:1: nobody listens at 127.0.0.1:1\n"});
+    lines.clear();
+    event_log log(log_level::error, keep);
+    log.tell("PUSH", &why, closed);
+    EXPECT_EQ(lines, text{"zlink: error: PUSH tcp://127.0.0.1:1: nobody listens at 127.0.0.1:1 (closed)\n"});
+}
+
 TEST(event_log, writes_each_event_from_its_level_on) {
     EXPECT_EQ(written_at(log_level::error, {event_kind::bind_failed, 98, "127.0.0.1:1"}),
               text{"zlink: error: PULL 127.0.0.1:1: bind has failed\n"});
