@@ -19,9 +19,9 @@ public:
     void give_up() noexcept;
 
 private:
-    bool is_taken_ = false;
-    err_state_st *list_ = nullptr;  // OpenSSL's
-    err_state_st *kept_ = nullptr;  // what stood in it
+    [[maybe_unused]] bool is_taken_ = false;         // with OpenSSL 4
+    [[maybe_unused]] err_state_st *list_ = nullptr;  // OpenSSL's, with 3
+    err_state_st *kept_ = nullptr;                   // what stood in it
 };
 
 }  // namespace zlink
