@@ -12,8 +12,12 @@ FOR_TESTS := libgtest-dev git libbenchmark-dev ccache clang-format-14? python3-p
              python3-matplotlib libczmq-dev libnng-dev python3-websockets python3-aiohttp python3-pip
 FOR_PACKAGE := build-essential debhelper lintian
 FOR_PROOF := debootstrap binutils iproute2
+FOR_AARCH64 := g++-aarch64-linux-gnu libssl-dev:arm64 libsodium-dev:arm64
+FOR_CROSS_CHECK := libgtest-dev:arm64 qemu-user-static
 FOREIGN  := tests/interop/requirements.txt
 PYZMQ    := tests/interop/requirements_pyzmq.txt
+# The processor that a wheel is for, where it is another one: a preset, and a toolchain file in cmake/.
+OTHER_ARCH := $(filter-out $(shell uname -m),$(ARCH))
 
 # The compiler cache serves every checkout alike.
 export CCACHE_BASEDIR  := $(CURDIR)
@@ -22,7 +26,7 @@ export CCACHE_NOHASHDIR := 1
 # Programs with ThreadSanitizer need addresses that are not randomised too widely, where that may be asked for.
 FIXED_ADDRESSES := $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
 
-.PHONY: help deps deps-build deps-demo deps-test build check test test-release test-asan test-tsan test-long test-web demo package package-proof source-proof dist bench clean format check-format wheel ecosystem
+.PHONY: help deps deps-build deps-demo deps-test build check test test-release test-asan test-tsan test-long test-web demo package package-proof source-proof dist bench clean format check-format wheel ecosystem deps-aarch64 cross-check
 
 help:
 	@echo 'make build         build/release/lib/libzmq.so.5 and libzmq.a, without the tests'
@@ -34,6 +38,8 @@ help:
 	@echo 'make test-long     the tests with TSan, and as much of each as in a plain build: what make test leaves out'
 	@echo 'make test-web      the page of examples/web in a headless Chromium, which has to be installed'
 	@echo 'make wheel         build/wheel/*.whl: zlink for Python and its pyzmq, on systems with GLIBC 2.27 or later'
+	@echo 'make wheel ARCH=aarch64   the same for another processor, on Debian for x86-64'
+	@echo 'make cross-check   the library for aarch64, and tests of each kind that qemu runs; some ten minutes'
 	@echo 'make demo          a program written for libzmq, on libzmq and on zlink'
 	@echo 'make package       the Debian packages, into build/package'
 	@echo 'make package-proof proves them in a bare root made by debootstrap; needs root, and takes an hour. source-proof has the release of'
@@ -92,6 +98,12 @@ deps-test: deps-build deps-demo
 	$(call install_foreign,$(FOREIGN),build/python)
 	$(call install_foreign,$(PYZMQ),build/pyzmq)
 
+deps-aarch64: deps-build
+	@dpkg --print-foreign-architectures | grep -qx arm64 || { \
+	    if [ "$$(id -u)" = 0 ]; then root=; else root=sudo; fi; \
+	    $$root dpkg --add-architecture arm64 && $$root apt-get update; }
+	$(call install,$(FOR_AARCH64))
+
 build: deps-build
 	cmake --preset release -D BUILD_TESTS=OFF -D ZLINK_WERROR=OFF
 	cmake --build --preset release -j $(JOBS) --target library
@@ -127,14 +139,23 @@ test-long: test-tsan
 test-web: build
 	LD_LIBRARY_PATH=build/release/lib $(PYTHON) examples/web/check.py
 
-wheel: deps-build
+wheel: made_in = build/wheel$(OTHER_ARCH:%=/%)
+wheel: deps-build $(OTHER_ARCH:%=deps-%)
 	$(call install,python3)
-	rm -f build/wheel/*.whl
-	$(PYTHON) packaging/python/older_glibc.py 2.27 build/wheel/glibc
-	cmake --preset release -B build/wheel/library -D BUILD_TESTS=OFF -D ZLINK_WERROR=OFF -D ZLINK_BUNDLED=ON -D BUILD_STATIC=OFF \
-	    -D CMAKE_SHARED_LINKER_FLAGS=@$(CURDIR)/build/wheel/glibc/flags
-	cmake --build build/wheel/library -j $(JOBS) --target library
-	$(PYTHON) packaging/python/build_wheel.py build/wheel/library/lib/libzmq.so.5 build/wheel
+	rm -f $(made_in)/*.whl
+	$(OTHER_ARCH:%=CC=%-linux-gnu-gcc) $(PYTHON) packaging/python/older_glibc.py 2.27 $(made_in)/glibc
+	cmake --preset $(or $(OTHER_ARCH),release) -B $(made_in)/library -D BUILD_TESTS=OFF -D ZLINK_WERROR=OFF -D ZLINK_BUNDLED=ON \
+	    -D BUILD_STATIC=OFF -D CMAKE_SHARED_LINKER_FLAGS=@$(CURDIR)/$(made_in)/glibc/flags
+	cmake --build $(made_in)/library -j $(JOBS) --target library
+	$(PYTHON) packaging/python/build_wheel.py $(made_in)/library/lib/libzmq.so.5 $(made_in)
+
+# Tests of the language, of memory order between threads, and of what the system is asked. With the whole of some, an emulator takes hours.
+cross-check: deps-aarch64
+	$(call install,$(FOR_CROSS_CHECK))
+	cmake --preset aarch64
+	cmake --build --preset aarch64 -j $(JOBS) --target library unit_core unit_pipe unit_zmtp pattern_contract capi_log_test \
+	    capi_tcp_addresses_test capi_bind_failures_test capi_inproc_test
+	ctest --preset aarch64 -R '^(unit_(core|pipe|zmtp)|pattern_contract|test_(log|asio_tcp|bind_failures|inproc))$$'
 
 demo: build deps-demo
 	$(PYTHON) demo/run.py

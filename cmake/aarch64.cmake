@@ -1,4 +1,4 @@
-# For cmake --preset aarch64: Debian's cross compiler, its libraries for arm64, and programs run by qemu.
+# The preset aarch64: Debian's cross compiler, its libraries for arm64, and programs run by qemu.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
