@@ -150,7 +150,7 @@ void prefix_tree<Value>::make_path(slot &out, byte_span key) {
     while (key.size() > node::longest_label) {
         make_or_throw(*at, key.first(node::longest_label), Value{}, nullptr, 1);
         node *n = at->get();
-        n->add(key[node::longest_label], slot());
+        n->add_first(key[node::longest_label], slot());
         at = n->slots();
         key = key.subspan(node::longest_label + 1);
     }
