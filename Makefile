@@ -6,7 +6,7 @@ FORMAT   := clang-format-14
 
 # The packages of Debian and Ubuntu. Of names with | between them the first that the distribution has; one with a ? is left out where it has not.
 FOR_BUILD := g++ cmake ninja-build make pkg-config libboost1.81-dev|libboost1.83-dev|libboost1.88-dev libssl-dev libsodium-dev \
-             libtomlplusplus-dev
+             libtomlplusplus-dev libcli11-dev libfmt-dev
 FOR_DEMO  := python3 python3-zmq libzmq5
 FOR_TESTS := libgtest-dev git libbenchmark-dev ccache clang-format-14? python3-pytest python3-tornado strace valgrind binutils \
              python3-matplotlib libczmq-dev libnng-dev python3-websockets python3-aiohttp python3-pip
@@ -145,7 +145,7 @@ wheel: deps-build $(OTHER_ARCH:%=deps-%)
 	rm -f $(made_in)/*.whl
 	$(OTHER_ARCH:%=CC=%-linux-gnu-gcc) $(PYTHON) packaging/python/older_glibc.py 2.27 $(made_in)/glibc
 	cmake --preset $(or $(OTHER_ARCH),release) -B $(made_in)/library -D BUILD_TESTS=OFF -D ZLINK_WERROR=OFF -D ZLINK_BUNDLED=ON \
-	    -D BUILD_STATIC=OFF -D CMAKE_SHARED_LINKER_FLAGS=@$(CURDIR)/$(made_in)/glibc/flags
+	    -D BUILD_STATIC=OFF -D ZLINK_COMMAND=OFF -D CMAKE_SHARED_LINKER_FLAGS=@$(CURDIR)/$(made_in)/glibc/flags
 	cmake --build $(made_in)/library -j $(JOBS) --target library
 	$(PYTHON) packaging/python/build_wheel.py $(made_in)/library/lib/libzmq.so.5 $(made_in)
 

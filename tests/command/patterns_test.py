@@ -1,0 +1,344 @@
+"""zlink cat and its short forms, against libzmq."""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+
+import pytest
+import zmq
+from conftest import COMMAND, run
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+def test_the_library_at_the_other_end_is_libzmq():
+    assert not zmq.has("tls")
+
+
+def test_push_sends_the_lines_of_stdin(peer):
+    pull = peer(zmq.PULL)
+    run("push", pull.bind(), octets=b"a\n\nlast without a newline")
+    assert [pull.socket.recv() for _ in range(3)] == [b"a", b"", b"last without a newline"]
+
+
+def test_push_sends_messages_of_the_command_line(peer):
+    pull = peer(zmq.PULL)
+    run("push", pull.bind(), "-m", "a", "-m", "b", "-n", "3")
+    assert [pull.socket.recv() for _ in range(3)] == [b"a", b"b", b"a"]
+
+
+def test_pull_writes_a_line_a_message_and_ends_after_its_count(peer, start):
+    pull = start("pull", "tcp://127.0.0.1:*", "-v", "-n", "2")
+    push = peer(zmq.PUSH)
+    push.socket.connect(pull.bound())
+    push.socket.send(b"one")
+    push.socket.send_multipart([b"two", b"parts"])
+    assert pull.end() == b"one\ntwo\tparts\n"
+
+
+@pytest.mark.parametrize("flags, written", [
+    (["-f", "raw"], b"a\"b\xff"),
+    (["-f", "raw", "-0"], b"a\"b\xff\0"),
+    (["-f", "quoted"], b'"a\\"" "b\\xff"\n'),
+    (["-f", "hex"], b"6122 62ff\n"),
+    (["-f", "line", "--separator", ","], b'a",b\xff\n'),
+    (["-F", "%n %t %l %x %%"], b'2 a" 2 62ff %\n'),
+    (["-0", "-F", r"%p\n"], b"b\xff\n\0"),
+])
+def test_formats(peer, start, flags, written):
+    pull = start("pull", "tcp://127.0.0.1:*", "-v", "-n", "1", *flags)
+    push = peer(zmq.PUSH)
+    push.socket.connect(pull.bound())
+    push.socket.send_multipart([b'a"', b"b\xff"])
+    assert pull.end() == written
+
+
+@pytest.mark.parametrize("parts", [[b"plain", "z\u00fcrich \u20ac \U0001f600".encode(), b'"\\\n\t\x01'], [b"\xff\0", b""], [b""]])
+@pytest.mark.parametrize("form", ["json", "quoted", "hex"])
+def test_what_a_format_writes_it_reads(peer, start, form, parts):
+    pull = start("pull", "tcp://127.0.0.1:*", "-v", "-n", "1", "-f", form)
+    push = peer(zmq.PUSH)
+    push.socket.connect(pull.bound())
+    push.socket.send_multipart(parts)
+    written = pull.end()
+    if form == "json":
+        said = json.loads(written)
+        assert said["enc"] in ("utf8", "base64") and said["ts"] > 0 and said["peer"] == "127.0.0.1"
+    sink = peer(zmq.PULL)
+    run("push", sink.bind(), "-f", form, octets=written)
+    assert sink.socket.recv_multipart() == parts
+
+
+def test_raw_input_is_one_message(peer):
+    pull = peer(zmq.PULL)
+    run("push", pull.bind(), "-f", "raw", octets=b"a\nb\n")
+    assert pull.socket.recv() == b"a\nb\n"
+
+
+def test_a_separator_cuts_a_line_into_parts(peer):
+    pull = peer(zmq.PULL)
+    run("push", pull.bind(), "--separator", ",", octets=b"a,b\n")
+    assert pull.socket.recv_multipart() == [b"a", b"b"]
+
+
+def test_input_that_is_no_json_is_a_fault_of_usage(peer):
+    run("push", peer(zmq.PULL).bind(), "-f", "json", octets=b"{\n", status=2)
+
+
+def test_pub_waits_for_its_subscribers(peer, start):
+    pub = start("pub", "tcp://127.0.0.1:*", "-v", "-t", "news", "-m", "first", "--ready", "2")
+    endpoint = pub.bound()
+    subs = [peer(zmq.SUB), peer(zmq.SUB)]
+    for sub in subs:
+        sub.socket.subscribe(b"")
+        sub.socket.connect(endpoint)
+    for sub in subs:
+        assert sub.socket.recv_multipart() == [b"news", b"first"]
+    pub.end()
+
+
+def test_pub_gives_up_where_nobody_subscribes():
+    run("pub", "tcp://127.0.0.1:*", "-m", "x", "-W", "0.1", status=3)
+    run("pub", "tcp://127.0.0.1:*", "-m", "x", "--ready", "0")
+
+
+def test_sub_takes_what_its_topics_say(peer, start):
+    pub = peer(zmq.XPUB)
+    sub = start("sub", pub.bind(), "-t", "a", "-t", "b", "-n", "2")
+    assert sorted(pub.socket.recv() for _ in range(2)) == [b"\1a", b"\1b"]
+    for body in (b"a1", b"c1", b"b1"):
+        pub.socket.send(body)
+    assert sub.end() == b"a1\nb1\n"
+
+
+def test_req_prints_each_reply(peer, start):
+    rep = peer(zmq.REP)
+    req = start("req", rep.bind(), "-m", "one", "-m", "two")
+    for _ in range(2):
+        rep.socket.send(rep.socket.recv().upper())
+    assert req.end() == b"ONE\nTWO\n"
+
+
+def test_req_without_an_answer_is_a_time_out(peer):
+    rep = peer(zmq.REP)
+    run("req", rep.bind(), "-m", "x", "-W", "0.2", status=3)
+
+
+def test_req_whose_peer_goes_ends(peer, start):
+    rep = peer(zmq.REP)
+    req = start("req", rep.bind(), "-m", "x")
+    rep.socket.recv()
+    rep.socket.close()
+    req.end(status=7)
+
+
+@pytest.mark.parametrize("flags, reply", [(["--echo"], b"Hi\n"), (["--command", "tr a-z A-Z"], b"HI\n"), (["-m", "fixed"], b"fixed")])
+def test_rep_answers(peer, start, flags, reply):
+    rep = start("rep", "tcp://127.0.0.1:*", "-v", "-n", "2", *flags)
+    req = peer(zmq.REQ)
+    req.socket.connect(rep.bound())
+    for _ in range(2):
+        req.socket.send(b"Hi\n")
+        assert req.socket.recv() == (b"HI" if "--command" in flags else reply)
+    rep.end()
+
+
+def test_rep_leaves_the_answer_to_stdin(peer, start):
+    rep = start("rep", "tcp://127.0.0.1:*", "-v", "-n", "1", stdin=subprocess.PIPE)
+    req = peer(zmq.REQ)
+    req.socket.connect(rep.bound())
+    req.socket.send(b"question")
+    assert rep.line() == b"question\n"
+    rep.process.stdin.write(b"answer\n")
+    rep.process.stdin.flush()
+    assert req.socket.recv() == b"answer"
+    rep.end()
+
+
+def test_router_prints_routing_ids_and_takes_them_back(peer, start):
+    router = start("router", "tcp://127.0.0.1:*", "-v", stdin=subprocess.PIPE)
+    endpoint = router.bound()
+    for name, printed in ((b"alice", b"alice"), (b"\1\2", b"0x0102")):
+        dealer = peer(zmq.DEALER)
+        dealer.socket.routing_id = name
+        dealer.socket.connect(endpoint)
+        dealer.socket.send(b"hello")
+        assert router.line() == printed + b"\thello\n"
+        router.process.stdin.write(printed + b"\tback\n")
+        router.process.stdin.flush()
+        assert dealer.socket.recv() == b"back"
+
+
+def test_dealer_talks_to_rep_with_a_delimiter(peer, start):
+    rep = peer(zmq.REP)
+    dealer = start("dealer", rep.bind(), "--delimiter", "-m", "hi", "-n", "1")
+    rep.socket.send(rep.socket.recv())
+    assert dealer.end() == b"hi\n"
+
+
+def test_pair_goes_both_ways_and_ends_with_its_peer(peer, start):
+    other = peer(zmq.PAIR)
+    pair = start("pair", other.bind(), "-E", stdin=subprocess.PIPE)
+    pair.process.stdin.write(b"to you\n")
+    pair.process.stdin.flush()
+    assert other.socket.recv() == b"to you"
+    other.socket.linger = -1
+    other.socket.send(b"to me")
+    assert pair.line() == b"to me\n"
+    other.socket.close()
+    pair.end()
+
+
+def test_cat_is_any_type(peer, start):
+    pull = peer(zmq.PULL)
+    run("cat", "push", pull.bind(), octets=b"x\n")
+    assert pull.socket.recv() == b"x"
+    xpub = start("cat", "XPUB", "@tcp://127.0.0.1:*", "-v", "-n", "1", "-f", "hex")
+    sub = peer(zmq.SUB)
+    sub.socket.connect(xpub.bound())
+    sub.socket.subscribe(b"a")
+    assert xpub.end() == b"0161\n"
+
+
+def test_endpoints_are_bound_and_connected_by_their_marks_and_by_flags(peer, start):
+    push = peer(zmq.PUSH)
+    pull = start("pull", ">" + push.bind(), "-n", "1")
+    push.socket.send(b"connected")
+    assert pull.end() == b"connected\n"
+    pull = start("pull", "-b", "tcp://127.0.0.1:*", "-v", "-n", "1")
+    run("push", "-c", pull.bound(), "-m", "by a flag")
+    assert pull.end() == b"by a flag\n"
+
+
+def test_every_option_of_the_header_is_known_by_its_name():
+    header = (ROOT / "include/zmq.h").read_text(encoding="utf-8")
+    options = header[header.index("/* Socket options; the numbers"):header.index("/* Flags of the send and receive")]
+    drafts = header[header.index("/* TLS options, as libzmq's drafts"):]
+    expected = {}
+    kinds = {"int": "number", "int64": "number", "uint64": "number", "bool": "on or off", "string": "text", "key": "key in Z85",
+             "octets": "text, or 0x and hexadecimal"}
+    for name, kind, rest in re.findall(r"^#define ZMQ_(\w+) +(?:0x\w+|\d+) +/\* (\w+)([^*]*)\*/", options + drafts, re.M):
+        if kind in kinds and "read only" not in rest and ": of contexts" not in rest:
+            expected[name.lower()] = kinds[kind]
+    listed = dict(re.split(r" {2,}| (?=number|on or|text|key)", line, maxsplit=1) for line in run("help", "options").decode().splitlines())
+    assert listed == expected and len(expected) > 90
+
+
+def test_options_are_set_by_any_spelling_of_their_names(peer, start):
+    dealer = peer(zmq.ROUTER)
+    endpoint = dealer.bind()
+    for assignment in ("routing-id=me", "ZMQ_ROUTING_ID=0x6d65", "routing_id=me"):
+        asked = start("dealer", endpoint, "-o", assignment, "-o", "ipv6=on", "-m", "x")
+        assert dealer.socket.recv_multipart() == [b"me", b"x"]
+        asked.process.send_signal(signal.SIGINT)
+        asked.end(status=130)
+
+
+@pytest.mark.parametrize("assignment", ["nothing=1", "sndhwm", "sndhwm=x", "sndhwm=-5", "sndhwm=99999999999"])
+def test_an_option_that_is_none_is_a_fault_of_usage(assignment):
+    run("pull", "tcp://127.0.0.1:*", "-o", assignment, status=2)
+
+
+@pytest.mark.parametrize("arguments", [[], ["nothing"], ["pull"], ["pull", ""], ["sub", "tcp://h:1", "--nothing"], ["sub", "tcp://h:1", "-W", "soon"],
+                                       ["sub", "somewhere"], ["sub", "tcp://127.0.0.1:99999"], ["cat", "nothing", "tcp://h:1"],
+                                       ["sub", "tcp://h:1", "--password", "x"], ["help", "nothing"]])
+def test_faults_of_usage(arguments):
+    run(*arguments, status=2)
+
+
+def test_an_address_in_use_cannot_be_bound(peer):
+    run("pull", peer(zmq.PULL).bind(), status=4)
+    assert "in use" in run.err
+
+
+def test_nobody_at_the_other_end_is_told_from_nothing_came(peer, free_port):
+    run("sub", free_port, "-W", "3", status=4)
+    assert "refuses connections" in run.err
+    run("push", free_port, "-m", "x", "-W", "3", status=4)
+    run("sub", peer(zmq.XPUB).bind(), "-W", "0.2", status=3)
+
+
+def test_fewer_than_asked_for_is_told_from_nothing(peer, start):
+    push = peer(zmq.PUSH)
+    pull = start("pull", ">" + push.bind(), "-n", "3", "-W", "3")
+    push.socket.send(b"only")
+    assert pull.end(status=8) == b"only\n"
+
+
+def test_a_type_that_does_not_fit_ends_it(peer):
+    run("push", peer(zmq.PUB).bind(), "-m", "x", status=6)
+    assert "does not talk to a PUSH" in run.err
+
+
+def test_a_peer_that_asks_for_curve_refuses(peer):
+    pull = peer(zmq.PULL)
+    pull.socket.curve_secretkey = zmq.curve_keypair()[1]
+    pull.socket.curve_server = True
+    run("push", pull.bind(), "-m", "x", status=5)
+
+
+def test_curve_with_keys(peer):
+    public, secret = zmq.curve_keypair()
+    pull = peer(zmq.PULL)
+    pull.socket.curve_secretkey = secret
+    pull.socket.curve_server = True
+    endpoint = pull.bind()
+    run("push", endpoint, "-m", "sealed", "--curve-server-key", public.decode())
+    assert pull.socket.recv() == b"sealed"
+    run("push", endpoint, "-m", "x", "--curve-server-key", zmq.curve_keypair()[0].decode(), "-W", "5", status=5)
+
+
+def test_plain_with_a_name(peer):
+    from zmq.auth.thread import ThreadAuthenticator
+
+    pull = peer(zmq.PULL)
+    authenticator = ThreadAuthenticator(pull.socket.context)
+    authenticator.start()
+    try:
+        authenticator.configure_plain(domain="*", passwords={"alice": "secret"})
+        pull.socket.plain_server = True
+        endpoint = pull.bind()
+        run("push", endpoint, "-m", "named", "--username", "alice", env=dict(os.environ, ZLINK_PASSWORD="secret"))
+        assert pull.socket.recv() == b"named"
+        run("push", endpoint, "-m", "x", "--username", "alice", "--password", "wrong", "-W", "5", status=5)
+    finally:
+        authenticator.stop()
+
+
+def test_sigint_ends_it_with_130_and_what_was_received_is_written(peer, start):
+    push = peer(zmq.PUSH)
+    pull = start("pull", ">" + push.bind())
+    push.socket.send(b"got")
+    assert pull.line() == b"got\n"  # flushed, for nothing more was there
+    pull.process.send_signal(signal.SIGINT)
+    pull.end(status=130)
+
+
+def test_a_reader_that_goes_ends_it_quietly(peer, start):
+    push = peer(zmq.PUSH)
+    reader, writer = os.pipe()
+    pull = start("pull", ">" + push.bind(), stdout=writer)
+    os.close(writer)
+    os.close(reader)
+    push.socket.send(b"to nobody")
+    err = pull.process.communicate()[1]
+    assert (pull.process.returncode, err) == (-signal.SIGPIPE, b"")
+
+
+def test_a_hundred_thousand_lines_arrive_in_order(peer, start):
+    pull = start("pull", "tcp://127.0.0.1:*", "-v", "-n", "100000")
+    lines = b"".join(b"%d\n" % number for number in range(100000))
+    sender = start("push", pull.bound(), stdin=subprocess.PIPE)
+    sender.process.stdin.write(lines)
+    sender.process.stdin.close()
+    sender.process.stdin = None
+    assert pull.end() == lines
+    sender.end()
+
+
+def test_version_and_help():
+    assert run("version").startswith(b"zlink ")
+    assert b"push" in run("help") and b"--ready" in run("help", "pub") and COMMAND

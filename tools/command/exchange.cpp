@@ -1,0 +1,396 @@
+#include "exchange.hpp"
+
+#include <fmt/format.h>
+#include <zmq.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace command {
+
+namespace {
+
+constexpr int at_a_time = 256;  // messages of one direction, before the other has its turn
+constexpr int drain_ms = 1000;  // after an interrupt
+
+int socket_type(const exchange_flags &flags, const role &part) {
+    return part.type == ZMQ_PUB && flags.ready > 0 ? ZMQ_XPUB : part.type;  // it hears of its subscribers
+}
+
+bool is_secured(const security_flags &flags) {
+    return !flags.curve_server_key.empty() || !flags.username.empty();
+}
+
+bool holds_ids(int type) { return type == ZMQ_ROUTER || type == ZMQ_STREAM; }
+
+}  // namespace
+
+role role_of(int type) {
+    switch (type) {
+    case ZMQ_PUB:
+        return {type, true, true, false};
+    case ZMQ_SUB:
+        return {type, false, false, true};
+    case ZMQ_PUSH:
+        return {type, false, true, false};
+    case ZMQ_PULL:
+        return {type, true, false, true};
+    case ZMQ_REP:
+    case ZMQ_ROUTER:
+    case ZMQ_XPUB:
+        return {type, true, true, true};
+    default:
+        return {type, false, true, true};
+    }
+}
+
+exchange::exchange(const exchange_flags &flags, const role &part, responder answer)
+    : flags_(flags), part_(part), answer_(std::move(answer)), socket_(context_, socket_type(flags, part)),
+      watch_(context_, socket_), in_(flags.format), last_activity_(clock::now()), next_send_(clock::now()) {}
+
+void exchange::set_up_socket() {
+    const bool is_published = part_.type == ZMQ_PUB || part_.type == ZMQ_XPUB;
+    if (part_.sends && !is_published && part_.type != ZMQ_XSUB && part_.type != ZMQ_STREAM) {
+        socket_.set(ZMQ_IMMEDIATE, 1);  // what is queued has somebody to go to
+    }
+    if (part_.type == ZMQ_ROUTER) {
+        socket_.set(ZMQ_ROUTER_MANDATORY, 1);
+    }
+    if (is_published && socket_.get(ZMQ_TYPE) == ZMQ_XPUB) {
+        socket_.set(ZMQ_XPUB_VERBOSE, 1);
+    }
+    if (is_published) {
+        socket_.set(ZMQ_XPUB_NODROP, 1);  // a file that is published arrives whole
+    }
+    prepare(socket_, flags_.connection, part_.binds_by_default);
+    if (part_.type == ZMQ_SUB) {
+        for (const std::string &topic : flags_.topics) {
+            socket_.set(ZMQ_SUBSCRIBE, topic);
+        }
+        if (flags_.topics.empty()) {
+            socket_.set(ZMQ_SUBSCRIBE, std::string());
+        }
+    }
+    connects_ = !open_endpoints(socket_, watch_, flags_.connection, part_.binds_by_default).connected.empty();
+}
+
+status exchange::run() {
+    try {
+        return run_until_end();
+    } catch (...) {
+        interrupts_.release();  // what lingers can be interrupted
+        throw;
+    }
+}
+
+status exchange::run_until_end() {
+    set_up_socket();
+    if (part_.type == ZMQ_PUB && flags_.ready > 0) {
+        if (const auto ended = wait_for_subscribers()) {
+            return end(*ended);
+        }
+    }
+    last_activity_ = clock::now();
+    for (;;) {
+        const bool may_be_more = receive_some();
+        send_some();
+        if (is_done()) {
+            return end(status::done);
+        }
+        if (may_be_more) {
+            continue;
+        }
+        out_.flush();
+        if (const auto ended = wait(true)) {
+            return end(*ended);
+        }
+    }
+}
+
+std::optional<status> exchange::wait_for_subscribers() {
+    for (waits_for_subscribers_ = true;;) {
+        message got;
+        while (socket_.try_receive(got)) {
+            if (!got.parts[0].empty() && got.parts[0][0] == 1) {
+                subscribers_.insert(fmt::format("{} {}", got.descriptor, got.peer_address));
+            }
+        }
+        if (subscribers_.size() >= flags_.ready) {
+            waits_for_subscribers_ = false;
+            return std::nullopt;
+        }
+        if (const auto ended = wait(false)) {
+            return ended;
+        }
+    }
+}
+
+/// True where there may be more to receive.
+bool exchange::receive_some() {
+    message got;
+    for (int i = 0; i < at_a_time; ++i) {
+        if (is_done() || (answer_ && pending_) || !socket_.try_receive(got)) {
+            return false;
+        }
+        take(got);
+    }
+    return true;
+}
+
+void exchange::take(message &got) {
+    if (!part_.receives) {
+        return;  // what subscribers have told an XPUB that stands for a PUB
+    }
+    ++received_;
+    last_activity_ = clock::now();
+    const size_t at = holds_ids(part_.type) ? 1 : 0;
+    if (flags_.has_delimiter && got.parts.size() > at + 1 && got.parts[at].empty()) {
+        got.parts.erase(got.parts.begin() + static_cast<long>(at));
+    }
+    format_flags format = flags_.format;
+    format.has_id = holds_ids(part_.type);
+    format.is_for_terminal = out_.is_terminal();
+    if (answer_) {
+        pending_ = answer_(got.parts);
+    } else {
+        out_.write(formatted(got, format));
+        if (part_.type == ZMQ_REP) {
+            out_.flush();  // somebody reads it, and writes the reply
+        }
+    }
+}
+
+bool exchange::has_next() {
+    if (answer_ || !part_.sends) {
+        return false;
+    }
+    const bool limits_sending = !part_.receives || part_.type == ZMQ_REQ || part_.type == ZMQ_REP;
+    if (limits_sending && flags_.count && loaded_ >= *flags_.count) {
+        return false;
+    }
+    if (flags_.messages.empty()) {
+        return in_.has_piece();
+    }
+    // Messages of the command line are sent once; with a count again and again.
+    return next_message_ < flags_.messages.size() || (limits_sending && flags_.count);
+}
+
+void exchange::load_next() {
+    const std::string piece = flags_.messages.empty()
+                                  ? in_.take_piece()
+                                  : flags_.messages[next_message_++ % flags_.messages.size()];
+    format_flags format = flags_.format;
+    format.has_id = holds_ids(part_.type);
+    std::vector<std::string> parts = parts_of_input(piece, format);
+    if (part_.type == ZMQ_PUB && !flags_.topics.empty()) {
+        parts.insert(parts.begin(), flags_.topics[0]);
+    }
+    if (flags_.has_delimiter) {
+        parts.insert(parts.begin() + (format.has_id ? 1 : 0), "");
+    }
+    pending_ = std::move(parts);
+    ++loaded_;
+}
+
+bool exchange::may_send_now() const { return !flags_.interval || clock::now() >= next_send_; }
+
+void exchange::send_some() {
+    for (int i = 0; i < at_a_time; ++i) {
+        if (!pending_ && has_next()) {
+            load_next();
+        }
+        if (!pending_ || !may_send_now() || !socket_.try_send(*pending_)) {
+            return;
+        }
+        pending_.reset();
+        ++sent_;
+        last_activity_ = clock::now();
+        if (flags_.interval) {
+            next_send_ = last_activity_ + *flags_.interval;
+        }
+        if (part_.type == ZMQ_REQ || part_.type == ZMQ_REP) {
+            return;
+        }
+    }
+}
+
+bool exchange::is_source_exhausted() const {
+    if (answer_ || !part_.sends) {
+        return true;
+    }
+    const bool limits_sending = !part_.receives || part_.type == ZMQ_REQ || part_.type == ZMQ_REP;
+    if (limits_sending && flags_.count && loaded_ >= *flags_.count) {
+        return true;
+    }
+    if (flags_.messages.empty()) {
+        return in_.has_ended();
+    }
+    return next_message_ >= flags_.messages.size() && !(limits_sending && flags_.count);
+}
+
+bool exchange::is_done() const {
+    if (pending_) {
+        return false;
+    }
+    if (part_.type == ZMQ_REQ) {
+        return is_source_exhausted() && received_ == sent_;
+    }
+    if (part_.type == ZMQ_REP) {
+        return (flags_.count && sent_ >= *flags_.count) ||
+               (!answer_ && is_source_exhausted() && flags_.messages.empty());
+    }
+    if (!part_.receives) {
+        return is_source_exhausted();
+    }
+    return flags_.count && received_ >= *flags_.count;
+}
+
+/// Whether it is the peer's turn, so that --timeout runs: not while somebody types.
+bool exchange::is_waiting_for_peer() const {
+    if (waits_for_subscribers_) {
+        return true;
+    }
+    if (pending_) {
+        return may_send_now();
+    }
+    return is_source_exhausted() || (part_.type == ZMQ_REQ && sent_ > received_);
+}
+
+int exchange::poll_timeout() const {
+    std::optional<clock::time_point> until;
+    if (flags_.connection.timeout && is_waiting_for_peer()) {
+        until = last_activity_ + *flags_.connection.timeout;
+    }
+    if (pending_ && !may_send_now()) {
+        until = until ? std::min(*until, next_send_) : next_send_;
+    }
+    if (!until) {
+        return -1;
+    }
+    const auto left = std::chrono::ceil<milliseconds>(*until - clock::now()).count();
+    return static_cast<int>(std::clamp<long long>(left, 0, 1000000000));
+}
+
+/// Waits for something to do. A status where the command is to end.
+std::optional<status> exchange::wait(bool with_source) {
+    const bool reads = with_source && !answer_ && part_.sends && flags_.messages.empty() && !pending_ &&
+                       !is_source_exhausted() && !(part_.type == ZMQ_REQ && sent_ > received_);
+    std::array<zmq_pollitem_t, 4> items{{{socket_.handle(), 0, ZMQ_POLLIN, 0},
+                                         {watch_.handle(), 0, ZMQ_POLLIN, 0},
+                                         {nullptr, interrupts_.descriptor(), ZMQ_POLLIN, 0},
+                                         {nullptr, in_.descriptor(), ZMQ_POLLIN, 0}}};
+    if (pending_) {
+        items[0].events = static_cast<short>(may_send_now() ? ZMQ_POLLIN | ZMQ_POLLOUT : ZMQ_POLLIN);
+    }
+    if (answer_ && pending_) {
+        items[0].events = ZMQ_POLLOUT;
+    }
+    const int timeout = poll_timeout();
+    if (zmq_poll(items.data(), reads ? 4 : 3, timeout) < 0 && zmq_errno() != EINTR) {
+        throw failure(status::other, fmt::format("cannot wait: {}", zmq_strerror(zmq_errno())));
+    }
+    if (items[2].revents != 0 && interrupts_.take()) {
+        return status::interrupted;
+    }
+    if (reads && items[3].revents != 0) {
+        in_.read_more();
+        last_activity_ = clock::now();
+    }
+    if (items[1].revents != 0) {
+        return look_at_events();
+    }
+    if (flags_.connection.timeout && is_waiting_for_peer() && items[0].revents == 0 &&
+        clock::now() >= last_activity_ + *flags_.connection.timeout) {
+        return without_more(why_nothing_);
+    }
+    return std::nullopt;
+}
+
+std::optional<status> exchange::look_at_events() {
+    bool has_gone = false;
+    while (const auto event = watch_.next()) {
+        if (flags_.connection.is_verbose) {
+            complain(words_of(*event));
+        }
+        if (event->number == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
+            ++ready_peers_;
+            had_peer_ = true;
+            why_nothing_ = status::timed_out;
+            why_words_.clear();
+        } else if (event->number == ZMQ_EVENT_DISCONNECTED && ready_peers_ > 0) {
+            has_gone = --ready_peers_ == 0;
+        }
+        if (auto meaning = meaning_of(*event)) {
+            if (meaning == status::protocol && is_secured(flags_.connection.security) &&
+                event->number == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL) {
+                meaning =
+                    status::refused;  // a server without a word for a key or password that it does not take
+            }
+            why_nothing_ = *meaning;
+            why_words_ = words_of(*event);
+            // Who listens goes on: others may come in.
+            if (connects_ && is_final(*event)) {
+                return *meaning;
+            }
+        }
+    }
+    if (!has_gone) {
+        return std::nullopt;
+    }
+    // What it has sent before is there by now.
+    while (receive_some()) {
+    }
+    if (is_done()) {
+        return status::done;
+    }
+    const bool loses_reply = part_.type == ZMQ_REQ && sent_ > received_;
+    return loses_reply || (flags_.ends_with_peer && !pending_)
+               ? std::optional(without_more(status::peer_gone))
+               : std::nullopt;
+}
+
+/// The end where no more is going to come.
+status exchange::without_more(status nothing_came) const {
+    if (part_.type == ZMQ_REQ || !part_.receives) {
+        return nothing_came == status::timed_out && sent_ > 0 && !part_.receives ? status::partial
+                                                                                 : nothing_came;
+    }
+    if (received_ == 0) {
+        return nothing_came;
+    }
+    return flags_.count ? status::partial : status::done;
+}
+
+status exchange::end(status code) {
+    out_.flush();
+    if (code != status::done && !flags_.connection.is_quiet) {
+        switch (code) {
+        case status::timed_out:
+            complain("nothing has come in time");
+            break;
+        case status::partial:
+            complain("fewer messages than asked for");
+            break;
+        case status::peer_gone:
+            complain("the peer has gone");
+            break;
+        case status::interrupted:
+            break;
+        default:
+            complain(why_words_);
+        }
+    }
+    const bool is_whole = code == status::done || code == status::partial || code == status::interrupted;
+    int linger = 0;
+    if (is_whole) {
+        linger = code == status::interrupted ? drain_ms
+                 : flags_.connection.timeout ? static_cast<int>(flags_.connection.timeout->count())
+                                             : -1;
+    }
+    socket_.set(ZMQ_LINGER, linger);
+    interrupts_.release();
+    return code;
+}
+
+}  // namespace command
