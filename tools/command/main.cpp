@@ -24,6 +24,7 @@ status run(int count, char **arguments) {
     root.footer(exit_codes);
     command::action chosen;
     command::add_patterns(root, chosen);
+    command::add_probe(root, chosen);
     command::add_completion(root, chosen);
     command::add_version(root, chosen);
     command::add_help(root, chosen);

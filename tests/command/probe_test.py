@@ -1,0 +1,100 @@
+"""zlink probe, against libzmq, and against what is no ZMTP."""
+
+import contextlib
+import socket
+import threading
+
+import pytest
+import zmq
+from conftest import run
+
+
+def steps(said):
+    return [line.split()[0] for line in said.decode().splitlines()]
+
+
+@pytest.mark.parametrize("kind, name", [(zmq.XPUB, "XPUB"), (zmq.REP, "REP"), (zmq.PUSH, "PUSH"), (zmq.ROUTER, "ROUTER")])
+def test_the_type_of_the_peer_is_told(peer, kind, name):
+    endpoint = peer(kind).bind()
+    said = run("probe", endpoint)
+    assert steps(said) == ["connect", "greeting", "ready"]
+    assert b"ZMTP 3.1, mechanism NULL" in said and f"Socket-Type {name}".encode() in said
+    run("probe", endpoint, "--type", name.lower())
+    run("probe", endpoint, "--type", "pair", status=6)
+
+
+def test_a_probe_takes_no_message_of_a_push(peer):
+    push, pull = peer(zmq.PUSH), peer(zmq.PULL)
+    endpoint = push.bind()
+    run("probe", endpoint)
+    pull.socket.connect(endpoint)
+    push.socket.send(b"whole")
+    assert pull.socket.recv() == b"whole"
+
+
+def test_ipc_is_probed_as_well(peer, tmp_path):
+    assert b"Socket-Type REP" in run("probe", peer(zmq.REP).bind(f"ipc://{tmp_path}/s"))
+    run("probe", f"ipc://{tmp_path}/nobody", status=4)
+
+
+def test_data_waits_for_a_first_message(peer, start):
+    pub = peer(zmq.XPUB)
+    probe = start("probe", pub.bind(), "--data")
+    assert pub.socket.recv() == b"\1"
+    pub.socket.send_multipart([b"news", b"x\0"])
+    assert b'6 octets in 2 parts: "news"' in probe.end()
+
+
+def test_a_silent_publisher_is_alive_and_has_no_data(peer):
+    endpoint = peer(zmq.PUB).bind()
+    run("probe", endpoint)
+    assert steps(run("probe", endpoint, "--data", "-W", "1", status=3))[-1] == "data"
+
+
+def test_nobody_is_there(free_port):
+    assert b"refused" in run("probe", free_port, status=4)
+    assert b"cannot find the address" in run("probe", "tcp://no.such.host.invalid:1", status=4)
+
+
+@pytest.mark.parametrize("octets, status, words", [
+    (b"HTTP/1.1 400 Bad Request\r\n\r\n", 6, b"speaks HTTP"), (b"SSH-2.0-x\r\n", 6, b"speaks SSH"), (b"", 7, b"closed the connection"),
+    (b"\xff" + bytes(8) + b"\x7f\3\1NULL" + bytes(48) + b"\4\1x", 6, b"something else than READY"),
+    (b"\xff" + bytes(8) + b"\x7f\3\1NULL" + bytes(48) + b"\4\x0c\5ERROR\5no no", 5, b"no no"),
+    (b"\xff" + bytes(8) + b"\x7f\3\1NULL" + bytes(48) + b"\4\x08\5READY\xffx", 6, b"malformed READY"),
+    (b"\xff" + bytes(8) + b"\x7f\3\1NULL" + bytes(48) + b"\6" + b"\xff" * 8, 6, b"announced a frame"),
+])
+def test_what_is_no_peer_is_told(octets, status, words):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        def answer():
+            connection, _ = server.accept()
+            with connection, contextlib.suppress(OSError):  # it may have gone by now
+                connection.recv(11)
+                connection.sendall(octets)
+                connection.shutdown(socket.SHUT_WR)
+                while connection.recv(1000):
+                    pass
+        thread = threading.Thread(target=answer)
+        thread.start()
+        assert words in run("probe", "tcp://127.0.0.1:%d" % server.getsockname()[1], status=status)
+        thread.join()
+
+
+def test_a_listener_that_says_nothing_is_no_peer():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        said = run("probe", "tcp://127.0.0.1:%d" % server.getsockname()[1], "-W", "1", status=6)
+        assert steps(said) == ["connect", "greeting"]
+
+
+def test_curve_needs_keys_and_goes_on_with_them(peer):
+    public, secret = zmq.curve_keypair()
+    rep = peer(zmq.REP)
+    rep.socket.curve_secretkey = secret
+    rep.socket.curve_server = True
+    endpoint = rep.bind()
+    assert b"asks for CURVE" in run("probe", endpoint, status=5)
+    run("probe", endpoint, "--type", "rep", "--curve-server-key", public.decode())
+
+
+def test_a_greeting_without_a_handshake_is_told(start):
+    web = start("pull", "ws://127.0.0.1:*", "-v")
+    assert b"Socket-Type PULL" in run("probe", web.bound())

@@ -1,0 +1,267 @@
+// zlink probe: step by step to a peer, and where it ends.
+//
+// Flow: over tcp and ipc the first steps are those of raw_peer, which learns the type of the peer
+// without being attached to it. Where there is a mechanism, or another transport, a socket and its
+// monitor go the rest of the way.
+
+#include "interrupts.hpp"
+#include "raw_peer.hpp"
+#include "subcommands.hpp"
+#include "text.hpp"
+
+#include <fmt/format.h>
+#include <zmq.h>
+
+#include <array>
+#include <memory>
+
+namespace command {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+struct probe_flags {
+    connection_flags connection;
+    std::string endpoint;
+    std::string type;  // that the peer should have
+    bool wants_data = false;
+};
+
+/// Prints a line a step, with its time.
+class steps {
+public:
+    void done(const char *step, const std::string &words) {
+        const auto now = clock::now();
+        fmt::print("{:10}{:9.2f} ms  {}\n", step,
+                   std::chrono::duration<double, std::milli>(now - last_).count(), words);
+        std::fflush(stdout);
+        last_ = now;
+    }
+
+    [[noreturn]] void failed(const char *step, const failure &error) {
+        done(step, fmt::format("FAILED: {}", error.what()));
+        throw failure(error.code(), fmt::format("{}: {}", step, error.what()));
+    }
+
+    /// Does a step that throws where it fails; a time-out is one of this kind.
+    template <typename Call>
+    auto attempt(const char *step, status when_late, Call call) {
+        try {
+            return call();
+        } catch (const failure &error) {
+            failed(step, error.code() == status::timed_out ? failure(when_late, error.what()) : error);
+        }
+    }
+
+private:
+    clock::time_point last_ = clock::now();
+};
+
+std::string shown(const std::string &octets) {
+    constexpr size_t enough = 60;
+    return fmt::format("\"{}\"{}", escaped(octets.substr(0, enough)), octets.size() > enough ? "..." : "");
+}
+
+void expect_type(const probe_flags &flags, const std::string &found) {
+    if (!flags.type.empty() && name_of_type(*type_of_name(flags.type)) != found) {
+        throw failure(status::protocol, fmt::format("the peer is a {}, not a {}", found, flags.type));
+    }
+}
+
+std::string words_of_ready(const std::map<std::string, std::string> &properties) {
+    std::string words;
+    for (const auto &[name, value] : properties) {
+        if (!value.empty()) {
+            words += fmt::format("{}{} {}", words.empty() ? "" : ", ", name,
+                                 name == "Socket-Type" ? safe_for_terminal(value) : shown(value));
+        }
+    }
+    return words;
+}
+
+/// Whether all has been seen; otherwise a socket has to go the rest of the way.
+bool probe_raw(const probe_flags &flags, steps &print, clock::time_point deadline) {
+    raw_peer peer(deadline);
+    print.done("connect",
+               print.attempt("connect", status::unreachable, [&] { return peer.connect(flags.endpoint); }));
+    const greeting said = print.attempt("greeting", status::protocol, [&] { return peer.greet(); });
+    if (said.major < 3) {
+        print.done("greeting", "ZMTP 2.0 or older, which tells no more");
+        return true;
+    }
+    print.done("greeting",
+               fmt::format("ZMTP {}.{}, mechanism {}", said.major, said.minor, escaped(said.mechanism)));
+    const security_flags &security = flags.connection.security;
+    const bool is_secured = !security.curve_server_key.empty() || !security.username.empty();
+    if (said.mechanism != "NULL" && !is_secured) {
+        print.failed("mechanism",
+                     failure(status::refused, "the peer asks for " + escaped(said.mechanism) +
+                                                  ", and neither keys nor a password were given"));
+    }
+    if (said.mechanism != "NULL" || is_secured) {
+        return false;
+    }
+    const auto properties = print.attempt("ready", status::protocol, [&] {
+        auto read = peer.read_ready();
+        expect_type(flags, read["Socket-Type"]);
+        return read;
+    });
+    print.done("ready", words_of_ready(properties));
+    if (flags.wants_data) {
+        const auto type = type_of_name(properties.at("Socket-Type"));
+        size_t size = 0, parts = 0;
+        const std::string first = print.attempt("data", status::timed_out, [&] {
+            if (!type) {
+                throw failure(status::protocol, "this type of peer is not known here");
+            }
+            const int own = partner_of(*type);
+            peer.send_ready(name_of_type(own));
+            if (own == ZMQ_SUB) {
+                peer.subscribe_to_all();
+            }
+            return peer.read_message(size, parts);
+        });
+        print.done("data", fmt::format("{} octets in {} part{}: {}", size, parts, parts == 1 ? "" : "s",
+                                       shown(first)));
+    }
+    return true;
+}
+
+/// The type that words such as "the peer is a PUB, which does not talk to a PAIR" name.
+std::string type_in(const std::string &reason) {
+    const std::string before = "the peer is a ";
+    const size_t at = reason.find(before);
+    const size_t comma = reason.find(',', at);
+    if (at == std::string::npos || comma == std::string::npos) {
+        return {};
+    }
+    return reason.substr(at + before.size(), comma - at - before.size());
+}
+
+class socket_probe {
+public:
+    socket_probe(const probe_flags &flags, steps &print, clock::time_point deadline)
+        : flags_(flags), print_(print), deadline_(deadline),
+          socket_(context_, flags.type.empty() ? ZMQ_PAIR : partner_of(*type_of_name(flags.type))),
+          watch_(context_, socket_) {
+        socket_.set(ZMQ_LINGER, 0);
+    }
+
+    status run(bool has_connected_before) {
+        connection_flags connection = flags_.connection;
+        connection.endpoints = {">" + flags_.endpoint};
+        prepare(socket_, connection, false);
+        if (socket_.get(ZMQ_TYPE) == ZMQ_SUB) {
+            socket_.set(ZMQ_SUBSCRIBE, std::string());
+        }
+        print_.attempt("connect", status::unreachable,
+                       [&] { open_endpoints(socket_, watch_, connection, false); });
+        for (has_connected_ = has_connected_before; !is_ready_;) {
+            wait(watch_.handle(), has_connected_ ? status::protocol : status::unreachable,
+                 has_connected_ ? "ready" : "connect");
+            while (const auto event = watch_.next()) {
+                look_at(*event);
+            }
+        }
+        if (flags_.wants_data) {
+            message got;
+            while (!socket_.try_receive(got)) {
+                wait(socket_.handle(), status::timed_out, "data");
+            }
+            print_.done("data", fmt::format("{} part{}: {}", got.parts.size(),
+                                            got.parts.size() == 1 ? "" : "s", shown(got.parts[0])));
+        }
+        return status::done;
+    }
+
+private:
+    void wait(void *on, status when_late, const char *step) {
+        const auto left = std::chrono::ceil<milliseconds>(deadline_ - clock::now()).count();
+        zmq_pollitem_t item{on, 0, ZMQ_POLLIN, 0};
+        const int found = left > 0 ? zmq_poll(&item, 1, left) : 0;
+        if (found == 0) {
+            print_.failed(step,
+                          failure(when_late, last_words_.empty() ? "nothing came in time" : last_words_));
+        }
+    }
+
+    void look_at(const watch_event &event) {
+        if (flags_.connection.is_verbose) {
+            complain(words_of(event));
+        }
+        last_words_ = event.reason.empty() ? last_words_ : event.reason;
+        if (event.number == ZMQ_EVENT_CONNECTED) {
+            if (!has_connected_) {
+                print_.done("connect", event.endpoint);
+            }
+            has_connected_ = true;
+        } else if (event.number == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
+            print_.done("ready",
+                        flags_.type.empty() ? "Socket-Type PAIR" : "a peer that fits a " + flags_.type);
+            is_ready_ = true;
+        } else if (const std::string type = type_in(event.reason); !type.empty() && flags_.type.empty()) {
+            print_.done("ready", "Socket-Type " + type);
+            is_ready_ = true;
+            if (flags_.wants_data) {
+                print_.failed("data", failure(status::usage, "--data needs --type here: " + type));
+            }
+        } else if (const auto meaning = meaning_of(event)) {
+            const bool is_handshake = *meaning != status::unreachable;
+            print_.failed(is_handshake ? "handshake" : "connect", failure(*meaning, hinted(event)));
+        }
+    }
+
+    std::string hinted(const watch_event &event) const {
+        const std::string words = event.reason.empty() ? words_of(event) : event.reason;
+        return flags_.type.empty() && words.find("closed the connection") != std::string::npos
+                   ? words + "; it may refuse without a word what is not of its own type: --type names that"
+                   : words;
+    }
+
+    const probe_flags &flags_;
+    steps &print_;
+    clock::time_point deadline_;
+    context context_;
+    socket socket_;
+    watch watch_;
+    std::string last_words_;
+    bool has_connected_ = false;
+    bool is_ready_ = false;
+};
+
+status probe(const probe_flags &flags) {
+    const auto deadline = clock::now() + flags.connection.timeout.value_or(milliseconds(5000));
+    steps print;
+    const bool is_plain = flags.endpoint.rfind("tcp://", 0) == 0 || flags.endpoint.rfind("ipc://", 0) == 0;
+    if (is_plain && probe_raw(flags, print, deadline)) {
+        return status::done;
+    }
+    return socket_probe(flags, print, deadline).run(is_plain);
+}
+
+}  // namespace
+
+void add_probe(CLI::App &root, action &chosen) {
+    CLI::App *app =
+        root.add_subcommand("probe", "Go step by step to a peer, and tell where it ends: a health check");
+    auto flags = std::make_shared<probe_flags>();
+    app->add_option("EP", flags->endpoint, "tcp://host:port and the like")->required()->type_name("");
+    app->add_option("--type", flags->type, "The type of socket that the peer should have")
+        ->check(CLI::IsMember(names_of_types(), CLI::ignore_case));
+    app->add_flag("--data", flags->wants_data, "Wait for a first message, too, and take it");
+    app->add_option("-o,--option", flags->connection.options, "Set an option of the socket")
+        ->type_name("NAME=VALUE")
+        ->allow_extra_args(false);
+    add_duration(*app, "-W,--timeout", flags->connection.timeout,
+                 "Give up after so long; 5s, unless it is set");
+    app->add_flag("-v,--verbose", flags->connection.is_verbose,
+                  "Tell on stderr what happens to the connection");
+    add_security_flags(*app, flags->connection.security);
+    app->footer("A step that fails ends it, with 4: cannot resolve or connect; 5: TLS, or the mechanism; 6: "
+                "no greeting of "
+                "ZMTP, no READY, or another type; 7: the peer has closed the connection; 3: no data.");
+    app->callback([flags, &chosen] { chosen = [flags] { return probe(*flags); }; });
+}
+
+}  // namespace command
