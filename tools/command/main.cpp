@@ -25,6 +25,7 @@ status run(int count, char **arguments) {
     command::action chosen;
     command::add_patterns(root, chosen);
     command::add_probe(root, chosen);
+    command::add_keygen(root, chosen);
     command::add_completion(root, chosen);
     command::add_version(root, chosen);
     command::add_help(root, chosen);
