@@ -26,6 +26,8 @@ status run(int count, char **arguments) {
     command::add_patterns(root, chosen);
     command::add_probe(root, chosen);
     command::add_keygen(root, chosen);
+    command::add_run(root, chosen);
+    command::add_doctor(root, chosen);
     command::add_completion(root, chosen);
     command::add_version(root, chosen);
     command::add_help(root, chosen);

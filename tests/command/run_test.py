@@ -1,0 +1,103 @@
+"""zlink run and zlink doctor."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+from conftest import COMMAND, run
+
+LIBRARY = pathlib.Path(COMMAND).parents[1] / "lib" / "libzmq.so.5"
+pytestmark = pytest.mark.skipif(not LIBRARY.exists(), reason="there is no shared library in this build")
+ASKS = "import zmq; print(zmq.has('tls'), zmq.zmq_version())"
+
+
+def without(*names):
+    return {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "LD_LIBRARY_PATH", *names)}
+
+
+def test_pyzmq_runs_on_zlink():
+    assert run("run", "--", "/usr/bin/python3", "-c", ASKS, env=without()) == b"True 4.3.5\n"
+    assert run("run", "/usr/bin/python3", "-c", ASKS, env=without()) == b"True 4.3.5\n"
+
+
+def test_the_exit_status_is_that_of_the_program():
+    run("run", "--", "sh", "-c", "exit 42", status=42)
+    run("run", "--", "/nonexistent/program", status=1)
+    run("run", status=2)
+
+
+def test_flags_behind_the_program_are_the_programs():
+    assert run("run", "--log", "info", "--", "sh", "-c", 'echo "$ZLINK_LOG $1"', "x", "--log") == b"info --log\n"
+
+
+def test_a_program_under_a_policy_is_refused_what_no_entry_allows(tmp_path):
+    policy = tmp_path / "policy.toml"
+    policy.write_text("")
+    policy.chmod(0o600)
+    binds = "import zmq\ntry:\n    zmq.Context().socket(zmq.PULL).bind('tcp://127.0.0.1:*')\nexcept zmq.ZMQError as e:\n    print(e)"
+    assert b"Permission denied" in run("run", "--policy", policy, "--", "/usr/bin/python3", "-c", binds, env=without())
+    run("run", "--policy", tmp_path / "none", "--", "true", status=2)
+
+
+@pytest.fixture
+def static_program(tmp_path):
+    (tmp_path / "a.c").write_text("int main(void) { return 0; }")
+    subprocess.run(["cc", "-static", "a.c", "-o", "static"], cwd=tmp_path, check=True)
+    return tmp_path / "static"
+
+
+@pytest.fixture
+def program_with_libzmq(tmp_path):
+    (tmp_path / "b.c").write_text("void *zmq_ctx_new(void) { return 0; } int main(void) { return zmq_ctx_new() != 0; }")
+    subprocess.run(["cc", "b.c", "-o", "linked"], cwd=tmp_path, check=True)
+    return tmp_path / "linked"
+
+
+@pytest.mark.parametrize("which", ["static_program", "program_with_libzmq"])
+def test_under_a_policy_a_program_that_would_not_obey_it_is_not_started(which, request, tmp_path):
+    program = request.getfixturevalue(which)
+    policy = tmp_path / "policy.toml"
+    policy.write_text("")
+    run("run", "--policy", policy, "--", program, status=5)
+    assert "would obey no policy" in run.err
+    run("run", "--", program, status=5, env=dict(os.environ, ZLINK_POLICY=str(policy)))
+    script = tmp_path / "script"
+    script.write_text(f"#!{program} -x\n")
+    script.chmod(0o755)
+    run("run", "--policy", policy, "--", script, status=5)
+    run("run", "--", program)
+    assert "will not run on zlink" in run.err
+
+
+def test_a_file_that_only_looks_like_a_program_does_no_harm(tmp_path):
+    for number, octets in enumerate((b"\x7fELF", pathlib.Path("/bin/sh").read_bytes()[:3000], b"\x7fELF\2\1\1" + b"\xff" * 200)):
+        file = tmp_path / str(number)
+        file.write_bytes(octets)
+        run("doctor", file, status=1)
+
+
+def test_doctor_tells_of_this_machine():
+    said = run("doctor", status=1, env=without()).decode()
+    assert str(LIBRARY) in said and "descriptors" in said and "somaxconn" in said
+    run("doctor", env=dict(without(), LD_LIBRARY_PATH=str(LIBRARY.parent)))
+
+
+def test_doctor_tells_of_a_process():
+    for prefix, status, kind in (([COMMAND, "run"], 0, b"zlink"), ([], 1, b"libzmq")):
+        asks = [*prefix, "/usr/bin/python3", "-c", "import zmq; print(flush=True); input()"]
+        with subprocess.Popen(asks, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=without()) as process:
+            process.stdout.readline()
+            said = run("doctor", str(process.pid), status=status)
+            assert said.startswith(kind) and b"libzmq.so.5" in said
+            process.communicate(b"\n")
+    run("doctor", "999999999", status=1)
+
+
+def test_doctor_tells_of_a_program():
+    assert b"may load it later" in run("doctor", "/usr/bin/python3", status=1, env=without())
+    run("doctor", sys.executable, env=dict(without(), LD_PRELOAD=str(LIBRARY)))
+    run("doctor", "no-such-program", status=1)
+    assert b"linked into it" in run("doctor", shutil.which(COMMAND))
