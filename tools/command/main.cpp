@@ -28,6 +28,7 @@ status run(int count, char **arguments) {
     command::add_keygen(root, chosen);
     command::add_run(root, chosen);
     command::add_doctor(root, chosen);
+    command::add_proxy(root, chosen);
     command::add_completion(root, chosen);
     command::add_version(root, chosen);
     command::add_help(root, chosen);

@@ -12,6 +12,7 @@ void add_probe(CLI::App &root, action &chosen);
 void add_keygen(CLI::App &root, action &chosen);
 void add_run(CLI::App &root, action &chosen);
 void add_doctor(CLI::App &root, action &chosen);
+void add_proxy(CLI::App &root, action &chosen);
 void add_completion(CLI::App &root, action &chosen);
 void add_version(CLI::App &root, action &chosen);
 void add_help(CLI::App &root, action &chosen);
