@@ -1,8 +1,5 @@
 #include "socket_options.hpp"
 
-#ifndef ZMQ_BUILD_DRAFT_API
-#define ZMQ_BUILD_DRAFT_API  // the drafts are in every build of the library
-#endif
 #include <zmq.h>
 
 namespace command {
