@@ -95,8 +95,9 @@ status run(const run_flags &flags) {
     arguments.push_back(nullptr);
     signal(SIGPIPE, SIG_DFL);
     execvp(arguments[0], arguments.data());
-    complain(fmt::format("{}: {}", flags.program[0], std::strerror(errno)));
-    std::exit(errno == ENOENT ? 127 : 126);  // as shells say it
+    const int error = errno;
+    complain(fmt::format("{}: {}", flags.program[0], std::strerror(error)));
+    std::exit(error == ENOENT ? 127 : 126);  // as shells say it
 }
 
 }  // namespace
