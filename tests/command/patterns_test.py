@@ -340,5 +340,5 @@ def test_a_hundred_thousand_lines_arrive_in_order(peer, start):
 
 
 def test_version_and_help():
-    assert run("version").startswith(b"zlink ")
+    assert run("version").startswith(b"zlink ") and run("version") == run("--version")
     assert b"push" in run("help") and b"--ready" in run("help", "pub") and COMMAND
