@@ -85,7 +85,8 @@ inline void put_u64(std::uint8_t *p, std::uint64_t v) noexcept {
 #pragma GCC diagnostic pop
 
 /// Whether some few octets, of a topic or an address, are the same. A call of memcmp costs more.
-inline bool are_equal(const std::uint8_t *a, const std::uint8_t *b, std::size_t size) noexcept {
+[[gnu::always_inline]] inline bool are_equal(const std::uint8_t *a, const std::uint8_t *b,
+                                             std::size_t size) noexcept {
     const auto differ = [&](std::size_t at, auto width) {
         decltype(width) x, y;
         std::memcpy(&x, a + at, sizeof x);

@@ -24,7 +24,7 @@ public:
 
     /// The pipe of the message begun, or else the next one in turn with room. Null when all are
     /// full, or there is none.
-    pipe_end *select() noexcept {
+    [[gnu::always_inline]] pipe_end *select() noexcept {
         if (__builtin_expect(writing_ != nullptr, 0))
             return writing_;
         do {

@@ -477,7 +477,7 @@ inline error pipe_end::write(std::uint8_t flags, byte_span body) noexcept {
     return e;
 }
 
-inline void pipe_end::publish(bool may_write) noexcept {
+[[gnu::always_inline]] inline void pipe_end::publish(bool may_write) noexcept {
     out_->queue.publish();
     published_ = written_;
     if (__builtin_expect(conflated_out_ != nullptr, 0))
