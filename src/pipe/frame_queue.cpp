@@ -25,7 +25,7 @@ constexpr std::size_t few_frames = 16;
 constexpr std::size_t chunk_size_for_few = 4 * largest_chunk_size;
 
 // The number of segments that wait to be used again: as many as a mark of 1000 large bodies takes.
-constexpr std::uint64_t most_given_back = 2048;
+constexpr std::uint32_t most_given_back = 2048;
 
 // A consumer that finds less than this at a look stands off for so many pauses, some microseconds,
 // and means to find more then, or so many messages.
@@ -74,16 +74,19 @@ bool frame_queue::segment::forget_kept_behind(std::uint64_t octet) noexcept {
     return has_forgotten;
 }
 
-/// Drops what the frames in a range refer to.
-void frame_queue::segment::drop_references(std::uint64_t from, std::uint64_t to) const noexcept {
+/// Drops what the frames in a range refer to. Returns the octets that are elsewhere.
+std::uint64_t frame_queue::segment::drop_references(std::uint64_t from, std::uint64_t to) const noexcept {
+    std::uint64_t elsewhere = 0;
     for (frame_header header; get_frame_header(base + from, to - from, header);
          from += header.header_size + header.body_size) {
         if (reference to_drop; header.flags & reference_flag) {
             std::memcpy(&to_drop, base + from + short_header_size, sizeof to_drop);
+            elsewhere += to_drop.octets_elsewhere();
             if (to_drop.owner)
                 to_drop.owner->release();
         }
     }
+    return elsewhere;
 }
 
 void frame_queue::segment::let_go() noexcept {
@@ -107,8 +110,8 @@ frame_queue::~frame_queue() {
     if (referred_)
         referred_->release();
     for (segment *s = has_references_ ? head_ : nullptr; s; s = s == tail_ ? nullptr : s->next)
-        s->drop_references(s == head_ ? head_octet_ : 0,
-                           octets_of(s->committed.load(std::memory_order_relaxed)));
+        (void)s->drop_references(s == head_ ? std::uint64_t{head_octet_} : 0,
+                                 octets_of(s->committed.load(std::memory_order_relaxed)));
     for (segment *s = oldest_; s;) {
         segment *next = s == tail_ ? nullptr : s->next;
         s->let_go();
@@ -133,9 +136,9 @@ frame_queue::segment *frame_queue::make_segment() noexcept {
 }
 
 bool frame_queue::may_reuse() noexcept {
-    if (taken_back_ + 1 >= given_back_seen_)
+    if (given_back_seen_ - taken_back_ <= 1)
         given_back_seen_ = given_back_.load(std::memory_order_acquire);
-    return taken_back_ + 1 < given_back_seen_;
+    return given_back_seen_ - taken_back_ > 1;
 }
 
 frame_queue::segment *frame_queue::reuse() noexcept {
@@ -213,7 +216,7 @@ void frame_queue::link_segment(segment *s, block *owner, std::size_t owner_size,
     }
     open_->next = s;
     open_ = s;
-    written_ = 0;
+    before_open_.move_to(before_open_ + octets_of(written_), 0, [this] { written_ = 0; });
     is_copying_ = false;
 }
 
@@ -346,14 +349,15 @@ void frame_queue::publish_chain() noexcept {
 
 std::uint64_t frame_queue::roll_back() noexcept {
     const std::uint64_t published = tail_->committed.load(std::memory_order_relaxed);
+    const std::uint64_t all = before_open_ + octets_of(written_);
     std::uint64_t gone = 0;
     for (segment *s = tail_; s; s = s == open_ ? nullptr : s->next) {
         const std::uint64_t begin = s == tail_ ? octets_of(published) : 0;
-        const std::uint64_t end = octets_of(s == open_   ? written_
+        const std::uint64_t end = octets_of(s == open_   ? std::uint64_t{written_}
                                             : s == tail_ ? written_in_tail_
                                                          : s->committed.load(std::memory_order_relaxed));
         if (has_references_)
-            s->drop_references(begin, end);
+            gone += s->drop_references(begin, end);
         gone += end - begin;
     }
     if (open_ != tail_) {
@@ -366,9 +370,10 @@ std::uint64_t frame_queue::roll_back() noexcept {
         open_ = tail_;
     }
     const bool has_forgotten = tail_->forget_kept_behind(octets_of(published));
-    written_ = published;
+    before_open_.move_to(all - gone - octets_of(published), octets_of(published),
+                         [&] { written_ = published; });
     in_message_ = false;
-    if (written_ == 0) {
+    if (published == 0) {
         // Filled since the last publish: blank again.
         tail_->base = nullptr;
         tail_->last_kept.store(nullptr, std::memory_order_relaxed);
@@ -468,7 +473,7 @@ void frame_queue::step_to_next() noexcept {
         gather_end_ = nullptr;
     head_->drop_kept(UINT64_MAX);
     head_ = head_->next;
-    head_octet_ = 0;
+    before_head_.move_to(before_head_ + octets_of(seen_), 0, [this] { head_octet_ = 0; });
     reported_in_head_ = 0;
     seen_ = head_->committed.load(std::memory_order_acquire);
     if (head_->starts_message || !is_gathering_)
@@ -495,7 +500,7 @@ void frame_queue::move_boundary_to(const place &to) noexcept {
 /// Leaves a segment that is used up to the producer.
 void frame_queue::give_back(segment *s) noexcept {
     s->let_go();
-    const std::uint64_t count = given_back_.load(std::memory_order_relaxed);
+    const std::uint32_t count = given_back_.load(std::memory_order_relaxed);
     if (count - told_taken_.load(std::memory_order_relaxed) < most_given_back) {
         last_given_back_ = s;
         given_back_.store(count + 1, std::memory_order_release);

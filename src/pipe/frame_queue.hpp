@@ -36,6 +36,7 @@
 #include "core/error.hpp"
 #include "core/frame.hpp"
 #include "core/peer_info.hpp"
+#include "pipe/account.hpp"
 
 namespace zlink {
 
@@ -126,9 +127,14 @@ public:
     bool write_short(byte_span body) noexcept;
     /// Makes everything written visible to the consumer. Call between messages only.
     void publish() noexcept;
-    /// Forgets everything written since the last publish. Returns its octets, as in memory.
+    /// Forgets everything written since the last publish. Returns its octets.
     std::uint64_t roll_back() noexcept;
     bool has_unpublished() const noexcept;
+    /// The octets of all frames written, published or not, but for those rolled back: as on the
+    /// wire, wherever their bodies are. Any thread.
+    std::uint64_t octets_written() const noexcept {
+        return before_open_.with([this] { return octets_of(written_.look()); });
+    }
     /// The consumer has taken all there was, and not much: the next chunk need not be large.
     void expect_little() noexcept {
         if (next_chunk_size_ > chunk_size_for_little || given_back_seen_ - taken_back_ > segments_for_little)
@@ -139,6 +145,11 @@ public:
 
     // ---- consumer ----
 
+    /// The octets of all frames that were taken or released, or dropped, as octets_written() counts
+    /// them. Any thread.
+    std::uint64_t octets_taken() const noexcept {
+        return before_head_.with([this] { return head_octet_.look(); });
+    }
     /// Takes the next frame. False when nothing more is published.
     bool read(frame_view &out) noexcept;
     /// Whether the body that was read last stands where its writer has it, and its owner is memory
@@ -250,7 +261,7 @@ private:
         }
         void drop_kept_before(std::uint64_t octet) noexcept;
         bool forget_kept_behind(std::uint64_t octet) noexcept;
-        void drop_references(std::uint64_t from, std::uint64_t to) const noexcept;
+        std::uint64_t drop_references(std::uint64_t from, std::uint64_t to) const noexcept;
         void let_go() noexcept;
     };
     /// Memory to be dropped once the octets before `end` have been taken. The first of a segment
@@ -265,6 +276,9 @@ private:
         const std::uint8_t *data;
         std::size_t size;
         block *owner;
+
+        /// What the frame would have on the wire, more than here.
+        std::uint64_t octets_elsewhere() const noexcept;
     };
     static constexpr std::uint8_t reference_flag = 0x80;
     static_assert(reference_flag & frame_flag::reserved);
@@ -275,7 +289,7 @@ private:
     };
 
     static constexpr std::size_t chunk_size_for_little = 1024;
-    static constexpr std::uint64_t segments_for_little = 8;
+    static constexpr std::uint32_t segments_for_little = 8;
     /// When each of so many segments in a row starts inside a message, a consumer that gathers
     /// looks for the end of one.
     static constexpr unsigned most_segments_inside = 8;
@@ -300,11 +314,13 @@ private:
     bool may_reuse() noexcept;
     segment *reuse() noexcept;
     void spare(segment *s) noexcept;
-    void note_frame(std::uint8_t flags) noexcept {
-        if (!(flags & (frame_flag::more | frame_flag::command)))
-            written_ += one_message;
+    void note_frame(std::uint8_t flags, std::size_t octets) noexcept {
+        written_ += octets + messages_in(flags);
         if (!(flags & frame_flag::command))
             in_message_ = flags & frame_flag::more;
+    }
+    static constexpr std::uint64_t messages_in(std::uint8_t flags) noexcept {
+        return flags & (frame_flag::more | frame_flag::command) ? 0 : one_message;
     }
 
     // consumer
@@ -337,10 +353,11 @@ private:
     const bodies bodies_;
     const std::uint16_t copied_external_;
     segment *oldest_;  // the first one that is not used again: all from here to tail_ are linked
-    std::uint64_t given_back_seen_ = 0;  // the count below as last looked at
-    std::uint64_t taken_back_ = 0;       // of these, used again or freed
-    segment *open_;              // where frames go; tail_, or the end of the unpublished chain behind it
-    std::uint64_t written_ = 0;  // of open_, in the form of `committed`
+    std::uint32_t given_back_seen_ = 0;  // the count below as last looked at; the last digits, as
+    std::uint32_t taken_back_ = 0;       // of these, used again or freed; few are neither
+    segment *open_;          // where frames go; tail_, or the end of the unpublished chain behind it
+    single_writer written_;  // of open_, in the form of `committed`
+    octets_before before_open_;
     std::uint64_t written_in_tail_ = 0;  // the same of tail_, once there is a chain behind it
     chunk *copy_chunk_ = nullptr;        // where copied frames go; one reference
     std::uint8_t *copy_cursor_ = nullptr;
@@ -351,7 +368,8 @@ private:
 
     // Consumer only: two cache lines, with what is shared.
     alignas(64) segment *head_;
-    std::uint64_t head_octet_ = 0;
+    single_writer head_octet_;
+    octets_before before_head_;
     std::uint64_t seen_ = 0;               // committed of head_ as last loaded
     std::uint32_t reported_in_head_ = 0;   // messages that end in head_ and were reported by release()
     std::uint8_t stand_offs_in_vain_ = 0;  // in a row
@@ -371,9 +389,13 @@ private:
     segment *last_given_back_ = nullptr;  // before boundary_; never used again before another one
 
     // Shared, atomic. Looked at when segments change hands only.
-    std::atomic<std::uint64_t> given_back_{0};  // segments the consumer is done with; written by the consumer
-    std::atomic<std::uint64_t> told_taken_{0};  // taken_back_, for the consumer
+    std::atomic<std::uint32_t> given_back_{0};  // segments the consumer is done with; written by the consumer
+    std::atomic<std::uint32_t> told_taken_{0};  // taken_back_, for the consumer
 };
+
+inline std::uint64_t frame_queue::reference::octets_elsewhere() const noexcept {
+    return frame_header_size(size) + size - (short_header_size + sizeof(reference));
+}
 
 inline error frame_queue::write(std::uint8_t flags, byte_span body) noexcept {
     const std::size_t need = frame_header_size(body.size()) + body.size();
@@ -383,8 +405,7 @@ inline error frame_queue::write(std::uint8_t flags, byte_span body) noexcept {
     if (!body.empty())
         std::memcpy(at, body.data(), body.size());
     copy_cursor_ += need;
-    written_ += need;
-    note_frame(flags);
+    note_frame(flags, need);
     return error::none;
 }
 
@@ -396,8 +417,9 @@ inline error frame_queue::write(std::uint8_t flags, byte_span body) noexcept {
         return false;
     copy_body(put_frame_header(copy_cursor_, body.size(), 0), body.data(), body.size());
     copy_cursor_ += need;
-    written_ += one_message + need;
-    tail_->committed.store(written_, std::memory_order_release);
+    const std::uint64_t written = written_ + one_message + need;
+    written_ = written;
+    tail_->committed.store(written, std::memory_order_release);
     return true;
 }
 
@@ -413,9 +435,13 @@ inline bool frame_queue::has_unpublished() const noexcept {
 }
 
 inline bool frame_queue::read(frame_view &out) noexcept {
-    if (__builtin_expect(head_octet_ == octets_of(seen_), 0) && !see_stream())
-        return false;
-    const std::uint8_t *p = head_->base + head_octet_;
+    std::uint64_t at = head_octet_;
+    if (__builtin_expect(at == octets_of(seen_), 0)) {
+        if (!see_stream())
+            return false;
+        at = head_octet_;
+    }
+    const std::uint8_t *p = head_->base + at;
     std::size_t header = short_header_size;
     std::uint64_t size = p[1];
     if (__builtin_expect(p[0] & (frame_flag::large | reference_flag), 0)) {
@@ -426,7 +452,7 @@ inline bool frame_queue::read(frame_view &out) noexcept {
     }
     is_gathering_ = false;
     const std::uint8_t flags = p[0] & (frame_flag::more | frame_flag::command);
-    if (__builtin_expect(head_octet_ + header + size > octets_of(seen_), 0))
+    if (__builtin_expect(at + header + size > octets_of(seen_), 0))
         return read_lone_body(out, flags, size);
     write_each_cache_line(p, header + size);
     out.data = p + header;
@@ -436,19 +462,23 @@ inline bool frame_queue::read(frame_view &out) noexcept {
     out.owner_size = head_->owner_size;
     out.info = head_->info;
     out.lone_owner = nullptr;
-    head_octet_ += header + size;
+    head_octet_ = at + header + size;
     return true;
 }
 
 [[gnu::always_inline]] inline bool frame_queue::peek_short(short_frame &out) noexcept {
-    if (__builtin_expect(head_octet_ == octets_of(seen_), 0) && !see_stream())
-        return false;
-    const std::uint8_t *p = head_->base + head_octet_;
+    std::uint64_t at = head_octet_;
+    if (__builtin_expect(at == octets_of(seen_), 0)) {
+        if (!see_stream())
+            return false;
+        at = head_octet_;
+    }
+    const std::uint8_t *p = head_->base + at;
     const bool is_large = p[0] == frame_flag::large;
     const std::size_t header = is_large ? long_header_size : short_header_size;
     const std::uint64_t size = is_large ? get_u64(p + 1) : p[1];
     if (__builtin_expect((p[0] != 0 && !is_large) || size > longest_short || is_gathering_ ||
-                             head_octet_ + header + size > octets_of(seen_),
+                             at + header + size > octets_of(seen_),
                          0))
         return false;
     out = {p + header, size, head_->owner, head_->owner_size, head_->info};
@@ -458,17 +488,19 @@ inline bool frame_queue::read(frame_view &out) noexcept {
 [[gnu::always_inline]] inline bool frame_queue::read_short(short_frame &out) noexcept {
     if (!peek_short(out))
         return false;
+    const std::uint64_t at = head_octet_;
     const std::uint64_t end = static_cast<std::uint64_t>(out.data - head_->base) + out.size;
-    write_each_cache_line(head_->base + head_octet_, end - head_octet_);
+    write_each_cache_line(head_->base + at, end - at);
     head_octet_ = end;
     return true;
 }
 
 [[gnu::always_inline]] inline bool frame_queue::peek_at_once(short_frame &out) const noexcept {
-    const std::uint64_t octets = octets_of(seen_) - head_octet_;
+    const std::uint64_t at = head_octet_;
+    const std::uint64_t octets = octets_of(seen_) - at;
     if (__builtin_expect(octets == 0 || is_gathering_, 0))
         return false;
-    const std::uint8_t *p = head_->base + head_octet_;
+    const std::uint8_t *p = head_->base + at;
     const std::size_t size = p[1];
     out = {p + short_header_size, size, head_->owner, head_->owner_size, head_->info};
     return __builtin_expect(p[0] == 0 && short_header_size + size <= octets, 1);
@@ -478,7 +510,7 @@ inline bool frame_queue::read(frame_view &out) noexcept {
                                                              std::size_t capacity) noexcept {
     if (!peek_at_once(out) || __builtin_expect(out.size > capacity, 0))
         return false;
-    head_octet_ += short_header_size + out.size;
+    head_octet_ = static_cast<std::uint64_t>(out.data - head_->base) + out.size;
     write_each_cache_line(out.data - short_header_size, short_header_size + out.size);
     return true;
 }

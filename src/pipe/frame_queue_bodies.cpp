@@ -24,9 +24,9 @@ error frame_queue::write_reference(std::uint8_t flags, block_ref owner, byte_spa
     const reference to{body.data(), body.size(), owner.detach()};
     std::memcpy(put_frame_header(copy_cursor_, sizeof to, flags | reference_flag), &to, sizeof to);
     copy_cursor_ += short_header_size + sizeof to;
-    written_ += short_header_size + sizeof to;
     has_references_ = true;
-    note_frame(flags);
+    note_frame(flags, short_header_size + sizeof to);
+    before_open_.add(to.octets_elsewhere());
     return error::none;
 }
 
@@ -79,9 +79,8 @@ error frame_queue::write_apart(std::uint8_t flags, block_ref owner, byte_span bo
     link_segment(for_body, owner.detach(), body.size(), body.data());
     for_body->is_lone_body = true;
     for_body->is_in_place = is_in_place;
-    written_ = body.size();
     in_message_ = was_in_message;
-    note_frame(flags);
+    note_frame(flags, body.size());
     // The empty segment behind the body lets the body's memory go as soon as the body is used up.
     link_segment(behind, nullptr, 0, nullptr);
     return error::none;
@@ -96,7 +95,7 @@ void frame_queue::copy_rest() noexcept {
         if (s->next != open_ || !s->is_lone_body || !s->owner)
             continue;
         std::uint8_t *const own = static_cast<chunk *>(s->owner)->data();
-        const std::uint64_t taken = s == head_ ? head_octet_ : 0;
+        const std::uint64_t taken = s == head_ ? std::uint64_t{head_octet_} : 0;
         const std::uint64_t octets = octets_of(s->committed.load(std::memory_order_relaxed));
         std::memcpy(own + taken, s->base + taken, octets - taken);
         s->base = own;
@@ -128,6 +127,7 @@ bool frame_queue::read_reference(frame_view &out) noexcept {
     std::memcpy(&to, p + short_header_size, sizeof to);
     write_each_cache_line(p, short_header_size + sizeof to);
     head_octet_ += short_header_size + sizeof to;
+    before_head_.add(to.octets_elsewhere());
     if (block *before = std::exchange(referred_, to.owner))
         before->release();
     out = {to.data,  to.size, static_cast<std::uint8_t>(p[0] & (frame_flag::more | frame_flag::command)),

@@ -165,7 +165,8 @@ frame_queue::dropped frame_queue::drop_cut_message() noexcept {
     place at = boundary_;
     const dropped what = find_message_end(at);
     head_ = at.in;
-    head_octet_ = at.octet;
+    before_head_.move_to(before_head_ + head_octet_ + what.octets - at.octet, at.octet,
+                         [&] { head_octet_ = at.octet; });
     seen_ = head_->committed.load(std::memory_order_acquire);
     reported_in_head_ = at.messages;
     gather_end_ = nullptr;

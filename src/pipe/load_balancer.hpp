@@ -37,7 +37,7 @@ public:
         return nullptr;
     }
     /// One frame was written to the selected pipe.
-    void commit(pipe_end &pipe, bool more) noexcept {
+    [[gnu::always_inline]] void commit(pipe_end &pipe, bool more) noexcept {
         if (more) {
             writing_ = &pipe;
             return;

@@ -3,7 +3,6 @@
 #include "pipe/pipe.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -57,7 +56,6 @@ error pipe_end::write_external(std::uint8_t flags, block_ref owner, byte_span bo
     }
     if (const error e = out_->queue.write_external(flags, std::move(owner), body); failed(e))
         return e;
-    octets_written_ += frame_header_size(body.size()) + body.size();
     if (out_->queue.copies_external(body.size()))
         debug_counters::add(debug_counters::count::copied_octets, body.size());
     else if (other_kind_ == end_kind::socket)
@@ -65,7 +63,7 @@ error pipe_end::write_external(std::uint8_t flags, block_ref owner, byte_span bo
     if (body.size() >= counted_in_octets_from)
         large_unpublished_ += body.size();
     if (!(flags & (frame_flag::more | frame_flag::command)))
-        ++written_;
+        writes_.write(1);
     return error::none;
 }
 
@@ -74,10 +72,8 @@ error pipe_end::append(block *owner, byte_span range, std::uint32_t messages, bo
     if (conflated_out_)
         return write_frames(range);
     const error e = out_->queue.append(owner, range, messages, starts_message, owner_size);
-    if (!failed(e)) {
-        written_ += messages;
-        octets_written_ += range.size();
-    }
+    if (!failed(e))
+        writes_.write(messages);
     return e;
 }
 
@@ -85,10 +81,8 @@ error pipe_end::write_wire(byte_span frames, std::uint32_t messages) noexcept {
     if (conflated_out_)
         return write_frames(frames);
     const error e = out_->queue.write_wire(frames, messages);
-    if (!failed(e)) {
-        written_ += messages;
-        octets_written_ += frames.size();
-    }
+    if (!failed(e))
+        writes_.write(messages);
     return e;
 }
 
@@ -127,11 +121,11 @@ void pipe_end::roll_back() noexcept {
     const std::uint64_t gone = out_->queue.roll_back();
     if (in_place_ && in_place_.give())
         wake_other_end();
-    if (other_kind_ == end_kind::connection) {
-        octets_written_ -= gone;
-        octets_planned_ = std::min(octets_planned_, octets_written_);
-    }
-    written_ = published_;
+    if (other_kind_ == end_kind::connection)
+        octets_planned_ = std::min(octets_planned_, out_->queue.octets_written());
+    else
+        octets_rolled_back_ += gone;
+    writes_.roll_back();
     large_unpublished_ = 0;
     if (conflated_out_)
         conflated_out_->forget();
@@ -176,36 +170,33 @@ void pipe_end::say_gone() noexcept {
 }
 
 std::uint64_t pipe_end::credit() noexcept {
-    const std::uint64_t hwm = out_->hwm.load(std::memory_order_relaxed);
-    if (hwm == 0)
-        return std::numeric_limits<std::uint64_t>::max();
-    seen_returned_ = out_->returned.load(std::memory_order_acquire);
-    return unreturned() < hwm ? hwm - unreturned() : 0;
+    if (write_mark() != 0)
+        hear_of_returned();
+    return writes_.credit(write_mark());
 }
 
 bool pipe_end::is_beyond_mark() const noexcept {
-    const std::uint64_t hwm = out_->hwm.load(std::memory_order_relaxed);
-    return hwm != 0 && written_ - out_->returned.load(std::memory_order_acquire) > hwm;
+    return writes_.is_beyond(write_mark(), out_->returned.load(std::memory_order_acquire));
 }
 
 void pipe_end::begin_backlog_window() noexcept {
     constexpr std::uint64_t octets_of_window = 512 * 1024;
     constexpr std::uint64_t messages_of_first_window = 64;  // of which nothing is known
     next_backlog_check_ =
-        written_ + (write_planned_ == 0 ? messages_of_first_window
-                                        : std::clamp<std::uint64_t>(octets_of_window / (octets_each_ + 1), 1,
-                                                                    messages_of_window));
+        writes_.written() + (write_planned_ == 0
+                                 ? messages_of_first_window
+                                 : std::clamp<std::uint64_t>(octets_of_window / (octets_each_ + 1), 1,
+                                                             readers_account::most_until_seen));
 }
 
 /// Short writes may go on until credit runs out, or the sender is to write for itself, or to look
 /// how far ahead it is.
 void pipe_end::allow_short_writes() noexcept {
     short_until_ = 0;
-    if (fences_ || large_unpublished_ > 0 || conflated_out_ || written_ != published_)
+    if (fences_ || large_unpublished_ > 0 || conflated_out_ || writes_.has_unpublished())
         return;
-    short_until_ = std::min(std::max(written_, write_due_ - 1), next_backlog_check_);
-    if (const std::uint64_t hwm = out_->hwm.load(std::memory_order_relaxed))
-        short_until_ = std::min(short_until_, std::max(written_, seen_returned_ + hwm));
+    short_until_ = std::min(
+        {std::max(writes_.written(), write_due_ - 1), next_backlog_check_, writes_.full_at(write_mark())});
 }
 
 void pipe_end::wake_other_end() noexcept {
@@ -243,12 +234,6 @@ bool pipe_end::read_conflated(frame_view &out) noexcept {
     return true;
 }
 
-/// Messages that a reader may take before it tells the writer.
-static std::uint64_t credit_step(std::uint64_t hwm) noexcept {
-    constexpr std::uint64_t step_without_mark = 1024;
-    return hwm ? (hwm + 1) / 2 : step_without_mark;
-}
-
 bool pipe_end::read_slow(frame_view &out) noexcept {
     if (conflated_in_ && read_conflated(out))
         return true;
@@ -257,26 +242,22 @@ bool pipe_end::read_slow(frame_view &out) noexcept {
 }
 
 void pipe_end::return_due_credit() noexcept {
-    const std::uint64_t due = told_ + credit_step(in_->hwm.load(std::memory_order_relaxed));
-    const std::uint64_t untold = in_->large_taken.load(std::memory_order_relaxed) - large_told_;
-    if (taken_ >= due || (untold >= most_octets_untold && taken_ != told_))
+    if (reads_.owes(read_mark(), in_->large_taken.load(std::memory_order_relaxed)))
         return_credit();
     else
-        expect_return_at(due);
+        put_off_return();
 }
 
-/// Credit is due when taken_ gets to `due`. Until then the writer may want to know how far the
-/// reader is.
-void pipe_end::expect_return_at(std::uint64_t due) noexcept {
-    in_->about_taken.store(taken_, std::memory_order_relaxed);
-    return_at_ = std::min(due, taken_ + messages_of_window);
+/// Until credit is due the writer may want to know how far the reader is.
+void pipe_end::put_off_return() noexcept {
+    in_->about_taken.store(reads_.taken(), std::memory_order_relaxed);
+    reads_.put_off(read_mark());
 }
 
 void pipe_end::return_credit() noexcept {
-    told_ = taken_;
-    large_told_ = in_->large_taken.load(std::memory_order_relaxed);
-    expect_return_at(taken_ + credit_step(in_->hwm.load(std::memory_order_relaxed)));
-    in_->returned.store(taken_, std::memory_order_release);
+    reads_.tell(in_->large_taken.load(std::memory_order_relaxed));
+    put_off_return();
+    in_->returned.store(reads_.taken(), std::memory_order_release);
     full_fence();
     if (in_->writer_armed.load(std::memory_order_relaxed) &&
         in_->writer_armed.exchange(false, std::memory_order_seq_cst)) {
@@ -288,7 +269,7 @@ void pipe_end::return_credit() noexcept {
 void pipe_end::arm_reader() noexcept {
     // A reader that has drained the queue owes the writer nothing, whatever the step was when it
     // began.
-    if (taken_ != told_)
+    if (reads_.is_ahead())
         return_credit();
     // This thread reads that connection itself: nobody has to wake it.
     if (out_->lease.is_used())

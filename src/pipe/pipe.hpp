@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "core/fence.hpp"
+#include "pipe/account.hpp"
 #include "pipe/frame_queue.hpp"
 #include "pipe/io_turn.hpp"
 #include "pipe/pace.hpp"
@@ -168,7 +169,7 @@ public:
     void allow_short_writes() noexcept;
     /// Whether has_credit() is known to be true, and write_short() goes unless the frame itself is
     /// in its way.
-    bool may_write_short() const noexcept { return written_ < short_until_; }
+    bool may_write_short() const noexcept { return writes_.written() < short_until_; }
     /// Does read() for a message of one small frame. False, and nothing taken, when something else
     /// comes next, or nothing.
     bool read_short(short_frame &out) noexcept;
@@ -221,8 +222,8 @@ public:
     bool is_lease_over() const noexcept { return out_->lease.is_over(); }
     /// Whether messages went both ways since the last call.
     bool take_dialogue() noexcept {
-        const auto taken = static_cast<std::uint32_t>(taken_);
-        const auto written = static_cast<std::uint32_t>(written_);
+        const auto taken = static_cast<std::uint32_t>(reads_.taken());
+        const auto written = static_cast<std::uint32_t>(writes_.written());
         const bool has_taken = std::exchange(slot.taken_before, taken) != taken;
         return (std::exchange(slot.written_before, written) != written) && has_taken;
     }
@@ -231,7 +232,7 @@ public:
     void end_use(bool keep) noexcept;
     /// While the lease is in use: whether messages were published to this end that it has not
     /// taken. Unlike has_input() it leaves the frame read last valid.
-    bool has_untaken() const noexcept { return other_->published_ != taken_; }
+    bool has_untaken() const noexcept { return other_->writes_.published() != reads_.taken(); }
 
     // ---- a socket: how far it is ahead ----
 
@@ -247,11 +248,11 @@ public:
     /// About how many octets were written and not taken by the other end: the messages under way,
     /// of which up to 1024 may be taken, as large as those of the last batch on average.
     std::uint64_t about_under_way() const noexcept {
-        return (written_ - out_->about_taken.load(std::memory_order_relaxed)) * octets_each_;
+        return (writes_.written() - out_->about_taken.load(std::memory_order_relaxed)) * octets_each_;
     }
     /// Whether it is time to look how far ahead of the other end this one is: after each 512 KiB or
     /// 1024 messages, about.
-    bool is_backlog_check_due() const noexcept { return written_ >= next_backlog_check_; }
+    bool is_backlog_check_due() const noexcept { return writes_.written() >= next_backlog_check_; }
     void begin_backlog_window() noexcept;
 
     // ---- a socket: the rest ----
@@ -329,6 +330,13 @@ public:
     end_kind other_kind() const noexcept { return other_kind_; }
     /// The far end, to be compared with; it belongs to somebody else.
     const pipe_end &other() const noexcept { return *other_; }
+    /// What went out of this end, and what came to it. Any thread. Where the newest message alone is
+    /// kept, commands count and nothing else.
+    passage outgoing() const noexcept {
+        const amount taken{other_->reads_.look_at_taken(), out_->queue.octets_taken()};
+        return {{writes_.look_at_published(), out_->queue.octets_written()}, taken};
+    }
+    passage incoming() const noexcept { return other_->outgoing(); }
     /// Another pointer to this end, for a `pipe_events` that was given a reference. Any thread.
     pipe_end_ptr shared_from_this() noexcept;
 
@@ -364,8 +372,6 @@ private:
     friend class pipe;
     friend class writing;
 
-    static constexpr std::uint64_t messages_of_window = 1024;
-
     // The facts that write_policy is told.
     struct answer_facts;
     struct publish_facts;
@@ -384,27 +390,24 @@ private:
     writing try_take_turn() noexcept { return writing(out_->turn.try_take() ? other_ : nullptr); }
     void note_sleeper() noexcept;
     void fence_publish() noexcept;
-    /// Messages, as far as was looked at.
-    std::uint64_t unreturned() const noexcept { return written_ - seen_returned_; }
+    void hear_of_returned() noexcept { writes_.hear(out_->returned.load(std::memory_order_acquire)); }
+    std::uint64_t write_mark() const noexcept { return out_->hwm.load(std::memory_order_relaxed); }
     void return_due_credit() noexcept;
     void return_credit() noexcept;
-    void expect_return_at(std::uint64_t due) noexcept;
+    void put_off_return() noexcept;
     error write_conflated(byte_span body) noexcept;
     void publish_conflated() noexcept;
     bool read_conflated(frame_view &out) noexcept;
     error write_frames(byte_span frames) noexcept;
     bool read_slow(frame_view &out) noexcept;
     bool has_conflated_unpublished() const noexcept;
-    static constexpr std::size_t most_octets_untold = 8 * 1024 * 1024;
     void note_large_taken(std::size_t octets) noexcept {
         const std::uint64_t taken = in_->large_taken.load(std::memory_order_relaxed) + octets;
         in_->large_taken.store(taken, std::memory_order_relaxed);
-        if (taken - large_told_ >= most_octets_untold)
-            return_at_ = 0;
+        reads_.note_large(taken);
     }
     void note_taken(std::uint64_t messages) noexcept {
-        taken_ += messages;
-        if (__builtin_expect(taken_ >= return_at_, 0))
+        if (__builtin_expect(reads_.take(messages), 0))
             return_due_credit();
     }
 
@@ -417,20 +420,18 @@ private:
     std::atomic<pipe_events *> events_{nullptr};  // called by the other end
     std::shared_ptr<pipe_events> events_owner_;
 
-    std::uint64_t written_ = 0;      // messages, published or not
-    std::uint64_t short_until_ = 0;  // write_short() as long as written_ is less
-    // Octets as on the wire, with commands; between sockets also those that were rolled back.
-    std::uint64_t octets_written_ = 0;
-    std::uint64_t octets_by_reference_ = 0;  // of these, bodies that nobody copies
-    std::uint64_t write_due_ = 1;            // the sender writes for itself when written_ gets here
-    std::uint64_t write_planned_ = 0;        // written_ when that was set
+    writers_account writes_;
+    std::uint64_t short_until_ = 0;          // write_short() as long as less was written
+    std::uint64_t octets_rolled_back_ = 0;   // between sockets
+    std::uint64_t octets_by_reference_ = 0;  // bodies that nobody copies, with those rolled back
+    std::uint64_t write_due_ = 1;            // the sender writes for itself when so many are written
+    std::uint64_t write_planned_ = 0;        // messages written when that was set
     std::uint64_t octets_planned_ = 0;       // octets written, without those by reference, at that time
     std::uint64_t octets_each_ = 0;          // of a message, on average, in the batch before that
     std::uint64_t next_backlog_check_ = 0;   // is_backlog_check_due() from here on
-    std::uint64_t published_ = 0;            // of written_, those that the reader may see
-    std::uint64_t seen_returned_ = 0;        // out_->returned as last looked at
     std::uint32_t publishes_since_wake_ = 0;
-    std::uint32_t taken_at_wake_ = 0;  // the last digits of taken_ when a message found a sleeper last
+    std::uint32_t taken_at_wake_ =
+        0;                // the last digits of what was taken when a message found a sleeper last
     bool fences_ = true;  // as out_->writer_fences: few publishes for each wake-up, each with a fence
     bool is_closed_ = false;
     bool has_said_hello_ = false;  // and no gone since then
@@ -442,10 +443,7 @@ private:
     pace *pace_ = nullptr;
     std::size_t large_unpublished_ = 0;  // octets of large bodies
     std::uint64_t large_published_ = 0;  // as out_->large_taken
-    std::uint64_t taken_ = 0;            // messages read from in_
-    std::uint64_t told_ = 0;             // taken_ when the writer was told last
-    std::uint64_t return_at_ = 1;        // tell the writer when taken_ gets here
-    std::uint64_t large_told_ = 0;       // in_->large_taken at that time
+    readers_account reads_;
 };
 
 struct pipe_ends {
@@ -456,11 +454,11 @@ struct pipe_ends {
 pipe_ends make_pipe(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options);
 
 inline bool pipe_end::has_credit() noexcept {
-    const std::uint64_t hwm = out_->hwm.load(std::memory_order_relaxed);
-    if (unreturned() < hwm || hwm == 0)
+    const std::uint64_t mark = write_mark();
+    if (writes_.has_room(mark))
         return true;
-    seen_returned_ = out_->returned.load(std::memory_order_acquire);
-    return unreturned() < hwm;
+    hear_of_returned();
+    return writes_.has_room(mark);
 }
 
 inline error pipe_end::write(std::uint8_t flags, byte_span body) noexcept {
@@ -469,21 +467,18 @@ inline error pipe_end::write(std::uint8_t flags, byte_span body) noexcept {
     const error e = out_->queue.write(flags, body);
     if (__builtin_expect(body.size() >= counted_in_octets_from, 0) && !failed(e))
         large_unpublished_ += body.size();
-    if (failed(e))
-        return e;
-    octets_written_ += frame_header_size(body.size()) + body.size();
-    if (!(flags & (frame_flag::more | frame_flag::command)))
-        ++written_;
+    if (!failed(e) && !(flags & (frame_flag::more | frame_flag::command)))
+        writes_.write(1);
     return e;
 }
 
 [[gnu::always_inline]] inline void pipe_end::publish(bool may_write) noexcept {
     out_->queue.publish();
-    published_ = written_;
+    writes_.publish();
     if (__builtin_expect(conflated_out_ != nullptr, 0))
         publish_conflated();
     ++publishes_since_wake_;
-    if (__builtin_expect(written_ >= write_due_ || large_unpublished_ > 0, 0))
+    if (__builtin_expect(writes_.written() >= write_due_ || large_unpublished_ > 0, 0))
         publish_in_stream(may_write);
     if (__builtin_expect(fences_, 0))
         fence_publish();
@@ -494,10 +489,9 @@ inline error pipe_end::write(std::uint8_t flags, byte_span body) noexcept {
 }
 
 [[gnu::always_inline]] inline pipe_end::at_once pipe_end::write_at_once(byte_span body) noexcept {
-    if (__builtin_expect(written_ >= short_until_, 0) || !out_->queue.write_short(body))
+    if (__builtin_expect(!may_write_short(), 0) || !out_->queue.write_short(body))
         return at_once::refused;
-    published_ = ++written_;
-    octets_written_ += frame_header_size(body.size()) + body.size();
+    writes_.write_at_once();
     ++publishes_since_wake_;
     light_fence();
     return __builtin_expect(out_->reader_armed.load(std::memory_order_relaxed), 0) ? at_once::sent_needs_wake
@@ -529,9 +523,9 @@ inline bool pipe_end::read(frame_view &out) noexcept {
 }
 
 [[gnu::always_inline]] inline bool pipe_end::read_at_once(short_frame &out, std::size_t capacity) noexcept {
-    if (__builtin_expect(taken_ + 1 >= return_at_, 0) || !in_->queue.read_at_once(out, capacity))
+    if (__builtin_expect(!reads_.may_take_at_once(), 0) || !in_->queue.read_at_once(out, capacity))
         return false;
-    ++taken_;
+    reads_.take_at_once();
     return true;
 }
 
@@ -545,7 +539,7 @@ inline bool writing::is_claimed() const noexcept { return end_->in_->turn.is_cla
 
 inline bool writing::has_input() noexcept { return end_->has_input(); }
 
-inline std::uint64_t writing::messages_taken() const noexcept { return end_->taken_; }
+inline std::uint64_t writing::messages_taken() const noexcept { return end_->reads_.taken(); }
 
 inline void writing::expect_growth(std::size_t octets) noexcept {
     end_->in_->wire_growth.store(static_cast<std::uint32_t>(octets), std::memory_order_relaxed);

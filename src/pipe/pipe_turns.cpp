@@ -59,7 +59,7 @@ struct pipe_end::answer_facts {
     const pipe_end &self;
 
     bool has_taken_since() const noexcept {
-        return self.taken_at_wake_ != static_cast<std::uint32_t>(self.taken_);
+        return self.taken_at_wake_ != static_cast<std::uint32_t>(self.reads_.taken());
     }
     bool is_leased() const noexcept { return self.out_->lease.is_out(); }
     bool shows_more() const noexcept { return self.in_->queue.shows_more(); }
@@ -71,7 +71,7 @@ bool pipe_end::wakes_by_writing() noexcept {
         return false;
     const bool is_allowed =
         pace_->allows(publishes_since_wake_, burst_habit_, write_policy::is_awaited(answer_facts{*this}));
-    taken_at_wake_ = static_cast<std::uint32_t>(taken_);
+    taken_at_wake_ = static_cast<std::uint32_t>(reads_.taken());
     if (!is_allowed)
         return false;
     const bool is_done = write_now();
@@ -85,16 +85,18 @@ bool pipe_end::wakes_by_writing() noexcept {
 
 /// Says when the sender looks next whether to write for itself.
 void pipe_end::plan_write() noexcept {
-    const std::uint64_t octets = octets_written_ - octets_by_reference_;
-    if (written_ > write_planned_)
-        octets_each_ = (octets - octets_planned_) / (written_ - write_planned_);
-    write_planned_ = written_;
+    const std::uint64_t octets = out_->queue.octets_written() + octets_rolled_back_ - octets_by_reference_;
+    const std::uint64_t written = writes_.written();
+    if (written > write_planned_)
+        octets_each_ = (octets - octets_planned_) / (written - write_planned_);
+    write_planned_ = written;
     octets_planned_ = octets;
-    const std::uint64_t mark = out_->hwm.load(std::memory_order_relaxed);
+    const std::uint64_t mark = write_mark();
     if (mark != 0)
-        seen_returned_ = out_->returned.load(std::memory_order_acquire);
+        hear_of_returned();
     const std::uint64_t on_wire = octets_each_ + out_->wire_growth.load(std::memory_order_relaxed);
-    write_due_ = write_policy::next_look({written_, seen_returned_, mark, on_wire, out_->senders_batch_size});
+    write_due_ =
+        write_policy::next_look({written, writes_.returned(), mark, on_wire, out_->senders_batch_size});
 }
 
 struct pipe_end::publish_facts {
@@ -102,7 +104,7 @@ struct pipe_end::publish_facts {
     std::size_t large_;
     bool may_write_;
 
-    bool is_due() const noexcept { return self.written_ >= self.write_due_; }
+    bool is_due() const noexcept { return self.writes_.written() >= self.write_due_; }
     std::size_t large() const noexcept { return large_; }
     std::size_t written_alone_from() const noexcept { return self.out_->written_alone_from; }
     bool may_write() const noexcept { return may_write_ && self.pace_; }
@@ -121,7 +123,8 @@ void pipe_end::publish_in_stream(bool may_write) noexcept {
         return;
     }
     const bool is_alone = large > 0 && large_under_way() == 0;
-    large_published_ = other_kind_ == end_kind::connection ? octets_written_ : large_published_ + large;
+    large_published_ =
+        other_kind_ == end_kind::connection ? out_->queue.octets_written() : large_published_ + large;
     switch (write_policy::after_publish(publish_facts{*this, large, may_write})) {
     case senders_part::none_yet:
         return;
@@ -243,9 +246,8 @@ error pipe_end::write_last_large(byte_span body) noexcept {
             memory->release();
         if (!failed(e)) {
             in_place_ = std::move(turn);
-            octets_written_ += frame_header_size(body.size()) + body.size();
             large_unpublished_ += body.size();
-            ++written_;
+            writes_.write(1);
             return error::none;
         }
         if (turn.give())
@@ -259,7 +261,7 @@ error pipe_end::write_last_large(byte_span body) noexcept {
 /// Octets that the stream does not take are copied.
 void pipe_end::publish_in_place(bool may_write, std::size_t octets) noexcept {
     writing turn = std::move(in_place_);
-    large_published_ = octets_written_;
+    large_published_ = out_->queue.octets_written();
     const io_turn::written result = may_write ? write_with_waits(turn, octets) : io_turn::written::some;
     if (result != io_turn::written::all) {
         turn.copy_rest();

@@ -72,6 +72,7 @@ public:
         ASSERT_EQ(queue_->has_unpublished(), !pending_.empty());
         if (!in_message_ && chance(2))
             publish();
+        check_octets();
     }
     void finish_producing() {
         if (in_message_)
@@ -85,6 +86,7 @@ public:
         for (unsigned count = pick(6); count > 0 || is_reading_message_; count -= count > 0)
             if (!read_one())
                 return;
+        check_octets();
     }
     void gather_some() {
         std::array<iovec, 24> ranges;
@@ -108,6 +110,7 @@ public:
             ASSERT_EQ(queue_->octets_to_message_end(chance(2) ? unit_octets_ + front_octet_ : SIZE_MAX),
                       octets_to_end_of_unit());
         }
+        check_octets();
         if (chance(4))
             drop_cut();
     }
@@ -115,6 +118,7 @@ public:
         drop_rest_of_unit();
         told_messages_ += queue_->drop_cut_message().messages;
         ASSERT_EQ(told_messages_, ended_messages_);
+        check_octets();
     }
     /// Takes all there is; the queue must then hold nothing but the memory of the frames it may
     /// still grow.
@@ -158,6 +162,7 @@ private:
     }
     void note(const model_frame &frame) {
         pending_.push_back(frame);
+        octets_written_ += frame.wire_size();
         if (!frame.is_command())
             in_message_ = !frame.ends_message();
     }
@@ -250,6 +255,8 @@ private:
         const int published = live_external_ - pending_external_;
         queue_->roll_back();
         EXPECT_EQ(live_external_, published);
+        for (const model_frame &frame : pending_)
+            octets_written_ -= frame.wire_size();
         pending_.clear();
         pending_external_ = 0;
         in_message_ = false;
@@ -316,7 +323,12 @@ private:
         pop_front();
         return true;
     }
+    void check_octets() const {
+        ASSERT_EQ(queue_->octets_written(), octets_written_);
+        ASSERT_EQ(queue_->octets_taken(), octets_taken_ + front_octet_);
+    }
     void pop_front() {
+        octets_taken_ += published_.front().wire_size();
         ended_messages_ += published_.front().ends_message();
         front_more_ = published_.front().is_command() ? front_more_ : !published_.front().ends_message();
         unit_octets_ = front_more_ ? unit_octets_ + published_.front().wire_size() : 0;
@@ -409,6 +421,8 @@ private:
     bool front_more_ = false;      // the frame before published_.front() said that its message goes on
     std::size_t unit_octets_ = 0;  // of the frames of that message before it
     bool is_reading_message_ = false;
+    std::uint64_t octets_written_ = 0;
+    std::uint64_t octets_taken_ = 0;    // before published_.front()
     std::uint64_t ended_messages_ = 0;  // before published_.front()
     std::uint64_t told_messages_ = 0;   // by release() and drop_cut_message()
 };

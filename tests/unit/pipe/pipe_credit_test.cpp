@@ -17,6 +17,60 @@ namespace {
 
 using test::pipe_pair;
 
+/// Takes the next message, of so many octets, as a socket does or as a connection.
+void take_one(pipe_end &reader, end_kind as, std::size_t octets) {
+    if (as == end_kind::socket) {
+        frame_view frame;
+        ASSERT_TRUE(reader.read(frame));
+        ASSERT_EQ(frame_header_size(frame.size) + frame.size, octets);
+        return;
+    }
+    writing turn = reader.take_turn();
+    std::array<iovec, 8> ranges;
+    ASSERT_GE(turn.gather(ranges.data(), ranges.size(), octets).octets, octets);
+    turn.release(octets);
+}
+
+TEST_F(pipe_pair, knows_messages_and_octets_exactly_for_bodies_of_every_kind_and_either_reader) {
+    for (const end_kind reads : {end_kind::socket, end_kind::connection}) {
+        for (const std::size_t size : {std::size_t{0}, std::size_t{64}, std::size_t{300}, std::size_t{20'000},
+                                       frame_queue::own_block_from}) {
+            open(0, false, reads);
+            amount sent, taken;
+            const std::string body(size, 'x');
+            const auto expect_all_told = [&] {
+                for (const passage &way : {writer->outgoing(), reader->incoming()}) {
+                    EXPECT_EQ(way.published, sent) << size;
+                    EXPECT_EQ(way.taken, taken) << size;
+                    EXPECT_EQ(way.under_way(),
+                              (amount{sent.messages - taken.messages, sent.octets - taken.octets}));
+                }
+                EXPECT_EQ(writer->incoming().published, amount{});
+            };
+            const auto note = [&](amount &all) {
+                all.messages += 1;
+                all.octets += frame_header_size(size) + size;
+            };
+            for (int i = 0; i < 3; ++i) {
+                ASSERT_TRUE(send(body));
+                note(sent);
+                ASSERT_EQ(writer->write_external(0, {}, as_bytes(body)), error::none);
+                writer->roll_back();
+                expect_all_told();
+                ASSERT_EQ(writer->write_external(0, {}, as_bytes(body)), error::none);
+                writer->publish();
+                note(sent);
+                expect_all_told();
+            }
+            for (; taken.messages < sent.messages; note(taken)) {
+                EXPECT_EQ(writer->outgoing().taken.octets, taken.octets);
+                take_one(*reader, reads, frame_header_size(size) + size);
+            }
+            expect_all_told();
+        }
+    }
+}
+
 TEST_F(pipe_pair, stops_the_writer_at_the_mark) {
     for (std::uint64_t hwm : {1, 2, 10, 1000}) {
         open(hwm);
