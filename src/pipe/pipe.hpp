@@ -23,8 +23,8 @@
 
 #include "core/fence.hpp"
 #include "pipe/account.hpp"
+#include "pipe/connection_port.hpp"
 #include "pipe/frame_queue.hpp"
-#include "pipe/io_turn.hpp"
 #include "pipe/pace.hpp"
 #include "pipe/pipe_direction.hpp"
 
@@ -96,9 +96,9 @@ public:
     /// writes by that.
     void expect_growth(std::size_t octets) noexcept;
     /// Lets the other end write, and borrow, through `io`, until the turn is claimed.
-    void serve(io_turn &io) noexcept;
+    void serve(connection_port &io) noexcept;
     /// Whom the other end writes through, or null.
-    io_turn *server() const noexcept;
+    connection_port *server() const noexcept;
 
 private:
     friend class pipe_end;
@@ -186,7 +186,7 @@ public:
     /// Has the connection at the other end, if there is one, write on this thread what was
     /// published. True when all went out. With occasion::ready, which is for who has the lease, one
     /// that is refused is told: see awaits_turn().
-    bool write_now(io_turn::occasion when = io_turn::occasion::any) noexcept {
+    bool write_now(connection_port::occasion when = connection_port::occasion::any) noexcept {
         return write_on_this_thread(when, false);
     }
     /// Whether write_now() was refused, since another thread has the write turn: once that gives it
@@ -197,7 +197,7 @@ public:
     /// connection armed.
     void flush_remainder() noexcept {
         if (is_served() && !out_->reader_armed.load(std::memory_order_relaxed))
-            (void)write_on_this_thread(io_turn::occasion::any, true);
+            (void)write_on_this_thread(connection_port::occasion::any, true);
     }
     /// Writes the last frame of a message, and copies no more of its body than the connection at
     /// the other end does not take at once. publish() has to follow, with the body still there.
@@ -212,7 +212,7 @@ public:
     /// False when there is no connection, or it has been asked.
     bool ask_for_lease() noexcept;
     /// The connection to be read on this thread until end_use(); null when it is not leased.
-    io_turn *begin_use() noexcept {
+    connection_port *begin_use() noexcept {
         return out_->lease.begin_use() ? out_->server.load(std::memory_order_relaxed) : nullptr;
     }
     /// The connection was read, or waited for, by somebody who is likely to come back: keeps the
@@ -379,11 +379,11 @@ private:
 
     void publish_in_stream(bool may_write) noexcept;
     void publish_in_place(bool may_write, std::size_t octets) noexcept;
-    io_turn::written write_with_waits(writing &turn, std::size_t octets) noexcept;
-    bool end_write(writing &turn, io_turn::written result, bool arms) noexcept;
+    connection_port::written write_with_waits(writing &turn, std::size_t octets) noexcept;
+    bool end_write(writing &turn, connection_port::written result, bool arms) noexcept;
     void plan_write() noexcept;
     bool wakes_by_writing() noexcept;
-    bool write_on_this_thread(io_turn::occasion when, bool arms, bool is_alone = false) noexcept;
+    bool write_on_this_thread(connection_port::occasion when, bool arms, bool is_alone = false) noexcept;
     /// The other end is a connection that can write, just now.
     bool is_served() const noexcept { return out_->server.load(std::memory_order_relaxed) != nullptr; }
     /// To write what this end publishes.
@@ -552,12 +552,16 @@ inline bool writing::has_read_in_place() const noexcept { return end_->in_->queu
 
 inline void writing::copy_rest() noexcept {
     end_->in_->queue.copy_rest();
-    if (io_turn *const io = server())
+    if (connection_port *const io = server())
         io->copy_rest();
 }
 
-inline void writing::serve(io_turn &io) noexcept { end_->in_->server.store(&io, std::memory_order_relaxed); }
+inline void writing::serve(connection_port &io) noexcept {
+    end_->in_->server.store(&io, std::memory_order_relaxed);
+}
 
-inline io_turn *writing::server() const noexcept { return end_->in_->server.load(std::memory_order_relaxed); }
+inline connection_port *writing::server() const noexcept {
+    return end_->in_->server.load(std::memory_order_relaxed);
+}
 
 }  // namespace zlink

@@ -9,8 +9,8 @@
 #include <memory>
 
 #include "core/tuning.hpp"
+#include "pipe/connection_port.hpp"
 #include "pipe/frame_queue.hpp"
-#include "pipe/io_turn.hpp"
 
 namespace zlink {
 
@@ -67,7 +67,7 @@ struct pipe_direction {
     // For a queue that a connection reads:
     alignas(64) write_turn turn;  // guards that half of the queue
     read_lease lease;             // of the other direction of the connection
-    std::atomic<io_turn *> server{
+    std::atomic<connection_port *> server{
         nullptr};  // the connection, while it is served; written with the turn held, while nothing is leased
     // Octets of large bodies taken; of all, where a connection takes them. Written by the reader.
     std::atomic<std::uint64_t> large_taken{0};

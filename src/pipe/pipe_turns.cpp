@@ -132,10 +132,10 @@ void pipe_end::publish_in_stream(bool may_write) noexcept {
         plan_write();
         return;
     case senders_part::all:
-        (void)write_on_this_thread(io_turn::occasion::any, false, is_alone);
+        (void)write_on_this_thread(connection_port::occasion::any, false, is_alone);
         return;
     case senders_part::pieces:
-        (void)write_on_this_thread(io_turn::occasion::stream, false, is_alone);
+        (void)write_on_this_thread(connection_port::occasion::stream, false, is_alone);
         return;
     case senders_part::with_waits:
         if (writing turn = try_take_turn())
@@ -150,58 +150,58 @@ void pipe_end::publish_in_stream(bool may_write) noexcept {
 /// that is writing just now. So does a thread that has seen room: it would find that again and
 /// again, and keep the writer from the processor. Not so one that only tries a full stream again.
 /// `is_alone`: what is written is a large message, and nothing else is under way.
-bool pipe_end::write_on_this_thread(io_turn::occasion when, bool arms, bool is_alone) noexcept {
-    const bool asks = arms || when == io_turn::occasion::ready;
+bool pipe_end::write_on_this_thread(connection_port::occasion when, bool arms, bool is_alone) noexcept {
+    const bool asks = arms || when == connection_port::occasion::ready;
     writing turn = asks ? other_->take_turn() : try_take_turn();
     if (!turn) {
         plan_write();
         return false;
     }
     const platform::cancellation_shield shield;
-    io_turn *const io = turn.server();
+    connection_port *const io = turn.server();
     // The I/O thread has left it to the borrower to wait for room, who may be busy with other
     // things.
     if (io && !asks && io->is_full() && out_->lease.is_out() && pace_ && pace_->looks_again(full_at_))
-        when = io_turn::occasion::ready;
-    io_turn::written result = io ? io->write_now(turn, when) : io_turn::written::refused;
-    if (result == io_turn::written::full && pace_)
+        when = connection_port::occasion::ready;
+    connection_port::written result = io ? io->write_now(turn, when) : connection_port::written::refused;
+    if (result == connection_port::written::full && pace_)
         full_at_ = pace_->now();
     if (write_policy::looks_for_room(result, is_alone, [this] { return out_->lease.is_out(); })) {
         pace_->look_for_room([&] {
-            result = io->write_now(turn, io_turn::occasion::ready);
-            return result != io_turn::written::full;
+            result = io->write_now(turn, connection_port::occasion::ready);
+            return result != connection_port::written::full;
         });
     }
     return end_write(turn, result, arms);
 }
 
 /// True when all went out. The rest is for the I/O thread, or for the holder of the lease.
-bool pipe_end::end_write(writing &turn, io_turn::written result, bool arms) noexcept {
+bool pipe_end::end_write(writing &turn, connection_port::written result, bool arms) noexcept {
     plan_write();
-    if (arms && result == io_turn::written::all)
+    if (arms && result == connection_port::written::all)
         out_->reader_armed.store(true, std::memory_order_relaxed);  // this thread publishes the next
     const bool was_refused = turn.give();
     if (write_policy::leaves_some(result))
         out_->reader_armed.store(false, std::memory_order_relaxed);
     if (write_policy::wakes_io_thread(result, was_refused, [this] { return out_->lease.is_out(); }))
         wake_other_end();
-    return result == io_turn::written::all;
+    return result == connection_port::written::all;
 }
 
 /// Writes all there is, the last of it a body of so many octets, as long as the stream takes it
 /// about as fast as it could be copied into new memory. To hand it to the I/O thread instead would
 /// make that a third one on what most often are two processors' caches.
-io_turn::written pipe_end::write_with_waits(writing &turn, std::size_t octets) noexcept {
+connection_port::written pipe_end::write_with_waits(writing &turn, std::size_t octets) noexcept {
     using write_policy::next_step;
-    io_turn *const io = turn.server();
+    connection_port *const io = turn.server();
     if (!io)
-        return io_turn::written::refused;
+        return connection_port::written::refused;
     const platform::cancellation_shield shield;
     const auto taken = [this] { return out_->large_taken.load(std::memory_order_relaxed); };
     const auto is_claimed = [&] { return turn.is_claimed(); };
     const pace::large_write under_way(*pace_);
     pace::wait_for_room patience(*pace_, octets);
-    io_turn::written result = io_turn::written::full;
+    connection_port::written result = connection_port::written::full;
     bool is_full = io->is_full();
     for (next_step next = is_full ? next_step::wait : next_step::write; next != next_step::stop;) {
         // Whom the I/O thread has begun to wait for is left to it: told of no room, it would not
@@ -210,10 +210,10 @@ io_turn::written pipe_end::write_with_waits(writing &turn, std::size_t octets) n
             return result;
         if (next == next_step::wait && !patience.wait(io->descriptor(), io->opening(), is_claimed))
             return result;
-        const auto when = is_full ? io_turn::occasion::ready : io_turn::occasion::any;
+        const auto when = is_full ? connection_port::occasion::ready : connection_port::occasion::any;
         const std::uint64_t before = taken();
         result = io->write_now(turn, when);
-        is_full = result == io_turn::written::full;
+        is_full = result == connection_port::written::full;
         next = write_policy::next_with_waits(result, taken() != before, is_claimed());
     }
     return result;
@@ -223,7 +223,7 @@ io_turn::written pipe_end::write_with_waits(writing &turn, std::size_t octets) n
 
 struct pipe_end::body_facts {
     pipe_end &self;
-    const io_turn *server;
+    const connection_port *server;
     std::size_t size_;
 
     bool is_served() const noexcept { return server != nullptr; }
@@ -262,8 +262,9 @@ error pipe_end::write_last_large(byte_span body) noexcept {
 void pipe_end::publish_in_place(bool may_write, std::size_t octets) noexcept {
     writing turn = std::move(in_place_);
     large_published_ = out_->queue.octets_written();
-    const io_turn::written result = may_write ? write_with_waits(turn, octets) : io_turn::written::some;
-    if (result != io_turn::written::all) {
+    const connection_port::written result =
+        may_write ? write_with_waits(turn, octets) : connection_port::written::some;
+    if (result != connection_port::written::all) {
         turn.copy_rest();
         debug_counters::add(debug_counters::count::copied_octets, octets);
     }

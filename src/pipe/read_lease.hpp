@@ -1,5 +1,5 @@
 // The lease of a connection's reading half: the socket's thread reads while it is out. See
-// io_turn.hpp.
+// connection_port.hpp.
 //
 // Threads:  each side on one.
 // Checked:  in every order of its steps by tests/order/lease_test.cpp, which is why the atomics are

@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "pipe/io_turn.hpp"
+#include "pipe/connection_port.hpp"
 
 namespace zlink::write_policy {
 
@@ -105,32 +105,33 @@ template <class Facts>
 /// not wait for the I/O thread. A stream that is leased, which `is_leased()` says, is waited for by
 /// who has the lease.
 template <class Ask>
-[[gnu::always_inline]] constexpr bool looks_for_room(io_turn::written result, bool is_alone,
+[[gnu::always_inline]] constexpr bool looks_for_room(connection_port::written result, bool is_alone,
                                                      const Ask &is_leased) noexcept {
-    return is_alone && result == io_turn::written::full && !is_leased();
+    return is_alone && result == connection_port::written::full && !is_leased();
 }
 
 /// Whether something is left that the I/O thread is not asleep for.
-constexpr bool leaves_some(io_turn::written result) noexcept {
-    return result == io_turn::written::some || result == io_turn::written::full;
+constexpr bool leaves_some(connection_port::written result) noexcept {
+    return result == connection_port::written::some || result == connection_port::written::full;
 }
 
 enum class next_step { stop, write, wait };
 /// For a sender that waits for room. `took_some`: of large bodies. A stream that was filled by a
 /// write has most often room again by then, since its reader goes on, and so the sender writes
 /// again before it asks the system for room.
-constexpr next_step next_with_waits(io_turn::written result, bool took_some, bool is_claimed) noexcept {
-    if (result == io_turn::written::full && (is_claimed || !took_some))
+constexpr next_step next_with_waits(connection_port::written result, bool took_some,
+                                    bool is_claimed) noexcept {
+    if (result == connection_port::written::full && (is_claimed || !took_some))
         return is_claimed ? next_step::stop : next_step::wait;
     return leaves_some(result) && took_some ? next_step::write : next_step::stop;
 }
 
 /// Whether the I/O thread has to be woken for what is left, or for what it was refused.
 template <class Ask>
-[[gnu::always_inline]] constexpr bool wakes_io_thread(io_turn::written result, bool was_refused,
+[[gnu::always_inline]] constexpr bool wakes_io_thread(connection_port::written result, bool was_refused,
                                                       const Ask &is_leased) noexcept {
-    return was_refused || result == io_turn::written::some ||
-           (result == io_turn::written::full && !is_leased());
+    return was_refused || result == connection_port::written::some ||
+           (result == connection_port::written::full && !is_leased());
 }
 
 // ---- How much goes out --------------------------------------------------------------------------
@@ -138,8 +139,8 @@ template <class Ask>
 /// The part that is left for the next write.
 enum class hold_back { nothing, tail, less_than_a_piece };
 
-constexpr hold_back first_hold_back(io_turn::occasion when) noexcept {
-    return when == io_turn::occasion::stream ? hold_back::tail : hold_back::nothing;
+constexpr hold_back first_hold_back(connection_port::occasion when) noexcept {
+    return when == connection_port::occasion::stream ? hold_back::tail : hold_back::nothing;
 }
 /// The first write of a stream takes what there is, if it is less than a piece; what comes after it
 /// fills pieces.

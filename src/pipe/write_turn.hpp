@@ -1,4 +1,4 @@
-// The try-lock of a connection's writing half: whoever holds it may write. See io_turn.hpp.
+// The try-lock of a connection's writing half: whoever holds it may write. See connection_port.hpp.
 //
 // Threads:  any. What it guards is the holder's: each holder sees all that those before it did.
 // Checked:  in every order of its steps by tests/order/turn_test.cpp, which is why the atomics are

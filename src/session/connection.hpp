@@ -22,7 +22,7 @@
 // Breaks:   when writing fails, what the peer sent before it went is still read and delivered, also
 //           beyond the mark. Where earlier connections have brought much beyond it already, the
 //           rest waits for the receiver, and so does the end of the connection.
-// Threads:  the loop's, but for what is said in `io_turn`.
+// Threads:  the loop's, but for what is said in `connection_port`.
 #pragma once
 
 #include <memory>
@@ -62,7 +62,10 @@ public:
 /// Octets. An honest peer waits behind its greeting, and a READY or a request of HTTP.
 constexpr std::size_t most_unjudged = 16 * 1024;
 
-class connection final : private stream_events, private io_turn, private lease_events, private costly_work {
+class connection final : private stream_events,
+                         private connection_port,
+                         private lease_events,
+                         private costly_work {
 public:
     connection(const connection_environment &environment, std::unique_ptr<stream> bytes, bool is_server,
                connection_host &host);

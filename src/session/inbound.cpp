@@ -607,15 +607,15 @@ void inbound::deliver_offered() noexcept {
     pipe_->publish();
 }
 
-io_turn::offer_end inbound::withdraw_offer() noexcept {
+connection_port::offer_end inbound::withdraw_offer() noexcept {
     offered_ = {};
     if (std::exchange(has_filled_offer_, false))
-        return io_turn::offer_end::filled;
+        return connection_port::offer_end::filled;
     if (!fills_offer() || unfed_->large.move_to_own_memory(*environment_.pool))
-        return io_turn::offer_end::unused;
+        return connection_port::offer_end::unused;
     unfed_->large.forget();
     fail(error::no_memory);
-    return io_turn::offer_end::failed;
+    return connection_port::offer_end::failed;
 }
 
 }  // namespace zlink

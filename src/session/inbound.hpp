@@ -26,7 +26,7 @@
 #include "core/bytes.hpp"
 #include "core/chunk.hpp"
 #include "core/wipe.hpp"
-#include "pipe/io_turn.hpp"
+#include "pipe/connection_port.hpp"
 #include "pipe/pipe.hpp"
 #include "session/connection_environment.hpp"
 #include "session/large_frame.hpp"
@@ -90,7 +90,7 @@ public:
     /// the same pipe share with it.
     void exceed_mark() noexcept;
 
-    // ---- on the socket's thread, as io_turn says ----
+    // ---- on the socket's thread, as connection_port says ----
 
     /// To be called before the lease is granted.
     void note_lease() noexcept { has_filled_block_ = stream_.holds_input(); }
@@ -102,7 +102,7 @@ public:
     bool shares_processor() const noexcept { return shares_processor_; }
     void offer(std::span<std::uint8_t> to) noexcept { offered_ = to; }
     bool fills_offer() const noexcept { return unfed_ && unfed_->large.is_elsewhere(); }
-    io_turn::offer_end withdraw_offer() noexcept;
+    connection_port::offer_end withdraw_offer() noexcept;
 
 private:
     /// A shorter piece is copied, behind what was copied before.

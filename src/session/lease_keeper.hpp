@@ -1,5 +1,5 @@
 // Whose the reading half of a connection is: the loop's thread, or by a lease the socket's
-// (pipe/io_turn.hpp).
+// (pipe/connection_port.hpp).
 //
 // Grants:   when the socket's thread asks and the connection may, it goes out until it is called
 //           back, or has not been used for a while.

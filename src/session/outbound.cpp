@@ -25,7 +25,7 @@ void count_write(std::size_t ranges, bool is_partial, debug_counters::tally unco
 }
 }  // namespace
 
-void outbound::open(pipe_end_ptr pipe, bool replays, io_turn &server) noexcept {
+void outbound::open(pipe_end_ptr pipe, bool replays, connection_port &server) noexcept {
     server_ = &server;
     pipe_ = std::move(pipe);
     const bool translates =
@@ -145,15 +145,15 @@ outbound::outcome outbound::write_in_turn(writing &turn, time_point now) noexcep
     return outcome::more;
 }
 
-io_turn::written outbound::write_now(writing &turn, io_turn::occasion when) noexcept {
-    const bool is_ready = when == io_turn::occasion::ready;
+connection_port::written outbound::write_now(writing &turn, connection_port::occasion when) noexcept {
+    const bool is_ready = when == connection_port::occasion::ready;
     const bool was_left_to_others = is_ready && owes_wait_;
     if (is_ready) {
         room_ = room::likely;
         owes_wait_ = false;
     }
     if (!may_write() || control_waits() || ends_after_control_)
-        return io_turn::written::refused;
+        return connection_port::written::refused;
     hold_back held_back = write_policy::first_hold_back(when);
     progress done;
     // A body that goes out in pieces is one write.
@@ -166,25 +166,25 @@ io_turn::written outbound::write_now(writing &turn, io_turn::occasion when) noex
             held_back = write_policy::next_hold_back(held_back);
             break;
         case write_result::held:
-            return io_turn::written::held;
+            return connection_port::written::held;
         case write_result::nothing:
             return note_all_written(turn, was_left_to_others);
         case write_result::full:
             owes_wait_ = true;
-            return io_turn::written::full;
+            return connection_port::written::full;
         case write_result::busy:  // the I/O thread is: it goes on with what is left
         case write_result::broken:
-            return io_turn::written::some;
+            return connection_port::written::some;
         }
     }
-    return io_turn::written::some;
+    return connection_port::written::some;
 }
 
-io_turn::written outbound::note_all_written(writing &turn, bool was_left_to_others) noexcept {
+connection_port::written outbound::note_all_written(writing &turn, bool was_left_to_others) noexcept {
     turn.return_due_credit();
     if (was_left_to_others && !will_come_back_)
         turn.arm_reader();  // the I/O thread does not know that it was full
-    return io_turn::written::all;
+    return connection_port::written::all;
 }
 
 /// Whether messages may wait for others. Not at the end of a connection, or of its handshake, nor

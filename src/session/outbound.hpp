@@ -41,7 +41,7 @@ public:
     /// Messages come from this pipe from now on; once the handshake is written out, it is served
     /// through `server`. `replays`: it was there before the connection, so that subscriptions are
     /// sent from the set and not from the pipe.
-    void open(pipe_end_ptr pipe, bool replays, io_turn &server) noexcept;
+    void open(pipe_end_ptr pipe, bool replays, connection_port &server) noexcept;
     /// Nothing is taken from the pipe any more; a message of which some went out is dropped whole.
     /// False while the sender writes: it has the I/O thread come back. True before the end. I/O
     /// thread.
@@ -81,9 +81,9 @@ public:
     bool lease_out() noexcept;
     void end_lease() noexcept { is_leased_ = false; }
 
-    /// Does io_turn::write_now().
-    io_turn::written write_now(writing &turn, io_turn::occasion when) noexcept;
-    /// Does io_turn::copy_rest().
+    /// Does connection_port::write_now().
+    connection_port::written write_now(writing &turn, connection_port::occasion when) noexcept;
+    /// Does connection_port::copy_rest().
     void copy_rest() noexcept {
         if (translates())
             translated_->copy_rest();
@@ -119,7 +119,7 @@ private:
     // The turn is empty before there is a pipe.
     outcome write_in_turn(writing &turn, time_point now) noexcept;
     bool has_little(writing &turn) noexcept;
-    io_turn::written note_all_written(writing &turn, bool was_left_to_others) noexcept;
+    connection_port::written note_all_written(writing &turn, bool was_left_to_others) noexcept;
     bool may_collect() noexcept;
     outcome start_collecting(writing &turn) noexcept;
     outcome leave_alone_until(time_point when) noexcept;
@@ -179,9 +179,9 @@ private:
     // I/O thread only.
     deferral deferral_;
     collector collector_;
-    time_point due_{};               // until then it was left alone last
-    io_turn *server_ = nullptr;      // until the pipe is served
-    std::uint64_t writes_seen_ = 0;  // by take_progress()
+    time_point due_{};                   // until then it was left alone last
+    connection_port *server_ = nullptr;  // until the pipe is served
+    std::uint64_t writes_seen_ = 0;      // by take_progress()
 };
 
 }  // namespace zlink

@@ -11,7 +11,7 @@ void borrower::begin(std::span<const pipe_end_ptr> pipes, purpose why) noexcept 
     counts_ = why != purpose::look;
     for (std::size_t i = size_; i < uses_.size();) {
         use &u = uses_[i];
-        if (io_turn *io = u.pipe->begin_use()) {
+        if (connection_port *io = u.pipe->begin_use()) {
             u.io = io;
             u.is_kept = true;
             std::swap(u, uses_[size_++]);
@@ -112,7 +112,7 @@ std::size_t borrower::list(wait_item *items, time_point now) noexcept {
         return 0;
     listed_ = items;
     for (std::size_t i = 0; i < size_; ++i) {
-        const io_turn &io = *uses_[i].io;
+        const connection_port &io = *uses_[i].io;
         items[i] = {io.descriptor(), events_for(uses_[i]), 0, nullptr, io.opening()};
         note_use(uses_[i]);
     }
@@ -139,7 +139,7 @@ bool borrower::go_on(time_point now) noexcept {
     for (std::size_t i = 0; i < size_; ++i) {
         use &u = uses_[i];
         if (items[i].revents & POLLOUT)
-            (void)u.pipe->write_now(io_turn::occasion::ready);
+            (void)u.pipe->write_now(connection_port::occasion::ready);
         if (items[i].revents != 0 || !has_many_)
             u.waits_in_vain = 0;
         else if (counts_ && ++u.waits_in_vain >= most_waits_in_vain)

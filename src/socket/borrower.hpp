@@ -155,7 +155,7 @@ private:
 
     struct use {
         pipe_end *pipe;
-        io_turn *io = nullptr;
+        connection_port *io = nullptr;
         std::uint32_t waits_in_vain = 0;  // that brought something elsewhere
         bool is_kept = false;
     };
@@ -164,7 +164,7 @@ private:
     /// hear that it takes more.
     static bool write_beside(use &u) noexcept {
         if (u.io->is_held_up())
-            (void)u.pipe->write_now(io_turn::occasion::ready);
+            (void)u.pipe->write_now(connection_port::occasion::ready);
         return true;
     }
     /// Keeps the lease from ending, where the thread waits: reading without waiting is no reason to
@@ -186,9 +186,9 @@ private:
         uses_.pop_back();
     }
     void withdraw_offer(use &u) noexcept {
-        const io_turn::offer_end how = u.io->withdraw_offer();
-        has_filled_offer_ |= how == io_turn::offer_end::filled;
-        u.is_kept = u.is_kept && how != io_turn::offer_end::failed;
+        const connection_port::offer_end how = u.io->withdraw_offer();
+        has_filled_offer_ |= how == connection_port::offer_end::filled;
+        u.is_kept = u.is_kept && how != connection_port::offer_end::failed;
     }
     template <class Wanted>
     bool read(Wanted &&wanted) noexcept {

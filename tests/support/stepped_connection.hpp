@@ -111,7 +111,7 @@ public:
     connection_environment environment{io, options, sizes, pool, nullptr};
     std::unique_ptr<connection> it;
     bool was_made = false;
-    io_turn *borrowed = nullptr;
+    connection_port *borrowed = nullptr;
     block_ref borrowers;
 
     // What it says

@@ -26,7 +26,7 @@ using outcome = outbound::outcome;
 using frames = std::vector<octets>;
 
 /// The writing half of one connection after another, on one pipe.
-class writer : public connection_parts, private io_turn, public pipe_events {
+class writer : public connection_parts, private connection_port, public pipe_events {
 public:
     explicit writer(socket_type type = socket_type::dealer, std::string_view first_words = {},
                     std::uint64_t mark = 0, const batching &with = {}, bool conflates = false,

@@ -8,7 +8,7 @@
 namespace zlink::test {
 
 /// Serves the end's turn while it lives.
-struct written_connection : io_turn {
+struct written_connection : connection_port {
     explicit written_connection(pipe_end &from) : end(from) { end.take_turn().serve(*this); }
     ~written_connection() override { EXPECT_TRUE(end.claim_turn()); }
 

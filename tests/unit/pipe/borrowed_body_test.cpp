@@ -100,7 +100,7 @@ protected:
         connection.room = SIZE_MAX;
         writing turn = reader.take_turn();
         ASSERT_TRUE(turn);
-        EXPECT_EQ(connection.write_now(turn, io_turn::occasion::any), io_turn::written::all);
+        EXPECT_EQ(connection.write_now(turn, connection_port::occasion::any), connection_port::written::all);
     }
 
     pipe_ends ends = make_pipe(chunk_pool::make(), {});
@@ -137,7 +137,7 @@ struct slowly_copied_body : borrowed_body {
         EXPECT_EQ(through.first->write_last_large(place.octets()), error::none);
         through.first->publish();
         if (writing turn = through.second->take_turn()) {
-            EXPECT_EQ(to.write_now(turn, io_turn::occasion::any), io_turn::written::all);
+            EXPECT_EQ(to.write_now(turn, connection_port::occasion::any), connection_port::written::all);
         }
         EXPECT_EQ(to.wire, wire_of(std::string(place.text())));
         return to.from_application;

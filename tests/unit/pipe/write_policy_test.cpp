@@ -8,8 +8,8 @@
 namespace zlink::write_policy {
 namespace {
 
-using written = io_turn::written;
-using occasion = io_turn::occasion;
+using written = connection_port::written;
+using occasion = connection_port::occasion;
 
 constexpr std::size_t one_piece = 64'000;
 

@@ -496,7 +496,7 @@ TEST(connection_lease, ends_where_the_offered_memory_is_withdrawn_and_there_is_n
     {
         const short_heap none(1, true);
         EXPECT_EQ(short_heap::counted([&] { return one.borrowed->withdraw_offer(); }),
-                  io_turn::offer_end::failed);
+                  connection_port::offer_end::failed);
     }
     one.leave(false);
     EXPECT_EQ(one.broken, 1);

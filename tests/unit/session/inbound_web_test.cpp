@@ -126,7 +126,7 @@ TEST(inbound_web, reads_a_masked_body_into_the_memory_offered_for_it) {
         read_on();
         it.state.input = wire;
         read_on();
-        EXPECT_EQ(it.in.withdraw_offer(), io_turn::offer_end::filled);
+        EXPECT_EQ(it.in.withdraw_offer(), connection_port::offer_end::filled);
         EXPECT_TRUE(place == body);
         ASSERT_NO_FATAL_FAILURE(it.read());
         it.take();

@@ -21,7 +21,7 @@ using testing::ready;
 using testing::socket_of;
 
 /// The keeper of one connection that is served, and what it says.
-class lender : public connection_parts, public pipe_events, private lease_events, private io_turn {
+class lender : public connection_parts, public pipe_events, private lease_events, private connection_port {
 public:
     explicit lender(bool is_written_out = true) : connection_parts(socket_of(socket_type::pair)) {
         near->set_events({std::shared_ptr<void>(), this});
@@ -285,7 +285,7 @@ TEST(lease_keeper, leaves_no_full_stream_to_an_unused_lease) {
     it.use_for({16 * 1024 * 1024});
     it.state.room = 3;
     it.send({"abc"});
-    EXPECT_FALSE(it.near->write_now(io_turn::occasion::any));
+    EXPECT_FALSE(it.near->write_now(connection_port::occasion::any));
     {
         const writing turn = it.far->take_turn();
         it.io.pass(8ms);
@@ -552,7 +552,7 @@ TEST(lease_keeper, hands_a_full_stream_over_to_who_borrows_it) {
     it.borrow();
     EXPECT_TRUE(it.out.is_full());
     it.state.room = SIZE_MAX;
-    EXPECT_TRUE(it.near->write_now(io_turn::occasion::ready));
+    EXPECT_TRUE(it.near->write_now(connection_port::occasion::ready));
     EXPECT_EQ(it.state.output, message("abc"));
     it.leave(false);
     EXPECT_FALSE(it.keeper.tend());

@@ -51,7 +51,7 @@ TEST(outbound, keeps_the_first_failure_and_writes_no_more) {
         it.state.write_failure = error::connection_reset;
         for (int i = 0; i < 3; ++i) {
             if (is_senders) {
-                EXPECT_FALSE(it.near->write_now(io_turn::occasion::ready));
+                EXPECT_FALSE(it.near->write_now(connection_port::occasion::ready));
             } else {
                 it.out->note_writable();
                 EXPECT_EQ(it.write(), outcome::stopped);
@@ -63,7 +63,7 @@ TEST(outbound, keeps_the_first_failure_and_writes_no_more) {
         it.out->note_writable();
         it.peer->output().push_back('P');
         EXPECT_EQ(it.write(), outcome::stopped);
-        EXPECT_FALSE(it.near->write_now(io_turn::occasion::ready));
+        EXPECT_FALSE(it.near->write_now(connection_port::occasion::ready));
         EXPECT_EQ(it.state.output.size(), 3u);
         EXPECT_EQ(it.out->failure(), error::connection_reset);
         EXPECT_FALSE(it.out->lease_out());

@@ -146,7 +146,7 @@ TEST(outbound, puts_control_octets_before_what_has_not_begun) {
                 (void)it.write_on(0);
                 it.state.room = SIZE_MAX;
                 if (cut > 0) {
-                    EXPECT_FALSE(it.near->write_now(io_turn::occasion::ready)) << "half a command";
+                    EXPECT_FALSE(it.near->write_now(connection_port::occasion::ready)) << "half a command";
                 }
                 EXPECT_EQ(it.state.output, octets(cut, 'P'));
                 EXPECT_EQ(it.write_on(), outcome::drained);

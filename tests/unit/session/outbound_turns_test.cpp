@@ -112,9 +112,9 @@ TEST(outbound, has_who_leased_a_full_stream_wait_for_it) {
         EXPECT_FALSE(it.state.is_room_awaited);
         // The borrower finds room, a little and then all of it.
         it.state.room = 2;
-        (void)it.near->write_now(io_turn::occasion::ready);
+        (void)it.near->write_now(connection_port::occasion::ready);
         it.state.room = SIZE_MAX;
-        while (!it.near->write_now(io_turn::occasion::ready)) {
+        while (!it.near->write_now(connection_port::occasion::ready)) {
         }
         EXPECT_TRUE(it.state.output == wire);
         it.out->end_lease();
@@ -182,7 +182,7 @@ TEST(outbound, goes_on_at_once_once_the_thread_that_was_at_the_stream_writes) {
         it.state.until_busy = cut;
         EXPECT_EQ(it.write_all(), outcome::left_alone);
         it.state.until_busy = SIZE_MAX;
-        while (!it.near->write_now(io_turn::occasion::ready)) {
+        while (!it.near->write_now(connection_port::occasion::ready)) {
         }
         EXPECT_TRUE(it.state.output == wire);
         EXPECT_FALSE(it.out->is_held_up());
@@ -216,7 +216,7 @@ TEST(outbound, wakes_a_borrower_that_found_room_while_the_loops_thread_had_the_t
         it.state.room = 2;
         it.state.in_write = [&] {
             it.state.room = SIZE_MAX;
-            EXPECT_FALSE(it.near->write_now(io_turn::occasion::ready));
+            EXPECT_FALSE(it.near->write_now(connection_port::occasion::ready));
             EXPECT_TRUE(it.near->awaits_turn());
             it.socket_woken = 0;
         };
@@ -224,7 +224,7 @@ TEST(outbound, wakes_a_borrower_that_found_room_while_the_loops_thread_had_the_t
         EXPECT_FALSE(it.near->awaits_turn());
         EXPECT_EQ(it.socket_woken, is_leased);
         EXPECT_TRUE(it.out->is_full()) << "which it was when it was written to";
-        EXPECT_EQ(it.near->write_now(io_turn::occasion::ready), true);
+        EXPECT_EQ(it.near->write_now(connection_port::occasion::ready), true);
         EXPECT_EQ(it.state.output, message("abc"));
         EXPECT_FALSE(it.near->awaits_turn());
     }
@@ -238,7 +238,7 @@ TEST(outbound, fills_pieces_where_more_comes_soon) {
     it.send({body_of(50)});
     it.send({body_of(60)});
     it.send({body_of(150)});
-    EXPECT_FALSE(it.near->write_now(io_turn::occasion::stream));
+    EXPECT_FALSE(it.near->write_now(connection_port::occasion::stream));
     EXPECT_EQ(it.state.output.size(), 200u) << "whole pieces";
     it.peer->output().assign(3, 'P');
     EXPECT_EQ(it.write_all(), outcome::drained);
@@ -260,7 +260,7 @@ TEST(outbound, fills_pieces_with_what_is_translated_later) {
             it.send({octets(50, what)});
             wire += testing::zws(0, octets(50, what));
         }
-        EXPECT_FALSE(it.near->write_now(io_turn::occasion::stream));
+        EXPECT_FALSE(it.near->write_now(connection_port::occasion::stream));
         EXPECT_TRUE(it.state.output == wire.substr(0, it.state.output.size()));
     };
     send(30, 'a');
@@ -307,7 +307,7 @@ TEST(outbound, comes_back_later_for_what_is_translated_and_does_not_fill_a_piece
     const octets both = testing::zws(0, body_of(20'000)) + testing::zws(0, body_of(20'000, 1));
     it.send({body_of(20'000)});
     it.send({body_of(20'000, 1)});
-    EXPECT_FALSE(it.near->write_now(io_turn::occasion::stream));
+    EXPECT_FALSE(it.near->write_now(connection_port::occasion::stream));
     EXPECT_EQ(it.state.output.size(), 30'000u) << "whole pieces";
     EXPECT_EQ(it.write_at_once(), outcome::left_alone);
     EXPECT_EQ(it.state.output.size(), 30'000u);
@@ -315,7 +315,7 @@ TEST(outbound, comes_back_later_for_what_is_translated_and_does_not_fill_a_piece
     EXPECT_TRUE(it.state.output == both);
     it.send({body_of(20'000)});
     it.send({body_of(20'000)});
-    EXPECT_FALSE(it.near->write_now(io_turn::occasion::stream));
+    EXPECT_FALSE(it.near->write_now(connection_port::occasion::stream));
     it.send({body_of(120'000)});
     EXPECT_NE(it.write_at_once(), outcome::left_alone) << "together it is much";
 }

@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// A connection and its I/O thread, without either.
-class lender final : public io_turn {
+class lender final : public connection_port {
 public:
     explicit lender(pipe_end_ptr end) : end_(std::move(end)), events_(std::make_shared<events>()) {
         events_->self = this;
@@ -156,7 +156,7 @@ protected:
         borrow();
         wait.has_time = true;
         peer->is_stream_full = true;
-        peer->on_write = [] { return io_turn::written::full; };
+        peer->on_write = [] { return connection_port::written::full; };
     }
     /// Has a message of a borrowed connection, and another one that waits for the reply.
     void owe_a_reply() {
@@ -660,7 +660,7 @@ TEST_F(borrower_test, writes_out_what_is_left_behind_a_large_body_too) {
     peer->on_write = [this] { return peer->take_all(); };
     const std::string large(20000, 'x');
     ASSERT_EQ(self->send(as_bytes(large.c_str()), 0), error::none);
-    peer->on_write = [] { return io_turn::written::refused; };
+    peer->on_write = [] { return connection_port::written::refused; };
     ASSERT_EQ(self->send(as_bytes("trailer"), 0), error::none);
     peer->writes = 0;
     EXPECT_EQ(receive(ZMQ_DONTWAIT), describe(EAGAIN));
@@ -815,7 +815,7 @@ TEST_F(borrower_test, a_sender_tries_a_full_stream_again_before_it_sleeps) {
     mark = 2;
     make(socket_type::dealer);
     borrow_full_stream();
-    peer->on_write = [this] { return peer->writes < 10 ? io_turn::written::full : peer->take_all(); };
+    peer->on_write = [this] { return peer->writes < 10 ? connection_port::written::full : peer->take_all(); };
     for (int i = 0; i < 3; ++i)
         EXPECT_EQ(self->send(as_bytes("x"), 0), error::none);
     EXPECT_EQ(peer->writes, 10);
@@ -942,7 +942,7 @@ TEST_F(borrower_test, looks_for_room_for_a_large_body_only_where_the_sender_may_
         peer->on_write = [this] {
             peer->is_stream_full = true;
             clock.at += std::chrono::milliseconds(1);  // the look ends
-            return io_turn::written::full;
+            return connection_port::written::full;
         };
         EXPECT_EQ(self->send(as_bytes(body), flags), error::none);
         EXPECT_GT(peer->writes, 0);

@@ -27,9 +27,9 @@ namespace zlink {
 class writing;  // a write turn that is held, see pipe.hpp
 
 /// The services of a connection to the thread of a socket.
-class io_turn {
+class connection_port {
 public:
-    virtual ~io_turn() = default;
+    virtual ~connection_port() = default;
 
     enum class written {
         all,   // nothing is left

@@ -1,9 +1,11 @@
 // The write turn and the read lease: every transition, one thread after the other.
-#include "pipe/io_turn.hpp"
+#include "pipe/write_turn.hpp"
 
 #include <gtest/gtest.h>
 
 #include <thread>
+
+#include "pipe/read_lease.hpp"
 
 namespace zlink {
 namespace {
