@@ -15,16 +15,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
-#include "core/block.hpp"
 #include "core/waiter.hpp"
 #include "pipe/read_lease.hpp"
+#include "pipe/reading.hpp"
 #include "pipe/write_turn.hpp"
 
 namespace zlink {
 
-class writing;  // a write turn that is held, see pipe.hpp
+class writing;  // a write turn that is held, see writing.hpp
 
 /// The services of a connection to the thread of a socket.
 class connection_port {
@@ -57,35 +56,11 @@ public:
     /// thread.
     virtual bool awaits_input() const noexcept { return false; }
 
-    // With the read lease in use:
-
     /// The descriptor to wait for, the same as long as this object lives.
     virtual int descriptor() const noexcept = 0;
     std::uint64_t opening() const noexcept { return opening_; }
-    /// Whether read_now() is likely to find something without waiting for the descriptor.
-    virtual bool expects_more() const noexcept = 0;
-    /// Whether a large frame, or the rest of one, is likely to come next.
-    virtual bool expects_large() const noexcept = 0;
-    /// Whether the sender of the large frames runs on this thread's processor, as far as is known:
-    /// a look keeps it from sending.
-    virtual bool shares_processor() const noexcept { return false; }
-    /// Reads once without blocking and publishes what came. False when the I/O thread has to go on:
-    /// end the lease.
-    virtual bool read_now(block_ref &scratch) noexcept = 0;
-    /// Whether the last read_now() found octets, in the stream or kept back.
-    virtual bool has_read() const noexcept { return false; }
-
-    /// The body of the next message may be read straight into this memory, if it has one frame that
-    /// fits, until withdraw_offer().
-    virtual void offer(std::span<std::uint8_t> to) noexcept { (void)to; }
-    /// Whether part of a body stands there.
-    virtual bool fills_offer() const noexcept { return false; }
-    enum class offer_end {
-        unused,  // or part of a body stood there, and is elsewhere now
-        filled,  // the body of a message that was published stands there
-        failed,  // as false of read_now()
-    };
-    virtual offer_end withdraw_offer() noexcept { return offer_end::unused; }
+    /// What the lease is of. For a `reading` alone.
+    virtual reading_half &lent() noexcept = 0;
 
 private:
     const std::uint64_t opening_ = new_opening();

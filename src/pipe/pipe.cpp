@@ -49,7 +49,7 @@ pipe_end_ptr pipe_end::shared_from_this() noexcept { return {whole_.lock(), this
 
 // ---- writing ----
 
-error pipe_end::write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept {
+error sender::write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept {
     if (conflated_out_) {
         debug_counters::add(debug_counters::count::copied_octets, body.size());
         return write(flags, body);
@@ -59,16 +59,16 @@ error pipe_end::write_external(std::uint8_t flags, block_ref owner, byte_span bo
     if (out_->queue.copies_external(body.size()))
         debug_counters::add(debug_counters::count::copied_octets, body.size());
     else if (other_kind_ == end_kind::socket)
-        octets_by_reference_ += body.size();
-    if (body.size() >= counted_in_octets_from)
+        octets_uncounted_ += body.size();
+    if (body.size() >= receiver::counted_in_octets_from)
         large_unpublished_ += body.size();
     if (!(flags & (frame_flag::more | frame_flag::command)))
         writes_.write(1);
     return error::none;
 }
 
-error pipe_end::append(block *owner, byte_span range, std::uint32_t messages, bool starts_message,
-                       std::size_t owner_size) noexcept {
+error sender::append(block *owner, byte_span range, std::uint32_t messages, bool starts_message,
+                     std::size_t owner_size) noexcept {
     if (conflated_out_)
         return write_frames(range);
     const error e = out_->queue.append(owner, range, messages, starts_message, owner_size);
@@ -77,7 +77,7 @@ error pipe_end::append(block *owner, byte_span range, std::uint32_t messages, bo
     return e;
 }
 
-error pipe_end::write_wire(byte_span frames, std::uint32_t messages) noexcept {
+error sender::write_wire(byte_span frames, std::uint32_t messages) noexcept {
     if (conflated_out_)
         return write_frames(frames);
     const error e = out_->queue.write_wire(frames, messages);
@@ -87,7 +87,7 @@ error pipe_end::write_wire(byte_span frames, std::uint32_t messages) noexcept {
 }
 
 /// Writes frames that are in wire form one by one.
-error pipe_end::write_frames(byte_span frames) noexcept {
+error sender::write_frames(byte_span frames) noexcept {
     while (!frames.empty()) {
         frame_header header;
         if (!get_frame_header(frames.data(), frames.size(), header))
@@ -100,7 +100,7 @@ error pipe_end::write_frames(byte_span frames) noexcept {
     return error::none;
 }
 
-error pipe_end::write_conflated(byte_span body) noexcept {
+error sender::write_conflated(byte_span body) noexcept {
     try {
         conflated_out_->keep(body);
     } catch (...) {
@@ -110,28 +110,28 @@ error pipe_end::write_conflated(byte_span body) noexcept {
     return error::none;
 }
 
-void pipe_end::publish_conflated() noexcept {
+void sender::publish_conflated() noexcept {
     if (conflated_out_->has_pending())
         conflated_out_->publish();
 }
 
-bool pipe_end::has_conflated_unpublished() const noexcept { return conflated_out_->has_pending(); }
+bool sender::has_conflated_unpublished() const noexcept { return conflated_out_->has_pending(); }
 
-void pipe_end::roll_back() noexcept {
+void sender::roll_back() noexcept {
     const std::uint64_t gone = out_->queue.roll_back();
     if (in_place_ && in_place_.give())
-        wake_other_end();
+        self().wake_other_end();
     if (other_kind_ == end_kind::connection)
         octets_planned_ = std::min(octets_planned_, out_->queue.octets_written());
     else
-        octets_rolled_back_ += gone;
+        octets_uncounted_ -= gone;
     writes_.roll_back();
     large_unpublished_ = 0;
     if (conflated_out_)
         conflated_out_->forget();
 }
 
-void pipe_end::arm_writer() noexcept { out_->writer_armed.store(true, std::memory_order_seq_cst); }
+void sender::arm_writer() noexcept { out_->writer_armed.store(true, std::memory_order_seq_cst); }
 
 void pipe_end::set_info(peer_info *info) noexcept { out_->queue.set_info(info); }
 
@@ -169,17 +169,18 @@ void pipe_end::say_gone() noexcept {
     news_said_ = static_cast<std::uint8_t>(news_said_ + 2);  // with the hello that has to follow
 }
 
-std::uint64_t pipe_end::credit() noexcept {
-    if (write_mark() != 0)
+std::uint64_t sender::credit() noexcept {
+    const std::uint64_t mark = write_mark();
+    if (mark != 0)
         hear_of_returned();
-    return writes_.credit(write_mark());
+    return writes_.credit(mark);
 }
 
 bool pipe_end::is_beyond_mark() const noexcept {
     return writes_.is_beyond(write_mark(), out_->returned.load(std::memory_order_acquire));
 }
 
-void pipe_end::begin_backlog_window() noexcept {
+void sender::begin_backlog_window() noexcept {
     constexpr std::uint64_t octets_of_window = 512 * 1024;
     constexpr std::uint64_t messages_of_first_window = 64;  // of which nothing is known
     next_backlog_check_ =
@@ -191,7 +192,7 @@ void pipe_end::begin_backlog_window() noexcept {
 
 /// Short writes may go on until credit runs out, or the sender is to write for itself, or to look
 /// how far ahead it is.
-void pipe_end::allow_short_writes() noexcept {
+void sender::allow_short_writes() noexcept {
     short_until_ = 0;
     if (fences_ || large_unpublished_ > 0 || conflated_out_ || writes_.has_unpublished())
         return;
@@ -206,10 +207,10 @@ void pipe_end::wake_other_end() noexcept {
 
 // ---- borrowing ----
 
-bool pipe_end::ask_for_lease() noexcept {
-    if (!is_served() || !out_->lease.ask())
+bool receiver::ask_for_lease() noexcept {
+    if (!back().server.load(std::memory_order_relaxed) || !back().lease.ask())
         return false;
-    wake_other_end();
+    self().wake_other_end();
     return true;
 }
 
@@ -220,11 +221,11 @@ void pipe_end::end_use(bool keep) noexcept {
 
 // ---- reading ----
 
-bool pipe_end::has_input() noexcept {
+bool receiver::has_input() noexcept {
     return in_->queue.has_input() || (conflated_in_ && conflated_in_->is_full());
 }
 
-bool pipe_end::read_conflated(frame_view &out) noexcept {
+bool receiver::read_conflated(frame_view &out) noexcept {
     byte_span body;
     if (!conflated_in_->take(body))
         return false;
@@ -234,14 +235,14 @@ bool pipe_end::read_conflated(frame_view &out) noexcept {
     return true;
 }
 
-bool pipe_end::read_slow(frame_view &out) noexcept {
+bool receiver::read_slow(frame_view &out) noexcept {
     if (conflated_in_ && read_conflated(out))
         return true;
     return_due_credit();
     return false;
 }
 
-void pipe_end::return_due_credit() noexcept {
+void receiver::return_due_credit() noexcept {
     if (reads_.owes(read_mark(), in_->large_taken.load(std::memory_order_relaxed)))
         return_credit();
     else
@@ -249,30 +250,30 @@ void pipe_end::return_due_credit() noexcept {
 }
 
 /// Until credit is due the writer may want to know how far the reader is.
-void pipe_end::put_off_return() noexcept {
+void receiver::put_off_return() noexcept {
     in_->about_taken.store(reads_.taken(), std::memory_order_relaxed);
     reads_.put_off(read_mark());
 }
 
-void pipe_end::return_credit() noexcept {
+void receiver::return_credit() noexcept {
     reads_.tell(in_->large_taken.load(std::memory_order_relaxed));
     put_off_return();
     in_->returned.store(reads_.taken(), std::memory_order_release);
     full_fence();
     if (in_->writer_armed.load(std::memory_order_relaxed) &&
         in_->writer_armed.exchange(false, std::memory_order_seq_cst)) {
-        if (pipe_events *events = other_->events_.load(std::memory_order_acquire))
-            events->on_writable(*other_);
+        if (pipe_events *events = other().events_.load(std::memory_order_acquire))
+            events->on_writable(other());
     }
 }
 
-void pipe_end::arm_reader() noexcept {
+void receiver::arm_reader() noexcept {
     // A reader that has drained the queue owes the writer nothing, whatever the step was when it
     // began.
     if (reads_.is_ahead())
         return_credit();
     // This thread reads that connection itself: nobody has to wake it.
-    if (out_->lease.is_used())
+    if (back().lease.is_used())
         return;
     in_->reader_armed.store(true, std::memory_order_seq_cst);
     full_fence();

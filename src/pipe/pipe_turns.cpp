@@ -21,7 +21,7 @@ namespace zlink {
 constexpr std::uint32_t fewest_of_stream = 64;
 
 /// The full fence of a writer that is not in a stream; ends it when a stream has begun.
-void pipe_end::fence_publish() noexcept {
+void sender::fence_publish() noexcept {
     if (publishes_since_wake_ >= fewest_of_stream) {
         // A reader that still saw the flag up has armed itself before the fence, and is seen by
         // every look behind it.
@@ -31,17 +31,17 @@ void pipe_end::fence_publish() noexcept {
     full_fence();
 }
 
-void pipe_end::wake_reader(bool may_write) noexcept {
+void sender::wake_reader(bool may_write) noexcept {
     if (may_write && pace_ && wakes_by_writing())
         return;
     if (!out_->reader_armed.exchange(false, std::memory_order_seq_cst))
         return;
     note_sleeper();
-    wake_other_end();
+    self().wake_other_end();
 }
 
 /// A message found the reader asleep.
-void pipe_end::note_sleeper() noexcept {
+void sender::note_sleeper() noexcept {
     if (publishes_since_wake_ < fewest_of_stream) {
         out_->queue.expect_little();
         // A reader that sleeps after every few messages would pay a heavy fence each time: pay a
@@ -55,7 +55,7 @@ void pipe_end::note_sleeper() noexcept {
     short_until_ = 0;
 }
 
-struct pipe_end::answer_facts {
+struct sender::answer_facts {
     const pipe_end &self;
 
     bool has_taken_since() const noexcept {
@@ -66,12 +66,12 @@ struct pipe_end::answer_facts {
 };
 
 /// Does the sleeper's work where that is cheaper than waking it, and leaves it asleep.
-bool pipe_end::wakes_by_writing() noexcept {
+bool sender::wakes_by_writing() noexcept {
     if (!is_served())
         return false;
     const bool is_allowed =
-        pace_->allows(publishes_since_wake_, burst_habit_, write_policy::is_awaited(answer_facts{*this}));
-    taken_at_wake_ = static_cast<std::uint32_t>(reads_.taken());
+        pace_->allows(publishes_since_wake_, burst_habit_, write_policy::is_awaited(answer_facts{self()}));
+    taken_at_wake_ = static_cast<std::uint32_t>(self().reads_.taken());
     if (!is_allowed)
         return false;
     const bool is_done = write_now();
@@ -83,9 +83,11 @@ bool pipe_end::wakes_by_writing() noexcept {
 
 // ---- writing on this thread ----
 
+writing sender::try_take_turn() noexcept { return writing(out_->turn.try_take() ? &other() : nullptr); }
+
 /// Says when the sender looks next whether to write for itself.
-void pipe_end::plan_write() noexcept {
-    const std::uint64_t octets = out_->queue.octets_written() + octets_rolled_back_ - octets_by_reference_;
+void sender::plan_write() noexcept {
+    const std::uint64_t octets = out_->queue.octets_written() - octets_uncounted_;
     const std::uint64_t written = writes_.written();
     if (written > write_planned_)
         octets_each_ = (octets - octets_planned_) / (written - write_planned_);
@@ -99,8 +101,8 @@ void pipe_end::plan_write() noexcept {
         write_policy::next_look({written, writes_.returned(), mark, on_wire, out_->senders_batch_size});
 }
 
-struct pipe_end::publish_facts {
-    pipe_end &self;
+struct sender::publish_facts {
+    sender &self;
     std::size_t large_;
     bool may_write_;
 
@@ -115,7 +117,7 @@ struct pipe_end::publish_facts {
 };
 
 /// Once in a while in a stream.
-void pipe_end::publish_in_stream(bool may_write) noexcept {
+void sender::publish_in_stream(bool may_write) noexcept {
     using write_policy::senders_part;
     const std::size_t large = std::exchange(large_unpublished_, 0);
     if (in_place_) {
@@ -150,9 +152,9 @@ void pipe_end::publish_in_stream(bool may_write) noexcept {
 /// that is writing just now. So does a thread that has seen room: it would find that again and
 /// again, and keep the writer from the processor. Not so one that only tries a full stream again.
 /// `is_alone`: what is written is a large message, and nothing else is under way.
-bool pipe_end::write_on_this_thread(connection_port::occasion when, bool arms, bool is_alone) noexcept {
+bool sender::write_on_this_thread(connection_port::occasion when, bool arms, bool is_alone) noexcept {
     const bool asks = arms || when == connection_port::occasion::ready;
-    writing turn = asks ? other_->take_turn() : try_take_turn();
+    writing turn = asks ? other().take_turn() : try_take_turn();
     if (!turn) {
         plan_write();
         return false;
@@ -176,7 +178,7 @@ bool pipe_end::write_on_this_thread(connection_port::occasion when, bool arms, b
 }
 
 /// True when all went out. The rest is for the I/O thread, or for the holder of the lease.
-bool pipe_end::end_write(writing &turn, connection_port::written result, bool arms) noexcept {
+bool sender::end_write(writing &turn, connection_port::written result, bool arms) noexcept {
     plan_write();
     if (arms && result == connection_port::written::all)
         out_->reader_armed.store(true, std::memory_order_relaxed);  // this thread publishes the next
@@ -184,14 +186,14 @@ bool pipe_end::end_write(writing &turn, connection_port::written result, bool ar
     if (write_policy::leaves_some(result))
         out_->reader_armed.store(false, std::memory_order_relaxed);
     if (write_policy::wakes_io_thread(result, was_refused, [this] { return out_->lease.is_out(); }))
-        wake_other_end();
+        self().wake_other_end();
     return result == connection_port::written::all;
 }
 
 /// Writes all there is, the last of it a body of so many octets, as long as the stream takes it
 /// about as fast as it could be copied into new memory. To hand it to the I/O thread instead would
 /// make that a third one on what most often are two processors' caches.
-connection_port::written pipe_end::write_with_waits(writing &turn, std::size_t octets) noexcept {
+connection_port::written sender::write_with_waits(writing &turn, std::size_t octets) noexcept {
     using write_policy::next_step;
     connection_port *const io = turn.server();
     if (!io)
@@ -221,8 +223,8 @@ connection_port::written pipe_end::write_with_waits(writing &turn, std::size_t o
 
 // ---- bodies written from where they are ----
 
-struct pipe_end::body_facts {
-    pipe_end &self;
+struct sender::body_facts {
+    sender &self;
     const connection_port *server;
     std::size_t size_;
 
@@ -232,7 +234,7 @@ struct pipe_end::body_facts {
     bool choose_to_wait() const noexcept { return self.pace_->choose_to_wait_for_room(); }
 };
 
-error pipe_end::write_last_large(byte_span body) noexcept {
+error sender::write_last_large(byte_span body) noexcept {
     writing turn;
     if (!conflated_out_ && pace_ && other_kind_ == end_kind::connection &&
         !(out_->kernel_reads_bodies && kernel_copy::is_slow_to_send(body.data())))
@@ -251,7 +253,7 @@ error pipe_end::write_last_large(byte_span body) noexcept {
             return error::none;
         }
         if (turn.give())
-            wake_other_end();
+            self().wake_other_end();
     }
     debug_counters::add(debug_counters::count::copied_octets,
                         other_kind_ == end_kind::socket ? 0 : body.size());
@@ -259,7 +261,7 @@ error pipe_end::write_last_large(byte_span body) noexcept {
 }
 
 /// Octets that the stream does not take are copied.
-void pipe_end::publish_in_place(bool may_write, std::size_t octets) noexcept {
+void sender::publish_in_place(bool may_write, std::size_t octets) noexcept {
     writing turn = std::move(in_place_);
     large_published_ = out_->queue.octets_written();
     const connection_port::written result =
@@ -290,7 +292,7 @@ bool writing::read(frame_view &out) noexcept {
     if (!end_->read(out))
         return false;
     end_->note_large_taken(frame_header_size(out.size) +
-                           (out.size < pipe_end::counted_in_octets_from ? out.size : 0));
+                           (out.size < receiver::counted_in_octets_from ? out.size : 0));
     return true;
 }
 

@@ -153,14 +153,7 @@ private:
     bool is_held_up() const noexcept override { return out_.is_held_up(); }
     bool awaits_input() const noexcept override { return stream_->awaits_input(); }
     int descriptor() const noexcept override { return stream_->descriptor(); }
-    bool expects_more() const noexcept override { return lease_.borrowed().expects_more(); }
-    bool expects_large() const noexcept override { return lease_.borrowed().expects_large(); }
-    bool shares_processor() const noexcept override { return lease_.borrowed().shares_processor(); }
-    bool read_now(block_ref &scratch) noexcept override { return lease_.borrowed().read_for_socket(scratch); }
-    bool has_read() const noexcept override { return lease_.borrowed().has_read(); }
-    void offer(std::span<std::uint8_t> to) noexcept override { lease_.borrowed().offer(to); }
-    bool fills_offer() const noexcept override { return lease_.borrowed().fills_offer(); }
-    offer_end withdraw_offer() noexcept override { return lease_.borrowed().withdraw_offer(); }
+    reading_half &lent() noexcept override { return lease_.lent(); }
 
     void on_reading_back(inbound &in, error failure) noexcept override;
     void on_lease_over() noexcept override { report(); }

@@ -576,7 +576,7 @@ bool inbound::resume_with(conversation *peer) noexcept {
 
 // ---- on the socket's thread ----
 
-bool inbound::read_for_socket(block_ref &scratch) noexcept {
+bool inbound::read_now(block_ref &scratch) noexcept {
     if (!is_paused()) {
         const found what = read_with(nullptr, scratch);
         has_filled_block_ = what.has_filled_room || stream_.holds_input();
@@ -607,15 +607,15 @@ void inbound::deliver_offered() noexcept {
     pipe_->publish();
 }
 
-connection_port::offer_end inbound::withdraw_offer() noexcept {
+inbound::offer_end inbound::withdraw_offer() noexcept {
     offered_ = {};
     if (std::exchange(has_filled_offer_, false))
-        return connection_port::offer_end::filled;
+        return reading_half::offer_end::filled;
     if (!fills_offer() || unfed_->large.move_to_own_memory(*environment_.pool))
-        return connection_port::offer_end::unused;
+        return reading_half::offer_end::unused;
     unfed_->large.forget();
     fail(error::no_memory);
-    return connection_port::offer_end::failed;
+    return reading_half::offer_end::failed;
 }
 
 }  // namespace zlink

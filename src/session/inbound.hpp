@@ -26,8 +26,8 @@
 #include "core/bytes.hpp"
 #include "core/chunk.hpp"
 #include "core/wipe.hpp"
-#include "pipe/connection_port.hpp"
 #include "pipe/pipe.hpp"
+#include "pipe/reading.hpp"
 #include "session/connection_environment.hpp"
 #include "session/large_frame.hpp"
 #include "session/subscription_sieve.hpp"
@@ -38,7 +38,7 @@
 
 namespace zlink {
 
-class inbound final {
+class inbound final : public reading_half {
 public:
     // More than a local socket or a ring holds, and a tcp socket as systems set it up.
     static constexpr std::size_t most_at_the_end = 8 * 1024 * 1024;
@@ -90,19 +90,19 @@ public:
     /// the same pipe share with it.
     void exceed_mark() noexcept;
 
-    // ---- on the socket's thread, as connection_port says ----
+    // ---- on the socket's thread, by a `reading` ----
 
     /// To be called before the lease is granted.
     void note_lease() noexcept { has_filled_block_ = stream_.holds_input(); }
     /// One read, or what was kept back. False when the loop's thread has to go on.
-    bool read_for_socket(block_ref &scratch) noexcept;
-    bool has_read() const noexcept { return has_read_; }
-    bool expects_more() const noexcept { return is_paused() || has_filled_block_; }
-    bool expects_large() const noexcept { return has_large() || expects_large_; }
-    bool shares_processor() const noexcept { return shares_processor_; }
-    void offer(std::span<std::uint8_t> to) noexcept { offered_ = to; }
-    bool fills_offer() const noexcept { return unfed_ && unfed_->large.is_elsewhere(); }
-    connection_port::offer_end withdraw_offer() noexcept;
+    bool read_now(block_ref &scratch) noexcept override;
+    bool has_read() const noexcept override { return has_read_; }
+    bool expects_more() const noexcept override { return is_paused() || has_filled_block_; }
+    bool expects_large() const noexcept override { return has_large() || expects_large_; }
+    bool shares_processor() const noexcept override { return shares_processor_; }
+    void offer(std::span<std::uint8_t> to) noexcept override { offered_ = to; }
+    bool fills_offer() const noexcept override { return unfed_ && unfed_->large.is_elsewhere(); }
+    offer_end withdraw_offer() noexcept override;
 
 private:
     /// A shorter piece is copied, behind what was copied before.

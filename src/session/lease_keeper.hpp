@@ -4,10 +4,10 @@
 // Grants:   when the socket's thread asks and the connection may, it goes out until it is called
 //           back, or has not been used for a while.
 // Access:   reading() is the only way to the reading half on the loop's thread, and null while a
-//           lease is out; borrowed() is that of the thread that uses the lease.
+//           lease is out; the thread that uses the lease has a `reading` (pipe/reading.hpp).
 // Returns:  each return ends with lease_events::on_reading_back(), before the call that brought it
 //           about has come to its end.
-// Threads:  the loop's, but for borrowed().
+// Threads:  the loop's.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +42,8 @@ public:
     void open(pipe_end &pipe) noexcept;
 
     inbound *reading() noexcept { return is_out_ ? nullptr : &in_; }
-    inbound &borrowed() noexcept { return in_; }
-    const inbound &borrowed() const noexcept { return in_; }
+    /// For a `reading` of the socket's thread.
+    reading_half &lent() noexcept { return in_; }
 
     /// Takes note of what the socket's thread has done: that it ended its use, or has left. True
     /// when it asks for a lease: then lend() or refuse().

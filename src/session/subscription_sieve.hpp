@@ -8,7 +8,7 @@
 
 #include "core/bytes.hpp"
 #include "pipe/in_band.hpp"
-#include "pipe/pipe.hpp"
+#include "pipe/sender.hpp"
 
 namespace zlink {
 
@@ -20,7 +20,7 @@ public:
     bool is_inside() const noexcept { return has_passed_; }
 
     /// The next frame of a message. One that is not wanted may come without its body.
-    error take(pipe_end &to, bool has_more, byte_span body) noexcept {
+    error take(sender &to, bool has_more, byte_span body) noexcept {
         const std::uint8_t flags = has_more ? frame_flag::more : 0;
         const bool is_wanted = wants(body);
         error e = error::none;

@@ -11,8 +11,8 @@ void borrower::begin(std::span<const pipe_end_ptr> pipes, purpose why) noexcept 
     counts_ = why != purpose::look;
     for (std::size_t i = size_; i < uses_.size();) {
         use &u = uses_[i];
-        if (connection_port *io = u.pipe->begin_use()) {
-            u.io = io;
+        if (reading held = u.pipe->begin_use()) {
+            u.held = std::move(held);
             u.is_kept = true;
             std::swap(u, uses_[size_++]);
         } else if (u.pipe->is_lease_over()) {
@@ -44,8 +44,8 @@ void borrower::forget(const pipe_end &pipe) noexcept {
 
 void borrower::return_all(std::span<const pipe_end_ptr> pipes) noexcept {
     for (const pipe_end_ptr &pipe : pipes) {
-        if (pipe->begin_use())
-            pipe->end_use(false);
+        if (reading held = pipe->begin_use())
+            held.end(false);
     }
 }
 
@@ -103,7 +103,8 @@ bool borrower::is_recalled() const noexcept {
 /// Room is waited for only where this thread could use it: the wait would end at once, again and
 /// again.
 short borrower::events_for(const use &u) noexcept {
-    const bool is_for_room = u.io->is_full() && !u.io->awaits_input() && !u.pipe->awaits_turn();
+    const bool is_for_room =
+        u.held.port().is_full() && !u.held.port().awaits_input() && !u.pipe->awaits_turn();
     return is_for_room ? POLLIN | POLLOUT : POLLIN;
 }
 
@@ -112,7 +113,7 @@ std::size_t borrower::list(wait_item *items, time_point now) noexcept {
         return 0;
     listed_ = items;
     for (std::size_t i = 0; i < size_; ++i) {
-        const connection_port &io = *uses_[i].io;
+        const connection_port &io = uses_[i].held.port();
         items[i] = {io.descriptor(), events_for(uses_[i]), 0, nullptr, io.opening()};
         note_use(uses_[i]);
     }
@@ -126,7 +127,7 @@ std::size_t borrower::list(wait_item *items, time_point now) noexcept {
 }
 
 bool borrower::is_ready(waiter &how) const noexcept {
-    wait_item item{uses_[0].io->descriptor(), POLLIN, 0, nullptr, uses_[0].io->opening()};
+    wait_item item{uses_[0].held.port().descriptor(), POLLIN, 0, nullptr, uses_[0].held.port().opening()};
     return !failed(how.wait({&item, 1}, time_point::min())) && item.revents != 0;
 }
 

@@ -50,7 +50,7 @@ public:
         for (int turn = 0; turn < most_turns; ++turn) {
             bool has_read = false;
             if (read([&](std::size_t, use &u) {
-                    if (!u.io->expects_more() || (turn > 0 && u.pipe->has_untaken()))
+                    if (!u.held->expects_more() || (turn > 0 && u.pipe->has_untaken()))
                         return false;
                     has_read = true;
                     return write_beside(u);
@@ -65,7 +65,7 @@ public:
     /// hear of it.
     void return_unread() noexcept {
         for (std::size_t i = 0; i < size_; ++i)
-            uses_[i].is_kept = uses_[i].is_kept && !uses_[i].io->expects_more();
+            uses_[i].is_kept = uses_[i].is_kept && !uses_[i].held->expects_more();
     }
     /// Whether there is something to read from the first, without waiting for it.
     bool is_ready(waiter &how) const noexcept;
@@ -75,11 +75,11 @@ public:
             (void)write_beside(uses_[i]);
     }
     /// Whether a full stream is all there is to wait for when nothing is to be read.
-    bool is_held_up() const noexcept { return size_ == 1 && uses_[0].io->is_full(); }
+    bool is_held_up() const noexcept { return size_ == 1 && uses_[0].held.port().is_full(); }
     /// Whether a large frame, or the rest of one, is likely to come next.
-    bool expects_large() const noexcept { return size_ == 1 && uses_[0].io->expects_large(); }
+    bool expects_large() const noexcept { return size_ == 1 && uses_[0].held->expects_large(); }
     /// Whether its sender runs on this thread's processor, as far as is known.
-    bool shares_processor() const noexcept { return size_ == 1 && uses_[0].io->shares_processor(); }
+    bool shares_processor() const noexcept { return size_ == 1 && uses_[0].held->shares_processor(); }
     /// Whether what the last wait was for was there already.
     bool had_short_wait() const noexcept { return had_short_wait_; }
     /// Whether the thread was woken several times in a row for what one or two reads took.
@@ -100,7 +100,7 @@ public:
             pipe_end &pipe = *uses_[i].pipe;
             if (__builtin_expect(has_offer_, 0))
                 withdraw_offer(uses_[i]);
-            pipe.end_use(uses_[i].is_kept);
+            uses_[i].held.end(uses_[i].is_kept);
             tell_unarmed(pipe);
         }
         if (std::exchange(has_lost_, false))
@@ -114,11 +114,11 @@ public:
         if (size_ != 1 || uses_[0].pipe->has_untaken())
             return;
         has_offer_ = true;
-        uses_[0].io->offer(to);
+        uses_[0].held->offer(to);
     }
     /// Whether part of a body stands there, and more may be read.
     bool fills_offer() const noexcept {
-        return has_offer_ && size_ == 1 && uses_[0].io->fills_offer() && !is_recalled();
+        return has_offer_ && size_ == 1 && uses_[0].held->fills_offer() && !is_recalled();
     }
     /// Whether all of one was published since the last call.
     bool take_filled() noexcept { return std::exchange(has_filled_offer_, false); }
@@ -155,7 +155,7 @@ private:
 
     struct use {
         pipe_end *pipe;
-        connection_port *io = nullptr;
+        reading held = {};                // while it is in use
         std::uint32_t waits_in_vain = 0;  // that brought something elsewhere
         bool is_kept = false;
     };
@@ -163,7 +163,7 @@ private:
     /// Tries a stream again that was full, or busy: a thread that reads without waiting does not
     /// hear that it takes more.
     static bool write_beside(use &u) noexcept {
-        if (u.io->is_held_up())
+        if (u.held.port().is_held_up())
             (void)u.pipe->write_now(connection_port::occasion::ready);
         return true;
     }
@@ -182,13 +182,13 @@ private:
     bool comes_late(duration work) noexcept;
     void consider(std::span<const pipe_end_ptr> pipes, bool is_eager) noexcept;
     void take_out(std::size_t at) noexcept {
-        uses_[at] = uses_.back();
+        std::swap(uses_[at], uses_.back());
         uses_.pop_back();
     }
     void withdraw_offer(use &u) noexcept {
-        const connection_port::offer_end how = u.io->withdraw_offer();
-        has_filled_offer_ |= how == connection_port::offer_end::filled;
-        u.is_kept = u.is_kept && how != connection_port::offer_end::failed;
+        const reading_half::offer_end how = u.held->withdraw_offer();
+        has_filled_offer_ |= how == reading_half::offer_end::filled;
+        u.is_kept = u.is_kept && how != reading_half::offer_end::failed;
     }
     template <class Wanted>
     bool read(Wanted &&wanted) noexcept {
@@ -200,10 +200,10 @@ private:
             const bool had_input = u.pipe->has_untaken();  // which the pattern does not want now
             note_use(u);
             const platform::cancellation_shield shield;
-            u.is_kept = u.io->read_now(scratch_);
+            u.is_kept = u.held->read_now(scratch_);
             if (__builtin_expect(looks_first_, 0)) {
                 looks_first_ = false;
-                came_at_once_ = u.io->has_read();
+                came_at_once_ = u.held->has_read();
             }
             const bool has_got = !had_input && u.pipe->has_untaken();
             reads_since_wait_ += has_got && reads_since_wait_ <= few_reads;

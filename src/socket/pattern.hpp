@@ -39,7 +39,7 @@ inline bool travels_by_reference(const outgoing &frame, std::size_t threshold) n
 
 /// Writes one frame of the application's to a pipe: by reference when large and possible, else by
 /// copy.
-inline error write_frame(pipe_end &pipe, const outgoing &frame) noexcept {
+inline error write_frame(sender &pipe, const outgoing &frame) noexcept {
     const std::uint8_t flags = frame.more ? frame_flag::more : 0;
     if (travels_by_reference(frame, pipe.reference_threshold()))
         return pipe.write_external(flags, block_ref::share(frame.owner), frame.body);

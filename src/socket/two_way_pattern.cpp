@@ -47,7 +47,7 @@ bool two_way_pattern::arm(bool for_input, bool for_output) {
     return found_input || found_output;
 }
 
-void send_probe(pipe_end &pipe) noexcept {
+void send_probe(sender &pipe) noexcept {
     if (pipe.has_credit() && !failed(pipe.write(0, {})))
         pipe.publish();
 }

@@ -43,6 +43,6 @@ protected:
 };
 
 /// Sends the empty message that makes a ROUTER at the other end know this peer (ZMQ_PROBE_ROUTER).
-void send_probe(pipe_end &pipe) noexcept;
+void send_probe(sender &pipe) noexcept;
 
 }  // namespace zlink

@@ -101,17 +101,17 @@ public:
         run();
         ASSERT_TRUE(state.is_leased);
         borrowed = near->begin_use();
-        ASSERT_NE(borrowed, nullptr);
+        ASSERT_TRUE(borrowed);
     }
     void leave(bool keep = false) {
-        near->end_use(keep);
+        borrowed.end(keep);
         run();
     }
 
     connection_environment environment{io, options, sizes, pool, nullptr};
     std::unique_ptr<connection> it;
     bool was_made = false;
-    connection_port *borrowed = nullptr;
+    reading borrowed;
     block_ref borrowers;
 
     // What it says

@@ -25,7 +25,7 @@ using testing::socket_of;
 enum class reads { on_the_loops_thread, on_the_sockets_thread };
 inline constexpr reads both_threads[] = {reads::on_the_loops_thread, reads::on_the_sockets_thread};
 
-inline batching reading(std::size_t octets) {
+inline batching reading_batches(std::size_t octets) {
     batching sizes;
     sizes.in_batch_size = octets;
     return sizes;
@@ -65,7 +65,7 @@ public:
     void step(reads whose) {
         short_heap::counted([&] {
             if (whose == reads::on_the_sockets_thread && !is_back_) {
-                is_back_ = !in.read_for_socket(borrowers);
+                is_back_ = !in.read_now(borrowers);
                 return;
             }
             is_back_ = false;  // the loop's thread does what that of the socket could not, and lends it again
@@ -102,10 +102,10 @@ public:
         take();
         const std::size_t before = log.size();
         (void)in.resume(*peer);
-        (void)in.read_for_socket(borrowers);
+        (void)in.read_now(borrowers);
         take();
         EXPECT_EQ(log.size(), before);
-        EXPECT_EQ(in.read_for_socket(borrowers), false);
+        EXPECT_EQ(in.read_now(borrowers), false);
         EXPECT_EQ(state.taken, taken);
     }
 

@@ -26,7 +26,7 @@ using outcome = outbound::outcome;
 using frames = std::vector<octets>;
 
 /// The writing half of one connection after another, on one pipe.
-class writer : public connection_parts, private connection_port, public pipe_events {
+class writer : public connection_parts, private connection_port, private reading_half, public pipe_events {
 public:
     explicit writer(socket_type type = socket_type::dealer, std::string_view first_words = {},
                     std::uint64_t mark = 0, const batching &with = {}, bool conflates = false,
@@ -93,6 +93,7 @@ private:
     written write_now(writing &turn, occasion when) noexcept override { return out->write_now(turn, when); }
     bool is_full() const noexcept override { return out->is_full(); }
     int descriptor() const noexcept override { return -1; }
+    reading_half &lent() noexcept override { return *this; }
     bool expects_more() const noexcept override { return false; }
     bool expects_large() const noexcept override { return false; }
     bool read_now(block_ref &) noexcept override { return false; }

@@ -8,12 +8,13 @@
 namespace zlink::test {
 
 /// Serves the end's turn while it lives.
-struct written_connection : connection_port {
+struct written_connection : connection_port, reading_half {
     explicit written_connection(pipe_end &from) : end(from) { end.take_turn().serve(*this); }
     ~written_connection() override { EXPECT_TRUE(end.claim_turn()); }
 
     bool is_full() const noexcept override { return false; }
     int descriptor() const noexcept override { return -1; }
+    reading_half &lent() noexcept override { return *this; }
     bool expects_more() const noexcept override { return false; }
     bool expects_large() const noexcept override { return false; }
     bool read_now(block_ref &) noexcept override { return false; }

@@ -367,7 +367,7 @@ TEST(connection_lease, ends_the_connection_when_the_stream_cannot_be_taken_back)
         if (is_used) {
             one.leave(false);
         } else {
-            one.near->end_use(true);
+            one.borrowed.end(true);
             one.pass(10ms);
         }
         EXPECT_EQ(one.broken, 1);
@@ -380,7 +380,7 @@ TEST(connection_lease, goes_back_unused_and_the_loop_reads_on) {
     driven one(socket_type::dealer);
     ASSERT_NO_FATAL_FAILURE(one.establish());
     one.borrow();
-    one.near->end_use(true);
+    one.borrowed.end(true);
     one.state.input += message("a");
     one.pass(10ms);
     EXPECT_FALSE(one.state.is_leased);
@@ -411,7 +411,7 @@ TEST(connection_lease, is_called_back_before_a_failed_write_ends_the_connection)
         ASSERT_NO_FATAL_FAILURE(one.establish());
         one.borrow();
         if (!is_used)
-            one.near->end_use(true);
+            one.borrowed.end(true);
         one.state.input += message("a");
         one.state.room = 0;
         one.state.write_failure = error::connection_reset;
@@ -442,7 +442,7 @@ TEST(connection_lease, is_called_back_when_the_connection_is_let_go_of) {
         EXPECT_FALSE(one.it->let_go(drops_unread));
         EXPECT_TRUE(one.near->is_recalled());
         EXPECT_EQ(one.state.taken + message("a").size(), one.state.input.size()) << "not ours to read";
-        one.near->end_use(true);
+        one.borrowed.end(true);
         EXPECT_TRUE(one.wants_turn) << "the borrower says that it has left";
         EXPECT_TRUE(one.it->let_go(drops_unread));
         EXPECT_FALSE(one.state.is_leased);
@@ -496,7 +496,7 @@ TEST(connection_lease, ends_where_the_offered_memory_is_withdrawn_and_there_is_n
     {
         const short_heap none(1, true);
         EXPECT_EQ(short_heap::counted([&] { return one.borrowed->withdraw_offer(); }),
-                  connection_port::offer_end::failed);
+                  reading_half::offer_end::failed);
     }
     one.leave(false);
     EXPECT_EQ(one.broken, 1);

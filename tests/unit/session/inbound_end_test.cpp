@@ -133,9 +133,9 @@ TEST(inbound, delivers_nothing_of_what_was_kept_back_behind_the_command_that_end
     const octets wire = ready("DEALER", testing::property("X", body_of(40'000))) + message("late");
     reader it(socket_of(socket_type::dealer));
     it.state.input = wire.substr(0, 20'000);
-    EXPECT_TRUE(it.in.read_for_socket(it.borrowers));
+    EXPECT_TRUE(it.in.read_now(it.borrowers));
     it.state.input = wire;
-    EXPECT_FALSE(it.in.read_for_socket(it.borrowers));
+    EXPECT_FALSE(it.in.read_now(it.borrowers));
     EXPECT_EQ(it.state.taken, wire.size());
     EXPECT_FALSE(it.in.resume(*it.peer));
     EXPECT_TRUE(it.in.failure());
@@ -208,7 +208,7 @@ TEST(inbound, comes_to_one_end_wherever_memory_is_short) {
                 ASSERT_NO_FATAL_FAILURE(
                     fails_at_every_allocation(said, said.wire, every(size, said.wire.size()), whose, [&] {
                         return std::make_unique<reader>(socket_of(socket_type::xpub), mark,
-                                                        reading(8 * 1024));
+                                                        reading_batches(8 * 1024));
                     }));
             }
 }

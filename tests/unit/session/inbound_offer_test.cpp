@@ -28,7 +28,7 @@ struct offering : reader {
         read_on();
     }
     void read_on() {
-        while (state.taken < state.input.size() && in.read_for_socket(borrowers)) {
+        while (state.taken < state.input.size() && in.read_now(borrowers)) {
         }
     }
     placed_memory place{0};
@@ -47,14 +47,14 @@ TEST(inbound, reads_the_next_body_into_the_memory_offered_for_it) {
             it.state.input = wire;
             it.read_on();
             EXPECT_FALSE(it.in.fills_offer());
-            EXPECT_EQ(it.in.withdraw_offer(), connection_port::offer_end::filled);
+            EXPECT_EQ(it.in.withdraw_offer(), reading_half::offer_end::filled);
             EXPECT_TRUE(it.place.text() == body);
             EXPECT_TRUE(it.in.has_delivered());
             frame_view delivered;
             ASSERT_TRUE(it.near->read(delivered));
             EXPECT_EQ(delivered.data, reinterpret_cast<const std::uint8_t *>(it.place.data()));
             EXPECT_EQ(delivered.size, body.size());
-            EXPECT_EQ(it.in.withdraw_offer(), connection_port::offer_end::unused);
+            EXPECT_EQ(it.in.withdraw_offer(), reading_half::offer_end::unused);
             ASSERT_NO_FATAL_FAILURE(it.read());
             ASSERT_NO_FATAL_FAILURE(it.expect({"=" + octets(more, 'x')}));
         }
@@ -95,7 +95,7 @@ TEST(inbound, reads_by_another_place_into_memory_where_the_system_would_copy_slo
         bool is_straight = false;
         int slow_reads = 0;
         for (std::size_t at = 0; at < wire.size(); at = it.state.taken) {
-            ASSERT_TRUE(it.in.read_for_socket(it.borrowers));
+            ASSERT_TRUE(it.in.read_now(it.borrowers));
             const iovec &to = it.state.last_read.front();
             is_straight |= to.iov_base >= it.place.data() && to.iov_base < it.place.data() + body.size();
             const std::size_t behind = (reinterpret_cast<std::uintptr_t>(to.iov_base) - at) % 4096;
@@ -103,7 +103,7 @@ TEST(inbound, reads_by_another_place_into_memory_where_the_system_would_copy_slo
         }
         EXPECT_EQ(is_straight, offset < 10 || offset > 24);
         EXPECT_EQ(slow_reads, 0);
-        EXPECT_EQ(it.in.withdraw_offer(), connection_port::offer_end::filled);
+        EXPECT_EQ(it.in.withdraw_offer(), reading_half::offer_end::filled);
         EXPECT_EQ(it.place.text(), body);
     }
 }
@@ -131,7 +131,7 @@ TEST(inbound, leaves_the_offer_alone_where_something_else_comes) {
                 EXPECT_FALSE(it.in.fills_offer());
             }
             EXPECT_EQ(it.place.text(), octets(body.size(), '?'));
-            EXPECT_EQ(it.in.withdraw_offer(), connection_port::offer_end::unused);
+            EXPECT_EQ(it.in.withdraw_offer(), reading_half::offer_end::unused);
             ASSERT_NO_FATAL_FAILURE(it.expect(each.log));
         }
 }
@@ -144,7 +144,7 @@ TEST(inbound, leaves_the_offer_alone_for_the_rest_of_a_message_that_has_begun) {
     it.state.input += message(body);
     it.borrow(body.size());
     EXPECT_EQ(it.place.text(), octets(body.size(), '?'));
-    EXPECT_EQ(it.in.withdraw_offer(), connection_port::offer_end::unused);
+    EXPECT_EQ(it.in.withdraw_offer(), reading_half::offer_end::unused);
     ASSERT_NO_FATAL_FAILURE(it.expect({"+a", "=" + body}));
 }
 
@@ -155,7 +155,7 @@ TEST(inbound, leaves_the_offer_alone_on_the_loops_thread) {
     it.state.input = message(body_of(100'000));
     ASSERT_NO_FATAL_FAILURE(it.read());
     EXPECT_EQ(it.place.text(), octets(100'000, '?'));
-    EXPECT_EQ(it.in.withdraw_offer(), connection_port::offer_end::unused);
+    EXPECT_EQ(it.in.withdraw_offer(), reading_half::offer_end::unused);
     ASSERT_NO_FATAL_FAILURE(it.expect({"=" + body_of(100'000)}));
 }
 
@@ -168,7 +168,7 @@ TEST(inbound, moves_a_body_on_when_the_offer_is_withdrawn_in_the_middle) {
         it.state.input = wire.substr(0, first);
         it.borrow(body.size());
         ASSERT_TRUE(it.in.fills_offer());
-        EXPECT_EQ(it.in.withdraw_offer(), connection_port::offer_end::unused);
+        EXPECT_EQ(it.in.withdraw_offer(), reading_half::offer_end::unused);
         std::ranges::fill(it.place.octets(), std::uint8_t{'!'});
         it.state.input = wire;
         ASSERT_NO_FATAL_FAILURE(it.read());
@@ -190,7 +190,7 @@ TEST(inbound, fails_when_the_offer_is_withdrawn_and_there_is_no_memory_for_what_
         {
             const short_heap none(1, true);
             EXPECT_EQ(short_heap::counted([&] { return it.in.withdraw_offer(); }),
-                      connection_port::offer_end::failed);
+                      reading_half::offer_end::failed);
         }
         ASSERT_TRUE(it.in.failure());
         EXPECT_EQ(it.in.failure()->system, error::no_memory);

@@ -81,13 +81,13 @@ TEST(inbound, delivers_the_same_whatever_the_pieces) {
         for (const reads whose : both_threads) {
             for (std::size_t cut = 0; cut <= said.wire.size(); ++cut) {
                 SCOPED_TRACE(cut);
-                reader it(socket_of(socket_type::xpub), 0, reading(batch));
+                reader it(socket_of(socket_type::xpub), 0, reading_batches(batch));
                 ASSERT_NO_FATAL_FAILURE(it.feed(said.wire, {cut}, whose));
                 ASSERT_NO_FATAL_FAILURE(it.expect(said.log));
             }
             for (std::size_t size = 1; size <= 300; ++size) {
                 SCOPED_TRACE("pieces of " + std::to_string(size));
-                reader it(socket_of(socket_type::xpub), 0, reading(batch));
+                reader it(socket_of(socket_type::xpub), 0, reading_batches(batch));
                 ASSERT_NO_FATAL_FAILURE(it.feed(said.wire, every(size, said.wire.size()), whose));
                 ASSERT_NO_FATAL_FAILURE(it.expect(said.log));
                 EXPECT_TRUE(it.in.has_delivered());
@@ -100,7 +100,7 @@ TEST(inbound, shares_a_well_filled_block_and_copies_a_small_read) {
         traffic said;
         for (std::size_t i = 0; i < count; ++i)
             said.says({body_of(200, static_cast<unsigned>(i))});
-        reader it(socket_of(socket_type::dealer), 0, reading(64 * 1024));
+        reader it(socket_of(socket_type::dealer), 0, reading_batches(64 * 1024));
         ASSERT_NO_FATAL_FAILURE(it.feed(said.wire, {}));
         EXPECT_EQ(it.io.scratch.get()->is_shared(), count == 300);
         ASSERT_NO_FATAL_FAILURE(it.expect(said.log));
@@ -126,7 +126,7 @@ TEST(inbound, delivers_large_frames_whatever_the_pieces) {
         }
         for (const std::size_t size : {700u, 8'192u, 16'383u, 16'393u, 65'535u, 65'536u, 100'000u}) {
             SCOPED_TRACE("pieces of " + std::to_string(size));
-            reader it(socket_of(socket_type::xpub), 0, reading(size % 2 ? 8 * 1024 : 256 * 1024));
+            reader it(socket_of(socket_type::xpub), 0, reading_batches(size % 2 ? 8 * 1024 : 256 * 1024));
             ASSERT_NO_FATAL_FAILURE(it.feed(said.wire, every(size, said.wire.size()), whose));
             ASSERT_NO_FATAL_FAILURE(it.expect(said.log));
         }
@@ -156,13 +156,13 @@ TEST(inbound, answers_commands_wherever_they_stand) {
 TEST(inbound, pauses_at_a_command_on_the_sockets_thread_until_the_loops_goes_on) {
     reader it(socket_of(socket_type::dealer));
     it.state.input = message("a") + testing::ping(0, "x") + message("b");
-    EXPECT_FALSE(it.in.read_for_socket(it.borrowers));
+    EXPECT_FALSE(it.in.read_now(it.borrowers));
     EXPECT_TRUE(it.in.is_paused());
     EXPECT_TRUE(it.peer->output().empty());
     it.take();
     ASSERT_NO_FATAL_FAILURE(it.expect_taken({"=a"}));
     it.state.input += message("c");
-    EXPECT_FALSE(it.in.read_for_socket(it.borrowers)) << "the command is still there";
+    EXPECT_FALSE(it.in.read_now(it.borrowers)) << "the command is still there";
     it.take();
     EXPECT_EQ(it.log.size(), 1u);
     EXPECT_TRUE(it.in.resume(*it.peer));
@@ -178,15 +178,15 @@ TEST(inbound, says_whether_more_is_to_be_expected_without_a_wait) {
     it.in.note_lease();
     EXPECT_TRUE(it.in.expects_more());
     it.state.holds_input = false;
-    EXPECT_TRUE(it.in.read_for_socket(it.borrowers));
+    EXPECT_TRUE(it.in.read_now(it.borrowers));
     EXPECT_FALSE(it.in.expects_more());
     EXPECT_FALSE(it.in.expects_large());
     it.state.input += message(body_of(200'000));
-    EXPECT_TRUE(it.in.read_for_socket(it.borrowers));
+    EXPECT_TRUE(it.in.read_now(it.borrowers));
     EXPECT_TRUE(it.in.expects_more());
     EXPECT_TRUE(it.in.expects_large());
     while (it.state.taken < it.state.input.size())
-        EXPECT_TRUE(it.in.read_for_socket(it.borrowers));
+        EXPECT_TRUE(it.in.read_now(it.borrowers));
     EXPECT_TRUE(it.in.expects_large()) << "the next one is likely to be one";
     ASSERT_NO_FATAL_FAILURE(it.expect({"=a", "=" + body_of(200'000)}));
 }
@@ -200,7 +200,7 @@ TEST(inbound, reads_more_at_once_where_the_sender_of_large_frames_shares_the_pro
         it.state.input += message(body_of(body));
         while (it.state.taken < it.state.input.size() && !::testing::Test::HasFailure()) {
             const std::size_t before = it.state.taken;
-            EXPECT_TRUE(it.in.read_for_socket(it.borrowers));
+            EXPECT_TRUE(it.in.read_now(it.borrowers));
             longest = std::max(longest, it.state.taken - before);
         }
         return longest;
@@ -236,13 +236,13 @@ TEST(inbound, pauses_at_the_mark_and_goes_on_without_a_loss) {
                              << mark << " " << (whose == reads::on_the_sockets_thread) << " " << batch);
                 for (const std::size_t size : {1u, 2u, 3u, 10u, 100u, 600u, 4000u, 100'000u}) {
                     SCOPED_TRACE("pieces of " + std::to_string(size));
-                    reader it(socket_of(socket_type::xpub), mark, reading(batch));
+                    reader it(socket_of(socket_type::xpub), mark, reading_batches(batch));
                     ASSERT_NO_FATAL_FAILURE(it.feed(small.wire, every(size, small.wire.size()), whose));
                     ASSERT_NO_FATAL_FAILURE(it.expect(small.log));
                 }
                 for (const std::size_t size : {5000u, 65'536u, 3'000'000u}) {
                     SCOPED_TRACE("pieces of " + std::to_string(size));
-                    reader it(socket_of(socket_type::xpub), mark, reading(batch));
+                    reader it(socket_of(socket_type::xpub), mark, reading_batches(batch));
                     ASSERT_NO_FATAL_FAILURE(it.feed(large.wire, every(size, large.wire.size()), whose));
                     ASSERT_NO_FATAL_FAILURE(it.expect(large.log));
                 }
@@ -251,7 +251,7 @@ TEST(inbound, pauses_at_the_mark_and_goes_on_without_a_loss) {
 
 TEST(inbound, reads_nothing_at_the_mark_and_keeps_back_what_was_read_with_the_last_message) {
     for (const std::size_t size : {10u, 3000u}) {  // of copied blocks, and of shared ones
-        reader it(socket_of(socket_type::dealer), 2, reading(8 * 1024));
+        reader it(socket_of(socket_type::dealer), 2, reading_batches(8 * 1024));
         traffic said;
         for (unsigned i = 0; i < 4; ++i)
             said.says({body_of(size, i)});
@@ -263,7 +263,7 @@ TEST(inbound, reads_nothing_at_the_mark_and_keeps_back_what_was_read_with_the_la
         EXPECT_FALSE(it.in.may_deliver());
         const std::size_t taken = it.state.taken;
         EXPECT_FALSE(it.in.resume(*it.peer));
-        EXPECT_FALSE(it.in.read_for_socket(it.borrowers));
+        EXPECT_FALSE(it.in.read_now(it.borrowers));
         EXPECT_EQ(it.state.taken, taken);
         EXPECT_EQ(it.take(), 2u);
         EXPECT_TRUE(it.in.is_paused());

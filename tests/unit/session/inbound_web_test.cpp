@@ -78,7 +78,7 @@ TEST(inbound_web, delivers_the_same_whatever_the_pieces) {
             for (const std::size_t size : {299u, 8192u, 65'537u, 2'000'000u})
                 for (const std::size_t read : {8192u, 262'144u}) {
                     SCOPED_TRACE(::testing::Message() << mark << " " << size << " " << read);
-                    web_reader it(socket_of(socket_type::dealer), mark, reading(read));
+                    web_reader it(socket_of(socket_type::dealer), mark, reading_batches(read));
                     ASSERT_NO_FATAL_FAILURE(it.feed(wire, every(size, wire.size()), whose));
                     ASSERT_NO_FATAL_FAILURE(it.expect(said.log));
                     EXPECT_FALSE(it.answers.empty());
@@ -120,13 +120,13 @@ TEST(inbound_web, reads_a_masked_body_into_the_memory_offered_for_it) {
         it.state.input = wire.substr(0, first);
         it.in.offer({reinterpret_cast<std::uint8_t *>(place.data()), place.size()});
         const auto read_on = [&] {
-            while (it.state.taken < it.state.input.size() && it.in.read_for_socket(it.borrowers)) {
+            while (it.state.taken < it.state.input.size() && it.in.read_now(it.borrowers)) {
             }
         };
         read_on();
         it.state.input = wire;
         read_on();
-        EXPECT_EQ(it.in.withdraw_offer(), connection_port::offer_end::filled);
+        EXPECT_EQ(it.in.withdraw_offer(), reading_half::offer_end::filled);
         EXPECT_TRUE(place == body);
         ASSERT_NO_FATAL_FAILURE(it.read());
         it.take();

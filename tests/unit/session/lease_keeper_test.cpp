@@ -35,8 +35,14 @@ public:
 
     // The socket's thread
     void ask() { EXPECT_TRUE(near->ask_for_lease()); }
-    bool use() { return near->begin_use() != nullptr; }
-    void leave(bool keep) { near->end_use(keep); }
+    bool use() {
+        reading begun = near->begin_use();
+        if (!begun)
+            return false;
+        held = std::move(begun);
+        return true;
+    }
+    void leave(bool keep) { held.end(keep); }
     /// Reads bodies of so many octets, and leaves.
     void use_for(std::initializer_list<std::size_t> bodies) {
         for (const std::size_t octets : bodies)
@@ -86,6 +92,7 @@ public:
     int loop_woken = 0;
     error last_failure = error::none;
     std::function<void()> on_return;
+    reading held;
 
 private:
     void on_reading_back(inbound &in, error failure) noexcept override {
@@ -105,9 +112,7 @@ private:
     written write_now(writing &turn, occasion when) noexcept override { return out.write_now(turn, when); }
     bool is_full() const noexcept override { return out.is_full(); }
     int descriptor() const noexcept override { return -1; }
-    bool expects_more() const noexcept override { return keeper.borrowed().expects_more(); }
-    bool expects_large() const noexcept override { return keeper.borrowed().expects_large(); }
-    bool read_now(block_ref &scratch) noexcept override { return keeper.borrowed().read_for_socket(scratch); }
+    reading_half &lent() noexcept override { return keeper.lent(); }
 };
 
 TEST(lease_keeper, has_the_reading_half_with_the_loop_while_nobody_asks) {
@@ -510,7 +515,7 @@ TEST(lease_keeper, keeps_what_was_read_by_the_borrower) {
     it.borrow();
     it.state.input = message("a") + message("b").substr(0, 2);
     block_ref scratch;
-    EXPECT_TRUE(it.keeper.borrowed().read_for_socket(scratch));
+    EXPECT_TRUE(it.held->read_now(scratch));
     it.take();
     it.leave(true);
     inbound *const in = it.keeper.recall();

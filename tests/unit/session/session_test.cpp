@@ -50,7 +50,8 @@ protected:
     void borrow() {
         ASSERT_TRUE(owner->near->ask_for_lease());
         io.run();
-        ASSERT_NE(owner->near->begin_use(), nullptr);
+        held = owner->near->begin_use();
+        ASSERT_TRUE(held);
     }
     void lose_peer() {
         state.is_reset = true;
@@ -66,6 +67,7 @@ protected:
     pace pace_of_sender{clock, sender};
     std::shared_ptr<session_owner> owner = std::make_shared<session_owner>();
     std::shared_ptr<session> it;
+    reading held;
 };
 
 TEST_F(session_test, ends_when_its_peer_is_gone_and_nobody_writes) {
@@ -109,7 +111,7 @@ TEST_F(session_test, leaves_the_end_to_a_borrower) {
     io.run();
     EXPECT_FALSE(owner->has_ended);
     EXPECT_TRUE(state.is_open);
-    owner->near->end_use(true);
+    held.end(true);
     io.run();
     EXPECT_TRUE(owner->has_ended);
 }
@@ -119,7 +121,7 @@ TEST_F(session_test, leaves_the_end_to_a_borrower_and_then_to_a_sender) {
     state.in_write = [&] {
         owner->near->close(0);
         io.run();
-        owner->near->end_use(true);
+        held.end(true);
         io.run();
         EXPECT_FALSE(owner->has_ended);
         EXPECT_TRUE(state.is_open);

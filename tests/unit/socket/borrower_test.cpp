@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// A connection and its I/O thread, without either.
-class lender final : public connection_port {
+class lender final : public connection_port, public reading_half {
 public:
     explicit lender(pipe_end_ptr end) : end_(std::move(end)), events_(std::make_shared<events>()) {
         events_->self = this;
@@ -35,6 +35,7 @@ public:
     bool is_full() const noexcept override { return is_stream_full; }
     bool is_held_up() const noexcept override { return is_stream_full || is_stream_busy; }
     bool awaits_input() const noexcept override { return is_for_input; }
+    reading_half &lent() noexcept override { return *this; }
     bool expects_large() const noexcept override { return is_large_next; }
     bool has_read() const noexcept override { return has_octets; }
     int descriptor() const noexcept override { return 12345; }

@@ -1,0 +1,240 @@
+// What a socket may do with its end of a pipe to send; a connection writes into its pipe so, too.
+//
+// Layout:   frame by frame; the short ways; what a connection at the other end does on this thread;
+//           how far this end is ahead.
+// Threads:  the one that has the end.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+#include "core/fence.hpp"
+#include "pipe/account.hpp"
+#include "pipe/connection_port.hpp"
+#include "pipe/frame_queue.hpp"
+#include "pipe/pace.hpp"
+#include "pipe/pipe_direction.hpp"
+#include "pipe/writing.hpp"
+
+namespace zlink {
+
+class pipe_end;
+
+class sender {
+public:
+    /// Whether a message may be started now. Looks at the shared count only when the cached credit
+    /// is used up.
+    bool has_credit() noexcept;
+    /// Writes one frame. The caller has checked has_credit() before the first frame of a message.
+    error write(std::uint8_t flags, byte_span body) noexcept;
+    error write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept;
+    error append(block *owner, byte_span range, std::uint32_t messages, bool starts_message,
+                 std::size_t owner_size = 0) noexcept;
+    error write_wire(byte_span frames, std::uint32_t messages) noexcept;
+    /// From this size on a body should be written with write_external(), if its memory allows that.
+    std::size_t reference_threshold() const noexcept { return out_->reference_threshold; }
+    /// Makes what was written visible. Where the reader is armed, it is woken, or a connection
+    /// writes at once on this thread when `may_write` and the pace allow it. Call after the last
+    /// frame of a message.
+    void publish(bool may_write = true) noexcept;
+    void roll_back() noexcept;
+    bool has_unpublished() const noexcept;
+    /// Says that this end wants on_writable; after arming all pipes, run heavy_fence() and look at
+    /// has_credit() again.
+    void arm_writer() noexcept;
+    /// Whether commands that change a state (subscriptions) are to be written. Where the other end
+    /// is a connection that is still to come, they would only pile up: it asks for the state as a
+    /// whole.
+    bool is_followed() const noexcept { return out_->is_followed.load(std::memory_order_relaxed); }
+    /// The number of messages that can still be written: the mark less what is under way;
+    /// UINT64_MAX without a mark. Refreshes.
+    std::uint64_t credit() noexcept;
+    /// The owner of the far end. Only what a connection takes is gathered, and written on this
+    /// thread.
+    end_kind other_kind() const noexcept { return other_kind_; }
+
+    // ---- the short ways ----
+
+    /// Writes and publishes a message of one small frame, between messages. False, and nothing
+    /// done, when there is more to decide than whether the reader sleeps: then has_credit(),
+    /// write() and publish(), and allow_short_writes() again.
+    bool write_short(byte_span body) noexcept;
+    enum class at_once { refused, done, sent_needs_wake };
+    /// Does write_short() but for waking the reader, who may sleep: then wake_reader() has to
+    /// follow. Calls nothing for 255 octets or less.
+    at_once write_at_once(byte_span body) noexcept;
+    /// Wakes the armed reader, or does its work when `may_write`.
+    void wake_reader(bool may_write) noexcept;
+    void allow_short_writes() noexcept;
+    /// Whether has_credit() is known to be true, and write_short() goes unless the frame itself is
+    /// in its way.
+    bool may_write_short() const noexcept { return writes_.written() < short_until_; }
+
+    // ---- what a connection at the other end does on this thread ----
+
+    /// Lets publish() write on this thread. The pace must outlive this end's use by its socket.
+    void set_pace(pace *owners) noexcept { pace_ = owners; }
+    /// Has the connection at the other end, if there is one, write on this thread what was
+    /// published. True when all went out. With occasion::ready, which is for who has the lease, one
+    /// that is refused is told: see awaits_turn().
+    bool write_now(connection_port::occasion when = connection_port::occasion::any) noexcept {
+        return write_on_this_thread(when, false);
+    }
+    /// Whether write_now() was refused, since another thread has the write turn: once that gives it
+    /// back, on_readable() is called if anything is left.
+    bool awaits_turn() const noexcept { return out_->turn.is_wanted(); }
+    /// For a thread that goes to wait: writes out what the connection at the other end would only
+    /// look for later, or is being woken for. Where all went out, the next message finds that
+    /// connection armed.
+    void flush_remainder() noexcept {
+        if (is_served() && !out_->reader_armed.load(std::memory_order_relaxed))
+            (void)write_on_this_thread(connection_port::occasion::any, true);
+    }
+    /// Writes the last frame of a message, and copies no more of its body than the connection at
+    /// the other end does not take at once. publish() has to follow, with the body still there.
+    error write_last_large(byte_span body) noexcept;
+    /// Bodies from here on are written so: to copy a smaller one is less work than to ask the
+    /// stream again and again.
+    static constexpr std::size_t written_in_place_from = 128 * 1024;
+
+    // ---- how far it is ahead ----
+
+    /// Octets that were published and not taken by the other end. Towards a socket those of large
+    /// bodies alone; towards a connection all that were published, at least up to the last large
+    /// body.
+    std::uint64_t large_under_way() noexcept {
+        const std::uint64_t taken = out_->large_taken.load(std::memory_order_relaxed);
+        if (taken > large_published_)
+            large_published_ = taken;
+        return large_published_ - taken;
+    }
+    /// About how many octets were written and not taken by the other end: the messages under way,
+    /// of which up to 1024 may be taken, as large as those of the last batch on average.
+    std::uint64_t about_under_way() const noexcept {
+        return (writes_.written() - out_->about_taken.load(std::memory_order_relaxed)) * octets_each_;
+    }
+    /// Whether it is time to look how far ahead of the other end this one is: after each 512 KiB or
+    /// 1024 messages, about.
+    bool is_backlog_check_due() const noexcept { return writes_.written() >= next_backlog_check_; }
+    void begin_backlog_window() noexcept;
+
+protected:
+    sender() = default;
+    ~sender() = default;
+
+    std::uint64_t write_mark() const noexcept { return out_->hwm.load(std::memory_order_relaxed); }
+    /// The other end is a connection that can write, just now.
+    bool is_served() const noexcept { return out_->server.load(std::memory_order_relaxed) != nullptr; }
+
+    pipe_direction *out_ = nullptr;
+    conflated_slot *conflated_out_ = nullptr;
+    writers_account writes_;
+    std::uint64_t short_until_ = 0;  // write_short() as long as less was written
+    // Of octets_written(), what batches do not count: bodies that nobody copies, less what was rolled
+    // back between sockets.
+    std::uint64_t octets_uncounted_ = 0;
+    std::uint64_t write_due_ = 1;           // the sender writes for itself when so many are written
+    std::uint64_t write_planned_ = 0;       // messages written when that was set
+    std::uint64_t octets_planned_ = 0;      // octets written, as batches count them, at that time
+    std::uint64_t octets_each_ = 0;         // of a message, on average, in the batch before that
+    std::uint64_t next_backlog_check_ = 0;  // is_backlog_check_due() from here on
+    std::uint32_t publishes_since_wake_ = 0;
+    std::uint32_t taken_at_wake_ = 0;  // at the last message that found a sleeper; the last digits
+    bool fences_ = true;  // as out_->writer_fences: few publishes for each wake-up, each with a fence
+    bool is_closed_ = false;
+    bool has_said_hello_ = false;  // and no gone since then
+    std::uint8_t news_said_ = 0;   // without the first hello, as out_->news_taken
+    end_kind other_kind_ = end_kind::socket;
+    burst_habit burst_habit_;
+    time_point full_at_{};  // after a write of this thread
+    writing in_place_;      // held from write_last_large() to publish()
+    pace *pace_ = nullptr;
+    std::size_t large_unpublished_ = 0;  // octets of large bodies
+    std::uint64_t large_published_ = 0;  // as out_->large_taken
+
+private:
+    // The facts that write_policy is told.
+    struct answer_facts;
+    struct publish_facts;
+    struct body_facts;
+
+    void publish_in_stream(bool may_write) noexcept;
+    void publish_in_place(bool may_write, std::size_t octets) noexcept;
+    connection_port::written write_with_waits(writing &turn, std::size_t octets) noexcept;
+    bool end_write(writing &turn, connection_port::written result, bool arms) noexcept;
+    void plan_write() noexcept;
+    bool wakes_by_writing() noexcept;
+    bool write_on_this_thread(connection_port::occasion when, bool arms, bool is_alone = false) noexcept;
+    /// To write what this end publishes.
+    writing try_take_turn() noexcept;
+    void note_sleeper() noexcept;
+    void fence_publish() noexcept;
+    void hear_of_returned() noexcept { writes_.hear(out_->returned.load(std::memory_order_acquire)); }
+    error write_conflated(byte_span body) noexcept;
+    void publish_conflated() noexcept;
+    bool has_conflated_unpublished() const noexcept;
+    error write_frames(byte_span frames) noexcept;
+
+    pipe_end &self() noexcept;
+    const pipe_end &self() const noexcept;
+    pipe_end &other() const noexcept;
+};
+
+inline bool sender::has_credit() noexcept {
+    const std::uint64_t mark = write_mark();
+    if (writes_.has_room(mark))
+        return true;
+    hear_of_returned();
+    return writes_.has_room(mark);
+}
+
+inline error sender::write(std::uint8_t flags, byte_span body) noexcept {
+    if (__builtin_expect(conflated_out_ && !(flags & frame_flag::command), 0))
+        return write_conflated(body);
+    const error e = out_->queue.write(flags, body);
+    if (__builtin_expect(body.size() >= receiver::counted_in_octets_from, 0) && !failed(e))
+        large_unpublished_ += body.size();
+    if (!failed(e) && !(flags & (frame_flag::more | frame_flag::command)))
+        writes_.write(1);
+    return e;
+}
+
+[[gnu::always_inline]] inline void sender::publish(bool may_write) noexcept {
+    out_->queue.publish();
+    writes_.publish();
+    if (__builtin_expect(conflated_out_ != nullptr, 0))
+        publish_conflated();
+    ++publishes_since_wake_;
+    if (__builtin_expect(writes_.written() >= write_due_ || large_unpublished_ > 0, 0))
+        publish_in_stream(may_write);
+    if (__builtin_expect(fences_, 0))
+        fence_publish();
+    else
+        light_fence();
+    if (__builtin_expect(out_->reader_armed.load(std::memory_order_relaxed), 0))
+        wake_reader(may_write);
+}
+
+[[gnu::always_inline]] inline sender::at_once sender::write_at_once(byte_span body) noexcept {
+    if (__builtin_expect(!may_write_short(), 0) || !out_->queue.write_short(body))
+        return at_once::refused;
+    writes_.write_at_once();
+    ++publishes_since_wake_;
+    light_fence();
+    return __builtin_expect(out_->reader_armed.load(std::memory_order_relaxed), 0) ? at_once::sent_needs_wake
+                                                                                   : at_once::done;
+}
+
+[[gnu::always_inline]] inline bool sender::write_short(byte_span body) noexcept {
+    const at_once result = write_at_once(body);
+    if (__builtin_expect(result == at_once::sent_needs_wake, 0))
+        wake_reader(true);
+    return result != at_once::refused;
+}
+
+inline bool sender::has_unpublished() const noexcept {
+    return out_->queue.has_unpublished() || (conflated_out_ && has_conflated_unpublished());
+}
+
+}  // namespace zlink
