@@ -5,31 +5,15 @@
 #include <algorithm>
 #include <new>
 
+#include "call_short_of_memory.hpp"
 #include "core/platform.hpp"
-#include "no_endpoints.hpp"
 #include "pattern_bench.hpp"
-#include "scarce_memory.hpp"
 #include "socket/options.hpp"
 #include "socket/socket.hpp"
 #include "zmq.h"
 
 namespace zlink::test {
 namespace {
-
-constexpr int most_allocations = 20;  // of one call, and more
-
-/// Calls with the n-th allocation failing. True when memory was short.
-template <class Call>
-bool fails_with_short_memory(unsigned nth, Call call) {
-    const scarce_memory scarce(nth);
-    bool has_failed = false;
-    try {
-        call();
-    } catch (const std::bad_alloc &) {
-        has_failed = true;
-    }
-    return has_failed || scarce_memory::has_failed();
-}
 
 TEST(short_memory, leaves_a_request_whole) {
     const frames envelope{std::string(30, 'a'), std::string(90, 'b'), std::string(300, 'c'), ""};
@@ -236,96 +220,6 @@ TEST(short_memory, subscribes_at_all_publishers_or_at_none) {
         EXPECT_EQ(bench.subject->topics_count(), 0) << nth;
     }
     EXPECT_GE(failures, 3);
-}
-
-// ---- sockets ----
-
-class short_memory_of_a_socket : public ::testing::Test {
-protected:
-    std::unique_ptr<socket> make(socket_type type) {
-        return socket::make(default_settings(type),
-                            {endpoints_, *blocking_, platform::steady_clock(), *random_, pool_});
-    }
-    /// The first gets its pipe at once, the second hears of it by mail.
-    void join(socket &a, socket &b) {
-        const pipe_ends ends = make_pipe(pool_, {.second = end_kind::socket});
-        ends.first->set_events(a.inbox());
-        ends.second->set_events(b.inbox());
-        ASSERT_TRUE(b.inbox()->post({mailbox::command_kind::attach, ends.second, false}));
-        a.attach(ends.first, true);
-    }
-    static error receive(socket &from, std::string &out) {
-        char buffer[64];
-        std::size_t size = 0;
-        const error e = from.receive(buffer, sizeof buffer, size, ZMQ_DONTWAIT);
-        out.assign(buffer, failed(e) ? 0 : size);
-        return e;
-    }
-    static std::string next(socket &from) {
-        std::string got;
-        (void)receive(from, got);
-        return got;
-    }
-    static short events(socket &of) {
-        short ready = 0;
-        EXPECT_EQ(of.events(ZMQ_POLLIN | ZMQ_POLLOUT, ready, true), error::none);
-        return ready;
-    }
-
-    no_endpoints endpoints_;
-    std::unique_ptr<waiter> blocking_ = platform::make_waiter(platform::steady_clock());
-    std::unique_ptr<random_source> random_ = platform::make_random_source();
-    std::shared_ptr<chunk_pool> pool_ = chunk_pool::make();
-};
-
-TEST_F(short_memory_of_a_socket, leaves_new_peers_to_the_next_call) {
-    for (const socket_type type : {socket_type::pull, socket_type::router, socket_type::dealer}) {
-        int failures = 0;
-        for (unsigned nth = 1; nth <= most_allocations; ++nth) {
-            auto here = make(type), first = make(socket_type::dealer), second = make(socket_type::dealer);
-            join(*first, *here);
-            join(*second, *here);
-            short ready = 0;
-            failures += fails_with_short_memory(nth, [&] { (void)here->events(ZMQ_POLLIN, ready, true); });
-            ASSERT_EQ(first->send(as_bytes("1"), ZMQ_DONTWAIT), error::none);
-            ASSERT_EQ(second->send(as_bytes("2"), ZMQ_DONTWAIT), error::none);
-            std::string all;
-            for (std::string got; !failed(receive(*here, got));)
-                all += got.size() == 1 ? got : "";
-            std::sort(all.begin(), all.end());
-            ASSERT_EQ(all, "12") << nth;
-        }
-        EXPECT_GE(failures, 2);
-    }
-}
-
-TEST_F(short_memory_of_a_socket, hears_of_a_peer_though_there_was_none_to_say_so) {
-    int failures = 0;
-    for (unsigned nth = 1; nth <= most_allocations; ++nth) {
-        auto here = make(socket_type::pull), there = make(socket_type::push);
-        join(*there, *here);
-        ASSERT_EQ(next(*here), "");
-        ASSERT_FALSE(here->arm(ZMQ_POLLIN));
-        error e = error::none;
-        failures += fails_with_short_memory(nth, [&] { e = there->send(as_bytes("1"), ZMQ_DONTWAIT); });
-        if (failed(e)) {
-            ASSERT_EQ(there->send(as_bytes("1"), ZMQ_DONTWAIT), error::none);
-        }
-        ASSERT_EQ(next(*here), "1") << nth;
-    }
-    EXPECT_GE(failures, 1);
-}
-
-TEST_F(short_memory_of_a_socket, hears_of_the_end_of_a_peer_though_there_was_none_to_say_so) {
-    int failures = 0;
-    for (unsigned nth = 1; nth <= most_allocations; ++nth) {
-        auto here = make(socket_type::push), there = make(socket_type::pull);
-        join(*there, *here);
-        ASSERT_EQ(events(*here), ZMQ_POLLOUT);
-        failures += fails_with_short_memory(nth, [&] { there->close(); });
-        ASSERT_EQ(events(*here), 0) << nth;
-    }
-    EXPECT_GE(failures, 1);
 }
 
 }  // namespace

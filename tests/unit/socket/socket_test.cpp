@@ -441,58 +441,6 @@ TEST_F(socket_test, ends_a_blocked_call_when_it_is_stopped) {
     EXPECT_EQ(endpoints.closed, 1);
 }
 
-TEST_F(socket_test, closes_its_pipes_with_its_linger) {
-    const auto a = make(socket_type::pair);
-    const pipe_ends ends = make_pipe(pool, {.second = end_kind::socket});
-    ends.first->set_events(a->inbox());
-    a->attach(ends.first, true);
-    set(*a, ZMQ_LINGER, 17);
-    EXPECT_EQ(send(*a, "last words"), error::none);
-    a->close();
-    EXPECT_TRUE(ends.second->is_peer_closed());
-    EXPECT_EQ(ends.second->peer_linger_ms(), 17);
-    EXPECT_TRUE(ends.second->has_input());
-}
-
-TEST_F(socket_test, reads_what_a_peer_left_and_then_drops_its_pipe) {
-    const auto a = make(socket_type::pair);
-    const auto b = make(socket_type::pair);
-    join(*a, *b);
-    EXPECT_EQ(send(*a, "left"), error::none);
-    a->close();
-    EXPECT_EQ(receive(*b), "left");
-    EXPECT_EQ(receive(*b), describe(EAGAIN));
-    EXPECT_EQ(send(*b, "x"), error::again);
-    const auto c = make(socket_type::pair);
-    join(*c, *b);
-    EXPECT_EQ(send(*c, "next"), error::none);
-    EXPECT_EQ(receive(*b), "next");
-}
-
-TEST_F(socket_test, survives_a_pipe_that_was_closed_before_it_was_attached) {
-    const auto b = make(socket_type::pull);
-    for (int i = 0; i < 3; ++i) {
-        const auto a = make(socket_type::push);
-        join(*a, *b);
-        EXPECT_EQ(send(*a, std::to_string(i)), error::none);
-    }
-    for (const char *expected : {"0", "1", "2"})
-        EXPECT_EQ(receive(*b), expected);
-    EXPECT_EQ(receive(*b), describe(EAGAIN));
-}
-
-TEST_F(socket_test, ends_the_pipes_of_an_endpoint) {
-    const auto a = make(socket_type::push);
-    const auto b = make(socket_type::pull);
-    join(*a, *b);
-    EXPECT_EQ(a->disconnect("inproc://other"), error::no_entry);
-    EXPECT_EQ(send(*a, "x"), error::none);
-    EXPECT_EQ(a->disconnect("inproc://b"), error::none);
-    EXPECT_EQ(send(*a, "y"), error::again);
-    EXPECT_EQ(receive(*b), "x");
-    EXPECT_EQ(receive(*b), describe(EAGAIN));
-}
-
 TEST_F(socket_test, remembers_the_endpoint_bound_last) {
     const auto a = make(socket_type::pair);
     EXPECT_EQ(a->bind("inproc://name"), error::none);
