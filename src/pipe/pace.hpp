@@ -15,7 +15,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <poll.h>
 #include <utility>
 
 #include "core/patience.hpp"
@@ -23,6 +22,8 @@
 #include "pipe/spins.hpp"
 
 namespace zlink {
+
+class room_wait;
 
 /// Whether the messages of one pipe come in bursts. It is a habit once sixteen messages in a row,
 /// each written at once after a pause, were followed at once by another. The first message of the
@@ -125,10 +126,15 @@ public:
     /// last write, and for which nobody waits. Each try costs a write, and a stream that was full a
     /// moment ago takes but little.
     bool looks_again(time_point full_at) const noexcept { return now() - full_at >= full_for; }
-    /// Whether a wait for a full stream is likely to be worth it. After waits in vain it says no a
-    /// number of times, and counts them.
-    bool choose_to_wait_for_room() noexcept {
-        return may_wait_until_ != time_point::min() && how_.may_spin() && !large_patience_.take_skip();
+    /// Whether the socket may wait for room in this send (see room_wait).
+    bool may_wait_for_room() const noexcept { return room_ && how_.may_spin(); }
+    /// Whether such a wait is likely to be worth it. After waits in vain it says no a number of
+    /// times, and counts them.
+    bool choose_to_wait_for_room() noexcept { return may_wait_for_room() && !large_patience_.take_skip(); }
+    /// One is over, and has taken so long. It was part of writing a large body.
+    void note_wait_for_room(bool has_room, duration taken) noexcept {
+        large_patience_.note(has_room);
+        how_.this_thread().in_large_writes += taken;
     }
     /// While it exists, the thread writes a large body. That is none of its own work, and who asks
     /// how much it worked is told.
@@ -143,53 +149,13 @@ public:
         pace &pace_;
         const time_point begun_;
     };
-    /// Waits for room, for one large message: about as long altogether as it would take to copy it
-    /// into new memory, and at least once, but no longer than the sender may wait, and each time no
-    /// longer than 20 ms.
-    class wait_for_room {
-    public:
-        wait_for_room(pace &whose, std::size_t octets) noexcept
-            : pace_(whose),
-              longest_(std::min(longest_wait, longest_look + std::chrono::nanoseconds(octets / 4))),
-              remaining_(longest_look + std::chrono::nanoseconds(octets)) {}
-        /// False when there was none in a while, or it is not to be waited for. The wait asks
-        /// `is_over()` again and again whether somebody else needs what this thread holds.
-        template <class IsOver>
-        bool wait(int descriptor, std::uint64_t opening, IsOver &&is_over) noexcept {
-            if (!pace_.how_.may_spin())
-                return false;
-            const time_point begun = pace_.clock_.now();
-            const time_point deadline =
-                std::min(begun + std::min(remaining_, longest_), pace_.may_wait_until_);
-            if (begun >= deadline)
-                return false;
-            error e;
-            time_point until = begun;
-            do {
-                until = std::min(deadline, until + longest_unasked);
-                wait_item item{descriptor, POLLOUT, 0, nullptr, opening};
-                e = pace_.how_.wait({&item, 1}, until);
-            } while (e == error::timed_out && until < deadline && !is_over());
-            remaining_ -= pace_.clock_.now() - begun;
-            pace_.large_patience_.note(!failed(e));
-            return !failed(e);
-        }
-
-    private:
-        static constexpr duration longest_look = std::chrono::milliseconds(1);
-        static constexpr duration longest_wait = std::chrono::milliseconds(20);
-        static constexpr duration longest_unasked = std::chrono::milliseconds(2);
-        pace &pace_;
-        // At once: a reader that takes new memory for a large body reads nothing meanwhile.
-        const duration longest_;
-        duration remaining_;
-    };
     /// The sender had to wait for something, most likely an answer.
     void note_wait() noexcept { has_waited_ = true; }
     /// Whether the sender of a large body may be kept a moment for want of room.
     void set_may_wait(bool on) noexcept { may_wait_ = on; }
-    /// Until when it may be kept if a copy of it would take as long; time_point::min(): not at all.
-    void set_may_wait_until(time_point deadline) noexcept { may_wait_until_ = deadline; }
+    /// What waits for room in the send that has begun; null: nothing does.
+    void set_room(room_wait *of_send) noexcept { room_ = of_send; }
+    room_wait *room() const noexcept { return room_; }
 
 private:
     static constexpr duration least_cost = std::chrono::microseconds(1);
@@ -209,7 +175,7 @@ private:
     duration cost_ = std::chrono::microseconds(5);
     bool has_waited_ = false;
     bool may_wait_ = true;
-    time_point may_wait_until_ = time_point::min();
+    room_wait *room_ = nullptr;
 };
 
 }  // namespace zlink

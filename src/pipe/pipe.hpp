@@ -57,8 +57,10 @@ public:
     /// The turn for good, to end with: the other end does not write any more. Empty while it does:
     /// it calls on_readable when it has done, and the turn is to be claimed again then.
     writing claim_turn() noexcept {
-        if (!in_->turn.claim())
+        if (!in_->turn.claim()) {
+            wake_other_end();  // who holds it may be waiting for room
             return {};
+        }
         in_->server.store(nullptr, std::memory_order_relaxed);
         return writing(this);
     }

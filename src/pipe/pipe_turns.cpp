@@ -11,6 +11,7 @@
 #include "core/kernel_copy.hpp"
 #include "core/platform.hpp"
 #include "pipe/pipe.hpp"
+#include "pipe/room_wait.hpp"
 #include "pipe/write_policy.hpp"
 
 namespace zlink {
@@ -116,36 +117,34 @@ struct sender::publish_facts {
     bool is_reader_armed() const noexcept { return self.out_->reader_armed.load(std::memory_order_relaxed); }
 };
 
-/// Once in a while in a stream.
-void sender::publish_in_stream(bool may_write) noexcept {
+/// Once in a while in a stream. False when the rest of publish() is for room_wait.
+bool sender::publish_in_stream(bool may_write) noexcept {
     using write_policy::senders_part;
     const std::size_t large = std::exchange(large_unpublished_, 0);
-    if (in_place_) {
-        publish_in_place(may_write, large);
-        return;
-    }
+    if (in_place_)
+        return publish_in_place(may_write, large);
     const bool is_alone = large > 0 && large_under_way() == 0;
     large_published_ =
         other_kind_ == end_kind::connection ? out_->queue.octets_written() : large_published_ + large;
     switch (write_policy::after_publish(publish_facts{*this, large, may_write})) {
     case senders_part::none_yet:
-        return;
+        break;
     case senders_part::left:
         plan_write();
-        return;
+        break;
     case senders_part::all:
         (void)write_on_this_thread(connection_port::occasion::any, false, is_alone);
-        return;
+        break;
     case senders_part::pieces:
         (void)write_on_this_thread(connection_port::occasion::stream, false, is_alone);
-        return;
+        break;
     case senders_part::with_waits:
         if (writing turn = try_take_turn())
-            (void)end_write(turn, write_with_waits(turn, large), false);
-        else
-            plan_write();
-        return;
+            return write_with_waits(std::move(turn), large, false);
+        plan_write();
+        break;
     }
+    return true;
 }
 
 /// `arms`: for a sender that goes to wait, and tells the I/O thread that it wants everything out if
@@ -192,33 +191,48 @@ bool sender::end_write(writing &turn, connection_port::written result, bool arms
 
 /// Writes all there is, the last of it a body of so many octets, as long as the stream takes it
 /// about as fast as it could be copied into new memory. To hand it to the I/O thread instead would
-/// make that a third one on what most often are two processors' caches.
-connection_port::written sender::write_with_waits(writing &turn, std::size_t octets) noexcept {
+/// make that a third one on what most often are two processors' caches. False when the stream is to
+/// be waited for: the turn is the socket's room_wait's then.
+bool sender::write_with_waits(writing turn, std::size_t octets, bool is_in_place) noexcept {
+    connection_port *const io = turn.server();
+    connection_port::written result = io ? connection_port::written::full : connection_port::written::refused;
+    const bool is_full = io && io->is_full();
+    const bool waits = is_full ? !io->awaits_input() : io && write_while_taken(turn, false, result);
+    if (waits && pace_->may_wait_for_room() && pace_->room()->begin(self(), turn, octets, is_in_place))
+        return false;
+    end_large_write(turn, result, is_in_place ? octets : 0);
+    return true;
+}
+
+/// Writes until all is out, or the stream takes no more. True when it is to be waited for.
+bool sender::write_while_taken(writing &turn, bool was_full, connection_port::written &result) noexcept {
     using write_policy::next_step;
     connection_port *const io = turn.server();
-    if (!io)
-        return connection_port::written::refused;
     const platform::cancellation_shield shield;
-    const auto taken = [this] { return out_->large_taken.load(std::memory_order_relaxed); };
-    const auto is_claimed = [&] { return turn.is_claimed(); };
     const pace::large_write under_way(*pace_);
-    pace::wait_for_room patience(*pace_, octets);
-    connection_port::written result = connection_port::written::full;
-    bool is_full = io->is_full();
-    for (next_step next = is_full ? next_step::wait : next_step::write; next != next_step::stop;) {
+    const auto taken = [this] { return out_->large_taken.load(std::memory_order_relaxed); };
+    next_step next = next_step::write;
+    for (bool is_full = was_full; next == next_step::write;) {
+        const std::uint64_t before = taken();
+        result = io->write_now(turn, is_full ? connection_port::occasion::ready : connection_port::occasion::any);
+        is_full = result == connection_port::written::full;
+        next = write_policy::next_with_waits(result, taken() != before, turn.is_claimed());
         // Whom the I/O thread has begun to wait for is left to it: told of no room, it would not
         // hear that this thread has written.
         if (is_full && io->awaits_input())
-            return result;
-        if (next == next_step::wait && !patience.wait(io->descriptor(), io->opening(), is_claimed))
-            return result;
-        const auto when = is_full ? connection_port::occasion::ready : connection_port::occasion::any;
-        const std::uint64_t before = taken();
-        result = io->write_now(turn, when);
-        is_full = result == connection_port::written::full;
-        next = write_policy::next_with_waits(result, taken() != before, is_claimed());
+            return false;
     }
-    return result;
+    return next == next_step::wait;
+}
+
+/// `in_place`: octets of a body that stands where the application has it. What the stream has not
+/// taken of it is copied.
+void sender::end_large_write(writing &turn, connection_port::written result, std::size_t in_place) noexcept {
+    if (in_place > 0 && result != connection_port::written::all) {
+        turn.copy_rest();
+        debug_counters::add(debug_counters::count::copied_octets, in_place);
+    }
+    (void)end_write(turn, result, false);
 }
 
 // ---- bodies written from where they are ----
@@ -260,17 +274,13 @@ error sender::write_last_large(byte_span body) noexcept {
     return write(0, body);
 }
 
-/// Octets that the stream does not take are copied.
-void sender::publish_in_place(bool may_write, std::size_t octets) noexcept {
+bool sender::publish_in_place(bool may_write, std::size_t octets) noexcept {
     writing turn = std::move(in_place_);
     large_published_ = out_->queue.octets_written();
-    const connection_port::written result =
-        may_write ? write_with_waits(turn, octets) : connection_port::written::some;
-    if (result != connection_port::written::all) {
-        turn.copy_rest();
-        debug_counters::add(debug_counters::count::copied_octets, octets);
-    }
-    (void)end_write(turn, result, false);
+    if (may_write)
+        return write_with_waits(std::move(turn), octets, true);
+    end_large_write(turn, connection_port::written::some, octets);
+    return true;
 }
 
 // ---- with the turn held ----

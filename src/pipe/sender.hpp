@@ -36,7 +36,8 @@ public:
     std::size_t reference_threshold() const noexcept { return out_->reference_threshold; }
     /// Makes what was written visible. Where the reader is armed, it is woken, or a connection
     /// writes at once on this thread when `may_write` and the pace allow it. Call after the last
-    /// frame of a message.
+    /// frame of a message. Where the stream is full, and the socket may wait for it, the rest of
+    /// this follows when that wait is over: see room_wait.
     void publish(bool may_write = true) noexcept;
     void roll_back() noexcept;
     bool has_unpublished() const noexcept;
@@ -154,14 +155,19 @@ protected:
     std::uint64_t large_published_ = 0;  // as out_->large_taken
 
 private:
+    friend class room_wait;
+
     // The facts that write_policy is told.
     struct answer_facts;
     struct publish_facts;
     struct body_facts;
 
-    void publish_in_stream(bool may_write) noexcept;
-    void publish_in_place(bool may_write, std::size_t octets) noexcept;
-    connection_port::written write_with_waits(writing &turn, std::size_t octets) noexcept;
+    bool publish_in_stream(bool may_write) noexcept;
+    bool publish_in_place(bool may_write, std::size_t octets) noexcept;
+    bool write_with_waits(writing turn, std::size_t octets, bool is_in_place) noexcept;
+    bool write_while_taken(writing &turn, bool was_full, connection_port::written &result) noexcept;
+    void end_large_write(writing &turn, connection_port::written result, std::size_t in_place) noexcept;
+    void tell_reader(bool may_write) noexcept;
     bool end_write(writing &turn, connection_port::written result, bool arms) noexcept;
     void plan_write() noexcept;
     bool wakes_by_writing() noexcept;
@@ -206,8 +212,14 @@ inline error sender::write(std::uint8_t flags, byte_span body) noexcept {
     if (__builtin_expect(conflated_out_ != nullptr, 0))
         publish_conflated();
     ++publishes_since_wake_;
-    if (__builtin_expect(writes_.written() >= write_due_ || large_unpublished_ > 0, 0))
-        publish_in_stream(may_write);
+    if (__builtin_expect(writes_.written() >= write_due_ || large_unpublished_ > 0, 0) &&
+        !publish_in_stream(may_write))
+        return;
+    tell_reader(may_write);
+}
+
+/// Wakes the reader, or does its work, if it sleeps.
+[[gnu::always_inline]] inline void sender::tell_reader(bool may_write) noexcept {
     if (__builtin_expect(fences_, 0))
         fence_publish();
     else

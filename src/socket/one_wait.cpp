@@ -41,14 +41,24 @@ socket *first_socket(std::span<const watched> items) noexcept {
 
 one_wait::one_wait(std::span<watched> items) noexcept
     : items_(items), first_socket_(first_socket(items)),
-      clock_(first_socket_ ? first_socket_->clock() : platform::steady_clock()), is_call_(false) {
-    for (const watched &item : items_)
-        descriptors_ += !item.which;
+      clock_(first_socket_ ? first_socket_->clock() : platform::steady_clock()), kind_(kind::of_items) {
+    count_descriptors();
+}
+
+one_wait::one_wait(std::span<watched> items, within_call) noexcept
+    : items_(items), first_socket_(first_socket(items)), clock_(first_socket_->clock()),
+      kind_(kind::within_call) {
+    count_descriptors();
 }
 
 one_wait::one_wait(watched &socket_of_call) noexcept
     : items_(&socket_of_call, 1), first_socket_(socket_of_call.which), clock_(first_socket_->clock()),
-      is_call_(true), how_(&first_socket_->blocking()), waits_(few_), room_(few) {}
+      kind_(kind::of_call), how_(&first_socket_->blocking()), waits_(few_), room_(few) {}
+
+void one_wait::count_descriptors() noexcept {
+    for (const watched &item : items_)
+        descriptors_ += !item.which;
+}
 
 inline socket_wait &one_wait::part_of(const watched &item) noexcept { return item.which->wait_; }
 
@@ -57,7 +67,7 @@ inline socket_wait &one_wait::part_of(const watched &item) noexcept { return ite
 inline time_point one_wait::note_wait_over() noexcept {
     const time_point now = clock_.now();
     for (const watched &item : items_) {
-        if (item.which)
+        if (item.which && kind_ != kind::within_call)
             part_of(item).note_wait_over(now);
     }
     return now;
@@ -65,7 +75,7 @@ inline time_point one_wait::note_wait_over() noexcept {
 
 /// True when there is something to attempt. Sockets are gone through as few times as can be: many
 /// do not stay in the cache.
-inline bool one_wait::look(time_point deadline) noexcept {
+bool one_wait::look(time_point deadline) noexcept {
     const bool is_alone = items_.size() == 1;
     bool found = false;
     leased_ = 0;
@@ -81,11 +91,11 @@ inline bool one_wait::look(time_point deadline) noexcept {
 }
 
 /// Lists what to sleep on, and says that it is slept on.
-inline one_wait::arming one_wait::arm() noexcept {
+one_wait::arming one_wait::arm() noexcept {
     if (const error e = prepare(); failed(e))
         return {e, false};
     if (const error e = make_room(items_.size() + leased_); failed(e))
-        return {is_call_ ? error::none : e, false};
+        return {kind_ == kind::of_call ? error::none : e, false};
     wait_item *level_item = waits_ + descriptors_;
     listed_end_ = waits_ + items_.size();
     const time_point now = clock_.now();
@@ -97,22 +107,23 @@ inline one_wait::arming one_wait::arm() noexcept {
         if (const error e = part.level(level); failed(e))
             return {e, false};
         *level_item++ = {level->descriptor(), POLLIN, 0, level, level->opening()};
-        if (!part.begin_wait())
+        if (!(kind_ == kind::within_call ? part.begin_wait_within_call() : part.begin_wait()))
             return {error::none, false};
-        listed_end_ += part.list_leased(listed_end_, now);
+        if (kind_ != kind::within_call)
+            listed_end_ += part.list_leased(listed_end_, now);
     }
     return {};
 }
 
 /// `is_ready_` when one of the items is.
-inline error one_wait::sleep(time_point deadline) {
+error one_wait::sleep(time_point deadline) {
     const error e = how_->wait_as_caller({waits_, listed_end_}, deadline);
     is_ready_ = !failed(e);
     return e;
 }
 
 /// Ends the wait, and takes in what it has brought.
-inline void one_wait::disarm() noexcept {
+void one_wait::disarm() noexcept {
     time_point woken{};
     const bool is_ready = std::exchange(is_ready_, false);
     if (is_ready) {
@@ -125,6 +136,8 @@ inline void one_wait::disarm() noexcept {
             continue;
         socket_wait &part = part_of(item);
         part.end_wait();
+        if (kind_ == kind::within_call)
+            continue;
         if (is_ready)
             part.go_on_with_leased(woken);
         part.return_leases();
@@ -135,7 +148,7 @@ inline void one_wait::disarm() noexcept {
 /// Takes in what the sleep has brought, for a body that is read straight into the caller's memory.
 /// Whether to sleep once more for the rest.
 bool one_wait::fills_offer(time_point deadline) noexcept {
-    if (!is_call_ || !part_of(items_[0]).has_offer())
+    if (kind_ != kind::of_call || !part_of(items_[0]).has_offer())
         return false;
     socket_wait &part = part_of(items_[0]);
     part.end_wait();
@@ -229,7 +242,7 @@ error one_wait::prepare_first() noexcept {
 }
 
 error one_wait::make_more_room(std::size_t count) noexcept {
-    if (is_call_) {
+    if (kind_ == kind::of_call) {
         wait_item *const kept = part_of(items_[0]).room_for_waits(count);
         if (!kept)
             return error::no_memory;

@@ -4,15 +4,18 @@
 //           has the sockets say when there is something new, and looks again. It *arms*: says of
 //           each socket that it is about to sleep, and lists their levels, what is leased, and
 //           descriptors of the system. It *sleeps* on all of that together: the only step that
-//           blocks, so that whoever cannot may leave there, and come back when something of the
-//           list is ready. It *disarms*, however it ends: takes in what it has brought, and the
-//           leases end. The caller looks for what it wants, and goes on with another round. No
-//           slices.
+//           blocks. It *disarms*, however it ends: takes in what it has brought, and the leases
+//           end. The caller looks for what it wants, and goes on with another round. No slices.
+// Steps:    whoever cannot block takes them one by one, and leaves between arm() and disarm(), as a
+//           coroutine does. Until it is back the sockets must not be used, and the connections that
+//           are listed are read by nobody: it should come as soon as something is ready. round() is
+//           the four in a row.
 // Threads:  the one that holds all the sockets. A cancellation ends it in the sleep; everything is
 //           put back then.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -39,6 +42,10 @@ public:
     /// For a call that blocks: it comes back often, so that what memory it needs stays with the
     /// socket. A round without memory is over at once, as if there were something to look at.
     explicit one_wait(watched &socket_of_call) noexcept;
+    /// For a call that has begun, and is no wait of its own for the socket: leases, and what is
+    /// known of the thread's waits and work, stay as they are. sleep_within_call() is for it.
+    struct within_call {};
+    one_wait(std::span<watched> items, within_call) noexcept;
     ~one_wait() {}
     one_wait(const one_wait &) = delete;
     one_wait &operator=(const one_wait &) = delete;
@@ -53,6 +60,30 @@ public:
     /// A round where the leases of the one socket are in use already, and nothing is to be looked
     /// for.
     error sleep_with_leases(time_point deadline);
+    /// A round where nothing is to be looked for but commands, which the caller takes in before.
+    error sleep_within_call(time_point deadline) { return after_look(deadline); }
+
+    // ---- the steps of a round, in this order ----
+
+    /// True when there is something to attempt: the round ends with over_at_once() then, which says
+    /// none, or timed_out.
+    bool look(time_point deadline) noexcept;
+    error over_at_once(time_point deadline) noexcept;
+    struct arming {
+        error failure = error::none;
+        bool may_sleep = true;  // else an attempt comes first, always while a call is short of memory
+    };
+    /// Lists what to sleep on, and says that it is slept on. disarm() has to follow, at once when
+    /// nobody may sleep.
+    arming arm() noexcept;
+    /// After arm(): what has to be waited for, until disarm(). Who waits elsewhere fills in
+    /// `revents`, and calls note_slept() instead of sleep().
+    std::span<wait_item> listed() const noexcept { return {waits_, listed_end_}; }
+    error sleep(time_point deadline);
+    /// `is_ready`: an item is.
+    void note_slept(bool is_ready) noexcept { is_ready_ = is_ready; }
+    /// Ends the round, and takes in what it has brought.
+    void disarm() noexcept;
 
     bool has_descriptors() const noexcept { return descriptors_ > 0; }
     /// Fills in which descriptors are ready, unless the last round has just done so.
@@ -61,20 +92,10 @@ public:
 
 private:
     static constexpr std::size_t few = ZMQ_POLLITEMS_DFLT;
-    struct arming {
-        error failure = error::none;
-        bool may_sleep = true;  // else an attempt comes first, always while a call is short of memory
-    };
-
     static socket_wait &part_of(const watched &item) noexcept;
-    // The steps of a round.
-    bool look(time_point deadline) noexcept;
-    arming arm() noexcept;
-    error sleep(time_point deadline);
-    void disarm() noexcept;
     error after_look(time_point deadline);
 
-    error over_at_once(time_point deadline) noexcept;
+    void count_descriptors() noexcept;
     bool fills_offer(time_point deadline) noexcept;
     void note_descriptors() noexcept;
     time_point note_wait_over() noexcept;
@@ -88,7 +109,8 @@ private:
     const std::span<watched> items_;
     socket *first_socket_ = nullptr;
     const clock_source &clock_;
-    const bool is_call_;
+    enum class kind : std::uint8_t { of_items, of_call, within_call };
+    const kind kind_;
     std::size_t descriptors_ = 0;
     std::size_t leased_ = 0;  // at most: a socket may be among the items twice
     bool is_ready_ = false;   // an item, as the sleep has found; nobody has looked yet

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <optional>
 #include <poll.h>
 #include <utility>
 
 #include "core/finally.hpp"
 #include "core/platform.hpp"
+#include "pipe/room_wait.hpp"
 #include "socket/options.hpp"
 #include "zmq.h"
 
@@ -110,6 +112,7 @@ error socket::send(const outgoing &frame, int flags) {
     if (const error e = pipes_.take_commands(); failed(e))
         return e;
     error waited_for_peer = error::none;
+    std::optional<room_wait> room;
     const bool is_backlog_check_due = pipes_.size() == 1 && pipes_.first().is_backlog_check_due();
     if (__builtin_expect(is_backlog_check_due, 0))
         pipes_.first().begin_backlog_window();
@@ -122,8 +125,8 @@ error socket::send(const outgoing &frame, int flags) {
         // decides.
         const bool may_wait_for_room = may_wait && !frame.more && limits_backlog_ && !pipes_.is_exported() &&
                                        pipes_.size() == 1 && !pattern_->drops();
-        pace_.set_may_wait_until(may_wait_for_room ? deadline_in(options_.send_timeout_ms)
-                                                   : time_point::min());
+        if (may_wait_for_room)
+            room.emplace(pace_, deadline_in(options_.send_timeout_ms));
         if (may_wait && limits_backlog_)
             waited_for_peer = wait_for_lagging_peer(frame);
     }
@@ -131,6 +134,8 @@ error socket::send(const outgoing &frame, int flags) {
         error e = pattern_->send(frame);
         if (__builtin_expect(e == error::again, 0))
             e = failed(waited_for_peer) ? waited_for_peer : retry_send(frame, flags);
+        if (__builtin_expect(room.has_value(), 0) && room->is_needed())
+            wait_for_room(*room);
         if (pipes_.size() == 1 && !failed(e) && options_.max_sent_size == SIZE_MAX)
             pipes_.output().set(pattern_->direct_output());
         return e;

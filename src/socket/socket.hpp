@@ -25,6 +25,8 @@
 
 namespace zlink {
 
+class room_wait;
+
 /// The parts that a socket is made from; all outlive it.
 struct socket_environment {
     endpoint_service &endpoints;
@@ -154,8 +156,9 @@ public:
 
     // ---- life ----
 
-    /// The context ends: every call from now on fails with terminated, and a blocked one does
-    /// within 20 ms (`pace::wait_for_room`), mostly at once. Any thread.
+    /// The context ends: every call from now on fails with terminated, and a blocked one does at
+    /// once; but one that has sent its message, and waits for its stream, succeeds at once. Any
+    /// thread.
     void stop() noexcept;
     /// Ends all pipes and endpoints; what was sent lingers. The socket must not be used afterwards.
     void close() noexcept;
@@ -186,6 +189,7 @@ private:
     error receive_copy(void *buffer, std::size_t capacity, std::size_t &size, int flags);
     error receive_into(std::span<std::uint8_t> memory, frame_view &out, int flags);
     error wait_for_lagging_peer(const outgoing &frame);
+    void wait_for_room(room_wait &body);
     error retry_send(const outgoing &frame, int flags);
     /// If it has to wait, or would have to, `replaced` becomes empty before.
     error receive(frame_view &out, int flags, message *replaced);

@@ -1,7 +1,9 @@
-// The calls of a socket that wait: for input, for room, and for a peer that lags.
+// The calls of a socket that wait: for input, for room, for a peer that lags, and for a stream that
+// a large body has filled.
 #include <algorithm>
 
 #include "core/platform.hpp"
+#include "pipe/room_wait.hpp"
 #include "socket/one_wait.hpp"
 #include "socket/socket.hpp"
 #include "zmq.h"
@@ -71,6 +73,24 @@ error socket::wait_for_lagging_peer(const outgoing &frame) {
     const error e = one_wait(self).sleep_with_leases(environment_.clock.now() + longest_lag_sleep);
     wait_.note_lag(lag);
     return e == error::interrupted ? e : error::none;
+}
+
+/// The message is sent, whatever ends this: room, no more patience, a signal, the end of the
+/// context or of the connection. A thread that is cancelled ends here.
+void socket::wait_for_room(room_wait &body) {
+    time_point until{};
+    while (body.is_needed() && body.begin_wait(until)) {
+        watched items[] = {{nullptr, body.descriptor(), ZMQ_POLLOUT, 0}, {this, -1, 0, 0}};
+        one_wait wait(items, one_wait::within_call());
+        error e = error::none;
+        while (!failed(e) && items[0].ready == 0) {
+            e = pipes_.take_commands();
+            if (failed(e) || body.is_claimed() || !body.pipe().slot.is_attached)
+                break;
+            e = wait.sleep_within_call(until);
+        }
+        body.end_wait(items[0].ready != 0);
+    }
 }
 
 }  // namespace zlink

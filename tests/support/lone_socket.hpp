@@ -44,6 +44,11 @@ public:
         return on_wait(items);
     }
 
+    error wait_as_caller(std::span<wait_item> items, time_point deadline) override {
+        if (on_sleep_of_caller)
+            on_sleep_of_caller();
+        return wait(items, deadline);
+    }
     sending_thread &this_thread() noexcept override { return thread; }
     bool may_spin() const noexcept override {
         if (const auto act = std::exchange(on_look, nullptr))
@@ -58,6 +63,7 @@ public:
         return error::timed_out;
     };
     std::function<error(std::span<wait_item>)> on_ask = [](std::span<wait_item>) { return error::timed_out; };
+    std::function<void()> on_sleep_of_caller;  // may throw, as the end of a cancelled thread does
     int waits = 0;
     int asks = 0;  // whether something is there, without waiting
 

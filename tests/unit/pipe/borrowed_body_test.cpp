@@ -8,7 +8,9 @@
 #include <string>
 
 #include "core/platform.hpp"
-#include "pipe/pipe.hpp"
+#include "lone_thread.hpp"
+#include "pipe/room_wait.hpp"
+#include "pipe_pair.hpp"
 #include "placed_memory.hpp"
 #include "written_connection.hpp"
 
@@ -52,30 +54,10 @@ struct narrow_connection final : test::written_connection {
     std::size_t from_application = 0;
 };
 
-/// Others go on beside this thread: while it waits, the stream gets room, for a number of times.
-struct waiting_application final : waiter {
-    error make_wakeup(std::unique_ptr<wakeup> &) noexcept override { return error::not_supported; }
-    error wait(std::span<wait_item>, time_point) noexcept override {
-        ++waits;
-        if (waits > most)
-            return error::timed_out;
-        connection->room += 50'000;
-        return error::none;
-    }
-    sending_thread &this_thread() noexcept override { return sends; }
-    bool may_spin() const noexcept override { return true; }
-
-    sending_thread sends;
-    narrow_connection *connection = nullptr;
-    int waits = 0;
-    int most = 0;
-};
-
 class borrowed_body : public ::testing::Test {
 protected:
     borrowed_body() {
         fill();
-        thread.connection = &connection;
         ends.first->set_pace(&own_pace);
     }
     void fill() {
@@ -96,6 +78,21 @@ protected:
         writer.publish();
         std::fill(body.begin(), body.end(), 'X');
     }
+    /// As a sender that may wait. Others go on beside it: while it waits, the stream gets room, for
+    /// a number of times. Returns how often it has waited.
+    int send_with_waits(int most) {
+        room_wait room(own_pace, time_point::max());
+        EXPECT_EQ(writer.write_last_large(place.octets()), error::none);
+        writer.publish();
+        int waits = 0;
+        for (time_point until; room.is_needed() && room.begin_wait(until);) {
+            const bool has_room = ++waits <= most;
+            connection.room += has_room ? 50'000 : 0;
+            room.end_wait(has_room);
+        }
+        std::fill(body.begin(), body.end(), 'X');
+        return waits;
+    }
     void write_the_rest() {
         connection.room = SIZE_MAX;
         writing turn = reader.take_turn();
@@ -109,7 +106,7 @@ protected:
     test::placed_memory place{400'000};
     std::span<char> body{place.data(), place.text().size()};
     narrow_connection connection{reader};
-    waiting_application thread;
+    test::lone_thread thread{true};
     pace own_pace{platform::steady_clock(), thread};
 };
 
@@ -170,12 +167,9 @@ TEST_F(borrowed_body, is_copied_from_where_the_stream_was_full) {
 
 TEST_F(borrowed_body, does_not_wait_for_room_where_the_stream_waits_for_input) {
     const std::string sent(place.text());
-    own_pace.set_may_wait_until(time_point::max());
-    thread.most = 100;
     connection.room = 123'456;
     connection.is_for_input = true;
-    send();
-    EXPECT_EQ(thread.waits, 0);
+    EXPECT_EQ(send_with_waits(100), 0);
     EXPECT_EQ(connection.wire, wire_of(sent).substr(0, 123'456));
     write_the_rest();
     EXPECT_EQ(connection.wire, wire_of(sent));
@@ -245,37 +239,54 @@ TEST_F(borrowed_body, that_is_not_taken_yet_is_copied_from_where_it_was_read_to)
 
 TEST_F(borrowed_body, goes_on_without_a_wait_where_room_has_come_meanwhile) {
     const std::string sent(place.text());
-    own_pace.set_may_wait_until(time_point::max());
     connection.room = connection.comes_meanwhile = 50'000;
-    send();
-    EXPECT_EQ(thread.waits, 0);
+    EXPECT_EQ(send_with_waits(100), 0);
     EXPECT_EQ(connection.from_application, sent.size());
     EXPECT_EQ(connection.wire, wire_of(sent));
 }
 
 TEST_F(borrowed_body, is_waited_for_while_the_stream_takes_it_and_no_longer) {
     const std::string sent(place.text());
-    own_pace.set_may_wait_until(time_point::max());
-    thread.most = 100;
-    send();
+    EXPECT_EQ(send_with_waits(100), 9);
     EXPECT_EQ(connection.from_application, sent.size());
-    EXPECT_EQ(thread.waits, 9);
 
     std::ranges::copy(sent, body.begin());
-    thread.waits = 0;
-    thread.most = 3;
-    send();
-    EXPECT_EQ(thread.waits, 4);
+    EXPECT_EQ(send_with_waits(3), 4);
     write_the_rest();
     EXPECT_EQ(connection.wire, wire_of(sent) + wire_of(sent));
+}
 
-    std::ranges::copy(sent, body.begin());
-    thread.waits = 0;
-    own_pace.set_may_wait_until(time_point::min());
-    connection.room = 10;
-    send();
-    EXPECT_EQ(thread.waits, 0);
+TEST_F(borrowed_body, is_copied_when_the_wait_for_room_ends_without_an_answer) {
+    const std::string sent(place.text());
+    connection.room = 123'456;
+    {
+        room_wait room(own_pace, time_point::max());
+        ASSERT_EQ(writer.write_last_large(place.octets()), error::none);
+        writer.publish();
+        ASSERT_TRUE(room.is_needed());
+        EXPECT_FALSE(reader.take_turn()) << "the socket has it";
+    }
+    std::fill(body.begin(), body.end(), 'X');
     write_the_rest();
+    EXPECT_EQ(connection.wire, wire_of(sent));
+}
+
+TEST_F(borrowed_body, that_is_waited_for_is_claimed_and_its_sender_hears_of_that) {
+    const auto heard = std::make_shared<test::recorder>();
+    writer.set_events(heard);
+    room_wait room(own_pace, time_point::max());
+    ASSERT_EQ(writer.write_last_large(place.octets()), error::none);
+    writer.publish();
+    time_point until;
+    ASSERT_TRUE(room.is_needed() && room.begin_wait(until));
+    EXPECT_FALSE(room.is_claimed());
+    EXPECT_FALSE(reader.claim_turn());
+    EXPECT_TRUE(room.is_claimed());
+    EXPECT_EQ(heard->readable, 1);
+    room.end_wait(false);
+    EXPECT_FALSE(room.is_needed());
+    EXPECT_TRUE(reader.claim_turn());
+    connection.end.take_turn().serve(connection);
 }
 
 }  // namespace

@@ -59,59 +59,6 @@ TEST_F(pace_test, looks_for_no_room_for_a_good_while_after_a_look_that_was_dear_
     EXPECT_EQ(looks, 2);
 }
 
-// A thread that waits as long as it may, and finds no room.
-struct waiting_thread final : test::lone_thread {
-    explicit waiting_thread(time_point &clock) : lone_thread(true), now(clock) {}
-    error wait(std::span<wait_item>, time_point deadline) noexcept override {
-        now = deadline;
-        return error::timed_out;
-    }
-    time_point &now;
-};
-
-class room_test : public pace_test {
-protected:
-    /// Milliseconds of each wait for room for a body of so many octets, until none may follow.
-    std::vector<std::int64_t> waits_for(std::size_t octets) {
-        pace::wait_for_room room(sender, octets);
-        std::vector<std::int64_t> all;
-        for (int i = 0; i < 9 && at_ < claimed_at; ++i) {
-            const time_point begun = at_;
-            EXPECT_FALSE(room.wait(1, 1, [this] { return at_ >= claimed_at; }));
-            if (const auto taken = at_ - begun; taken > duration::zero())
-                all.push_back(std::chrono::duration_cast<std::chrono::milliseconds>(taken).count());
-        }
-        return all;
-    }
-    void SetUp() override { sender.set_may_wait_until(time_point::max()); }
-
-    using waits = std::vector<std::int64_t>;
-    waiting_thread self{at_};
-    pace sender{*this, self};
-    time_point claimed_at = time_point::max();
-};
-
-TEST_F(room_test, one_wait_may_take_about_a_quarter_of_what_all_of_them_may) {
-    EXPECT_EQ(waits_for(64'000'000), (waits{17, 17, 17, 14}));
-}
-
-TEST_F(room_test, no_wait_takes_long_however_large_the_body) {
-    EXPECT_EQ(waits_for(100'000'000), (waits{20, 20, 20, 20, 20, 1}));
-}
-
-TEST_F(room_test, the_waits_end_with_the_time_that_the_sender_may_wait) {
-    sender.set_may_wait_until(at_ + std::chrono::milliseconds(25));
-    EXPECT_EQ(waits_for(64'000'000), (waits{17, 8}));
-    EXPECT_EQ(waits_for(64'000'000), waits{});
-    sender.set_may_wait_until(time_point::min());
-    EXPECT_EQ(waits_for(64'000'000), waits{}) << "it may not wait";
-}
-
-TEST_F(room_test, a_wait_ends_soon_when_somebody_else_needs_what_the_sender_holds) {
-    claimed_at = at_ + std::chrono::milliseconds(5);
-    EXPECT_EQ(waits_for(64'000'000), waits{6});
-}
-
 TEST_F(pace_test, the_thread_knows_how_long_it_has_written_large_bodies) {
     for (const int taken : {3, 4}) {
         const pace::large_write under_way(other);
