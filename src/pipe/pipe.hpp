@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "pipe/account.hpp"
+#include "pipe/lease_policy.hpp"
 #include "pipe/pipe_direction.hpp"
 #include "pipe/receiver.hpp"
 #include "pipe/sender.hpp"
@@ -83,12 +84,7 @@ public:
     // ---- a socket at this end, of both ways ----
 
     /// Whether messages went both ways since the last call.
-    bool take_dialogue() noexcept {
-        const auto taken = static_cast<std::uint32_t>(reads_.taken());
-        const auto written = static_cast<std::uint32_t>(writes_.written());
-        const bool has_taken = std::exchange(slot.taken_before, taken) != taken;
-        return (std::exchange(slot.written_before, written) != written) && has_taken;
-    }
+    bool take_dialogue() noexcept { return slot.goes_both_ways.take(reads_.taken(), writes_.written()); }
     /// The connection at the other end, to be read on this thread; empty when it is not leased.
     reading begin_use() noexcept {
         connection_port *const port =
@@ -132,7 +128,7 @@ public:
     /// Another pointer to this end, for a `pipe_events` that was given a reference. Any thread.
     pipe_end_ptr shared_from_this() noexcept;
 
-    /// Bookkeeping of the end's owner. The pipe looks at the last two only, in take_dialogue().
+    /// Bookkeeping of the end's owner. The pipe looks at the last only, in take_dialogue().
     struct owner_slot {
         std::uint32_t socket_index = 0;
         std::uint32_t fair_index = 0;
@@ -150,8 +146,7 @@ public:
             endpoint;  // what the application bound or connected to; null is none
         std::uint64_t subscriber_number = 0;
         std::uint64_t beyond_mark = 0;  // octets written although the mark was reached, since it last was not
-        std::uint32_t taken_before = 0;  // messages, their last digits, when the borrower looked last
-        std::uint32_t written_before = 0;
+        lease_policy::dialogue goes_both_ways;  // when the borrower looked last
     } slot;
 
     // Made by make_pipe() only.

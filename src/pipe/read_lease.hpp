@@ -6,10 +6,11 @@
 //           a parameter.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+
+#include "pipe/lease_policy.hpp"
 
 namespace zlink {
 
@@ -34,10 +35,9 @@ public:
     void note_use() noexcept {
         uses_.store(uses_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
-    /// A large body has come: the next use may be as long in coming as it takes to send one like
-    /// it. The largest decides.
+    /// A large body has come: the next use may be long in coming. The largest decides.
     void note_large(std::size_t octets) noexcept {
-        const auto looks = static_cast<std::uint32_t>(std::min(octets / octets_each_look, most_more_looks));
+        const std::uint32_t looks = lease_policy::more_looks_after(octets);
         if (looks > more_looks_.load(std::memory_order_relaxed))
             more_looks_.store(looks, std::memory_order_relaxed);
     }
@@ -101,8 +101,6 @@ public:
 
 private:
     enum class state : std::uint32_t { none, wanted, leased, used, recalled };
-    static constexpr std::size_t octets_each_look = 4 * 1024 * 1024;
-    static constexpr std::size_t most_more_looks = 8;
 
     Atomic<state> state_{state::none};
     Atomic<std::uint32_t> uses_{0};

@@ -1,10 +1,8 @@
 #include "session/lease_keeper.hpp"
 
-namespace zlink {
+#include "pipe/lease_policy.hpp"
 
-namespace {
-constexpr duration lease_look = std::chrono::milliseconds(4);
-}
+namespace zlink {
 
 void lease_keeper::open(pipe_end &pipe) noexcept {
     pipe_ = &pipe;
@@ -45,13 +43,13 @@ void lease_keeper::lend() noexcept {
     pipe_->wake_other_end();
 }
 
-/// All leases are looked at in the same moments, every lease_look, so that a thousand of them wake
-/// the thread once.
+/// All leases are looked at in the same moments, so that a thousand of them wake the thread once.
 void lease_keeper::watch() noexcept {
     uses_seen_ = pipe_->lease().uses();
     pipe_->lease().watch();
-    const duration soonest = io_.now().time_since_epoch() + lease_look / 2;
-    timer_->expires_at(time_point(soonest - soonest % lease_look + lease_look));
+    using lease_policy::between_looks;
+    const duration soonest = io_.now().time_since_epoch() + between_looks / 2;
+    timer_->expires_at(time_point(soonest - soonest % between_looks + between_looks));
 }
 
 /// The lease was used: what came meanwhile says how long it may be unused from now on.
@@ -78,22 +76,37 @@ void lease_keeper::take_back() noexcept {
     events_.on_reading_back(in_, stream_.take_back());
 }
 
-/// Ends a lease that was not used for a while. A borrower that waits is left alone: it says so when
-/// it leaves. A full stream is not left to one that is away: nobody waits for it to take more. One
-/// that writes just now does.
+/// The facts that look_at_lease() asks for.
+struct lease_keeper::facts {
+    const lease_keeper &self;
+
+    const read_lease &lease() const noexcept { return self.pipe_->lease(); }
+    bool has_been_used() const noexcept { return lease().uses() != self.uses_seen_; }
+    bool is_used() const noexcept { return lease().is_used(); }
+    std::uint32_t more_looks() const noexcept { return self.more_looks_; }
+    bool is_full() const noexcept { return self.out_.is_full(); }
+    bool is_being_written() const noexcept { return self.pipe_->is_being_written(); }
+};
+
+/// Ends a lease that was not used for a while.
 void lease_keeper::on_time() noexcept {
-    read_lease &lease = pipe_->lease();
-    if (lease.uses() != uses_seen_) {
+    using enum lease_policy::look_result;
+    switch (lease_policy::look_at_lease(facts{*this})) {
+    case used:
         watch_anew();
-    } else if (lease.is_used()) {
-        if (!lease.stop_watching())
+        break;
+    case waits:
+        if (!pipe_->lease().stop_watching())
             watch_anew();
-    } else if (more_looks_ > 0 && (!out_.is_full() || pipe_->is_being_written())) {
+        break;
+    case unused:
         --more_looks_;
         watch();
-    } else {
+        break;
+    case over:
         (void)recall();
         events_.on_lease_over();
+        break;
     }
 }
 

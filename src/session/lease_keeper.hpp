@@ -57,6 +57,8 @@ public:
     bool recall_quietly() noexcept { return !is_out_ || pipe_->lease().recall(); }
 
 private:
+    struct facts;
+
     void take_back() noexcept;
     void watch() noexcept;
     void watch_anew() noexcept;

@@ -17,13 +17,14 @@
 
 #include "core/platform.hpp"
 #include "core/waiter.hpp"
+#include "pipe/lease_policy.hpp"
 #include "pipe/pipe.hpp"
 
 namespace zlink {
 
 class borrower {
 public:
-    static constexpr std::size_t few_pipes = 32;
+    static constexpr std::size_t few_pipes = lease_policy::few_pipes;
 
     borrower(const clock_source &clock, waiter &how) noexcept : clock_(clock), how_(how) {}
 
@@ -81,11 +82,11 @@ public:
     /// Whether its sender runs on this thread's processor, as far as is known.
     bool shares_processor() const noexcept { return size_ == 1 && uses_[0].held->shares_processor(); }
     /// Whether what the last wait was for was there already.
-    bool had_short_wait() const noexcept { return had_short_wait_; }
+    bool had_short_wait() const noexcept { return wakes_.was_short(); }
     /// Whether the thread was woken several times in a row for what one or two reads took.
-    bool was_woken_for_little() const noexcept { return size_ == 1 && waits_for_little_ == some_waits; }
+    bool was_woken_for_little() const noexcept { return size_ == 1 && wakes_.is_for_little(); }
     /// A look was as good as a wait.
-    void note_answer() noexcept { reads_since_wait_ = 0; }
+    void note_answer() noexcept { wakes_.note_answer(); }
     /// After a wait for what list() gave: writes and reads those whose items are ready. True when
     /// something was published.
     bool go_on(time_point now) noexcept;
@@ -126,32 +127,17 @@ public:
     void list_again() noexcept { listed_ = nullptr; }
     /// The wait that begin() told of is over, and what it brought is read.
     void note_wait_over(time_point now) noexcept {
-        if (std::exchange(is_waiting_, false))
-            waited_ += now - waits_since_;
-        wait_over_at_ = now;
-        looks_first_ = false;
-        copying_ = {};
-        in_large_writes_ = how_.this_thread().in_large_writes;
+        account_.end_wait(now, how_.this_thread().in_large_writes);
+        lateness_.note_no_look();
     }
     /// To copy a large body out has taken so long: that was no work of the thread's own.
-    void note_copying(duration taken) noexcept { copying_ += taken; }
+    void note_copying(duration taken) noexcept { account_.note_copying(taken); }
 
     /// Connections that are leased, and not in use, go back to the I/O threads.
     static void return_all(std::span<const pipe_end_ptr> pipes) noexcept;
 
 private:
-    static constexpr duration longest_work =
-        std::chrono::milliseconds(1);  // between waits of an eager thread
-    static constexpr duration longest_short_wait = std::chrono::microseconds(3);
-    static constexpr int some_waits = 8;
-    static constexpr int few_reads = 2;
     static constexpr int most_turns = 16;
-    static constexpr int eager_after = 4;
-    static constexpr int asks_again_after = 16;
-    static constexpr int most_late = 4;                 // in a row
-    static constexpr std::size_t most_looked_at = 256;  // pipes, whether to ask for them
-    static constexpr std::size_t most_uses = 256;
-    static constexpr std::uint32_t most_waits_in_vain = 64;  // for one of many
 
     struct use {
         pipe_end *pipe;
@@ -174,13 +160,7 @@ private:
             u.pipe->note_use();
     }
     static short events_for(const use &u) noexcept;
-    struct work {
-        duration own;    // between two waits
-        bool is_little;  // for an eager thread
-    };
-    work work_until(time_point now) const noexcept;
-    bool comes_late(duration work) noexcept;
-    void consider(std::span<const pipe_end_ptr> pipes, bool is_eager) noexcept;
+    void ask_for_leases(std::span<const pipe_end_ptr> pipes) noexcept;
     void take_out(std::size_t at) noexcept {
         std::swap(uses_[at], uses_.back());
         uses_.pop_back();
@@ -201,12 +181,11 @@ private:
             note_use(u);
             const platform::cancellation_shield shield;
             u.is_kept = u.held->read_now(scratch_);
-            if (__builtin_expect(looks_first_, 0)) {
-                looks_first_ = false;
-                came_at_once_ = u.held->has_read();
-            }
+            if (__builtin_expect(lateness_.looks_first(), 0))
+                lateness_.note_read(u.held->has_read());
             const bool has_got = !had_input && u.pipe->has_untaken();
-            reads_since_wait_ += has_got && reads_since_wait_ <= few_reads;
+            if (has_got)
+                wakes_.note_read();
             found |= has_got;
         }
         return found;
@@ -214,28 +193,15 @@ private:
 
     const clock_source &clock_;
     waiter &how_;
-    time_point wait_over_at_{};
-    duration copying_{};          // since then
-    duration in_large_writes_{};  // of this thread until then
-    duration before_room_{};    // of long work between the last wait for whatever comes and the last for room
-    time_point wait_began_{};   // what is borrowed was listed
-    bool is_waiting_ = false;   // what is borrowed was listed in this wait
-    time_point waits_since_{};  // when that was done first: to read what comes then is part of the wait
-    duration waited_{};         // since it last worked for long
-    duration last_work_{};      // that was long; zero: it was no work of its own
-    bool looks_first_ = false;  // a wait after long work has neither read nor slept yet
-    bool came_at_once_ = false;  // the first read of such a wait has found octets
-    int late_ = 0;               // such waits for large bodies that were short, in a row
-    bool had_short_wait_ = false;
-    int waits_for_little_ = 0;  // in a row
-    int reads_since_wait_ = 0;  // that got something
-    int streak_ = 0;            // waits with little work in between
-    bool has_many_ = false;     // pipes
-    bool counts_ = false;       // as use of what is borrowed
-    bool has_lost_ = false;     // a pipe that was in use
-    std::size_t next_ = 0;      // pipe to be looked at
-    std::vector<use> uses_;     // asked for (twice, where it was refused first) or leased
-    std::size_t size_ = 0;      // of the first of them, which are in use
+    lease_policy::work_account account_;
+    lease_policy::lateness lateness_;
+    lease_policy::wake_account wakes_;
+    bool has_many_ = false;  // pipes
+    bool counts_ = false;    // as use of what is borrowed
+    bool has_lost_ = false;  // a pipe that was in use
+    std::size_t next_ = 0;   // pipe to be looked at
+    std::vector<use> uses_;  // asked for (twice, where it was refused first) or leased
+    std::size_t size_ = 0;   // of the first of them, which are in use
     const wait_item *listed_ = nullptr;
     bool has_offer_ = false;         // until end()
     bool has_filled_offer_ = false;  // that was withdrawn
