@@ -81,7 +81,7 @@ outbound::outcome outbound::write_last_words(time_point now) noexcept {
     writing turn;
     if (pipe_ && !(turn = pipe_->take_turn()))
         return may_wait ? outcome::stopped : outcome::drained;
-    ends_after_control_ = true;
+    control_.note_last();
     const outcome result = write_in_turn(turn, now);
     if (turn)
         (void)give(turn);
@@ -90,47 +90,46 @@ outbound::outcome outbound::write_last_words(time_point now) noexcept {
 }
 
 outbound::outcome outbound::write_in_turn(writing &turn, time_point now) noexcept {
-    will_come_back_ = false;
+    pause_.end();
     if (is_held_up())
         look_for_room();
     const bool is_left_to_others = owes_wait_ && is_leased_;
     if (!is_left_to_others && std::exchange(owes_wait_, false))
         stream_.wait_writable();
-    if (senders_octets_ - octets_seen_ >= deferral_.octets_of_stream(now) &&
-        (is_left_to_others || has_little(turn))) {
-        octets_seen_ = senders_octets_;
-        collector_.stop();
-        return leave_alone_until(deferral_.defer(now, due_));
+    if (pause_.is_sender_at_it(now) && (is_left_to_others || has_little(turn))) {
+        pause_.leave_to_sender(now);
+        return outcome::left_alone;
     }
     if (is_left_to_others)
         return outcome::stopped;
     const bool collects = may_collect();
     if (!collects)
-        collector_.stop();
+        pause_.stop_collecting();
     progress done;
     for (int i = 0; i < write_policy::writes_per_turn; ++i) {
         switch (write_once(turn, true, hold_back::nothing, done)) {
         case write_result::wrote:
             if (collects && done.is_all) {
                 const progress all = std::exchange(done, {});
-                if (collector_.note_written(now, all.octets, all.messages))
-                    return start_collecting(turn);
+                if (pause_.collects_after(now, all.octets, all.messages))
+                    return leave_collecting(turn);
             }
             break;
         case write_result::nothing:
             if (turn) {
-                if (collects && i == 0 && collector_.note_nothing(now))
-                    return start_collecting(turn);
+                if (collects && i == 0 && pause_.collects_without_any(now))
+                    return leave_collecting(turn);
                 turn.arm_reader();
                 if (server_) {
                     turn.expect_growth(peer_.framing().growth_of_small());
                     turn.serve(*std::exchange(server_, nullptr));
                 }
             }
-            deferral_.note_drained(now);
+            pause_.note_drained(now);
             return outcome::drained;
         case write_result::busy:
-            return leave_alone_until(now + write_policy::pause_for_others);
+            pause_.leave_to_others(now);
+            return outcome::left_alone;
         case write_result::full:
             owes_wait_ = is_leased_;
             if (is_leased_)
@@ -152,7 +151,7 @@ connection_port::written outbound::write_now(writing &turn, connection_port::occ
         room_ = room::likely;
         owes_wait_ = false;
     }
-    if (!may_write() || control_waits() || ends_after_control_)
+    if (!may_write() || control_.is_waiting() || control_.is_last())
         return connection_port::written::refused;
     hold_back held_back = write_policy::first_hold_back(when);
     progress done;
@@ -182,7 +181,7 @@ connection_port::written outbound::write_now(writing &turn, connection_port::occ
 
 connection_port::written outbound::note_all_written(writing &turn, bool was_left_to_others) noexcept {
     turn.return_due_credit();
-    if (was_left_to_others && !will_come_back_)
+    if (was_left_to_others && !pause_.is_on())
         turn.arm_reader();  // the I/O thread does not know that it was full
     return connection_port::written::all;
 }
@@ -195,14 +194,8 @@ bool outbound::may_collect() noexcept {
     return write_policy::may_collect_below(pipe_->read_mark());
 }
 
-outbound::outcome outbound::start_collecting(writing &turn) noexcept {
+outbound::outcome outbound::leave_collecting(writing &turn) noexcept {
     turn.return_due_credit();
-    return leave_alone_until(collector_.due());
-}
-
-outbound::outcome outbound::leave_alone_until(time_point when) noexcept {
-    due_ = when;
-    will_come_back_ = true;
     return outcome::left_alone;
 }
 
@@ -239,10 +232,10 @@ outbound::write_result outbound::write_once(writing &turn, bool with_control, ho
         what.cut(ranges, sizes_.tcp_max_transfer);
     const io_result result = stream_.try_write({ranges.data(), what.ranges});
     if (!with_control && result.octets >= part_of_a_stream)
-        senders_octets_ += result.octets;
+        pause_.note_senders_write(result.octets);
     if (result.octets > 0) {
         writes_.store(writes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-        at_boundary_ = result.octets == what.octets && what.ends_message;
+        control_.note_write(result.octets == what.octets && what.ends_message);
         count_write(what.ranges, result.octets < what.octets, what.uncopied);
         take_written(turn, result.octets, what);
         done.octets += result.octets;
@@ -287,15 +280,15 @@ outbound::listed outbound::list(writing &turn, std::span<iovec> ranges, bool wit
     auto &control = peer_.output();
     if (with_control && !control.empty()) {
         look_for_boundary(turn);
-        if (at_boundary_ || control_written_ > 0) {
-            what.control = control.size() - control_written_;
+        if (control_.is_here()) {
+            what.control = control.size() - control_.written();
             what.octets = what.control;
-            ranges[what.ranges++] = {control.data() + control_written_, what.control};
+            ranges[what.ranges++] = {control.data() + control_.written(), what.control};
         }
     }
     // The rest of a message that has begun stands in front of the last words, and nothing behind
     // them.
-    if (!turn || (ends_after_control_ && (at_boundary_ || what.control > 0)))
+    if (!turn || control_.is_end(what.control > 0))
         return what;
     if (translates()) {
         list_translated(turn, ranges, with_control, what);
@@ -308,8 +301,8 @@ outbound::listed outbound::list(writing &turn, std::span<iovec> ranges, bool wit
     what.ends_message = found.ends_message;
     what.is_all = found.ends_message && what.ranges < ranges.size() && found.octets < sizes_.out_batch_size;
     what.uncopied = found.uncopied;
-    if (octets_to_boundary_ > 0 && octets_to_boundary_ < what.octets) {
-        what.cut(ranges, octets_to_boundary_);
+    if (control_.goes_beyond_end(what.octets)) {
+        what.cut(ranges, control_.octets_to_end());
         what.ends_message = true;
     }
     return what;
@@ -320,12 +313,8 @@ outbound::listed outbound::list(writing &turn, std::span<iovec> ranges, bool wit
 /// between two. The end is found once for each message, which may have very many frames.
 /// translate() sees to that for what is translated.
 void outbound::look_for_boundary(writing &turn) noexcept {
-    if (at_boundary_ || translates() || octets_to_boundary_ > 0 || !turn)
-        return;
-    octets_to_boundary_ = turn.octets_to_message_end(octets_since_end_);
-    at_boundary_ = octets_to_boundary_ == 0;
-    if (at_boundary_)
-        octets_since_end_ = 0;
+    if (control_.needs_message_end() && !translates() && turn)
+        control_.note_message_end(turn.octets_to_message_end(control_.octets_since_end()));
 }
 
 void outbound::listed::cut(std::span<iovec> list, std::size_t limit) noexcept {
@@ -344,30 +333,20 @@ void outbound::take_written(writing &turn, std::size_t octets, const listed &wha
         const std::size_t taken = std::min(octets, what.control);
         octets -= taken;
         if (taken < what.control) {
-            control_written_ += taken;
+            control_.note_control(taken);
             return;
         }
         peer_.drop_output();  // control octets are rare: no memory is kept for them
-        control_written_ = 0;
+        control_.note_all_control();
         note_control();
     }
     if (octets == 0)
         return;
-    note_position(octets);
+    control_.note_messages(octets);
     if (translates())
         translated_->release(octets);
     else
         turn.release(octets);
-}
-
-/// Octets of the pipe were written.
-void outbound::note_position(std::size_t octets) noexcept {
-    octets_since_end_ += octets;
-    if (octets_to_boundary_ > 0 && octets_to_boundary_ <= octets)
-        octets_since_end_ = octets - octets_to_boundary_;
-    octets_to_boundary_ -= std::min<std::uint64_t>(octets, octets_to_boundary_);
-    if (at_boundary_)
-        octets_since_end_ = 0;
 }
 
 bool outbound::has_work() noexcept {
@@ -386,7 +365,8 @@ bool outbound::is_drained() noexcept {
     if (!pipe_)
         return true;
     writing turn = pipe_->take_turn();
-    return turn && (!translates() || translated_->is_empty()) && at_boundary_ && !turn.has_input();
+    return turn && (!translates() || translated_->is_empty()) && control_.is_between_messages() &&
+           !turn.has_input();
 }
 
 bool outbound::lease_out() noexcept {
@@ -410,10 +390,10 @@ void outbound::list_translated(writing &turn, std::span<iovec> ranges, bool with
                                listed &what) noexcept {
     try {
         // No more than is written at once: a peer that takes nothing does not get more of them.
-        if (with_control && !ends_after_control_ && !in_translated_message_ && !translated_->is_full())
+        if (with_control && !control_.is_last() && !translated_->is_in_message() && !translated_->is_full())
             translate_commands();
-        const bool may_begin = !(ends_after_control_ && peer_.framing().has_control_between_frames());
-        const bool may_add = gathers_ && translated_->may_grow() && !ends_after_control_ &&
+        const bool may_begin = !(control_.is_last() && peer_.framing().has_control_between_frames());
+        const bool may_add = gathers_ && translated_->may_grow() && !control_.is_last() &&
                              !(with_control && !peer_.output().empty());
         if (translated_->is_empty() ? may_begin : may_add)
             translate(turn);
@@ -421,7 +401,7 @@ void outbound::list_translated(writing &turn, std::span<iovec> ranges, bool with
         what.ranges += found.ranges;
         what.octets += found.octets;
         what.ends_message =
-            found.is_all && (!in_translated_message_ || peer_.framing().has_control_between_frames());
+            found.is_all && (!translated_->is_in_message() || peer_.framing().has_control_between_frames());
         what.is_all = what.ends_message && !turn.has_input();
         what.uncopied = found.uncopied;
     } catch (...) {
@@ -450,7 +430,7 @@ void outbound::translate(writing &turn) {
     }
     frame_view frame;
     const auto may_stop = [this] {
-        return control_waits() && !translated_->is_empty() && !in_translated_message_;
+        return control_.is_waiting() && !translated_->is_empty() && !translated_->is_in_message();
     };
     while (!translated_->is_full() && !may_stop()) {
         if (translate_small(turn))
@@ -467,7 +447,7 @@ bool outbound::translate_small(writing &turn) {
         return false;
     const byte_span run = turn.peek_run();
     byte_span rest = run;
-    const std::uint64_t messages = translated_->put_small(peer_.framing(), rest, in_translated_message_);
+    const std::uint64_t messages = translated_->put_small(peer_.framing(), rest);
     const std::size_t taken = run.size() - rest.size();
     if (taken > 0)
         turn.read_run(taken, messages);
@@ -483,15 +463,14 @@ void outbound::translate_frame(const frame_view &frame, bool is_in_place) {
             peer_.framing().encode_subscription(is_subscribe, frame.body().subspan(1), translated_->tail());
         return;
     }
-    in_translated_message_ = frame.has_more();
     translated_->put(peer_.framing(), frame, is_in_place);
 }
 
 /// The frames of a message went to a connection that is gone: the rest must not begin the next one.
 void outbound::drop_translated_message(writing &turn) noexcept {
     frame_view frame;
-    while (in_translated_message_ && turn.read(frame))
-        in_translated_message_ = frame.is_command() || frame.has_more();
+    while (translated_->is_in_message() && turn.read(frame))
+        translated_->leave_out(frame);
 }
 
 /// A new connection on a pipe that was there before: the whole set goes out, and subscriptions

@@ -23,8 +23,8 @@
 #include "core/tuning.hpp"
 #include "pipe/pipe.hpp"
 #include "pipe/write_policy.hpp"
-#include "session/collector.hpp"
-#include "session/deferral.hpp"
+#include "session/control_place.hpp"
+#include "session/io_pause.hpp"
 #include "session/translation.hpp"
 #include "transport/transport.hpp"
 #include "zmtp/conversation.hpp"
@@ -57,7 +57,7 @@ public:
     };
     /// I/O thread.
     outcome write(time_point now) noexcept;
-    time_point due() const noexcept { return due_; }
+    time_point due() const noexcept { return pause_.until(); }
     /// write() of the last words of the conversation, and of no message behind them. `drained` once
     /// there is no more to write of them, or no way to: else it is to be called again, as write()
     /// would be. I/O thread.
@@ -121,23 +121,18 @@ private:
     bool has_little(writing &turn) noexcept;
     connection_port::written note_all_written(writing &turn, bool was_left_to_others) noexcept;
     bool may_collect() noexcept;
-    outcome start_collecting(writing &turn) noexcept;
-    outcome leave_alone_until(time_point when) noexcept;
+    outcome leave_collecting(writing &turn) noexcept;
     void look_for_room() noexcept;
     bool translates() const noexcept { return translated_ != nullptr; }
     bool is_covering() const noexcept { return translates() && translated_->is_covering(); }
     bool give(writing &turn) noexcept;
     write_result write_once(writing &turn, bool with_control, hold_back held_back, progress &done) noexcept;
     write_result end_early(const io_result &result, progress &done) noexcept;
-    bool control_waits() const noexcept { return control_waits_.load(std::memory_order_relaxed); }
-    void note_control() noexcept {
-        control_waits_.store(!is_leased_ && peer_.has_words(), std::memory_order_relaxed);
-    }
+    void note_control() noexcept { control_.note_waiting(!is_leased_ && peer_.has_words()); }
     bool may_write() const noexcept { return !is_full() && !is_finished_ && !failed(failure()); }
     listed list(writing &turn, std::span<iovec> ranges, bool with_control) noexcept;
     void look_for_boundary(writing &turn) noexcept;
     void take_written(writing &turn, std::size_t octets, const listed &what) noexcept;
-    void note_position(std::size_t octets) noexcept;
     void list_translated(writing &turn, std::span<iovec> ranges, bool with_control, listed &what) noexcept;
     void translate(writing &turn);
     void translate_commands();
@@ -154,34 +149,21 @@ private:
 
     std::atomic<error> failure_{error::none};
     std::atomic<room> room_{room::likely};  // written in turn
-    bool owes_wait_ = false;                // it is full, and the I/O thread has not begun to wait for it
-    bool at_boundary_ = true;               // control octets may go out now
-    bool ends_after_control_ = false;       // there are no messages behind the last words
+    control_place control_;
+    io_pause pause_;
+    bool owes_wait_ = false;    // it is full, and the I/O thread has not begun to wait for it
     bool is_finished_ = false;  // the I/O thread's: no sender looks at it once the socket has closed its end
-    std::atomic<bool> control_waits_{false};  // then others write nothing; set before the turn is asked for
-    bool will_come_back_ = false;             // the I/O thread is due by itself, or left a request
-    bool gathers_ = true;                     // what is not large
+    bool gathers_ = true;       // what is not large
     bool replays_ = false;
-    bool in_translated_message_ = false;  // the last frame translated was one with MORE
     // I/O thread only.
     bool is_leased_ = false;
     bool is_writable_again_ = false;
-    // Facts of the pipe: while control octets wait for the end of a message, what is left of it, 0
-    // when not known; and what was written since a message was known to end.
-    std::uint64_t octets_to_boundary_ = 0;
-    std::uint64_t octets_since_end_ = 0;
-    std::size_t control_written_ = 0;          // octets of what control_waits_ tells of
     std::atomic<std::uint64_t> writes_{0};     // that moved octets; counted in turn
-    std::uint64_t senders_octets_ = 0;         // written by the thread that sends, in large writes
-    std::uint64_t octets_seen_ = 0;            // of these, when the I/O thread deferred last
     std::unique_ptr<translation> translated_;  // where it translates, once there is a pipe
 
     // I/O thread only.
-    deferral deferral_;
-    collector collector_;
-    time_point due_{};                   // until then it was left alone last
-    connection_port *server_ = nullptr;  // until the pipe is served
-    std::uint64_t writes_seen_ = 0;      // by take_progress()
+    connection_port *server_ = nullptr;      // until the pipe is served
+    std::uint64_t writes_seen_ = 0;  // by take_progress()
 };
 
 }  // namespace zlink

@@ -23,6 +23,7 @@ void translation::body::copy_rest() noexcept {
 }
 
 void translation::put(const framing &form, const frame_view &frame, bool is_in_place) {
+    in_message_ = frame.has_more();
     cover_all();
     forget_gone();
     std::vector<std::uint8_t> &out = tail();
@@ -54,7 +55,7 @@ void translation::put(const framing &form, const frame_view &frame, bool is_in_p
     cover_some();
 }
 
-std::uint64_t translation::put_small(const framing &form, byte_span &in, bool &in_message) {
+std::uint64_t translation::put_small(const framing &form, byte_span &in) {
     constexpr std::size_t longest_head = 64;
     forget_gone();
     const std::size_t before = copied_end();
@@ -68,7 +69,7 @@ std::uint64_t translation::put_small(const framing &form, byte_span &in, bool &i
     }
     std::uint64_t messages = 0;
     const std::size_t octets =
-        form.encode_small(in, least_uncopied - 1, std::span(copied_).subspan(before), in_message, messages);
+        form.encode_small(in, least_uncopied - 1, std::span(copied_).subspan(before), in_message_, messages);
     spare_ = copied_.size() - before - octets;
     debug_counters::add(debug_counters::count::copied_octets, octets);
     return messages;

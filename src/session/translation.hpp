@@ -43,9 +43,13 @@ public:
     /// it, and its owner is memory for a copy. Throws bad_alloc.
     void put(const framing &form, const frame_view &frame, bool is_in_place);
     /// Puts the small message frames that `in` begins with, as it stands in a queue, behind the
-    /// rest, and takes them from there, as far as that is faster. `in_message` is whether the last
-    /// of them was one with more. Returns how many messages end in them. Throws bad_alloc.
-    std::uint64_t put_small(const framing &form, byte_span &in, bool &in_message);
+    /// rest, and takes them from there, as far as that is faster. Returns how many messages end in
+    /// them. Throws bad_alloc.
+    std::uint64_t put_small(const framing &form, byte_span &in);
+    /// Whether the frame that was put last was one with more.
+    bool is_in_message() const noexcept { return in_message_; }
+    /// A frame is not put, since the message that it belongs to is dropped.
+    void leave_out(const frame_view &frame) noexcept { in_message_ = frame.is_command() || frame.has_more(); }
     /// Octets that are appended here stand behind the rest; to be called while no body is covered.
     std::vector<std::uint8_t> &tail() noexcept {
         copied_.resize(copied_.size() - std::exchange(spare_, 0));
@@ -103,6 +107,7 @@ private:
     body covered_;
     const framing *form_ = nullptr;  // whose cover it is
     body_cover how_{};               // for what is left of it
+    bool in_message_ = false;
 };
 
 }  // namespace zlink

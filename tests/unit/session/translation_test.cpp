@@ -45,11 +45,10 @@ struct translated {
     }
     /// The same, with small frames together.
     void put_small() {
-        bool in_message = false;
         for (frame_view frame; !out.is_full();) {
             const byte_span run = queue.peek_run();
             byte_span rest = run;
-            const std::uint64_t messages = out.put_small(form, rest, in_message);
+            const std::uint64_t messages = out.put_small(form, rest);
             EXPECT_EQ(messages > 0, rest.size() < run.size());
             queue.read_run(run.size() - rest.size());
             if (rest.size() < run.size())
