@@ -102,9 +102,9 @@ public:
 };
 
 struct asio_loop::alarm_handler {
-    using allocator_type = slot_allocator<void>;
+    using allocator_type = slot_allocator<void, alarm_size>;
     allocator_type get_allocator() const noexcept {
-        return slot_allocator<void>(self->alarm_memory_[generation % self->alarm_memory_.size()]);
+        return allocator_type(self->alarm_memory_[generation % self->alarm_memory_.size()]);
     }
     void operator()(const boost::system::error_code &) const noexcept {
         self->begin_handler();

@@ -29,8 +29,9 @@
 
 namespace zlink {
 
-/// Memory for one pending handler, used again and again. A second one at the same time goes to the
-/// heap.
+/// Memory for one pending handler that Asio makes `Size` octets of, used again and again. A second
+/// one at the same time goes to the heap, as does a larger one.
+template <std::size_t Size>
 class handler_slot {
 public:
     void *take(std::size_t size) {
@@ -47,26 +48,30 @@ public:
     }
 
 private:
-    alignas(std::max_align_t) std::array<std::byte, 104> memory_;  // what Asio 1.81 asks for
+    alignas(void *) std::array<std::byte, Size> memory_;
     bool is_taken_ = false;
 };
 
 /// Gives the memory of a handler_slot to Asio.
-template <class T>
+template <class T, std::size_t Size>
 struct slot_allocator {
     using value_type = T;
-
-    explicit slot_allocator(handler_slot &where) noexcept : slot(&where) {}
     template <class U>
-    slot_allocator(const slot_allocator<U> &other) noexcept : slot(other.slot) {}
+    struct rebind {
+        using other = slot_allocator<U, Size>;
+    };
+
+    explicit slot_allocator(handler_slot<Size> &where) noexcept : slot(&where) {}
+    template <class U>
+    slot_allocator(const slot_allocator<U, Size> &other) noexcept : slot(other.slot) {}
     T *allocate(std::size_t count) { return static_cast<T *>(slot->take(count * sizeof(T))); }
     void deallocate(T *p, std::size_t) noexcept { slot->give_back(p); }
     template <class U>
-    bool operator==(const slot_allocator<U> &other) const noexcept {
+    bool operator==(const slot_allocator<U, Size> &other) const noexcept {
         return slot == other.slot;
     }
 
-    handler_slot *slot;
+    handler_slot<Size> *slot;
 };
 
 class asio_loop final : public loop {
@@ -141,7 +146,8 @@ private:
     std::vector<heap_timer *> timers_;     // a binary heap, the earliest in front; room for all that exist
     std::size_t timer_count_ = 0;          // that exist, pending or not
     heap_timer *running_timer_ = nullptr;  // whose function runs; null once that has ended it
-    std::array<handler_slot, 2> alarm_memory_;  // a cancelled wait and the one after it
+    static constexpr std::size_t alarm_size = 104;          // of what Asio 1.81 makes of the handler
+    std::array<handler_slot<alarm_size>, 2> alarm_memory_;  // a cancelled wait and the one after it
     std::uint64_t alarm_generation_ = 0;
     bool is_alarm_set_ = false;
     time_point alarm_at_;

@@ -12,11 +12,12 @@ constexpr int reads_per_turn = 4;
 }  // namespace
 
 connection::connection(const connection_environment &environment, std::unique_ptr<stream> bytes,
-                       bool is_server, connection_host &host)
+                       bool is_server, connection_host &host, const connection_past &past)
     : environment_(environment), host_(host), stream_(std::move(bytes)),
-      peer_(make_conversation(environment.options, is_server, environment.place, environment.memory)),
-      out_(*stream_, *peer_, environment.subscriptions, environment.sizes),
-      lease_(environment_, *stream_, out_, *this) {
+      peer_(make_conversation(environment.options, is_server,
+                              environment.place ? &*environment.place : nullptr, past.web)),
+      out_(*stream_, *peer_, environment.subscriptions.get(), environment.sizes),
+      lease_(environment_, *stream_, out_, *this), probes_(past.probes) {
     stream_->set_events(this);
 }
 
@@ -34,7 +35,7 @@ std::string connection::reason() const {
 }
 
 void connection::start() noexcept {
-    started_at_ = environment_.io.now();
+    since_ = environment_.io->now();
     if (stream_->shakes_hands_by_itself())
         await_handshake_of_stream();
     else
@@ -64,7 +65,7 @@ void connection::await_handshake_of_stream() noexcept {
 void connection::begin(byte_span rest) noexcept {
     state_ = state::live;
     inbound &in = *lease_.reading();
-    const auto first = peer_->resume({conversation::event_kind::start, {}, started_at_});
+    const auto first = peer_->resume({conversation::event_kind::start, {}, since_});
     if (!obey(first))
         return;
     follow_handshake(in, first, rest);
@@ -132,13 +133,13 @@ void connection::on_stream_readable() noexcept {
 void connection::on_stream_writable() noexcept {
     out_.note_writable();
     if (state_ == state::saying_last_words)
-        words_end_at_ = environment_.io.now() + longest_parting;  // it reads
+        since_ = environment_.io->now();  // it reads
     write();
     report();
 }
 
 void connection::on_time_of_opening() noexcept {
-    if (environment_.io.now() >= deadline())
+    if (environment_.io->now() >= deadline())
         fail(break_reason{.failure = failure_kind::handshake_timeout});
     else
         update_timer();
@@ -162,14 +163,14 @@ void connection::on_time() noexcept {
         return;
     }
     if (in->is_paused() || out_.is_finished())
-        peer_->note_traffic(environment_.io.now());  // it is this side that does not listen, or asks no more
+        peer_->note_traffic(environment_.io->now());  // it is this side that does not listen, or asks no more
     else
         look_before_verdict(*in);
     if (state_ != state::live || failed(out_.failure())) {
         report();
         return;
     }
-    if (obey(peer_->resume({conversation::event_kind::time, {}, environment_.io.now()}))) {
+    if (obey(peer_->resume({conversation::event_kind::time, {}, environment_.io->now()}))) {
         update_timer();
         write();
     }
@@ -189,14 +190,14 @@ void connection::look_before_verdict(inbound &in) noexcept {
         write();
     }
     if (out_.take_progress())
-        peer_->note_output_held_up(environment_.io.now());
+        peer_->note_output_held_up(environment_.io->now());
 }
 
 void connection::write() noexcept {
     const bool is_last = state_ == state::saying_last_words;
     if (!is_last && state_ != state::live && state_ != state::judged && state_ != state::queued)
         return;
-    const time_point now = environment_.io.now();
+    const time_point now = environment_.io->now();
     const bool has_output = peer_->has_words();
     const outbound::outcome result = is_last ? out_.write_last_words(now) : out_.write(now);
     if (has_output && !peer_->has_words())
@@ -232,7 +233,7 @@ void connection::write() noexcept {
 
 void connection::write_at(time_point when) noexcept {
     if (!flush_timer_)
-        flush_timer_ = environment_.io.make_timer([this] {
+        flush_timer_ = environment_.io->make_timer([this] {
             write();
             report();
         });
@@ -296,7 +297,7 @@ void connection::read(inbound &in) noexcept {
 }
 
 inbound::found connection::read_once(inbound &in) noexcept {
-    const inbound::found found = in.read(environment_.io.scratch, *peer_);
+    const inbound::found found = in.read(environment_.io->scratch, *peer_);
     if (!found.handshake.empty())
         take_handshake(in, found.handshake);
     note_reading(in);
@@ -402,7 +403,7 @@ void connection::enter_traffic(inbound &in, byte_span rest, bool takes_all) noex
     if (takes_all && environment_.options.has_subscribers())
         in.subscribe_to_all();
     if (!rest.empty())
-        in.begin(*static_cast<chunk *>(environment_.io.scratch.get()), rest, *peer_);
+        in.begin(*static_cast<chunk *>(environment_.io->scratch.get()), rest, *peer_);
     note_reading(in);
     if (state_ == state::live)
         write();
@@ -414,7 +415,7 @@ void connection::greet_application() {
     const byte_span hello = as_bytes(environment_.options.hello_message);
     if (!hello.empty())
         peer_->framing().encode(0, hello, peer_->output());
-    if (environment_.probes)
+    if (probes_)
         peer_->framing().encode(0, {}, peer_->output());
 }
 
@@ -423,7 +424,7 @@ bool connection::obey(const conversation::action &action) noexcept {
     if (action.kind != conversation::action_kind::close)
         return true;
     const bool has_answer = !peer_->output().empty();
-    (void)out_.write_last_words(environment_.io.now());  // an ERROR command goes out if there is room for it
+    (void)out_.write_last_words(environment_.io->now());  // an ERROR command goes out if there is room for it
     fail({.was_established = pipe_ != nullptr,
           .failure = action.failure,
           .detail = action.detail,
@@ -436,11 +437,11 @@ bool connection::obey(const conversation::action &action) noexcept {
 
 time_point connection::deadline() const noexcept {
     if (state_ == state::saying_last_words)
-        return words_end_at_;
+        return since_ + longest_parting;
     if (state_ != state::opening && state_ != state::at_door)
         return peer_->deadline();
     const int most_ms = environment_.options.handshake_interval_ms;
-    return most_ms > 0 ? started_at_ + std::chrono::milliseconds(most_ms) : time_point::max();
+    return most_ms > 0 ? since_ + std::chrono::milliseconds(most_ms) : time_point::max();
 }
 
 void connection::update_timer() noexcept {
@@ -453,7 +454,7 @@ void connection::update_timer() noexcept {
     if (timer_ && timer_->is_pending() && timer_at_ <= when)
         return;
     if (!timer_)
-        timer_ = environment_.io.make_timer([this] { on_time(); });
+        timer_ = environment_.io->make_timer([this] { on_time(); });
     if (!timer_) {
         fail(error::no_memory);
         return;

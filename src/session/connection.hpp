@@ -62,13 +62,19 @@ public:
 /// Octets. An honest peer waits behind its greeting, and a READY or a request of HTTP.
 constexpr std::size_t most_unjudged = 16 * 1024;
 
+/// What a session knows from the connections before.
+struct connection_past {
+    web_memory *web = nullptr;  // of streams that begin as a web server's, where others follow
+    bool probes = false;        // the pipe has probed an earlier peer, and this one is to be probed, too
+};
+
 class connection final : private stream_events,
                          private connection_port,
                          private lease_events,
                          private costly_work {
 public:
     connection(const connection_environment &environment, std::unique_ptr<stream> bytes, bool is_server,
-               connection_host &host);
+               connection_host &host, const connection_past &past = {});
     ~connection() override;
 
     void start() noexcept;
@@ -194,7 +200,7 @@ private:
     void fail(error system) noexcept;
     void report() noexcept;
 
-    const connection_environment environment_;
+    const connection_environment &environment_;
     connection_host &host_;
     std::unique_ptr<stream> stream_;
     const std::unique_ptr<conversation> peer_;
@@ -208,15 +214,16 @@ private:
 
     lease_keeper lease_;  // with the reading half
 
-    time_point started_at_{};
+    time_point since_{};  // it has opened, or the peer has taken of the last words
 
     bool replays_ = false;
+    const bool probes_;
     bool is_leaving_ = false;
     bool has_taken_leave_ = false;  // with words of the conversation
     state state_ = state::opening;
     break_reason reason_;
 
-    std::vector<std::uint8_t>
+    std::unique_ptr<std::vector<std::uint8_t>>
         unjudged_;  // octets of a peer that is judged or queued: `most_unjudged`, and what the last read has brought beyond
 
     /// The peer of a stream that has introduced it.
@@ -229,9 +236,7 @@ private:
     };
     std::unique_ptr<guest> guest_;  // until there is traffic
 
-    // While the last words are written
-    std::size_t unread_ = 0;     // octets, when it looked last
-    time_point words_end_at_{};  // unless the peer goes on reading
+    std::size_t unread_ = 0;  // octets, when it looked last while the last words were written
 };
 
 }  // namespace zlink

@@ -46,16 +46,16 @@ void connection::end_with_words(break_reason why) noexcept {
     reason_ = why;
     reason_.has_answer_for_peer = !peer_->output().empty();
     flush_timer_.reset();
-    words_end_at_ = environment_.io.now() + longest_parting;
+    since_ = environment_.io->now();
     write();
 }
 
 void connection::on_time_of_last_words() noexcept {
-    const time_point now = environment_.io.now();
-    if (now >= words_end_at_) {
+    const time_point now = environment_.io->now();
+    if (now >= deadline()) {
         const std::size_t left = stream_->unconfirmed();
         if (left < std::exchange(unread_, left))
-            words_end_at_ = now + longest_parting;
+            since_ = now;
         else
             fail(reason_);
     }
@@ -140,7 +140,7 @@ bool connection::let_go(bool drops_unread) noexcept {
         return false;
     // Nobody misses the octets that are not written now: the peer sees the end.
     if (say_last_words())
-        (void)out_.write(environment_.io.now());
+        (void)out_.write(environment_.io->now());
     return true;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "core/chunk.hpp"
 #include "core/error.hpp"
@@ -14,16 +15,14 @@
 
 namespace zlink {
 
-/// All outlives the connection.
+/// The things that the connections of one endpoint on one loop have in common. It outlives them.
 struct connection_environment {
-    loop &io;
-    const settings &options;
-    const batching &sizes;
-    const std::shared_ptr<chunk_pool> &pool;
-    subscription_set *subscriptions;   // of SUB and XSUB, else null
-    const web_place *place = nullptr;  // of streams that begin as a web server's
-    web_memory *memory = nullptr;      // of such, where others follow
-    bool probes = false;  // the pipe has probed an earlier peer, and this one is to be probed, too
+    loop *io = nullptr;
+    settings options;
+    batching sizes;
+    std::shared_ptr<chunk_pool> pool;
+    std::shared_ptr<subscription_set> subscriptions;  // of SUB and XSUB, else null
+    std::optional<web_place> place;                   // of streams that begin as a web server's
 };
 
 /// Why a connection ended.

@@ -42,14 +42,14 @@ void connection::await_turn(byte_span rest, bool is_of_stranger) noexcept {
     update_timer();
     if (state_ != state::queued)
         return;
-    environment_.io.costly.add(*this,
-                               is_of_stranger ? costly_list::place::stranger : costly_list::place::goes_on);
+    environment_.io->costly.add(*this,
+                                is_of_stranger ? costly_list::place::stranger : costly_list::place::goes_on);
     stream_->wait_readable();
 }
 
 bool connection::put_off(state why, byte_span rest) noexcept {
     try {
-        unjudged_.assign(rest.begin(), rest.end());
+        unjudged_ = std::make_unique<std::vector<std::uint8_t>>(rest.begin(), rest.end());
     } catch (...) {
         fail(error::no_memory);
         return false;
@@ -68,16 +68,18 @@ void connection::ask_host() noexcept {
 }
 
 void connection::read_unjudged(inbound &in) noexcept {
-    const byte_span octets = in.read(environment_.io.scratch, *peer_).handshake;
+    const byte_span octets = in.read(environment_.io->scratch, *peer_).handshake;
     try {
-        unjudged_.insert(unjudged_.end(), octets.begin(), octets.end());
+        if (!unjudged_)
+            unjudged_ = std::make_unique<std::vector<std::uint8_t>>();
+        unjudged_->insert(unjudged_->end(), octets.begin(), octets.end());
     } catch (...) {
         fail(error::no_memory);
         return;
     }
     if (in.failure())
         fail(*in.failure());
-    else if (unjudged_.size() < most_unjudged)
+    else if (unjudged_->size() < most_unjudged)
         stream_->wait_readable();
 }
 
@@ -100,13 +102,13 @@ void connection::on_verdict(const verdict &answer) noexcept {
             return;
         }
     }
-    go_on({.kind = conversation::event_kind::verdict, .now = environment_.io.now(), .answer = &answer});
+    go_on({.kind = conversation::event_kind::verdict, .now = environment_.io->now(), .answer = &answer});
 }
 
 /// Its turn.
 void connection::run_costly() noexcept {
     if (state_ == state::queued)
-        go_on({.kind = conversation::event_kind::turn, .now = environment_.io.now()});
+        go_on({.kind = conversation::event_kind::turn, .now = environment_.io->now()});
 }
 
 void connection::go_on(const conversation::event &with) noexcept {
@@ -122,9 +124,14 @@ void connection::go_on(const conversation::event &with) noexcept {
 
 /// Takes what has been read meanwhile, as if it were read now.
 bool connection::take_unjudged(inbound &in, byte_span &rest) noexcept {
-    std::vector<std::uint8_t> unread = std::move(unjudged_);
+    if (!unjudged_) {
+        rest = {};
+        return true;
+    }
+    std::vector<std::uint8_t> unread = std::move(*unjudged_);
+    unjudged_.reset();
     const finally wipe([&] { wipe_octets(unread); });
-    rest = in.put(environment_.io.scratch, unread);
+    rest = in.put(environment_.io->scratch, unread);
     if (rest.size() == unread.size())
         return true;
     fail(error::no_memory);

@@ -145,7 +145,7 @@ inbound::found inbound::read_with(conversation *peer, block_ref &scratch) noexce
         return {};
     }
     if (peer)  // no heartbeats elsewhere
-        peer->note_traffic(environment_.io.now());
+        peer->note_traffic(environment_.io->now());
     found result_found{result.octets, result.octets == to.large_room + to.room};
     expects_large_ =
         has_large ? unfed_->large.is_whole() : to.is_of_decoder && to.count == 2 && taken == to.large_room;

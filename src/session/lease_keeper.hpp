@@ -36,7 +36,7 @@ public:
     /// All outlive it.
     lease_keeper(const connection_environment &environment, stream &bytes, outbound &out,
                  lease_events &events) noexcept
-        : io_(environment.io), stream_(bytes), in_(environment, bytes), out_(out), events_(events) {}
+        : io_(*environment.io), stream_(bytes), in_(environment, bytes), out_(out), events_(events) {}
 
     /// The pipe is there whose socket may ask. It outlives the keeper.
     void open(pipe_end &pipe) noexcept;

@@ -47,7 +47,7 @@ std::string words_of(const break_reason &why) {
 }
 }  // namespace
 
-session::session(session_environment_ptr environment)
+session::session(made_here, session_environment_ptr environment)
     : environment_(std::move(environment)),
       backoff_(environment_->options.reconnect_interval_ms, environment_->options.reconnect_interval_max_ms) {
 }
@@ -56,7 +56,7 @@ session::~session() = default;
 
 std::shared_ptr<session> session::connecting(session_environment_ptr environment, const transport &kind,
                                              pipe_end_ptr pipe) {
-    std::shared_ptr<session> made(new session(std::move(environment)));
+    const auto made = std::make_shared<session>(made_here(), std::move(environment));
     made->transport_ = &kind;
     made->pipe_ = std::move(pipe);
     return made;
@@ -64,7 +64,7 @@ std::shared_ptr<session> session::connecting(session_environment_ptr environment
 
 std::shared_ptr<session> session::accepted(session_environment_ptr environment,
                                            std::unique_ptr<stream> bytes) {
-    std::shared_ptr<session> made(new session(std::move(environment)));
+    const auto made = std::make_shared<session>(made_here(), std::move(environment));
     made->first_stream_ = std::move(bytes);
     return made;
 }
@@ -266,11 +266,8 @@ void session::begin_connection(std::unique_ptr<stream> bytes, bool is_server) no
     descriptor_ = bytes->descriptor();
     try {
         connection_ = std::make_unique<connection>(
-            connection_environment{*environment_->io, environment_->options, environment_->sizes,
-                                   environment_->pool, environment_->subscriptions.get(),
-                                   environment_->place ? &*environment_->place : nullptr, &web_memory_,
-                                   probes_again()},
-            std::move(bytes), is_server, static_cast<connection_host &>(*this));
+            *environment_, std::move(bytes), is_server, static_cast<connection_host &>(*this),
+            connection_past{.web = &web_memory_, .probes = probes_again()});
     } catch (...) {
         reason_ = {.system = error::no_memory};
         is_broken_ = true;

@@ -42,24 +42,18 @@ public:
 };
 
 /// The things that the sessions of one endpoint on one loop have in common.
-struct session_environment {
+struct session_environment : connection_environment {
     /// `words` say why: of a failure, or of what is not as it should be, and keeps nobody out.
     void emit(event_kind kind, std::uint32_t value, std::string words = {},
               error why = error::none) const noexcept;
 
-    loop *io;
-    settings options;
-    batching sizes;
-    std::shared_ptr<chunk_pool> pool;
-    std::shared_ptr<subscription_set> subscriptions;  // SUB and XSUB, else null
     std::shared_ptr<event_sink> events;
     std::shared_ptr<session_host> host;
     random_source *random;
     authenticator *judges = nullptr;              // null: nobody can be asked
     std::shared_ptr<authenticator> policy_judge;  // the one above, where the endpoint has its own
-    std::string endpoint;            // as bound or connected, for events and for the socket to find its pipes
-    std::string address;             // of one that is connected to, without its scheme
-    std::optional<web_place> place;  // of an endpoint on a web server
+    std::string endpoint;  // as bound or connected, for events and for the socket to find its pipes
+    std::string address;   // of one that is connected to, without its scheme
     std::shared_ptr<standing> permission;  // asked for each connection; null: nothing rules the endpoint
 };
 using session_environment_ptr = std::shared_ptr<const session_environment>;
@@ -95,6 +89,13 @@ public:
     bool is_stopping() const noexcept { return is_stopping_.load(std::memory_order_relaxed); }
 
     const session_environment_ptr &environment() const noexcept { return environment_; }
+    // Made by connecting() and accepted() only.
+    class made_here {
+        friend class session;
+        explicit made_here() = default;
+    };
+    session(made_here, session_environment_ptr environment);
+
     bool is_connecting() const noexcept { return transport_ != nullptr; }
 
     void on_readable(pipe_end &end) noexcept override;
@@ -121,7 +122,6 @@ private:
         std::shared_ptr<session> keep;
     };
 
-    explicit session(session_environment_ptr environment);
     void ask(unsigned wishes) noexcept;
     void run() noexcept override;
 
@@ -175,11 +175,9 @@ private:
     pipe_end_ptr pipe_;
     std::unique_ptr<connection> connection_;
     std::unique_ptr<authentication> question_;  // about the peer of the connection
-    verdict::kind unasked_ =
-        verdict::kind::no_handler;         // what stands for the answer where there is no question
-    std::unique_ptr<parting> parting_;     // of the last one that has said last words
-    std::unique_ptr<dialer> dialer_;       // with an attempt under way
-    std::unique_ptr<dialer> idle_dialer_;  // for the next one
+    std::unique_ptr<parting> parting_;          // of the last one that has said last words
+    std::unique_ptr<dialer> dialer_;            // with an attempt under way
+    std::unique_ptr<dialer> idle_dialer_;       // for the next one
     std::unique_ptr<timer> retry_timer_;
     /// The waits of one that ends.
     struct last_waits {
@@ -190,17 +188,19 @@ private:
         std::chrono::milliseconds parting_look{};
     };
     std::unique_ptr<last_waits> last_waits_;
+    verdict::kind unasked_ =
+        verdict::kind::no_handler;  // what stands for the answer where there is no question
     backoff backoff_;
-    web_memory web_memory_;
     break_reason reason_;
     int descriptor_ = -1;
+    web_memory web_memory_;
     bool has_delivered_ = false;  // a connection of the pipe's passed a message on
     bool has_had_peer_ = false;   // the pipe
     bool is_lingering_ = false;
-    bool is_parting_ = false;      // everything is written: the peer is to read it and close
-    bool is_broken_ = false;       // the connection, or it was not made
-    continuation rest_ = nullptr;  // of an end, when other threads have left the connection
+    bool is_parting_ = false;  // everything is written: the peer is to read it and close
+    bool is_broken_ = false;   // the connection, or it was not made
     bool has_ended_ = false;
+    continuation rest_ = nullptr;  // of an end, when other threads have left the connection
 
     std::atomic<unsigned> wishes_{0};  // any thread
     std::atomic<bool> is_stopping_{false};

@@ -24,25 +24,24 @@ constexpr std::chrono::milliseconds quiet_after{10};
 
 }  // namespace
 
-// Kept alive by pending handlers, which Asio runs even after the descriptor is closed.
-struct readiness::registration : std::enable_shared_from_this<registration> {
+// Kept alive by pending handlers, which Asio runs even after the descriptor is closed. All of it is
+// the loop's thread's, the count of who keeps it too.
+struct readiness::registration {
     using asio_descriptor =
         boost::asio::posix::basic_stream_descriptor<boost::asio::io_context::executor_type>;
-
-    struct direction {
-        [[no_unique_address]] handler_slot memory;  // its padding holds the flag
-        bool is_pending = false;
-    };
+    static constexpr std::size_t wait_size = 96;  // of what Asio 1.81 makes of the handler
+    using wait_memory = handler_slot<wait_size>;
 
     struct wait_handler {
-        using allocator_type = slot_allocator<void>;
-        allocator_type get_allocator() const noexcept { return slot_allocator<void>(side().memory); }
-        direction &side() const noexcept { return is_write ? self->write : self->read; }
+        using allocator_type = slot_allocator<void, wait_size>;
+        allocator_type get_allocator() const noexcept {
+            return allocator_type(is_write ? *self->write_memory : self->read_memory);
+        }
         void operator()(const boost::system::error_code &) const noexcept {
             self->loop.begin_handler();
             if (!self->events || (generation != self->generation && !is_lost_read()))
                 return;  // closed, or leased out since
-            side().is_pending = false;
+            self->pending(is_write) = false;
             if (generation != self->generation) {
                 self->wait(false);
                 return;
@@ -54,7 +53,7 @@ struct readiness::registration : std::enable_shared_from_this<registration> {
         }
         /// Whether the wait ended as the descriptor was registered afresh.
         bool is_lost_read() const noexcept { return !is_write && std::exchange(self->has_lost_read, false); }
-        std::shared_ptr<registration> self;
+        registration_ref self;
         unsigned generation;
         bool is_write;
     };
@@ -62,16 +61,23 @@ struct readiness::registration : std::enable_shared_from_this<registration> {
     registration(asio_loop &io, readiness_events &owner)
         : loop(io), descriptor(io.context().get_executor()), events(&owner) {}
 
+    bool &pending(bool is_write) noexcept { return is_write ? is_write_pending : is_read_pending; }
+
     void wait(bool is_write) noexcept {
-        direction &side = is_write ? write : read;
-        if (side.is_pending)
+        if (std::exchange(pending(is_write), true))
             return;
-        side.is_pending = true;
         descriptor.async_wait(is_write ? asio_descriptor::wait_write : asio_descriptor::wait_read,
-                              wait_handler{shared_from_this(), generation, is_write});
+                              wait_handler{registration_ref(this), generation, is_write});
     }
 
+    /// Most streams are never full: the memory comes with the first one that is.
     void wait_writable() noexcept {
+        if (!write_memory)
+            write_memory.reset(new (std::nothrow) wait_memory);
+        if (!write_memory) {
+            ::shutdown(descriptor.native_handle(), SHUT_RDWR);  // the next read ends the connection
+            return;
+        }
         is_registered_for_room = has_waited_writable = true;
         wait(true);
         if (!quiet_timer)
@@ -83,7 +89,7 @@ struct readiness::registration : std::enable_shared_from_this<registration> {
     void on_quiet() noexcept {
         if (!descriptor.is_open() || !is_registered_for_room)
             return;
-        if (std::exchange(has_waited_writable, write.is_pending))
+        if (std::exchange(has_waited_writable, is_write_pending))
             quiet_timer->expires_at(loop.now() + quiet_after);
         else
             forget_writable();
@@ -97,25 +103,38 @@ struct readiness::registration : std::enable_shared_from_this<registration> {
         if (ec)
             ::shutdown(fd, SHUT_RDWR);  // the next read ends the connection
         is_registered_for_room = false;
-        has_lost_read = read.is_pending;  // its handler, which runs next, waits again in the same memory
+        has_lost_read = is_read_pending;  // its handler, which runs next, waits again in the same memory
     }
 
     asio_loop &loop;
     asio_descriptor descriptor;
     readiness_events *events;
+    unsigned references = 0;
     unsigned generation = 0;
-    direction read;
-    direction write;
+    std::unique_ptr<wait_memory> write_memory;      // from the first wait for room on
+    [[no_unique_address]] wait_memory read_memory;  // its padding holds the flags
+    bool is_read_pending = false;
+    bool is_write_pending = false;
     bool is_registered_for_room = false;
     bool has_waited_writable = false;  // lately
     bool has_lost_read = false;
     std::unique_ptr<timer> quiet_timer;
 };
 
+readiness::registration_ref::registration_ref(registration *to) noexcept : to_(to) {
+    if (to_)
+        ++to_->references;
+}
+
+void readiness::registration_ref::reset() noexcept {
+    if (registration *const r = std::exchange(to_, nullptr); r && --r->references == 0)
+        delete r;
+}
+
 error readiness::make(loop &io, int descriptor, readiness_events &events, readiness &out) noexcept {
     out.close();
     try {
-        auto r = std::make_shared<registration>(static_cast<asio_loop &>(io), events);
+        registration_ref r(new registration(static_cast<asio_loop &>(io), events));
         boost::system::error_code ec;
         r->descriptor.assign(descriptor, ec);
         if (ec)
@@ -159,7 +178,7 @@ bool readiness::lease_out() noexcept {
         return false;
     ++r.generation;
     r.descriptor.release();
-    r.read.is_pending = r.write.is_pending = r.is_registered_for_room = r.has_lost_read = false;
+    r.is_read_pending = r.is_write_pending = r.is_registered_for_room = r.has_lost_read = false;
     return true;
 }
 

@@ -5,7 +5,7 @@
 // Owns:     the descriptor: closed with the object unless released.
 #pragma once
 
-#include <memory>
+#include <utility>
 
 #include "core/error.hpp"
 #include "reactor/loop.hpp"
@@ -38,6 +38,7 @@ public:
     /// Asks for one on_readable() as soon as a read would not block, or fails. Asking twice is
     /// asking once. Never calls back from inside, and allocates nothing.
     void wait_readable() noexcept;
+    /// The same for a write. Where memory is short, the first time, the stream is shut down instead.
     void wait_writable() noexcept;
 
     /// Takes the descriptor out of the loop, which no longer looks at it, until take_back(). A wait
@@ -51,8 +52,28 @@ public:
 
 private:
     struct registration;
+    class registration_ref {
+    public:
+        registration_ref() noexcept = default;
+        explicit registration_ref(registration *to) noexcept;
+        registration_ref(const registration_ref &other) noexcept : registration_ref(other.to_) {}
+        registration_ref(registration_ref &&other) noexcept : to_(std::exchange(other.to_, nullptr)) {}
+        registration_ref &operator=(registration_ref other) noexcept {
+            std::swap(to_, other.to_);
+            return *this;
+        }
+        ~registration_ref() { reset(); }
+        void reset() noexcept;
+        registration *operator->() const noexcept { return to_; }
+        registration &operator*() const noexcept { return *to_; }
+        explicit operator bool() const noexcept { return to_ != nullptr; }
+
+    private:
+        registration *to_ = nullptr;
+    };
+
     int descriptor_ = -1;
-    std::shared_ptr<registration> registration_;
+    registration_ref registration_;
 };
 
 }  // namespace zlink

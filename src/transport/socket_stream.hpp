@@ -101,13 +101,13 @@ private:
     void on_writable() noexcept override { events_->on_stream_writable(); }
 
     const std::string peer_address_;
-    const connection_place place_;
     // Used by the thread that writes: all up to placement_.
     std::size_t least_large_ = large_body_within_machine;
     int writes_without_large_ = 0;
     int most_writes_without_large_ = 0;  // until the send buffer is small
     std::size_t large_left_ = 0;         // of what was listed with the last large body
     kernel_copy::placement placement_;
+    const connection_place place_;
     stream_events *events_ = nullptr;
     readiness ready_;
 };

@@ -108,7 +108,7 @@ public:
         run();
     }
 
-    connection_environment environment{io, options, sizes, pool, nullptr};
+    connection_environment environment{&io, options, sizes, pool, nullptr, {}};
     std::unique_ptr<connection> it;
     bool was_made = false;
     reading borrowed;

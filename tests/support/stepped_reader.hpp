@@ -116,7 +116,7 @@ private:
 public:
     std::unique_ptr<conversation> peer;
     scripted_stream bytes{state};
-    const connection_environment environment{io, options, sizes, pool, nullptr};
+    const connection_environment environment{&io, options, sizes, pool, nullptr, {}};
     inbound in{environment, bytes};
     block_ref borrowers;
     std::vector<octets> answers;

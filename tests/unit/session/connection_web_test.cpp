@@ -17,7 +17,7 @@ using testing::web_request;
 
 struct web_server : driven {
     explicit web_server(std::uint64_t mark = 0) : driven(socket_type::dealer, mark) {
-        environment.place = &a_place;
+        environment.place = a_place;
         start(true);
         arrive(web_request() + masked_zws(2, ready_body("DEALER")));
         EXPECT_TRUE(it->is_established());

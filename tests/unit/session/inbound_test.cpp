@@ -45,7 +45,7 @@ TEST(inbound, gives_octets_before_it_is_open_to_who_reads) {
     connection_parts parts(socket_of(socket_type::dealer));
     const auto peer = make_conversation(parts.options, false);
     scripted_stream bytes(parts.state);
-    const connection_environment environment{parts.io, parts.options, parts.sizes, parts.pool, nullptr};
+    const connection_environment environment{&parts.io, parts.options, parts.sizes, parts.pool, nullptr, {}};
     inbound in(environment, bytes);
     parts.state.input = octets(5000, 'x');
     const inbound::found first = in.read(parts.io.scratch, *peer);

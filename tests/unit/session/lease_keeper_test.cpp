@@ -82,7 +82,7 @@ public:
 
     std::unique_ptr<conversation> peer = talk(greeting() + ready("PAIR"));
     scripted_stream bytes{state};
-    const connection_environment environment{io, options, sizes, pool, nullptr};
+    const connection_environment environment{&io, options, sizes, pool, nullptr, {}};
     outbound out{bytes, *peer, nullptr, sizes};
     lease_keeper keeper{environment, bytes, out, *this};
 
@@ -128,7 +128,7 @@ TEST(lease_keeper, does_nothing_before_there_is_a_pipe) {
     connection_parts parts(socket_of(socket_type::pair));
     const auto peer = parts.talk(greeting() + ready("PAIR"));
     scripted_stream bytes(parts.state);
-    const connection_environment environment{parts.io, parts.options, parts.sizes, parts.pool, nullptr};
+    const connection_environment environment{&parts.io, parts.options, parts.sizes, parts.pool, nullptr, {}};
     outbound out(bytes, *peer, nullptr, parts.sizes);
     struct : lease_events {
         void on_reading_back(inbound &, error) noexcept override { FAIL(); }
