@@ -37,6 +37,11 @@ std::shared_ptr<event_log> open_log(log_level level) {
     return log;
 }
 
+std::uint64_t next_number() noexcept {
+    static std::atomic<std::uint64_t> last{0};
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 class context_impl final : public context,
                            private endpoint_service,
                            private session_count,
@@ -49,6 +54,9 @@ public:
     error get_option(int number, void *value, std::size_t *size) override;
     error make_socket(int type, std::unique_ptr<socket> &out) override;
     void close_socket(std::unique_ptr<socket> what) noexcept override;
+    std::uint64_t number() const noexcept override { return number_; }
+    stats get_stats() noexcept override;
+    stats visit_sockets(const std::function<void(const socket &)> &visitor) override;
     void shutdown() noexcept override;
     error terminate() override;
     waiter &blocking() noexcept override { return *waiter_; }
@@ -63,6 +71,7 @@ private:
     error disconnect(socket &self, const std::string &endpoint) override;
     error remove(socket &self, const std::string &scheme, const std::string &address,
                  const std::string &endpoint);
+    error list_peers(const socket &self, std::vector<peer_view> &to) override;
     void close_all(socket &self) noexcept override;
     error make_monitor_socket(const std::string &endpoint, std::unique_ptr<socket> &out) override;
     void session_began() noexcept override;
@@ -76,6 +85,7 @@ private:
     const transport *find(std::string_view scheme) noexcept override { return find_transport(scheme); }
 
     error start_threads();  // under the lock
+    stats sum() const noexcept;
     void make_room() noexcept;
     error check_room() const noexcept;
     error prepare_socket(settings &defaults);
@@ -86,9 +96,11 @@ private:
     void look_at_permissions() noexcept;
     void look_at_permissions_of_closed() noexcept;
 
+    const std::uint64_t number_ = next_number();
     tuning knobs_;
     const std::shared_ptr<event_log> log_ = open_log(knobs_.log);
     std::shared_ptr<chunk_pool> pool_ = chunk_pool::make();
+    const std::shared_ptr<counters> counts_ = std::make_shared<counters>();
     std::unique_ptr<waiter> waiter_;
     std::unique_ptr<random_source> random_;
     inproc_names inproc_{pool_, knobs_.inproc};
@@ -161,7 +173,7 @@ error context_impl::make_socket(int type, std::unique_ptr<socket> &out) {
     if (const error e = prepare_socket(defaults); failed(e))
         return e;
     // A socket that cannot be kept closes itself, which takes the lock: it goes after the guard.
-    auto made = socket::make(defaults, {*this, *waiter_, clock(), *random_, pool_, log_});
+    auto made = socket::make(defaults, {*this, *waiter_, clock(), *random_, pool_, log_, counts_});
     if (!made)
         return error::invalid;
     // The things that a wait needs are made now: later, peers may hold all descriptors.
@@ -224,6 +236,28 @@ void context_impl::close_socket(std::unique_ptr<socket> what) noexcept {
     }
     if (is_over())
         end_level_->signal();
+}
+
+stats context_impl::get_stats() noexcept {
+    std::lock_guard guard(mutex_);
+    return sum();
+}
+
+stats context_impl::visit_sockets(const std::function<void(const socket &)> &visitor) {
+    std::lock_guard guard(mutex_);
+    for (const auto &entry : sockets_)
+        visitor(*entry.first);
+    return sum();
+}
+
+/// Under the lock.
+stats context_impl::sum() const noexcept {
+    stats all;
+    all.add(*counts_);
+    all.sockets = sockets_.size();
+    for (const auto &[each, network] : sockets_)
+        each->add_traffic(all);
+    return all;
 }
 
 error context_impl::make_monitor_socket(const std::string &endpoint, std::unique_ptr<socket> &out) {
@@ -328,12 +362,23 @@ inproc_side context_impl::side_of(socket &self) {
             static_cast<std::uint64_t>(options.receive_hwm),
             options.keeps_newest(),
             options.type,
-            &self};
+            &self,
+            self.counts()};
 }
 
 endpoints &context_impl::network_of(socket &self) {
     std::lock_guard guard(mutex_);
     return *sockets_.at(&self).held;
+}
+
+error context_impl::list_peers(const socket &self, std::vector<peer_view> &to) {
+    std::shared_ptr<endpoints> network;  // whose lock is never taken under the context's
+    {
+        std::lock_guard guard(mutex_);
+        if (const auto known = sockets_.find(&self); known != sockets_.end())
+            network = known->second.held;
+    }
+    return network ? network->list_peers(to) : error::none;
 }
 
 /// To bind or to connect there: the monitor hears what is missing.

@@ -4,6 +4,7 @@
 // Threads:  all functions from any thread, except that a socket's functions belong to its own.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -46,6 +47,14 @@ public:
     virtual error make_socket(int type, std::unique_ptr<socket> &out) = 0;
     /// Closes a socket made here and destroys it.
     virtual void close_socket(std::unique_ptr<socket> what) noexcept = 0;
+
+    /// Counts the contexts of this process, from 1 on.
+    virtual std::uint64_t number() const noexcept = 0;
+    /// The deeds of all sockets so far, those that are closed included, and what they hold now.
+    virtual stats get_stats() noexcept = 0;
+    /// Does get_stats(), and shows each socket that is open, which is not closed meanwhile. The
+    /// visitor may throw, and calls nothing of this context.
+    virtual stats visit_sockets(const std::function<void(const socket &)> &visitor) = 0;
 
     /// Every call on a socket of this context fails with terminated from now on. Does not wait.
     virtual void shutdown() noexcept = 0;

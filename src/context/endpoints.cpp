@@ -107,6 +107,7 @@ session_environment_ptr endpoints::environment_for(socket &self, const route &wh
     if (self.type() == socket_type::sub || self.type() == socket_type::xsub)
         made->subscriptions = self.subscriptions();
     made->events = self.events_sink();
+    made->counts = self.counts();
     made->host = shared_from_this();
     made->random = &environment_.random;
     made->judges = environment_.judges;
@@ -305,6 +306,36 @@ void endpoints::look_at_permissions() noexcept {
     for (const auto &which : sessions_)
         if (which->environment()->permission)
             which->look_at_permission();
+}
+
+error endpoints::list_peers(std::vector<peer_view> &to) {
+    std::vector<std::shared_ptr<session>> all;
+    {
+        std::lock_guard guard(mutex_);
+        all = sessions_;
+    }
+    std::stable_sort(all.begin(), all.end(), [](const auto &a, const auto &b) {
+        return std::less<>()(a->environment()->io, b->environment()->io);
+    });
+    constexpr std::size_t most_at_once = 256;  // so that none keeps its loop for long
+    for (std::size_t at = 0; at < all.size();) {
+        loop *const io = all[at]->environment()->io;
+        bool is_short = false;
+        const error e = io->post_and_wait([&] {
+            try {
+                for (std::size_t left = most_at_once; left > 0 && at < all.size(); --left, ++at) {
+                    if (all[at]->environment()->io != io)
+                        return;
+                    all[at]->describe(to);
+                }
+            } catch (const std::bad_alloc &) {
+                is_short = true;
+            }
+        });
+        if (failed(e) || is_short)
+            return failed(e) ? e : error::no_memory;
+    }
+    return error::none;
 }
 
 bool endpoints::add(const std::shared_ptr<session> &what) {

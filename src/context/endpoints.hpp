@@ -62,6 +62,10 @@ public:
     /// The policy has changed: connections that it does not allow any more end. Any thread.
     void look_at_permissions() noexcept;
 
+    /// Adds the peers, and the addresses that are connected to. Asks the loops, and waits for them;
+    /// not from their threads. Any other thread. Throws bad_alloc.
+    error list_peers(std::vector<peer_view> &to);
+
     pipe_end_ptr make_session_pipe(session &which) noexcept override;
     void withdraw_pipe(const pipe_end &sockets_end) noexcept override { inbox_->withdraw(sockets_end); }
     void on_session_end(session &which) noexcept override;

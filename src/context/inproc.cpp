@@ -140,6 +140,7 @@ void inproc_names::drop_overdue(time_point now) noexcept {
         if (at->second.side.owner || at->second.lingers_until > now)
             continue;
         left_behind_.fetch_sub(1, std::memory_order_relaxed);
+        count_lost(at->second);
         dropped.insert(waiting_.extract(at));
     }
 }
@@ -148,6 +149,12 @@ inproc_names::waiting_list::iterator inproc_names::take_away(waiting_list::itera
     if (!what->second.side.owner)
         left_behind_.fetch_sub(1, std::memory_order_relaxed);
     return waiting_.erase(what);
+}
+
+/// Nobody has bound the name.
+void inproc_names::count_lost(const waiting &what) noexcept {
+    if (what.side.counts)
+        what.side.counts->add(counter::dropped_linger, what.far->take_lost().unread);
 }
 
 }  // namespace zlink

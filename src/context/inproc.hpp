@@ -30,7 +30,8 @@ struct inproc_side {
     std::uint64_t receive_hwm = 0;
     bool conflate = false;
     socket_type type = socket_type::pair;
-    const void *owner = nullptr;  // identity of the socket, never dereferenced
+    const void *owner = nullptr;            // identity of the socket, never dereferenced
+    std::shared_ptr<counters> counts = {};  // null: nothing is counted
 };
 
 class inproc_names {
@@ -76,6 +77,7 @@ private:
 
     bool join(const inproc_side &bound, const waiting &who);
     waiting_list::iterator take_away(waiting_list::iterator what) noexcept;
+    static void count_lost(const waiting &what) noexcept;
 
     std::shared_ptr<chunk_pool> pool_;
     const batching sizes_;

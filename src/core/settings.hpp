@@ -67,6 +67,7 @@ struct settings {
 
     // Identity and patterns
     std::string routing_id;
+    std::string socket_name;         // for people who look at metrics; empty = its number and endpoint
     std::string connect_routing_id;  // one-shot: taken by the next connect
     bool router_mandatory = false;
     bool router_handover = false;

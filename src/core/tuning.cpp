@@ -139,7 +139,7 @@ tuning read_tuning() {
     return read_tuning([](const char *name) -> const char * { return ::secure_getenv(name); });
 }
 
-std::string path_from_environment(const char *name, const char *otherwise) {
+std::string from_environment(const char *name, const char *otherwise) {
     const char *const path = ::secure_getenv(name);
     return path ? path : otherwise;
 }

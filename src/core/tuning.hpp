@@ -99,8 +99,7 @@ using environment_lookup = const char *(*)(const char *name);
 tuning read_tuning(environment_lookup lookup);
 tuning read_tuning();
 
-/// The value of a variable of another library, which looks it up as secure_getenv does; or else
-/// `otherwise`.
-std::string path_from_environment(const char *name, const char *otherwise);
+/// The value of a variable, looked up as secure_getenv does; or else `otherwise`.
+std::string from_environment(const char *name, const char *otherwise);
 
 }  // namespace zlink

@@ -80,6 +80,11 @@ struct amount {
     std::uint64_t messages = 0;
     std::uint64_t octets = 0;
 
+    constexpr amount &operator+=(const amount &more) noexcept {
+        messages += more.messages;
+        octets += more.octets;
+        return *this;
+    }
     friend constexpr bool operator==(const amount &, const amount &) = default;
 };
 
@@ -88,9 +93,10 @@ struct amount {
 struct passage {
     amount published;  // the octets with what is written and not published yet
     amount taken;
+    std::uint64_t replaced = 0;  // messages that a newer one came before (ZMQ_CONFLATE)
 
     constexpr amount under_way() const noexcept {
-        return {published.messages - std::min(published.messages, taken.messages),
+        return {published.messages - std::min(published.messages, taken.messages + replaced),
                 published.octets - std::min(published.octets, taken.octets)};
     }
 };

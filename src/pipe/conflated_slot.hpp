@@ -1,7 +1,7 @@
 // One direction of a pipe that keeps the newest message only (ZMQ_CONFLATE).
 //
 // Threads:  keep(), forget(), note_pending(), has_pending() and publish() on the writer's; take()
-//           on the reader's; is_full() on any.
+//           on the reader's; is_full() and count() on any.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/bytes.hpp"
+#include "pipe/account.hpp"
 
 namespace zlink {
 
@@ -22,12 +23,21 @@ public:
     void publish() noexcept {
         std::lock_guard guard(mutex_);
         newest_.swap(pending_);
+        ++published_;
+        if (is_full_)
+            ++replaced_;
         is_full_ = true;
         has_pending_ = false;
     }
     bool is_full() noexcept {
         std::lock_guard guard(mutex_);
         return is_full_;
+    }
+    void count(passage &to) noexcept {
+        std::lock_guard guard(mutex_);
+        to.published.messages = published_;
+        to.replaced = replaced_;
+        to.taken.messages = published_ - replaced_ - (is_full_ ? 1 : 0);
     }
     bool take(byte_span &out) noexcept {
         std::lock_guard guard(mutex_);
@@ -46,6 +56,8 @@ private:
     std::mutex mutex_;                   // guards the rest
     std::vector<std::uint8_t> newest_;
     bool is_full_ = false;
+    std::uint64_t published_ = 0;
+    std::uint64_t replaced_ = 0;
 };
 
 }  // namespace zlink

@@ -22,8 +22,8 @@ constexpr std::size_t most_written_at_once =
 constexpr std::size_t settling = 1024;  // octets of a chunk before its own share counts
 }  // namespace
 
-fan_out::fan_out(std::shared_ptr<chunk_pool> pool) noexcept
-    : pool_(std::move(pool)), next_size_(first_chunk_size) {}
+fan_out::fan_out(std::shared_ptr<chunk_pool> pool, counters *counts) noexcept
+    : pool_(std::move(pool)), counts_(counts), next_size_(first_chunk_size) {}
 
 fan_out::~fan_out() {
     if (open_)
@@ -70,10 +70,12 @@ void fan_out::arm_full() noexcept {
 
 void fan_out::pass_over_full() noexcept {
     for (std::size_t i = 0; i < matching_;) {
-        if (__builtin_expect(members_[i].pipe->has_credit(), 1))
+        if (__builtin_expect(members_[i].pipe->has_credit(), 1)) {
             ++i;
-        else
-            unmatch(i);
+            continue;
+        }
+        members_[i].pipe->note_drop();
+        unmatch(i);
     }
 }
 
@@ -92,6 +94,8 @@ error fan_out::write(byte_span body, bool more, block *owner, bool by_reference)
         e = reference_in_all(flags, body, owner);
     else if (matching_ > 1)
         e = share_with_all(flags, body);
+    else if (members_.empty() && !more)
+        count(counter::dropped_no_peer);
     if (failed(e))
         return e;
     in_message_ = more;

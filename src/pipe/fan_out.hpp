@@ -18,13 +18,16 @@
 #include <vector>
 
 #include "core/chunk.hpp"
+#include "core/counters.hpp"
 #include "pipe/pipe.hpp"
 
 namespace zlink {
 
 class fan_out {
 public:
-    explicit fan_out(std::shared_ptr<chunk_pool> pool) noexcept;
+    /// Counts the messages that nobody is there for, unless `counts` is null. Each pipe counts
+    /// those that it had no room for.
+    explicit fan_out(std::shared_ptr<chunk_pool> pool, counters *counts = nullptr) noexcept;
     ~fan_out();
     fan_out(const fan_out &) = delete;
     fan_out &operator=(const fan_out &) = delete;
@@ -96,6 +99,10 @@ private:
         members_[a].pipe->slot.fan_index = static_cast<std::uint32_t>(a);
         members_[b].pipe->slot.fan_index = static_cast<std::uint32_t>(b);
     }
+    void count(counter what) noexcept {
+        if (counts_)
+            counts_->add(what);
+    }
     void unmatch(std::size_t at) noexcept { swap(at, --matching_); }
     void pass_over_full() noexcept;
     error write_to_one(std::uint8_t flags, byte_span body, block *owner, bool by_reference) noexcept;
@@ -107,6 +114,7 @@ private:
     bool note_octets(member &m, std::size_t size) noexcept;
 
     std::shared_ptr<chunk_pool> pool_;
+    counters *const counts_;
     std::vector<member> members_;  // those that match come first
     std::size_t matching_ = 0;
     bool in_message_ = false;

@@ -25,8 +25,8 @@ public:
         first_.other_ = &second_;
         second_.other_ = &first_;
         first_.other_kind_ = options.second;
-        first_.conflated_out_ = second_.conflated_in_ = forth_.newest.get();
-        first_.conflated_in_ = second_.conflated_out_ = back_.newest.get();
+        first_.conflated_out_ = forth_.newest.get();
+        second_.conflated_out_ = back_.newest.get();
     }
 
     void introduce(const std::shared_ptr<pipe> &self) noexcept { first_.whole_ = second_.whole_ = self; }
@@ -222,12 +222,12 @@ void pipe_end::end_use(bool keep) noexcept {
 // ---- reading ----
 
 bool receiver::has_input() noexcept {
-    return in_->queue.has_input() || (conflated_in_ && conflated_in_->is_full());
+    return in_->queue.has_input() || (conflated_in() && conflated_in()->is_full());
 }
 
 bool receiver::read_conflated(frame_view &out) noexcept {
     byte_span body;
-    if (!conflated_in_->take(body))
+    if (!conflated_in()->take(body))
         return false;
     out = frame_view{};
     out.data = body.data();
@@ -236,7 +236,7 @@ bool receiver::read_conflated(frame_view &out) noexcept {
 }
 
 bool receiver::read_slow(frame_view &out) noexcept {
-    if (conflated_in_ && read_conflated(out))
+    if (conflated_in() && read_conflated(out))
         return true;
     return_due_credit();
     return false;
@@ -281,6 +281,35 @@ void receiver::arm_reader() noexcept {
         light_publisher_met();
 }
 
+// ---- counts ----
+
+passage pipe_end::outgoing() const noexcept {
+    passage what{{writes_.look_at_published(), out_->queue.octets_written()},
+                 {other_->reads_.look_at_taken(), out_->queue.octets_taken()}};
+    if (conflated_out_)
+        conflated_out_->count(what);
+    return what;
+}
+
+/// The messages that came here, and are neither read nor told as lost. When both ends claim them
+/// the first gets them; one that is published behind the reader's claim is found by the writer,
+/// which sees the reader closed.
+std::uint64_t pipe_end::claim(std::uint64_t published) noexcept {
+    const std::uint64_t settled =
+        std::max(settled_.exchange(published, std::memory_order_acq_rel), reads_.look_at_taken());
+    return published - std::min(published, settled);
+}
+
+pipe_end::lost_messages pipe_end::take_lost() noexcept {
+    if (conflated_out_)
+        return {};
+    full_fence();  // behind the store that says that this end is closed
+    lost_messages lost{.unread = claim(other_->writes_.look_at_published())};
+    if (is_peer_closed() && !out_->is_read_on.load(std::memory_order_relaxed))
+        lost.untaken = other_->claim(writes_.published());
+    return lost;
+}
+
 // ---- life ----
 
 void pipe_end::close(int linger_ms) noexcept {
@@ -315,7 +344,7 @@ void pipe_end::set_write_hwm(std::uint64_t messages) noexcept {
 }
 
 void pipe_end::set_read_hwm(std::uint64_t messages) noexcept {
-    if (conflated_in_)
+    if (conflated_in())
         return;
     in_->readers_share.store(messages, std::memory_order_seq_cst);
     in_->join_shares();

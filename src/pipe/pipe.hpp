@@ -118,13 +118,23 @@ public:
     bool is_conflating() const noexcept { return conflated_out_ != nullptr; }
     /// The far end, to be compared with; it belongs to somebody else.
     const pipe_end &other() const noexcept { return *other_; }
-    /// What went out of this end, and what came to it. Any thread. Where the newest message alone is
-    /// kept, commands count and nothing else.
-    passage outgoing() const noexcept {
-        const amount taken{other_->reads_.look_at_taken(), out_->queue.octets_taken()};
-        return {{writes_.look_at_published(), out_->queue.octets_written()}, taken};
-    }
+    /// The passage of what went out of this end, and of what came to it. Any thread. Where the newest
+    /// message alone is kept, octets of commands count and no others.
+    passage outgoing() const noexcept;
     passage incoming() const noexcept { return other_->outgoing(); }
+    /// There was no room for a message to the other end, which does not get it. The owner's thread;
+    /// any may ask how many there were.
+    void note_drop() noexcept { slot.dropped.store(dropped() + 1, std::memory_order_relaxed); }
+    std::uint64_t dropped() const noexcept { return slot.dropped.load(std::memory_order_relaxed); }
+    /// Messages that nobody reads any more: those that came, and, where the other end was closed as
+    /// well, those that went. Each is told once, at one of both ends. After close(), on its thread.
+    struct lost_messages {
+        std::uint64_t unread = 0;
+        std::uint64_t untaken = 0;
+    };
+    lost_messages take_lost() noexcept;
+    /// Before close(): what has come is still read, and take_lost() of this end comes behind that.
+    void read_on() noexcept { in_->is_read_on.store(true, std::memory_order_relaxed); }
     /// Another pointer to this end, for a `pipe_events` that was given a reference. Any thread.
     pipe_end_ptr shared_from_this() noexcept;
 
@@ -146,6 +156,7 @@ public:
             endpoint;  // what the application bound or connected to; null is none
         std::uint64_t subscriber_number = 0;
         std::uint64_t beyond_mark = 0;  // octets written although the mark was reached, since it last was not
+        std::atomic<std::uint64_t> dropped{0};  // messages that there was no room for; any thread may look
         lease_policy::dialogue goes_both_ways;  // when the borrower looked last
     } slot;
 
@@ -162,11 +173,13 @@ private:
     friend class reading;
 
     void end_use(bool keep) noexcept;
+    std::uint64_t claim(std::uint64_t published) noexcept;
 
     std::weak_ptr<pipe> whole_;  // the object that both ends live in
     pipe_end *other_ = nullptr;
     std::atomic<pipe_events *> events_{nullptr};  // called by the other end
     std::shared_ptr<pipe_events> events_owner_;
+    std::atomic<std::uint64_t> settled_{0};  // see claim()
 };
 
 struct pipe_ends {

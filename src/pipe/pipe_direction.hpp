@@ -63,6 +63,7 @@ struct pipe_direction {
     const std::uint32_t piece;
     const bool kernel_reads_bodies;
     std::atomic<bool> is_followed{true};      // see pipe_end::is_followed()
+    std::atomic<bool> is_read_on{false};      // by an end that is closed
     std::atomic<std::uint8_t> news_taken{0};  // last digits; see pipe_end::say_hello(); the reader's
     // For a queue that a connection reads:
     alignas(64) write_turn turn;  // guards that half of the queue

@@ -214,7 +214,8 @@ bool sender::write_while_taken(writing &turn, bool was_full, connection_port::wr
     next_step next = next_step::write;
     for (bool is_full = was_full; next == next_step::write;) {
         const std::uint64_t before = taken();
-        result = io->write_now(turn, is_full ? connection_port::occasion::ready : connection_port::occasion::any);
+        result =
+            io->write_now(turn, is_full ? connection_port::occasion::ready : connection_port::occasion::any);
         is_full = result == connection_port::written::full;
         next = write_policy::next_with_waits(result, taken() != before, turn.is_claimed());
         // Whom the I/O thread has begun to wait for is left to it: told of no room, it would not

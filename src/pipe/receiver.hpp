@@ -91,7 +91,7 @@ protected:
     }
 
     pipe_direction *in_ = nullptr;
-    conflated_slot *conflated_in_ = nullptr;
+    conflated_slot *conflated_in() const noexcept { return in_->newest.get(); }
     readers_account reads_;
 
 private:

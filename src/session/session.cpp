@@ -443,16 +443,81 @@ void session::close_pipe() noexcept {
     const pipe_end_ptr closing = std::move(pipe_);
     if (!closing)
         return;
+    const counter why = closing->is_peer_closed() ? counter::dropped_linger : counter::dropped_peer_gone;
     closing->close();
+    const pipe_end::lost_messages lost = closing->take_lost();
+    environment_->count(why, lost.unread);
+    environment_->count(counter::dropped_unread, lost.untaken);
     if (!has_delivered_)
         environment_->host->withdraw_pipe(closing->other());
     has_delivered_ = has_had_peer_ = false;
 }
 
+// ---- for people ----
+
+namespace {
+const char *name_of(mechanism_kind mechanism) noexcept {
+    switch (mechanism) {
+    case mechanism_kind::plain:
+        return "PLAIN";
+    case mechanism_kind::curve:
+        return "CURVE";
+    default:
+        return "NULL";
+    }
+}
+}  // namespace
+
+void session::describe(std::vector<peer_view> &to) {
+    if (has_ended_)
+        return;
+    peer_view seen;
+    seen.endpoint = environment_->endpoint;
+    seen.is_connecting = is_connecting();
+    seen.mechanism = environment_->options.is_raw() ? "" : name_of(environment_->options.mechanism);
+    if (connection_ && connection_->is_established()) {
+        const peer_info &info = connection_->info();
+        const char *const user = info.find(property_name::user_id);
+        seen.user_id = user ? user : "";
+        seen.routing_id = info.routing_id;
+    }
+    if (connection_) {
+        seen.address = connection_->bytes().remote_endpoint();
+        seen.at = connection_->is_established() ? peer_view::state::ready : peer_view::state::handshaking;
+    }
+    if (is_lingering_ || is_parting_)
+        seen.at = peer_view::state::closing;
+    if (pipe_) {
+        seen.out = pipe_->incoming();  // from this end
+        seen.in = pipe_->outgoing();
+        seen.dropped_hwm = pipe_->other().dropped();
+    }
+    to.push_back(std::move(seen));
+}
+
 // ---- events ----
 
+namespace {
+void count_event(const session_environment &environment, event_kind kind) noexcept {
+    switch (kind) {
+    case event_kind::connected:
+        return environment.count(counter::connects);
+    case event_kind::accepted:
+        return environment.count(counter::accepts);
+    case event_kind::accept_failed:
+        return environment.count(counter::accepts_failed);
+    case event_kind::connect_retried:
+        return environment.count(counter::reconnects);
+    default:
+        return;
+    }
+}
+}  // namespace
+
+/// Whoever hears of the event finds it counted.
 void session_environment::emit(event_kind kind, std::uint32_t value, std::string words,
                                error why) const noexcept {
+    count_event(*this, kind);
     try {
         events->emit_explained(std::move(words), to_errno(why), {kind, value, endpoint});
     } catch (...) {
@@ -475,7 +540,41 @@ std::string session::words_of_break() const {
     return words;
 }
 
+namespace {
+counter counter_of_failed_handshake(failure_kind failure) noexcept {
+    switch (failure) {
+    case failure_kind::handshake_timeout:
+        return counter::handshakes_failed_timeout;
+    case failure_kind::protocol:
+    case failure_kind::mechanism_mismatch:
+        return counter::handshakes_failed_protocol;
+    case failure_kind::authentication:
+    case failure_kind::no_handler:
+        return counter::handshakes_failed_auth;
+    default:
+        return counter::handshakes_failed_other;
+    }
+}
+
+counter counter_of_end(const break_reason &why) noexcept {
+    if (why.failure == failure_kind::peer_dead)
+        return counter::disconnects_heartbeat;
+    const int system = to_errno(why.system);
+    const bool is_peers = why.failure == failure_kind::none || why.failure == failure_kind::peer_closed;
+    return is_peers && (system == 0 || system == EPIPE || system == ECONNRESET) ? counter::disconnects_peer
+                                                                                : counter::disconnects_error;
+}
+}  // namespace
+
+void session::count_break() const noexcept {
+    environment_->count(reason_.was_established ? counter_of_end(reason_)
+                                                : counter_of_failed_handshake(reason_.failure));
+    if (reason_.system == error::message_too_big)
+        environment_->count(counter::dropped_too_large);
+}
+
 void session::emit_break() noexcept {
+    count_break();
     const error why = error_of(reason_);
     std::string words;
     try {

@@ -14,11 +14,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/authenticator.hpp"
+#include "core/counters.hpp"
 #include "core/events.hpp"
 #include "core/random.hpp"
 #include "core/standing.hpp"
+#include "pipe/peer_view.hpp"
 #include "session/backoff.hpp"
 #include "session/connection.hpp"
 #include "transport/transport.hpp"
@@ -46,8 +49,13 @@ struct session_environment : connection_environment {
     /// `words` say why: of a failure, or of what is not as it should be, and keeps nobody out.
     void emit(event_kind kind, std::uint32_t value, std::string words = {},
               error why = error::none) const noexcept;
+    void count(counter what, std::uint64_t more = 1) const noexcept {
+        if (counts)
+            counts->add(what, more);
+    }
 
     std::shared_ptr<event_sink> events;
+    std::shared_ptr<counters> counts;  // null: nothing is counted
     std::shared_ptr<session_host> host;
     random_source *random;
     authenticator *judges = nullptr;              // null: nobody can be asked
@@ -88,6 +96,8 @@ public:
     void look_at_permission() noexcept { ask(wish_permission); }
     bool is_stopping() const noexcept { return is_stopping_.load(std::memory_order_relaxed); }
 
+    /// Adds itself, unless it is over. The loop's thread. Throws bad_alloc.
+    void describe(std::vector<peer_view> &to);
     const session_environment_ptr &environment() const noexcept { return environment_; }
     // Made by connecting() and accepted() only.
     class made_here {
@@ -166,6 +176,7 @@ private:
     void end() noexcept;
     void emit_reason(std::string words, error why) noexcept;
     void emit_break() noexcept;
+    void count_break() const noexcept;
     std::string words_of_break() const;
     void emit_failed_handshake(std::string words, error why) noexcept;
 

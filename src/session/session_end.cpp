@@ -113,8 +113,10 @@ void session::end_pipe() noexcept {
     }
     if (!let_go(&session::end_pipe))
         return;
-    if (connection_)
+    if (connection_) {
+        environment_->count(counter::disconnects_local);
         environment_->emit(event_kind::disconnected, static_cast<std::uint32_t>(descriptor_));
+    }
     last_waits_.reset();
     drop_connection();
     is_lingering_ = is_parting_ = false;
@@ -126,6 +128,8 @@ void session::end() noexcept {
     if (has_ended_ || !let_go(&session::end))
         return;
     const std::shared_ptr<session> self = shared_from_this();
+    if (connection_ && connection_->is_established())
+        environment_->count(counter::disconnects_local);
     if (dialer_ && dialer_->descriptor() >= 0)  // of an attempt under way
         environment_->emit(event_kind::closed, static_cast<std::uint32_t>(dialer_->descriptor()));
     dialer_.reset();

@@ -6,11 +6,13 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/events.hpp"
 #include "core/settings.hpp"
 #include "core/waiter.hpp"
+#include "pipe/peer_view.hpp"
 
 namespace zlink {
 
@@ -27,6 +29,9 @@ public:
     /// there is none.
     virtual error unbind(socket &self, const std::string &endpoint) = 0;
     virtual error disconnect(socket &self, const std::string &endpoint) = 0;
+    /// Adds the peers of `self` over the network, and the addresses that it connects to. Any
+    /// thread. Throws bad_alloc.
+    virtual error list_peers(const socket &self, std::vector<peer_view> &to) = 0;
     /// The socket closes: everything it bound or connected ends; sessions linger as their pipes
     /// say.
     virtual void close_all(socket &self) noexcept = 0;

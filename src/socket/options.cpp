@@ -406,6 +406,7 @@ constexpr option_row table[] = {
     {ZMQ_SOCKS_USERNAME, every_type, text_rule{&s::socks_username, 255, when_empty::clear, false}},
     {ZMQ_SOCKS_PASSWORD, every_type, text_rule{&s::socks_password, 255, when_empty::clear, false}},
     {ZMQ_WS_ORIGIN, every_type, special_rule{set_origin, get_text<&s::web_origin>}},
+    {ZLINK_SOCKET_NAME, every_type, text_rule{&s::socket_name, 64, when_empty::clear, false, false}},
     {ZMQ_METADATA, every_type, special_rule{set_metadata, nullptr}},
 
     // Security

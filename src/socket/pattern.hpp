@@ -9,6 +9,7 @@
 #include <memory>
 #include <string_view>
 
+#include "core/counters.hpp"
 #include "core/error.hpp"
 #include "core/message.hpp"
 #include "core/random.hpp"
@@ -66,6 +67,8 @@ public:
     /// A peer has another address from now on: what the pattern has said of a direct way for
     /// sending does not hold any more.
     virtual void leave_way_out() noexcept {}
+    /// A message ends here, and nobody reads it.
+    virtual void count_drop(counter why) noexcept { (void)why; }
 };
 
 struct pattern_environment {
@@ -74,6 +77,7 @@ struct pattern_environment {
     std::shared_ptr<chunk_pool> pool;
     random_source &random;
     std::shared_ptr<subscription_set> subscriptions;  // SUB and XSUB: shared with the sessions
+    counters *counts = nullptr;                       // the socket's; null: nothing is counted
 };
 
 class pattern {

@@ -3,6 +3,7 @@
 // Map:      commands; rescans; pipes that come and go; endpoints; marks.
 #include "socket/pipe_table.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace zlink {
@@ -151,9 +152,12 @@ void pipe_table::take_in(const pipe_end_ptr &pipe, bool is_local) {
     }
     leave_direct_input();
     leave_direct_output();
-    pipes_.push_back(pipe);
-    std::swap(pipes_[live_], pipes_.back());
-    pipe->slot.socket_index = static_cast<std::uint32_t>(live_++);
+    {
+        std::lock_guard guard(in_use_);
+        pipes_.push_back(pipe);
+        std::swap(pipes_[live_], pipes_.back());
+        pipe->slot.socket_index = static_cast<std::uint32_t>(live_++);
+    }
     pipe->slot.is_attached = true;
     if (pipe->other_kind() == end_kind::socket && around_.blocking.may_spin())
         pipe->stand_off();
@@ -163,7 +167,7 @@ void pipe_table::take_in(const pipe_end_ptr &pipe, bool is_local) {
         pattern_->attach(pipe, is_local);
     } catch (...) {
         pattern_->detach(*pipe);  // it may have taken it in part
-        drop(*pipe);
+        drop(*pipe, gone::to_come_again);
         throw;
     }
     // It may have been closed before anybody here knew of it.
@@ -177,14 +181,79 @@ void pipe_table::take_in(const pipe_end_ptr &pipe, bool is_local) {
 }
 
 /// Takes a pipe out of use. The object stays until the next commands are taken in.
-void pipe_table::drop(pipe_end &pipe) noexcept {
+void pipe_table::drop(pipe_end &pipe, gone how) noexcept {
     input_.set({});
     output_.set({});
     pipe.slot.is_attached = false;
     around_.leases.forget(pipe);
+    std::lock_guard guard(in_use_);
+    if (how == gone::for_good)
+        count_gone(pipe);
     const std::size_t at = pipe.slot.socket_index;
     std::swap(pipes_[at], pipes_[--live_]);
     pipes_[at]->slot.socket_index = static_cast<std::uint32_t>(at);
+}
+
+/// A message whose peer went while it was being sent was on its way: it counts as sent, like those
+/// that are lost in a queue.
+void pipe_table::count_drop(counter why) noexcept {
+    around_.counts.add(why);
+    if (why == counter::dropped_peer_gone)
+        around_.counts.add(counter::messages_sent);
+}
+
+/// Keeps the traffic of a pipe that goes.
+void pipe_table::count_gone(const pipe_end &pipe) noexcept {
+    stats what;
+    add_traffic_of(pipe, what);
+    what.add_to(around_.counts);
+}
+
+void pipe_table::add_traffic_of(const pipe_end &pipe, stats &to) noexcept {
+    const passage out = pipe.outgoing();
+    const passage in = pipe.incoming();
+    to[counter::messages_sent] += out.published.messages;
+    to[counter::octets_sent] += out.published.octets;
+    to[counter::messages_received] += in.taken.messages;
+    to[counter::octets_received] += in.taken.octets;
+    // Between two sockets both would tell the same.
+    to[counter::dropped_conflate] +=
+        in.replaced + (pipe.other_kind() == end_kind::connection ? out.replaced : 0);
+    to[counter::dropped_hwm] += pipe.dropped();
+    to.queued_out += out.under_way();
+    to.queued_in += in.under_way();
+}
+
+/// Counts what is lost with a pipe that was closed here.
+void pipe_table::count_lost(pipe_end &pipe) noexcept {
+    const pipe_end::lost_messages lost = pipe.take_lost();
+    around_.counts.add(counter::dropped_unread, lost.unread);
+    around_.counts.add(counter::dropped_peer_gone, lost.untaken);
+}
+
+void pipe_table::add_traffic(stats &to) const noexcept {
+    std::lock_guard guard(in_use_);
+    to.peers += live_;
+    for (const pipe_end_ptr &pipe : live())
+        add_traffic_of(*pipe, to);
+}
+
+void pipe_table::list_neighbours(std::vector<peer_view> &to) const {
+    std::lock_guard guard(in_use_);
+    for (const pipe_end_ptr &pipe : live()) {
+        if (pipe->other_kind() != end_kind::socket)
+            continue;
+        peer_view seen;
+        seen.endpoint = pipe->slot.endpoint ? *pipe->slot.endpoint : std::string();
+        seen.address = seen.endpoint;
+        seen.mechanism = "";
+        seen.at = peer_view::state::ready;
+        seen.is_connecting = pipe->slot.endpoint != nullptr;
+        seen.out = pipe->outgoing();
+        seen.in = pipe->incoming();
+        seen.dropped_hwm = pipe->dropped();
+        to.push_back(std::move(seen));
+    }
 }
 
 void pipe_table::finished(pipe_end &pipe) noexcept {
@@ -192,6 +261,7 @@ void pipe_table::finished(pipe_end &pipe) noexcept {
         return;
     drop(pipe);
     pipe.close(around_.options.linger_ms);
+    count_lost(pipe);
 }
 
 std::size_t pipe_table::detach_endpoint(const std::string &endpoint, unread_input what) noexcept {
@@ -230,6 +300,7 @@ bool pipe_table::read_to_the_end(pipe_end &pipe) noexcept {
     } catch (...) {
         return false;
     }
+    pipe.read_on();
     pipe.close(around_.options.linger_ms);
     return true;
 }

@@ -5,22 +5,25 @@
 // Limits:   where memory is short a pipe that could not be attached stays for the next call, and
 //           what the pattern could not take in is found again by a rescan of all pipes. Either
 //           posts an empty command, so that nobody sleeps on it.
-// Threads:  the socket's; request_stop() from any.
+// Threads:  the socket's; request_stop() and add_traffic() from any.
 // Owns:     the socket's ends of its pipes.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "pipe/pace.hpp"
+#include "pipe/peer_view.hpp"
 #include "socket/borrower.hpp"
 #include "socket/direct_way.hpp"
 #include "socket/mailbox.hpp"
 #include "socket/pattern.hpp"
+#include "socket/stats.hpp"
 
 namespace zlink {
 
@@ -33,6 +36,7 @@ public:
         pace &sending;
         borrower &leases;
         mailbox &inbox;
+        counters &counts;
     };
     explicit pipe_table(const environment &around) noexcept : around_(around) {}
 
@@ -57,6 +61,12 @@ public:
     /// Has the pattern look at a pipe for input, or for room.
     void look_for_input(pipe_end &pipe) noexcept;
     void look_for_room(pipe_end &pipe) noexcept;
+
+    /// Adds what went through the pipes, and what is in them. Any thread.
+    void add_traffic(stats &to) const noexcept;
+
+    /// Adds the peers within the process. Any thread. Throws bad_alloc.
+    void list_neighbours(std::vector<peer_view> &to) const;
 
     // ---- commands ----
 
@@ -135,6 +145,7 @@ public:
     void rescan_pipes_later() noexcept override;
     void go_on_later() noexcept override;
     void leave_way_out() noexcept override { leave_direct_output(); }
+    void count_drop(counter why) noexcept override;
 
 private:
     void perform(mailbox::command &what);
@@ -143,13 +154,18 @@ private:
     void keep_untaken() noexcept;
     void go_on() noexcept;
     void rescan_pipes() noexcept;
-    void drop(pipe_end &pipe) noexcept;
+    enum class gone { for_good, to_come_again };
+    void drop(pipe_end &pipe, gone how = gone::for_good) noexcept;
+    static void add_traffic_of(const pipe_end &pipe, stats &to) noexcept;
+    void count_gone(const pipe_end &pipe) noexcept;
+    void count_lost(pipe_end &pipe) noexcept;
     bool read_to_the_end(pipe_end &pipe) noexcept;
 
     const environment around_;
     pattern *pattern_ = nullptr;
     direct_input input_;
     direct_output output_;
+    mutable std::mutex in_use_;  // held to change what is in use, and by other threads to look at it
     std::vector<pipe_end_ptr>
         pipes_;  // in use below live_; behind that finished, kept for frames still looked at
     std::size_t live_ = 0;

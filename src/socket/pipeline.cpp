@@ -25,6 +25,8 @@ public:
     error send(const outgoing &frame) override {
         if (__builtin_expect(workers_.is_dropping(), 0)) {
             workers_.drop(frame.more);
+            if (!frame.more)
+                host_.count_drop(counter::dropped_peer_gone);
             return error::none;
         }
         pipe_end *pipe = workers_.select();

@@ -39,7 +39,8 @@ constexpr std::size_t most_frames_in_a_turn = 1024;
 class publisher final : public pattern, private message_filter {
 public:
     explicit publisher(const pattern_environment &environment)
-        : options_(environment.options), host_(environment.host), peers_(environment.pool),
+        : options_(environment.options), host_(environment.host),
+          peers_(environment.pool, environment.counts),
           has_news_(environment.options.type == socket_type::xpub), news_(environment.random) {}
 
     void attach(const pipe_end_ptr &pipe, bool is_local) override;

@@ -63,6 +63,8 @@ private:
     void stop_replying_to(pipe_end &pipe) noexcept {
         if (origin_ != &pipe)
             return;
+        if (stage_ == stage::writing)
+            host_.count_drop(counter::dropped_peer_gone);
         pipe.roll_back();
         origin_ = nullptr;
     }
@@ -101,6 +103,7 @@ bool rep::reach_body() {
         if (!requests_.read(frame, *this))
             return false;
         if (!frame.has_more()) {  // before there was a delimiter
+            host_.count_drop(counter::dropped_unwanted);
             begin_envelope();
             continue;
         }
@@ -172,10 +175,15 @@ error rep::send(const outgoing &frame) {
 /// Writes the envelope back. A reply that its peer has no room for goes nowhere: REP never waits to
 /// send.
 error rep::begin_reply() noexcept {
-    if (origin_ && !origin_->has_credit())
-        origin_ = nullptr;
-    if (!origin_)
+    if (!origin_) {
+        host_.count_drop(counter::dropped_peer_gone);
         return error::none;
+    }
+    if (!origin_->has_credit()) {
+        origin_->note_drop();
+        origin_ = nullptr;
+        return error::none;
+    }
     frame_header header;
     for (byte_span rest = envelope_; get_frame_header(rest.data(), rest.size(), header);) {
         const byte_span body = rest.subspan(header.header_size, header.body_size);

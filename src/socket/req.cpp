@@ -123,6 +123,8 @@ bool req::drop_stale_replies() {
     for (std::size_t left = most_passed_over; left > 0; --left) {
         if (!incoming_.read(stale, *this))
             return true;
+        if (!stale.has_more())
+            host_.count_drop(counter::dropped_unwanted);
     }
     passes_over_ = incoming_.is_in_message();
     if (stage_ == stage::reading)
@@ -159,6 +161,8 @@ bool req::reach_reply() {
             return true;
         }
         passes_over_ = frame.has_more();
+        if (!passes_over_)
+            host_.count_drop(counter::dropped_unwanted);
     }
     host_.go_on_later();
     return false;

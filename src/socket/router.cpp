@@ -115,6 +115,7 @@ void router::unlist(pipe_end &pipe) noexcept {
     if (blocked_ == &pipe)
         blocked_ = nullptr;
     if (target_ == &pipe) {
+        host_.count_drop(counter::dropped_peer_gone);
         pipe.roll_back();
         target_ = nullptr;
     }
@@ -304,6 +305,10 @@ error router::send_address(const outgoing &frame) {
             blocked_ = pipe;
             return pipe ? error::again : error::host_unreachable;
         }
+        if (pipe)
+            pipe->note_drop();
+        else
+            host_.count_drop(counter::dropped_unroutable);
         pipe = nullptr;
     }
     target_ = pipe;

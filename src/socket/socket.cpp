@@ -4,6 +4,7 @@
 #include "socket/socket.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <exception>
 #include <optional>
@@ -83,8 +84,12 @@ socket::socket(const settings &defaults, const socket_environment &environment)
       borrower_(environment.clock, environment.blocking), mailbox_(std::make_shared<mailbox>()),
       monitor_(std::make_shared<monitor>(environment.log, socket_type_name(defaults.type))),
       subscriptions_(std::make_shared<subscription_set>()),
-      pipes_({options_, environment.blocking, pace_, borrower_, *mailbox_}),
-      wait_({pipes_, borrower_, *mailbox_, pace_, environment.blocking, environment.clock}) {}
+      counts_(std::make_shared<counters>(environment.whole)),
+      pipes_({options_, environment.blocking, pace_, borrower_, *mailbox_, *counts_}),
+      wait_({pipes_, borrower_, *mailbox_, pace_, environment.blocking, environment.clock}) {
+    static std::atomic<std::uint64_t> made{0};
+    label_.number = made.fetch_add(1, std::memory_order_relaxed) + 1;
+}
 
 std::unique_ptr<socket> socket::make(const settings &defaults, const socket_environment &environment) {
     std::unique_ptr<socket> made(new socket(defaults, environment));
@@ -100,7 +105,8 @@ std::unique_ptr<socket> socket::make(const settings &defaults, const socket_envi
 socket::~socket() { close(); }
 
 std::unique_ptr<pattern> socket::make_pattern() {
-    return zlink::make_pattern({options_, pipes_, environment_.pool, environment_.random, subscriptions_});
+    return zlink::make_pattern(
+        {options_, pipes_, environment_.pool, environment_.random, subscriptions_, counts_.get()});
 }
 
 // ---- Messages -----------------------------------------------------------------------------------
@@ -272,6 +278,20 @@ error socket::receive(message &out, int flags) {
 // ---- Life ---------------------------------------------------------------------------------------
 
 void socket::stop() noexcept { pipes_.request_stop(); }
+
+std::string socket::name() const {
+    std::lock_guard guard(label_mutex_);
+    if (!label_.given.empty())
+        return label_.given;
+    const std::string number = '#' + std::to_string(label_.number);
+    return label_.endpoint.empty() ? number : number + ' ' + label_.endpoint;
+}
+
+void socket::add_stats(stats &to) const noexcept {
+    to.add(*counts_);
+    add_traffic(to);
+    ++to.sockets;
+}
 
 void socket::close() noexcept {
     if (pipes_.is_closed())

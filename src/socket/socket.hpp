@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,8 @@ struct socket_environment {
     const clock_source &clock;
     random_source &random;
     std::shared_ptr<chunk_pool> pool;
-    std::shared_ptr<event_log> log = {};  // null: nothing is logged
+    std::shared_ptr<event_log> log = {};   // null: nothing is logged
+    std::shared_ptr<counters> whole = {};  // counts of all sockets; null: nobody asks for them
 };
 
 class socket final {
@@ -160,6 +162,19 @@ public:
     /// once; but one that has sent its message, and waits for its stream, succeeds at once. Any
     /// thread.
     void stop() noexcept;
+    /// The name that the application has given it, or else its number in the process and the
+    /// endpoint of the last bind or connect. Any thread, while the socket is there.
+    std::string name() const;
+    /// Adds its peers, and the addresses that it connects to. Any thread, while the socket is
+    /// there. Throws bad_alloc.
+    error list_peers(std::vector<peer_view> &to) const {
+        pipes_.list_neighbours(to);
+        return environment_.endpoints.list_peers(*this, to);
+    }
+    /// Adds what it has done so far, and what it holds now. Any thread, while the socket is there.
+    void add_stats(stats &to) const noexcept;
+    /// Adds the part of that which is not counted with all sockets.
+    void add_traffic(stats &to) const noexcept { pipes_.add_traffic(to); }
     /// Ends all pipes and endpoints; what was sent lingers. The socket must not be used afterwards.
     void close() noexcept;
 
@@ -169,6 +184,7 @@ public:
     socket_type type() const noexcept { return options_.type; }
     std::shared_ptr<mailbox> inbox() const noexcept { return mailbox_; }
     std::shared_ptr<monitor> events_sink() const noexcept { return monitor_; }
+    const std::shared_ptr<counters> &counts() const noexcept { return counts_; }
     std::shared_ptr<subscription_set> subscriptions() const noexcept { return subscriptions_; }
     /// Takes a pipe into use on the calling (application) thread. Its events must already go to
     /// inbox(). Throws bad_alloc, and has closed it then.
@@ -198,6 +214,7 @@ private:
     template <class Attempt>
     error wait_for(short wanted, int timeout_ms, Attempt &&attempt);
     error export_descriptor(int &descriptor);
+    void set_endpoint(std::string actual);
     error get_option_of_socket(int number, void *value, std::size_t *size);
     std::unique_ptr<pattern> make_pattern();
     error set_router_raw(const void *value, std::size_t size);
@@ -209,6 +226,13 @@ private:
     std::shared_ptr<mailbox> mailbox_;
     std::shared_ptr<monitor> monitor_;
     std::shared_ptr<subscription_set> subscriptions_;
+    std::shared_ptr<counters> counts_;
+    mutable std::mutex label_mutex_;  // guards the label
+    struct {
+        std::uint64_t number = 0;
+        std::string given;     // ZLINK_SOCKET_NAME
+        std::string endpoint;  // the last
+    } label_;
     pipe_table pipes_;
     socket_wait wait_;
     std::unique_ptr<pattern> pattern_;  // goes before the pipes

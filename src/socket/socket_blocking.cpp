@@ -2,6 +2,7 @@
 // a large body has filled.
 #include <algorithm>
 
+#include "core/finally.hpp"
 #include "core/platform.hpp"
 #include "pipe/room_wait.hpp"
 #include "socket/one_wait.hpp"
@@ -48,6 +49,13 @@ error socket::retry_send(const outgoing &frame, int flags) {
         if (const error e = pattern_->send(frame); e != error::again)
             return e;
     }
+    const time_point begun = environment_.clock.now();
+    counts_->add(counter::sends_blocked);
+    const finally over([&] {
+        const auto blocked = environment_.clock.now() - begun;
+        counts_->add(counter::nanoseconds_blocked,
+                     static_cast<std::uint64_t>(std::chrono::nanoseconds(blocked).count()));
+    });
     return wait_for(ZMQ_POLLOUT, options_.send_timeout_ms, [&] { return pattern_->send(frame); });
 }
 

@@ -14,7 +14,7 @@ error socket::bind(const char *endpoint) {
     std::string actual;
     if (const error e = environment_.endpoints.bind(*this, endpoint, actual); failed(e))
         return e;
-    last_endpoint_ = std::move(actual);
+    set_endpoint(std::move(actual));
     // A peer that waited for an inproc name is here now, and is to be told what this socket
     // subscribes to.
     if (mailbox_->has_commands())
@@ -37,9 +37,15 @@ error socket::connect(const char *endpoint) {
     std::string actual;
     if (const error e = environment_.endpoints.connect(*this, endpoint, actual); failed(e))
         return e;
-    last_endpoint_ = std::move(actual);
+    set_endpoint(std::move(actual));
     pipes_.raise_exported();
     return error::none;
+}
+
+void socket::set_endpoint(std::string actual) {
+    last_endpoint_ = std::move(actual);
+    std::lock_guard guard(label_mutex_);
+    label_.endpoint = last_endpoint_;
 }
 
 error socket::unbind(const char *endpoint) {

@@ -35,6 +35,10 @@ error socket::set_option(int number, const void *value, std::size_t size) {
         return e;
     if (number == ZMQ_SNDHWM || number == ZMQ_RCVHWM)
         pipes_.apply_marks();
+    if (number == ZLINK_SOCKET_NAME) {
+        std::lock_guard guard(label_mutex_);
+        label_.given = options_.socket_name;
+    }
     return error::none;
 }
 

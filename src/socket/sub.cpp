@@ -25,7 +25,8 @@ class subscriber final : public pattern, private message_filter {
 public:
     explicit subscriber(const pattern_environment &environment)
         : options_(environment.options), host_(environment.host), set_(environment.subscriptions),
-          publishers_(environment.pool), is_sub_(environment.options.type == socket_type::sub) {}
+          publishers_(environment.pool, environment.counts),
+          is_sub_(environment.options.type == socket_type::sub) {}
 
     void attach(const pipe_end_ptr &pipe, bool is_local) override;
     void detach(pipe_end &pipe) noexcept override {
@@ -191,6 +192,8 @@ inline bool subscriber::next_frame(frame_view &out) {
         passes_over_ = is_rest || !wants(out.body());
         if (__builtin_expect(!passes_over_, 1))
             return true;
+        if (!is_rest)
+            host_.count_drop(counter::dropped_filtered_late);
     }
     host_.go_on_later();
     return false;

@@ -23,6 +23,8 @@ void two_way_pattern::on_closed(pipe_end &pipe) {
 error two_way_pattern::send(const outgoing &frame) {
     if (__builtin_expect(outgoing_.is_dropping(), 0)) {
         outgoing_.drop(frame.more);
+        if (!frame.more)
+            host_.count_drop(counter::dropped_peer_gone);
         return error::none;
     }
     pipe_end *pipe = outgoing_.select();

@@ -327,6 +327,11 @@ void conversations::conduct() {
             last_round();
     }
     end_all();
+    // Nothing else knows what becomes of each message that is sent.
+    if (plan_.is_inproc && !handler_ && !world_.is_over())
+        for (const sim_context *each : {&left_, &right_})
+            if (const std::string why = each->unaccounted(); !why.empty())
+                world_.violate(promise::counts_once, why);
 }
 
 verdict conversations::run() {

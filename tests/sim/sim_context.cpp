@@ -27,7 +27,7 @@ std::unique_ptr<socket> sim_context::make_socket(settings options) {
         return nullptr;
     if (world_.has_planted(planted::lost_high_water_mark))
         options.send_hwm = 0;
-    auto made = socket::make(options, {*this, world_, clock_, world_.library, pool_});
+    auto made = socket::make(options, {*this, world_, clock_, world_.library, pool_, {}, counts_});
     authenticator *const judges =
         world_.has_planted(planted::verdict_twice) || world_.has_planted(planted::late_verdict)
             ? static_cast<authenticator *>(&careless_judges_)
@@ -60,6 +60,18 @@ void sim_context::terminate() noexcept {
         end_level_.clear();
         world_.wait_until(time_point::max(), end_level_.is_up());
     }
+    inproc_.drop_overdue(time_point::max());
+}
+
+std::string sim_context::unaccounted() const {
+    const auto number = [&](counter what) { return counts_->get(what); };
+    const std::uint64_t lost = number(counter::dropped_linger) + number(counter::dropped_peer_gone) +
+                               number(counter::dropped_unread) + number(counter::dropped_conflate);
+    if (number(counter::messages_sent) == number(counter::messages_received) + lost)
+        return {};
+    return std::to_string(number(counter::messages_sent)) + " messages were sent, " +
+           std::to_string(number(counter::messages_received)) + " received, and " + std::to_string(lost) +
+           " lost, by the counters";
 }
 
 void sim_context::session_ended() noexcept {
@@ -80,7 +92,8 @@ inproc_side sim_context::side_of(socket &self) {
             static_cast<std::uint64_t>(options.receive_hwm),
             options.keeps_newest(),
             options.type,
-            &self};
+            &self,
+            self.counts()};
 }
 
 error sim_context::bind(socket &self, const std::string &endpoint, std::string &actual) {
@@ -112,7 +125,7 @@ error sim_context::remove(socket &self, const std::string &endpoint) {
 }
 
 error sim_context::make_monitor_socket(const std::string &endpoint, std::unique_ptr<socket> &out) {
-    return socket::make_monitor({*this, world_, clock_, world_.library, pool_}, endpoint, out);
+    return socket::make_monitor({*this, world_, clock_, world_.library, pool_, {}, counts_}, endpoint, out);
 }
 
 void sim_context::close_all(socket &self) noexcept {

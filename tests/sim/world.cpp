@@ -47,6 +47,8 @@ const char *name_of(promise which) noexcept {
         return "survives";
     case promise::leaves_nothing:
         return "leaves nothing behind";
+    case promise::counts_once:
+        return "counts each message once";
     case promise::one_at_a_time:
         return "one at a time";
     case promise::comes_home:

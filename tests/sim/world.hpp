@@ -60,6 +60,7 @@ enum class promise {
     newest_value = 16,
     admits = 17,
     fresh_nonces = 18,
+    counts_once = 19,
 };
 const char *name_of(promise which) noexcept;
 

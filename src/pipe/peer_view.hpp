@@ -1,0 +1,27 @@
+// A peer of a socket, or an address that it connects to, as people look at it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "pipe/account.hpp"
+
+namespace zlink {
+
+struct peer_view {
+    enum class state { connecting, handshaking, ready, closing };
+
+    std::string endpoint;  // as bound or connected to
+    std::string address;   // of the far side, with its transport; empty while there is none
+    std::string routing_id;
+    std::string user_id;
+    const char *mechanism = "NULL";
+    state at = state::connecting;
+    bool is_connecting = false;  // this side dials
+
+    passage out;                    // by the socket, into the queue of the peer
+    passage in;                     // from the peer, to the application
+    std::uint64_t dropped_hwm = 0;  // messages that its queue had no room for
+};
+
+}  // namespace zlink

@@ -1,0 +1,47 @@
+// The deeds of a socket, or of a context, since it was made, and what it holds now.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/counters.hpp"
+#include "pipe/account.hpp"
+
+namespace zlink {
+
+struct stats {
+    std::uint64_t &operator[](counter what) noexcept { return counts[static_cast<std::size_t>(what)]; }
+    std::uint64_t operator[](counter what) const noexcept { return counts[static_cast<std::size_t>(what)]; }
+    void add(const counters &more) noexcept {
+        for (std::size_t i = 0; i < counts.size(); ++i)
+            counts[i] += more.get(static_cast<counter>(i));
+    }
+
+    void add_to(counters &sum) const noexcept {
+        for (std::size_t i = 0; i < counts.size(); ++i)
+            if (counts[i] != 0)
+                sum.add(static_cast<counter>(i), counts[i]);
+    }
+    /// Takes away what a part of it has done; the part may have grown since.
+    void subtract(const stats &part) noexcept {
+        const auto take = [](std::uint64_t &from, std::uint64_t what) { from -= std::min(from, what); };
+        for (std::size_t i = 0; i < counts.size(); ++i)
+            take(counts[i], part.counts[i]);
+        take(queued_out.messages, part.queued_out.messages);
+        take(queued_out.octets, part.queued_out.octets);
+        take(queued_in.messages, part.queued_in.messages);
+        take(queued_in.octets, part.queued_in.octets);
+        take(peers, part.peers);
+        take(sockets, part.sockets);
+    }
+
+    std::array<std::uint64_t, number_of_counters> counts{};
+    amount queued_out;        // sent, and taken by nobody yet
+    amount queued_in;         // came, and not taken by the application yet
+    std::uint64_t peers = 0;  // pipes: peers, and endpoints that are still to be connected
+    std::uint64_t sockets = 0;
+};
+
+}  // namespace zlink
