@@ -24,7 +24,8 @@ MAY_INCLUDE = {
     "socket": "core pipe",
     "policy": "core transport*",
     "context": "core pipe zmtp reactor transport session socket policy",
-    "capi": "core socket context",
+    "metrics": "core socket context",
+    "capi": "core socket context metrics",
 }
 MAY_INCLUDE = {room: set(names.split()) | {room} for room, names in MAY_INCLUDE.items()}
 ASIO_ROOMS = {"reactor", "transport"}

@@ -153,6 +153,118 @@ ZMQ_EXPORT void zlink_version(int *major, int *minor, int *patch);
  *          fails with EACCES, but over inproc. */
 ZMQ_EXPORT int zlink_policy_in_force(void);
 
+/* What a socket, or a context with all its sockets, has done since it was made, and what it holds now: docs/metrics.md. Every
+ * number but the last six only grows. A message counts once for each peer that it is for, all its parts together. */
+typedef struct zlink_stats_t {
+    uint64_t messages_sent;     /* given to a peer's queue */
+    uint64_t messages_received; /* taken by the application */
+    uint64_t octets_sent;       /* of these, with the headers of their parts, and of commands, as ZMTP has them; none of ZMQ_CONFLATE */
+    uint64_t octets_received;
+
+    /* Messages that ended unread. */
+    uint64_t dropped_hwm;           /* the peer's queue was full, and the type of the socket does not wait */
+    uint64_t dropped_no_peer;       /* nobody was connected */
+    uint64_t dropped_unroutable;    /* a ROUTER or STREAM knows no peer of that routing id */
+    uint64_t dropped_filtered_late; /* came to a SUB that has ended its subscription */
+    uint64_t dropped_conflate;      /* a newer one came first (ZMQ_CONFLATE) */
+    uint64_t dropped_linger;        /* unsent when the time of ZMQ_LINGER was over */
+    uint64_t dropped_too_large;     /* larger than ZMQ_MAXMSGSIZE */
+    uint64_t dropped_peer_gone;     /* the peer went before they were sent */
+    uint64_t dropped_unread;        /* received, and not taken before the socket was closed or disconnected */
+    uint64_t dropped_unwanted;      /* replies that nobody waits for, requests without an envelope */
+
+    uint64_t sends_blocked;           /* calls that waited for room */
+    uint64_t send_blocked_nanoseconds; /* how long, together */
+
+    uint64_t connects;       /* connections that this side has begun, ... */
+    uint64_t accepts;        /* ... and that it has let in, before any handshake */
+    uint64_t accepts_failed; /* those that it could not, as where descriptors are short */
+    uint64_t reconnects;     /* attempts that followed one that failed, or a connection that broke */
+
+    /* Ends of connections whose handshake was done. */
+    uint64_t disconnects_peer;      /* the peer went */
+    uint64_t disconnects_error;     /* it broke the rules, sent too much, or the network failed */
+    uint64_t disconnects_heartbeat; /* nothing was heard of it within ZMQ_HEARTBEAT_TIMEOUT */
+    uint64_t disconnects_local;     /* this side closed or disconnected */
+
+    /* Connections that ended before. */
+    uint64_t handshakes_failed_timeout;  /* ZMQ_HANDSHAKE_IVL */
+    uint64_t handshakes_failed_protocol; /* not ZMTP, or of another mechanism or socket type */
+    uint64_t handshakes_failed_auth;     /* refused, here or there */
+    uint64_t handshakes_failed_other;    /* TLS, or the peer went */
+
+    uint64_t queued_out;        /* messages sent, and not taken by peers or written for them yet */
+    uint64_t queued_in;         /* messages that have come, and were not received yet */
+    uint64_t queued_out_octets; /* their octets, as above */
+    uint64_t queued_in_octets;
+    uint64_t peers;      /* queues: one for each peer, and for each address connected to */
+    uint64_t sockets;    /* open ones: 1, of a socket */
+} zlink_stats_t;
+
+/* Tells what a socket or a context has done, and holds. Takes no memory, and never waits for a peer, an I/O thread or the disk. The
+ * numbers are taken one after the other while others go on: each is true, but not all of the same moment.
+ *
+ * socket_or_context  any thread may ask; a socket must not be closed meanwhile. The numbers of a context are those of all its sockets,
+ *                    of closed ones as well, but for ZMQ_PAIR sockets of its monitors.
+ * stats              written to. Owned by the caller.
+ * size               sizeof (zlink_stats_t). What a newer library knows beyond it is left out; what an older one does not know is 0.
+ * returns            0, or -1 with ENOTSOCK: neither a socket nor a context; EFAULT: stats is NULL. */
+ZMQ_EXPORT int zlink_stats(void *socket_or_context, zlink_stats_t *stats, size_t size);
+
+/* States of a peer. */
+#define ZLINK_PEER_CONNECTING  0 /* an address that is connected to, where nobody is just now */
+#define ZLINK_PEER_HANDSHAKING 1
+#define ZLINK_PEER_READY       2
+#define ZLINK_PEER_CLOSING     3 /* what was sent before a close or disconnect still goes out */
+
+/* A peer of a socket, or an address that it connects to. Everything belongs to the library, and is gone when the function that it is
+ * given to returns. The numbers begin with the queue: that of an address connected to outlives its connections. */
+typedef struct zlink_peer_t {
+    const char *endpoint;   /* bound or connected to; "" where an inproc peer has connected */
+    const char *address;    /* of the peer, "tcp://192.0.2.1:40000"; "" while there is none */
+    const char *mechanism;  /* "NULL", "PLAIN" or "CURVE"; "" over inproc, and where the peer speaks no ZMTP */
+    const char *user_id;    /* "User-Id" of zmq_msg_gets, or "" */
+    const void *routing_id; /* as the peer has announced it */
+    size_t routing_id_size; /* octets, 0 where it has not */
+    int state;              /* ZLINK_PEER_ */
+    int is_connecting;      /* 1: this side connects, 0: the peer does */
+
+    uint64_t messages_sent;     /* into its queue */
+    uint64_t messages_received; /* by the application */
+    uint64_t octets_sent;       /* as in zlink_stats_t */
+    uint64_t octets_received;
+    uint64_t queued_out; /* messages that it has not been sent yet */
+    uint64_t queued_in;  /* messages of its that were not received yet */
+    uint64_t queued_out_octets;
+    uint64_t queued_in_octets;
+    uint64_t dropped_hwm; /* messages that it did not get, since its queue was full */
+} zlink_peer_t;
+
+/* Shows the peers of a socket, one after the other. Waits for the I/O threads, which answer between two turns of their work.
+ *
+ * socket   any thread may ask, but none of the functions that the library calls; it must not be closed meanwhile.
+ * each     called on this thread for each peer, with the size of what it is given: what lies beyond an older library's is not there.
+ *          Returns 0 to go on. Must not throw.
+ * arg      handed to each.
+ * returns  the number of peers shown, or -1 with ENOTSOCK; EFAULT: each is NULL; ENOMEM. */
+ZMQ_EXPORT int zlink_peers(void *socket, int (*each)(void *arg, const zlink_peer_t *peer, size_t size), void *arg);
+
+/* Formats of zlink_stats_text. */
+#define ZLINK_STATS_PROMETHEUS  0 /* the text format 0.0.4 of Prometheus */
+#define ZLINK_STATS_OPENMETRICS 1 /* OpenMetrics 1.0 */
+#define ZLINK_STATS_JSON        2
+
+/* Tells the numbers of zlink_stats as text, for each of the 64 sockets of a context that hold most, and in sum for the others, under
+ * the names of docs/metrics.md. Takes memory; waits for nobody.
+ *
+ * context  any thread may ask.
+ * format   one of the above.
+ * write    called once, on this thread, before the function returns, with the text (size octets, no NUL behind it), which is the
+ *          library's and goes afterwards. Must not throw.
+ * arg      handed to write.
+ * returns  0, or -1 with EFAULT: not a context, or write is NULL; EINVAL: no such format; ENOMEM. */
+ZMQ_EXPORT int zlink_stats_text(void *context, int format, void (*write)(void *arg, const char *text, size_t size), void *arg);
+
 /* Asks whether the library has a transport or a feature.
  *
  * capability  "ipc", "curve", "tls", "ws", "wss", "WS", "WSS", "draft", "gssapi", "pgm", "norm", "tipc", ...
@@ -449,6 +561,9 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 
 /* Socket option, for ws:// and wss://: zlink's own, in a range that libzmq does not use. */
 #define ZMQ_WS_ORIGIN 0x5A10 /* string, default none, later: what a client says it comes from; a server: pages of "http://a,http://b" only */
+
+/* Metrics. */
+#define ZLINK_SOCKET_NAME 0x5A20 /* string, 64, default none, now: the name of the socket in metrics; none: its number and endpoint */
 
 /* TLS options, for tls://: zlink's own, in a range that libzmq does not use. Files are PEM, by path. A build without TLS has none: EINVAL. */
 #define ZMQ_TLS_CERT                0x5A00 /* string, default none, later: file of the certificate and its chain; a server needs one */

@@ -1,6 +1,7 @@
 // zmq_ctx_*, and their deprecated names.
 #include "capi/boundary.hpp"
 #include "capi/handles.hpp"
+#include "metrics/exporter.hpp"
 #include "zmq.h"
 
 using namespace zlink;
@@ -19,7 +20,10 @@ void *zmq_ctx_new(void) {
             return fail<void *>(error::no_memory);
         context *object = made.get();
         void *handle = handles.add(handle_kind::context, object, std::move(made));
-        return handle ? handle : fail<void *>(error::too_many_files);
+        if (!handle)
+            return fail<void *>(error::too_many_files);
+        metrics::watch(*object);
+        return handle;
     });
 }
 
@@ -31,6 +35,7 @@ int zmq_ctx_term(void *ctx) {
         return fail(error::fault);
     if (const error e = found->terminate(); failed(e))
         return fail(e);
+    metrics::forget(*found);
     (void)handles.take(ctx, handle_kind::context);
     return 0;
 }

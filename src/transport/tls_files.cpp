@@ -89,9 +89,9 @@ bool tls_files::have_changed() const noexcept {
 
 void tls_files::watch_system() {
     const auto watch_file = [this](const std::string &path) { watch({path, look_at(path), {}}); };
-    watch_file(path_from_environment(X509_get_default_cert_file_env(), X509_get_default_cert_file()));
+    watch_file(from_environment(X509_get_default_cert_file_env(), X509_get_default_cert_file()));
     const std::string directories =
-        path_from_environment(X509_get_default_cert_dir_env(), X509_get_default_cert_dir());
+        from_environment(X509_get_default_cert_dir_env(), X509_get_default_cert_dir());
     for (std::size_t from = 0, to; from < directories.size(); from = to + 1) {
         to = std::min(directories.find(':', from), directories.size());
         if (to > from)

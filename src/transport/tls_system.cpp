@@ -23,8 +23,8 @@ std::weak_ptr<const tls_system> &last() {
 }
 
 std::string places() {
-    return path_from_environment(X509_get_default_cert_file_env(), X509_get_default_cert_file()) + '\n' +
-           path_from_environment(X509_get_default_cert_dir_env(), X509_get_default_cert_dir());
+    return from_environment(X509_get_default_cert_file_env(), X509_get_default_cert_file()) + '\n' +
+           from_environment(X509_get_default_cert_dir_env(), X509_get_default_cert_dir());
 }
 
 }  // namespace

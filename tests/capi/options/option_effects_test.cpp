@@ -106,6 +106,7 @@ const std::map<int, test_names> socket_options = {
     {ZMQ_PRIORITY, {"system_socket.has_the_type_of_service_and_the_priority"}},
     {ZMQ_BUSY_POLL, {"system_socket.polls_as_busily_as_it_may"}},
     {ZMQ_HICCUP_MSG, {"hiccup_msg.is_received_when_a_peer_has_gone_that_is_connected_to_again"}},
+    {ZLINK_SOCKET_NAME, {"the_stats.are_told_as_text_under_the_names_of_sockets"}},
     {ZMQ_WS_ORIGIN, {"ws_origin.lets_in_whom_the_server_names_and_nobody_else"}},
     {ZMQ_XSUB_VERBOSE_UNSUBSCRIBE, {"xsub.verbose_unsubscribe_passes_every_cancellation_on"}},
 };

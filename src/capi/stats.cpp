@@ -1,0 +1,142 @@
+// The numbers of sockets and contexts: zlink_stats, zlink_peers, zlink_stats_text.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "capi/boundary.hpp"
+#include "capi/handles.hpp"
+#include "metrics/text.hpp"
+#include "socket/stats.hpp"
+#include "zmq.h"
+
+using namespace zlink;
+using namespace zlink::capi;
+
+namespace {
+
+using field = std::uint64_t zlink_stats_t::*;
+
+constexpr std::pair<field, counter> counted_fields[] = {
+    {&zlink_stats_t::messages_sent, counter::messages_sent},
+    {&zlink_stats_t::messages_received, counter::messages_received},
+    {&zlink_stats_t::octets_sent, counter::octets_sent},
+    {&zlink_stats_t::octets_received, counter::octets_received},
+    {&zlink_stats_t::dropped_hwm, counter::dropped_hwm},
+    {&zlink_stats_t::dropped_no_peer, counter::dropped_no_peer},
+    {&zlink_stats_t::dropped_unroutable, counter::dropped_unroutable},
+    {&zlink_stats_t::dropped_filtered_late, counter::dropped_filtered_late},
+    {&zlink_stats_t::dropped_conflate, counter::dropped_conflate},
+    {&zlink_stats_t::dropped_linger, counter::dropped_linger},
+    {&zlink_stats_t::dropped_too_large, counter::dropped_too_large},
+    {&zlink_stats_t::dropped_peer_gone, counter::dropped_peer_gone},
+    {&zlink_stats_t::dropped_unread, counter::dropped_unread},
+    {&zlink_stats_t::dropped_unwanted, counter::dropped_unwanted},
+    {&zlink_stats_t::sends_blocked, counter::sends_blocked},
+    {&zlink_stats_t::send_blocked_nanoseconds, counter::nanoseconds_blocked},
+    {&zlink_stats_t::connects, counter::connects},
+    {&zlink_stats_t::accepts, counter::accepts},
+    {&zlink_stats_t::accepts_failed, counter::accepts_failed},
+    {&zlink_stats_t::reconnects, counter::reconnects},
+    {&zlink_stats_t::disconnects_peer, counter::disconnects_peer},
+    {&zlink_stats_t::disconnects_error, counter::disconnects_error},
+    {&zlink_stats_t::disconnects_heartbeat, counter::disconnects_heartbeat},
+    {&zlink_stats_t::disconnects_local, counter::disconnects_local},
+    {&zlink_stats_t::handshakes_failed_timeout, counter::handshakes_failed_timeout},
+    {&zlink_stats_t::handshakes_failed_protocol, counter::handshakes_failed_protocol},
+    {&zlink_stats_t::handshakes_failed_auth, counter::handshakes_failed_auth},
+    {&zlink_stats_t::handshakes_failed_other, counter::handshakes_failed_other},
+};
+static_assert(std::size(counted_fields) == number_of_counters);
+
+zlink_stats_t as_told(const stats &what) noexcept {
+    zlink_stats_t told{};
+    for (const auto &[to, from] : counted_fields)
+        told.*to = what[from];
+    told.queued_out = what.queued_out.messages;
+    told.queued_in = what.queued_in.messages;
+    told.queued_out_octets = what.queued_out.octets;
+    told.queued_in_octets = what.queued_in.octets;
+    told.peers = what.peers;
+    told.sockets = what.sockets;
+    return told;
+}
+
+zlink_peer_t as_told(const peer_view &what) noexcept {
+    return {.endpoint = what.endpoint.c_str(),
+            .address = what.address.c_str(),
+            .mechanism = what.mechanism,
+            .user_id = what.user_id.c_str(),
+            .routing_id = what.routing_id.data(),
+            .routing_id_size = what.routing_id.size(),
+            .state = static_cast<int>(what.at),
+            .is_connecting = what.is_connecting,
+            .messages_sent = what.out.published.messages,
+            .messages_received = what.in.taken.messages,
+            .octets_sent = what.out.published.octets,
+            .octets_received = what.in.taken.octets,
+            .queued_out = what.out.under_way().messages,
+            .queued_in = what.in.under_way().messages,
+            .queued_out_octets = what.out.under_way().octets,
+            .queued_in_octets = what.in.under_way().octets,
+            .dropped_hwm = what.dropped_hwm};
+}
+
+bool find_stats(void *socket_or_context, stats &out) noexcept {
+    if (const socket *const one = socket_of(socket_or_context)) {
+        one->add_stats(out);
+        return true;
+    }
+    const std::shared_ptr<context> whole = context_of(socket_or_context);
+    if (whole)
+        out = whole->get_stats();
+    return whole != nullptr;
+}
+
+}  // namespace
+
+int zlink_stats(void *socket_or_context, zlink_stats_t *stats, size_t size) {
+    zlink::stats found;
+    if (!find_stats(socket_or_context, found))
+        return fail(error::not_socket);
+    if (!stats)
+        return fail(error::fault);
+    const zlink_stats_t told = as_told(found);
+    std::memset(stats, 0, size);
+    std::memcpy(stats, &told, std::min(size, sizeof told));
+    return 0;
+}
+
+int zlink_stats_text(void *context, int format, void (*write)(void *arg, const char *text, size_t size),
+                     void *arg) {
+    return guarded([&] {
+        const std::shared_ptr<zlink::context> found = context_of(context);
+        if (!found || !write)
+            return fail(error::fault);
+        if (format < ZLINK_STATS_PROMETHEUS || format > ZLINK_STATS_JSON)
+            return fail(error::invalid);
+        const std::string text =
+            metrics::text_of(metrics::look_at(*found), static_cast<metrics::format>(format));
+        write(arg, text.data(), text.size());
+        return 0;
+    });
+}
+
+int zlink_peers(void *s, int (*each)(void *arg, const zlink_peer_t *peer, size_t size), void *arg) {
+    return guarded([&] {
+        const socket *const self = socket_of(s);
+        if (!self || !each)
+            return fail(self ? error::fault : error::not_socket);
+        std::vector<peer_view> found;
+        if (const error e = self->list_peers(found); failed(e))
+            return fail(e);
+        int shown = 0;
+        for (const peer_view &one : found) {
+            const zlink_peer_t told = as_told(one);
+            ++shown;
+            if (each(arg, &told, sizeof told) != 0)
+                break;
+        }
+        return shown;
+    });
+}

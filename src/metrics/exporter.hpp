@@ -1,0 +1,24 @@
+// The contexts of the process, and the thread that tells whoever asks what they do: ZLINK_METRICS.
+//
+// Begins:   with the first context, if the environment asks for it. An address that is taken, or
+//           none, costs one line on stderr and nothing else.
+// Answers:  HTTP/1.1: GET /metrics (Prometheus, or OpenMetrics where that is accepted),
+//           /metrics.json and /healthz; one request a connection. At most 8 connections at once, 8
+//           KiB and 5 s each.
+// Ends:     with the process; in a child of fork it begins anew with its first context. The library
+//           stays loaded for it.
+// Threads:  any. A context that goes waits until it is not looked at.
+#pragma once
+
+#include <memory>
+
+#include "context/context.hpp"
+
+namespace zlink::metrics {
+
+/// The context is there, and told of, until forget(). Does nothing where nobody asked for metrics,
+/// or memory is short.
+void watch(context &which) noexcept;
+void forget(context &which) noexcept;
+
+}  // namespace zlink::metrics

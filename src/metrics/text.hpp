@@ -1,0 +1,21 @@
+// The numbers of contexts as text: for Prometheus (0.0.4), OpenMetrics (1.0) and as JSON.
+//
+// Names:    docs/metrics.md. Base units; `_total` of what only grows.
+// Threads:  any; pure.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "metrics/snapshot.hpp"
+
+namespace zlink::metrics {
+
+enum class format { prometheus, open_metrics, json };
+
+/// Throws bad_alloc.
+std::string text_of(std::span<const line> lines, format how);
+/// The media type of a format, as an HTTP header has it.
+const char *media_type(format how) noexcept;
+
+}  // namespace zlink::metrics

@@ -1,0 +1,213 @@
+"""ZLINK_METRICS: the numbers of a program that nobody has changed, as Prometheus and others read them. The program is pyzmq's."""
+
+import http.client
+import json
+import os
+import pathlib
+import re
+import socket
+import stat
+import subprocess
+
+import prometheus_client.openmetrics.parser
+import prometheus_client.parser
+import pytest
+
+PYTHON = "/usr/bin/python3"
+OURS = os.environ["ZLINK_LIBRARY_DIR"]
+PATIENCE = 60
+
+# Says when it has done its part, and goes on until its input ends.
+PROGRAM = """
+import os, sys, zmq
+context = zmq.Context()
+pull, push = context.socket(zmq.PULL), context.socket(zmq.PUSH)
+pull.bind("inproc://work")
+push.connect("inproc://work")
+for i in range(5):
+    push.send(b"x")
+pull.recv()
+router = context.socket(zmq.ROUTER)
+router.send_multipart([b"nobody", b"x"])
+print("ready", flush=True)
+if "fork" in sys.argv and os.fork() == 0:
+    child = zmq.Context()
+    child.socket(zmq.PUSH)
+    print("child", flush=True)
+    os._exit(0 if sys.stdin.readline() else 1)
+if "fork" in sys.argv:
+    os.wait()
+sys.stdin.readline()
+"""
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Program:
+    def __init__(self, where, *arguments, says="ready", **more):
+        environment = dict(os.environ, LD_LIBRARY_PATH=OURS, ZLINK_METRICS=where, **more)
+        self.process = subprocess.Popen(
+            [PYTHON, "-c", PROGRAM, *arguments],
+            env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )
+        self.heard = []
+        while says not in self.heard:
+            line = self.process.stdout.readline()
+            assert line, self.process.communicate()[1]
+            self.heard.append(line.strip())
+
+    def end(self):
+        _, errors = self.process.communicate("\n", timeout=PATIENCE)
+        assert self.process.returncode == 0, errors
+        return errors
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.returncode is None:
+            self.process.kill()
+            self.process.communicate()
+
+
+def ask(port, path="/metrics", host="127.0.0.1", method="GET", **fields):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    connection.request(method, path, headers={"Host": f"{host}:{port}", **fields})
+    answer = connection.getresponse()
+    return answer.status, answer.getheader("Content-Type"), answer.read().decode()
+
+
+def value(text, pattern):
+    found = re.findall(rf"^{pattern} (\S+)$", text, re.M)
+    assert len(found) == 1, (pattern, text)
+    return float(found[0])
+
+
+def families(parser, text):
+    """As Prometheus' own library for Python reads them, which is strict about OpenMetrics."""
+    return {each.name: each for each in parser.text_string_to_metric_families(text)}
+
+
+def test_a_program_that_nobody_has_changed_tells_what_it_does():
+    port = free_port()
+    with Program(f"tcp://127.0.0.1:{port}") as program:
+        status, kind, text = ask(port)
+        assert (status, kind) == (200, "text/plain; version=0.0.4; charset=utf-8")
+        assert value(text, r'zlink_messages_sent_total\{[^}]*type="PUSH"\}') == 5
+        assert value(text, r'zlink_queue_messages\{[^}]*type="PULL",direction="in"\}') == 4
+        assert value(text, r'zlink_messages_dropped_total\{[^}]*type="ROUTER",reason="unroutable"\}') == 1
+        sent = families(prometheus_client.parser, text)["zlink_messages_sent"]
+        assert sent.type == "counter" and sum(each.value for each in sent.samples) == 5
+        assert value(text, r'zlink_sockets\{[^}]*type="PULL"\}') == 1
+        status, kind, text = ask(port, Accept="application/openmetrics-text;version=1.0.0;q=0.5,text/plain")
+        assert (status, kind) == (200, "application/openmetrics-text; version=1.0.0; charset=utf-8")
+        assert text.endswith("# EOF\n")
+        assert families(prometheus_client.openmetrics.parser, text)["zlink_queue_messages"].type == "gauge"
+        told = json.loads(ask(port, "/metrics.json")[2])
+        assert [each["messages_sent"] for each in told["sockets"] if each["type"] == "PUSH"] == [5]
+        assert ask(port, "/healthz")[::2] == (200, "ok\n")
+        assert program.end() == ""
+
+
+def test_the_board_for_grafana_asks_for_what_is_there():
+    board = (pathlib.Path(__file__).parents[2] / "examples" / "grafana" / "zlink.json").read_text(encoding="utf-8")
+    asked = set(re.findall(r"\bzlink_[a-z_]+(?=\{)", board))
+    port = free_port()
+    with Program(f"tcp://127.0.0.1:{port}"):
+        told = set(re.findall(r"^(zlink_[a-z_]+)\{", ask(port)[2], re.M))
+    assert asked and asked <= told, asked - told
+
+
+def test_nothing_is_told_to_a_page_whose_name_leads_here_nor_to_other_methods_and_paths():
+    port = free_port()
+    with Program(f"tcp://127.0.0.1:{port}?host=node-7&host=node-7.example"):
+        assert ask(port, host="evil.example")[0] == 403
+        for host in ("localhost", "[::1]", "10.1.2.3", "node-7", "NODE-7.example"):
+            assert ask(port, host=host)[0] == 200, host
+        assert ask(port, method="POST")[0] == 405
+        assert ask(port, "/peers")[0] == 404
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as raw:
+            raw.sendall(b"GET /metrics HTTP/1.1\r\nX: " + b"x" * 9000)
+            assert raw.recv(100).startswith(b"HTTP/1.1 431 ")
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as raw:
+            raw.sendall(b"\x16\x03\x01\r\n\r\n")
+            assert raw.recv(100).startswith(b"HTTP/1.1 400 ")
+
+
+def test_who_says_nothing_holds_back_nobody():
+    port = free_port()
+    with Program(f"tcp://127.0.0.1:{port}"):
+        silent = [socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) for _ in range(7)]
+        assert ask(port)[0] == 200
+        for each in silent:
+            assert each.recv(1) == b""  # after five seconds
+            each.close()
+        assert ask(port)[0] == 200
+
+
+def test_an_address_that_is_taken_costs_a_line_and_nothing_else():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with Program(f"tcp://127.0.0.1:{port}") as program:
+            assert program.end() == (
+                f"zlink: metrics: cannot listen at tcp://127.0.0.1:{port}: Address already in use\n"
+            )
+
+
+def test_of_a_range_of_ports_the_first_is_taken_that_is_free():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with Program(f"tcp://127.0.0.1:{port}-{min(port + 20, 65535)}") as program:
+            found = [each for each in range(port + 1, port + 21) if is_metrics(each)]
+            assert found
+            assert program.end() == ""
+
+
+def is_metrics(port):
+    try:
+        return ask(port, "/healthz")[::2] == (200, "ok\n")
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize(
+    "where, why",
+    [
+        ("9464", "it begins with tcp:// or unix:"),
+        ("tcp://127.0.0.1", "a port, or a first and a last one, is missing"),
+        ("tcp://0.0.0.0:9464", "other machines could read it there, which ZLINK_METRICS_ANY=1 allows"),
+        ("tcp://example.org:9464", "the host is an address in numbers, or localhost"),
+        ("unix:", "a path is missing"),
+    ],
+)
+def test_what_is_no_address_is_said_and_ignored(where, why):
+    with Program(where) as program:
+        assert program.end().startswith(f"zlink: metrics: ZLINK_METRICS={where} is ignored: {why}")
+
+
+def test_a_path_belongs_to_the_user_alone_and_carries_the_number_of_the_process(tmp_path):
+    with Program(f"unix:{tmp_path}/zlink-%p") as program:
+        path = tmp_path / f"zlink-{program.process.pid}"
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert [each.name for each in tmp_path.iterdir()] == [path.name]
+        with socket.socket(socket.AF_UNIX) as raw:
+            raw.settimeout(PATIENCE)
+            raw.connect(str(path))
+            raw.sendall(b"GET /metrics HTTP/1.1\r\nHost: anything\r\n\r\n")
+            answer = b"".join(iter(lambda: raw.recv(65536), b""))
+        assert answer.startswith(b"HTTP/1.1 200 OK\r\n") and b'type="PUSH"} 5\n' in answer
+        assert program.end() == ""
+
+
+def test_a_child_of_fork_does_not_speak_for_its_parent():
+    port = free_port()
+    with Program(f"tcp://127.0.0.1:{port}", "fork", says="child") as program:
+        text = ask(port)[2]
+        assert value(text, r'zlink_messages_sent_total\{[^}]*type="PUSH"\}') == 5
+        program.process.stdin.write("\n")
+        errors = program.end()
+        assert errors.startswith(f"zlink: metrics: cannot listen at tcp://127.0.0.1:{port}: "), errors
