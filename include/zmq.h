@@ -158,7 +158,8 @@ ZMQ_EXPORT int zlink_policy_in_force(void);
 typedef struct zlink_stats_t {
     uint64_t messages_sent;     /* given to a peer's queue */
     uint64_t messages_received; /* taken by the application */
-    uint64_t octets_sent;       /* of these, with the headers of their parts, and of commands, as ZMTP has them; none of ZMQ_CONFLATE */
+    uint64_t
+        octets_sent; /* of these, with the headers of their parts, and of commands, as ZMTP has them; none of ZMQ_CONFLATE */
     uint64_t octets_received;
 
     /* Messages that ended unread. */
@@ -173,7 +174,7 @@ typedef struct zlink_stats_t {
     uint64_t dropped_unread;        /* received, and not taken before the socket was closed or disconnected */
     uint64_t dropped_unwanted;      /* replies that nobody waits for, requests without an envelope */
 
-    uint64_t sends_blocked;           /* calls that waited for room */
+    uint64_t sends_blocked;            /* calls that waited for room */
     uint64_t send_blocked_nanoseconds; /* how long, together */
 
     uint64_t connects;       /* connections that this side has begun, ... */
@@ -197,8 +198,8 @@ typedef struct zlink_stats_t {
     uint64_t queued_in;         /* messages that have come, and were not received yet */
     uint64_t queued_out_octets; /* their octets, as above */
     uint64_t queued_in_octets;
-    uint64_t peers;      /* queues: one for each peer, and for each address connected to */
-    uint64_t sockets;    /* open ones: 1, of a socket */
+    uint64_t peers;   /* queues: one for each peer, and for each address connected to */
+    uint64_t sockets; /* open ones: 1, of a socket */
 } zlink_stats_t;
 
 /* Tells what a socket or a context has done, and holds. Takes no memory, and never waits for a peer, an I/O thread or the disk. The
@@ -220,10 +221,10 @@ ZMQ_EXPORT int zlink_stats(void *socket_or_context, zlink_stats_t *stats, size_t
 /* A peer of a socket, or an address that it connects to. Everything belongs to the library, and is gone when the function that it is
  * given to returns. The numbers begin with the queue: that of an address connected to outlives its connections. */
 typedef struct zlink_peer_t {
-    const char *endpoint;   /* bound or connected to; "" where an inproc peer has connected */
-    const char *address;    /* of the peer, "tcp://192.0.2.1:40000"; "" while there is none */
-    const char *mechanism;  /* "NULL", "PLAIN" or "CURVE"; "" over inproc, and where the peer speaks no ZMTP */
-    const char *user_id;    /* "User-Id" of zmq_msg_gets, or "" */
+    const char *endpoint;  /* bound or connected to; "" where an inproc peer has connected */
+    const char *address;   /* of the peer, "tcp://192.0.2.1:40000"; "" while there is none */
+    const char *mechanism; /* "NULL", "PLAIN" or "CURVE"; "" over inproc, and where the peer speaks no ZMTP */
+    const char *user_id;   /* "User-Id" of zmq_msg_gets, or "" */
     const void *routing_id; /* as the peer has announced it */
     size_t routing_id_size; /* octets, 0 where it has not */
     int state;              /* ZLINK_PEER_ */
@@ -247,7 +248,8 @@ typedef struct zlink_peer_t {
  *          Returns 0 to go on. Must not throw.
  * arg      handed to each.
  * returns  the number of peers shown, or -1 with ENOTSOCK; EFAULT: each is NULL; ENOMEM. */
-ZMQ_EXPORT int zlink_peers(void *socket, int (*each)(void *arg, const zlink_peer_t *peer, size_t size), void *arg);
+ZMQ_EXPORT int zlink_peers(void *socket, int (*each)(void *arg, const zlink_peer_t *peer, size_t size),
+                           void *arg);
 
 /* Formats of zlink_stats_text. */
 #define ZLINK_STATS_PROMETHEUS  0 /* the text format 0.0.4 of Prometheus */
@@ -263,7 +265,8 @@ ZMQ_EXPORT int zlink_peers(void *socket, int (*each)(void *arg, const zlink_peer
  *          library's and goes afterwards. Must not throw.
  * arg      handed to write.
  * returns  0, or -1 with EFAULT: not a context, or write is NULL; EINVAL: no such format; ENOMEM. */
-ZMQ_EXPORT int zlink_stats_text(void *context, int format, void (*write)(void *arg, const char *text, size_t size), void *arg);
+ZMQ_EXPORT int zlink_stats_text(void *context, int format,
+                                void (*write)(void *arg, const char *text, size_t size), void *arg);
 
 /* Asks whether the library has a transport or a feature.
  *

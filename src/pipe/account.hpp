@@ -18,7 +18,8 @@
 namespace zlink {
 
 /// A number that one thread changes and every thread may look at. Who sees a value sees all that
-/// its writer did before it. The writer itself reads it as any number, since nobody else changes it.
+/// its writer did before it. The writer itself reads it as any number, since nobody else changes
+/// it.
 class single_writer {
 public:
     constexpr single_writer(std::uint64_t first = 0) noexcept : value_(first) {}
@@ -88,8 +89,8 @@ struct amount {
     friend constexpr bool operator==(const amount &, const amount &) = default;
 };
 
-/// What went one way through a pipe, up to now. One thread takes while another one looks: nothing
-/// is less than 0.
+/// The messages that went one way through a pipe, up to now. One thread takes while another one
+/// looks: nothing is less than 0.
 struct passage {
     amount published;  // the octets with what is written and not published yet
     amount taken;
@@ -128,7 +129,7 @@ public:
             return std::numeric_limits<std::uint64_t>::max();
         return unreturned() < mark ? mark - unreturned() : 0;
     }
-    /// What written() is when there is no room any more, as far as the reader has told.
+    /// The value of written() when there is no room any more, as far as the reader has told.
     std::uint64_t full_at(std::uint64_t mark) const noexcept {
         return mark == 0 ? std::numeric_limits<std::uint64_t>::max() : std::max(written_, returned_ + mark);
     }
@@ -149,7 +150,7 @@ private:
 /// octets of large bodies, or nothing is left.
 class readers_account {
 public:
-    /// How far the reader is the writer may want to know after so many messages, at the latest.
+    /// The writer may want to know how far the reader is after so many messages, at the latest.
     static constexpr std::uint64_t most_until_seen = 1024;
     static constexpr std::uint64_t most_octets_untold = 8 * 1024 * 1024;
     /// The messages that a reader may take before it returns their credit.

@@ -59,7 +59,7 @@ public:
     /// The descriptor to wait for, the same as long as this object lives.
     virtual int descriptor() const noexcept = 0;
     std::uint64_t opening() const noexcept { return opening_; }
-    /// What the lease is of. For a `reading` alone.
+    /// The half that the lease is of. For a `reading` alone.
     virtual reading_half &lent() noexcept = 0;
 
 private:

@@ -277,7 +277,7 @@ private:
         std::size_t size;
         block *owner;
 
-        /// What the frame would have on the wire, more than here.
+        /// The octets that the frame would have on the wire, more than here.
         std::uint64_t octets_elsewhere() const noexcept;
     };
     static constexpr std::uint8_t reference_flag = 0x80;

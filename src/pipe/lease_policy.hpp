@@ -29,7 +29,7 @@ inline constexpr int eager_after = 4;
 /// Waits until it asks again, where it was refused, or others are there by now (0007).
 inline constexpr int asks_again_after = 16;
 
-/// How a thread works and waits by turns.
+/// The work and the waits of a thread, by turns.
 class work_account {
 public:
     struct work {
@@ -48,7 +48,7 @@ public:
         const duration writing = in_large_writes() - in_large_writes_;
         return {own, own - writing < longest_work && waited_ >= writing / 4 * 3};
     }
-    /// Of a wait after so little work, or not: whether it is time to ask.
+    /// A wait begins after so little work, or not. Whether it is time to ask.
     bool asks(bool is_little) noexcept {
         streak_ = is_little ? streak_ + 1 : std::min(streak_, 0);
         if (streak_ < eager_after)
@@ -135,13 +135,14 @@ private:
 
 // ---- How it is woken ----------------------------------------------------------------------------
 
-/// What was there already: the thread reads next time without asking (0008).
+/// A wait as short as this found what was there already: the thread reads next time without asking
+/// (0008).
 inline constexpr duration longest_short_wait = std::chrono::microseconds(3);
 /// Waits in a row that brought so few reads: the next answer is looked for before the sleep (0009).
 inline constexpr int some_waits = 8;
 inline constexpr int few_reads = 2;
 
-/// What the sleeps of a thread were good for.
+/// The use that the sleeps of a thread were of.
 class wake_account {
 public:
     void begin_sleep(time_point now, bool is_for_one) noexcept {
@@ -169,12 +170,12 @@ private:
 
 // ---- Which of many ------------------------------------------------------------------------------
 
-/// Of more pipes only those are asked for that messages go through both ways: each lease costs
-/// something at each wait (decision 0014).
+/// Among more pipes only those are asked for that messages go through both ways: each
+/// lease costs something at each wait (decision 0014).
 inline constexpr std::size_t few_pipes = 32;
 inline constexpr std::size_t most_looked_at = 256;  // pipes, whether to ask for them (0014)
 inline constexpr std::size_t most_leases = 256;     // of one socket (0014, 0015)
-/// Of one of many, that brought something elsewhere: then it goes back (0014).
+/// Waits that brought something elsewhere: one lease of many goes back then (0014).
 inline constexpr std::uint32_t most_waits_in_vain = 64;
 
 /// Whether messages go both ways, by their counts.

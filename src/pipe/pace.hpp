@@ -153,7 +153,7 @@ public:
     void note_wait() noexcept { has_waited_ = true; }
     /// Whether the sender of a large body may be kept a moment for want of room.
     void set_may_wait(bool on) noexcept { may_wait_ = on; }
-    /// What waits for room in the send that has begun; null: nothing does.
+    /// The wait for room of the send that has begun; null: there is none.
     void set_room(room_wait *of_send) noexcept { room_ = of_send; }
     room_wait *room() const noexcept { return room_; }
 

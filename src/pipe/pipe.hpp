@@ -118,8 +118,8 @@ public:
     bool is_conflating() const noexcept { return conflated_out_ != nullptr; }
     /// The far end, to be compared with; it belongs to somebody else.
     const pipe_end &other() const noexcept { return *other_; }
-    /// The passage of what went out of this end, and of what came to it. Any thread. Where the newest
-    /// message alone is kept, octets of commands count and no others.
+    /// The passage of what went out of this end, and of what came to it. Any thread. Where the
+    /// newest message alone is kept, octets of commands count and no others.
     passage outgoing() const noexcept;
     passage incoming() const noexcept { return other_->outgoing(); }
     /// There was no room for a message to the other end, which does not get it. The owner's thread;

@@ -14,7 +14,7 @@ namespace zlink {
 class connection_port;
 class pipe_end;
 
-/// What a connection lends. Reached by who holds a `reading`.
+/// The half that a connection lends. Reached by who holds a `reading`.
 class reading_half {
 public:
     /// Whether read_now() is likely to find something without waiting for the descriptor.
@@ -66,7 +66,7 @@ public:
     explicit operator bool() const noexcept { return end_ != nullptr; }
     /// Ends the use. `keep`: the lease is likely to be used again.
     void end(bool keep) noexcept;
-    /// What else the connection does for this thread: its descriptor, and whether it is full.
+    /// The rest that the connection does for this thread: its descriptor, and whether it is full.
     connection_port &port() const noexcept { return *port_; }
     reading_half *operator->() const noexcept { return half_; }
 

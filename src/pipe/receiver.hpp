@@ -1,4 +1,5 @@
-// What a socket may do with its end of a pipe to receive. A connection does it through `writing`.
+// The things that a socket may do with its end of a pipe to receive. A connection does it through
+// `writing`.
 //
 // Layout:   frame by frame; the short ways; the lease of a connection at the other end.
 // Threads:  the one that has the end.

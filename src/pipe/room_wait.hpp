@@ -21,7 +21,7 @@
 
 namespace zlink {
 
-/// How long a sender waits for room for one body. It is told the time.
+/// The time that a sender waits for room for one body. It is told the time.
 class room_patience {
 public:
     explicit room_patience(std::size_t octets) noexcept

@@ -1,4 +1,5 @@
-// What a socket may do with its end of a pipe to send; a connection writes into its pipe so, too.
+// The things that a socket may do with its end of a pipe to send; a connection writes into its pipe
+// so, too.
 //
 // Layout:   frame by frame; the short ways; what a connection at the other end does on this thread;
 //           how far this end is ahead.
@@ -132,8 +133,8 @@ protected:
     conflated_slot *conflated_out_ = nullptr;
     writers_account writes_;
     std::uint64_t short_until_ = 0;  // write_short() as long as less was written
-    // Of octets_written(), what batches do not count: bodies that nobody copies, less what was rolled
-    // back between sockets.
+    // The part of octets_written() that batches do not count: bodies that nobody copies, less what
+    // was rolled back between sockets.
     std::uint64_t octets_uncounted_ = 0;
     std::uint64_t write_due_ = 1;           // the sender writes for itself when so many are written
     std::uint64_t write_planned_ = 0;       // messages written when that was set

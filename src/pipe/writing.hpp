@@ -1,4 +1,4 @@
-// What the holder of a write turn may do: take from the queue for a connection.
+// The holder of a write turn, and what it alone may do: take from the queue for a connection.
 //
 // Threads:  the holder's, whichever that is.
 #pragma once

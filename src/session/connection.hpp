@@ -62,7 +62,7 @@ public:
 /// Octets. An honest peer waits behind its greeting, and a READY or a request of HTTP.
 constexpr std::size_t most_unjudged = 16 * 1024;
 
-/// What a session knows from the connections before.
+/// The knowledge of a session from the connections before.
 struct connection_past {
     web_memory *web = nullptr;  // of streams that begin as a web server's, where others follow
     bool probes = false;        // the pipe has probed an earlier peer, and this one is to be probed, too

@@ -1,5 +1,5 @@
-// Where the control octets of a connection may stand among the messages that it writes: between
-// two, and last of all behind the rest of one.
+// The places where the control octets of a connection may stand among the messages that it writes:
+// between two, and last of all behind the rest of one.
 //
 // Threads:  whoever holds the write turn; is_waiting() is stored by the I/O thread, before it
 //           asks for the turn.
@@ -54,7 +54,7 @@ public:
     void note_write(bool ends_message) noexcept {
         where_ = ends_message ? position::between_messages : position::in_message;
     }
-    /// Of the messages. note_write() comes before.
+    /// Octets of messages were written. note_write() comes before.
     void note_messages(std::uint64_t octets) noexcept {
         octets_since_end_ += octets;
         if (octets_to_end_ > 0 && octets_to_end_ <= octets)
@@ -63,7 +63,7 @@ public:
         if (is_between_messages())
             octets_since_end_ = 0;
     }
-    /// Of the control octets that are there.
+    /// The number of control octets that were written.
     std::size_t written() const noexcept { return written_; }
     void note_control(std::size_t octets) noexcept { written_ += octets; }
     void note_all_control() noexcept { written_ = 0; }

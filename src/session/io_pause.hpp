@@ -20,7 +20,7 @@ public:
 
     reason why() const noexcept { return why_; }
     bool is_on() const noexcept { return why_ != reason::none; }
-    /// Of the last one.
+    /// The end of the last one.
     time_point until() const noexcept { return until_; }
     /// The I/O thread is back.
     void end() noexcept { why_ = reason::none; }
@@ -47,7 +47,7 @@ public:
     bool collects_after(time_point now, std::size_t octets, std::uint64_t messages) noexcept {
         return begin_collecting(collector_.note_written(now, octets, messages));
     }
-    /// The same where there was nothing.
+    /// Does that where there was nothing.
     bool collects_without_any(time_point now) noexcept {
         return begin_collecting(collector_.note_nothing(now));
     }

@@ -162,8 +162,8 @@ private:
     std::unique_ptr<translation> translated_;  // where it translates, once there is a pipe
 
     // I/O thread only.
-    connection_port *server_ = nullptr;      // until the pipe is served
-    std::uint64_t writes_seen_ = 0;  // by take_progress()
+    connection_port *server_ = nullptr;  // until the pipe is served
+    std::uint64_t writes_seen_ = 0;      // by take_progress()
 };
 
 }  // namespace zlink

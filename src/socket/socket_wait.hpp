@@ -98,7 +98,7 @@ private:
         leases_.return_unread();
         return !leases_.is_recalled() && inbox_.begin_wait();
     }
-    /// The same for a wait within a call, which is none of the socket's.
+    /// Does begin_wait() for a wait within a call, which is none of the socket's.
     bool begin_wait_within_call() noexcept { return inbox_.begin_wait(); }
     /// Returns the number of items. A second time in one wait it is 0.
     std::size_t list_leased(wait_item *items, time_point now) noexcept { return leases_.list(items, now); }

@@ -1,4 +1,5 @@
-// A frame queue, frames for it, bodies that say when their memory goes, and octets that are never the same twice.
+// A frame queue, frames for it, bodies that say when their memory goes, and octets that are never
+// the same twice.
 #pragma once
 
 #include <gtest/gtest.h>
