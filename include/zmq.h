@@ -202,7 +202,7 @@ typedef struct zlink_stats_t {
     uint64_t sockets; /* open ones: 1, of a socket */
 } zlink_stats_t;
 
-/* Tells what a socket or a context has done, and holds. Takes no memory, and never waits for a peer, an I/O thread or the disk. The
+/* Tells what a socket or a context has done, and holds. Takes no memory, and waits for no peer, no I/O thread and no disk. The
  * numbers are taken one after the other while others go on: each is true, but not all of the same moment.
  *
  * socket_or_context  any thread may ask; a socket must not be closed meanwhile. The numbers of a context are those of all its sockets,

@@ -67,8 +67,34 @@ public:
         return values_[static_cast<std::size_t>(what)].load(std::memory_order_relaxed);
     }
 
+    /// Numbers move here from where they were told so far: whoever adds both up meanwhile misses
+    /// them, or has them twice. Moves may overlap.
+    class move {
+    public:
+        explicit move(counters &to) noexcept : to_(to) { to_.note_move(&counters::moves_begun_); }
+        ~move() { to_.note_move(&counters::moves_ended_); }
+        move(const move &) = delete;
+        move &operator=(const move &) = delete;
+
+    private:
+        counters &to_;
+    };
+    std::uint64_t moves_ended() const noexcept { return moves_ended_.load(std::memory_order_seq_cst); }
+    /// Whether nothing has moved since moves_ended() was this.
+    bool has_stood_still(std::uint64_t ended) const noexcept {
+        return moves_begun_.load(std::memory_order_seq_cst) == ended;
+    }
+
 private:
+    void note_move(std::atomic<std::uint64_t> counters::*which) noexcept {
+        (this->*which).fetch_add(1, std::memory_order_seq_cst);
+        if (whole_)
+            whole_->note_move(which);
+    }
+
     std::array<std::atomic<std::uint64_t>, number_of_counters> values_{};
+    std::atomic<std::uint64_t> moves_begun_{0};
+    std::atomic<std::uint64_t> moves_ended_{0};
     const std::shared_ptr<counters> whole_;
 };
 

@@ -94,6 +94,18 @@ descriptor listen_at_port(const std::string &host, std::uint16_t port, int &fail
     return descriptor();
 }
 
+/// Whether somebody answers there, or it is no socket at all. One that is left over gives way.
+bool is_in_use(const std::string &path, sockaddr_un where) noexcept {
+    struct stat found {};
+    if (::lstat(path.c_str(), &found) != 0)
+        return false;
+    std::memcpy(where.sun_path, path.c_str(), path.size() + 1);
+    const descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    return !S_ISSOCK(found.st_mode) || !probe ||
+           ::connect(probe.number(), reinterpret_cast<const sockaddr *>(&where), sizeof where) == 0 ||
+           errno == EAGAIN;
+}
+
 /// Nobody but the user may ask, at no time: it gets its name when it has its rights.
 descriptor listen_at_path(const std::string &path, int &failure) {
     sockaddr_un where{};
@@ -133,20 +145,22 @@ struct registry {
 
 std::string numbers_as(registry &all, format how) {
     std::vector<line> lines;
-    std::lock_guard guard(all.mutex);
-    for (context *const each : all.contexts) {
-        std::vector<line> its = look_at(*each);
-        std::move(its.begin(), its.end(), std::back_inserter(lines));
+    {
+        std::lock_guard guard(all.mutex);
+        for (context *const each : all.contexts) {
+            std::vector<line> its = look_at(*each);
+            std::move(its.begin(), its.end(), std::back_inserter(lines));
+        }
     }
     return text_of(lines, how);
 }
 
 // ---- A connection -------------------------------------------------------------------------------
 
-std::string response(const char *status, const char *type, const std::string &body, bool has_body = true) {
+std::string response(const char *status, const char *type, const std::string &body) {
     return std::string("HTTP/1.1 ") + status + "\r\nContent-Type: " + type +
            "\r\nContent-Length: " + std::to_string(body.size()) +
-           "\r\nConnection: close\r\nCache-Control: no-store\r\n\r\n" + (has_body ? body : std::string());
+           "\r\nConnection: close\r\nCache-Control: no-store\r\n\r\n" + body;
 }
 
 std::string refusal(const char *status) { return response(status, "text/plain", std::string(status) + '\n'); }
@@ -240,11 +254,15 @@ public:
     server(descriptor listening, address where, registry &all) noexcept
         : listening_(std::move(listening)), where_(std::move(where)), all_(all) {}
 
+    /// Returns when the program has closed what it listens with.
     void run() {
-        for (;;)
+        while (!is_closed_)
             turn();
     }
-    void drop_all() noexcept { connections_.clear(); }
+    void drop_all() noexcept {
+        connections_.clear();
+        is_short_ = true;
+    }
 
 private:
     void turn();
@@ -254,6 +272,7 @@ private:
     const address where_;
     registry &all_;
     std::list<connection> connections_;
+    bool is_closed_ = false;
     bool is_short_ = false;  // of memory or descriptors: waits a moment before it lets in more
 };
 
@@ -276,7 +295,8 @@ void server::turn() {
     for (connection &each : connections_)
         if (wishes[at++].revents != 0)
             each.go_on(all_, where_);
-    if (wishes.back().revents != 0)
+    is_closed_ = (wishes.back().revents & POLLNVAL) != 0;
+    if (!is_closed_ && wishes.back().revents != 0)
         accept_one();
     connections_.remove_if([now = clock::now()](const connection &each) { return each.is_over(now); });
 }
@@ -294,6 +314,7 @@ void serve(const std::shared_ptr<server> &what) noexcept {
     for (;;) {
         try {
             what->run();
+            return;
         } catch (const std::bad_alloc &) {
             what->drop_all();
         }
@@ -320,6 +341,15 @@ void let_go_in_child() noexcept {
             ::close(number);
 }
 
+void start(const std::shared_ptr<server> &what) {
+    platform::stay_loaded();
+    const platform::signal_shield shield;
+    std::thread([what] {
+        platform::name_this_thread("zlink-metrics");
+        serve(what);
+    }).detach();
+}
+
 void begin(registry &all) {
     const std::string text = from_environment("ZLINK_METRICS", "");
     if (text.empty())
@@ -337,15 +367,14 @@ void begin(registry &all) {
         say("cannot listen at " + text + ": " + describe(failure));
         return;
     }
-    all.listening.store(listening.number(), std::memory_order_relaxed);
     (void)platform::around_fork([] {}, let_go_in_child);
-    const auto made = std::make_shared<server>(std::move(listening), std::move(where), all);
-    platform::stay_loaded();
-    const platform::signal_shield shield;
-    std::thread([made] {
-        platform::name_this_thread("zlink-metrics");
-        serve(made);
-    }).detach();
+    all.listening.store(listening.number(), std::memory_order_relaxed);
+    try {
+        start(std::make_shared<server>(std::move(listening), std::move(where), all));
+    } catch (const std::exception &) {
+        all.listening.store(-1, std::memory_order_relaxed);
+        say("nothing is told at " + text + ": there is no thread for it");
+    }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Map: the table of metrics; label values; one writer for Prometheus and OpenMetrics, one for JSON.
 #include "metrics/text.hpp"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <functional>
@@ -12,8 +13,6 @@
 namespace zlink::metrics {
 
 namespace {
-
-constexpr std::size_t most_octets_of_label = 64;
 
 /// One number of a family: a counter or a field, and the label that tells it from the others.
 struct member {
@@ -109,22 +108,11 @@ const family families[] = {
     {"zlink_sockets", "Open sockets.", false, nullptr, sockets},
 };
 
-/// Cuts at `most_octets_of_label`, and leaves no half of a character of UTF-8.
-std::string_view cut(std::string_view value) noexcept {
-    std::size_t size = std::min(value.size(), most_octets_of_label);
-    if (size < value.size())
-        while (size > 0 && (static_cast<unsigned char>(value[size]) & 0xC0) == 0x80)
-            --size;
-    return value.substr(0, size);
-}
-
-/// For between quotes, of a label and of JSON: control characters and what is not ASCII leave a
-/// question mark, so that the text is valid whatever a name is made of.
 void add_quoted(std::string &to, std::string_view value) {
-    for (const char each : cut(value)) {
+    for (const char each : label_text(value)) {
         if (each == '"' || each == '\\')
             to += '\\';
-        to += each >= 0x20 && each < 0x7F ? each : '?';
+        to += each;
     }
 }
 
@@ -213,6 +201,14 @@ std::string json_of(std::span<const line> lines) {
 
 std::string text_of(std::span<const line> lines, format how) {
     return how == format::json ? json_of(lines) : exposition_of(lines, how == format::open_metrics);
+}
+
+std::string label_text(std::string_view value) {
+    constexpr std::size_t most_octets = 64;
+    std::string text(value.substr(0, most_octets));
+    std::replace_if(
+        text.begin(), text.end(), [](char each) { return each < 0x20 || each >= 0x7F; }, '?');
+    return text;
 }
 
 const char *media_type(format how) noexcept {

@@ -61,7 +61,10 @@ public:
     /// for.
     error sleep_with_leases(time_point deadline);
     /// A round where nothing is to be looked for but commands, which the caller takes in before.
-    error sleep_within_call(time_point deadline) { return after_look(deadline); }
+    error sleep_within_call(time_point deadline) {
+        const error e = after_look(deadline);
+        return !failed(e) && over_at_ >= deadline ? error::timed_out : e;
+    }
 
     // ---- the steps of a round, in this order ----
 

@@ -187,6 +187,7 @@ void pipe_table::drop(pipe_end &pipe, gone how) noexcept {
     pipe.slot.is_attached = false;
     around_.leases.forget(pipe);
     std::lock_guard guard(in_use_);
+    const counters::move counted(around_.counts);
     if (how == gone::for_good)
         count_gone(pipe);
     const std::size_t at = pipe.slot.socket_index;
@@ -231,8 +232,18 @@ void pipe_table::count_lost(pipe_end &pipe) noexcept {
     around_.counts.add(counter::dropped_peer_gone, lost.untaken);
 }
 
+void pipe_table::add_all(stats &to) const noexcept {
+    std::lock_guard guard(in_use_);
+    to.add(around_.counts);
+    add_live(to);
+}
+
 void pipe_table::add_traffic(stats &to) const noexcept {
     std::lock_guard guard(in_use_);
+    add_live(to);
+}
+
+void pipe_table::add_live(stats &to) const noexcept {
     to.peers += live_;
     for (const pipe_end_ptr &pipe : live())
         add_traffic_of(*pipe, to);

@@ -64,6 +64,8 @@ public:
 
     /// Adds what went through the pipes, and what is in them. Any thread.
     void add_traffic(stats &to) const noexcept;
+    /// Adds that, and what is counted.
+    void add_all(stats &to) const noexcept;
 
     /// Adds the peers within the process. Any thread. Throws bad_alloc.
     void list_neighbours(std::vector<peer_view> &to) const;
@@ -156,6 +158,7 @@ private:
     void rescan_pipes() noexcept;
     enum class gone { for_good, to_come_again };
     void drop(pipe_end &pipe, gone how = gone::for_good) noexcept;
+    void add_live(stats &to) const noexcept;
     static void add_traffic_of(const pipe_end &pipe, stats &to) noexcept;
     void count_gone(const pipe_end &pipe) noexcept;
     void count_lost(pipe_end &pipe) noexcept;

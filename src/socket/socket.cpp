@@ -288,8 +288,7 @@ std::string socket::name() const {
 }
 
 void socket::add_stats(stats &to) const noexcept {
-    to.add(*counts_);
-    add_traffic(to);
+    pipes_.add_all(to);
     ++to.sockets;
 }
 

@@ -165,6 +165,8 @@ public:
     /// The name that the application has given it, or else its number in the process and the
     /// endpoint of the last bind or connect. Any thread, while the socket is there.
     std::string name() const;
+    /// Counts the sockets of the process, from 1 on.
+    std::uint64_t number() const noexcept { return label_.number; }
     /// Adds its peers, and the addresses that it connects to. Any thread, while the socket is
     /// there. Throws bad_alloc.
     error list_peers(std::vector<peer_view> &to) const {

@@ -1,5 +1,6 @@
 // The endpoints that a socket binds and connects to, and the fate of its pipes there.
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "socket/socket.hpp"
@@ -45,7 +46,11 @@ error socket::connect(const char *endpoint) {
 void socket::set_endpoint(std::string actual) {
     last_endpoint_ = std::move(actual);
     std::lock_guard guard(label_mutex_);
-    label_.endpoint = last_endpoint_;
+    try {
+        label_.endpoint = last_endpoint_;
+    } catch (const std::bad_alloc &) {
+        label_.endpoint.clear();  // for people alone: the call has done what it was asked for
+    }
 }
 
 error socket::unbind(const char *endpoint) {

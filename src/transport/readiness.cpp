@@ -35,7 +35,7 @@ struct readiness::registration {
     struct wait_handler {
         using allocator_type = slot_allocator<void, wait_size>;
         allocator_type get_allocator() const noexcept {
-            return allocator_type(is_write ? *self->write_memory : self->read_memory);
+            return allocator_type(is_write ? self->write_memory : self->read_memory);
         }
         void operator()(const boost::system::error_code &) const noexcept {
             self->loop.begin_handler();
@@ -70,14 +70,7 @@ struct readiness::registration {
                               wait_handler{registration_ref(this), generation, is_write});
     }
 
-    /// Most streams are never full: the memory comes with the first one that is.
     void wait_writable() noexcept {
-        if (!write_memory)
-            write_memory.reset(new (std::nothrow) wait_memory);
-        if (!write_memory) {
-            ::shutdown(descriptor.native_handle(), SHUT_RDWR);  // the next read ends the connection
-            return;
-        }
         is_registered_for_room = has_waited_writable = true;
         wait(true);
         if (!quiet_timer)
@@ -111,7 +104,7 @@ struct readiness::registration {
     readiness_events *events;
     unsigned references = 0;
     unsigned generation = 0;
-    std::unique_ptr<wait_memory> write_memory;      // from the first wait for room on
+    wait_memory write_memory;
     [[no_unique_address]] wait_memory read_memory;  // its padding holds the flags
     bool is_read_pending = false;
     bool is_write_pending = false;

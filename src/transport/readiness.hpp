@@ -38,8 +38,7 @@ public:
     /// Asks for one on_readable() as soon as a read would not block, or fails. Asking twice is
     /// asking once. Never calls back from inside, and allocates nothing.
     void wait_readable() noexcept;
-    /// Does that for a write. Where memory is short, the first time, the stream is shut down
-    /// instead.
+    /// Does that for a write.
     void wait_writable() noexcept;
 
     /// Takes the descriptor out of the loop, which no longer looks at it, until take_back(). A wait

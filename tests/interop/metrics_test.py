@@ -170,7 +170,7 @@ def test_of_a_range_of_ports_the_first_is_taken_that_is_free():
 def is_metrics(port):
     try:
         return ask(port, "/healthz")[::2] == (200, "ok\n")
-    except OSError:
+    except (OSError, http.client.HTTPException):  # nobody, or a stranger
         return False
 
 
@@ -203,6 +203,21 @@ def test_a_path_belongs_to_the_user_alone_and_carries_the_number_of_the_process(
         assert program.end() == ""
 
 
+def test_a_path_where_somebody_answers_is_taken_and_one_that_is_left_over_is_not(tmp_path):
+    path = f"{tmp_path}/zlink"
+    with Program(f"unix:{path}") as first:
+        with Program(f"unix:{path}") as second:
+            assert second.end() == f"zlink: metrics: cannot listen at unix:{path}: Address already in use\n"
+        assert first.end() == ""
+    with Program(f"unix:{path}") as third:
+        assert third.end() == ""
+    os.unlink(path)
+    pathlib.Path(path).write_text("somebody's", encoding="utf-8")
+    with Program(f"unix:{path}") as fourth:
+        assert "Address already in use" in fourth.end()
+    assert pathlib.Path(path).read_text(encoding="utf-8") == "somebody's"
+
+
 def test_a_child_of_fork_does_not_speak_for_its_parent():
     port = free_port()
     with Program(f"tcp://127.0.0.1:{port}", "fork", says="child") as program:
@@ -210,4 +225,4 @@ def test_a_child_of_fork_does_not_speak_for_its_parent():
         assert value(text, r'zlink_messages_sent_total\{[^}]*type="PUSH"\}') == 5
         program.process.stdin.write("\n")
         errors = program.end()
-        assert errors.startswith(f"zlink: metrics: cannot listen at tcp://127.0.0.1:{port}: "), errors
+        assert f"zlink: metrics: cannot listen at tcp://127.0.0.1:{port}: Address already in use\n" in errors

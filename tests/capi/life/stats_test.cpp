@@ -1,5 +1,8 @@
 // zlink_stats: what a socket and a context have done. Every place where a message ends unread has
 // its number, and no message counts twice.
+#include <atomic>
+#include <thread>
+
 #include "sockets.hpp"
 
 namespace {
@@ -359,6 +362,40 @@ TEST_F(the_stats, show_addresses_where_nobody_is) {
     EXPECT_EQ(zlink_peers(push.handle(), stop, nullptr), 1);
     EXPECT_FAILS(EFAULT, zlink_peers(push.handle(), nullptr, nullptr));
     EXPECT_FAILS(ENOTSOCK, zlink_peers(zmq.handle(), stop, nullptr));
+}
+
+TEST_F(the_stats, have_a_line_for_each_of_two_sockets_of_one_name) {
+    test_socket push = zmq.socket(ZMQ_PUSH), other = zmq.socket(ZMQ_PUSH);
+    for (test_socket *each : {&push, &other})
+        ASSERT_EQ(each->set(ZLINK_SOCKET_NAME, "worker"), 0);
+    const std::string text = text_of(zmq, ZLINK_STATS_PROMETHEUS);
+    EXPECT_NE(text.find("zlink_sockets{context=\""), std::string::npos);
+    EXPECT_NE(text.find(",socket=\"worker\",type=\"PUSH\"} 1\n"), std::string::npos) << text;
+    EXPECT_NE(text.find(" worker\",type=\"PUSH\"} 1\n"), std::string::npos) << text;
+}
+
+TEST_P(the_stats_over, never_fall_while_peers_come_and_go) {
+    test_socket pull = zmq.socket(ZMQ_PULL);
+    const std::string endpoint = pull.bind(place());
+    std::atomic<bool> is_over{false};
+    std::thread asks([&] {
+        for (std::uint64_t before = 0; !is_over;) {
+            const std::uint64_t sent = stats_of(zmq.handle()).messages_sent;
+            EXPECT_GE(sent, before);
+            before = sent;
+        }
+    });
+    constexpr std::uint64_t peers = 100;
+    for (std::uint64_t i = 0; i < peers; ++i) {
+        test_socket push = zmq.socket(ZMQ_PUSH);
+        push.connect(endpoint);
+        EXPECT_NE(push.send("x"), -1);
+        EXPECT_TRUE(pull.receive());
+    }
+    is_over = true;
+    asks.join();
+    EXPECT_EQ(stats_of(zmq.handle()).messages_sent, peers);
+    EXPECT_EQ(stats_of(zmq.handle()).messages_received, peers);
 }
 
 TEST_F(the_stats, are_cut_or_filled_up_for_programs_of_other_releases) {
