@@ -110,13 +110,18 @@ bool is_in_use(const std::string &path, sockaddr_un where) noexcept {
 descriptor listen_at_path(const std::string &path, int &failure) {
     sockaddr_un where{};
     where.sun_family = AF_UNIX;
+    if (is_in_use(path, where)) {
+        failure = EADDRINUSE;
+        return descriptor();
+    }
     const std::string temporary = path + '.' + std::to_string(::getpid());
     std::memcpy(where.sun_path, temporary.c_str(), temporary.size() + 1);
     (void)::unlink(temporary.c_str());
     descriptor made = bind_to(reinterpret_cast<const sockaddr *>(&where), sizeof where, failure);
-    if (!made ||
-        (::chmod(temporary.c_str(), S_IRUSR | S_IWUSR) == 0 &&
-         ::listen(made.number(), most_connections) == 0 && ::rename(temporary.c_str(), path.c_str()) == 0))
+    if (!made)
+        return made;
+    if (::chmod(temporary.c_str(), S_IRUSR | S_IWUSR) == 0 &&
+        ::listen(made.number(), most_connections) == 0 && ::rename(temporary.c_str(), path.c_str()) == 0)
         return made;
     failure = errno;
     (void)::unlink(temporary.c_str());
