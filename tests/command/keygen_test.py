@@ -78,6 +78,17 @@ def test_tls_is_ready_for_use(tmp_path, start):
     run("keygen", "--tls", directory, status=1)
 
 
+def test_who_binds_and_connects_asks_for_a_certificate(tmp_path, start, free_port):
+    said = run("keygen", "--tls", tmp_path / "tls").decode().split()
+    rep = start("rep", "-b", "tls://127.0.0.1:*", "-c", free_port.replace("tcp", "tls"), "-v", "--echo", *said)
+    endpoint = rep.bound()
+    run("req", endpoint, "-m", "x", "--ca", tmp_path / "tls/ca.pem", "-W", "10", status=5)
+    assert run("req", endpoint, "-m", "safe", *said) == b"safe\n"
+    # Those who connect do not care.
+    server = start("rep", "tls://127.0.0.1:*", "-v", "--echo", *said)
+    assert run("req", "-b", "tls://127.0.0.1:*", "-c", server.bound(), "-m", "both", *said) == b"both\n"
+
+
 def test_names_of_certificates_are_hosts(tmp_path):
     run("keygen", "--tls", tmp_path, "--name", "a.example", "--name", "192.0.2.1")
     assert (tmp_path / "a.example.pem").exists() and (tmp_path / "192.0.2.1.key").exists()

@@ -1,15 +1,19 @@
 """zlink cat and its short forms, against libzmq."""
 
+import contextlib
 import json
 import os
 import pathlib
+import pty
 import re
+import resource
 import signal
+import socket
 import subprocess
 
 import pytest
 import zmq
-from conftest import COMMAND, run
+from conftest import COMMAND, LIMIT, run
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -230,9 +234,9 @@ def test_every_option_of_the_header_is_known_by_its_name():
 def test_options_are_set_by_any_spelling_of_their_names(peer, start):
     dealer = peer(zmq.ROUTER)
     endpoint = dealer.bind()
-    for assignment in ("routing-id=me", "ZMQ_ROUTING_ID=0x6d65", "routing_id=me"):
+    for assignment, name in (("routing-id=me", b"me"), ("ZMQ_ROUTING_ID=0x796f75", b"you"), ("routing_id=them", b"them")):
         asked = start("dealer", endpoint, "-o", assignment, "-o", "ipv6=on", "-m", "x")
-        assert dealer.socket.recv_multipart() == [b"me", b"x"]
+        assert dealer.socket.recv_multipart() == [name, b"x"]
         asked.process.send_signal(signal.SIGINT)
         asked.end(status=130)
 
@@ -240,6 +244,31 @@ def test_options_are_set_by_any_spelling_of_their_names(peer, start):
 @pytest.mark.parametrize("assignment", ["nothing=1", "sndhwm", "sndhwm=x", "sndhwm=-5", "sndhwm=99999999999"])
 def test_an_option_that_is_none_is_a_fault_of_usage(assignment):
     run("pull", "tcp://127.0.0.1:*", "-o", assignment, status=2)
+
+
+@pytest.mark.parametrize("assignment", ["curve_secretkey=hunter2", "plain_password=" + 50 * "hunter2", "sndhwm=hunter2", "hunter2", "sndhwm=9999999999999"])
+def test_the_value_of_an_option_is_not_told(assignment):
+    run("pull", "tcp://127.0.0.1:*", "-o", assignment, status=2)
+    assert "hunter2" not in run.err and "9999" not in run.err and assignment.split("=")[0] in run.err.replace("NAME=VALUE", "hunter2")
+
+
+@pytest.mark.parametrize("flag", ["--cert", "--key", "--ca", "--curve-server-key", "--curve-cert", "--username", "--password"])
+def test_what_is_to_protect_and_is_empty_is_refused(peer, flag):
+    endpoint = peer(zmq.PULL).bind()
+    run("push", endpoint, "-m", "in clear", flag, "", status=2)
+    assert f"{flag} is empty" in run.err
+    variable = "ZLINK" + flag[1:].upper().replace("-", "_")
+    run("push", endpoint, "-m", "in clear", status=2, env=dict(os.environ, **{variable: ""}))
+    assert f"{variable} is empty" in run.err
+
+
+def test_an_empty_variable_is_no_harm_where_a_flag_says_more(peer):
+    public, secret = zmq.curve_keypair()
+    pull = peer(zmq.PULL)
+    pull.socket.curve_secretkey = secret
+    pull.socket.curve_server = True
+    run("push", pull.bind(), "-m", "sealed", "--curve-server-key", public.decode(), env=dict(os.environ, ZLINK_CURVE_SERVER_KEY=""))
+    assert pull.socket.recv() == b"sealed"
 
 
 @pytest.mark.parametrize("arguments", [[], ["nothing"], ["pull"], ["pull", ""], ["sub", "tcp://h:1", "--nothing"], ["sub", "tcp://h:1", "-W", "soon"],
@@ -259,6 +288,36 @@ def test_nobody_at_the_other_end_is_told_from_nothing_came(peer, free_port):
     assert "refuses connections" in run.err
     run("push", free_port, "-m", "x", "-W", "3", status=4)
     run("sub", peer(zmq.XPUB).bind(), "-W", "0.2", status=3)
+
+
+def test_a_stranger_who_goes_is_no_peer_who_goes(peer, start):
+    pull = start("pull", "tcp://127.0.0.1:*", "-v", "-E", "-n", "2")
+    endpoint = pull.bound()
+    push = peer(zmq.PUSH)
+    push.socket.connect(endpoint)
+    push.socket.send(b"one")
+    assert pull.line() == b"one\n"
+    for _ in range(2):
+        with socket.create_connection(endpoint[len("tcp://"):].split(":"), timeout=LIMIT) as stranger, contextlib.suppress(ConnectionError):
+            stranger.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            while stranger.recv(1000):
+                pass
+        pull.until("the handshake has failed")
+        pull.until("the peer has gone")
+    push.socket.send(b"two")
+    assert pull.end() == b"two\n"
+
+
+def test_a_publisher_whose_subscriber_lags_waits_and_gives_up(peer, start):
+    pub = start("pub", "tcp://127.0.0.1:*", "-v", "-m", "x" * 100000, "-n", "100000", "-W", "2", "-o", "sndhwm=1")
+    sub = peer(zmq.SUB)
+    sub.socket.rcvhwm = 1
+    sub.socket.subscribe(b"")
+    sub.socket.connect(pub.bound())
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    pub.end(status=8)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1  # of the two seconds that it waits
 
 
 def test_fewer_than_asked_for_is_told_from_nothing(peer, start):
@@ -306,6 +365,22 @@ def test_plain_with_a_name(peer):
         run("push", endpoint, "-m", "x", "--username", "alice", "--password", "wrong", "-W", "5", status=5)
     finally:
         authenticator.stop()
+
+
+@pytest.mark.parametrize("flags", [[], ["-F", "%i %t %p"], ["-f", "json"], ["-f", "quoted"]])
+def test_no_control_of_a_peer_reaches_a_terminal(peer, start, flags):
+    master, slave = pty.openpty()
+    router = start("router", "tcp://127.0.0.1:*", "-v", "-n", "1", *flags, stdout=slave)
+    dealer = peer(zmq.DEALER)
+    dealer.socket.routing_id = "id\u009b2J".encode()
+    dealer.socket.connect(router.bound())
+    dealer.socket.send_multipart(["a\u009b2J".encode(), b"b\x9b\x1b[2J", "z\u00fc\u0085".encode()][:2 if flags else 3])
+    router.end()
+    os.close(slave)
+    said = os.read(master, 10000)
+    os.close(master)
+    assert said and not re.search(rb"\xc2[\x80-\x9f]|\x1b", said), said
+    assert b"z\xc3\xbc" in said or flags
 
 
 def test_sigint_ends_it_with_130_and_what_was_received_is_written(peer, start):

@@ -13,6 +13,24 @@ def steps(said):
     return [line.split()[0] for line in said.decode().splitlines()]
 
 
+@contextlib.contextmanager
+def answering(octets):
+    """A server that writes these to whoever comes first, once that has begun to greet."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        def answer():
+            connection, _ = server.accept()
+            with connection, contextlib.suppress(OSError):  # it may have gone by now
+                connection.recv(11)
+                connection.sendall(octets)
+                connection.shutdown(socket.SHUT_WR)
+                while connection.recv(1000):
+                    pass
+        thread = threading.Thread(target=answer)
+        thread.start()
+        yield "tcp://127.0.0.1:%d" % server.getsockname()[1]
+        thread.join()
+
+
 @pytest.mark.parametrize("kind, name", [(zmq.XPUB, "XPUB"), (zmq.REP, "REP"), (zmq.PUSH, "PUSH"), (zmq.ROUTER, "ROUTER")])
 def test_the_type_of_the_peer_is_told(peer, kind, name):
     endpoint = peer(kind).bind()
@@ -64,19 +82,17 @@ def test_nobody_is_there(free_port):
     (b"\xff" + bytes(8) + b"\x7f\3\1NULL" + bytes(48) + b"\6" + b"\xff" * 8, 6, b"announced a frame"),
 ])
 def test_what_is_no_peer_is_told(octets, status, words):
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        def answer():
-            connection, _ = server.accept()
-            with connection, contextlib.suppress(OSError):  # it may have gone by now
-                connection.recv(11)
-                connection.sendall(octets)
-                connection.shutdown(socket.SHUT_WR)
-                while connection.recv(1000):
-                    pass
-        thread = threading.Thread(target=answer)
-        thread.start()
-        assert words in run("probe", "tcp://127.0.0.1:%d" % server.getsockname()[1], status=status)
-        thread.join()
+    with answering(octets) as endpoint:
+        assert words in run("probe", endpoint, status=status)
+
+
+@pytest.mark.parametrize("flags, status", [([], 0), (["--type", "pull"], 6), (["--data"], 6)])
+def test_a_type_of_controls_does_not_reach_the_terminal(flags, status):
+    ready = b"\5READY\x0bSocket-Type\0\0\0\x06\x1b[2J\xc2\x9b"
+    with answering(b"\xff" + bytes(8) + b"\x7f\3\1NULL" + bytes(48) + b"\4" + bytes([len(ready)]) + ready) as endpoint:
+        said = run("probe", endpoint, *flags, status=status)
+    assert rb"\x1b[2J\xc2" in said
+    assert not any(control in text for control in "\x1b\x9b" for text in (said.decode(), run.err))
 
 
 def test_a_listener_that_says_nothing_is_no_peer():

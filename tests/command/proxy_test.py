@@ -2,10 +2,11 @@
 
 import os
 import signal
+import time
 
 import pytest
 import zmq
-from conftest import run
+from conftest import LIMIT, run
 
 
 def started(start, *flags):
@@ -60,11 +61,38 @@ def test_what_passes_is_published_where_asked_for(peer, start):
     frontend, backend, capture = (proxy.bound() for _ in range(3))
     pull, push = peer(zmq.PULL), peer(zmq.PUSH)
     pull.socket.connect(backend)
-    sub = start("sub", capture, "-v", "-n", "1")
-    sub.until("the peer is there")
     push.socket.connect(frontend)
-    push.socket.send(b"seen")
-    assert pull.socket.recv() == b"seen"
+    sub = start("sub", capture, "-n", "1")
+    ends = time.monotonic() + LIMIT
+    while sub.process.poll() is None and time.monotonic() < ends:  # what passes before it has subscribed it does not see
+        push.socket.send(b"seen")
+        assert pull.socket.recv() == b"seen"
+    assert sub.end() == b"seen\n"
+
+
+@pytest.mark.parametrize("ends", ["TERMINATE", "SIGTERM"])
+def test_what_it_has_taken_goes_out_after_its_end(peer, start, ends):
+    small = ("-o", "sndbuf=30000", "-o", "rcvbuf=30000")
+    proxy = start("proxy", "tcp://127.0.0.1:*", "tcp://127.0.0.1:*", "-v", "--kind", "streamer", "--control", "tcp://127.0.0.1:*", *small)
+    control, frontend, backend = (proxy.bound() for _ in range(3))
+    push, pull, req = peer(zmq.PUSH), peer(zmq.PULL), peer(zmq.REQ)
+    pull.socket.rcvhwm, pull.socket.rcvbuf = 1, 30000
+    for each, endpoint in ((push, frontend), (pull, backend), (req, control)):
+        each.socket.connect(endpoint)
+    for number in range(20):
+        push.socket.send(b"%50000d" % number)
+    said = b""
+    while b"backend out 20," not in said:
+        req.socket.send(b"STATISTICS")
+        said = req.socket.recv()
+    if ends == "TERMINATE":
+        req.socket.send(b"TERMINATE")
+        assert req.socket.recv() == b"OK"
+    else:
+        proxy.process.send_signal(signal.SIGTERM)
+    pull.socket.rcvtimeo = 10000
+    assert [int(pull.socket.recv()) for _ in range(20)] == list(range(20))
+    proxy.end(status=0 if ends == "TERMINATE" else 130)
 
 
 def test_a_proxy_needs_both_sides():
@@ -99,3 +127,10 @@ def test_a_context_that_cannot_be_understood_is_a_fault_of_usage(in_context):
     run("push", "--context", "feed", "-m", "x", status=2, env=in_context("nothing = 1\n"))
     run("push", "--context", "none", "-m", "x", status=2, env=in_context(""))
     run("push", "--context", "../x", "-m", "x", status=2, env=in_context(""))
+    run("push", "--context", "", "tcp://127.0.0.1:1", "-m", "x", "-W", "1", status=2)
+
+
+@pytest.mark.parametrize("name", ["cert", "key", "ca", "curve-server-key", "curve-cert", "username", "password"])
+def test_what_is_to_protect_and_is_empty_in_a_context_is_refused(peer, in_context, name):
+    run("push", peer(zmq.PULL).bind(), "--context", "feed", "-m", "in clear", status=2, env=in_context(f'{name} = ""\n'))
+    assert f"{name} is empty" in run.err

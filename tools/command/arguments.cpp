@@ -2,15 +2,18 @@
 
 #include "certificate_file.hpp"
 #include "socket_options.hpp"
+#include "text.hpp"
 
 #include <fmt/format.h>
 #include <zmq.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <utility>
 
 namespace command {
 
@@ -37,10 +40,6 @@ milliseconds duration_of(const std::string &text) {
     return milliseconds(static_cast<long long>(number * factor));
 }
 
-bool is_over_tls(const std::string &endpoint) {
-    return endpoint.rfind("tls:", 0) == 0 || endpoint.rfind("wss:", 0) == 0;
-}
-
 std::string context_path(const std::string &name) {
     if (name.find('/') != std::string::npos) {
         throw failure(status::usage, "--context takes a name, not a path: " + name);
@@ -58,6 +57,23 @@ void set_for(socket &made, const char *flag, int option, const Value &value) {
         made.set(option, value);
     } catch (const failure &) {
         throw failure(status::usage, fmt::format("{}: {}", flag, zmq_strerror(zmq_errno())));
+    }
+}
+
+/// A variable that is set to nothing was meant to protect something.
+void refuse_empty_variables(const security_flags &flags) {
+    const std::array<std::pair<const char *, const std::string *>, 7> texts{
+        {{"ZLINK_CERT", &flags.cert},
+         {"ZLINK_KEY", &flags.key},
+         {"ZLINK_CA", &flags.ca},
+         {"ZLINK_CURVE_SERVER_KEY", &flags.curve_server_key},
+         {"ZLINK_CURVE_CERT", &flags.curve_cert},
+         {"ZLINK_USERNAME", &flags.username},
+         {"ZLINK_PASSWORD", &flags.password}}};
+    for (const auto &[variable, text] : texts) {
+        if (text->empty() && std::getenv(variable)) {
+            throw failure(status::usage, fmt::format("{} is empty", variable));
+        }
     }
 }
 
@@ -105,10 +121,15 @@ CLI::Option *add_duration(CLI::App &app, const std::string &name, std::optional<
         ->type_name("TIME");
 }
 
+CLI::Validator not_empty(const std::string &flag) {
+    return CLI::Validator(
+        [flag](const std::string &text) { return text.empty() ? flag + " is empty" : std::string(); }, "");
+}
+
 void add_security_flags(CLI::App &app, security_flags &flags) {
     const std::string group = "Security";
     const auto text = [&](const char *name, std::string &into, const char *kind, const char *help) {
-        return app.add_option(name, into, help)->type_name(kind)->group(group);
+        return app.add_option(name, into, help)->check(not_empty(name))->type_name(kind)->group(group);
     };
     text("--cert", flags.cert, "FILE", "TLS: certificate of this side, PEM")->envname("ZLINK_CERT");
     text("--key", flags.key, "FILE", "TLS: private key of --cert, PEM")->envname("ZLINK_KEY");
@@ -142,6 +163,7 @@ void add_connection_flags(CLI::App &app, connection_flags &flags) {
         ->type_name("NAME=VALUE")
         ->allow_extra_args(false);
     app.add_option("--context", flags.context, "Take what is not given here from ~/.config/zlink/NAME.toml")
+        ->check(not_empty("--context"))
         ->type_name("NAME")
         ->envname("ZLINK_CONTEXT");
     add_duration(app, "-W,--timeout", flags.timeout,
@@ -151,7 +173,8 @@ void add_connection_flags(CLI::App &app, connection_flags &flags) {
     add_security_flags(app, flags.security);
 }
 
-void secure(socket &made, const security_flags &flags, bool has_tls_client) {
+void secure(socket &made, const security_flags &flags) {
+    refuse_empty_variables(flags);
     if (!flags.cert.empty()) {
         set_for(made, "--cert", ZMQ_TLS_CERT, flags.cert);
     }
@@ -160,9 +183,7 @@ void secure(socket &made, const security_flags &flags, bool has_tls_client) {
     }
     if (!flags.ca.empty()) {
         set_for(made, "--ca", ZMQ_TLS_CA, flags.ca);
-        if (!has_tls_client) {
-            set_for(made, "--ca", ZMQ_TLS_REQUIRE_CLIENT_CERT, 1);
-        }
+        set_for(made, "--ca", ZMQ_TLS_REQUIRE_CLIENT_CERT, 1);  // of those that bind alone
     }
     if (flags.is_insecure) {
         set_for(made, "--insecure", ZMQ_TLS_VERIFY, 0);
@@ -203,6 +224,9 @@ void apply_context(connection_flags &flags) {
     const bool has_endpoints = !flags.endpoints.empty() || !flags.bound.empty() || !flags.connected.empty();
     for (const CLI::ConfigItem &item : CLI::ConfigTOML().from_config(file)) {
         if (const auto text = texts.find(item.name); text != texts.end() && item.inputs.size() == 1) {
+            if (item.inputs[0].empty()) {
+                throw failure(status::usage, fmt::format("{}: {} is empty", path, item.name));
+            }
             *text->second = text->second->empty() ? item.inputs[0] : *text->second;
         } else if (const auto truth = truths.find(item.name);
                    truth != truths.end() && item.inputs.size() == 1) {
@@ -218,17 +242,8 @@ void apply_context(connection_flags &flags) {
     }
 }
 
-void prepare(socket &made, const connection_flags &flags, bool binds_by_default) {
-    bool has_tls_client = false;
-    for (const std::string &each : flags.connected) {
-        has_tls_client |= is_over_tls(each);
-    }
-    for (const std::string &each : flags.endpoints) {
-        const bool is_marked = each[0] == '@' || each[0] == '>';
-        const bool is_connected = is_marked ? each[0] == '>' : !binds_by_default;
-        has_tls_client |= is_connected && is_over_tls(is_marked ? each.substr(1) : each);
-    }
-    secure(made, flags.security, has_tls_client);
+void prepare(socket &made, const connection_flags &flags) {
+    secure(made, flags.security);
     for (const std::string &each : flags.options) {
         set_option(made, each);
     }
@@ -266,6 +281,8 @@ opened open_endpoints(socket &made, watch &events, const connection_flags &flags
     return open;
 }
 
-void complain(const std::string &words) { fmt::print(stderr, "zlink: {}\n", words); }
+void complain(const std::string &words) {
+    fmt::print(stderr, "zlink: {}\n", safe_for_terminal(words));  // a peer may have chosen them
+}
 
 }  // namespace command

@@ -44,6 +44,9 @@ struct connection_flags {
 void add_connection_flags(CLI::App &app, connection_flags &flags);
 void add_security_flags(CLI::App &app, security_flags &flags);
 
+/// Takes no empty text: a variable of a shell that is not set must not switch off what protects.
+CLI::Validator not_empty(const std::string &flag);
+
 /// Fills what the command line has left open from ~/.config/zlink/NAME.toml, where a context is
 /// named.
 void apply_context(connection_flags &flags);
@@ -53,8 +56,8 @@ CLI::Option *add_duration(CLI::App &app, const std::string &name, std::optional<
                           const std::string &help);
 
 /// Options and security; before bind and connect.
-void prepare(socket &made, const connection_flags &flags, bool binds_by_default);
-void secure(socket &made, const security_flags &flags, bool has_tls_client);
+void prepare(socket &made, const connection_flags &flags);
+void secure(socket &made, const security_flags &flags);
 
 /// Binds and connects as the flags say, and reports it where they are verbose.
 struct opened {

@@ -13,6 +13,7 @@ namespace {
 
 constexpr int at_a_time = 256;  // messages of one direction, before the other has its turn
 constexpr int drain_ms = 1000;  // after an interrupt
+constexpr int try_again_ms = 5;
 
 int socket_type(const exchange_flags &flags, const role &part) {
     return part.type == ZMQ_PUB && flags.ready > 0 ? ZMQ_XPUB : part.type;  // it hears of its subscribers
@@ -21,6 +22,14 @@ int socket_type(const exchange_flags &flags, const role &part) {
 bool is_secured(const security_flags &flags) {
     return !flags.curve_server_key.empty() || !flags.username.empty();
 }
+
+bool is_failed_handshake(const watch_event &event) {
+    return event.number == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL ||
+           event.number == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL ||
+           event.number == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+}
+
+bool is_published(const role &part) { return part.type == ZMQ_PUB || part.type == ZMQ_XPUB; }
 
 bool holds_ids(int type) { return type == ZMQ_ROUTER || type == ZMQ_STREAM; }
 
@@ -50,20 +59,20 @@ exchange::exchange(const exchange_flags &flags, const role &part, responder answ
       watch_(context_, socket_), in_(flags.format), last_activity_(clock::now()), next_send_(clock::now()) {}
 
 void exchange::set_up_socket() {
-    const bool is_published = part_.type == ZMQ_PUB || part_.type == ZMQ_XPUB;
-    if (part_.sends && !is_published && part_.type != ZMQ_XSUB && part_.type != ZMQ_STREAM) {
+    const bool publishes = is_published(part_);
+    if (part_.sends && !publishes && part_.type != ZMQ_XSUB && part_.type != ZMQ_STREAM) {
         socket_.set(ZMQ_IMMEDIATE, 1);  // what is queued has somebody to go to
     }
     if (part_.type == ZMQ_ROUTER) {
         socket_.set(ZMQ_ROUTER_MANDATORY, 1);
     }
-    if (is_published && socket_.get(ZMQ_TYPE) == ZMQ_XPUB) {
+    if (publishes && socket_.get(ZMQ_TYPE) == ZMQ_XPUB) {
         socket_.set(ZMQ_XPUB_VERBOSE, 1);
     }
-    if (is_published) {
+    if (publishes) {
         socket_.set(ZMQ_XPUB_NODROP, 1);  // a file that is published arrives whole
     }
-    prepare(socket_, flags_.connection, part_.binds_by_default);
+    prepare(socket_, flags_.connection);
     if (part_.type == ZMQ_SUB) {
         for (const std::string &topic : flags_.topics) {
             socket_.set(ZMQ_SUBSCRIBE, topic);
@@ -72,7 +81,7 @@ void exchange::set_up_socket() {
             socket_.set(ZMQ_SUBSCRIBE, std::string());
         }
     }
-    connects_ = !open_endpoints(socket_, watch_, flags_.connection, part_.binds_by_default).connected.empty();
+    opened_ = open_endpoints(socket_, watch_, flags_.connection, part_.binds_by_default);
 }
 
 status exchange::run() {
@@ -280,13 +289,18 @@ std::optional<status> exchange::wait(bool with_source) {
                                          {watch_.handle(), 0, ZMQ_POLLIN, 0},
                                          {nullptr, interrupts_.descriptor(), ZMQ_POLLIN, 0},
                                          {nullptr, in_.descriptor(), ZMQ_POLLIN, 0}}};
-    if (pending_) {
-        items[0].events = static_cast<short>(may_send_now() ? ZMQ_POLLIN | ZMQ_POLLOUT : ZMQ_POLLIN);
+    // A publisher is always said to have room (ZMQ_XPUB_NODROP): one that has none tries again.
+    const bool tries_again = pending_ && may_send_now() && is_published(part_);
+    if (pending_ && may_send_now() && !tries_again) {
+        items[0].events = ZMQ_POLLIN | ZMQ_POLLOUT;
     }
     if (answer_ && pending_) {
         items[0].events = ZMQ_POLLOUT;
     }
-    const int timeout = poll_timeout();
+    int timeout = poll_timeout();
+    if (tries_again) {
+        timeout = timeout < 0 ? try_again_ms : std::min(timeout, try_again_ms);
+    }
     if (zmq_poll(items.data(), reads ? 4 : 3, timeout) < 0 && zmq_errno() != EINTR) {
         throw failure(status::other, fmt::format("cannot wait: {}", zmq_strerror(zmq_errno())));
     }
@@ -318,8 +332,16 @@ std::optional<status> exchange::look_at_events() {
             had_peer_ = true;
             why_nothing_ = status::timed_out;
             why_words_.clear();
-        } else if (event->number == ZMQ_EVENT_DISCONNECTED && ready_peers_ > 0) {
-            has_gone = --ready_peers_ == 0;
+        } else if (is_failed_handshake(*event)) {
+            ++failed_handshakes_[event->endpoint];
+        } else if (event->number == ZMQ_EVENT_DISCONNECTED) {
+            // It follows each failed handshake, too: of somebody who was no peer.
+            auto &failed = failed_handshakes_[event->endpoint];
+            if (failed > 0) {
+                --failed;
+            } else if (ready_peers_ > 0) {
+                has_gone = --ready_peers_ == 0;
+            }
         }
         if (auto meaning = meaning_of(*event)) {
             if (meaning == status::protocol && is_secured(flags_.connection.security) &&
@@ -329,8 +351,10 @@ std::optional<status> exchange::look_at_events() {
             }
             why_nothing_ = *meaning;
             why_words_ = words_of(*event);
-            // Who listens goes on: others may come in.
-            if (connects_ && is_final(*event)) {
+            // Who listens goes on there: others may come in.
+            const bool is_of_bound =
+                std::find(opened_.bound.begin(), opened_.bound.end(), event->endpoint) != opened_.bound.end();
+            if (!opened_.connected.empty() && !is_of_bound && is_final(*event)) {
                 return *meaning;
             }
         }

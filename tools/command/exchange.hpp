@@ -87,8 +87,9 @@ private:
     bool waits_for_subscribers_ = false;
     std::set<std::string> subscribers_;
     long ready_peers_ = 0;
+    std::map<std::string, long> failed_handshakes_;  // by endpoint: those whose end is still to be told
     bool had_peer_ = false;
-    bool connects_ = false;
+    opened opened_;
     status why_nothing_ = status::timed_out;
     std::string why_words_;
 };

@@ -64,6 +64,9 @@ std::string as_custom(const message &got, const format_flags &flags) {
     const size_t first = flags.has_id ? 1 : 0;
     const bool has_topic = got.parts.size() > first + 1;
     const std::string payload = joined(got.parts, first + (has_topic ? 1 : 0), flags.separator);
+    const auto shown = [&flags](const std::string &octets) {
+        return flags.is_for_terminal ? safe_for_terminal(octets) : octets;
+    };
     const std::string form = unescaped(flags.custom);
     std::string text;
     for (size_t i = 0; i < form.size(); ++i) {
@@ -76,10 +79,10 @@ std::string as_custom(const message &got, const format_flags &flags) {
             text += fmt::format("{:.6f}", seconds_now());
             break;
         case 't':
-            text += got.parts.size() > first ? got.parts[first] : "";
+            text += got.parts.size() > first ? shown(got.parts[first]) : "";
             break;
         case 'p':
-            text += payload;
+            text += shown(payload);
             break;
         case 'x':
             text += to_hex(payload);

@@ -34,7 +34,8 @@ public:
     void done(const char *step, const std::string &words) {
         const auto now = clock::now();
         fmt::print("{:10}{:9.2f} ms  {}\n", step,
-                   std::chrono::duration<double, std::milli>(now - last_).count(), words);
+                   std::chrono::duration<double, std::milli>(now - last_).count(),
+                   safe_for_terminal(words));  // a peer may have chosen them
         std::fflush(stdout);
         last_ = now;
     }
@@ -74,7 +75,7 @@ std::string words_of_ready(const std::map<std::string, std::string> &properties)
     for (const auto &[name, value] : properties) {
         if (!value.empty()) {
             words += fmt::format("{}{} {}", words.empty() ? "" : ", ", name,
-                                 name == "Socket-Type" ? safe_for_terminal(value) : shown(value));
+                                 name == "Socket-Type" ? value : shown(value));
         }
     }
     return words;
@@ -151,7 +152,7 @@ public:
     status run(bool has_connected_before) {
         connection_flags connection = flags_.connection;
         connection.endpoints = {">" + flags_.endpoint};
-        prepare(socket_, connection, false);
+        prepare(socket_, connection);
         if (socket_.get(ZMQ_TYPE) == ZMQ_SUB) {
             socket_.set(ZMQ_SUBSCRIBE, std::string());
         }

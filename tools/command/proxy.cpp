@@ -20,6 +20,8 @@ namespace command {
 
 namespace {
 
+constexpr int proxy_linger_ms = 1000;  // after its end, for what it has taken
+
 struct proxy_flags {
     std::string kind = "queue";
     std::string frontend, backend, capture, control;
@@ -40,7 +42,7 @@ socket_types types_of(const std::string &kind) {
 void open_one(context &owner, socket &made, const std::string &endpoint, const connection_flags &flags) {
     connection_flags one = flags;
     one.endpoints = {endpoint};
-    prepare(made, one, true);
+    prepare(made, one);
     made.set(ZMQ_LINGER, 0);
     watch events(owner, made);
     open_endpoints(made, events, one, true);
@@ -101,7 +103,7 @@ private:
             zmq_poll(&item, 1, -1);
             inner_.try_receive(answer);
         }
-        outer_.set(ZMQ_LINGER, 1000);
+        outer_.set(ZMQ_LINGER, proxy_linger_ms);
         outer_.try_send({order == "STATISTICS" ? words_of_statistics(answer.parts) : "OK"});
         return order == "TERMINATE";
     }
@@ -130,6 +132,9 @@ status proxy(const proxy_flags &flags) {
     });
     const status end = control.run(signals);
     passing.join();
+    for (socket *each : {&frontend, &backend, &capture}) {
+        each->set(ZMQ_LINGER, proxy_linger_ms);
+    }
     signals.release();
     return end;
 }

@@ -40,7 +40,7 @@ std::int64_t number_of(const std::string &name, const std::string &value) {
     std::int64_t number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (error != std::errc() || end != value.data() + value.size() || value.empty()) {
-        throw failure(status::usage, fmt::format("option {}: {} is no number", name, value));
+        throw failure(status::usage, fmt::format("option {}: its value is no number", name));
     }
     return number;
 }
@@ -52,9 +52,10 @@ std::string octets_of(const std::string &text) {
 }
 
 void set_option(socket &of, const std::string &assignment) {
+    // No message holds a value: it may be a secret.
     const size_t equals = assignment.find('=');
     if (equals == std::string::npos) {
-        throw failure(status::usage, fmt::format("-o takes NAME=VALUE, not {}", assignment));
+        throw failure(status::usage, "-o takes NAME=VALUE");
     }
     const std::string name = assignment.substr(0, equals), value = assignment.substr(equals + 1);
     const socket_option &option = find(name);
@@ -65,7 +66,7 @@ void set_option(socket &of, const std::string &assignment) {
         const std::int64_t wide = number_of(name, value);
         const int number = static_cast<int>(wide);
         if (number != wide) {
-            throw failure(status::usage, fmt::format("option {}: {} is too large", name, value));
+            throw failure(status::usage, fmt::format("option {}: its value is too large", name));
         }
         result = zmq_setsockopt(of.handle(), option.number, &number, sizeof number);
         break;
@@ -86,7 +87,7 @@ void set_option(socket &of, const std::string &assignment) {
         break;
     }
     if (result != 0) {
-        throw failure(status::usage, fmt::format("option {}: {}", assignment, zmq_strerror(zmq_errno())));
+        throw failure(status::usage, fmt::format("option {}: {}", name, zmq_strerror(zmq_errno())));
     }
 }
 

@@ -24,6 +24,13 @@ int value_of_digit(char c) {
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
+/// U+0080 to U+009F, which terminals obey, too.
+bool is_c1(std::string_view octets, size_t at) {
+    return at + 1 < octets.size() && static_cast<unsigned char>(octets[at]) == 0xc2 &&
+           static_cast<unsigned char>(octets[at + 1]) >= 0x80 &&
+           static_cast<unsigned char>(octets[at + 1]) < 0xa0;
+}
+
 /// How many octets the character of UTF-8 has that begins here; 0 where none does.
 size_t length_of_character(std::string_view octets, size_t at) {
     const auto first = static_cast<unsigned char>(octets[at]);
@@ -287,8 +294,8 @@ bool is_utf8(std::string_view octets) {
 }
 
 bool is_printable(std::string_view octets) {
-    for (const char c : octets) {
-        if (is_control(c)) {
+    for (size_t i = 0; i < octets.size(); ++i) {
+        if (is_control(octets[i]) || is_c1(octets, i)) {
             return false;
         }
     }
@@ -314,10 +321,7 @@ std::string safe_for_terminal(std::string_view octets) {
     std::string text;
     for (size_t i = 0; i < octets.size();) {
         const size_t length = length_of_character(octets, i);
-        // U+0080 to U+009F are controls, too.
-        const bool is_c1 = length == 2 && static_cast<unsigned char>(octets[i]) == 0xc2 &&
-                           static_cast<unsigned char>(octets[i + 1]) < 0xa0;
-        if (length == 0 || is_c1 || (is_control(octets[i]) && octets[i] != '\t')) {
+        if (length == 0 || is_c1(octets, i) || (is_control(octets[i]) && octets[i] != '\t')) {
             append_escape(text, octets[i++]);
         } else {
             text += octets.substr(i, length);
@@ -360,10 +364,13 @@ std::string unescaped(std::string_view text) {
 
 std::string json_string(std::string_view utf8) {
     std::string text = "\"";
-    for (const char c : utf8) {
+    for (size_t i = 0; i < utf8.size(); ++i) {
+        const char c = utf8[i];
         if (c == '"' || c == '\\') {
             text += '\\';
             text += c;
+        } else if (is_c1(utf8, i)) {
+            text += fmt::format("\\u{:04x}", static_cast<unsigned char>(utf8[++i]));
         } else if (c == '\n') {
             text += "\\n";
         } else if (c == '\t') {
