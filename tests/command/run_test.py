@@ -25,8 +25,36 @@ def test_pyzmq_runs_on_zlink():
 
 def test_the_exit_status_is_that_of_the_program():
     run("run", "--", "sh", "-c", "exit 42", status=42)
-    run("run", "--", "/nonexistent/program", status=1)
+    run("run", "--", "/nonexistent/program", status=127)
+    run("run", "--", "no-such-program", status=127)
+    run("run", "--", pathlib.Path(__file__), status=126)
     run("run", status=2)
+
+
+def executable(path, text):
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def test_scripts_start_by_way_of_env_and_without_a_first_line(tmp_path):
+    says = "import os, sys; print(os.environ.get('X'), '-u' in sys.orig_argv)"
+    env = without("X")
+    for first, said in (("", b"None False\n"), ("-S python3 -u", b"None True\n"), ("-S X=y python3 -u", b"y True\n"), ("-S -u X -- python3", b"None False\n")):
+        script = executable(tmp_path / "script", f"#!/usr/bin/env {first or 'python3'}\n{says}\n")
+        assert run("run", "--", script, env=env) == said
+        assert ("cannot" in run.err or "does not tell" in run.err) == ("-u X" in first)
+    assert run("run", "--", executable(tmp_path / "plain", "echo $0 $1\n"), "a") == f"{tmp_path}/plain a\n".encode()
+    run("run", "--", executable(tmp_path / "orphan", "#!/nonexistent/interpreter\n"), status=127)
+
+
+def test_the_program_that_is_looked_at_is_the_one_that_runs(tmp_path, static_program):
+    # An empty element of PATH is the folder where one is; execvp and a shell see it so.
+    static_program.rename(tmp_path / "true")
+    policy = tmp_path / "policy.toml"
+    policy.write_text("")
+    for path, status in (("/nonexistent::/usr/bin", 5), ("/usr/bin:", 0)):
+        run("run", "--policy", policy, "--", "true", status=status, cwd=tmp_path, env=dict(without(), PATH=path))
 
 
 def test_flags_behind_the_program_are_the_programs():
@@ -70,6 +98,17 @@ def test_under_a_policy_a_program_that_would_not_obey_it_is_not_started(which, r
     run("run", "--policy", policy, "--", script, status=5)
     run("run", "--", program)
     assert "will not run on zlink" in run.err
+    run("run", "--", program, status=5, env=dict(os.environ, ZLINK_POLICY=""))
+    run("run", "--policy", "", "--", program, status=2)
+
+
+@pytest.mark.parametrize("first", ["-S -i python3", "-S -u LD_PRELOAD python3", "-S ZLINK_POLICY= python3", "-S PATH=/tmp python3", "-S 'python3'"])
+def test_under_a_policy_env_must_not_change_what_is_loaded(tmp_path, first):
+    policy = tmp_path / "policy.toml"
+    policy.write_text("")
+    script = executable(tmp_path / "script", f"#!/usr/bin/env {first}\nprint('ran')\n")
+    run("run", "--policy", policy, "--", script, status=5)
+    run("run", "--policy", policy, "--", executable(script, "#!/usr/bin/env -S X=y python3 -u\n"))
 
 
 def test_a_file_that_only_looks_like_a_program_does_no_harm(tmp_path):

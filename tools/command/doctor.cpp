@@ -64,7 +64,11 @@ std::string found_by_linker() {
 }
 
 status about_program(const std::string &program) {
-    const std::string path = file_that_runs(program);
+    const auto found = found_in_path(program);
+    if (!found) {
+        throw failure(status::other, fmt::format("{}: there is no such program", program));
+    }
+    const std::string path = file_that_runs(*found).value_or(*found);
     const auto facts = facts_of_elf(path);
     row("program", path);
     if (!facts || !facts->is_of_this_machine || !facts->has_interpreter) {

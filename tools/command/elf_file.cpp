@@ -10,6 +10,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -101,25 +102,55 @@ void look_at_symbols(const mapped_file &file, const elf_section_header &table,
     }
 }
 
-std::string found_in_path(const std::string &program) {
-    if (program.find('/') != std::string::npos) {
-        return program;
-    }
-    const char *path = std::getenv("PATH");
-    std::string_view folders = path ? path : "/usr/local/bin:/usr/bin:/bin";
-    while (true) {
-        const size_t colon = folders.find(':');
-        const std::string candidate = fmt::format("{}/{}", folders.substr(0, colon), program);
-        struct stat about {};
-        if (access(candidate.c_str(), X_OK) == 0 && stat(candidate.c_str(), &about) == 0 &&
-            S_ISREG(about.st_mode)) {
-            return candidate;
+constexpr std::string_view blanks = " \t";
+constexpr size_t longest_first_line = 255;  // the kernel reads no further
+
+/// Takes the first word off a text.
+std::string_view take_word(std::string_view &text) {
+    text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+    const std::string_view word = text.substr(0, text.find_first_of(blanks));
+    text.remove_prefix(word.size());
+    return word;
+}
+
+bool changes_what_is_loaded(std::string_view variable) {
+    return variable == "PATH" || variable.rfind("LD_", 0) == 0 || variable.rfind("ZLINK_", 0) == 0;
+}
+
+/// The program that `env` starts for the arguments behind its -S; none where that cannot be told.
+std::optional<std::string> program_of_split(std::string_view text) {
+    for (bool may_be_flag = true;;) {
+        const std::string_view word = take_word(text);
+        const size_t equals = word.find('=');
+        if (word.empty() || word.find_first_of("'\"\\$#") != std::string_view::npos) {
+            return std::nullopt;
         }
-        if (colon == std::string_view::npos) {
-            throw failure(status::other, fmt::format("{}: there is no such program", program));
+        if (may_be_flag && word[0] == '-') {
+            // Others clear the environment, change the folder, or take a word that follows.
+            if (word != "--" && word != "-v" && word != "--debug") {
+                return std::nullopt;
+            }
+            may_be_flag = word != "--";
+        } else if (equals == std::string_view::npos) {
+            return found_in_path(std::string(word));
+        } else if (changes_what_is_loaded(word.substr(0, equals))) {
+            return std::nullopt;
+        } else {
+            may_be_flag = false;
         }
-        folders.remove_prefix(colon + 1);
     }
+}
+
+/// The program that `env` starts for the argument that the kernel hands it: all of the line in one.
+std::optional<std::string> program_of_env(std::string_view argument) {
+    for (const std::string_view flag : {"-S", "-vS", "--split-string="}) {
+        if (argument.rfind(flag, 0) == 0) {
+            return program_of_split(argument.substr(flag.size()));
+        }
+    }
+    return argument[0] == '-' || argument.find('=') != std::string_view::npos
+               ? std::nullopt
+               : found_in_path(std::string(argument));
 }
 
 std::string own_folder() {
@@ -167,27 +198,51 @@ std::optional<elf_facts> facts_of_elf(const std::string &path) {
     return facts;
 }
 
-std::string file_that_runs(const std::string &program) {
-    std::string path = found_in_path(program);
+std::optional<std::string> found_in_path(const std::string &program) {
+    const auto is_program = [](const std::string &path) {
+        struct stat about {};
+        return access(path.c_str(), X_OK) == 0 && stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode);
+    };
+    if (program.find('/') != std::string::npos) {
+        return access(program.c_str(), F_OK) == 0 ? std::optional(program) : std::nullopt;
+    }
+    const char *path = std::getenv("PATH");
+    std::string_view folders = path ? path : "/bin:/usr/bin";
+    while (true) {
+        const size_t colon = folders.find(':');
+        const std::string_view folder = folders.substr(0, colon);
+        const std::string candidate = fmt::format("{}/{}", folder.empty() ? "." : folder, program);
+        if (is_program(candidate)) {
+            return candidate;
+        }
+        if (colon == std::string_view::npos) {
+            return std::nullopt;
+        }
+        folders.remove_prefix(colon + 1);
+    }
+}
+
+std::optional<std::string> file_that_runs(const std::string &program) {
+    std::string path = program;
     for (int depth = 0; depth < 5; ++depth) {  // the kernel goes no deeper
         std::ifstream file(path, std::ios::binary);
-        if (!file) {
-            throw failure(status::other, fmt::format("{}: {}", path, std::strerror(errno)));
-        }
         std::string line;
-        if (file.get() != '#' || file.get() != '!' || !std::getline(file, line)) {
+        if (!file || file.get() != '#' || file.get() != '!' || !std::getline(file, line)) {
             return path;
         }
-        const std::string blanks = " \t\r";
-        const size_t begin = line.find_first_not_of(blanks);
-        const size_t end = line.find_first_of(blanks, begin);
-        if (begin == std::string::npos) {
-            return path;
+        std::string_view rest = line;
+        path = take_word(rest);
+        if (path.empty() || line.size() + 2 > longest_first_line) {
+            return std::nullopt;
         }
-        path = line.substr(begin, end - begin);
-        const size_t next = line.find_first_not_of(blanks, end);
-        if (path.size() > 4 && path.substr(path.size() - 4) == "/env" && next != std::string::npos) {
-            path = found_in_path(line.substr(next, line.find_first_of(blanks, next) - next));
+        rest.remove_prefix(std::min(rest.find_first_not_of(blanks), rest.size()));
+        rest = rest.substr(0, rest.find_last_not_of(blanks) + 1);
+        if (path.size() > 4 && path.substr(path.size() - 4) == "/env") {
+            const auto named = rest.empty() ? std::nullopt : program_of_env(rest);
+            if (!named) {
+                return std::nullopt;
+            }
+            path = *named;
         }
     }
     return path;

@@ -19,9 +19,13 @@ struct elf_facts {
 /// None where the file is no ELF, or cannot be read.
 std::optional<elf_facts> facts_of_elf(const std::string &path);
 
-/// The file that is run for that name: looked for in PATH, and of a script what its first line
-/// names. Throws `failure` where there is none.
-std::string file_that_runs(const std::string &program);
+/// The file that is executed for that name, looked for in PATH where there is no slash in it; none
+/// where there is no such file.
+std::optional<std::string> found_in_path(const std::string &program);
+
+/// What the system runs for that file: itself, or of a script what its first line names, also by
+/// way of env. None where that cannot be told, or where it is env that changes what is loaded.
+std::optional<std::string> file_that_runs(const std::string &path);
 
 /// Whether the system ignores LD_PRELOAD for it: setuid, setgid, or with capabilities.
 bool has_rights_of_its_own(const std::string &path);

@@ -1,7 +1,8 @@
 // zlink run: a program that nobody has changed, on zlink.
 //
-// Limits: what the program starts by itself uses zlink, too, unless it clears its environment. A
-// library that it opens and asks by its handle (RTLD_DEEPBIND, dlsym) is not seen from here.
+// Limits: what the program starts by itself uses zlink, too, unless it clears its environment, but
+// nobody looks at it first. A library that it opens and asks by its handle (RTLD_DEEPBIND, dlsym)
+// is not seen from here, nor is one linked into a program without symbols.
 
 #include "elf_file.hpp"
 #include "interrupts.hpp"
@@ -22,13 +23,17 @@ namespace command {
 namespace {
 
 struct run_flags {
-    std::string policy;
+    std::optional<std::string> policy;
     std::string log;
     std::vector<std::string> program;
 };
 
 /// Why the program would not be on zlink; empty where nothing is known against it.
-std::string obstacle(const std::string &path) {
+std::string obstacle(const std::optional<std::string> &runs) {
+    if (!runs) {
+        return "its first line does not tell which program it runs";
+    }
+    const std::string &path = *runs;
     const auto facts = facts_of_elf(path);
     if (!facts) {
         return "it is no program that the dynamic linker loads";
@@ -71,17 +76,23 @@ status run(const run_flags &flags) {
         throw failure(status::other,
                       fmt::format("LD_PRELOAD cannot name a file with a space or a colon: {}", library));
     }
-    const std::string path = file_that_runs(flags.program[0]);
-    const bool has_policy =
-        !flags.policy.empty() || (std::getenv("ZLINK_POLICY") && *std::getenv("ZLINK_POLICY"));
-    if (const std::string why = obstacle(path); !why.empty()) {
-        if (has_policy) {
-            throw failure(status::refused, fmt::format("{} would obey no policy: {}", path, why));
-        }
-        complain(fmt::format("{} will not run on zlink: {}", path, why));
+    const auto path = found_in_path(flags.program[0]);
+    if (!path) {
+        complain(fmt::format("{}: there is no such program", flags.program[0]));
+        std::exit(127);  // as shells say it
     }
-    if (!flags.policy.empty()) {
-        setenv("ZLINK_POLICY", whole_path(flags.policy).c_str(), 1);
+    // A variable that is empty was meant to name a file: the library lets nothing through, either.
+    const bool has_policy = flags.policy || std::getenv("ZLINK_POLICY");
+    const auto runs = file_that_runs(*path);
+    if (const std::string why = obstacle(runs); !why.empty()) {
+        const std::string &shown = runs ? *runs : *path;
+        if (has_policy) {
+            throw failure(status::refused, fmt::format("{} would obey no policy: {}", shown, why));
+        }
+        complain(fmt::format("{} will not run on zlink: {}", shown, why));
+    }
+    if (flags.policy) {
+        setenv("ZLINK_POLICY", whole_path(*flags.policy).c_str(), 1);
     }
     if (!flags.log.empty()) {
         setenv("ZLINK_LOG", flags.log.c_str(), 1);
@@ -94,10 +105,16 @@ status run(const run_flags &flags) {
     }
     arguments.push_back(nullptr);
     signal(SIGPIPE, SIG_DFL);
-    execvp(arguments[0], arguments.data());
+    execv(path->c_str(), arguments.data());  // the very file that was looked at
+    if (errno == ENOEXEC) {
+        // A script without a first line that names its interpreter.
+        arguments[0] = const_cast<char *>(path->c_str());
+        arguments.insert(arguments.begin(), const_cast<char *>("/bin/sh"));
+        execv(arguments[0], arguments.data());
+    }
     const int error = errno;
     complain(fmt::format("{}: {}", flags.program[0], std::strerror(error)));
-    std::exit(error == ENOENT ? 127 : 126);  // as shells say it
+    std::exit(error == ENOENT ? 127 : 126);
 }
 
 }  // namespace
@@ -107,6 +124,7 @@ void add_run(CLI::App &root, action &chosen) {
     auto flags = std::make_shared<run_flags>();
     app->add_option("--policy", flags->policy,
                     "File that rules what its sockets bind and connect to (ZLINK_POLICY)")
+        ->check(not_empty("--policy"))
         ->type_name("FILE");
     app->add_option("--log", flags->log,
                     "What the library writes on stderr: error, warn, info or debug (ZLINK_LOG)")
