@@ -42,6 +42,13 @@ def test_each_subcommand_has_a_page_of_the_manual(name):
         assert done.stderr == b""
 
 
+def test_tests_are_not_built_without_the_command(tmp_path):
+    for missing in ("CLI11", "fmt"):
+        asks = ["cmake", "-S", ROOT, "-B", tmp_path / missing, "-DBUILD_TESTS=ON", f"-DCMAKE_DISABLE_FIND_PACKAGE_{missing}=ON"]
+        done = subprocess.run(asks, capture_output=True, check=False, text=True, timeout=LIMIT)
+        assert done.returncode != 0 and "make deps" in " ".join(done.stderr.split())
+
+
 def test_a_shell_completes_it(place):
     asks = 'source <(zlink completion bash); COMP_WORDS=(zlink "$1" "$2"); COMP_CWORD=$3; _zlink; echo "${COMPREPLY[@]}"'
 
