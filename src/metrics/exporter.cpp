@@ -141,6 +141,9 @@ descriptor listen_at(const address &where, int &failure) {
 
 /// The contexts of one process; lives for ever.
 struct registry {
+    explicit registry(registry *parents) noexcept : of_parent(parents) {}
+
+    registry *const of_parent;  // whom nobody uses any more, or null
     const unsigned generation = platform::fork_generation();
     std::atomic<int> listening{-1};  // the descriptor
     std::mutex mutex;                // guards the rest
@@ -333,7 +336,7 @@ registry &contexts() {
     registry *found = current.load(std::memory_order_acquire);
     if (found && found->generation == platform::fork_generation())
         return *found;
-    auto made = std::make_unique<registry>();
+    auto made = std::make_unique<registry>(found);
     return current.compare_exchange_strong(found, made.get(), std::memory_order_acq_rel) ? *made.release()
                                                                                          : *found;
 }

@@ -149,7 +149,7 @@ const std::map<int, test_names> context_options = {
 // ---- what can be set ----
 
 constexpr int most_number = 300;
-constexpr int first_tls_number = 0x5A00, last_tls_number = 0x5A20;
+constexpr int first_own_number = 0x5A00, last_own_number = 0x5A40;
 constexpr int types[] = {ZMQ_PAIR,   ZMQ_PUB,  ZMQ_SUB,  ZMQ_REQ,  ZMQ_REP,  ZMQ_DEALER,
                          ZMQ_ROUTER, ZMQ_PULL, ZMQ_PUSH, ZMQ_XPUB, ZMQ_XSUB, ZMQ_STREAM};
 constexpr int likely_numbers[] = {0, 1, 2, 3, -1, 100, 8192};
@@ -180,9 +180,9 @@ std::set<int> settable_on_sockets() {
     std::set<int> found;
     for (const int type : types) {
         const zmq_socket_of socket(context, type);
-        for (int option = 0; option < last_tls_number; ++option) {
+        for (int option = 0; option < last_own_number; ++option) {
             if (option == most_number)
-                option = first_tls_number;
+                option = first_own_number;
             if (!found.contains(option) && can_be_set(socket, option, values))
                 found.insert(option);
         }
