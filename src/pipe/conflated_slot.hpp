@@ -17,15 +17,18 @@ class conflated_slot {
 public:
     void keep(byte_span body) { pending_.assign(body.begin(), body.end()); }
     void forget() noexcept { has_pending_ = false; }
-    void note_pending() noexcept { has_pending_ = true; }
+    void note_pending() noexcept {
+        passed_over_ += has_pending_;
+        has_pending_ = true;
+    }
     bool has_pending() const noexcept { return has_pending_; }
 
     void publish() noexcept {
         std::lock_guard guard(mutex_);
         newest_.swap(pending_);
-        ++published_;
-        if (is_full_)
-            ++replaced_;
+        published_ += 1 + passed_over_;
+        replaced_ += passed_over_ + is_full_;
+        passed_over_ = 0;
         is_full_ = true;
         has_pending_ = false;
     }
@@ -52,6 +55,7 @@ public:
 private:
     std::vector<std::uint8_t> pending_;  // writer only
     bool has_pending_ = false;           // writer only
+    std::uint64_t passed_over_ = 0;      // writer only: kept, and not published before the next one
     std::vector<std::uint8_t> taken_;    // reader only
     std::mutex mutex_;                   // guards the rest
     std::vector<std::uint8_t> newest_;
