@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/owned_descriptor.hpp"
 #include "core/platform.hpp"
 #include "core/tuning.hpp"
 #include "metrics/address.hpp"
@@ -36,25 +37,6 @@ constexpr std::chrono::seconds longest_connection{5};
 
 using clock = std::chrono::steady_clock;
 
-class descriptor {
-public:
-    explicit descriptor(int number = -1) noexcept : number_(number) {}
-    descriptor(descriptor &&other) noexcept : number_(std::exchange(other.number_, -1)) {}
-    descriptor &operator=(descriptor &&other) noexcept {
-        std::swap(number_, other.number_);
-        return *this;
-    }
-    ~descriptor() {
-        if (number_ >= 0)
-            ::close(number_);
-    }
-    int number() const noexcept { return number_; }
-    explicit operator bool() const noexcept { return number_ >= 0; }
-
-private:
-    int number_;
-};
-
 void say(const std::string &what) noexcept {
     try {
         platform::write_error_output("zlink: metrics: " + what + '\n');
@@ -65,18 +47,18 @@ void say(const std::string &what) noexcept {
 // ---- The place where it listens -----------------------------------------------------------------
 
 /// Binds and does not listen yet. Empty where that fails; `failure` says why.
-descriptor bind_to(const sockaddr *where, socklen_t size, int &failure) noexcept {
-    descriptor made(::socket(where->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+owned_descriptor bind_to(const sockaddr *where, socklen_t size, int &failure) noexcept {
+    owned_descriptor made(::socket(where->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const int on = 1;
     if (made && where->sa_family != AF_UNIX)
-        (void)::setsockopt(made.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (made && ::bind(made.number(), where, size) == 0)
+        (void)::setsockopt(made.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (made && ::bind(made.get(), where, size) == 0)
         return made;
     failure = errno;
-    return descriptor();
+    return owned_descriptor();
 }
 
-descriptor listen_at_port(const std::string &host, std::uint16_t port, int &failure) noexcept {
+owned_descriptor listen_at_port(const std::string &host, std::uint16_t port, int &failure) noexcept {
     sockaddr_in v4{};
     sockaddr_in6 v6{};
     v4.sin_family = AF_INET;
@@ -85,13 +67,13 @@ descriptor listen_at_port(const std::string &host, std::uint16_t port, int &fail
     const bool is_v4 = ::inet_pton(AF_INET, host.c_str(), &v4.sin_addr) == 1;
     if (!is_v4)
         (void)::inet_pton(AF_INET6, host.c_str(), &v6.sin6_addr);
-    descriptor made = is_v4 ? bind_to(reinterpret_cast<const sockaddr *>(&v4), sizeof v4, failure)
-                            : bind_to(reinterpret_cast<const sockaddr *>(&v6), sizeof v6, failure);
+    owned_descriptor made = is_v4 ? bind_to(reinterpret_cast<const sockaddr *>(&v4), sizeof v4, failure)
+                                  : bind_to(reinterpret_cast<const sockaddr *>(&v6), sizeof v6, failure);
     // Two may be bound with SO_REUSEADDR; only one can listen.
-    if (!made || ::listen(made.number(), most_connections) == 0)
+    if (!made || ::listen(made.get(), most_connections) == 0)
         return made;
     failure = errno;
-    return descriptor();
+    return owned_descriptor();
 }
 
 /// Whether somebody answers there, or it is no socket at all. One that is left over gives way.
@@ -100,38 +82,38 @@ bool is_in_use(const std::string &path, sockaddr_un where) noexcept {
     if (::lstat(path.c_str(), &found) != 0)
         return false;
     std::memcpy(where.sun_path, path.c_str(), path.size() + 1);
-    const descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    const owned_descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     return !S_ISSOCK(found.st_mode) || !probe ||
-           ::connect(probe.number(), reinterpret_cast<const sockaddr *>(&where), sizeof where) == 0 ||
+           ::connect(probe.get(), reinterpret_cast<const sockaddr *>(&where), sizeof where) == 0 ||
            errno == EAGAIN;
 }
 
 /// Nobody but the user may ask, at no time: it gets its name when it has its rights.
-descriptor listen_at_path(const std::string &path, int &failure) {
+owned_descriptor listen_at_path(const std::string &path, int &failure) {
     sockaddr_un where{};
     where.sun_family = AF_UNIX;
     if (is_in_use(path, where)) {
         failure = EADDRINUSE;
-        return descriptor();
+        return owned_descriptor();
     }
     const std::string temporary = path + '.' + std::to_string(::getpid());
     std::memcpy(where.sun_path, temporary.c_str(), temporary.size() + 1);
     (void)::unlink(temporary.c_str());
-    descriptor made = bind_to(reinterpret_cast<const sockaddr *>(&where), sizeof where, failure);
+    owned_descriptor made = bind_to(reinterpret_cast<const sockaddr *>(&where), sizeof where, failure);
     if (!made)
         return made;
-    if (::chmod(temporary.c_str(), S_IRUSR | S_IWUSR) == 0 &&
-        ::listen(made.number(), most_connections) == 0 && ::rename(temporary.c_str(), path.c_str()) == 0)
+    if (::chmod(temporary.c_str(), S_IRUSR | S_IWUSR) == 0 && ::listen(made.get(), most_connections) == 0 &&
+        ::rename(temporary.c_str(), path.c_str()) == 0)
         return made;
     failure = errno;
     (void)::unlink(temporary.c_str());
-    return descriptor();
+    return owned_descriptor();
 }
 
-descriptor listen_at(const address &where, int &failure) {
+owned_descriptor listen_at(const address &where, int &failure) {
     if (!where.path.empty())
         return listen_at_path(where.path, failure);
-    descriptor made;
+    owned_descriptor made;
     for (unsigned port = where.first_port; port <= where.last_port && !made; ++port)
         made = listen_at_port(where.host, static_cast<std::uint16_t>(port), failure);
     return made;
@@ -186,12 +168,12 @@ std::string answer_to(const http_request &request, registry &all) {
 
 class connection {
 public:
-    explicit connection(descriptor stream) noexcept : stream_(std::move(stream)) {}
+    explicit connection(owned_descriptor stream) noexcept : stream_(std::move(stream)) {}
 
     bool is_over(clock::time_point now) const noexcept { return is_over_ || now >= ends_at_; }
     clock::time_point ends_at() const noexcept { return ends_at_; }
     pollfd wish() const noexcept {
-        return {stream_.number(), static_cast<short>(answer_.empty() ? POLLIN : POLLOUT), 0};
+        return {stream_.get(), static_cast<short>(answer_.empty() ? POLLIN : POLLOUT), 0};
     }
     void go_on(registry &all, const address &where) {
         if (answer_.empty())
@@ -204,7 +186,7 @@ private:
     void read_request(registry &all, const address &where);
     void write_answer() noexcept;
 
-    descriptor stream_;
+    owned_descriptor stream_;
     const clock::time_point ends_at_ = clock::now() + longest_connection;
     std::string request_;
     std::string answer_;
@@ -214,7 +196,7 @@ private:
 
 void connection::read_request(registry &all, const address &where) {
     char some[2048];
-    const ssize_t size = ::recv(stream_.number(), some, sizeof some, 0);
+    const ssize_t size = ::recv(stream_.get(), some, sizeof some, 0);
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (size <= 0) {
@@ -244,13 +226,13 @@ void connection::read_request(registry &all, const address &where) {
 
 void connection::write_answer() noexcept {
     const ssize_t size =
-        ::send(stream_.number(), answer_.data() + written_, answer_.size() - written_, MSG_NOSIGNAL);
+        ::send(stream_.get(), answer_.data() + written_, answer_.size() - written_, MSG_NOSIGNAL);
     if (size >= 0)
         written_ += static_cast<std::size_t>(size);
     else if (errno != EAGAIN && errno != EINTR)
         is_over_ = true;
     if (written_ == answer_.size()) {
-        (void)::shutdown(stream_.number(), SHUT_WR);
+        (void)::shutdown(stream_.get(), SHUT_WR);
         is_over_ = true;
     }
 }
@@ -259,7 +241,7 @@ void connection::write_answer() noexcept {
 
 class server {
 public:
-    server(descriptor listening, address where, registry &all) noexcept
+    server(owned_descriptor listening, address where, registry &all) noexcept
         : listening_(std::move(listening)), where_(std::move(where)), all_(all) {}
 
     /// Returns when the program has closed what it listens with.
@@ -276,7 +258,7 @@ private:
     void turn();
     void accept_one();
 
-    const descriptor listening_;
+    const owned_descriptor listening_;
     const address where_;
     registry &all_;
     std::list<connection> connections_;
@@ -295,7 +277,7 @@ void server::turn() {
         wakes_at = std::min(wakes_at, each.ends_at());
     }
     const bool lets_in = connections_.size() < most_connections && !is_short_;
-    wishes.push_back({lets_in ? listening_.number() : -1, POLLIN, 0});
+    wishes.push_back({lets_in ? listening_.get() : -1, POLLIN, 0});
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>(wakes_at - now).count();
     const int timeout = wakes_at == clock::time_point::max() ? -1 : static_cast<int>(std::max<long>(wait, 0));
     is_short_ = ::poll(wishes.data(), wishes.size(), timeout) < 0 && errno != EINTR;
@@ -310,7 +292,7 @@ void server::turn() {
 }
 
 void server::accept_one() {
-    descriptor stream(::accept4(listening_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    owned_descriptor stream(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (stream)
         connections_.emplace_back(std::move(stream));
     else
@@ -370,13 +352,13 @@ void begin(registry &all) {
         return;
     }
     int failure = 0;
-    descriptor listening = listen_at(where, failure);
+    owned_descriptor listening = listen_at(where, failure);
     if (!listening) {
         say("cannot listen at " + text + ": " + describe(failure));
         return;
     }
     (void)platform::around_fork([] {}, let_go_in_child);
-    all.listening.store(listening.number(), std::memory_order_relaxed);
+    all.listening.store(listening.get(), std::memory_order_relaxed);
     try {
         start(std::make_shared<server>(std::move(listening), std::move(where), all));
     } catch (const std::exception &) {

@@ -11,7 +11,7 @@
 
 #include "core/error.hpp"
 #include "core/finally.hpp"
-#include "transport/socket_options.hpp"
+#include "core/owned_descriptor.hpp"
 
 namespace zlink::trusted_file {
 

@@ -13,7 +13,6 @@
 #include <string_view>
 #include <unistd.h>
 
-#include "core/descriptor_watch.hpp"
 #include "core/platform.hpp"
 #include "core/tuning.hpp"
 #include "transport/passed_descriptors.hpp"
@@ -102,13 +101,6 @@ bool have_equal_prefix(const std::uint8_t *a, const std::uint8_t *b, int bits) n
 }
 
 }  // namespace
-
-owned_descriptor::~owned_descriptor() {
-    if (descriptor_ < 0)
-        return;
-    ::close(descriptor_);
-    descriptor_watch::note_closed();
-}
 
 error open_socket(int family, owned_descriptor &out) noexcept {
     const int fd = ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
