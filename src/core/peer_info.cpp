@@ -6,22 +6,11 @@
 
 #include "core/bytes.hpp"
 #include "core/invariant.hpp"
+#include "core/names.hpp"
 
 namespace zlink {
 
 namespace {
-
-// Names are ASCII: the locale has no say.
-constexpr char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-bool equal_names(std::string_view a, std::string_view b) noexcept {
-    if (a.size() != b.size())
-        return false;
-    for (std::size_t i = 0; i < a.size(); ++i)
-        if (lower(a[i]) != lower(b[i]))
-            return false;
-    return true;
-}
 
 // Each property: the size of its name in one octet, that of its value in four, the name, the value,
 //                and a zero.
@@ -63,7 +52,7 @@ const char *peer_info::find(std::string_view name) const noexcept {
         const std::size_t name_size = all[at];
         const std::size_t value_size = get_u32(all.data() + at + 1);
         at += sizes_size;
-        if (equal_names(as_text(all.subspan(at, name_size)), name))
+        if (is_same_name(as_text(all.subspan(at, name_size)), name))
             return reinterpret_cast<const char *>(all.data() + at + name_size);
         at += name_size + value_size + 1;
     }

@@ -3,17 +3,14 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cstring>
-#include <strings.h>
+
+#include "core/names.hpp"
 
 namespace zlink::metrics {
 
 namespace {
 
 constexpr std::string_view line_end = "\r\n";
-
-bool are_equal(std::string_view a, std::string_view b) noexcept {
-    return a.size() == b.size() && ::strncasecmp(a.data(), b.data(), a.size()) == 0;
-}
 
 std::string_view without_blanks(std::string_view text) noexcept {
     while (!text.empty() && (text.front() == ' ' || text.front() == '\t'))
@@ -41,11 +38,11 @@ bool read_field(std::string_view line, http_request &out) noexcept {
         return false;
     const std::string_view name = line.substr(0, colon);
     const std::string_view value = without_blanks(line.substr(colon + 1));
-    if (are_equal(name, "Host")) {
+    if (is_same_name(name, "Host")) {
         if (!out.host.empty() || value.empty())
             return false;
         out.host = value;
-    } else if (are_equal(name, "Accept")) {
+    } else if (is_same_name(name, "Accept")) {
         out.accept = value;
     }
     return true;
@@ -75,7 +72,7 @@ bool is_asked_by_name(const http_request &request, std::span<const std::string> 
     if (host.front() == '[')
         return host.find(']') != host.npos;  // no name has brackets
     host = host.substr(0, host.find(':'));
-    if (are_equal(host, "localhost"))
+    if (is_same_name(host, "localhost"))
         return true;
     char literal[INET_ADDRSTRLEN] = {};
     in_addr ignored;
@@ -85,7 +82,7 @@ bool is_asked_by_name(const http_request &request, std::span<const std::string> 
             return true;
     }
     return std::any_of(names.begin(), names.end(),
-                       [&](const std::string &each) { return are_equal(each, host); });
+                       [&](const std::string &each) { return is_same_name(each, host); });
 }
 
 }  // namespace zlink::metrics

@@ -10,9 +10,6 @@ namespace zlink {
 
 namespace {
 
-constexpr char lower(char c) noexcept {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-}
 constexpr bool is_letter(char c) noexcept { return lower(c) >= 'a' && lower(c) <= 'z'; }
 constexpr bool is_printable(char c) noexcept { return c > ' ' && c < 0x7f; }
 
@@ -72,11 +69,6 @@ bool parse_ping(byte_span data, ping_body &out) noexcept {
 bool parse_error(byte_span data, std::string_view &reason) noexcept {
     byte_cursor cursor(data);
     return take_short_string(cursor, reason) && cursor.remaining() == 0;
-}
-
-bool is_same_name(std::string_view a, std::string_view b) noexcept {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [](char x, char y) { return lower(x) == lower(y); });
 }
 
 bool parse_properties(byte_span data, property_list &out) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/bytes.hpp"
+#include "core/names.hpp"
 
 namespace zlink {
 
@@ -58,8 +59,6 @@ using property_list = std::vector<std::pair<std::string_view, byte_span>>;
 /// not printable, a length passes the end or 2^31-1, or a name occurs twice in whatever case; `out`
 /// is then of no use.
 bool parse_properties(byte_span data, property_list &out);
-/// Compares property names, which do not distinguish upper case from lower case.
-bool is_same_name(std::string_view a, std::string_view b) noexcept;
 
 /// Appends a command frame, header included.
 void append_command(std::vector<std::uint8_t> &out, std::string_view name, byte_span data);

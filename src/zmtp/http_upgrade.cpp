@@ -8,6 +8,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <optional>
 
+#include "core/names.hpp"
 #include "core/platform.hpp"
 #include "zmtp/base64.hpp"
 #include "zmtp/sha1.hpp"
@@ -35,12 +36,6 @@ std::string_view trimmed(std::string_view text) noexcept {
     const std::size_t begin = text.find_first_not_of(blanks);
     return begin == text.npos ? std::string_view()
                               : text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
-}
-
-bool is_same_token(std::string_view a, std::string_view b) noexcept {
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; };
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [&](char x, char y) { return lower(x) == lower(y); });
 }
 
 /// The first element of a list for which `wanted` says so.
@@ -91,7 +86,7 @@ public:
         return {};
     }
     bool has_token(std::string_view name, std::string_view token) const {
-        return find(name, [&](std::string_view one) { return is_same_token(one, token); }).has_value();
+        return find(name, [&](std::string_view one) { return is_same_name(one, token); }).has_value();
     }
 
 private:
@@ -187,7 +182,7 @@ namespace {
 /// 9112, section 3.2.2).
 std::string_view path_of(std::string_view target) noexcept {
     for (const std::string_view scheme : {"http://", "https://", "ws://", "wss://"}) {
-        if (target.size() > scheme.size() && is_same_token(target.substr(0, scheme.size()), scheme)) {
+        if (target.size() > scheme.size() && is_same_name(target.substr(0, scheme.size()), scheme)) {
             target.remove_prefix(scheme.size());
             target.remove_prefix(std::min(target.find_first_of("/?"), target.size()));
             break;
@@ -202,7 +197,7 @@ bool may_come_from(const parsed_head<true> &request, std::string_view origins) {
         return true;
     const std::string_view origin = request.value("Origin");
     return request.count("Origin") == 1 &&
-           find_in_list(origins, [&](std::string_view one) { return is_same_token(one, origin); });
+           find_in_list(origins, [&](std::string_view one) { return is_same_name(one, origin); });
 }
 
 request_judgement refused(int status, std::string_view why) { return {status, why}; }
@@ -274,7 +269,7 @@ answer_judgement judge_answer(std::string_view head, std::string_view key, web_p
     const int status = answer.is_good() ? static_cast<int>(answer.get().result_int()) : 0;
     const answer_judgement bad{.status = status};
     if (status != http_status::switching_protocols || answer.has_body() || answer.count("Upgrade") != 1 ||
-        !is_same_token(answer.value("Upgrade"), "websocket") || !answer.has_token("Connection", "Upgrade") ||
+        !is_same_name(answer.value("Upgrade"), "websocket") || !answer.has_token("Connection", "Upgrade") ||
         answer.count("Sec-WebSocket-Accept") != 1 || answer.value("Sec-WebSocket-Accept") != accept_of(key) ||
         answer.count("Sec-WebSocket-Extensions"))
         return bad;

@@ -1,0 +1,17 @@
+// Names that do not tell upper case from lower case: of properties (RFC 23), of HTTP's fields and
+// hosts. They are ASCII; the locale has no say.
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+
+namespace zlink {
+
+constexpr char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+constexpr bool is_same_name(std::string_view a, std::string_view b) noexcept {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](char x, char y) { return lower(x) == lower(y); });
+}
+
+}  // namespace zlink
