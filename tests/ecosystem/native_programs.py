@@ -1,12 +1,13 @@
-"""Bindings of compiled languages, which use libzmq's C interface: Go by cgo, Rust, and czmq in C."""
+"""Bindings of compiled languages, which use libzmq's C interface: Go by cgo, Rust, czmq in C, and the addon of zeromq.js."""
 
 import glob
 import os
 import re
+import shutil
 import subprocess
 
 import fetch
-from frame import DISTRIBUTION_PYTHON, Failed, Program, Unavailable, require_tools
+from frame import DISTRIBUTION_PYTHON, Failed, HERE, Program, Unavailable, require_tools
 
 CZMQ = "libczmq.so.4"
 
@@ -139,11 +140,46 @@ def run_rust(place, library):
     return "%d passed" % passed
 
 
+# Node
+
+ZEROMQ_JS = "6.8.0"
+
+
+def get_node(place):
+    """The package zeromq of npm, its addon compiled anew: the one inside brings a libzmq of its own."""
+    fetch.apt(place, "libzmq3-dev", "libuv1-dev", "g++")
+    require_tools("node", "npm")
+    os.makedirs(place.path("node_modules"), exist_ok=True)
+    place.command(["npm", "install", "--prefix", place.directory, "--ignore-scripts", "--no-save", "zeromq@" + ZEROMQ_JS,
+                   "node-addon-api@8", "node-api-headers@1"])
+    modules = place.path("node_modules")
+    source = [path for path in glob.glob(os.path.join(modules, "zeromq", "src", "**", "*.cc"), recursive=True) if "win_delay" not in path]
+    addon = place.path("addon.node")
+    place.command(["g++", "-std=c++20", "-O1", "-w", "-fPIC", "-shared", "-DNAPI_VERSION=8", "-DNAPI_CPP_EXCEPTIONS",
+                   "-DNODE_GYP_MODULE_NAME=addon", "-I" + os.path.join(modules, "node-addon-api"),
+                   "-I" + os.path.join(modules, "node-api-headers", "include"), *source, "-o", addon, "-lzmq"])
+    # Its loader takes the first that the process can load, of whichever version of node.
+    for inside in glob.glob(os.path.join(modules, "zeromq", "build", "linux", "*", "node", "glibc-*", "addon.node")):
+        shutil.copyfile(addon, inside)
+    return ZEROMQ_JS
+
+
+def run_node(place, library):
+    output = place.command(["node", os.path.join(HERE, "exchanges", "exchange.js")], library, check=False,
+                           NODE_PATH=place.path("node_modules"))[1]
+    last = (output.strip().splitlines() or ["nothing was said"])[-1]
+    if " scenes over " not in last:
+        raise Failed(last.removeprefix("FAILED: "))
+    return last
+
+
 PROGRAMS = [
     Program("czmq", "czmq (Debian)", "its exported self-tests, each in a process of its own", get_czmq, run_czmq),
     Program("go-pebbe", "pebbe/zmq4 (Go, cgo)", "its own tests", get_pebbe, run_pebbe),
     Program("rust-zmq-0.10", "`zmq` 0.10 (Rust), by the override in `.cargo/config.toml`", "its own tests", get_rust("0.10.0", True),
             run_rust),
     Program("rust-zmq-0.9", "`zmq` 0.9 (Rust), by pkg-config", "its own tests", get_rust("0.9.2", False), run_rust),
+    Program("zeromq.js", "zeromq.js (Node), its addon built anew", "sends and receives before connect and bind, questions, topics, time-outs, "
+            "events, CURVE", get_node, run_node),
     Program("goczmq", "goczmq (Go, cgo)", "-", get_goczmq, None),
 ]
