@@ -484,7 +484,8 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
  *   at once      also at connections that are there.
  *   next ...     from the next message, call, connect, peer or socket on.
  *   later        at binds and connects made later, and at what is accepted there.
- *   not built    zmq_setsockopt and zmq_getsockopt answer EINVAL. */
+ *   not built    zmq_setsockopt and zmq_getsockopt answer EINVAL.
+ *   since ...    at the end of a row: of no release before that one. */
 #define ZMQ_AFFINITY                          4  /* uint64 bits, default 0, later: the I/O threads to choose from, bit 0 the first; 0 is all */
 #define ZMQ_ROUTING_ID                        5  /* octets, default none, later: a ROUTER calls this peer so; 1 to 255. STREAM: its newest peer */
 #define ZMQ_SUBSCRIBE                         6  /* octets, set only, default none, at once: SUB takes what begins so; XPUB: ZMQ_XPUB_MANUAL */
@@ -565,8 +566,8 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 /* Socket option, for ws:// and wss://: zlink's own, in a range that libzmq does not use. */
 #define ZMQ_WS_ORIGIN 0x5A10 /* string, default none, later: what a client says it comes from; a server: pages of "http://a,http://b" only */
 
-/* Metrics. */
-#define ZLINK_SOCKET_NAME 0x5A20 /* string, 64, default none, now: the name of the socket in metrics; none: its number and endpoint */
+/* Socket option, for metrics: zlink's own, in a range that libzmq does not use. */
+#define ZLINK_SOCKET_NAME 0x5A20 /* string, default none, at once: the name of the socket in metrics, at most 64; none: its number and endpoint */
 
 /* TLS options, for tls://: zlink's own, in a range that libzmq does not use. Files are PEM, by path. A build without TLS has none: EINVAL. */
 #define ZMQ_TLS_CERT                0x5A00 /* string, default none, later: file of the certificate and its chain; a server needs one */

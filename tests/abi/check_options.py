@@ -13,7 +13,7 @@ import sys
 BLOCK = re.compile(
     r"/\* (Context|Socket|TLS|Deprecated|Draft context|Draft) options?[.,;](?:(?!\*/)[\s\S])*\*/\n((?:#define .*\n)+)"
 )
-DEFINE = re.compile(r"#define (ZMQ_\w+)\s+(0x[0-9A-Fa-f]+|\d+)\s*(?:/\* (.*) \*/)?")
+DEFINE = re.compile(r"#define ((?:ZMQ|ZLINK)_\w+)\s+(0x[0-9A-Fa-f]+|\d+)\s*(?:/\* (.*) \*/)?")
 NOT_BUILT = re.compile(r"not built: EINVAL(?:; .+)?$")
 ROW = re.compile(
     r"(?P<type>bool|int|int64|uint64|octets|string|key)(?: [^,]+)?(?P<set_only>, set only)?, "
@@ -26,7 +26,7 @@ ALSO_OF_CONTEXTS = ("ZMQ_IPV6", "ZMQ_BLOCKY")
 SIZES = {"bool": 4, "int": 4, "int64": 8, "uint64": 8, "key": 32}
 ROOM = 256
 FEWEST = 130  # options: as many there are, about
-NUMBERS = [*range(300), *range(0x5A00, 0x5A20)]
+NUMBERS = [*range(300), *range(0x5A00, 0x5B00)]
 
 
 class Option:

@@ -75,6 +75,8 @@ DRAFTS_ARE_SEEN = """
 """
 EXPECTED = "hi 4.3.5 zlink\n"
 
+PAGES = ["man3/zmq_send.3", "man3/zmq_ctx_get_ext.3", "man7/zlink.7", "man7/zlink_options.7"]
+
 
 def run(*command, **more):
     done = subprocess.run([str(part) for part in command], text=True, capture_output=True, check=False, **more)
@@ -128,6 +130,9 @@ def main(cmake, sources, build, targets):
         place = pathlib.Path(place)
         prefix, source = place / "prefix", place / "source"
         run(cmake, "--install", build, "--prefix", prefix)
+        missing = [page for page in PAGES if not (prefix / "share/man" / page).exists()]
+        if missing:
+            sys.exit(f"pages of the manual are not installed: {missing}")
         source.mkdir()
         (source / "program.c").write_text(PROGRAM)
         (source / "CMakeLists.txt").write_text(PROJECT.format(targets=" ".join(targets)))
