@@ -111,7 +111,7 @@ build: deps-build
 check: deps check-format
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS) --target unit_tests
-	ctest --preset release -R '^(unit_.*|layering|layering_self_test|wording|wording_self_test)$$'
+	ctest --preset release -R '^(unit_.*|(layering|wording|pages|manual)(_self_test)?)$$'
 
 test: deps check-format
 	$(MAKE) test-release

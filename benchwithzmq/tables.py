@@ -1,4 +1,4 @@
-"""Tables of measured cells: a grid of ratios for the terminal, and rows for docs/performance.md."""
+"""Tables of measured cells: a grid of ratios for the terminal, and rows for docs/measurements."""
 
 import itertools
 
@@ -94,7 +94,7 @@ def plain(value):
 
 
 def markdown_of(found, measure):
-    """The cells of one measure as docs/performance.md has them. A lost ratio stands in bold."""
+    """The cells of one measure as docs/measurements has them. A lost ratio stands in bold."""
     scale = 1e6 if measure == "throughput" else 1
     heads, kept = rows([each for each in found if each["measure"] == measure])
     lines = []
