@@ -12,8 +12,10 @@ FOR_TESTS := libgtest-dev git libbenchmark-dev ccache clang-format-14? python3-p
              python3-matplotlib libczmq-dev libnng-dev python3-websockets python3-aiohttp python3-pip mandoc codespell
 FOR_PACKAGE := build-essential debhelper lintian python3
 FOR_PROOF := debootstrap binutils iproute2
+FOR_DOCS  := python3 python3-pip mandoc
 FOR_AARCH64 := g++-aarch64-linux-gnu libssl-dev:arm64 libsodium-dev:arm64
 FOR_CROSS_CHECK := libgtest-dev:arm64 qemu-user-static
+SITE     := docs/site/requirements.txt
 FOREIGN  := tests/interop/requirements.txt
 PYZMQ    := tests/interop/requirements_pyzmq.txt
 # The processor that a wheel is for, where it is another one: a preset, and a toolchain file in cmake/.
@@ -26,13 +28,13 @@ export CCACHE_NOHASHDIR := 1
 # Programs with ThreadSanitizer need addresses that are not randomised too widely, where that may be asked for.
 FIXED_ADDRESSES := $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
 
-.PHONY: help deps deps-build deps-demo deps-test build check test test-release test-asan test-tsan test-long test-web demo package package-proof source-proof dist bench clean format check-format wheel ecosystem deps-aarch64 cross-check
+.PHONY: help deps deps-build deps-demo deps-test build check test test-release test-asan test-tsan test-long test-web demo package package-proof source-proof dist bench docs clean format check-format wheel ecosystem deps-aarch64 cross-check
 
 help:
 	@echo 'make build         build/release/lib/libzmq.so.5 and libzmq.a, without the tests'
 	@echo 'make deps          install the Debian packages that are missing, and what the tests need of PyPI into build/;'
 	@echo '                   deps-build, deps-demo and deps-test are its parts, and what the others need they install'
-	@echo 'make check         formatting, layering and the unit tests of the release: what to run while working'
+	@echo 'make check         formatting, layering, documents and the unit tests of the release: what to run while working'
 	@echo 'make test          formatting, and all tests: plain, ASan+UBSan, TSan'
 	@echo 'make test-release  one of those three; also test-asan, test-tsan'
 	@echo 'make test-long     the tests with TSan, and as much of each as in a plain build: what make test leaves out'
@@ -48,6 +50,7 @@ help:
 	@echo 'make bench         zlink beside libzmq, nng and OpenSSL: tables of ratios, and pictures in build/bench; some hours'
 	@echo '                   goes on where it was interrupted; AFRESH=1 begins again; PAIRS=1 instead of 3 takes half the time'
 	@echo 'make bench QUICK=1 a part of it, once each, in some four minutes; in build/bench/quick'
+	@echo 'make docs          the site: build/site/html, with the guide, the manual, and a search; MkDocs of PyPI, into build/'
 	@echo 'make ecosystem     other people'"'"'s programs on libzmq and on zlink, fetched and run: a table; about an hour, goes on where it was'
 	@echo '                   interrupted; ONLY="NAME ..." chooses programs, AFRESH=1 begins again; docs/ecosystem.md'
 	@echo 'make format        format the sources; check-format only looks'
@@ -186,6 +189,11 @@ bench: deps
 
 ecosystem: build deps-test
 	$(PYTHON) tests/ecosystem/run.py $(if $(ONLY),--only $(ONLY)) $(if $(AFRESH),--afresh)
+
+docs:
+	$(call install,$(FOR_DOCS))
+	$(call install_foreign,$(SITE),build/site/python)
+	$(PYTHON) docs/site/build.py . build/site
 
 SOURCES = $(shell find include src tests benchwithzmq tools demo \
             \( -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name '*.c' \) 2>/dev/null)

@@ -503,8 +503,8 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 #define ZMQ_BACKLOG                           19 /* int connections, default 100, later: that may wait to be accepted */
 #define ZMQ_RECONNECT_IVL_MAX                 21 /* int ms, default 0, later: ZMQ_RECONNECT_IVL doubles up to it; 0: it stays */
 #define ZMQ_MAXMSGSIZE                        22 /* int64 octets, default -1, later: a peer that sends a longer part is cut off; -1, and STREAM: no limit */
-#define ZMQ_SNDHWM                            23 /* int messages, default 1000, at once: so many may wait for one peer; 0: no limit */
-#define ZMQ_RCVHWM                            24 /* int messages, default 1000, at once: so many may wait of one peer; 0: no limit */
+#define ZMQ_SNDHWM                            23 /* int messages, default 1000, at once: high-water mark: so many may wait for one peer; 0: no limit */
+#define ZMQ_RCVHWM                            24 /* int messages, default 1000, at once: high-water mark: so many may wait of one peer; 0: no limit */
 #define ZMQ_MULTICAST_HOPS                    25 /* int hops, default 1, no effect: kept for pgm and norm */
 #define ZMQ_RCVTIMEO                          27 /* int ms, default -1, next call: a receive waits so long; -1 without end */
 #define ZMQ_SNDTIMEO                          28 /* int ms, default -1, next call: a send waits so long; -1 without end */
