@@ -16,7 +16,10 @@ from pages import pages
 FEWEST_OPTIONS = 130
 
 PLANTED = """\
-/* Conventions. */
+/* Conventions that hold for all:
+ *   returns   0, and
+ *             no more.
+ *   time      in ms. */
 #define ZLINK_VERSION_MAJOR 1
 #define ZLINK_VERSION_MINOR 2
 #define ZLINK_VERSION_PATCH 3
@@ -61,7 +64,7 @@ WANTED = {
     "man3/zmq_make_more.3": [".so man3/zmq_make.3"],
     "man3/zmq_make_once.3": [".Fd #define ZMQ_BUILD_DRAFT_API", "\\fBzmq_make\\fP(3), once.", ".Xr zmq_make 3 ,"],
     "man7/zlink_options.7": [".Ss ZMQ_OLD\nSo long.", "-1 (SUB 0)", "int (ms)", "zlink 1.2.0; not in libzmq", ".Ss ZMQ_NONE\nNot built"],
-    "man7/zlink.7": ["zlink 1.2.3 passes", ".It Xr zmq_make 3 , Xr zmq_make_more 3\nmakes a thing"],
+    "man7/zlink.7": ["zlink 1.2.3 passes", ".It Returns\n0, and no more.\n.It Time\n" "In ms.", ".It Xr zmq_make 3 , Xr zmq_make_more 3\nmakes a thing"],
 }
 
 
@@ -97,6 +100,10 @@ def faults(root):
     for symbol in (root / "tests/abi/symbols.txt").read_text().split():
         if "man3/%s.3" % symbol not in made:
             yield "%s is exported, and has no page" % symbol
+    explained = set(re.findall(r"\bEr (E[A-Z]+)", made["man7/zlink.7"]))
+    for name, text in made.items():
+        for error in set(re.findall(r"^\.It Er (E[A-Z]+)\n(?=\.)", text, re.M)) - explained:
+            yield "%s leaves %s to zlink(7), which does not explain it" % (name, error)
     for option in header.options:
         if ".Ss %s\n" % option.name not in made["man7/zlink_options.7"]:
             yield "%s has no section" % option.name

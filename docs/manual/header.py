@@ -103,7 +103,7 @@ class Option:
 
 @dataclass
 class Header:
-    conventions: list  # lines of the comment at the top
+    conventions: list  # of (word, text): what holds for every function
     versions: dict
     functions: list
     constants: list
@@ -207,7 +207,8 @@ class Reader:
         if "clang-format" in lines[0]:
             return
         if begin == 0:
-            self.header.conventions = lines
+            # They are fields that stand a little to the right.
+            self.header.conventions = comment_of([""] + [re.sub(r"^ {2}", "", line) for line in lines if line.startswith("  ")]).fields
             return
         self.comment, self.is_fresh = comment_of(lines), True
         self.heading = re.split(r"[.,;:]", " ".join(lines))[0]
@@ -265,18 +266,3 @@ class Reader:
 def read_header(path):
     with open(path, encoding="utf-8") as file:
         return Reader(file.read()).read()
-
-
-if __name__ == "__main__":
-    import sys
-
-    found = read_header(sys.argv[1])
-    print(len(found.names()), "functions", len(found.options), "options", found.versions)
-    for each in found.functions:
-        print(each.name, each.conditions, [" ".join(n) for n, _ in each.comment.fields])
-    for each in found.constants:
-        print(each.section, "|", each.comment.said[:1], each.names[:3])
-    for each in found.structures:
-        print(each.name)
-    for each in found.options:
-        print(each.name, each.number, each.facts())

@@ -272,6 +272,13 @@ def filled(text, header, **more):
     return re.sub(r"@(\w+)@", lambda found: values[found.group(1)], text)
 
 
+def conventions(header):
+    lines = [".Bl -tag -width Threads"]
+    for words, text in header.conventions:
+        lines += [".It " + words[0].capitalize(), wrapped(roff(sentence(text)))]
+    return "\n".join([*lines, ".El"])
+
+
 def overview(header):
     """What the header is divided into, with the functions of each part."""
     lines, section = [], None
@@ -281,7 +288,7 @@ def overview(header):
             section = group.section
         names = [function.name for function in group.functions]
         lines += [".It " + " , ".join("Xr %s 3" % name for name in names), wrapped(roff(summary(group.comment)))]
-    return filled((HERE / "zlink.7.in").read_text(), header, FUNCTIONS="\n".join([*lines, ".El"]))
+    return filled((HERE / "zlink.7.in").read_text(), header, FUNCTIONS="\n".join([*lines, ".El"]), CONVENTIONS=conventions(header))
 
 
 def pages(header):
