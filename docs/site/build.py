@@ -131,6 +131,11 @@ def page_of_manual(file, text, leads):
     body = re.sub(r"^(#+) (.+)$", lambda found: "#" + found.group(1) + " " + heading(found.group(2)), body, flags=re.M)
     body = re.sub(r"^## Name\n", "", body, flags=re.M)
 
+    # What is told of an option is a list without gaps.
+    body = re.sub(r"^(Of|Type|Access|Default|Acts|Since)\n\n((?:> .+\n)+)\n",
+                  lambda found: "- *%s*: %s\n" % (found.group(1), " ".join(found.group(2).replace("> ", "").split())), body, flags=re.M)
+    body = re.sub(r"^(- \*.*)\n(?=[^-\n])", "\\1\n\n", body, flags=re.M)
+
     def lead(found):
         plain = found.group().replace("\\", "").replace("*", "")
         return "[%s](%s)" % (plain, leads[plain]) if plain in leads else found.group()
