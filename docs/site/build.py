@@ -30,8 +30,8 @@ FOLDERS = {"Decisions": "docs/decisions", "Measurements": "docs/measurements"}
 PROJECT = ["CONTRIBUTING.md", "docs/releasing.md", "docs/platforms.md", "docs/ecosystem.md", "docs/interop.md", "docs/debian.md",
            "SECURITY.md", "CHANGELOG.md"]
 # What a search shows first, by the beginning of a page's path: the longest that fits counts.
-WEIGHTS = {"": 1, GUIDE: 4, "docs/": 2, MANUAL: 2, "docs/decisions": 0.3, "docs/measurements": 0.3, "docs/mechanisms": 0.3, "CHANGELOG": 0.3,
-           "CONTRIBUTING": 0.3, "docs/ecosystem": 0.3, "docs/debian": 0.3, "docs/interop": 0.5, "docs/releasing": 0.3}
+WEIGHTS = {"": 1, GUIDE: 1.5, "docs/": 1.2, MANUAL: 1.2, "docs/decisions": 0.5, "docs/measurements": 0.5, "docs/mechanisms": 0.5,
+           "CHANGELOG": 0.5, "CONTRIBUTING": 0.5, "docs/ecosystem": 0.5, "docs/debian": 0.5, "docs/interop": 0.5, "docs/releasing": 0.5}
 LINK = re.compile(r"(!?\[[^\]]*\]\()([^)#\s]+)((?:#[^)\s]*)?\))|^(\[[^\]]+\]: )(\S+)()$", re.M)
 
 
