@@ -1,0 +1,115 @@
+#!/usr/bin/python3
+"""Does what the guide says: runs the commands of each page, in their order, and compares what they print.
+
+Usage: check_guide.py SOURCE_DIRECTORY DIRECTORY_OF_LIBRARY COMMAND [PAGE...]
+
+The fences `sh` of a page are one script, which begins at the root of the sources. A fence `text` is what the commands in
+front of it have printed. In front of a fence that cannot be run stands <!-- not run: WHY -->, and <!-- needs: COMMAND -->
+where it is run if that command succeeds. Each page has a copy of the examples to itself, and an address of the loopback
+network: other tests may use the guide's ports meanwhile.
+"""
+
+import concurrent.futures
+import difflib
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+PATIENCE = 60
+FENCE = re.compile(r"^(?:<!-- (not run|needs): (.+) -->\n)?```(sh|text)\n(.*?)^```$", re.M | re.S)
+# Where a command fails, what runs in the background ends with it.
+BEGIN = """set -e\ntrap 'status=$?; trap "" TERM; kill 0; exit $status' EXIT\n"""
+OUR_HOST = "127.0.0.1"
+
+
+def steps_of(page):
+    """The commands of a page, each with what it says that they print, or None."""
+    steps = []
+    for condition, what, language, text in FENCE.findall(page.read_text(encoding="utf-8")):
+        if language == "sh":
+            is_run = not condition or condition == "needs" and succeeds(what)
+            steps.append([text if is_run else None, None])
+        elif not steps or steps[-1][1] is not None:
+            sys.exit(f"{page}: there is an output without commands")
+        else:
+            steps[-1][1] = text
+    return [step for step in steps if step[0] is not None]
+
+
+def succeeds(command):
+    return subprocess.run(["sh", "-c", command], capture_output=True, check=False).returncode == 0
+
+
+def prepare(place, sources, libraries, command, host):
+    """The tree that a reader has, with the guide's programs for him alone."""
+    for name, real in (("include", sources / "include"), ("build/release/lib", libraries), ("build/release/bin/zlink", command)):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).symlink_to(real)
+    for compiler in ("cc", "c++"):
+        strict = place / "strict" / compiler
+        strict.parent.mkdir(exist_ok=True)
+        strict.write_text(f'#!/bin/sh\nexec /usr/bin/{compiler} -Wall -Wextra -Werror "$@"\n', encoding="utf-8")
+        strict.chmod(0o755)
+    shutil.copytree(sources / "examples", place / "examples")
+    for path in (place / "examples/guide").rglob("*"):
+        if path.is_file():
+            path.write_text(path.read_text(encoding="utf-8").replace(OUR_HOST, host), encoding="utf-8")
+
+
+def environment_of(place):
+    library = place / "build/release/lib"
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("ZLINK_", "LD_"))}
+    return dict(kept, PATH=f"{place}/strict:{place}/build/release/bin:/usr/bin:/bin", CPATH=str(place / "include"), LIBRARY_PATH=str(library),
+                LD_LIBRARY_PATH=str(library), HOME=str(place), PYTHONDONTWRITEBYTECODE="1")
+
+
+def run(steps, place, environment):
+    """What each step prints, how all ended, and what was said on stderr."""
+    script = BEGIN + "".join(f"printf '\\036'\n{commands}" for commands, _ in steps) + "wait\n"
+    process = subprocess.Popen(["sh", "-c", script], cwd=place, env=environment, text=True, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    try:
+        printed, faults = process.communicate(timeout=PATIENCE)
+        status = process.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        printed, faults = process.communicate()
+        status = "a program that does not end"
+    return printed.split("\036")[1:], status, faults
+
+
+def check(page, number, sources, libraries, command):
+    """The faults of a page."""
+    host = f"127.{os.getpid() >> 8 & 255}.{os.getpid() & 255}.{number + 2}"
+    steps = [[text and text.replace(OUR_HOST, host) for text in step] for step in steps_of(page)]
+    if not steps:
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        place = pathlib.Path(folder).resolve()
+        prepare(place, sources, libraries, command, host)
+        printed, status, said = run(steps, place, environment_of(place))
+    found = [f"it ends with {status}, behind {len(printed)} of {len(steps)} steps:\n{said}"] if status else []
+    for (_, expected), output in zip(steps, printed):
+        if expected is not None and output != expected:
+            found += difflib.unified_diff(expected.splitlines(True), output.splitlines(True), "the page", "what is printed")
+            found.append(said)
+    return [f"{page.name}: {fault}" for fault in found]
+
+
+def main(sources, libraries, command, *names):
+    sources, libraries, command = (pathlib.Path(path).resolve() for path in (sources, libraries, command))
+    pages = sorted(page for page in (sources / "docs/guide").rglob("*.md") if not names or page.stem in names)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        checks = [pool.submit(check, page, number, sources, libraries, command) for number, page in enumerate(pages)]
+    found = [fault for done in checks for fault in done.result()]
+    print("".join(found) or f"{len(pages)} pages do what they say")
+    return 1 if found or not pages else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
