@@ -100,8 +100,15 @@ export class Connection {
         socket.binaryType = "arraybuffer";
         socket.onopen = () => socket.send(wireForm(LAST, this.#routingId));
         socket.onmessage = ({ data }) => this.#take(data);
-        socket.onerror = () => {}; // it is told why by onclose, which follows
-        socket.onclose = ({ code, reason }) => this.#end(code, reason);
+        let isOver = false;
+        const end = (code, reason) => {
+            if (!isOver)
+                this.#end(code, reason);
+            isOver = true;
+        };
+        // onclose follows, and tells why; but Node 20 has none behind an attempt that was refused.
+        socket.onerror = () => socket.readyState === WebSocket.CONNECTING && end(1006, "");
+        socket.onclose = ({ code, reason }) => end(code, reason);
         this.#socket = socket;
     }
 

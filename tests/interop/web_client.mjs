@@ -49,6 +49,18 @@ const hearFeed = () => new Promise((resolve, reject) => {
     };
 });
 
+// Of a WebSocket to a port where nobody is, Node 20 tells an error and no close.
+const dialNobody = () => new Promise(resolve => {
+    const sub = new Sub("ws://127.0.0.1:1/");
+    let ends = 0;
+    sub.onend = () => {
+        if (++ends === 2) {
+            sub.close();
+            resolve();
+        }
+    };
+});
+
 const hearEcho = () => new Promise((resolve, reject) => {
     const dealer = new Dealer(echo, { routingId: "node" });
     let number = 0;
@@ -74,6 +86,6 @@ const hearAnswers = async () => {
     req.close();
 };
 
-await Promise.all([hearFeed(), hearEcho(), hearAnswers()]);
+await Promise.all([dialNobody(), hearFeed(), hearEcho(), hearAnswers()]);
 console.log("in order");
 process.exit(0);

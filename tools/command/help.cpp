@@ -69,7 +69,7 @@ void add_help(CLI::App &root, action &chosen) {
             } else if (*about == "options") {
                 print_options();
             } else if (named) {
-                fmt::print("{}", named->help("zlink " + *about));
+                fmt::print("{}", named->help("zlink"));
             } else {
                 throw failure(status::usage, "there is no subcommand " + *about);
             }
