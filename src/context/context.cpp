@@ -57,6 +57,7 @@ public:
     std::uint64_t number() const noexcept override { return number_; }
     stats get_stats() noexcept override;
     stats visit_sockets(const std::function<void(const socket &)> &visitor) override;
+    error list_all_peers(std::vector<socket_and_peers> &to, duration patience) override;
     void shutdown() noexcept override;
     error terminate() override;
     waiter &blocking() noexcept override { return *waiter_; }
@@ -248,6 +249,24 @@ stats context_impl::visit_sockets(const std::function<void(const socket &)> &vis
     for (const auto &entry : sockets_)
         visitor(*entry.first);
     return sum();
+}
+
+error context_impl::list_all_peers(std::vector<socket_and_peers> &to, duration patience) {
+    std::vector<std::pair<std::size_t, std::shared_ptr<endpoints>>> networks;
+    {
+        std::lock_guard guard(mutex_);
+        for (const auto &[each, network] : sockets_) {
+            networks.emplace_back(to.size(), network.held);
+            to.push_back({each->number(), each->name(), each->type(), {}});
+            each->list_neighbours(to.back().peers);
+        }
+    }
+    const time_point until = clock().now() + patience;
+    for (const auto &[at, network] : networks)
+        if (network)
+            if (const error e = network->list_peers(to[at].peers, until - clock().now()); failed(e))
+                return e;
+    return error::none;
 }
 
 /// Under the lock. While pipes go, which moves their numbers, it looks again, a few times.

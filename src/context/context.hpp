@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/waiter.hpp"
@@ -32,6 +33,14 @@ constexpr int ipv6 = 42;
 constexpr int blocky = 70;
 }  // namespace context_option
 
+/// A socket, and those it talks to.
+struct socket_and_peers {
+    std::uint64_t number = 0;  // of the socket, in this process
+    std::string name;
+    socket_type type{};
+    std::vector<peer_view> peers;
+};
+
 class context {
 public:
     /// Throws bad_alloc.
@@ -55,6 +64,9 @@ public:
     /// Does get_stats(), and shows each socket that is open, which is not closed meanwhile. The
     /// visitor may throw, and calls nothing of this context.
     virtual stats visit_sockets(const std::function<void(const socket &)> &visitor) = 0;
+    /// Adds all open sockets with their peers. Waits for the I/O threads, for so long at most:
+    /// timed_out, with what has been heard by then. Not from their threads. Throws bad_alloc.
+    virtual error list_all_peers(std::vector<socket_and_peers> &to, duration patience) = 0;
 
     /// Every call on a socket of this context fails with terminated from now on. Does not wait.
     virtual void shutdown() noexcept = 0;

@@ -1,9 +1,12 @@
-// Map: what pipes and sessions get; binding and connecting; taking an endpoint back; the sessions,
-//      and the pipe that each asks for.
+// Map: what pipes and sessions get; binding and connecting; taking an endpoint back; peers, as
+//      people look at them; the sessions, and the pipe that each asks for.
 #include "context/endpoints.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
+#include <iterator>
 #include <optional>
 
 #include "context/policy_judge.hpp"
@@ -308,7 +311,43 @@ void endpoints::look_at_permissions() noexcept {
             which->look_at_permission();
 }
 
-error endpoints::list_peers(std::vector<peer_view> &to) {
+// ---- Peers, as people look at them ----
+
+/// A walk over sessions, of which each step is on the loop of those that are next.
+class endpoints::listing {
+public:
+    explicit listing(std::vector<std::shared_ptr<session>> all) noexcept : all_(std::move(all)) {}
+
+    bool is_done() const noexcept { return is_short_ || at_ == all_.size(); }
+    loop &next_loop() const noexcept { return *all_[at_]->environment()->io; }
+    void step() noexcept {
+        constexpr std::size_t most_at_once = 256;  // so that none keeps its loop for long
+        const loop *const io = &next_loop();
+        try {
+            for (std::size_t left = most_at_once; left > 0 && at_ < all_.size(); --left, ++at_) {
+                if (all_[at_]->environment()->io != io)
+                    return;
+                all_[at_]->describe(found_);
+            }
+        } catch (const std::bad_alloc &) {
+            is_short_ = true;
+        }
+    }
+    error take(std::vector<peer_view> &to) {
+        if (is_short_)
+            return error::no_memory;
+        std::move(found_.begin(), found_.end(), std::back_inserter(to));
+        return error::none;
+    }
+
+private:
+    const std::vector<std::shared_ptr<session>> all_;
+    std::size_t at_ = 0;
+    std::vector<peer_view> found_;
+    bool is_short_ = false;
+};
+
+std::vector<std::shared_ptr<session>> endpoints::sessions_by_loop() {
     std::vector<std::shared_ptr<session>> all;
     {
         std::lock_guard guard(mutex_);
@@ -317,25 +356,42 @@ error endpoints::list_peers(std::vector<peer_view> &to) {
     std::stable_sort(all.begin(), all.end(), [](const auto &a, const auto &b) {
         return std::less<>()(a->environment()->io, b->environment()->io);
     });
-    constexpr std::size_t most_at_once = 256;  // so that none keeps its loop for long
-    for (std::size_t at = 0; at < all.size();) {
-        loop *const io = all[at]->environment()->io;
-        bool is_short = false;
-        const error e = io->post_and_wait([&] {
-            try {
-                for (std::size_t left = most_at_once; left > 0 && at < all.size(); --left, ++at) {
-                    if (all[at]->environment()->io != io)
-                        return;
-                    all[at]->describe(to);
-                }
-            } catch (const std::bad_alloc &) {
-                is_short = true;
-            }
+    return all;
+}
+
+error endpoints::list_peers(std::vector<peer_view> &to) {
+    listing walk(sessions_by_loop());
+    while (!walk.is_done())
+        if (const error e = walk.next_loop().post_and_wait([&] { walk.step(); }); failed(e))
+            return e;
+    return walk.take(to);
+}
+
+error endpoints::list_peers(std::vector<peer_view> &to, duration patience) {
+    // A loop that answers late finds it still there.
+    struct shared_walk {
+        explicit shared_walk(std::vector<std::shared_ptr<session>> all) noexcept : walk(std::move(all)) {}
+        listing walk;
+        std::mutex mutex;  // guards the rest, and orders the steps
+        std::condition_variable has_stepped;
+        std::size_t steps = 0;
+    };
+    const auto shared = std::make_shared<shared_walk>(sessions_by_loop());
+    const auto until = std::chrono::steady_clock::now() + patience;
+    for (std::size_t steps = 0; !shared->walk.is_done(); ++steps) {
+        const error e = shared->walk.next_loop().post([shared] {
+            shared->walk.step();
+            std::lock_guard guard(shared->mutex);
+            ++shared->steps;
+            shared->has_stepped.notify_one();
         });
-        if (failed(e) || is_short)
-            return failed(e) ? e : error::no_memory;
+        if (failed(e))
+            return e;
+        std::unique_lock lock(shared->mutex);
+        if (!shared->has_stepped.wait_until(lock, until, [&] { return shared->steps > steps; }))
+            return error::timed_out;
     }
-    return error::none;
+    return shared->walk.take(to);
 }
 
 bool endpoints::add(const std::shared_ptr<session> &what) {

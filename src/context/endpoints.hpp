@@ -65,12 +65,18 @@ public:
     /// Adds the peers, and the addresses that are connected to. Asks the loops, and waits for them;
     /// not from their threads. Any other thread. Throws bad_alloc.
     error list_peers(std::vector<peer_view> &to);
+    /// Does that, and waits so long at most: timed_out, and adds nothing.
+    error list_peers(std::vector<peer_view> &to, duration patience);
 
     pipe_end_ptr make_session_pipe(session &which) noexcept override;
     void withdraw_pipe(const pipe_end &sockets_end) noexcept override { inbox_->withdraw(sockets_end); }
     void on_session_end(session &which) noexcept override;
 
 private:
+    class listing;
+
+    /// All of them, those of a loop in a row.
+    std::vector<std::shared_ptr<session>> sessions_by_loop();
     /// The way a bind or connect goes, and on what terms.
     struct route {
         const transport *kind = nullptr;

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view tcp = "tcp://";
 constexpr std::string_view unix_scheme = "unix:";
+constexpr std::string_view file = "file:";
 /// The name that is bound at first, before it is renamed, is longer by this much.
 constexpr std::size_t room_for_temporary_name = 16;
 
@@ -54,14 +55,17 @@ bool is_literal(const std::string &host, bool &is_own) noexcept {
     return true;
 }
 
-bool read_names(std::string_view text, std::vector<std::string> &out) {
+bool read_query(std::string_view text, address &out) {
     constexpr std::string_view key = "host=";
     while (!text.empty()) {
         const std::size_t end = text.find('&');
         const std::string_view one = text.substr(0, end);
-        if (!one.starts_with(key) || one.size() == key.size())
+        if (one == "peers=1")
+            out.tells_peers = true;
+        else if (one.starts_with(key) && one.size() > key.size())
+            out.names.emplace_back(one.substr(key.size()));
+        else
             return false;
-        out.emplace_back(one.substr(key.size()));
         text = end == text.npos ? std::string_view() : text.substr(end + 1);
     }
     return true;
@@ -69,8 +73,8 @@ bool read_names(std::string_view text, std::vector<std::string> &out) {
 
 bool parse_tcp(std::string_view text, bool anywhere, address &out, std::string &why) {
     const std::size_t question = text.find('?');
-    if (question != text.npos && !read_names(text.substr(question + 1), out.names)) {
-        why = "behind the ? stands host=NAME, and more of them behind a & each";
+    if (question != text.npos && !read_query(text.substr(question + 1), out)) {
+        why = "behind the ? stands host=NAME or peers=1, and more of them behind a & each";
         return false;
     }
     text = text.substr(0, question);
@@ -98,19 +102,23 @@ bool parse_tcp(std::string_view text, bool anywhere, address &out, std::string &
 
 bool parse(std::string_view text, int process, bool anywhere, address &out, std::string &why) {
     out = {};
+    why.clear();
     const std::string whole = with_process(text, process);
     const std::string_view rest = whole;
     if (rest.starts_with(tcp))
         return parse_tcp(rest.substr(tcp.size()), anywhere, out, why);
-    if (!rest.starts_with(unix_scheme)) {
-        why = "it begins with tcp:// or unix:";
+    out.is_file = rest.starts_with(file);
+    if (!out.is_file && !rest.starts_with(unix_scheme)) {
+        why = "it begins with tcp://, unix: or file:";
         return false;
     }
-    out.path = rest.substr(unix_scheme.size());
-    if (!out.path.empty() && out.path.size() + room_for_temporary_name < sizeof(sockaddr_un::sun_path))
-        return true;
-    why = out.path.empty() ? "a path is missing" : "the path is too long";
-    return false;
+    out.path = rest.substr(out.is_file ? file.size() : unix_scheme.size());
+    out.tells_peers = !out.is_file;
+    if (out.path.empty())
+        why = "a path is missing";
+    else if (!out.is_file && out.path.size() + room_for_temporary_name >= sizeof(sockaddr_un::sun_path))
+        why = "the path is too long";
+    return why.empty();
 }
 
 }  // namespace zlink::metrics

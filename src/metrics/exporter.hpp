@@ -2,9 +2,8 @@
 //
 // Begins:   with the first context, if the environment asks for it. An address that is taken, or
 //           none, costs one line on stderr and nothing else.
-// Answers:  HTTP/1.1: GET /metrics (Prometheus, or OpenMetrics where that is accepted),
-//           /metrics.json and /healthz; one request a connection. At most 8 connections at once, 8
-//           KiB and 5 s each.
+// Answers:  GET /metrics (Prometheus, or OpenMetrics where that is accepted), /metrics.json,
+//           /healthz, and where it is asked for /peers; or writes /metrics.json into a file.
 // Ends:     with the process; in a child of fork it begins anew with its first context. The library
 //           stays loaded for it.
 // Threads:  any. A context that goes waits until it is not looked at.

@@ -1,7 +1,6 @@
 #include "metrics/snapshot.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 namespace zlink::metrics {
@@ -13,14 +12,26 @@ struct numbered {
     line what;
 };
 
-void tell_apart(std::vector<numbered> &lines) {
-    std::set<std::pair<std::string, std::string>> seen;
-    for (numbered &each : lines)
-        if (line &what = each.what; !seen.emplace(what.type, label_text(what.socket)).second)
-            what.socket = '#' + std::to_string(each.number) + ' ' + what.socket;
+}  // namespace
+
+std::string label_text(std::string_view value, std::size_t most) {
+    std::string text(value.substr(0, most));
+    std::replace_if(
+        text.begin(), text.end(), [](char each) { return each < 0x20 || each >= 0x7F; }, '?');
+    return text;
 }
 
-}  // namespace
+void add_quoted(std::string &to, std::string_view value, std::size_t most) {
+    for (const char each : label_text(value, most)) {
+        if (each == '"' || each == '\\')
+            to += '\\';
+        to += each;
+    }
+}
+
+std::string names_of_sockets::operator()(std::uint64_t number, std::string name, const std::string &type) {
+    return seen_.emplace(type, label_text(name)).second ? name : '#' + std::to_string(number) + ' ' + name;
+}
 
 std::vector<line> look_at(context &which) {
     const std::string name = std::to_string(which.number());
@@ -33,10 +44,11 @@ std::vector<line> look_at(context &which) {
     std::sort(found.begin(), found.end(), [](const auto &a, const auto &b) { return a.number < b.number; });
     if (found.size() > most_sockets)
         found.erase(found.begin() + most_sockets, found.end());
-    tell_apart(found);
+    names_of_sockets names;
     line rest{name, "_other", "", all};
     std::vector<line> lines;
     for (numbered &each : found) {
+        each.what.socket = names(each.number, std::move(each.what.socket), each.what.type);
         rest.numbers.subtract(each.what.numbers);
         lines.push_back(std::move(each.what));
     }

@@ -8,8 +8,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "context/context.hpp"
@@ -26,10 +29,24 @@ struct line {
     stats numbers;
 };
 
-/// A value as labels have it: 64 octets at most, with question marks in the place of control
-/// characters and of what is not ASCII, so that the text is valid whatever a name is made of.
-/// Throws bad_alloc.
-std::string label_text(std::string_view value);
+/// The octets of a name that a label has, at most.
+constexpr std::size_t most_of_label = 64;
+/// A value as labels have it: with question marks in the place of control characters and of what is
+/// not ASCII, so that the text is valid whatever a name is made of. Throws bad_alloc.
+std::string label_text(std::string_view value, std::size_t most = most_of_label);
+/// Adds that as it stands between quotation marks, in a label and in JSON.
+void add_quoted(std::string &to, std::string_view value, std::size_t most = most_of_label);
+
+/// Finds names for sockets, asked for one after the other in the order of their numbers, such that
+/// no two of a context have the same name and type.
+class names_of_sockets {
+public:
+    /// Throws bad_alloc.
+    std::string operator()(std::uint64_t number, std::string name, const std::string &type);
+
+private:
+    std::set<std::pair<std::string, std::string>> seen_;
+};
 
 /// The lines of a context. Throws bad_alloc.
 std::vector<line> look_at(context &which);

@@ -1,4 +1,4 @@
-// Map: the table of metrics; label values; one writer for Prometheus and OpenMetrics, one for JSON.
+// Map: the table of metrics; one writer for Prometheus and OpenMetrics, one for JSON.
 #include "metrics/text.hpp"
 
 #include <algorithm>
@@ -6,8 +6,9 @@
 #include <cstdio>
 #include <functional>
 #include <string_view>
+#include <time.h>
+#include <unistd.h>
 
-#include "core/built.hpp"
 #include "core/event_log.hpp"
 
 namespace zlink::metrics {
@@ -108,14 +109,6 @@ const family families[] = {
     {"zlink_sockets", "Open sockets.", false, nullptr, sockets},
 };
 
-void add_quoted(std::string &to, std::string_view value) {
-    for (const char each : label_text(value)) {
-        if (each == '"' || each == '\\')
-            to += '\\';
-        to += each;
-    }
-}
-
 void add_number(std::string &to, std::uint64_t value, bool is_nanoseconds) {
     char digits[48];
     if (is_nanoseconds)
@@ -173,9 +166,7 @@ std::string exposition_of(std::span<const line> lines, bool is_open) {
 }
 
 std::string json_of(std::span<const line> lines) {
-    std::string text = "{\"library\":\"";
-    add_quoted(text, event_log::name_of_library());
-    text += "\",\"sockets\":[";
+    std::string text = beginning_of_json() + "\"sockets\":[";
     for (const line &each : lines) {
         text += &each == lines.data() ? "{\"context\":\"" : ",{\"context\":\"";
         add_quoted(text, each.context);
@@ -203,12 +194,15 @@ std::string text_of(std::span<const line> lines, format how) {
     return how == format::json ? json_of(lines) : exposition_of(lines, how == format::open_metrics);
 }
 
-std::string label_text(std::string_view value) {
-    constexpr std::size_t most_octets = 64;
-    std::string text(value.substr(0, most_octets));
-    std::replace_if(
-        text.begin(), text.end(), [](char each) { return each < 0x20 || each >= 0x7F; }, '?');
-    return text;
+std::string beginning_of_json() {
+    timespec now{};
+    (void)::clock_gettime(CLOCK_REALTIME, &now);
+    char numbers[96];
+    std::snprintf(numbers, sizeof numbers, "\",\"process\":%d,\"time\":%lld.%03ld,", ::getpid(),
+                  static_cast<long long>(now.tv_sec), now.tv_nsec / 1'000'000);
+    std::string text = "{\"library\":\"";
+    add_quoted(text, event_log::name_of_library());
+    return text + numbers;
 }
 
 const char *media_type(format how) noexcept {

@@ -1,7 +1,7 @@
 // The numbers of contexts as text: for Prometheus (0.0.4), OpenMetrics (1.0) and as JSON.
 //
 // Names:    docs/metrics.md. Base units; `_total` of what only grows.
-// Threads:  any; pure.
+// Threads:  any; pure, but for the time in what is JSON.
 #pragma once
 
 #include <span>
@@ -15,6 +15,9 @@ enum class format { prometheus, open_metrics, json };
 
 /// Throws bad_alloc.
 std::string text_of(std::span<const line> lines, format how);
+/// The beginning of each object of JSON: whose numbers these are, and of what time. Throws
+/// bad_alloc.
+std::string beginning_of_json();
 /// The media type of a format, as an HTTP header has it.
 const char *media_type(format how) noexcept;
 

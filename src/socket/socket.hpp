@@ -170,9 +170,11 @@ public:
     /// Adds its peers, and the addresses that it connects to. Any thread, while the socket is
     /// there. Throws bad_alloc.
     error list_peers(std::vector<peer_view> &to) const {
-        pipes_.list_neighbours(to);
+        list_neighbours(to);
         return environment_.endpoints.list_peers(*this, to);
     }
+    /// Those of them that are sockets of this process.
+    void list_neighbours(std::vector<peer_view> &to) const { pipes_.list_neighbours(to); }
     /// Adds what it has done so far, and what it holds now. Any thread, while the socket is there.
     void add_stats(stats &to) const noexcept;
     /// Adds the part of that which is not counted with all sockets.

@@ -5,9 +5,11 @@ import json
 import os
 import pathlib
 import re
+import signal
 import socket
 import stat
 import subprocess
+import time
 
 import prometheus_client.openmetrics.parser
 import prometheus_client.parser
@@ -29,6 +31,12 @@ for i in range(5):
 pull.recv()
 router = context.socket(zmq.ROUTER)
 router.send_multipart([b"nobody", b"x"])
+if "network" in sys.argv:
+    dealer = context.socket(zmq.DEALER)
+    dealer.routing_id = b"seven"
+    dealer.connect("tcp://127.0.0.1:%d" % router.bind_to_random_port("tcp://127.0.0.1"))
+    dealer.send(b"hello")
+    router.recv_multipart()
 print("ready", flush=True)
 if "fork" in sys.argv and os.fork() == 0:
     child = zmq.Context()
@@ -177,11 +185,12 @@ def is_metrics(port):
 @pytest.mark.parametrize(
     "where, why",
     [
-        ("9464", "it begins with tcp:// or unix:"),
+        ("9464", "it begins with tcp://, unix: or file:"),
         ("tcp://127.0.0.1", "a port, or a first and a last one, is missing"),
         ("tcp://0.0.0.0:9464", "other machines could read it there, which ZLINK_METRICS_ANY=1 allows"),
         ("tcp://example.org:9464", "the host is an address in numbers, or localhost"),
         ("unix:", "a path is missing"),
+        ("file:", "a path is missing"),
     ],
 )
 def test_what_is_no_address_is_said_and_ignored(where, why):
@@ -189,16 +198,20 @@ def test_what_is_no_address_is_said_and_ignored(where, why):
         assert program.end().startswith(f"zlink: metrics: ZLINK_METRICS={where} is ignored: {why}")
 
 
+def ask_path(path, what):
+    with socket.socket(socket.AF_UNIX) as raw:
+        raw.settimeout(PATIENCE)
+        raw.connect(str(path))
+        raw.sendall(f"GET {what} HTTP/1.1\r\nHost: anything\r\n\r\n".encode())
+        return b"".join(iter(lambda: raw.recv(65536), b""))
+
+
 def test_a_path_belongs_to_the_user_alone_and_carries_the_number_of_the_process(tmp_path):
     with Program(f"unix:{tmp_path}/zlink-%p") as program:
         path = tmp_path / f"zlink-{program.process.pid}"
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert [each.name for each in tmp_path.iterdir()] == [path.name]
-        with socket.socket(socket.AF_UNIX) as raw:
-            raw.settimeout(PATIENCE)
-            raw.connect(str(path))
-            raw.sendall(b"GET /metrics HTTP/1.1\r\nHost: anything\r\n\r\n")
-            answer = b"".join(iter(lambda: raw.recv(65536), b""))
+        answer = ask_path(path, "/metrics")
         assert answer.startswith(b"HTTP/1.1 200 OK\r\n") and b'type="PUSH"} 5\n' in answer
         assert program.end() == ""
 
@@ -226,3 +239,67 @@ def test_a_child_of_fork_does_not_speak_for_its_parent():
         program.process.stdin.write("\n")
         errors = program.end()
         assert f"zlink: metrics: cannot listen at tcp://127.0.0.1:{port}: Address already in use\n" in errors
+
+
+def peers_in(answer):
+    told = json.loads(answer)
+    return {each["type"]: each for each in told["peers"]}, told
+
+
+def test_peers_are_told_at_a_path_and_where_it_is_asked_for(tmp_path):
+    port = free_port()
+    with Program(f"unix:{tmp_path}/zlink", "network") as program:
+        peers, told = peers_in(ask_path(tmp_path / "zlink", "/peers").partition(b"\r\n\r\n")[2])
+        assert told["process"] == program.process.pid and told["is_whole"] and told["others"] == []
+        pull, dealer = peers["PULL"], peers["DEALER"]
+        assert pull["queue_messages_in"] == 4 and pull["state"] == "ready"
+        assert dealer["address"].startswith("tcp://127.0.0.1:") and dealer["connects"] == 1
+        assert peers["ROUTER"]["routing_id"] == "seven" and peers["ROUTER"]["connects"] == 0
+    with Program(f"tcp://127.0.0.1:{port}?peers=1"):
+        status, kind, text = ask(port, "/peers")
+        assert (status, kind) == (200, "application/json") and peers_in(text)[0]["PUSH"]["messages_sent"] == 5
+        assert ask(port, "/peers", host="evil.example")[0] == 403
+
+
+def read_file(path):
+    """As docs/metrics.md says."""
+    with open(path, "rb", buffering=0) as file:
+        while True:
+            head = os.pread(file.fileno(), 128, 0)
+            magic, version, process, start, _, offset, size = head.split()
+            text = os.pread(file.fileno(), int(size), int(offset))
+            if os.pread(file.fileno(), 128, 0) == head:
+                assert (magic, version) == (b"zlink-metrics", b"1")
+                return int(process), int(start), json.loads(text)
+
+
+def start_of(process):
+    return int(pathlib.Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19])
+
+
+def test_a_file_tells_of_a_program_that_is_stopped_and_goes_with_it(tmp_path):
+    with Program(f"file:{tmp_path}/zlink-%p") as program:
+        number = program.process.pid
+        path = tmp_path / f"zlink-{number}"
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        while not (told := read_file(path)[2])["sockets"] or max(each["queue_messages_in"] for each in told["sockets"]) < 4:
+            time.sleep(0.02)  # the text comes once a second
+        program.process.send_signal(signal.SIGSTOP)
+        process, start, told = read_file(path)
+        assert process == told["process"] == number and start == start_of(number)
+        assert [each["messages_sent"] for each in told["sockets"] if each["type"] == "PUSH"] == [5]
+        program.process.send_signal(signal.SIGCONT)
+        assert program.end() == ""
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_left_over_gives_way_and_one_of_a_program_that_runs_does_not(tmp_path):
+    path = tmp_path / "zlink"
+    with Program(f"file:{path}") as first:
+        with Program(f"file:{path}") as second:
+            assert second.end() == f"zlink: metrics: cannot write file:{path}: Address already in use\n"
+        assert read_file(path)[0] == first.process.pid
+    with Program(f"file:{path}", "fork", says="child") as third:  # the first was killed
+        assert read_file(path)[0] == third.process.pid
+        third.process.stdin.write("\n")
+        assert f"cannot write file:{path}: Address already in use\n" in third.end()

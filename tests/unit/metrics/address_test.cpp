@@ -41,6 +41,22 @@ TEST(an_address_of_metrics, has_the_number_of_the_process_where_it_asks_for_it) 
     EXPECT_EQ(parsed("tcp://127.0.0.1:%p").first_port, 4711);
 }
 
+TEST(an_address_of_metrics, is_also_a_file) {
+    const address one = parsed("file:/dev/shm/zlink-%p");
+    EXPECT_EQ(one.path, "/dev/shm/zlink-4711");
+    EXPECT_TRUE(one.is_file);
+    EXPECT_FALSE(one.tells_peers);
+    EXPECT_EQ(parsed("file:" + std::string(200, 'x')).path.size(), 200u);
+}
+
+TEST(an_address_of_metrics, tells_of_peers_where_only_the_user_comes_or_it_is_asked_to) {
+    EXPECT_TRUE(parsed("unix:/run/zlink").tells_peers);
+    EXPECT_FALSE(parsed("tcp://127.0.0.1:1?host=a").tells_peers);
+    const address one = parsed("tcp://127.0.0.1:1?peers=1&host=a");
+    EXPECT_TRUE(one.tells_peers);
+    EXPECT_EQ(one.names, std::vector<std::string>{"a"});
+}
+
 TEST(an_address_of_metrics, that_other_machines_reach_has_to_be_allowed) {
     address found;
     std::string why;
@@ -51,11 +67,11 @@ TEST(an_address_of_metrics, that_other_machines_reach_has_to_be_allowed) {
 }
 
 TEST(an_address_of_metrics, is_nothing_else) {
-    for (const char *text :
-         {"", "9464", "http://127.0.0.1:9464", "tcp://", "tcp://127.0.0.1",
-          "tcp://127.0.0.1:", "tcp://127.0.0.1:0", "tcp://127.0.0.1:65536", "tcp://127.0.0.1:2-1",
-          "tcp://127.0.0.1:1-", "tcp://127.0.0.1: 1", "tcp://example.org:1", "tcp://:1", "tcp://*:1",
-          "tcp://127.0.0.1:1?host=", "tcp://127.0.0.1:1?name=a", "unix:"}) {
+    for (const char *text : {"", "9464", "http://127.0.0.1:9464", "tcp://", "tcp://127.0.0.1",
+                             "tcp://127.0.0.1:", "tcp://127.0.0.1:0", "tcp://127.0.0.1:65536",
+                             "tcp://127.0.0.1:2-1", "tcp://127.0.0.1:1-", "tcp://127.0.0.1: 1",
+                             "tcp://example.org:1", "tcp://:1", "tcp://*:1", "tcp://127.0.0.1:1?host=",
+                             "tcp://127.0.0.1:1?name=a", "tcp://127.0.0.1:1?peers=0", "unix:", "file:"}) {
         address found;
         std::string why;
         EXPECT_FALSE(parse(text, process, true, found, why)) << text;

@@ -1,0 +1,155 @@
+// Map: responses; one connection; the server.
+#include "metrics/server.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <new>
+#include <poll.h>
+#include <sys/socket.h>
+#include <utility>
+
+namespace zlink::metrics {
+
+namespace {
+
+constexpr std::size_t most_connections = 8;
+constexpr std::size_t most_octets_of_request = 8 * 1024;
+constexpr std::chrono::seconds longest_connection{5};
+
+using clock = std::chrono::steady_clock;
+
+}  // namespace
+
+std::string response(const char *status, const char *type, const std::string &body) {
+    return std::string("HTTP/1.1 ") + status + "\r\nContent-Type: " + type +
+           "\r\nContent-Length: " + std::to_string(body.size()) +
+           "\r\nConnection: close\r\nCache-Control: no-store\r\n\r\n" + body;
+}
+
+std::string refusal(const char *status) { return response(status, "text/plain", std::string(status) + '\n'); }
+
+// ---- A connection -------------------------------------------------------------------------------
+
+class server::connection {
+public:
+    explicit connection(owned_descriptor stream) noexcept : stream_(std::move(stream)) {}
+
+    bool is_over(clock::time_point now) const noexcept { return is_over_ || now >= ends_at_; }
+    clock::time_point ends_at() const noexcept { return ends_at_; }
+    pollfd wish() const noexcept {
+        return {stream_.get(), static_cast<short>(answer_.empty() ? POLLIN : POLLOUT), 0};
+    }
+    void go_on(const answering &answer, const std::vector<std::string> *names) {
+        if (answer_.empty())
+            read_request(answer, names);
+        if (!answer_.empty())
+            write_answer();
+    }
+
+private:
+    void read_request(const answering &answer, const std::vector<std::string> *names);
+    void write_answer() noexcept;
+
+    owned_descriptor stream_;
+    const clock::time_point ends_at_ = clock::now() + longest_connection;
+    std::string request_;
+    std::string answer_;
+    std::size_t written_ = 0;
+    bool is_over_ = false;
+};
+
+void server::connection::read_request(const answering &answer, const std::vector<std::string> *names) {
+    char some[2048];
+    const ssize_t size = ::recv(stream_.get(), some, sizeof some, 0);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (size <= 0) {
+        is_over_ = true;
+        return;
+    }
+    request_.append(some, static_cast<std::size_t>(size));
+    http_request request;
+    switch (read(request_, request)) {
+    case http_progress::incomplete:
+        if (request_.size() > most_octets_of_request)
+            answer_ = refusal("431 Request Header Fields Too Large");
+        return;
+    case http_progress::malformed:
+        answer_ = refusal("400 Bad Request");
+        return;
+    case http_progress::complete:
+        break;
+    }
+    if (names && !is_asked_by_name(request, *names))
+        answer_ = refusal("403 Forbidden");
+    else if (request.method != "GET")
+        answer_ = refusal("405 Method Not Allowed");
+    else
+        answer_ = answer(request);
+}
+
+void server::connection::write_answer() noexcept {
+    const ssize_t size =
+        ::send(stream_.get(), answer_.data() + written_, answer_.size() - written_, MSG_NOSIGNAL);
+    if (size >= 0)
+        written_ += static_cast<std::size_t>(size);
+    else if (errno != EAGAIN && errno != EINTR)
+        is_over_ = true;
+    if (written_ == answer_.size()) {
+        (void)::shutdown(stream_.get(), SHUT_WR);
+        is_over_ = true;
+    }
+}
+
+// ---- The server ---------------------------------------------------------------------------------
+
+server::server(owned_descriptor listening, std::optional<std::vector<std::string>> names, answering answer)
+    : listening_(std::move(listening)), names_(std::move(names)), answer_(std::move(answer)) {}
+
+server::~server() = default;
+
+void server::run() noexcept {
+    while (!is_closed_)
+        try {
+            turn();
+        } catch (const std::bad_alloc &) {
+            connections_.clear();
+            is_short_ = true;
+        }
+}
+
+/// While all places are taken nobody else is let in: they wait in the system's queue, or are turned
+/// away by it.
+void server::turn() {
+    std::vector<pollfd> wishes;
+    const clock::time_point now = clock::now();
+    auto wakes_at = is_short_ ? now + std::chrono::milliseconds(100) : clock::time_point::max();
+    for (const connection &each : connections_) {
+        wishes.push_back(each.wish());
+        wakes_at = std::min(wakes_at, each.ends_at());
+    }
+    const bool lets_in = connections_.size() < most_connections && !is_short_;
+    wishes.push_back({lets_in ? listening_.get() : -1, POLLIN, 0});
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(wakes_at - now).count();
+    const int timeout = wakes_at == clock::time_point::max() ? -1 : static_cast<int>(std::max<long>(wait, 0));
+    is_short_ = ::poll(wishes.data(), wishes.size(), timeout) < 0 && errno != EINTR;
+    std::size_t at = 0;
+    for (connection &each : connections_)
+        if (wishes[at++].revents != 0)
+            each.go_on(answer_, names_ ? &*names_ : nullptr);
+    is_closed_ = (wishes.back().revents & POLLNVAL) != 0;
+    if (!is_closed_ && wishes.back().revents != 0)
+        accept_one();
+    connections_.remove_if([now = clock::now()](const connection &each) { return each.is_over(now); });
+}
+
+void server::accept_one() {
+    owned_descriptor stream(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (stream)
+        connections_.emplace_back(std::move(stream));
+    else
+        is_short_ = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+}
+
+}  // namespace zlink::metrics
