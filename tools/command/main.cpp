@@ -27,6 +27,8 @@ status run(int count, char **arguments) {
     command::add_probe(root, chosen);
     command::add_keygen(root, chosen);
     command::add_run(root, chosen);
+    command::add_stats(root, chosen);
+    command::add_top(root, chosen);
     command::add_doctor(root, chosen);
     command::add_proxy(root, chosen);
     command::add_completion(root, chosen);

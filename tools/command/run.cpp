@@ -25,6 +25,7 @@ namespace {
 struct run_flags {
     std::optional<std::string> policy;
     std::string log;
+    std::string metrics;
     std::vector<std::string> program;
 };
 
@@ -97,6 +98,9 @@ status run(const run_flags &flags) {
     if (!flags.log.empty()) {
         setenv("ZLINK_LOG", flags.log.c_str(), 1);
     }
+    if (!flags.metrics.empty()) {
+        setenv("ZLINK_METRICS", flags.metrics.c_str(), 1);
+    }
     prepend("LD_PRELOAD", library);
     prepend("LD_LIBRARY_PATH", library.substr(0, library.rfind('/')));
     std::vector<char *> arguments;
@@ -130,6 +134,11 @@ void add_run(CLI::App &root, action &chosen) {
                     "What the library writes on stderr: error, warn, info or debug (ZLINK_LOG)")
         ->check(CLI::IsMember({"error", "warn", "info", "debug"}))
         ->type_name("LEVEL");
+    app->add_option("--metrics", flags->metrics,
+                    "Where it tells what its sockets do, for zlink top: tcp://HOST:PORT, unix:PATH or "
+                    "file:PATH (ZLINK_METRICS)")
+        ->check(not_empty("--metrics"))
+        ->type_name("ADDRESS");
     app->add_option("PROGRAM", flags->program, "What to run, and its arguments")->required()->type_name("");
     app->positionals_at_end();
     app->prefix_command(false);

@@ -11,6 +11,8 @@ void add_patterns(CLI::App &root, action &chosen);
 void add_probe(CLI::App &root, action &chosen);
 void add_keygen(CLI::App &root, action &chosen);
 void add_run(CLI::App &root, action &chosen);
+void add_stats(CLI::App &root, action &chosen);
+void add_top(CLI::App &root, action &chosen);
 void add_doctor(CLI::App &root, action &chosen);
 void add_proxy(CLI::App &root, action &chosen);
 void add_completion(CLI::App &root, action &chosen);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <cstdint>
 
 namespace command {
@@ -158,11 +159,58 @@ public:
         }
     }
 
+    json_object object(int depth = 0) {
+        json_object read;
+        expect('{');
+        if (take('}')) {
+            return read;
+        }
+        do {
+            const std::string key = string();
+            expect(':');
+            if (depth < 2 && take('[')) {
+                read.lists[key] = objects(depth + 1);
+                continue;
+            }
+            const size_t begin = at_;
+            if (is_next('"')) {
+                read.values[key] = string();
+            } else {
+                skip();
+                read.values[key] = std::string(text_.substr(begin, at_ - begin));
+            }
+        } while (take(','));
+        expect('}');
+        return read;
+    }
+
     [[noreturn]] static void fail() {
         throw failure(status::usage, R"(the input is no line of JSON such as {"parts":["a","b"]})");
     }
 
 private:
+    bool is_next(char c) {
+        skip_space();
+        return at_ < text_.size() && text_[at_] == c;
+    }
+
+    /// Behind the bracket that opens them.
+    std::vector<json_object> objects(int depth) {
+        std::vector<json_object> read;
+        if (take(']')) {
+            return read;
+        }
+        do {
+            if (is_next('{')) {
+                read.push_back(object(depth));
+            } else {
+                skip();
+            }
+        } while (take(','));
+        expect(']');
+        return read;
+    }
+
     void skip_space() {
         while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\r')) {
             ++at_;
@@ -413,6 +461,20 @@ std::vector<std::string> parts_of_json(std::string_view line) {
     }
     return parts;
 }
+
+std::string json_object::text(const std::string &name) const {
+    const auto found = values.find(name);
+    return found == values.end() ? std::string() : found->second;
+}
+
+double json_object::number(const std::string &name) const {
+    const std::string value_text = text(name);
+    double value = 0;
+    std::from_chars(value_text.data(), value_text.data() + value_text.size(), value);
+    return value;
+}
+
+json_object object_of_json(std::string_view text) { return json_reader(text).object(); }
 
 std::vector<std::string> split(std::string_view text, std::string_view separator) {
     std::vector<std::string> pieces;

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,18 @@ std::string json_string(std::string_view utf8);
 
 /// The elements of "parts" of an object of JSON, decoded as its "enc" says.
 std::vector<std::string> parts_of_json(std::string_view line);
+
+/// An object of JSON: its values as text, and its lists of objects.
+struct json_object {
+    std::map<std::string, std::string> values;  // of strings without quotes and escapes
+    std::map<std::string, std::vector<json_object>> lists;
+
+    /// Empty, or 0, where it has none of that name.
+    std::string text(const std::string &name) const;
+    double number(const std::string &name) const;
+};
+/// Throws `failure`. What is deeper, or no object in a list, is passed over.
+json_object object_of_json(std::string_view text);
 
 std::vector<std::string> split(std::string_view text, std::string_view separator);
 

@@ -1,0 +1,183 @@
+"""zlink stats and zlink top: what a process tells of its sockets and peers. The process is zlink itself, and libzmq its peer."""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import socket
+import struct
+import subprocess
+import termios
+import threading
+
+import pytest
+import zmq
+from conftest import COMMAND, LIMIT, run
+
+
+@pytest.fixture
+def pulling(start, peer):
+    """A process that has taken three messages, and tells what it does as asked."""
+
+    def begin(where):
+        program = start("pull", "@tcp://127.0.0.1:*", "-v", env=dict(os.environ, ZLINK_METRICS=where))
+        push = peer(zmq.PUSH).socket
+        push.routing_id = b"pusher"
+        push.connect(program.bound())
+        for _ in range(3):
+            push.send(b"x")
+        for _ in range(3):
+            assert program.line() == b"x\n"
+        program.push = push
+        return program
+
+    return begin
+
+
+def pid(program):
+    return str(program.process.pid)
+
+
+def test_the_numbers_of_a_process_are_found_by_its_number(pulling, tmp_path):
+    program = pulling(f"unix:{tmp_path}/zlink-%p")
+    said = run("stats", pid(program)).decode()
+    assert re.search(r"^PULL +#\d+ tcp://127.0.0.1:\d+ +messages_received +3$", said, re.M)
+    assert json.loads(run("stats", pid(program), "-f", "json"))["process"] == program.process.pid
+    assert re.search(rb'^zlink_messages_received_total\{.*type="PULL"\} 3$', run("stats", pid(program), "-f", "prometheus"), re.M)
+    assert run("stats", f"unix:{tmp_path}/zlink-{pid(program)}", "-f", "openmetrics").endswith(b"# EOF\n")
+    assert re.search(rb"PULL .* messages_received +3$", run("stats", pid(program), "--peers"), re.M)
+    assert json.loads(run("stats", pid(program), "--peers", "-f", "json"))["peers"][0]["state"] == "ready"
+    run("stats", pid(program), "--peers", "-f", "prometheus", status=2)
+
+
+def test_run_has_a_program_tell_its_numbers():
+    assert run("run", "--metrics", "unix:/tmp/zlink-%p", "--", "sh", "-c", "echo $ZLINK_METRICS") == b"unix:/tmp/zlink-%p\n"
+
+
+def test_of_a_range_of_ports_each_process_is_found_at_its_own(pulling, free_port):
+    first = int(free_port.rpartition(":")[2]) + 1
+    where = f"tcp://127.0.0.1:{first}-{first + 20}"
+    for program in [pulling(where), pulling(where)]:
+        assert json.loads(run("stats", pid(program), "-f", "json"))["process"] == program.process.pid
+        run("stats", pid(program), "--peers", status=5)  # not at tcp:, unless it is asked for
+
+
+def test_a_process_that_tells_nothing_is_named(start, pulling, tmp_path, free_port):
+    silent = start("pull", "@tcp://127.0.0.1:*", "-v", env={k: v for k, v in os.environ.items() if k != "ZLINK_METRICS"})
+    silent.bound()
+    run("stats", pid(silent), status=4)
+    assert "ZLINK_METRICS=" in run.err
+    run("top", "--once", "999999999", status=4)
+    run("top", "--once", free_port, status=4)
+    run("stats", f"unix:{tmp_path}/none", status=4)
+    run("stats", "nonsense", status=2)
+    run("stats", "", status=2)
+    (tmp_path / "other").write_text("zlink\n", encoding="utf-8")
+    run("stats", f"file:{tmp_path}/other", status=6)
+    taken = tmp_path / "taken"
+    pulling(f"unix:{taken}")
+    second = pulling(f"unix:{taken}")
+    run("stats", pid(second), status=4)
+    assert "tells the numbers of the process" in run.err
+
+
+def test_something_else_that_answers_is_told():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        def answer():
+            for words in (b"SSH-2.0-x\r\n", b"HTTP/1.1 200 OK\r\n\r\nhello", b"HTTP/1.1 403 Forbidden\r\n\r\n"):
+                connection, _ = server.accept()
+                with connection:
+                    connection.recv(1000)
+                    connection.sendall(words)
+        thread = threading.Thread(target=answer)
+        thread.start()
+        where = "tcp://127.0.0.1:%d" % server.getsockname()[1]
+        for status in (6, 6, 5):
+            run("top", where, "--once", status=status)
+        thread.join()
+
+
+def test_a_table_has_the_rates_of_its_time(pulling, start, tmp_path):
+    program = pulling(f"unix:{tmp_path}/zlink")
+    top = start("top", f"unix:{tmp_path}/zlink", "--json", "-d", "0.05", "--sort", "in")
+    told = json.loads(top.line())
+    while not (row := told["sockets"][0])["received_rate"]:
+        program.push.send(b"x")
+        told = json.loads(top.line())
+    assert row["type"] == "PULL" and told["interval"] > 0
+    assert row["received_rate"] == pytest.approx(round(row["received_rate"] * told["interval"]) / told["interval"], rel=0.01)
+    assert told["peers"][0]["state"] == "ready"
+    top.process.send_signal(signal.SIGINT)
+    top.end(status=130)
+
+
+def test_without_a_terminal_there_are_tables_one_below_the_other(pulling, tmp_path):
+    program = pulling(f"unix:{tmp_path}/zlink-%p")
+    said = run("top", pid(program), "-n", "2", "-d", "0.05").decode()
+    assert "\x1b" not in said and said.count("DROPPED") == 4 and said.count("PEER ") == 2
+    assert re.search(r"^#\d+ tcp://127.0.0.1:\d+~? +PULL +1 +0 +0 +0 +0 +0 +0$", said, re.M)
+
+
+def test_a_process_that_ends_ends_the_table(pulling, start, tmp_path):
+    program = pulling(f"unix:{tmp_path}/zlink")
+    top = start("top", f"unix:{tmp_path}/zlink", "-d", "0.05")
+    assert pid(program).encode() in top.line()
+    program.process.kill()
+    top.end(status=7)
+
+
+def test_a_file_tells_of_a_process_that_is_stopped_and_of_one_that_was_killed(pulling, tmp_path):
+    program = pulling(f"file:{tmp_path}/zlink")
+    while '"messages_received":3,' not in run("stats", pid(program), "-f", "json").decode():
+        pass  # the text comes once a second
+    program.process.send_signal(signal.SIGSTOP)
+    assert re.search(rb"PULL .* messages_received +3$", run("stats", pid(program)), re.M)
+    program.process.kill()
+    program.process.wait()
+    assert b"has ended" in run("top", f"file:{tmp_path}/zlink", "--once")
+    run("top", f"{tmp_path}/zlink", status=7)
+    run("stats", f"{tmp_path}/zlink")
+    assert "has ended" in run.err
+    run("stats", f"{tmp_path}/zlink", "-f", "prometheus", status=2)
+
+
+class Terminal:
+    """The command on a terminal of this size."""
+
+    def __init__(self, arguments, width, height, **environment):
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+        environment = dict(os.environ, TERM="xterm", **environment)
+        self.master, self.said = master, ""
+        self.process = subprocess.Popen([COMMAND, *arguments], stdin=slave, stdout=slave, stderr=slave, env=environment)
+        os.close(slave)
+
+    def until(self, pattern):
+        while not (found := re.search(pattern, self.said)):
+            assert select.select([self.master], [], [], LIMIT)[0], self.said
+            self.said += os.read(self.master, 65536).decode()
+        return found
+
+    def end(self):
+        self.until(r"\x1b\[\?1049l")
+        assert self.process.wait(LIMIT) == 0
+        os.close(self.master)
+        return self.said
+
+
+@pytest.mark.parametrize("width, colour", [(120, "1"), (44, ""), (7, "1")])
+def test_on_a_terminal_it_is_drawn_in_place_until_q(pulling, tmp_path, width, colour):
+    program = pulling(f"unix:{tmp_path}/zlink-%p")
+    terminal = Terminal(["top", pid(program), "-d", "0.05"], width, 6, NO_COLOR=colour)
+    terminal.until(r"\x1b\[H[^\x1b](?s:.*)\x1b\[H[^\x1b]")
+    os.write(terminal.master, b"q")
+    said = terminal.end()
+    assert said.startswith("\x1b[?1049h\x1b[?25l") and "\x1b[?25h" in said
+    assert ("\x1b[7m" in said) == (colour == "")
+    frame = re.search(r"\x1b\[H(.*?)\x1b\[J", said, re.S).group(1)
+    lines = re.sub(r"\x1b\[[0-9]*[mK]", "", frame).split("\r\n")
+    assert len(lines) <= 6 and max(map(len, lines)) <= width
+    assert ("RETRIES" in frame) == (width == 120)
