@@ -134,12 +134,14 @@ bool numbers_file::begin(std::string_view text, int &failure) {
 }
 
 void numbers_file::remove() noexcept {
+    if (::getpid() != process_)
+        return;  // in a child of fork, where the lock may be held for ever
     std::lock_guard guard(mutex_);
     is_removed_ = true;
     struct stat ours {
     }, found{};
-    if (::getpid() == process_ && file_ && ::fstat(file_.get(), &ours) == 0 &&
-        ::lstat(path_.c_str(), &found) == 0 && ours.st_dev == found.st_dev && ours.st_ino == found.st_ino)
+    if (file_ && ::fstat(file_.get(), &ours) == 0 && ::lstat(path_.c_str(), &found) == 0 &&
+        ours.st_dev == found.st_dev && ours.st_ino == found.st_ino)
         (void)::unlink(path_.c_str());
 }
 

@@ -121,6 +121,31 @@ def test_a_program_that_nobody_has_changed_tells_what_it_does():
         assert program.end() == ""
 
 
+@pytest.fixture(scope="module")
+def promtool():
+    """That of Debian's Prometheus, which is fetched once and never installed: it would start a service."""
+    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "zlink-tests" / "prometheus"
+    tool = cache / "usr/bin/promtool"
+    if not tool.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        done = subprocess.run(["apt-get", "download", "prometheus"], cwd=cache, capture_output=True, text=True, check=False, timeout=PATIENCE)
+        packages = list(cache.glob("prometheus_*.deb"))
+        if done.returncode != 0 or not packages:
+            pytest.skip(f"promtool cannot be fetched: {done.stderr.strip()}")
+        subprocess.run(["dpkg", "-x", packages[0], cache], check=True)
+        for each in [*packages, cache / "usr/bin/prometheus"]:
+            each.unlink()
+    return tool
+
+
+def test_prometheus_itself_has_nothing_to_say_against_the_text(promtool):
+    port = free_port()
+    with Program(f"tcp://127.0.0.1:{port}"):
+        text = ask(port)[2]
+    done = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
 def test_the_board_for_grafana_asks_for_what_is_there():
     board = (pathlib.Path(__file__).parents[2] / "examples" / "grafana" / "zlink.json").read_text(encoding="utf-8")
     asked = set(re.findall(r"\bzlink_[a-z_]+(?=\{)", board))
