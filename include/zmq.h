@@ -332,6 +332,31 @@ ZMQ_EXPORT int zmq_ctx_set(void *ctx, int option, int optval);
  * threads    any. */
 ZMQ_EXPORT int zmq_ctx_get(void *ctx, int option);
 
+/* Levels of a log; each has those before it. */
+#define ZLINK_LOG_ERROR 1 /* calls that have failed, and why; peers that could not be let in */
+#define ZLINK_LOG_WARN  2 /* and other reasons, and handshakes that have failed */
+#define ZLINK_LOG_INFO  3 /* and which library this is, who listens, and peers that come and go */
+#define ZLINK_LOG_DEBUG 4 /* and each event of a monitor, with its value */
+
+/* Is told what is logged: arg, a level, and a line without its end, "PUSH tcp://127.0.0.1:5555: what has happened", which is the
+ * library's and goes when the function returns. It must not throw. */
+typedef void(zlink_log_fn)(void *arg, int level, const char *line);
+
+/* Has a function told what the environment variable ZLINK_LOG has written on stderr, of the sockets of a context that are there and
+ * of those to come. Nobody is told anything before that. The words are those of docs/reasons.md.
+ *
+ * log        called on a thread that the context has for it, for one line after the other, and under no lock: it may take its time,
+ *            and call the library, but not this function, nor zmq_ctx_term of this context. Up to 1000 lines wait for it; what comes
+ *            then is left out, and a line says how much. NULL: nobody is told any more. One that was set before, or has its
+ *            context end, is told what waits, and does not run any more when this function, or zmq_ctx_term, returns.
+ * arg        handed to log.
+ * level      ZLINK_LOG_, whatever the variable says. Without a function it does not matter.
+ * errors     EFAULT (not a context), EINVAL (no such level), EBUSY (called by log), EMTHREAD (no thread for it), ENOMEM; what was set
+ *            before stays.
+ * blocks     until a function that was set before has been told what waits.
+ * threads    any. */
+ZMQ_EXPORT int zlink_set_log(void *context, zlink_log_fn *log, void *arg, int level);
+
 /* Deprecated: zmq_ctx_new, then zmq_ctx_set with ZMQ_IO_THREADS.
  *
  * io_threads  number of I/O threads, 0 or more.

@@ -67,6 +67,17 @@ int zmq_ctx_get(void *ctx, int option) {
     });
 }
 
+int zlink_set_log(void *context, zlink_log_fn *log, void *arg, int level) {
+    return guarded([&] {
+        const std::shared_ptr<zlink::context> found = context_of(context);
+        if (!found)
+            return fail(error::fault);
+        if (log && (level < ZLINK_LOG_ERROR || level > ZLINK_LOG_DEBUG))
+            return fail(error::invalid);
+        return answer(found->set_log(log, arg, static_cast<log_level>(level)));
+    });
+}
+
 void *zmq_init(int io_threads) {
     if (io_threads < 0)
         return fail<void *>(error::invalid);

@@ -23,11 +23,8 @@ namespace zlink {
 
 namespace {
 
-/// The log of a context, and in the first one's which library this is. Null where none is asked
-/// for.
+/// The log of a context, and in the first one's which library this is.
 std::shared_ptr<event_log> open_log(log_level level) {
-    if (level == log_level::none)
-        return nullptr;
     auto log = std::make_shared<event_log>(level, platform::write_error_output);
     static std::atomic<bool> has_been_told = false;
     if (log->writes(log_level::info) && !has_been_told.exchange(true, std::memory_order_relaxed)) {
@@ -50,6 +47,9 @@ public:
     context_impl();
     ~context_impl() override;
 
+    error set_log(log_listener::function what, void *arg, log_level level) noexcept override {
+        return log_->tell_to(what, arg, level);
+    }
     error set_option(int number, const void *value, std::size_t size) override;
     error get_option(int number, void *value, std::size_t *size) override;
     error make_socket(int type, std::unique_ptr<socket> &out) override;

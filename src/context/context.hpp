@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/log_listener.hpp"
 #include "core/waiter.hpp"
 #include "socket/socket.hpp"
 
@@ -46,6 +47,9 @@ public:
     /// Throws bad_alloc.
     static std::shared_ptr<context> make();
     virtual ~context() = default;
+
+    /// Has a function told what is logged, as event_log does.
+    virtual error set_log(log_listener::function what, void *arg, log_level level) noexcept = 0;
 
     /// ZMQ_IO_THREADS and so on; invalid for an unknown option or a value out of range.
     virtual error set_option(int number, const void *value, std::size_t size) = 0;

@@ -1,8 +1,11 @@
-// Writes what happens to sockets on stderr; see event_log.hpp.
+// Tells what happens to sockets; see event_log.hpp.
 #include "core/event_log.hpp"
 
 #include <algorithm>
+#include <new>
+#include <utility>
 
+#include "core/platform.hpp"
 #include "zmq.h"
 
 #define ZLINK_TEXT(number)                 #number
@@ -46,6 +49,13 @@ const known_event *find(event_kind kind) noexcept {
     return at == std::end(known_events) ? nullptr : at;
 }
 
+/// Octets that a terminal might obey become question marks: an endpoint comes from anywhere.
+std::string harmless(std::string line) noexcept {
+    std::replace_if(
+        line.begin(), line.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+    return line;
+}
+
 constexpr std::string_view level_names[] = {"none", "error", "warn", "info", "debug"};
 
 }  // namespace
@@ -60,7 +70,7 @@ std::string_view event_log::name_of_library() noexcept {
 void event_log::tell(log_level level, std::string_view what) noexcept {
     if (writes(level))
         try {
-            write_line(level, what);
+            write_line(level, harmless(std::string(what)));
         } catch (...) {
         }
 }
@@ -74,44 +84,82 @@ void event_log::tell(std::string_view type, const connection_event *why,
     log_level level = known->level;
     if (!words.empty())
         level = std::min(level, (why ? *why : event).fails_call ? log_level::error : log_level::warn);
-    if (!writes(level))
+    if (!wants(level))
         return;
     try {
-        const std::string whose = std::string(type) + ' ' + (why ? why->endpoint : event.endpoint);
-        std::string what = words;
+        told what;
+        what.whose = std::string(type) + ' ' + (why ? why->endpoint : event.endpoint);
+        what.what = words;
         if (*known->words)
-            what += what.empty() ? known->words : std::string(" (") + known->words + ')';
-        if (writes(log_level::debug))
-            what += std::string(", ") + known->value + ' ' + std::to_string(event.value);
-        else if (is_repeated(whose, what))
-            return;
-        write_line(level, whose + ": " + what);
+            what.what += what.what.empty() ? known->words : std::string(" (") + known->words + ')';
+        what.value = std::string(", ") + known->value + ' ' + std::to_string(event.value);
+        std::string to_write, to_tell;
+        std::shared_ptr<log_listener> listener;
+        {
+            std::lock_guard guard(mutex_);
+            to_write = line_for(written_, level, what);
+            to_tell = line_for(listened_, level, what);
+            listener = listener_;
+        }
+        if (!to_write.empty())
+            write_line(level, to_write);
+        if (listener && !to_tell.empty())
+            listener->add(level, std::move(to_tell));
     } catch (...) {
     }
 }
 
-bool event_log::is_repeated(const std::string &whose, const std::string &what) {
-    std::lock_guard guard(mutex_);
-    if (said_last_.size() >= most_endpoints && !said_last_.contains(whose))
-        said_last_.clear();
-    std::string &last = said_last_[whose];
-    if (last == what)
+/// Under the lock. Empty where nothing is said.
+std::string event_log::line_for(output &where, log_level level, const told &event) const {
+    if (level > where.level)
+        return {};
+    if (where.level == log_level::debug)
+        return harmless(event.whose + ": " + event.what + event.value);
+    return is_repeated(where, event) ? std::string() : harmless(event.whose + ": " + event.what);
+}
+
+bool event_log::is_repeated(output &where, const told &event) {
+    if (where.said_last.size() >= most_endpoints && !where.said_last.contains(event.whose))
+        where.said_last.clear();
+    std::string &last = where.said_last[event.whose];
+    if (last == event.what)
         return true;
-    last = what;
+    last = event.what;
     return false;
 }
 
-/// Octets that a terminal might obey become question marks: an endpoint comes from anywhere.
-void event_log::write_line(log_level level, std::string_view what) {
-    std::string line = "zlink: ";
-    line += level_names[static_cast<int>(level)];
-    line += ": ";
-    const auto begin = static_cast<std::ptrdiff_t>(line.size());
-    line += what;
-    std::replace_if(
-        line.begin() + begin, line.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
-    line += '\n';
-    write_(line);
+error event_log::tell_to(log_listener::function what, void *arg, log_level level) noexcept {
+    std::shared_ptr<log_listener> next, before;
+    try {
+        {
+            std::lock_guard guard(mutex_);
+            if (listener_ && listener_->is_this_thread())
+                return error::busy;
+        }
+        if (what) {
+            std::unique_ptr<log_listener> made;
+            if (const error e = log_listener::start(what, arg, made); failed(e))
+                return e;
+            next = std::move(made);
+        }
+        std::string first = std::string(name_of_library()) + ", " + platform::path_of_library();
+        std::lock_guard guard(mutex_);
+        before = std::exchange(listener_, next);
+        listened_ = {what ? level : log_level::none, {}};
+        // Not before it is known here: the function may come back at once.
+        if (next && level >= log_level::info)
+            next->add(log_level::info, std::move(first));
+        most_.store(std::max(written_.level, listened_.level), std::memory_order_relaxed);
+    } catch (const std::bad_alloc &) {
+        return error::no_memory;
+    }
+    if (before)
+        before->end();  // whoever adds to it yet adds to what nobody reads
+    return error::none;
+}
+
+void event_log::write_line(log_level level, std::string_view what) const {
+    write_("zlink: " + std::string(level_names[static_cast<int>(level)]) + ": " + std::string(what) + '\n');
 }
 
 }  // namespace zlink

@@ -1,8 +1,12 @@
 // ZLINK_LOG: what a program that looks at no monitor reads on stderr.
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
+#include <future>
+#include <mutex>
 #include <unistd.h>
+#include <vector>
 
 #include "sockets.hpp"
 
@@ -116,6 +120,116 @@ TEST_F(a_log, does_not_end_the_program_when_nobody_reads_it) {
         },
         ::testing::ExitedWithCode(0), "");
     ::close(ends[1]);
+}
+
+// ---- zlink_set_log ------------------------------------------------------------------------------
+
+/// A function that keeps what it is told.
+class kept_log {
+public:
+    static void keep(void *arg, int level, const char *line) {
+        auto *const self = static_cast<kept_log *>(arg);
+        std::lock_guard guard(self->mutex_);
+        self->lines_.push_back(std::to_string(level) + ' ' + line);
+    }
+    std::vector<std::string> lines() {
+        std::lock_guard guard(mutex_);
+        return lines_;
+    }
+
+private:
+    std::mutex mutex_;
+    std::vector<std::string> lines_;
+};
+
+TEST_F(a_log, is_told_to_a_function_of_sockets_that_are_there_until_it_is_taken_back) {
+    kept_log log;
+    std::string endpoint;
+    const std::string written = written_at(nullptr, [&](context &zmq) {
+        test_socket first = zmq.socket(ZMQ_PULL), second = zmq.socket(ZMQ_REP);
+        endpoint = first.bind("tcp://127.0.0.1:*");
+        ASSERT_EQ(zlink_set_log(zmq.handle(), kept_log::keep, &log, ZLINK_LOG_ERROR), 0);
+        EXPECT_FAILS(EINVAL, zmq_connect(second.handle(), "tcp://127.0.0.1"));
+        EXPECT_FAILS(EINVAL, zmq_connect(second.handle(), "tcp://127.0.0.1"));
+        ASSERT_EQ(zlink_set_log(zmq.handle(), nullptr, nullptr, 0), 0);
+        EXPECT_FAILS(EINVAL, zmq_connect(second.handle(), "carrier"));
+    });
+    EXPECT_EQ(written, "");
+    EXPECT_EQ(log.lines(),
+              std::vector<std::string>{"1 REP tcp://127.0.0.1: there is no port behind 127.0.0.1"})
+        << "once, and with nothing in front";
+}
+
+TEST_F(a_log, is_told_whole_before_the_context_has_ended) {
+    kept_log log;
+    std::string endpoint;
+    {
+        context zmq;
+        ASSERT_EQ(zlink_set_log(zmq.handle(), kept_log::keep, &log, ZLINK_LOG_INFO), 0);
+        test_socket pull = zmq.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH);
+        push.connect(endpoint = pull.bind("tcp://127.0.0.1:*"));
+        ASSERT_EQ(push.send("one"), 3);
+        ASSERT_EQ(pull.receive(), "one");
+    }
+    const std::vector<std::string> lines = log.lines();
+    ASSERT_GE(lines.size(), 3u);
+    EXPECT_TRUE(lines[0].starts_with("3 zlink ")) << lines[0];
+    EXPECT_EQ(lines[1], "3 PULL " + endpoint + ": listening");
+    EXPECT_TRUE(std::any_of(lines.begin(), lines.end(),
+                            [](const auto &each) { return has(each, "a peer is there"); }));
+}
+
+TEST_F(a_log, is_told_beside_stderr_each_at_its_level) {
+    kept_log log;
+    const std::string written = written_at("error", [&](context &zmq) {
+        ASSERT_EQ(zlink_set_log(zmq.handle(), kept_log::keep, &log, ZLINK_LOG_INFO), 0);
+        test_socket pull = zmq.socket(ZMQ_PULL);
+        (void)pull.bind("tcp://127.0.0.1:*");
+        EXPECT_FAILS(EINVAL, zmq_connect(pull.handle(), "tcp://127.0.0.1"));
+    });
+    EXPECT_EQ(written, "zlink: error: PULL tcp://127.0.0.1: there is no port behind 127.0.0.1\n");
+    const std::vector<std::string> lines = log.lines();
+    ASSERT_GE(lines.size(), 3u);
+    EXPECT_EQ(lines[2], "1 PULL tcp://127.0.0.1: there is no port behind 127.0.0.1");
+}
+
+TEST_F(a_log, may_call_the_library_and_takes_its_time) {
+    struct slow_log {
+        void *context;
+        std::promise<void> was_called, may_go_on;
+        int of_itself = 0, calls = 0;
+        std::string last{};
+        static void keep(void *arg, int, const char *line) {
+            auto *const self = static_cast<slow_log *>(arg);
+            self->last = line;
+            if (++self->calls > 1)
+                return;
+            void *const own = zmq_socket(self->context, ZMQ_PAIR);
+            EXPECT_EQ(zmq_close(own), 0);
+            self->of_itself = zlink_set_log(self->context, nullptr, nullptr, 0) == 0 ? 0 : zmq_errno();
+            self->was_called.set_value();
+            self->may_go_on.get_future().wait();
+        }
+    };
+    context zmq;
+    slow_log log{zmq.handle(), {}, {}};
+    test_socket pull = zmq.socket(ZMQ_PULL);
+    ASSERT_EQ(zlink_set_log(zmq.handle(), slow_log::keep, &log, ZLINK_LOG_DEBUG), 0);
+    log.was_called.get_future().wait();
+    for (int i = 0; i < 1010; ++i)
+        EXPECT_EQ(zmq_bind(pull.handle(), "tcp://127.0.0.1"), -1);
+    log.may_go_on.set_value();
+    ASSERT_EQ(zlink_set_log(zmq.handle(), nullptr, nullptr, 0), 0);
+    EXPECT_EQ(log.of_itself, EBUSY);
+    EXPECT_EQ(log.calls, 1 + 1000 + 1);
+    EXPECT_EQ(log.last, "10 lines were left out: the log is slow");
+}
+
+TEST_F(a_log, is_of_a_context_and_has_a_level) {
+    context zmq;
+    EXPECT_FAILS(EFAULT, zlink_set_log(nullptr, kept_log::keep, nullptr, ZLINK_LOG_WARN));
+    EXPECT_FAILS(EINVAL, zlink_set_log(zmq.handle(), kept_log::keep, nullptr, 0));
+    EXPECT_FAILS(EINVAL, zlink_set_log(zmq.handle(), kept_log::keep, nullptr, 5));
 }
 
 }  // namespace
