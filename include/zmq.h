@@ -1250,13 +1250,31 @@ ZMQ_EXPORT int zmq_join(void *s, const char *group);
 ZMQ_EXPORT int zmq_leave(void *s, const char *group);
 ZMQ_EXPORT uint32_t zmq_connect_peer(void *s, const char *addr);
 ZMQ_EXPORT int zmq_disconnect_peer(void *s, uint32_t routing_id);
+
+/* Asks a ZMQ_ROUTER whether a message for one peer would be taken now.
+ *
+ * routing_id  of the peer, routing_id_size octets.
+ * returns     ZMQ_POLLOUT, or 0 where its queue is full; -1 on failure.
+ * errors      EHOSTUNREACH (no peer has that routing id), ENOTSUP (another type of socket), ENOTSOCK, ETERM, EFAULT.
+ * threads     as the other functions of the socket. */
 ZMQ_EXPORT int zmq_socket_get_peer_state(void *s, const void *routing_id, size_t routing_id_size);
+
+/* Has the monitor of a socket tell of each connected peer how much waits: ZMQ_EVENT_PIPES_STATS, with two values, messages to be
+ * sent to it, and messages of its to be received. Waits for the I/O threads, which answer between two turns of their work.
+ *
+ * errors     EINVAL (no monitor of version 2 has asked for these), EAGAIN (nobody is connected), ENOTSOCK, ETERM, ENOMEM.
+ * threads    as the other functions of the socket. */
 ZMQ_EXPORT int zmq_socket_monitor_pipes_stats(void *s);
 
-/* zmq_socket_monitor, for what is built of it: version ZMQ_CURRENT_EVENT_VERSION on a ZMQ_PAIR.
+/* zmq_socket_monitor, with the version of what is published.
  *
  * addr       NULL stops monitoring, whatever the others are.
- * errors     ENOTSUP (another version or type), EINVAL (events beyond an int), and those of zmq_socket_monitor. */
+ * events     the ZMQ_EVENT_ bits wanted, ZMQ_EVENT_REASONS as well.
+ * version    1 as zmq_socket_monitor. 2: an event is a message of parts of a uint64 each in host order, the event, the number of
+ *            values, and the values, one but for ZMQ_EVENT_PIPES_STATS; then the local address and the remote one, of which the one
+ *            that is not known is empty; then the words of a reason.
+ * type       ZMQ_PAIR.
+ * errors     ENOTSUP (another version or type), EINVAL (version 1: events beyond an int), and those of zmq_socket_monitor. */
 ZMQ_EXPORT int zmq_socket_monitor_versioned(void *s, const char *addr, uint64_t events, int version,
                                             int type);
 

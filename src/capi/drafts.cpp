@@ -74,19 +74,39 @@ uint32_t zmq_connect_peer(void *s, const char *) {
 
 int zmq_disconnect_peer(void *s, uint32_t) { return fail(not_for(s)); }
 
-int zmq_socket_get_peer_state(void *s, const void *, size_t) { return fail(not_for(s)); }
-
-int zmq_socket_monitor_versioned(void *s, const char *addr, uint64_t events, int version, int type) {
-    if (!socket_of(s))
-        return fail(error::not_socket);
-    if (addr && (version != ZMQ_CURRENT_EVENT_VERSION || type != ZMQ_PAIR))
-        return fail(error::not_supported);
-    if (addr && events > std::numeric_limits<int>::max())
-        return fail(error::invalid);
-    return zmq_socket_monitor(s, addr, static_cast<int>(events));
+int zmq_socket_get_peer_state(void *s, const void *routing_id, size_t routing_id_size) {
+    return guarded([&] {
+        socket *const self = socket_of(s);
+        if (!self)
+            return fail(error::not_socket);
+        if (!routing_id)
+            return fail(error::fault);
+        short events = 0;
+        const error e = self->peer_events({static_cast<const char *>(routing_id), routing_id_size}, events);
+        return failed(e) ? fail(e) : events;
+    });
 }
 
-int zmq_socket_monitor_pipes_stats(void *s) { return fail(not_for(s)); }
+int zmq_socket_monitor_versioned(void *s, const char *addr, uint64_t events, int version, int type) {
+    return guarded([&] {
+        socket *const self = socket_of(s);
+        if (!self)
+            return fail(error::not_socket);
+        const bool is_first = version == ZMQ_CURRENT_EVENT_VERSION;
+        if (addr && ((!is_first && version != ZMQ_CURRENT_EVENT_VERSION_DRAFT) || type != ZMQ_PAIR))
+            return fail(error::not_supported);
+        if (addr && is_first && events > std::numeric_limits<int>::max())
+            return fail(error::invalid);
+        return answer(self->start_monitor(addr, events, version));
+    });
+}
+
+int zmq_socket_monitor_pipes_stats(void *s) {
+    return guarded([&] {
+        socket *const self = socket_of(s);
+        return answer(self ? self->report_pipes() : error::not_socket);
+    });
+}
 
 // ---- Polling ------------------------------------------------------------------------------------
 

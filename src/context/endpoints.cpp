@@ -100,7 +100,8 @@ session_environment_ptr endpoints::environment_for(socket &self, const route &wh
     std::optional<web_place> place = kind.place_of(address);
     if (const session_environment_ptr last = last_made_.lock();
         last && last->io == &io && last->endpoint == endpoint && last->address == address &&
-        last->place == place && last->permission == where.permission && last->options == where.terms.options)
+        last->is_connecting != where.binds && last->place == place && last->permission == where.permission &&
+        last->options == where.terms.options)
         return last;
     auto made = std::make_shared<session_environment>();
     made->io = &io;
@@ -116,6 +117,7 @@ session_environment_ptr endpoints::environment_for(socket &self, const route &wh
     made->judges = environment_.judges;
     made->endpoint = std::move(endpoint);
     made->address = address;
+    made->is_connecting = !where.binds;
     made->place = std::move(place);
     made->permission = where.permission;
     if (!where.terms.judged_mechanism.empty()) {
@@ -128,6 +130,7 @@ session_environment_ptr endpoints::environment_for(socket &self, const route &wh
 
 error endpoints::find_route(socket &self, bool binds, const std::string &scheme, const std::string &address,
                             route &out) {
+    out.binds = binds;
     if (!environment_.rules) {
         out.terms = {self.options(), address, false, {}};
     } else {

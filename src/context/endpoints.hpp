@@ -79,6 +79,7 @@ private:
     std::vector<std::shared_ptr<session>> sessions_by_loop();
     /// The way a bind or connect goes, and on what terms.
     struct route {
+        bool binds = false;
         const transport *kind = nullptr;
         endpoint_terms terms;
         std::shared_ptr<standing> permission;  // of a policy

@@ -9,7 +9,7 @@ namespace zlink {
 
 /// Numbered as the ZMQ_EVENT_ constants in zmq.h; the numbers are those of a monitor's mask, but
 /// for `reason`.
-enum class event_kind : std::uint16_t {
+enum class event_kind : std::uint32_t {
     connected = 0x0001,
     connect_delayed = 0x0002,
     connect_retried = 0x0004,
@@ -26,6 +26,7 @@ enum class event_kind : std::uint16_t {
     handshake_failed_protocol = 0x2000,
     handshake_failed_auth = 0x4000,
     reason = 0x8000,  // of the event that follows, in words
+    pipes_stats = 0x10000,
 };
 
 /// The bit of a monitor's mask that asks for `reason`: beyond those that ZMQ_EVENT_ALL asks for.
@@ -35,8 +36,11 @@ struct connection_event {
     event_kind kind;
     std::uint32_t value = 0;  // a descriptor, an errno, milliseconds or a protocol error, by kind
     std::string endpoint;
-    std::string words = {};   // of a reason
-    bool fails_call = false;  // a reason: the program is given the error, as what its call returns
+    std::string words = {};       // of a reason
+    bool fails_call = false;      // a reason: the program is given the error, as what its call returns
+    bool is_connecting = false;   // the endpoint was connected to, and not bound
+    std::string remote = {};      // the far side of what was bound, where it is told
+    std::uint64_t queued_in = 0;  // of pipes_stats, whose value is what is queued to go out
 };
 
 /// The receiver of events. Threads: called from I/O threads and from the socket's own thread; must
@@ -57,7 +61,7 @@ public:
         if (!words.empty())
             try {
                 emit({event_kind::reason, static_cast<std::uint32_t>(why), event.endpoint, std::move(words),
-                      fails_call},
+                      fails_call, event.is_connecting},
                      event);
                 return;
             } catch (...) {

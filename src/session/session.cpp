@@ -519,7 +519,8 @@ void session_environment::emit(event_kind kind, std::uint32_t value, std::string
                                error why) const noexcept {
     count_event(*this, kind);
     try {
-        events->emit_explained(std::move(words), to_errno(why), {kind, value, endpoint});
+        events->emit_explained(std::move(words), to_errno(why),
+                               {kind, value, endpoint, {}, false, is_connecting});
     } catch (...) {
     }
 }

@@ -61,7 +61,8 @@ struct session_environment : connection_environment {
     authenticator *judges = nullptr;              // null: nobody can be asked
     std::shared_ptr<authenticator> policy_judge;  // the one above, where the endpoint has its own
     std::string endpoint;  // as bound or connected, for events and for the socket to find its pipes
-    std::string address;   // of one that is connected to, without its scheme
+    std::string address;   // without its scheme
+    bool is_connecting = false;
     std::shared_ptr<standing> permission;  // asked for each connection; null: nothing rules the endpoint
 };
 using session_environment_ptr = std::shared_ptr<const session_environment>;

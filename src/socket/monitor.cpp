@@ -2,11 +2,18 @@
 #include "socket/monitor.hpp"
 
 #include <cstring>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 namespace zlink {
 
-void monitor::publish_on(std::unique_ptr<event_publisher> publisher, int mask) noexcept {
+namespace {
+constexpr std::uint64_t is_everything = std::uint64_t{1} << 63;
+}
+
+void monitor::publish_on(std::unique_ptr<event_publisher> publisher, std::uint64_t mask,
+                         int version) noexcept {
     // The old publisher goes after the lock: it closes a socket.
     std::lock_guard guard(mutex_);
     if (publisher_) {
@@ -19,13 +26,17 @@ void monitor::publish_on(std::unique_ptr<event_publisher> publisher, int mask) n
     waiting_.clear();
     publisher_.swap(publisher);
     mask_ = publisher_ ? mask : 0;
+    version_ = version;
 }
 
-/// An application that asks for everything (-1) does not know of reasons.
+/// An application that asks for everything (-1) does not know of reasons. Nor does one of the first
+/// version know of what does not fit into 16 bits.
 bool monitor::wants(event_kind kind) const noexcept {
     if (kind == event_kind::reason)
-        return mask_ > 0 && (mask_ & reasons_wanted);
-    return mask_ & static_cast<int>(kind);
+        return (mask_ & reasons_wanted) && !(mask_ & is_everything);
+    if (kind == event_kind::pipes_stats && version_ == 1)
+        return false;
+    return (mask_ & static_cast<std::uint64_t>(kind)) != 0;
 }
 
 void monitor::emit(const connection_event &event) noexcept {
@@ -73,11 +84,32 @@ void monitor::flush_locked() noexcept {
 }
 
 bool monitor::send(const connection_event &event) noexcept {
+    return version_ == 1 ? send_first_version(event) : send_second_version(event);
+}
+
+bool monitor::send_first_version(const connection_event &event) noexcept {
     const auto kind = static_cast<std::uint16_t>(event.kind);
     std::uint8_t record[sizeof kind + sizeof event.value];
     std::memcpy(record, &kind, sizeof kind);
     std::memcpy(record + sizeof kind, &event.value, sizeof event.value);
-    return publisher_->publish(record, as_bytes(event.endpoint), as_bytes(event.words));
+    const byte_span frames[] = {record, as_bytes(event.endpoint), as_bytes(event.words)};
+    return publisher_->publish(std::span(frames, event.words.empty() ? 2 : 3));
+}
+
+bool monitor::send_second_version(const connection_event &event) noexcept {
+    const bool is_stats = event.kind == event_kind::pipes_stats;
+    const std::uint64_t numbers[] = {static_cast<std::uint64_t>(event.kind), is_stats ? 2u : 1u, event.value,
+                                     event.queued_in};
+    constexpr std::size_t most_frames = std::size(numbers) + 3;
+    byte_span frames[most_frames];
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < 2 + numbers[1]; ++i)
+        frames[count++] = {reinterpret_cast<const std::uint8_t *>(&numbers[i]), sizeof numbers[i]};
+    frames[count++] = as_bytes(event.is_connecting ? std::string_view() : event.endpoint);
+    frames[count++] = as_bytes(event.is_connecting ? event.endpoint : event.remote);
+    if (!event.words.empty())
+        frames[count++] = as_bytes(event.words);
+    return publisher_->publish(std::span(frames, count));
 }
 
 }  // namespace zlink

@@ -1,7 +1,8 @@
 // Publishes connection events as messages (zmq_socket_monitor).
 //
-// Wire:     frame 1: event:2, value:4 in host order; frame 2: the endpoint; of a reason, frame 3:
-//           its words.
+// Wire:     version 1: frame 1: event:2, value:4 in host order; frame 2: the endpoint.
+//           Version 2: event:8; the number of values:8; each value:8; the local address; the remote
+//           one. In both the words of a reason come last.
 // Waiting:  events wait for a reader, and for room in its queue, as far as `most_waiting` goes;
 //           what comes then is lost. Waiting events go out as soon as there is room: on the
 //           reader's thread, inside the call that made some. The last events do not wait.
@@ -9,9 +10,11 @@
 //           another thread.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <span>
 
 #include "core/bytes.hpp"
 #include "core/event_log.hpp"
@@ -23,9 +26,9 @@ namespace zlink {
 class event_publisher {
 public:
     virtual ~event_publisher() = default;
-    /// Sends a message of two frames, or of three where there are words. False when there is no
-    /// reader or no room now: whoever brings that has the monitor flush().
-    virtual bool publish(byte_span event, byte_span endpoint, byte_span words) noexcept = 0;
+    /// Sends a message of these frames. False when there is no reader or no room now: whoever
+    /// brings that has the monitor flush().
+    virtual bool publish(std::span<const byte_span> frames) noexcept = 0;
     /// Events from here on need no room, but a reader.
     virtual void lift_mark() noexcept = 0;
 };
@@ -42,7 +45,12 @@ public:
 
     /// Starts publishing the events in `mask` on `publisher`, in place of what was there, which is
     /// told that it stops. Null stops.
-    void publish_on(std::unique_ptr<event_publisher> publisher, int mask) noexcept;
+    void publish_on(std::unique_ptr<event_publisher> publisher, std::uint64_t mask, int version = 1) noexcept;
+    /// Whether what pipes hold is asked for: it is no event of its own accord.
+    bool wants_pipes_stats() noexcept {
+        std::lock_guard guard(mutex_);
+        return publisher_ && wants(event_kind::pipes_stats);
+    }
     void emit(const connection_event &event) noexcept override;
     void emit(const connection_event &why, const connection_event &event) noexcept override;
     /// Sends what waits for a reader.
@@ -51,6 +59,8 @@ public:
 private:
     bool wants(event_kind kind) const noexcept;
     bool send(const connection_event &event) noexcept;
+    bool send_first_version(const connection_event &event) noexcept;
+    bool send_second_version(const connection_event &event) noexcept;
     bool emit_locked(const connection_event &event) noexcept;
     void flush_locked() noexcept;
 
@@ -59,7 +69,8 @@ private:
     std::mutex mutex_;  // guards the rest
     std::unique_ptr<event_publisher> publisher_;
     std::deque<connection_event> waiting_;
-    int mask_ = 0;
+    std::uint64_t mask_ = 0;
+    int version_ = 1;
 };
 
 }  // namespace zlink

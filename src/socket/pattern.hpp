@@ -146,6 +146,13 @@ public:
         (void)routing_id;
         return false;
     }
+    /// Whether a message for the peer of this routing id would be taken now. host_unreachable,
+    /// or not_supported.
+    virtual error has_room_for(std::string_view routing_id, bool &out) const {
+        (void)routing_id;
+        (void)out;
+        return error::not_supported;
+    }
     /// For zmq_getsockopt:
     /// the number of topics subscribed (ZMQ_TOPICS_COUNT), -1 where the type has none.
     virtual int topics_count() const { return -1; }

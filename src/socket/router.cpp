@@ -295,6 +295,14 @@ inline pipe_end *router::find(std::string_view routing_id) noexcept {
     return last_peer_ = at->second;
 }
 
+error router::has_room_for(std::string_view routing_id, bool &out) const {
+    const auto at = peers_.find(routing_id);
+    if (options_.is_raw() || at == peers_.end())
+        return options_.is_raw() ? error::not_supported : error::host_unreachable;
+    out = at->second->has_credit();
+    return error::none;
+}
+
 error router::send_address(const outgoing &frame) {
     blocked_ = nullptr;
     if (!frame.more)  // an address and no message

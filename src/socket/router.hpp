@@ -47,6 +47,7 @@ public:
     bool has_output() override;
     bool arm(bool for_input, bool for_output) override;
     bool knows_peer(std::string_view routing_id) const override { return peers_.contains(routing_id); }
+    error has_room_for(std::string_view routing_id, bool &out) const override;
 
     // For the fair queue.
     void on_command(pipe_end &pipe, const frame_view &command);

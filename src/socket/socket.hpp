@@ -126,7 +126,14 @@ public:
     error unbind(const char *endpoint);
     error disconnect(const char *endpoint);
     /// Null endpoint: stops monitoring.
-    error start_monitor(const char *endpoint, int events);
+    error start_monitor(const char *endpoint, std::uint64_t events, int version = 1);
+    /// Has the monitor tell of each peer what is queued for it and what it has brought. invalid:
+    /// nobody listens for that; again: nobody is connected. Asks the I/O threads, and waits for
+    /// them. Throws bad_alloc.
+    error report_pipes();
+    /// The events of the one peer of this routing id: ZMQ_POLLOUT where it has room.
+    /// host_unreachable, or not_supported for a type that has no such thing.
+    error peer_events(std::string_view routing_id, short &out);
 
     // ---- what is there; `one_wait` waits for it ----
 

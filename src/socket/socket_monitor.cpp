@@ -1,6 +1,7 @@
 // The monitor of a socket, and the socket that it publishes on.
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "core/platform.hpp"
 #include "socket/options.hpp"
@@ -19,11 +20,9 @@ public:
     explicit socket_publisher(std::unique_ptr<socket> output) noexcept : output_(std::move(output)) {}
     ~socket_publisher() override { output_->close(); }
 
-    bool publish(byte_span event, byte_span endpoint, byte_span words) noexcept override {
+    bool publish(std::span<const byte_span> frames) noexcept override {
         const platform::cancellation_shield shield;
-        const byte_span parts[] = {event, endpoint, words};
-        const std::span<const byte_span> all(parts, words.empty() ? 2 : 3);
-        return try_publish(all) || (output_->arm(ZMQ_POLLOUT) && try_publish(all));
+        return try_publish(frames) || (output_->arm(ZMQ_POLLOUT) && try_publish(frames));
     }
     void lift_mark() noexcept override {
         constexpr int none = 0;
@@ -63,7 +62,7 @@ error socket::make_monitor(const socket_environment &environment, const std::str
     return e;
 }
 
-error socket::start_monitor(const char *endpoint, int events) {
+error socket::start_monitor(const char *endpoint, std::uint64_t events, int version) {
     if (const error e = pipes_.enter_beside(); failed(e))
         return e;
     monitor_->publish_on(nullptr, 0);
@@ -78,7 +77,7 @@ error socket::start_monitor(const char *endpoint, int events) {
     if (const error e = environment_.endpoints.make_monitor_socket(name, publisher); failed(e))
         return e;
     const auto inbox = publisher->inbox();
-    monitor_->publish_on(std::make_unique<socket_publisher>(std::move(publisher)), events);
+    monitor_->publish_on(std::make_unique<socket_publisher>(std::move(publisher)), events, version);
     // Nobody but the monitor looks after the publisher: a reader that comes late, or is late, finds
     // what happened before.
     inbox->call_on_room([events = std::weak_ptr<monitor>(monitor_)] {
@@ -86,6 +85,35 @@ error socket::start_monitor(const char *endpoint, int events) {
             alive->flush();
     });
     return error::none;
+}
+
+error socket::peer_events(std::string_view routing_id, short &out) {
+    if (const error e = pipes_.enter_beside(); failed(e))
+        return e;
+    (void)pattern_->has_output();  // takes in who has come, and has no name yet
+    bool has_room = false;
+    const error e = pattern_->has_room_for(routing_id, has_room);
+    out = has_room ? ZMQ_POLLOUT : 0;
+    return e;
+}
+
+error socket::report_pipes() {
+    if (!monitor_->wants_pipes_stats())
+        return error::invalid;
+    if (const error e = pipes_.enter_beside(); failed(e))
+        return e;
+    std::vector<peer_view> peers;
+    if (const error e = list_peers(peers); failed(e))
+        return e;
+    std::erase_if(peers, [](const peer_view &each) { return each.at != peer_view::state::ready; });
+    for (const peer_view &each : peers)
+        monitor_->emit({.kind = event_kind::pipes_stats,
+                        .value = static_cast<std::uint32_t>(each.out.under_way().messages),
+                        .endpoint = each.endpoint,
+                        .is_connecting = each.is_connecting,
+                        .remote = each.address,
+                        .queued_in = each.in.under_way().messages});
+    return peers.empty() ? error::again : error::none;
 }
 
 }  // namespace zlink

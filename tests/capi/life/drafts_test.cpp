@@ -54,10 +54,6 @@ void expect_of_each(int number, void *s) {
     EXPECT_EQ(zmq_connect_peer(s, "inproc://peer"), 0u);
     EXPECT_EQ(zmq_errno(), number);
     EXPECT_FAILS(number, zmq_disconnect_peer(s, 1));
-    EXPECT_FAILS(number, zmq_socket_get_peer_state(s, "peer", 4));
-    EXPECT_FAILS(number, zmq_socket_monitor_pipes_stats(s));
-    EXPECT_FAILS(number, zmq_socket_monitor_versioned(s, "inproc://events", ZMQ_EVENT_ALL_V2,
-                                                      ZMQ_CURRENT_EVENT_VERSION_DRAFT, ZMQ_PAIR));
 }
 
 TEST(drafts, are_not_supported_where_their_socket_types_are_not_built) {
@@ -82,6 +78,95 @@ TEST(drafts, monitor_a_socket_with_events_of_the_first_version) {
     EXPECT_FAILS(ENOTSUP, zmq_socket_monitor_versioned(watched.handle(), "inproc://events", ZMQ_EVENT_ALL_V1,
                                                        ZMQ_CURRENT_EVENT_VERSION, ZMQ_PUB));
     EXPECT_EQ(zmq_socket_monitor_versioned(watched.handle(), nullptr, 0, ZMQ_CURRENT_EVENT_VERSION, 0), 0);
+}
+
+/// An event of the second version: its numbers, and its addresses.
+struct versioned_event {
+    std::vector<std::uint64_t> numbers;
+    std::vector<std::string> addresses;
+};
+
+versioned_event next_event(test_socket &events) {
+    versioned_event found;
+    const std::vector<std::string> frames = events.receive_all();
+    const auto number = [&](std::size_t at) {
+        std::uint64_t value = 0;
+        EXPECT_EQ(frames.at(at).size(), sizeof value);
+        std::memcpy(&value, frames.at(at).data(), sizeof value);
+        return value;
+    };
+    for (std::size_t i = 0; i < 2 + number(1); ++i)
+        found.numbers.push_back(number(i));
+    found.addresses.assign(frames.begin() + static_cast<std::ptrdiff_t>(found.numbers.size()), frames.end());
+    return found;
+}
+
+TEST(drafts, monitor_a_socket_with_events_of_the_second_version_which_have_both_addresses) {
+    context zmq;
+    test_socket bound = zmq.socket(ZMQ_PULL), connected = zmq.socket(ZMQ_PUSH), events = zmq.socket(ZMQ_PAIR);
+    const auto watch = [&](test_socket &which, std::uint64_t mask) {
+        return zmq_socket_monitor_versioned(which.handle(), "inproc://events", mask,
+                                            ZMQ_CURRENT_EVENT_VERSION_DRAFT, ZMQ_PAIR);
+    };
+    ASSERT_EQ(watch(bound, ZMQ_EVENT_LISTENING | ZMQ_EVENT_HANDSHAKE_SUCCEEDED), 0);
+    events.connect("inproc://events");
+    const std::string endpoint = bound.bind("tcp://127.0.0.1:*");
+    const versioned_event listening = next_event(events);
+    ASSERT_EQ(listening.numbers.size(), 3u);
+    EXPECT_EQ(listening.numbers[0], std::uint64_t{ZMQ_EVENT_LISTENING});
+    EXPECT_EQ(listening.addresses, (std::vector<std::string>{endpoint, ""}));
+
+    test_socket others = zmq.socket(ZMQ_PAIR);
+    ASSERT_EQ(zmq_socket_monitor_versioned(connected.handle(), "inproc://others",
+                                           ZMQ_EVENT_CONNECTED | ZMQ_EVENT_PIPES_STATS, 2, ZMQ_PAIR),
+              0);
+    others.connect("inproc://others");
+    EXPECT_FAILS(EAGAIN, zmq_socket_monitor_pipes_stats(connected.handle()));
+    connected.connect(endpoint);
+    EXPECT_EQ(next_event(others).addresses, (std::vector<std::string>{"", endpoint}));
+    EXPECT_EQ(next_event(events).numbers[0], std::uint64_t{ZMQ_EVENT_HANDSHAKE_SUCCEEDED});
+    EXPECT_FAILS(EINVAL, zmq_socket_monitor_pipes_stats(bound.handle()));
+    EXPECT_FAILS(ENOTSOCK, zmq_socket_monitor_pipes_stats(nullptr));
+}
+
+TEST(drafts, have_a_monitor_tell_how_much_waits_for_each_peer) {
+    context zmq;
+    test_socket pair = zmq.socket(ZMQ_PAIR), peer = zmq.socket(ZMQ_PAIR), events = zmq.socket(ZMQ_PAIR);
+    pair.bind("inproc://pair");
+    peer.connect("inproc://pair");
+    for (int i = 0; i < 3; ++i)
+        ASSERT_EQ(pair.send("to it"), 5);
+    ASSERT_EQ(peer.send("from it"), 7);
+    ASSERT_EQ(zmq_socket_monitor_versioned(pair.handle(), "inproc://events", ZMQ_EVENT_ALL_V2, 2, ZMQ_PAIR),
+              0);
+    events.connect("inproc://events");
+    ASSERT_EQ(zmq_socket_monitor_pipes_stats(pair.handle()), 0);
+    EXPECT_EQ(next_event(events).numbers, (std::vector<std::uint64_t>{ZMQ_EVENT_PIPES_STATS, 2, 3, 1}));
+    ASSERT_EQ(zmq_socket_monitor(pair.handle(), "inproc://first", -1), 0);
+    EXPECT_FAILS(EINVAL, zmq_socket_monitor_pipes_stats(pair.handle()));
+}
+
+TEST(drafts, tell_whether_a_peer_of_a_router_has_room) {
+    context zmq;
+    test_socket router = zmq.socket(ZMQ_ROUTER), slow = zmq.socket(ZMQ_DEALER), other = zmq.socket(ZMQ_PAIR);
+    const auto state = [&](const char *id) {
+        return zmq_socket_get_peer_state(router.handle(), id, std::strlen(id));
+    };
+    ASSERT_EQ(router.set(ZMQ_SNDHWM, 1), 0);
+    ASSERT_EQ(router.set(ZMQ_ROUTER_MANDATORY, 1), 0);
+    ASSERT_EQ(slow.set(ZMQ_RCVHWM, 1), 0);
+    ASSERT_EQ(slow.set(ZMQ_ROUTING_ID, std::string("slow")), 0);
+    EXPECT_FAILS(EHOSTUNREACH, state("slow"));
+    router.bind("inproc://router");
+    slow.connect("inproc://router");
+    EXPECT_EQ(state("slow"), ZMQ_POLLOUT);
+    while (zmq_send(router.handle(), "slow", 4, ZMQ_SNDMORE | ZMQ_DONTWAIT) == 4)
+        ASSERT_EQ(zmq_send(router.handle(), "x", 1, 0), 1);
+    EXPECT_EQ(state("slow"), 0);
+    EXPECT_FAILS(EHOSTUNREACH, state("nobody"));
+    EXPECT_FAILS(ENOTSUP, zmq_socket_get_peer_state(other.handle(), "slow", 4));
+    EXPECT_FAILS(EFAULT, zmq_socket_get_peer_state(router.handle(), nullptr, 0));
+    EXPECT_FAILS(ENOTSOCK, zmq_socket_get_peer_state(nullptr, "slow", 4));
 }
 
 TEST(drafts, poll_with_a_mask_of_signals_is_not_supported_and_without_one_polls) {

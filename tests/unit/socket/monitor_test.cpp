@@ -16,9 +16,10 @@ struct heard_event {
 
 struct listening_publisher final : event_publisher {
     explicit listening_publisher(std::vector<heard_event> &into) : heard(into) {}
-    bool publish(byte_span event, byte_span, byte_span) noexcept override {
+    bool publish(std::span<const byte_span> frames) noexcept override {
         if (!has_room)
             return false;
+        const byte_span event = frames[0];
         heard_event found;
         std::memcpy(&found.kind, event.data(), sizeof found.kind);
         std::memcpy(&found.value, event.data() + sizeof found.kind, sizeof found.value);
