@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/curve_own_key.hpp"
 #include "core/kept_files.hpp"
 #include "core/secret.hpp"
 
@@ -134,7 +135,7 @@ struct settings {
     bool zap_enforce_domain = false;  // no peer without a handler that accepts it, where there is a domain
     bool curve_server = false;
     std::string curve_public_key;  // 32 octets or empty
-    secret curve_secret_key;
+    curve_own_key curve_secret_key;
     std::string curve_server_key;
     secret tls_cert;  // files, by path, or what would stand in them: is_pem() tells
     secret tls_key;

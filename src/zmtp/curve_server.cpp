@@ -128,14 +128,14 @@ mechanism::outcome server::take_vouch(byte_span own_secret, byte_span their_key)
     byte_span long_term, vouch_nonce, vouch;
     std::uint8_t said[2 * key_size];
     curve_secret_key with_long_term;
-    curve_key own_long_term;
     if (!cursor.take(key_size, long_term) || !cursor.take(long_nonce_size, vouch_nonce) ||
         !cursor.take(vouch_size - long_nonce_size, vouch) || !agree(own_secret, long_term, with_long_term) ||
         !open(vouch, make_nonce(prefix::vouch, vouch_nonce), with_long_term, said))
         return fail(protocol_errors::cryptographic);
     const bool is_of_this_client = are_same(byte_span(said).first(key_size), their_key);
-    const bool is_for_this_server = derive_curve_public(key_of(options_.curve_secret_key), own_long_term) &&
-                                    are_same(byte_span(said).subspan(key_size), own_long_term);
+    const curve_key &own_long_term = options_.curve_secret_key.public_half();
+    const bool is_for_this_server =
+        !is_zero(own_long_term) && are_same(byte_span(said).subspan(key_size), own_long_term);
     if (!is_of_this_client || !is_for_this_server)
         return fail(protocol_errors::key_exchange);
     return {progress::waiting};

@@ -3,10 +3,27 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <sodium.h>
 
 #include "script.hpp"
 #include "zmtp/curve_client.hpp"
 #include "zmtp/curve_server.hpp"
+
+namespace {
+
+int multiplications_of_base = 0, multiplications = 0;  // of X25519
+
+}  // namespace
+
+// In place of libsodium's: they count, too.
+int crypto_scalarmult_base(unsigned char *q, const unsigned char *n) {
+    ++multiplications_of_base;
+    return crypto_scalarmult_curve25519_base(q, n);
+}
+int crypto_box_beforenm(unsigned char *k, const unsigned char *pk, const unsigned char *sk) {
+    ++multiplications;
+    return crypto_box_curve25519xsalsa20poly1305_beforenm(k, pk, sk);
+}
 
 namespace zlink {
 namespace {
@@ -775,6 +792,32 @@ TEST(curve_handshake, takes_properties_of_any_size) {
     stranger.greet(server);
     ASSERT_EQ(server.judge().status, status::complete);
     EXPECT_EQ(std::string_view(server.peer().find("X-Long")).size(), std::size_t{1} << 20);
+}
+
+/// Of a fresh pair, and of the agreements that RFC 26 names; nothing is computed twice. The first
+/// INITIATE has the server's public key derived, for all connections with these options.
+TEST(curve_handshake, multiplies_no_more_than_its_boxes_need) {
+    const settings of_server = server_of();
+    for (const bool is_first : {true, false}) {
+        pair both(client_of(), of_server);
+        const auto expect = [](int of_base, int others, const char *what) {
+            EXPECT_EQ(std::exchange(multiplications_of_base, 0), of_base) << what;
+            EXPECT_EQ(std::exchange(multiplications, 0), others) << what;
+        };
+        multiplications_of_base = multiplications = 0;
+        const octets hello = both.hello();
+        expect(1, 1, "client: C' and c'->S");
+        both.server.hear("HELLO", hello);
+        expect(1, 1, "server: S' and s->C'");
+        both.client.hear("WELCOME", both.server.said("WELCOME"));
+        expect(0, 2, "client: c'->S' and c->S'");
+        both.server.hear("INITIATE", both.client.said("INITIATE"));
+        expect(is_first, 2, "server: s'->C' and s'->C");
+        both.server.judge();
+        both.client.hear("READY", both.server.said("READY"));
+        expect(0, 0, "READY");
+        EXPECT_EQ(both.client.last.status, status::complete);
+    }
 }
 
 TEST(curve_server, keeps_little_of_a_client_that_has_not_come_back) {
