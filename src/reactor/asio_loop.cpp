@@ -194,7 +194,7 @@ void asio_loop::run_until_nothing_is_left() noexcept {
         if (!costly.is_empty()) {
             costly.take_share(
                 has_run, [this] { return now(); },
-                [this] { return neighbours_.want_processor(now(), platform::use_of_processors()); });
+                [this] { return neighbours_.want_processor(now(), platform::use_of_processors); });
             has_run |= !costly.is_empty() && costly.rests_for() == duration::zero();
         }
     }

@@ -13,10 +13,13 @@ class neighbours {
 public:
     /// By what they have used since this was asked last, or as it was answered then, where that is
     /// too short a time to tell. They want them where they have used all but this thread's
-    /// processor, and an eighth of that.
-    bool want_processor(time_point now, const platform::processor_use &used) noexcept {
+    /// processor, and an eighth of that. `use` says what was used. It is not called where it is too
+    /// early: that asks the system, and this is asked in each turn of a loop.
+    template <class Use>
+    bool want_processor(time_point now, Use &&use) noexcept {
         if (now - since_ < shortest_look)
             return want_;
+        const platform::processor_use used = use();
         const duration others =
             (used.by_process - before_.by_process) - (used.by_this_thread - before_.by_this_thread);
         // A look that is long past says nothing of what others want now.

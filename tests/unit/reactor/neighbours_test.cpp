@@ -14,12 +14,16 @@ struct measured {
         now += time;
         used.by_process += others + own;
         used.by_this_thread += own;
-        return it.want_processor(now, used);
+        return it.want_processor(now, [this] {
+            ++looks;
+            return used;
+        });
     }
 
     neighbours it;
     time_point now{1h};
     platform::processor_use used;
+    int looks = 0;
 };
 
 TEST(neighbours, want_the_processor_that_they_share_with_this_thread) {
@@ -46,6 +50,7 @@ TEST(neighbours, are_looked_at_for_long_enough_to_tell) {
     EXPECT_TRUE(one.ask(1ms, 1ms));
     EXPECT_TRUE(one.ask(9ms, 0ms, 9ms)) << "so it was";
     EXPECT_FALSE(one.ask(1ms, 0ms, 1ms));
+    EXPECT_EQ(one.looks, 3) << "and no more often";
 }
 
 TEST(neighbours, are_not_judged_by_a_look_that_is_long_past) {
