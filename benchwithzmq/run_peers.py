@@ -30,7 +30,7 @@ MOST_MESSAGES = 100_000_000
 MOST_BYTES = 4 << 30
 BURSTS_A_SECOND = 10_000
 
-WITH_RAW = ("LOCK_STEP", "PING", "STREAM")
+WITH_RAW = ("LOCK_STEP", "HANDSHAKE_CURVE", "PING", "STREAM")
 SMALL = (64, 256, 1024, 8192)
 LARGE = (65536, 131072, 262144)
 PINGS = ["PING_ONE_THREAD", "PING_TWO_THREADS", "PING_TWO_PROCESSES", "PING_TWO_PROCESSES_POLL"]
@@ -47,6 +47,7 @@ CELLS = (
        for cell, transport in (("TOPIC_MEMORY", "tcp"), ("TOPIC_MEMORY_ALONE", "none"))
        for topics in (10_000, 1_000_000)]
     + [("IDLE:10000", "tcp", 64, "memory")]
+    + [("%s:16" % cell, "tcp", 64, "throughput") for cell in ("HANDSHAKE", "HANDSHAKE_CURVE")]
     + [(cell, transport, 64, "latency") for cell in PINGS for transport in runner.TRANSPORTS
        if transport != "inproc" or "PROCESSES" not in cell]
     + [("POLL_AMONG:%d" % sockets, transport, 64, "latency") for sockets in (100, 450)

@@ -34,6 +34,8 @@ constexpr cell cells[] = {
     {"TOPIC_MEMORY", measure_topic_memory, 10'000, 0, false},
     {"TOPIC_MEMORY_ALONE", measure_topic_memory_alone, 10'000, 0, false},
     {"IDLE", measure_idle, 10'000, 0, false},
+    {"HANDSHAKE", measure_handshakes, 16, 3'200, false},
+    {"HANDSHAKE_CURVE", measure_handshakes, 16, 3'200, true},
     {"PING_ONE_THREAD", measure_ping, 0, 20'000, true},
     {"PING_ONE_THREAD_POLL", measure_ping, 0, 20'000, true},
     {"PING_TWO_THREADS", measure_ping, 0, 20'000, true},
@@ -64,7 +66,8 @@ constexpr cell cells[] = {
     }
     std::fputs(
         "  TRANSPORT  tcp ipc inproc; for WAKE eventfd futex\n"
-        "  --raw      LOCK_STEP, PING and STREAM over sockets without the library\n"
+        "  --raw      LOCK_STEP, PING and STREAM over sockets without the library; of HANDSHAKE_CURVE what\n"
+        "             libsodium computes with public keys\n"
         "variables: BENCH_MSG_COUNT (messages or round trips in all) BENCH_WARMUP_COUNT BENCH_IO_THREADS\n"
         "           BENCH_HWM BENCH_DEBUG\n",
         stderr);

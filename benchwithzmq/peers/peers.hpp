@@ -56,6 +56,7 @@ findings measure_publisher(peer_settings &wanted);
 findings measure_topic_memory(peer_settings &wanted);
 findings measure_topic_memory_alone(peer_settings &wanted);
 findings measure_idle(peer_settings &wanted);
+findings measure_handshakes(peer_settings &wanted);
 findings measure_ping(peer_settings &wanted);
 findings measure_wake(peer_settings &wanted);
 findings measure_stream(peer_settings &wanted);
