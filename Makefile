@@ -156,8 +156,8 @@ wheel: deps-build $(OTHER_ARCH:%=deps-%)
 cross-check: deps-aarch64
 	$(call install,$(FOR_CROSS_CHECK))
 	cmake --preset aarch64
-	cmake --build --preset aarch64 -j $(JOBS) --target library unit_core unit_pipe unit_zmtp pattern_contract capi_log_test \
-	    capi_tcp_addresses_test capi_bind_failures_test capi_inproc_test
+	cmake --build --preset aarch64 -j $(JOBS) --target library unit_core unit_pipe unit_zmtp pattern_contract capi_life \
+	    capi_transports
 	ctest --preset aarch64 -R '^(unit_(core|pipe|zmtp)|pattern_contract|test_(log|asio_tcp|bind_failures|inproc))$$'
 
 demo: build deps-demo
@@ -202,7 +202,7 @@ format: deps-test
 	$(FORMAT) -i $(SOURCES)
 
 check-format: deps-test
-	@if command -v $(FORMAT) > /dev/null; then $(FORMAT) --dry-run -Werror $(SOURCES); \
+	@if command -v $(FORMAT) > /dev/null; then echo $(SOURCES) | xargs -n 40 -P $(JOBS) $(FORMAT) --dry-run -Werror; \
 	else echo '$(FORMAT) is not there: nobody looks at the formatting'; fi
 
 clean:

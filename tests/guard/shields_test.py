@@ -2,7 +2,8 @@
 
   shields_test.py LIBRARY PROGRAM...
 
-LIBRARY is shields_library.cpp, which the programs run with; each of them ends there if so.
+LIBRARY is shields_library.cpp, which the programs run with; each of them ends there if so. A PROGRAM of several files' tests has
+" --of=FILE" behind it.
 """
 
 import os
@@ -14,7 +15,8 @@ LONGEST_RUN_S = 100
 
 def is_shielded(library, program):
     """Runs the program; False when it ended badly."""
-    done = subprocess.run([program, "--gtest_brief=1"], env=dict(os.environ, LD_PRELOAD=library), timeout=LONGEST_RUN_S,
+    path, _, tests = program.partition(" --of=")
+    done = subprocess.run([path, "--gtest_brief=1", "--of=" + tests], env=dict(os.environ, LD_PRELOAD=library), timeout=LONGEST_RUN_S,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
     print("%-40s %s" % (os.path.basename(program), "well" if done.returncode == 0 else "status %d" % done.returncode), flush=True)
     if done.returncode != 0:

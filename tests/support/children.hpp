@@ -25,6 +25,9 @@ inline void must(bool holds) {
     if (!holds)
         end(false);
 }
+inline void must_set(void *socket, int option, const std::string &value) {
+    must(zmq_setsockopt(socket, option, value.data(), value.size()) == 0);
+}
 
 /// What `body` does in so many children, one after the other; it ends the child. One that hangs is
 /// ended by its alarm, which its status tells.

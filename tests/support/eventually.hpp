@@ -7,7 +7,8 @@
 
 namespace zlink_test {
 
-inline constexpr std::chrono::seconds patience{10};
+inline constexpr std::chrono::seconds patience{20};
+inline constexpr int patience_ms = static_cast<int>(std::chrono::milliseconds(patience).count());
 
 // True as soon as the condition holds, false if it does not within the limit.
 template <typename Condition>

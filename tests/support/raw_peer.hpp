@@ -2,6 +2,8 @@
 // system only.
 #pragma once
 
+#include "eventually.hpp"
+
 #include <zmq.h>
 
 #include <algorithm>
@@ -21,7 +23,7 @@
 
 namespace zlink::test {
 
-constexpr int patience_ms = 20000;  // how long a test waits for what must come
+using zlink_test::patience_ms;
 
 // ---- octets ----
 

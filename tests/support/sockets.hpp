@@ -31,8 +31,6 @@ namespace zlink_test {
 
 using frames = std::vector<std::string>;
 
-inline constexpr int patience_ms = static_cast<int>(std::chrono::milliseconds(patience).count());
-
 class test_socket {
 public:
     test_socket() = default;

@@ -1,6 +1,7 @@
 // XPUB and its subscribers over every transport: what it is told of their subscriptions, and who
 // gets what for them.
 #include "sockets.hpp"
+#include "subscription_messages.hpp"
 #include "transports.hpp"
 
 #include <random>
@@ -10,9 +11,6 @@ namespace {
 
 using namespace zlink_test;
 using namespace std::string_literals;
-
-std::string subscription(const std::string &topic) { return '\1' + topic; }
-std::string cancellation(const std::string &topic) { return '\0' + topic; }
 
 class xpub_filter : public ::testing::TestWithParam<std::string> {
 protected:

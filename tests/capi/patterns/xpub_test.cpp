@@ -4,13 +4,11 @@
 #include <poll.h>
 
 #include "sockets.hpp"
+#include "subscription_messages.hpp"
 
 namespace {
 
 using namespace zlink_test;
-
-std::string subscription(const std::string &topic) { return '\1' + topic; }
-std::string cancellation(const std::string &topic) { return std::string(1, '\0') + topic; }
 
 class pubsub : public ::testing::TestWithParam<const char *> {};
 

@@ -1,8 +1,8 @@
 // What peers had sent before they went, while the application did not read: all of it comes, in
 // order and once.
 //
-// Method:   a bare peer sends more than the mark and goes. The application sends, so that its side
-//           finds out by writing, and reads only at the end.
+// Method:   a bare peer sends more than the peer_mark and goes. The application sends, so that its
+//           side finds out by writing, and reads only at the end.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -13,8 +13,8 @@ namespace {
 
 using namespace zlink::test;
 
-constexpr int mark = 10;
-constexpr int per_peer = 10 * mark;
+constexpr int peer_mark = 10;
+constexpr int per_peer = 10 * peer_mark;
 
 std::string text_of(int peer, int number) { return std::to_string(peer) + "." + std::to_string(number); }
 
@@ -43,7 +43,7 @@ TEST_P(broken_peer, leaves_all_it_has_sent_however_often_it_comes_again) {
     raw_listener listener(GetParam());
     zmq_context context;
     zmq_socket_of dealer(context, ZMQ_DEALER);
-    dealer.set(ZMQ_RCVHWM, mark);
+    dealer.set(ZMQ_RCVHWM, peer_mark);
     dealer.set(ZMQ_RECONNECT_IVL, 1);
     ASSERT_TRUE(dealer.connect(listener.endpoint()));
     for (int i = 0; i < times; ++i) {
@@ -63,7 +63,7 @@ TEST_P(broken_peer, leaves_all_it_has_sent_to_a_listener_however_often_it_comes_
     constexpr int times = 5;
     zmq_context context;
     zmq_socket_of dealer(context, ZMQ_DEALER);
-    dealer.set(ZMQ_RCVHWM, mark);
+    dealer.set(ZMQ_RCVHWM, peer_mark);
     const std::string endpoint =
         dealer.bind(GetParam() == std::string("ipc") ? "ipc://*" : "tcp://127.0.0.1:*");
     for (int i = 0; i < times; ++i) {

@@ -16,7 +16,7 @@ using namespace zlink::test;
 
 namespace {
 
-std::string octets(std::initializer_list<int> values) {
+std::string octets_of(std::initializer_list<int> values) {
     std::string out;
     for (const int value : values)
         out += static_cast<char>(value);
@@ -67,24 +67,26 @@ TEST_P(hostile_peer, is_refused_when_it_does_not_greet) {
     // Without a signature it may be a peer of ZMTP 1.0, until it breaks the rules of that.
     expect_refused("HTTP", "GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: somebody\r\n"
                            "Accept: text/html, */*\r\n\r\n");
-    expect_refused("TLS hello", octets({0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03}) +
-                                    chance(506, 1));
+    expect_refused("TLS hello",
+                   octets_of({0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03}) +
+                       chance(506, 1));
     expect_refused("zeros", std::string(100, '\0'));
     expect_refused("ones", std::string(100, '\xff'));
-    const std::string start_of_1_0 = octets({1, 0});
-    expect_refused("ZMTP 1.0, an empty frame", start_of_1_0 + octets({0, 0}));
-    expect_refused("ZMTP 1.0, reserved flags", start_of_1_0 + octets({2, 4}));
-    expect_refused("ZMTP 1.0, a size of 2^63", start_of_1_0 + octets({0xff, 0x80, 0, 0, 0, 0, 0, 0, 1, 0}));
-    expect_refused("ZMTP 1.0, a routing id of 256 octets", octets({0xff, 0, 0, 0, 0, 0, 0, 1, 1, 0}));
-    const std::string start_of_2_0 = octets({0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 1});
-    expect_refused("ZMTP 2.0, a socket that does not fit", start_of_2_0 + octets({2}));
-    expect_refused("ZMTP 2.0, an unknown socket", start_of_2_0 + octets({200}));
-    expect_refused("ZMTP 2.0, a routing id with flags", start_of_2_0 + octets({8, 1, 0}));
-    expect_refused("ZMTP 2.0, a command", start_of_2_0 + octets({8, 0, 0, 4, 1, 'x'}));
+    const std::string start_of_1_0 = octets_of({1, 0});
+    expect_refused("ZMTP 1.0, an empty frame", start_of_1_0 + octets_of({0, 0}));
+    expect_refused("ZMTP 1.0, reserved flags", start_of_1_0 + octets_of({2, 4}));
+    expect_refused("ZMTP 1.0, a size of 2^63",
+                   start_of_1_0 + octets_of({0xff, 0x80, 0, 0, 0, 0, 0, 0, 1, 0}));
+    expect_refused("ZMTP 1.0, a routing id of 256 octets_of", octets_of({0xff, 0, 0, 0, 0, 0, 0, 1, 1, 0}));
+    const std::string start_of_2_0 = octets_of({0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 1});
+    expect_refused("ZMTP 2.0, a socket that does not fit", start_of_2_0 + octets_of({2}));
+    expect_refused("ZMTP 2.0, an unknown socket", start_of_2_0 + octets_of({200}));
+    expect_refused("ZMTP 2.0, a routing id with flags", start_of_2_0 + octets_of({8, 1, 0}));
+    expect_refused("ZMTP 2.0, a command", start_of_2_0 + octets_of({8, 0, 0, 4, 1, 'x'}));
     expect_refused("another mechanism", greeting("PLAIN"));
     expect_refused("an unknown mechanism", greeting("NULLNULLNULLNULLNULL"));
     for (unsigned seed = 0; seed < 20; ++seed)
-        expect_refused("random octets", "\xff" + chance(8, seed) + "\x7d" + chance(190, seed));
+        expect_refused("random octets_of", "\xff" + chance(8, seed) + "\x7d" + chance(190, seed));
 }
 
 TEST_P(hostile_peer, is_refused_when_it_does_not_say_ready) {
@@ -106,7 +108,7 @@ TEST_P(hostile_peer, is_refused_when_it_does_not_say_ready) {
     expect_refused("a command of 1 GiB", greeting() + long_header(4, 1u << 30));
     expect_refused("a command of 2^63", greeting() + long_header(4, std::uint64_t{1} << 63));
     for (unsigned seed = 0; seed < 20; ++seed)
-        expect_refused("random octets", greeting() + octets({0x40}) + chance(200, seed));
+        expect_refused("random octets_of", greeting() + octets_of({0x40}) + chance(200, seed));
 }
 
 TEST_P(hostile_peer, is_refused_when_it_breaks_the_rules_of_traffic) {
@@ -222,7 +224,7 @@ TEST_P(hostile_peer, gets_its_pings_answered_at_the_end_of_a_message_and_not_mor
 TEST_P(hostile_peer, that_asks_to_be_given_up_in_silence_is) {
     raw_peer peer(endpoint);
     ASSERT_TRUE(peer.shake_hands("PUSH"));
-    ASSERT_TRUE(peer.send(command("PING", octets({0, 1}))));  // a tenth of a second
+    ASSERT_TRUE(peer.send(command("PING", octets_of({0, 1}))));  // a tenth of a second
     EXPECT_EQ(peer.receive_frame().second, "\4PONG");
     EXPECT_TRUE(peer.is_closed_by_other_side());
     expect_honest_peer_is_served();
@@ -261,7 +263,7 @@ TEST(silent_peer, is_pinged_and_given_up) {
     raw_peer peer(pull.bind("tcp://127.0.0.1:*"));
     ASSERT_TRUE(peer.shake_hands("PUSH"));
     for (int i = 0; i < 3; ++i) {  // one that answers is kept
-        EXPECT_EQ(peer.receive_frame(), std::pair(std::uint8_t{4}, "\4PING" + octets({0, 10})));
+        EXPECT_EQ(peer.receive_frame(), std::pair(std::uint8_t{4}, "\4PING" + octets_of({0, 10})));
         ASSERT_TRUE(peer.send(command("PONG")));
     }
     EXPECT_TRUE(peer.is_closed_by_other_side());

@@ -32,7 +32,7 @@ std::string receive_to_the_end(zlink::test::raw_peer &peer) {
     return out + "<no end>";
 }
 
-const std::string much(300 << 10, 'x');  // more than is read at a time
+const std::string long_body(300 << 10, 'x');  // more than is read at a time
 
 class last_words : public ::testing::Test {
 protected:
@@ -55,17 +55,17 @@ protected:
 
 TEST_F(last_words, of_a_refused_upgrade_come_whole_however_much_stands_behind_it) {
     for (int i = 0; i < 20; ++i) {
-        const std::string answer = answer_to(upgrade("/elsewhere") + much);
+        const std::string answer = answer_to(upgrade("/elsewhere") + long_body);
         EXPECT_TRUE(answer.starts_with("HTTP/1.1 404 ")) << answer;
         EXPECT_TRUE(answer.ends_with("There is nothing at this path.\n")) << answer;
-        EXPECT_TRUE(answer_to(std::string(1, '\x16') + much).starts_with("HTTP/1.1 400 "));
+        EXPECT_TRUE(answer_to(std::string(1, '\x16') + long_body).starts_with("HTTP/1.1 400 "));
     }
 }
 
 TEST_F(last_words, of_a_fault_in_traffic_come_whole_however_much_stands_behind_it) {
     for (int i = 0; i < 20; ++i) {
         web_peer peer = caller();
-        ASSERT_TRUE(peer.send(web_message("not masked", false) + much));
+        ASSERT_TRUE(peer.send(web_message("not masked", false) + long_body));
         EXPECT_EQ(receive_to_the_end(peer), web_close(1002, false));
     }
 }
@@ -73,7 +73,7 @@ TEST_F(last_words, of_a_fault_in_traffic_come_whole_however_much_stands_behind_i
 TEST_F(last_words, of_a_handshake_come_whole_however_much_stands_behind_it) {
     for (int i = 0; i < 20; ++i) {
         web_peer peer(endpoint);
-        ASSERT_TRUE(peer.send(upgrade() + web_ready("PUSH") + much));
+        ASSERT_TRUE(peer.send(upgrade() + web_ready("PUSH") + long_body));
         ASSERT_TRUE(peer.receive_head().starts_with("HTTP/1.1 101 "));
         const std::string rest = receive_to_the_end(peer);
         EXPECT_TRUE(rest.ends_with(web_close(1008, false)) || rest.ends_with(web_close(1002, false))) << rest;
@@ -86,7 +86,7 @@ TEST(last_words_of_zmtp, come_whole_however_much_stands_behind_it) {
     const std::string endpoint = server.bind("tcp://127.0.0.1:*");
     for (int i = 0; i < 20; ++i) {
         zlink::test::raw_peer peer(endpoint);
-        ASSERT_TRUE(peer.send(greeting() + ready("PUSH") + much));
+        ASSERT_TRUE(peer.send(greeting() + ready("PUSH") + long_body));
         const std::string all = receive_to_the_end(peer);
         EXPECT_NE(all.find("\5ERROR"), std::string::npos) << all;
         EXPECT_FALSE(all.ends_with(">")) << all;

@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(tls, certified_name, ::testing::ValuesIn(names),
 // Clients may be of one authority, and the server of another, which is none of its clients'
 // business. Nor is it the server's whether its own certificate has run out: that is for clients to
 // see.
-TEST(tls_server, may_be_of_another_authority_than_its_clients) {
+TEST(server_of_tls, may_be_of_another_authority_than_its_clients) {
     const identity elsewhere({.name = "another authority", .is_authority = true});
     const credentials shown[] = {signed_with({}, elsewhere),
                                  signed_with({.valid_from = -2 * day, .valid_to = -day}),

@@ -1,6 +1,7 @@
 // The certificates that a client shows beside its own: how many a server takes, what it keeps of
 // them, and what they cost it.
 #include "flooded_server.hpp"
+#include "processor_time.hpp"
 #include "tls_refusal.hpp"
 
 #include <ctime>
@@ -106,16 +107,6 @@ TEST_P(client_chain, has_eight_certificates_between_at_most) {
         EXPECT_EQ(is_admitted(*peers.back()), count == 8) << count;
     }
     EXPECT_EQ(reason_for(events, EKEYREJECTED, endpoint).substr(0, 26), "certificate chain too long");
-}
-
-// Of all threads but this one, on which the peers are.
-std::int64_t time_of_others() {
-    const auto nanoseconds_of = [](clockid_t clock) {
-        std::timespec now{};
-        ::clock_gettime(clock, &now);
-        return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
-    };
-    return nanoseconds_of(CLOCK_PROCESS_CPUTIME_ID) - nanoseconds_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
 TEST_P(client_chain, of_junk_costs_the_serving_thread_a_dozen_handshakes_at_most) {

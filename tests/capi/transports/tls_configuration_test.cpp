@@ -14,11 +14,11 @@ using namespace zlink_test;
 using zlink::test::raw_peer;
 using zlink::test::tls_peer;
 
-constexpr char mark[] = "ZLINK_TEST_IS_CONFIGURED";
+constexpr char configured_mark[] = "ZLINK_TEST_IS_CONFIGURED";
 
 // Whether this is the process that has the file. Else such a one runs the test.
 bool is_configured(const std::string &file) {
-    if (std::getenv(mark))
+    if (std::getenv(configured_mark))
         return true;
     const std::string path = file_with("openssl.cnf", file);
     const ::testing::TestInfo *const test = ::testing::UnitTest::GetInstance()->current_test_info();
@@ -26,7 +26,7 @@ bool is_configured(const std::string &file) {
     const pid_t child = ::fork();
     if (child == 0) {
         ::setenv("OPENSSL_CONF", path.c_str(), 1);
-        ::setenv(mark, "1", 1);
+        ::setenv(configured_mark, "1", 1);
         ::alarm(60);
         ::execl("/proc/self/exe", "tls_configuration_test", filter.c_str(), nullptr);
         ::_exit(127);

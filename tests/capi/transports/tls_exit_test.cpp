@@ -32,16 +32,12 @@ void *context_for_ever() {
     return zmq_ctx_new();
 }
 
-void set(void *socket, int option, const std::string &value) {
-    must(zmq_setsockopt(socket, option, value.data(), value.size()) == 0);
-}
-
 /// A PULL that listens.
 struct server {
     explicit server(void *context, const char *endpoint) : socket(zmq_socket(context, ZMQ_PULL)) {
         must(socket != nullptr);
-        set(socket, ZMQ_TLS_CERT, good().cert);
-        set(socket, ZMQ_TLS_KEY, good().key);
+        must_set(socket, ZMQ_TLS_CERT, good().cert);
+        must_set(socket, ZMQ_TLS_KEY, good().key);
         must(zmq_bind(socket, endpoint) == 0);
         char actual[256];
         std::size_t size = sizeof actual;
@@ -61,7 +57,7 @@ struct server {
 void *client_of(void *context, const std::string &endpoint) {
     void *const socket = zmq_socket(context, ZMQ_PUSH);
     must(socket != nullptr);
-    set(socket, ZMQ_TLS_CA, good().ca);
+    must_set(socket, ZMQ_TLS_CA, good().ca);
     must(zmq_connect(socket, endpoint.c_str()) == 0);
     return socket;
 }

@@ -16,19 +16,15 @@ namespace {
 
 using namespace zlink_test;
 
-void set(void *socket, int option, const std::string &value) {
-    must(zmq_setsockopt(socket, option, value.data(), value.size()) == 0);
-}
-
 /// A message from a new PUSH to a new PULL, of a new context.
 void exchange_a_message() {
     void *context = zmq_ctx_new();
     void *pull = zmq_socket(context, ZMQ_PULL);
     void *push = zmq_socket(context, ZMQ_PUSH);
     must(pull && push);
-    set(pull, ZMQ_TLS_CERT, good().cert);
-    set(pull, ZMQ_TLS_KEY, good().key);
-    set(push, ZMQ_TLS_CA, good().ca);
+    must_set(pull, ZMQ_TLS_CERT, good().cert);
+    must_set(pull, ZMQ_TLS_KEY, good().key);
+    must_set(push, ZMQ_TLS_CA, good().ca);
     must(zmq_bind(pull, "tls://127.0.0.1:*") == 0);
     char actual[256], body[8];
     std::size_t size = sizeof actual;

@@ -1,5 +1,6 @@
 // The groups for keys over tls: which are agreed on, which are refused, and what a ClientHello that
 // offers one costs the thread which serves it.
+#include "processor_time.hpp"
 #include "sockets.hpp"
 #include "tls_refusal.hpp"
 
@@ -26,16 +27,6 @@ std::string hello_with(const char *group) {
     char *octets = nullptr;
     const long size = BIO_get_mem_data(said, &octets);
     return {octets, static_cast<std::size_t>(size)};
-}
-
-std::int64_t nanoseconds_of(clockid_t clock) {
-    std::timespec now{};
-    ::clock_gettime(clock, &now);
-    return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
-}
-// Processor time of all threads but this one.
-std::int64_t time_of_others() {
-    return nanoseconds_of(CLOCK_PROCESS_CPUTIME_ID) - nanoseconds_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
 class groups : public ::testing::TestWithParam<const char *> {

@@ -14,7 +14,7 @@ using zlink::test::web_close;
 using zlink::test::web_message;
 using zlink::test::web_ready;
 
-const std::string much(300 << 10, 'x');  // more than is read at a time
+const std::string sealed_body(300 << 10, 'x');  // more than is read at a time
 
 /// The end of the stream, and no reset.
 void expect_end(raw_peer &peer) {
@@ -48,7 +48,7 @@ TEST_F(tls_last_words, of_a_refused_upgrade_come_whole_however_much_stands_behin
     for (int i = 0; i < 10; ++i) {
         tls_peer peer(raw_peer(endpoint), tls_peer::role::client);
         ASSERT_TRUE(peer.shake_hands());
-        ASSERT_TRUE(peer.send(upgrade("/elsewhere") + much));
+        ASSERT_TRUE(peer.send(upgrade("/elsewhere") + sealed_body));
         EXPECT_TRUE(receive_to_close_notify(peer).starts_with("HTTP/1.1 404 "));
         expect_end(peer.octets());
     }
@@ -61,7 +61,7 @@ TEST_F(tls_last_words, of_a_fault_in_traffic_come_whole_however_much_stands_behi
         tls_peer peer(raw_peer(endpoint), tls_peer::role::client);
         ASSERT_TRUE(peer.shake_hands());
         ASSERT_TRUE(peer.send(upgrade() + web_ready("DEALER")));
-        ASSERT_TRUE(peer.send(web_message("not masked", false) + much));
+        ASSERT_TRUE(peer.send(web_message("not masked", false) + sealed_body));
         EXPECT_TRUE(receive_to_close_notify(peer).ends_with(web_close(1002, false)));
         expect_end(peer.octets());
     }
@@ -74,7 +74,7 @@ TEST_F(tls_last_words, of_tls_itself_come_whole_however_much_stands_behind_its_r
     const std::string bad_hello("\x16\x03\x01\x00\x08\x01\x00\x00\x04none", 13);
     for (int i = 0; i < 10; ++i) {
         raw_peer peer(endpoint);
-        ASSERT_TRUE(peer.send(bad_hello + much));
+        ASSERT_TRUE(peer.send(bad_hello + sealed_body));
         const std::string alert = peer.receive(7);
         ASSERT_EQ(alert.size(), 7u);
         EXPECT_EQ(alert.substr(0, 1), "\x15");
@@ -92,7 +92,7 @@ TEST_F(tls_last_words, of_tls_itself_in_traffic_come_whole_however_much_stands_b
         tls_peer peer(raw_peer(endpoint), tls_peer::role::client);
         ASSERT_TRUE(peer.shake_hands());
         ASSERT_TRUE(peer.shake_hands_of_zmtp("DEALER"));
-        ASSERT_TRUE(peer.octets().send(bad_record + much));
+        ASSERT_TRUE(peer.octets().send(bad_record + sealed_body));
         EXPECT_EQ(peer.receive(1), "");
         EXPECT_EQ(peer.alert(), SSL_AD_BAD_RECORD_MAC);
         expect_end(peer.octets());

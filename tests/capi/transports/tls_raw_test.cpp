@@ -17,7 +17,7 @@ struct way {
 };
 void PrintTo(const way &which, std::ostream *out) { *out << which.name; }
 
-std::string body_of(std::size_t size) {
+std::string raw_body_of(std::size_t size) {
     std::string body(size, '\0');
     for (std::size_t i = 0; i < size; ++i)
         body[i] = static_cast<char>(i * 31 + i / 256);
@@ -38,7 +38,7 @@ TEST_P(raw_over_tls, serves_a_request_and_closes_behind_the_answer) {
     ASSERT_EQ(id.size(), 5u);
     ASSERT_TRUE(browser.send("GET / HTTP/1.0\r\n\r\n"));
     EXPECT_EQ(octets_from(server, id, 18), "GET / HTTP/1.0\r\n\r\n");
-    const std::string answer = body_of(300'000);
+    const std::string answer = raw_body_of(300'000);
     ASSERT_TRUE(server.send_all({id, answer}));
     ASSERT_TRUE(server.send_all({id, ""}));
     EXPECT_EQ(browser.receive(answer.size()), answer);
@@ -112,7 +112,7 @@ TEST_P(raw_over_tls, reads_what_came_in_one_piece_with_the_end_of_the_handshake)
 }
 
 TEST_P(raw_over_tls, carries_much_both_ways_at_once_between_two_of_the_library) {
-    const std::string body = body_of(3 << 20);
+    const std::string body = raw_body_of(3 << 20);
     test_socket server = make(), client = make();
     client.connect(server.bind("tls://127.0.0.1:*"));
     const std::string at_client = told(client), at_server = told(server);
@@ -125,7 +125,7 @@ TEST_P(raw_over_tls, carries_much_both_ways_at_once_between_two_of_the_library) 
 }
 
 TEST_P(raw_over_tls, writes_what_was_sent_before_the_socket_was_closed) {
-    const std::string body = body_of(2 << 20);
+    const std::string body = raw_body_of(2 << 20);
     test_socket server = make();
     server.set(ZMQ_SNDBUF, 4096);
     auto octets = std::make_unique<raw_peer>(server.bind("tls://127.0.0.1:*"));

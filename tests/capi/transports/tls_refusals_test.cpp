@@ -407,13 +407,13 @@ const unusable inputs[] = {
 INSTANTIATE_TEST_SUITE_P(tls, unusable_files, ::testing::ValuesIn(inputs),
                          [](const auto &which) { return which.param.name; });
 
-TEST(tls_server, without_a_certificate_is_einval) {
+TEST(server_of_tls, without_a_certificate_is_einval) {
     context zmq;
     test_socket server = zmq.socket(ZMQ_PAIR);
     EXPECT_FAILS(EINVAL, zmq_bind(server.handle(), "tls://127.0.0.1:*"));
 }
 
-TEST(tls_server, without_descriptors_left_says_so) {
+TEST(server_of_tls, without_descriptors_left_says_so) {
     context zmq;
     test_socket server = zmq.socket(ZMQ_PAIR), client = zmq.socket(ZMQ_PAIR);
     show(server, of(good().server));
@@ -433,7 +433,7 @@ TEST(tls_server, without_descriptors_left_says_so) {
     server.bind("tls://127.0.0.1:*");
 }
 
-TEST(tls_server, that_requires_certificates_says_of_whom_and_looks_at_them) {
+TEST(server_of_tls, that_requires_certificates_says_of_whom_and_looks_at_them) {
     context zmq;
     test_socket server = zmq.socket(ZMQ_PAIR);
     show(server, of(good().server));

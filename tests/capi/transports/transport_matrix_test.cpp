@@ -9,14 +9,14 @@ namespace {
 
 using namespace zlink_test;
 
-constexpr std::size_t sizes[] = {0, 1, 255, 256, 8191, 8192, 65536};
+constexpr std::size_t matrix_sizes[] = {0, 1, 255, 256, 8191, 8192, 65536};
 
 // Octets that differ from one position, and from one message, to the next.
 // Every size alone and in messages of several parts.
 std::vector<frames> all_messages() {
     std::vector<frames> all;
     unsigned number = 0;
-    for (const std::size_t size : sizes) {
+    for (const std::size_t size : matrix_sizes) {
         all.push_back({body_of(size, ++number)});
         all.push_back({body_of(size, ++number), "", body_of(size, ++number)});
         all.push_back({"head", body_of(size, ++number)});
@@ -89,7 +89,7 @@ TEST_P(matrix, pub_and_sub_by_topic) {
         sub.get(ZMQ_EVENTS);
         return pub.receive(ZMQ_DONTWAIT) == "\1news";
     }));
-    for (const std::size_t size : sizes) {
+    for (const std::size_t size : matrix_sizes) {
         ASSERT_TRUE(pub.send_all({"new", body_of(size, 1)}));
         ASSERT_TRUE(pub.send_all({"newspaper", body_of(size, 2)}));
         ASSERT_TRUE(pub.send_all({"old", "news"}));
