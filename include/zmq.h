@@ -239,6 +239,7 @@ typedef struct zlink_peer_t {
     uint64_t queued_out_octets;
     uint64_t queued_in_octets;
     uint64_t dropped_hwm; /* messages that it did not get, since its queue was full */
+    uint64_t id;          /* for zlink_disconnect: no other peer of the socket ever has it */
 } zlink_peer_t;
 
 /* Shows the peers of a socket, one after the other. Waits for the I/O threads, which answer between two turns of their work.
@@ -250,6 +251,52 @@ typedef struct zlink_peer_t {
  * returns  the number of peers shown, or -1 with ENOTSOCK; EFAULT: each is NULL; ENOMEM. */
 ZMQ_EXPORT int zlink_peers(void *socket, int (*each)(void *arg, const zlink_peer_t *peer, size_t size),
                            void *arg);
+
+/* What zlink_wait_ready waits for. */
+#define ZLINK_READY_PEERS                                                                                    \
+    1 /* peers that are connected, and whose handshake is done; over inproc, whose other side is there */
+#define ZLINK_READY_SUBSCRIBERS 2 /* of PUB and XPUB: peers with one subscription or more that holds now */
+
+/* Waits until at least n peers are ready, so that nobody sleeps for those that are slow to join: what is sent next is for them.
+ *
+ * what          one of the above. With ZMQ_XPUB_MANUAL the subscriptions are those that the application has made.
+ * n             0 and more: how many.
+ * milliseconds  0: asks without waiting; -1: waits without end.
+ * errors        EAGAIN (the time is up), EINVAL (n is less than 0, no such what, or not of this type), ETERM, EINTR, ENOTSOCK.
+ * blocks        for milliseconds at most. Takes no message: an XPUB still has its notices to receive.
+ * threads       one thread at a time per socket; a full fence is needed to migrate.
+ * note          a peer that was ready may go at any time. */
+ZMQ_EXPORT int zlink_wait_ready(void *socket, int what, int n, long milliseconds);
+
+/* What has become of the messages that waited for peers when zlink_drain was called. A message counts once for each peer. */
+typedef struct zlink_drain_t {
+    uint64_t sent; /* given to the operating system, or taken by a peer over inproc */
+    uint64_t left; /* they still wait */
+    uint64_t lost; /* their peer went, or with ZMQ_CONFLATE a newer one came before */
+} zlink_drain_t;
+
+/* Waits until everything that was sent so far has gone out: to be called before zmq_close where it matters how much did.
+ *
+ * milliseconds  0: asks without waiting; -1: waits without end.
+ * result        written to whatever the function returns, but for ENOTSOCK and ENOMEM; NULL: nobody asks.
+ * size          sizeof (zlink_drain_t). What a newer library knows beyond it is left out; what an older one does not know is 0.
+ * errors        EAGAIN (the time is up, and something is left), ETERM, EINTR, ENOTSOCK, ENOMEM.
+ * blocks        for milliseconds at most.
+ * threads       one thread at a time per socket; a full fence is needed to migrate.
+ * note          what the operating system has is not with the peer yet: ZMQ_LINGER still counts for it. What is sealed (CURVE, TLS)
+ *               counts as sent when it is sealed, but is waited for until it has gone out. Of an endpoint that was disconnected
+ *               nothing is counted. */
+ZMQ_EXPORT int zlink_drain(void *socket, long milliseconds, zlink_drain_t *result, size_t size);
+
+/* Cuts one peer off. Over the network the connection ends at once, a monitor hears why (ZMQ_EVENT_REASONS), and what was queued for
+ * a peer that had connected is lost. An address that this side has connected to is connected to again, and keeps its queue:
+ * zmq_disconnect ends that. Over inproc it ends for both, and the peer can still receive what it was sent.
+ *
+ * peer      id of a zlink_peer_t that zlink_peers has shown.
+ * errors    ENOENT (no such peer, or it has gone), ETERM, ENOTSOCK.
+ * blocks    never.
+ * threads   one thread at a time per socket; a full fence is needed to migrate. */
+ZMQ_EXPORT int zlink_disconnect(void *socket, uint64_t peer);
 
 /* Formats of zlink_stats_text. */
 #define ZLINK_STATS_PROMETHEUS  0 /* the text format 0.0.4 of Prometheus */
@@ -591,6 +638,13 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 /* Socket option, for ws:// and wss://: zlink's own, in a range that libzmq does not use. */
 #define ZMQ_WS_ORIGIN 0x5A10 /* string, default none, later: what a client says it comes from; a server: pages of "http://a,http://b" only */
 
+/* Marks in octets, beside those in messages; see zmq_setsockopt. */
+#define ZLINK_SNDHWM_BYTES 0x5A21 /* uint64 octets, default 0, at once: while so many wait for one peer it is full; 0: no limit */
+#define ZLINK_RCVHWM_BYTES 0x5A22 /* uint64 octets, default 0, at once: while so many wait of one peer no more is read; 0: no limit */
+
+/* What is done where a message finds the queue of its peer full. */
+#define ZLINK_SLOW_PEER 0x5A23 /* int 0 to 3, default 0, next message: of PUB, XPUB, ROUTER: ZLINK_SLOW_PEER_ as below */
+
 /* Socket option, for metrics: zlink's own, in a range that libzmq does not use. */
 #define ZLINK_SOCKET_NAME 0x5A20 /* string, default none, at once: the name of the socket in metrics, at most 64; none: its number and endpoint */
 
@@ -620,6 +674,14 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 #define ZMQ_DELAY_ATTACH_ON_CONNECT ZMQ_IMMEDIATE
 #define ZMQ_FAIL_UNROUTABLE         ZMQ_ROUTER_MANDATORY
 #define ZMQ_ROUTER_BEHAVIOR         ZMQ_ROUTER_MANDATORY
+
+/* Values of ZLINK_SLOW_PEER. */
+#define ZLINK_SLOW_PEER_AS_TYPE                                                                              \
+    0 /* PUB and XPUB drop; a ROUTER drops, and with ZMQ_ROUTER_MANDATORY it blocks */
+#define ZLINK_SLOW_PEER_BLOCK                                                                                \
+    1 /* the send waits for room, or fails with EAGAIN; of PUB and XPUB the same as ZMQ_XPUB_NODROP */
+#define ZLINK_SLOW_PEER_DROP       2 /* that message is not for that peer */
+#define ZLINK_SLOW_PEER_DISCONNECT 3 /* that too, and the peer is cut off, as by zlink_disconnect */
 
 /* Flags of the send and receive functions. */
 #define ZMQ_DONTWAIT 1
@@ -666,7 +728,11 @@ ZMQ_EXPORT int zmq_close(void *s);
  * optvallen  bytes.
  * errors     EINVAL (unknown option, wrong size or value, or what is not built), ETERM, ENOTSOCK, EINTR.
  * note       ZMQ_SOCKS_PROXY, "host:port" or "source:0;host:port", holds for tcp, tls, ws and wss; zmq_connect fails with
- *            EINVAL where that is no such address. */
+ *            EINVAL where that is no such address.
+ * note       ZLINK_SNDHWM_BYTES and ZLINK_RCVHWM_BYTES stand beside ZMQ_SNDHWM and ZMQ_RCVHWM: what is full by either mark is
+ *            full. They count octets as ZMTP has them, with headers. A message is let in while less than the mark waits, so that it
+ *            is passed by one message at most, of any size. Over inproc there is one queue, whose mark is what both sides have set
+ *            together. With ZMQ_CONFLATE there is none. */
 ZMQ_EXPORT int zmq_setsockopt(void *s, int option, const void *optval, size_t optvallen);
 
 /* Reads a socket option.

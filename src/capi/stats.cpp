@@ -79,7 +79,8 @@ zlink_peer_t as_told(const peer_view &what) noexcept {
             .queued_in = what.in.under_way().messages,
             .queued_out_octets = what.out.under_way().octets,
             .queued_in_octets = what.in.under_way().octets,
-            .dropped_hwm = what.dropped_hwm};
+            .dropped_hwm = what.dropped_hwm,
+            .id = what.id};
 }
 
 bool find_stats(void *socket_or_context, stats &out) noexcept {

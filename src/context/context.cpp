@@ -73,6 +73,7 @@ private:
     error remove(socket &self, const std::string &scheme, const std::string &address,
                  const std::string &endpoint);
     error list_peers(const socket &self, std::vector<peer_view> &to) override;
+    error cut_peer(socket &self, std::uint64_t id) override;
     void close_all(socket &self) noexcept override;
     error make_monitor_socket(const std::string &endpoint, std::unique_ptr<socket> &out) override;
     void session_began() noexcept override;
@@ -92,6 +93,7 @@ private:
     error prepare_socket(settings &defaults);
     inproc_side side_of(socket &self);
     endpoints &network_of(socket &self);
+    std::shared_ptr<endpoints> known_network_of(const socket &self);
     bool is_over() const noexcept;
     bool begin_wait_for_end() noexcept;
     void look_at_permissions() noexcept;
@@ -387,7 +389,9 @@ inproc_side context_impl::side_of(socket &self) {
             options.keeps_newest(),
             options.type,
             &self,
-            self.counts()};
+            self.counts(),
+            options.send_hwm_octets,
+            options.receive_hwm_octets};
 }
 
 endpoints &context_impl::network_of(socket &self) {
@@ -395,14 +399,21 @@ endpoints &context_impl::network_of(socket &self) {
     return *sockets_.at(&self).held;
 }
 
+/// Null where the socket has never been on it. Its lock is never taken under the context's.
+std::shared_ptr<endpoints> context_impl::known_network_of(const socket &self) {
+    std::lock_guard guard(mutex_);
+    const auto known = sockets_.find(&self);
+    return known == sockets_.end() ? nullptr : known->second.held;
+}
+
 error context_impl::list_peers(const socket &self, std::vector<peer_view> &to) {
-    std::shared_ptr<endpoints> network;  // whose lock is never taken under the context's
-    {
-        std::lock_guard guard(mutex_);
-        if (const auto known = sockets_.find(&self); known != sockets_.end())
-            network = known->second.held;
-    }
+    const std::shared_ptr<endpoints> network = known_network_of(self);
     return network ? network->list_peers(to) : error::none;
+}
+
+error context_impl::cut_peer(socket &self, std::uint64_t id) {
+    const std::shared_ptr<endpoints> network = known_network_of(self);
+    return network ? network->cut_peer(id) : error::no_entry;
 }
 
 /// To bind or to connect there: the monitor hears what is missing.

@@ -87,8 +87,13 @@ endpoints::endpoints(socket &self, const environment &environment)
 
 pipe_options endpoints::pipe_for(const settings &options, const batching &sizes) noexcept {
     // First is the socket's end.
-    return {static_cast<std::uint64_t>(options.send_hwm), static_cast<std::uint64_t>(options.receive_hwm),
-            options.keeps_newest(), sizes};
+    return {static_cast<std::uint64_t>(options.send_hwm),
+            static_cast<std::uint64_t>(options.receive_hwm),
+            options.keeps_newest(),
+            sizes,
+            end_kind::connection,
+            options.send_hwm_octets,
+            options.receive_hwm_octets};
 }
 
 /// The environment of the sessions of `endpoint`: the one made last while it is in use and still
@@ -395,6 +400,16 @@ error endpoints::list_peers(std::vector<peer_view> &to, duration patience) {
             return error::timed_out;
     }
     return shared->walk.take(to);
+}
+
+error endpoints::cut_peer(std::uint64_t number) noexcept {
+    std::lock_guard guard(mutex_);
+    const auto found = std::find_if(sessions_.begin(), sessions_.end(),
+                                    [&](const auto &each) { return each->number() == number; });
+    if (found == sessions_.end())
+        return error::no_entry;
+    (*found)->cut(cut_reason::asked_for);
+    return error::none;
 }
 
 bool endpoints::add(const std::shared_ptr<session> &what) {

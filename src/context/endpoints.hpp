@@ -68,6 +68,9 @@ public:
     /// Does that, and waits so long at most: timed_out, and adds nothing.
     error list_peers(std::vector<peer_view> &to, duration patience);
 
+    /// Ends the connection of a session. no_entry when there is none of that number. Any thread.
+    error cut_peer(std::uint64_t number) noexcept;
+
     pipe_end_ptr make_session_pipe(session &which) noexcept override;
     void withdraw_pipe(const pipe_end &sockets_end) noexcept override { inbox_->withdraw(sockets_end); }
     void on_session_end(session &which) noexcept override;

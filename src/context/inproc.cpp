@@ -50,9 +50,13 @@ bool inproc_names::join(const inproc_side &bound, const waiting &who) {
         return true;
     who.far->set_write_hwm(bound.send_hwm);
     who.far->set_read_hwm(bound.receive_hwm);
+    who.far->set_write_octets(bound.send_octets);
+    who.far->set_read_octets(bound.receive_octets);
     who.far->set_events(bound.inbox);
     say_hello(*who.far, bound.routing_id);
     greet_application(*who.far, bound.hello_message);
+    who.far->note_peer(true);
+    who.near->note_peer(true);
     return bound.inbox->post({mailbox::command_kind::attach, who.far, false});
 }
 
@@ -71,6 +75,8 @@ error inproc_names::connect(const std::string &name, const inproc_side &self, pi
     pipe_options options;
     options.first_to_second_hwm = self.send_hwm;
     options.second_to_first_hwm = self.receive_hwm;
+    options.first_to_second_octets = self.send_octets;
+    options.second_to_first_octets = self.receive_octets;
     options.conflate = self.conflate;
     options.second = end_kind::socket;
     options.sizes = sizes_;

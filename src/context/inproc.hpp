@@ -32,6 +32,8 @@ struct inproc_side {
     socket_type type = socket_type::pair;
     const void *owner = nullptr;            // identity of the socket, never dereferenced
     std::shared_ptr<counters> counts = {};  // null: nothing is counted
+    std::uint64_t send_octets = 0;
+    std::uint64_t receive_octets = 0;
 };
 
 class inproc_names {

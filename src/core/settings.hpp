@@ -34,6 +34,14 @@ constexpr int handshake_failed = 2;
 constexpr int disconnect = 4;
 }  // namespace reconnect_stop_on
 
+/// Values of `settings::slow_peer`, numbered as ZLINK_SLOW_PEER_ in zmq.h.
+namespace slow_peer_rule {
+constexpr int as_type = 0;
+constexpr int block = 1;
+constexpr int drop = 2;
+constexpr int disconnect = 3;
+}  // namespace slow_peer_rule
+
 /// A property by which two sides of CURVE agree that a box may hold several frames. It is no
 /// application's to announce, nor shown to one.
 constexpr std::string_view batch_property = "X-Zlink-Batch";
@@ -55,8 +63,10 @@ struct settings {
     socket_type type = socket_type::pair;
 
     // Flow
-    int send_hwm = 1000;     // messages, 0 = no limit
-    int receive_hwm = 1000;  // messages, 0 = no limit
+    int send_hwm = 1000;                   // messages, 0 = no limit
+    int receive_hwm = 1000;                // messages, 0 = no limit
+    std::uint64_t send_hwm_octets = 0;     // 0 = no limit
+    std::uint64_t receive_hwm_octets = 0;  // 0 = no limit
     int linger_ms = -1;
     int send_timeout_ms = -1;
     int receive_timeout_ms = -1;
@@ -80,6 +90,7 @@ struct settings {
     bool xpub_verbose = false;
     bool xpub_verboser = false;
     bool xpub_nodrop = false;
+    int slow_peer = slow_peer_rule::as_type;  // of a PUB that blocks: xpub_nodrop alone says so
     bool xpub_manual = false;
     bool xpub_manual_last_value = false;
     std::string xpub_welcome_message;

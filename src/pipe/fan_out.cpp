@@ -22,8 +22,8 @@ constexpr std::size_t most_written_at_once =
 constexpr std::size_t settling = 1024;  // octets of a chunk before its own share counts
 }  // namespace
 
-fan_out::fan_out(std::shared_ptr<chunk_pool> pool, counters *counts) noexcept
-    : pool_(std::move(pool)), counts_(counts), next_size_(first_chunk_size) {}
+fan_out::fan_out(std::shared_ptr<chunk_pool> pool, counters *counts, loss_events *owner) noexcept
+    : pool_(std::move(pool)), counts_(counts), owner_(owner), next_size_(first_chunk_size) {}
 
 fan_out::~fan_out() {
     if (open_)
@@ -75,6 +75,8 @@ void fan_out::pass_over_full() noexcept {
             continue;
         }
         members_[i].pipe->note_drop();
+        if (owner_)
+            owner_->on_passed_over(*members_[i].pipe);
         unmatch(i);
     }
 }

@@ -23,11 +23,21 @@
 
 namespace zlink {
 
+/// Hears of a pipe without room that a message passes over, from the middle of the write.
+class loss_events {
+public:
+    virtual void on_passed_over(pipe_end &pipe) noexcept = 0;
+
+protected:
+    ~loss_events() = default;
+};
+
 class fan_out {
 public:
     /// Counts the messages that nobody is there for, unless `counts` is null. Each pipe counts
-    /// those that it had no room for.
-    explicit fan_out(std::shared_ptr<chunk_pool> pool, counters *counts = nullptr) noexcept;
+    /// those that it had no room for, and `owner` hears of them, unless it is null.
+    explicit fan_out(std::shared_ptr<chunk_pool> pool, counters *counts = nullptr,
+                     loss_events *owner = nullptr) noexcept;
     ~fan_out();
     fan_out(const fan_out &) = delete;
     fan_out &operator=(const fan_out &) = delete;
@@ -115,6 +125,7 @@ private:
 
     std::shared_ptr<chunk_pool> pool_;
     counters *const counts_;
+    loss_events *const owner_;
     std::vector<member> members_;  // those that match come first
     std::size_t matching_ = 0;
     bool in_message_ = false;

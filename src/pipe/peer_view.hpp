@@ -11,6 +11,7 @@ namespace zlink {
 struct peer_view {
     enum class state { connecting, handshaking, ready, closing };
 
+    std::uint64_t id = 0;  // among the peers of a socket, as long as it has it
     std::string endpoint;  // as bound or connected to
     std::string address;   // of the far side, with its transport; empty while there is none
     std::string routing_id;

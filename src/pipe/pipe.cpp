@@ -18,8 +18,8 @@ static_assert(sizeof(frame_queue) <= 4 * 64 && sizeof(pipe_direction) <= 6 * 64 
 class pipe {
 public:
     pipe(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options)
-        : forth_(pool, options, options.first_to_second_hwm, pipe_direction::no_share),
-          back_(pool, options, pipe_direction::no_share, options.second_to_first_hwm) {
+        : forth_(pool, options, pipe_direction::shares::of_writer),
+          back_(pool, options, pipe_direction::shares::of_reader) {
         first_.out_ = second_.in_ = &forth_;
         first_.in_ = second_.out_ = &back_;
         first_.other_ = &second_;
@@ -169,15 +169,85 @@ void pipe_end::say_gone() noexcept {
     news_said_ = static_cast<std::uint8_t>(news_said_ + 2);  // with the hello that has to follow
 }
 
+void pipe_end::await_drain() noexcept {
+    const bool is_first = !out_->is_drain_awaited.exchange(true, std::memory_order_seq_cst);
+    if (is_first && !conflated_out_)
+        out_->join_shares();
+    arm_writer();
+    if (is_first && other_kind_ == end_kind::socket) {
+        if (pipe_events *events = other_->events_.load(std::memory_order_acquire))
+            events->on_drain_awaited(*other_);
+    }
+    flush_remainder();
+}
+
+void pipe_end::end_drain() noexcept {
+    out_->is_drain_awaited.store(false, std::memory_order_seq_cst);
+    if (!conflated_out_)
+        out_->join_shares();
+}
+
+bool pipe_end::is_all_out() const noexcept {
+    // A connection that has nothing left to write arms itself. Before that it may have taken what
+    // it has not written.
+    const bool may_hold_some = other_kind_ == end_kind::connection && in_->has_peer.load() &&
+                               !out_->reader_armed.load(std::memory_order_seq_cst);
+    return outgoing().under_way().messages == 0 && !may_hold_some;
+}
+
+void pipe_end::cut_peer(cut_reason why) noexcept {
+    if (pipe_events *events = other_->events_.load(std::memory_order_acquire))
+        events->on_cut(*other_, why);
+}
+
+void pipe_end::note_peer(bool is_there) noexcept {
+    out_->has_peer.store(is_there, std::memory_order_seq_cst);
+    if (out_->is_peer_awaited.exchange(false, std::memory_order_seq_cst))
+        wake_other_end();
+}
+
 std::uint64_t sender::credit() noexcept {
     const std::uint64_t mark = write_mark();
     if (mark != 0)
         hear_of_returned();
-    return writes_.credit(mark);
+    const std::uint64_t credit = writes_.credit(mark);
+    return credit > 0 ? credit : has_room_in_octets();
+}
+
+/// The octets that may still be written below a mark. The reader's place is looked at only when
+/// what was known of it is used up.
+std::uint64_t sender::room_below(std::uint64_t mark, octet_marks &marks) noexcept {
+    const std::uint64_t written = out_->queue.octets_written();
+    if (written - std::min(written, marks.seen_taken) >= mark)
+        marks.seen_taken = out_->queue.octets_taken();
+    const std::uint64_t waiting = written - std::min(written, marks.seen_taken);
+    return mark - std::min(mark, waiting);
+}
+
+/// Whether both marks have room, where there is one in octets. The caller has heard what was
+/// returned.
+bool sender::has_room_in_octets() noexcept {
+    octet_marks *const marks = out_->octets.load(std::memory_order_acquire);
+    const std::uint64_t mark = marks ? marks->sum() : 0;
+    return mark != 0 && writes_.has_room(out_->message_mark()) && room_below(mark, *marks) > 0;
+}
+
+/// The value of written() up to which short messages surely find room by both marks, each as large
+/// as it may be. 0 where there is no mark in octets.
+std::uint64_t sender::full_at_in_octets() noexcept {
+    constexpr std::uint64_t largest = frame_queue::longest_short + long_header_size;
+    octet_marks *const marks = out_->octets.load(std::memory_order_acquire);
+    const std::uint64_t mark = marks ? marks->sum() : 0;
+    if (mark == 0)
+        return 0;
+    const std::uint64_t surely = (room_below(mark, *marks) + largest - 1) / largest;
+    return std::min(writes_.written() + surely, writes_.full_at(out_->message_mark()));
 }
 
 bool pipe_end::is_beyond_mark() const noexcept {
-    return writes_.is_beyond(write_mark(), out_->returned.load(std::memory_order_acquire));
+    const std::uint64_t octets = out_->octet_mark();
+    return writes_.is_beyond(out_->message_mark(), out_->returned.load(std::memory_order_acquire)) ||
+           (octets != 0 && outgoing().under_way().octets > octets);
 }
 
 void sender::begin_backlog_window() noexcept {
@@ -196,8 +266,11 @@ void sender::allow_short_writes() noexcept {
     short_until_ = 0;
     if (fences_ || large_unpublished_ > 0 || conflated_out_ || writes_.has_unpublished())
         return;
-    short_until_ = std::min(
-        {std::max(writes_.written(), write_due_ - 1), next_backlog_check_, writes_.full_at(write_mark())});
+    const std::uint64_t mark = write_mark();
+    std::uint64_t full_at = writes_.full_at(mark);
+    if (__builtin_expect(mark == 1, 0))
+        full_at = std::max(full_at, full_at_in_octets());
+    short_until_ = std::min({std::max(writes_.written(), write_due_ - 1), next_backlog_check_, full_at});
 }
 
 void pipe_end::wake_other_end() noexcept {
@@ -229,6 +302,7 @@ bool receiver::read_conflated(frame_view &out) noexcept {
     byte_span body;
     if (!conflated_in()->take(body))
         return false;
+    tell_drained();
     out = frame_view{};
     out.data = body.data();
     out.size = body.size();
@@ -243,16 +317,46 @@ bool receiver::read_slow(frame_view &out) noexcept {
 }
 
 void receiver::return_due_credit() noexcept {
-    if (reads_.owes(read_mark(), in_->large_taken.load(std::memory_order_relaxed)))
+    const std::uint64_t mark = telling_mark();
+    if (reads_.owes(mark, in_->large_taken.load(std::memory_order_relaxed)) &&
+        (mark != 1 || owes_by_both_marks()))
         return_credit();
     else
         put_off_return();
 }
 
+/// Whether a step of either mark is full. A mark of one message, and a writer that wants to know of
+/// each, make each message a step.
+bool receiver::owes_by_both_marks() noexcept {
+    octet_marks *const marks = in_->octets.load(std::memory_order_acquire);
+    const std::uint64_t mark = marks ? marks->sum() : 0;
+    if (mark == 0)
+        return true;
+    const std::uint64_t taken = in_->queue.octets_taken();
+    if (!in_->is_drain_awaited.load(std::memory_order_relaxed) && taken - marks->told < (mark + 1) / 2 &&
+        !reads_.owes(in_->message_mark(), in_->large_taken.load(std::memory_order_relaxed)))
+        return false;
+    marks->told = taken;
+    return true;
+}
+
+std::uint64_t receiver::read_mark() const noexcept {
+    constexpr std::uint64_t least_octets = 1024 * 1024;
+    const std::uint64_t mark = telling_mark();
+    return mark == 1 && in_->octet_mark() >= least_octets ? in_->message_mark() : mark;
+}
+
+/// Behind the fence of arm_reader(), or the lock of what keeps the newest message. The account
+/// belongs to whoever has the turn to write, and is left alone.
+void receiver::tell_drained() noexcept {
+    if (__builtin_expect(in_->is_drain_awaited.load(std::memory_order_seq_cst), 0))
+        wake_writer();
+}
+
 /// Until credit is due the writer may want to know how far the reader is.
 void receiver::put_off_return() noexcept {
     in_->about_taken.store(reads_.taken(), std::memory_order_relaxed);
-    reads_.put_off(read_mark());
+    reads_.put_off(telling_mark());
 }
 
 void receiver::return_credit() noexcept {
@@ -260,6 +364,10 @@ void receiver::return_credit() noexcept {
     put_off_return();
     in_->returned.store(reads_.taken(), std::memory_order_release);
     full_fence();
+    wake_writer();
+}
+
+void receiver::wake_writer() noexcept {
     if (in_->writer_armed.load(std::memory_order_relaxed) &&
         in_->writer_armed.exchange(false, std::memory_order_seq_cst)) {
         if (pipe_events *events = other().events_.load(std::memory_order_acquire))
@@ -336,7 +444,7 @@ bool pipe_end::is_finished() noexcept { return is_peer_closed() && !has_input();
 void pipe_end::set_write_hwm(std::uint64_t messages) noexcept {
     if (conflated_out_)
         return;
-    out_->writers_share.store(messages, std::memory_order_seq_cst);
+    out_->writers_share.store(pipe_direction::share_of(messages), std::memory_order_seq_cst);
     out_->join_shares();
     // Messages that this thread has written for a sleeping connection count as taken, but a step of
     // the higher mark before may hold that credit back, and nobody else would return it.
@@ -346,7 +454,22 @@ void pipe_end::set_write_hwm(std::uint64_t messages) noexcept {
 void pipe_end::set_read_hwm(std::uint64_t messages) noexcept {
     if (conflated_in())
         return;
-    in_->readers_share.store(messages, std::memory_order_seq_cst);
+    in_->readers_share.store(pipe_direction::share_of(messages), std::memory_order_seq_cst);
+    in_->join_shares();
+    return_credit();
+}
+
+void pipe_end::set_write_octets(std::uint64_t octets) {
+    if (conflated_out_ || (octets == 0 && !out_->octets.load(std::memory_order_acquire)))
+        return;
+    out_->need_octets().writers.store(octets);
+    out_->join_shares();
+}
+
+void pipe_end::set_read_octets(std::uint64_t octets) {
+    if (conflated_in() || (octets == 0 && !in_->octets.load(std::memory_order_acquire)))
+        return;
+    in_->need_octets().readers.store(octets);
     in_->join_shares();
     return_credit();
 }

@@ -33,6 +33,9 @@ namespace zlink {
 class pipe;
 using pipe_end_ptr = std::shared_ptr<pipe_end>;
 
+/// Why a socket wants to be rid of a peer.
+enum class cut_reason : std::uint8_t { asked_for, too_slow };
+
 /// Tells the owner of one end of the other. Called on the other end's thread, from the middle of
 /// what it does; must not block, and not call that end. An end that no thread looks after may be
 /// used from there, as from any other thread.
@@ -43,6 +46,13 @@ public:
     virtual void on_writable(pipe_end &end) noexcept = 0;  // credit came back to an armed writer
     virtual void
     on_closed(pipe_end &end) noexcept = 0;  // the other end was closed; published messages remain readable
+    /// The other end wants to hear of each message that is taken from here on: answer_drain().
+    virtual void on_drain_awaited(pipe_end &end) noexcept { (void)end; }
+    /// The other end wants to be rid of the connection here.
+    virtual void on_cut(pipe_end &end, cut_reason why) noexcept {
+        (void)end;
+        (void)why;
+    }
 };
 
 /// One end of a pipe. To a pattern it is a `sender`, a `receiver`, or both.
@@ -75,11 +85,18 @@ public:
     /// much is left in the pipe. The hello is to be published.
     error say_hello(byte_span routing_id) noexcept;
     void say_gone() noexcept;
+    /// Says whether a peer is there, behind its handshake, and all that was to be published first.
+    void note_peer(bool is_there) noexcept;
     /// Says whether the commands of the other end are wanted. From off to on with what guards the
     /// state locked, after it was read.
     void follow(bool on) noexcept { in_->is_followed.store(on, std::memory_order_relaxed); }
     /// Whether more messages are under way than the mark allows.
     bool is_beyond_mark() const noexcept;
+
+    /// Tells a writer that awaits it that all that the pipe held has gone out.
+    using receiver::tell_drained;
+    /// Returns credit for each message from now on, as long as that is awaited.
+    void answer_drain() noexcept { return_credit(); }
 
     // ---- a socket at this end, of both ways ----
 
@@ -91,6 +108,22 @@ public:
             out_->lease.begin_use() ? out_->server.load(std::memory_order_relaxed) : nullptr;
         return port ? reading(*this, *port) : reading();
     }
+
+    /// Whether a peer is there, at the far end or beyond the connection there.
+    bool has_peer() const noexcept {
+        return in_->has_peer.load(std::memory_order_seq_cst) && !is_peer_closed();
+    }
+    /// Has on_writable called, once, when all has gone out, or the other end has taken another
+    /// message. To be called before a look at is_all_out(), and ended by end_drain().
+    void await_drain() noexcept;
+    void end_drain() noexcept;
+    /// Whether everything that was published was taken, and a connection that is there has written
+    /// it.
+    bool is_all_out() const noexcept;
+    /// Has the connection at the other end cut, if there is one.
+    void cut_peer(cut_reason why) noexcept;
+    /// Has on_readable called once has_peer() may say something else. Then look again.
+    void await_peer() noexcept { in_->is_peer_awaited.store(true, std::memory_order_seq_cst); }
 
     // ---- life: sockets and sessions ----
 
@@ -111,6 +144,10 @@ public:
     void set_write_hwm(std::uint64_t messages) noexcept;
     /// Changes this end's share of the mark of what it reads; wakes the writer.
     void set_read_hwm(std::uint64_t messages) noexcept;
+    /// Changes this end's share of the mark in octets, which is the sum of what both ends have set;
+    /// 0 is none. A message is let in while less waits. These throw bad_alloc.
+    void set_write_octets(std::uint64_t octets);
+    void set_read_octets(std::uint64_t octets);
     /// Set once, by the end's owner, before it arms anything.
     void set_events(std::shared_ptr<pipe_events> events) noexcept;
     /// Whether this pipe keeps the newest message only. Such a pipe is read frame by frame, never

@@ -94,12 +94,16 @@ void sender::plan_write() noexcept {
         octets_each_ = (octets - octets_planned_) / (written - write_planned_);
     write_planned_ = written;
     octets_planned_ = octets;
-    const std::uint64_t mark = write_mark();
+    std::uint64_t mark = write_mark();
     if (mark != 0)
         hear_of_returned();
+    std::uint64_t batch = out_->senders_batch_size;
+    if (const std::uint64_t most = mark == 1 ? out_->octet_mark() : 0; most != 0) {
+        mark = out_->message_mark();
+        batch = std::min(batch, most / 2);
+    }
     const std::uint64_t on_wire = octets_each_ + out_->wire_growth.load(std::memory_order_relaxed);
-    write_due_ =
-        write_policy::next_look({written, writes_.returned(), mark, on_wire, out_->senders_batch_size});
+    write_due_ = write_policy::next_look({written, writes_.returned(), mark, on_wire, batch});
 }
 
 struct sender::publish_facts {

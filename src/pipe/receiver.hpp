@@ -32,8 +32,9 @@ public:
     /// has_input() again.
     void arm_reader() noexcept;
 
-    /// The mark of what comes here; 0 without one.
-    std::uint64_t read_mark() const noexcept { return in_->hwm.load(std::memory_order_relaxed); }
+    /// The mark of what comes here, in messages, as far as it is not one in octets that holds small
+    /// messages up; 0 without one.
+    std::uint64_t read_mark() const noexcept;
     /// Does the queue's function of that name.
     [[nodiscard]] bool own_body(const std::uint8_t *body) noexcept { return in_->queue.own_body(body); }
     /// A hello or a gone was read, and was not the first hello.
@@ -76,6 +77,11 @@ protected:
     receiver() = default;
     ~receiver() = default;
 
+    /// 1 where a mark in octets decides, too; see pipe_direction::hwm.
+    std::uint64_t telling_mark() const noexcept { return in_->hwm.load(std::memory_order_relaxed); }
+    bool owes_by_both_marks() noexcept;
+    void tell_drained() noexcept;
+    void wake_writer() noexcept;
     void return_due_credit() noexcept;
     void return_credit() noexcept;
     void put_off_return() noexcept;

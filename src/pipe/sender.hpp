@@ -125,6 +125,7 @@ protected:
     sender() = default;
     ~sender() = default;
 
+    /// 1 where a mark in octets decides, too; see pipe_direction::hwm.
     std::uint64_t write_mark() const noexcept { return out_->hwm.load(std::memory_order_relaxed); }
     /// The other end is a connection that can write, just now.
     bool is_served() const noexcept { return out_->server.load(std::memory_order_relaxed) != nullptr; }
@@ -177,6 +178,9 @@ private:
     writing try_take_turn() noexcept;
     void note_sleeper() noexcept;
     void fence_publish() noexcept;
+    bool has_room_in_octets() noexcept;
+    std::uint64_t room_below(std::uint64_t mark, octet_marks &marks) noexcept;
+    std::uint64_t full_at_in_octets() noexcept;
     void hear_of_returned() noexcept { writes_.hear(out_->returned.load(std::memory_order_acquire)); }
     error write_conflated(byte_span body) noexcept;
     void publish_conflated() noexcept;
@@ -193,7 +197,7 @@ inline bool sender::has_credit() noexcept {
     if (writes_.has_room(mark))
         return true;
     hear_of_returned();
-    return writes_.has_room(mark);
+    return writes_.has_room(mark) || has_room_in_octets();
 }
 
 inline error sender::write(std::uint8_t flags, byte_span body) noexcept {

@@ -402,6 +402,7 @@ void connection::enter_traffic(inbound &in, byte_span rest, bool takes_all) noex
     }
     if (takes_all && environment_.options.has_subscribers())
         in.subscribe_to_all();
+    pipe_->note_peer(true);
     if (!rest.empty())
         in.begin(*static_cast<chunk *>(environment_.io->scratch.get()), rest, *peer_);
     note_reading(in);

@@ -309,8 +309,11 @@ const std::uint8_t *inbound::take_traffic(conversation *peer, block *owner, bool
         const bool is_whole = walked.next.header_size > 0 && whole <= static_cast<std::size_t>(end - p);
         switch (walked.stop) {
         case walk_stop::message_limit:
-            if (p != end)
-                flow_ = flow::at_mark;
+            if (p == end)
+                return p;
+            if (may_deliver())  // a mark in octets gives credit for one message at a time
+                break;
+            flow_ = flow::at_mark;
             return p;
         case walk_stop::command:
             gets_commands_ = true;

@@ -47,8 +47,15 @@ std::string words_of(const break_reason &why) {
 }
 }  // namespace
 
+namespace {
+std::uint64_t next_number() noexcept {
+    static std::atomic<std::uint64_t> last{0};
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+}  // namespace
+
 session::session(made_here, session_environment_ptr environment)
-    : environment_(std::move(environment)),
+    : number_(next_number()), environment_(std::move(environment)),
       backoff_(environment_->options.reconnect_interval_ms, environment_->options.reconnect_interval_max_ms) {
 }
 
@@ -114,6 +121,8 @@ void session::run() noexcept {
         parting_.reset();
     if (goes_on() && (wishes & wish_permission))
         end_if_forbidden();
+    if (goes_on() && (wishes & wish_cut))
+        break_cut_connection();
     if (goes_on() && is_broken_)
         after_break();
     if (goes_on() && (wishes & wish_closed))
@@ -177,6 +186,14 @@ void session::end_if_forbidden() noexcept {
         dialer_.reset();
         retry_later(std::move(why), error::not_permitted);
     }
+}
+
+void session::break_cut_connection() noexcept {
+    if (!connection_ || is_broken_)
+        return;
+    const bool is_slow = cut_reason_.load(std::memory_order_relaxed) == cut_reason::too_slow;
+    on_broken(*connection_, {.was_established = connection_->is_established(),
+                             .failure = is_slow ? failure_kind::too_slow : failure_kind::cut_off});
 }
 
 void session::dial() noexcept {
@@ -356,6 +373,8 @@ void session::on_broken(connection &, const break_reason &why) noexcept {
 void session::on_drained(connection &) noexcept {
     if (is_lingering_)
         ask(wish_drained);
+    if (pipe_)
+        pipe_->tell_drained();
 }
 
 void session::after_break() noexcept {
@@ -433,8 +452,10 @@ void session::drop_connection() noexcept {
         has_delivered_ |= connection_->has_delivered();
     connection_.reset();
     question_.reset();
-    if (pipe_ && is_connecting())
+    if (pipe_ && is_connecting()) {
         pipe_->follow(false);
+        pipe_->note_peer(false);
+    }
     is_broken_ = false;
 }
 
@@ -472,6 +493,7 @@ void session::describe(std::vector<peer_view> &to) {
     if (has_ended_)
         return;
     peer_view seen;
+    seen.id = number_;
     seen.endpoint = environment_->endpoint;
     seen.is_connecting = is_connecting();
     seen.mechanism = environment_->options.is_raw() ? "" : name_of(environment_->options.mechanism);
@@ -560,6 +582,8 @@ counter counter_of_failed_handshake(failure_kind failure) noexcept {
 counter counter_of_end(const break_reason &why) noexcept {
     if (why.failure == failure_kind::peer_dead)
         return counter::disconnects_heartbeat;
+    if (why.failure == failure_kind::cut_off || why.failure == failure_kind::too_slow)
+        return counter::disconnects_local;
     const int system = to_errno(why.system);
     const bool is_peers = why.failure == failure_kind::none || why.failure == failure_kind::peer_closed;
     return is_peers && (system == 0 || system == EPIPE || system == ECONNRESET) ? counter::disconnects_peer

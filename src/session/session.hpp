@@ -95,6 +95,13 @@ public:
     /// The permission may have been taken back: then a connection ends, and no other comes about.
     /// Any thread.
     void look_at_permission() noexcept { ask(wish_permission); }
+    /// Ends the connection, as if it had broken, for a reason that is told. Any thread.
+    void cut(cut_reason why) noexcept {
+        cut_reason_.store(why, std::memory_order_relaxed);
+        ask(wish_cut);
+    }
+    /// Tells sessions of the process apart.
+    std::uint64_t number() const noexcept { return number_; }
     bool is_stopping() const noexcept { return is_stopping_.load(std::memory_order_relaxed); }
 
     /// Adds itself, unless it is over. The loop's thread. Throws bad_alloc.
@@ -112,6 +119,7 @@ public:
     void on_readable(pipe_end &end) noexcept override;
     void on_writable(pipe_end &end) noexcept override;
     void on_closed(pipe_end &end) noexcept override;
+    void on_cut(pipe_end &, cut_reason why) noexcept override { cut(why); }
 
     /// Bookkeeping of who holds the session, which never looks at it.
     std::size_t held_at = 0;
@@ -126,7 +134,8 @@ private:
         wish_drained = 32,
         wish_parted = 64,
         wish_verdict = 128,
-        wish_permission = 256
+        wish_permission = 256,
+        wish_cut = 512
     };
     struct look_task final : loop_task {
         void run() noexcept override;
@@ -149,6 +158,7 @@ private:
     void dial() noexcept;
     bool is_permitted(std::string &why) const noexcept;
     void end_if_forbidden() noexcept;
+    void break_cut_connection() noexcept;
     void on_dialed(std::unique_ptr<stream> bytes, error failure) noexcept;
     void begin_connection(std::unique_ptr<stream> bytes, bool is_server) noexcept;
     bool probes_again() const noexcept;
@@ -181,6 +191,7 @@ private:
     std::string words_of_break() const;
     void emit_failed_handshake(std::string words, error why) noexcept;
 
+    const std::uint64_t number_;
     const session_environment_ptr environment_;
     const transport *transport_ = nullptr;  // of connecting sessions
     std::unique_ptr<stream> first_stream_;
@@ -217,6 +228,7 @@ private:
     std::atomic<unsigned> wishes_{0};  // any thread
     std::atomic<bool> is_stopping_{false};
     std::atomic<bool> is_disconnected_{false};
+    std::atomic<cut_reason> cut_reason_{cut_reason::asked_for};
     std::atomic<int> most_linger_ms_{-1};  // -1: no limit
     std::shared_ptr<session> keep_;        // set by whoever makes wishes_ non-zero, taken by run()
     look_task look_;

@@ -32,6 +32,9 @@ public:
     /// Adds the peers of `self` over the network, and the addresses that it connects to. Any
     /// thread. Throws bad_alloc.
     virtual error list_peers(const socket &self, std::vector<peer_view> &to) = 0;
+    /// Ends the connection to a peer of `self` over the network, by the id that list_peers() tells;
+    /// an address that is connected to is dialed again. no_entry when there is none.
+    virtual error cut_peer(socket &self, std::uint64_t id) = 0;
     /// The socket closes: everything it bound or connected ends; sessions linger as their pipes
     /// say.
     virtual void close_all(socket &self) noexcept = 0;

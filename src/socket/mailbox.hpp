@@ -19,7 +19,7 @@ namespace zlink {
 
 class mailbox final : public pipe_events, public std::enable_shared_from_this<mailbox> {
 public:
-    enum class command_kind { readable, writable, closed, attach, stop };
+    enum class command_kind { readable, writable, closed, attach, drain_awaited, cut, stop };
     struct command {
         command_kind kind;
         pipe_end_ptr pipe;
@@ -33,6 +33,9 @@ public:
         post({command_kind::writable, end.shared_from_this()});
     }
     void on_closed(pipe_end &end) noexcept override { post({command_kind::closed, end.shared_from_this()}); }
+    void on_drain_awaited(pipe_end &end) noexcept override {
+        post({command_kind::drain_awaited, end.shared_from_this()});
+    }
 
     /// Queues a command and wakes the socket's thread if it waits. False when the socket is closed,
     /// or there is no memory for a pipe to be attached.

@@ -296,6 +296,27 @@ error set_coupled_flag(settings &s, option_value value) {
     return error::none;
 }
 
+/// ZMQ_XPUB_NODROP is one of its values: that which is set last counts.
+error set_slow_peer(settings &s, option_value value) {
+    const auto rule = read_as<int>(value);
+    if (!rule || *rule < slow_peer_rule::as_type || *rule > slow_peer_rule::disconnect)
+        return error::invalid;
+    s.xpub_nodrop = s.has_subscribers() && *rule == slow_peer_rule::block;
+    s.slow_peer = *rule;
+    return error::none;
+}
+error get_slow_peer(const settings &s, void *out, std::size_t *size) {
+    return write_as(s.slow_peer, out, size);
+}
+error set_nodrop(settings &s, option_value value) {
+    const auto on = read_as<int>(value);
+    if (!on || !accepts(truth::not_negative, *on))
+        return error::invalid;
+    s.xpub_nodrop = *on;
+    s.slow_peer = *on ? slow_peer_rule::block : slow_peer_rule::as_type;
+    return error::none;
+}
+
 bool is_batch_property(std::string_view name) noexcept {
     const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; };
     return std::ranges::equal(name, batch_property, {}, lower, lower);
@@ -332,6 +353,8 @@ constexpr option_row table[] = {
     {ZMQ_LINGER, every_type, number_rule{&s::linger_ms, -1}},
     {ZMQ_SNDHWM, every_type, number_rule{&s::send_hwm, 0}},
     {ZMQ_RCVHWM, every_type, number_rule{&s::receive_hwm, 0}},
+    {ZLINK_SNDHWM_BYTES, every_type, wide_rule<std::uint64_t>{&s::send_hwm_octets}},
+    {ZLINK_RCVHWM_BYTES, every_type, wide_rule<std::uint64_t>{&s::receive_hwm_octets}},
     {ZMQ_SNDTIMEO, every_type, number_rule{&s::send_timeout_ms, -1}},
     {ZMQ_RCVTIMEO, every_type, number_rule{&s::receive_timeout_ms, -1}},
     {ZMQ_CONFLATE, every_type, flag_rule{&s::conflate, truth::zero_or_one}},
@@ -359,7 +382,8 @@ constexpr option_row table[] = {
      special_rule{set_coupled_flag<&s::xpub_verbose, &s::xpub_verboser, false>, nullptr}},
     {ZMQ_XPUB_VERBOSER, publishers,
      special_rule{set_coupled_flag<&s::xpub_verboser, &s::xpub_verbose, true>, nullptr}},
-    {ZMQ_XPUB_NODROP, publishers, flag_rule{&s::xpub_nodrop, truth::not_negative, wo}},
+    {ZMQ_XPUB_NODROP, publishers, special_rule{set_nodrop, nullptr}},
+    {ZLINK_SLOW_PEER, publishers | only(socket_type::router), special_rule{set_slow_peer, get_slow_peer}},
     {ZMQ_XPUB_MANUAL, publishers, flag_rule{&s::xpub_manual, truth::not_negative, wo}},
     {ZMQ_XPUB_MANUAL_LAST_VALUE, publishers,
      special_rule{set_coupled_flag<&s::xpub_manual_last_value, &s::xpub_manual, true>, nullptr}},

@@ -69,6 +69,11 @@ public:
     virtual void leave_way_out() noexcept {}
     /// A message ends here, and nobody reads it.
     virtual void count_drop(counter why) noexcept { (void)why; }
+    /// A peer is to go: its pipe ends behind this call.
+    virtual void cut(pipe_end &pipe, cut_reason why) noexcept {
+        (void)pipe;
+        (void)why;
+    }
 };
 
 struct pattern_environment {
@@ -156,6 +161,8 @@ public:
     /// For zmq_getsockopt:
     /// the number of topics subscribed (ZMQ_TOPICS_COUNT), -1 where the type has none.
     virtual int topics_count() const { return -1; }
+    /// The number of peers that subscribe to something; -1 where the type has none.
+    virtual int subscribers_count() const { return -1; }
 };
 
 std::unique_ptr<pattern> make_pair(const pattern_environment &environment);

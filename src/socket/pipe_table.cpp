@@ -60,6 +60,12 @@ void pipe_table::perform(mailbox::command &what) {
         if (!what.pipe->slot.is_ending)
             pattern_->on_closed(*what.pipe);
         break;
+    case drain_awaited:
+        what.pipe->answer_drain();
+        break;
+    case cut:
+        end_pipe(*what.pipe);
+        break;
     case attach:
     case stop:
         break;
@@ -170,7 +176,9 @@ void pipe_table::take_in(const pipe_end_ptr &pipe, bool is_local) {
         drop(*pipe, gone::to_come_again);
         throw;
     }
-    // It may have been closed before anybody here knew of it.
+    // It may have been asked for credit, or closed, before anybody here knew of it.
+    if (pipe->slot.is_attached)
+        pipe->answer_drain();
     if (!pipe->slot.is_attached || !pipe->is_peer_closed() || pipe->slot.is_ending)
         return;
     try {
@@ -255,6 +263,7 @@ void pipe_table::list_neighbours(std::vector<peer_view> &to) const {
         if (pipe->other_kind() != end_kind::socket)
             continue;
         peer_view seen;
+        seen.id = id_of(*pipe);
         seen.endpoint = pipe->slot.endpoint ? *pipe->slot.endpoint : std::string();
         seen.address = seen.endpoint;
         seen.mechanism = "";
@@ -275,6 +284,30 @@ void pipe_table::finished(pipe_end &pipe) noexcept {
     count_lost(pipe);
 }
 
+void pipe_table::cut(pipe_end &pipe, cut_reason why) noexcept {
+    if (pipe.other_kind() == end_kind::connection)
+        pipe.cut_peer(why);
+    else
+        (void)around_.inbox.post({mailbox::command_kind::cut, pipe.shared_from_this()});
+}
+
+void pipe_table::end_pipe(pipe_end &pipe) noexcept {
+    pattern_->detach(pipe);
+    finished(pipe);
+}
+
+error pipe_table::end_neighbour(std::uint64_t id) noexcept {
+    for (const pipe_end_ptr &pipe : live()) {
+        if (pipe->other_kind() != end_kind::socket || id_of(*pipe) != id)
+            continue;
+        input_.set({});
+        output_.set({});
+        end_pipe(*pipe);
+        return error::none;
+    }
+    return error::no_entry;
+}
+
 std::size_t pipe_table::detach_endpoint(const std::string &endpoint, unread_input what) noexcept {
     (void)enter_beside();  // pipes of the endpoint may be waiting to be attached
     input_.set({});
@@ -288,8 +321,7 @@ std::size_t pipe_table::detach_endpoint(const std::string &endpoint, unread_inpu
             continue;
         const bool is_kept = what == unread_input::kept || pipe.is_peer_closed();  // that one's last words
         if (!is_kept || !read_to_the_end(pipe)) {
-            pattern_->detach(pipe);
-            finished(pipe);
+            end_pipe(pipe);
         }
         ++count;
     }
@@ -325,18 +357,19 @@ void pipe_table::close() noexcept {
     is_closed_ = true;
     while (live_ > 0) {
         pipe_end &pipe = *pipes_[live_ - 1];
-        pattern_->detach(pipe);
-        finished(pipe);
+        end_pipe(pipe);
     }
     for (const mailbox::command &what : untaken_)
         what.pipe->close(around_.options.linger_ms);
     untaken_.clear();
 }
 
-void pipe_table::apply_marks() noexcept {
+void pipe_table::apply_marks() {
     for (const pipe_end_ptr &pipe : live()) {
         pipe->set_write_hwm(static_cast<std::uint64_t>(around_.options.send_hwm));
         pipe->set_read_hwm(static_cast<std::uint64_t>(around_.options.receive_hwm));
+        pipe->set_write_octets(around_.options.send_hwm_octets);
+        pipe->set_read_octets(around_.options.receive_hwm_octets);
     }
     // A pipe that was waited for is looked at when the other end says that there is room. Of room
     // made here nobody tells.

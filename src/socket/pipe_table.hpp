@@ -56,8 +56,11 @@ public:
     enum class unread_input { dropped, kept };
     /// Ends every pipe of an endpoint. Returns how many there were.
     std::size_t detach_endpoint(const std::string &endpoint, unread_input what) noexcept;
-    /// Tells the pipes of the marks in the options.
-    void apply_marks() noexcept;
+    /// Ends the pipe to a peer within the process, by the id that list_neighbours() tells. no_entry
+    /// when there is none.
+    error end_neighbour(std::uint64_t id) noexcept;
+    /// Tells the pipes of the marks in the options. Throws bad_alloc.
+    void apply_marks();
     /// Has the pattern look at a pipe for input, or for room.
     void look_for_input(pipe_end &pipe) noexcept;
     void look_for_room(pipe_end &pipe) noexcept;
@@ -148,8 +151,14 @@ public:
     void go_on_later() noexcept override;
     void leave_way_out() noexcept override { leave_direct_output(); }
     void count_drop(counter why) noexcept override;
+    void cut(pipe_end &pipe, cut_reason why) noexcept override;
 
 private:
+    /// Peers within the process are told from sessions, which count from 1, by the first bit.
+    static std::uint64_t id_of(const pipe_end &pipe) noexcept {
+        return std::uint64_t{1} << 63 | pipe.slot.attach_number;
+    }
+    void end_pipe(pipe_end &pipe) noexcept;
     void perform(mailbox::command &what);
     void take_in(const pipe_end_ptr &pipe, bool is_local);
     bool try_take_in(const mailbox::command &what) noexcept;

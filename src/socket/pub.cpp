@@ -36,11 +36,11 @@ constexpr std::size_t most_frames_at_once = 8192;
 constexpr std::size_t most_octets_at_once = 1024 * 1024;
 constexpr std::size_t most_frames_in_a_turn = 1024;
 
-class publisher final : public pattern, private message_filter {
+class publisher final : public pattern, private message_filter, private loss_events {
 public:
     explicit publisher(const pattern_environment &environment)
         : options_(environment.options), host_(environment.host),
-          peers_(environment.pool, environment.counts),
+          peers_(environment.pool, environment.counts, this),
           has_news_(environment.options.type == socket_type::xpub), news_(environment.random) {}
 
     void attach(const pipe_end_ptr &pipe, bool is_local) override;
@@ -69,11 +69,20 @@ public:
         return static_cast<int>(
             std::min<std::size_t>(subscriptions_.topics(), std::numeric_limits<int>::max()));
     }
+    int subscribers_count() const override {
+        return static_cast<int>(
+            std::min<std::size_t>(subscriptions_.pipes(), std::numeric_limits<int>::max()));
+    }
 
 private:
     using peer_number = upstream_news::peer_number;
 
     bool wants(byte_span body) const noexcept override { return subscriptions_.has_match(body); }
+
+    void on_passed_over(pipe_end &pipe) noexcept override {
+        if (options_.slow_peer == slow_peer_rule::disconnect && pipe.has_peer())
+            host_.cut(pipe, cut_reason::too_slow);
+    }
 
     static peer_number number_of(const pipe_end &pipe) noexcept { return pipe.slot.subscriber_number; }
 

@@ -309,12 +309,12 @@ error router::send_address(const outgoing &frame) {
         return error::none;
     pipe_end *pipe = find(as_text(frame.body));
     if (__builtin_expect(!pipe || !pipe->has_credit(), 0)) {
-        if (options_.router_mandatory) {
+        if (pipe ? waits_for_full() : options_.router_mandatory) {
             blocked_ = pipe;
             return pipe ? error::again : error::host_unreachable;
         }
         if (pipe)
-            pipe->note_drop();
+            drop_for(*pipe);
         else
             host_.count_drop(counter::dropped_unroutable);
         pipe = nullptr;
@@ -322,6 +322,13 @@ error router::send_address(const outgoing &frame) {
     target_ = pipe;
     is_sending_ = true;
     return error::none;
+}
+
+/// A message for a peer without room.
+void router::drop_for(pipe_end &pipe) noexcept {
+    pipe.note_drop();
+    if (options_.slow_peer == slow_peer_rule::disconnect && pipe.has_peer())
+        host_.cut(pipe, cut_reason::too_slow);
 }
 
 direct_way router::direct_output() noexcept {
@@ -433,7 +440,7 @@ bool router::has_input() {
 
 bool router::has_output() {
     blocked_ = nullptr;  // whoever asks waits for any peer
-    return !options_.router_mandatory || is_sending_ || has_room();
+    return !waits_for_full() || is_sending_ || has_room();
 }
 
 /// Whether what a sender waits for is there: a blocked send waits for its own peer alone.
@@ -458,7 +465,7 @@ void router::arm_output() noexcept {
 bool router::arm(bool for_input, bool for_output) {
     if (for_input && has_input())
         return true;
-    if (for_output && (!options_.router_mandatory || is_sending_))
+    if (for_output && (!waits_for_full() || is_sending_))
         return true;
     if (for_input)
         incoming_.arm();

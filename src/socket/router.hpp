@@ -58,6 +58,11 @@ protected:
     std::string generate_id();
     bool is_between_frames() const noexcept { return is_sending_; }
     error send_address(const outgoing &frame);
+    bool waits_for_full() const noexcept {
+        return options_.slow_peer == slow_peer_rule::as_type ? options_.router_mandatory
+                                                             : options_.slow_peer == slow_peer_rule::block;
+    }
+    void drop_for(pipe_end &pipe) noexcept;
     error send_body(const outgoing &frame);
     pipe_end *target() const noexcept { return target_; }
     /// Ends the message that is being sent, as if nobody took it.

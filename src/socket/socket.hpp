@@ -160,6 +160,26 @@ public:
     int take_raised_descriptor() noexcept {
         return pipes_.take_news() && pipes_.is_exported() ? mailbox_->level()->descriptor() : -1;
     }
+
+    // ---- steering ----
+
+    /// Waits until `wanted` peers are there, or have subscribed to something. `again` when the time
+    /// is up; -1 is without end.
+    enum class readiness { peers, subscribers };
+    error wait_ready(readiness what, std::size_t wanted, long timeout_ms);
+    /// The fate of the messages that waited for peers when drain() was called.
+    struct drained {
+        std::uint64_t sent = 0;  // taken by a peer of the process, or by the system for others
+        std::uint64_t left = 0;
+        std::uint64_t lost = 0;  // with their peer, or to a newer one
+    };
+    /// Waits until all that was sent so far has gone out. `again` when the time is up; -1 is
+    /// without end. Throws bad_alloc.
+    error drain(long timeout_ms, drained &out);
+    /// Ends the connection to a peer, by the id that list_peers() tells. no_entry when there is no
+    /// such peer.
+    error cut_peer(std::uint64_t id);
+
     waiter &blocking() const noexcept { return environment_.blocking; }
     const clock_source &clock() const noexcept { return environment_.clock; }
 
@@ -221,7 +241,10 @@ private:
     /// If it has to wait, or would have to, `replaced` becomes empty before.
     error receive(frame_view &out, int flags, message *replaced);
     error retry_receive(frame_view &out, int flags);
-    time_point deadline_in(int timeout_ms) const noexcept;
+    std::size_t count_ready(readiness what) const noexcept;
+    template <class Attempt>
+    error wait_for_news(long timeout_ms, Attempt &&attempt);
+    time_point deadline_in(long timeout_ms) const noexcept;
     template <class Attempt>
     error wait_for(short wanted, int timeout_ms, Attempt &&attempt);
     error export_descriptor(int &descriptor);

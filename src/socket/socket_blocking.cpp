@@ -11,9 +11,11 @@
 
 namespace zlink {
 
-time_point socket::deadline_in(int timeout_ms) const noexcept {
-    return timeout_ms < 0 ? time_point::max()
-                          : environment_.clock.now() + std::chrono::milliseconds(timeout_ms);
+time_point socket::deadline_in(long timeout_ms) const noexcept {
+    constexpr long longest_ms = 1L << 40;  // what goes beyond waits without end
+    return timeout_ms < 0 || timeout_ms > longest_ms
+               ? time_point::max()
+               : environment_.clock.now() + std::chrono::milliseconds(timeout_ms);
 }
 
 /// Goes on with `attempt()`, which is tried once more whenever there may be something new.

@@ -33,7 +33,8 @@ error socket::set_option(int number, const void *value, std::size_t size) {
         return set_router_raw(value, size);
     if (const error e = zlink::set_option(options_, number, value, size); failed(e))
         return e;
-    if (number == ZMQ_SNDHWM || number == ZMQ_RCVHWM)
+    if (number == ZMQ_SNDHWM || number == ZMQ_RCVHWM || number == ZLINK_SNDHWM_BYTES ||
+        number == ZLINK_RCVHWM_BYTES)
         pipes_.apply_marks();
     if (number == ZLINK_SOCKET_NAME) {
         std::lock_guard guard(label_mutex_);

@@ -132,6 +132,8 @@ public:
     }
     /// The number of distinct topics.
     std::size_t topics() const noexcept { return topics_; }
+    /// The number of pipes that have a topic.
+    std::size_t pipes() const noexcept { return numbers_.size(); }
 
 private:
     using pipe_set = std::vector<std::uint32_t>;  // in ascending order

@@ -60,6 +60,10 @@ std::string_view describe(failure_kind failure, protocol_error detail) noexcept 
         return "the peer closed the connection during the handshake";
     case failure_kind::no_handler:
         return "no authentication handler is bound to inproc://zeromq.zap.01, or it has not answered";
+    case failure_kind::cut_off:
+        return "this side has cut the peer off (zlink_disconnect)";
+    case failure_kind::too_slow:
+        return "the queue of the peer was full, and ZLINK_SLOW_PEER says to disconnect it";
     case failure_kind::none:
         break;
     }

@@ -37,6 +37,16 @@ def check_hello(place):
             expect(run("./hello", cwd=place), "hello\n", command)
 
 
+def check_steering(sources, place):
+    program = (place / "examples/steering.c").read_text(encoding="utf-8")
+    page = pathlib.Path(sources, "docs/steering.md").read_text(encoding="utf-8")
+    for listing in re.findall(r"```c\n(.*?)```", page, re.DOTALL):
+        if listing not in program:
+            sys.exit(f"docs/steering.md shows what examples/steering.c does not do:\n{listing}")
+    run("sh", "-ec", re.findall(r"\bcc .*", program)[0], cwd=place)
+    expect(run("./steering", cwd=place), "0 lost\n", "steering.c")
+
+
 class Server:
     """The server of examples/tls, at a port that is free."""
 
@@ -100,6 +110,7 @@ def main(sources, libraries, without_tls=""):
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             (place / name).symlink_to(real.resolve())
         check_hello(place)
+        check_steering(sources, place)
         if not without_tls:
             check_tls(place)
 

@@ -62,6 +62,7 @@ private:
     error disconnect(socket &self, const std::string &endpoint) override { return remove(self, endpoint); }
     error remove(socket &self, const std::string &endpoint);
     error list_peers(const socket &, std::vector<peer_view> &) override { return error::none; }
+    error cut_peer(socket &, std::uint64_t) override { return error::no_entry; }
     void close_all(socket &self) noexcept override;
     error make_monitor_socket(const std::string &endpoint, std::unique_ptr<socket> &out) override;
     void session_began() noexcept override { ++live_sessions_; }

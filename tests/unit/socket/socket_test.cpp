@@ -26,6 +26,7 @@ public:
         return self.detach_endpoint(endpoint) ? error::none : error::no_entry;
     }
     error list_peers(const socket &, std::vector<peer_view> &) override { return error::none; }
+    error cut_peer(socket &, std::uint64_t) override { return error::no_entry; }
     void close_all(socket &) noexcept override { ++closed; }
     error make_monitor_socket(const std::string &, std::unique_ptr<socket> &out) override {
         out = make();
