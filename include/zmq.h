@@ -1344,9 +1344,10 @@ ZMQ_EXPORT int zmq_socket_monitor_pipes_stats(void *s);
 ZMQ_EXPORT int zmq_socket_monitor_versioned(void *s, const char *addr, uint64_t events, int version,
                                             int type);
 
-/* zmq_poll. It is declared where <signal.h> has the type of its last argument.
+/* zmq_poll, which lets other signals in while it sleeps: so a signal that is blocked otherwise ends this wait and nothing else, and
+ * none is missed in front of it. It is declared where <signal.h> has the type of its last argument.
  *
- * sigmask    NULL; a mask of signals is not built: ENOTSUP.
+ * sigmask    the signals that are blocked while it sleeps, as ppoll(2) has it; NULL: those that are blocked already.
  * returns, errors, blocks   as zmq_poll. */
 #ifdef SIG_BLOCK
 ZMQ_EXPORT int zmq_ppoll(zmq_pollitem_t *items, int nitems, long timeout, const sigset_t *sigmask);

@@ -7,6 +7,7 @@
 
 #include "capi/boundary.hpp"
 #include "capi/handles.hpp"
+#include "core/platform.hpp"
 #include "zmq.h"
 
 using namespace zlink;
@@ -111,5 +112,8 @@ int zmq_socket_monitor_pipes_stats(void *s) {
 // ---- Polling ------------------------------------------------------------------------------------
 
 int zmq_ppoll(zmq_pollitem_t *items, int nitems, long timeout, const sigset_t *sigmask) {
-    return sigmask ? fail(error::not_supported) : zmq_poll(items, nitems, timeout);
+    if (!sigmask)
+        return zmq_poll(items, nitems, timeout);
+    const platform::sleeping_mask during(*sigmask);
+    return zmq_poll(items, nitems, timeout);
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <set>
+#include <signal.h>
 #include <string_view>
 
 #include "core/error.hpp"
@@ -68,6 +69,15 @@ private:
 void end_if_cancelled();
 /// poll(2), in which the thread may end so.
 int poll_as_caller(::pollfd *items, std::size_t count, int timeout_ms);
+/// The signals that poll_as_caller() lets in on this thread, as long as it stands, are those that
+/// the mask does not block, as in ppoll(2).
+class sleeping_mask {
+public:
+    explicit sleeping_mask(const ::sigset_t &mask) noexcept;
+    ~sleeping_mask();
+    sleeping_mask(const sleeping_mask &) = delete;
+    sleeping_mask &operator=(const sleeping_mask &) = delete;
+};
 
 struct credentials {
     int pid = -1;

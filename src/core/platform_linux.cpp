@@ -293,9 +293,19 @@ void end_if_cancelled() {
     ::pthread_testcancel();
 }
 
+namespace {
+constinit thread_local const sigset_t *mask_of_sleep = nullptr;
+}
+
+sleeping_mask::sleeping_mask(const ::sigset_t &mask) noexcept { mask_of_sleep = &mask; }
+sleeping_mask::~sleeping_mask() { mask_of_sleep = nullptr; }
+
 int poll_as_caller(::pollfd *items, std::size_t count, int timeout_ms) {
     leave_frames();
-    return ::poll(items, count, timeout_ms);
+    if (__builtin_expect(mask_of_sleep == nullptr, 1))
+        return ::poll(items, count, timeout_ms);
+    const timespec timeout{timeout_ms / 1000, timeout_ms % 1000 * 1'000'000L};
+    return ::ppoll(items, count, timeout_ms < 0 ? nullptr : &timeout, mask_of_sleep);
 }
 
 void block_all_signals() noexcept {

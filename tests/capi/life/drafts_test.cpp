@@ -169,12 +169,29 @@ TEST(drafts, tell_whether_a_peer_of_a_router_has_room) {
     EXPECT_FAILS(ENOTSOCK, zmq_socket_get_peer_state(nullptr, "slow", 4));
 }
 
-TEST(drafts, poll_with_a_mask_of_signals_is_not_supported_and_without_one_polls) {
-    zmq_pollitem_t none[1] = {};
-    sigset_t mask;
-    sigemptyset(&mask);
-    EXPECT_FAILS(ENOTSUP, zmq_ppoll(none, 0, 0, &mask));
-    EXPECT_EQ(zmq_ppoll(none, 0, 0, nullptr), 0);
+TEST(drafts, a_poll_with_a_mask_lets_a_blocked_signal_in_while_it_sleeps) {
+    static volatile sig_atomic_t handled = 0;
+    struct sigaction handler {};
+    handler.sa_handler = [](int) { handled = handled + 1; };
+    ASSERT_EQ(sigaction(SIGUSR1, &handler, nullptr), 0);
+    sigset_t blocked, before;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGUSR1);
+    ASSERT_EQ(pthread_sigmask(SIG_BLOCK, &blocked, &before), 0);
+    ASSERT_EQ(raise(SIGUSR1), 0);
+    context zmq;
+    test_socket idle = zmq.socket(ZMQ_PULL), busy = zmq.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH);
+    push.connect(busy.bind("inproc://busy"));
+    zmq_pollitem_t item{idle.handle(), 0, ZMQ_POLLIN, 0};
+    EXPECT_EQ(zmq_ppoll(&item, 1, 1, nullptr), 0);
+    EXPECT_EQ(zmq_ppoll(&item, 1, 1, &blocked), 0);
+    EXPECT_EQ(handled, 0);
+    EXPECT_FAILS(EINTR, zmq_ppoll(&item, 1, -1, &before));
+    EXPECT_EQ(handled, 1);
+    ASSERT_EQ(push.send("x"), 1);
+    item.socket = busy.handle();
+    EXPECT_EQ(zmq_ppoll(&item, 1, -1, &before), 1);
+    ASSERT_EQ(pthread_sigmask(SIG_SETMASK, &before, nullptr), 0);
 }
 
 }  // namespace
