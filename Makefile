@@ -37,7 +37,7 @@ help:
 	@echo 'make check         formatting, layering, documents and the unit tests of the release: what to run while working'
 	@echo 'make test          formatting, and all tests: plain, ASan+UBSan, TSan'
 	@echo 'make test-release  one of those three; also test-asan, test-tsan'
-	@echo 'make test-long     the tests with TSan, and as much of each as in a plain build: what make test leaves out'
+	@echo 'make test-long     the tests with TSan, and as much of each as in a plain build, and more kills: what make test leaves out'
 	@echo 'make test-web      the page of examples/web in a headless Chromium, which has to be installed'
 	@echo 'make wheel         build/wheel/*.whl: zlink for Python and its pyzmq, on systems with GLIBC 2.27 or later'
 	@echo 'make wheel ARCH=aarch64   the same for another processor, on Debian for x86-64'
@@ -138,6 +138,9 @@ test-tsan: deps
 
 test-long: export ZLINK_TESTS_WHOLE := 1
 test-long: test-tsan
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS) --target kill_peer library
+	ctest --preset release -R '^kill_test$$'
 
 test-web: build
 	LD_LIBRARY_PATH=build/release/lib $(PYTHON) examples/web/check.py
