@@ -13,6 +13,7 @@ void add_keygen(CLI::App &root, action &chosen);
 void add_run(CLI::App &root, action &chosen);
 void add_stats(CLI::App &root, action &chosen);
 void add_top(CLI::App &root, action &chosen);
+void add_bench(CLI::App &root, action &chosen);
 void add_doctor(CLI::App &root, action &chosen);
 void add_proxy(CLI::App &root, action &chosen);
 void add_completion(CLI::App &root, action &chosen);

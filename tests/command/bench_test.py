@@ -1,0 +1,97 @@
+"""zlink bench: what it prints, and how it ends; the other library is the distribution's libzmq."""
+
+import ctypes.util
+import csv
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+
+import pytest
+from conftest import COMMAND, LIMIT, run
+
+LIBZMQ = "/usr/lib/x86_64-linux-gnu/libzmq.so.5" if os.path.exists("/usr/lib/x86_64-linux-gnu/libzmq.so.5") else ctypes.util.find_library("zmq")
+QUICK = ("--runs", "1", "--msgs", "300")
+
+
+def lines(*arguments):
+    return [json.loads(line) for line in run("bench", "--json", *arguments).splitlines()]
+
+
+@pytest.mark.parametrize("endpoint", ["tcp://127.0.0.1:*", "ipc://*", "inproc://bench"])
+def test_each_pattern_is_measured_both_ways(endpoint):
+    one_way = lines(endpoint, *QUICK, "-p", "push-pull,pub-sub,pair,dealer-router", "-s", "0,100")
+    assert len(one_way) == 8 and all(each["messages_per_second"] > 0 and "p50_us" not in each for each in one_way)
+    back = lines(endpoint, *QUICK, "-p", "req-rep,pair,dealer-router", "--lat", "-s", "100")
+    assert len(back) == 3 and all(0 < each["p50_us"] <= each["p99_us"] <= each["p99.9_us"] <= each["max_us"] for each in back)
+
+
+@pytest.mark.parametrize("pattern", ["push-pull", "pub-sub", "dealer-router", "req-rep"])
+def test_several_clients_are_measured_at_once(pattern):
+    (told,) = lines(*QUICK, "-p", pattern, "-s", "64", "--clients", "3")
+    assert told["clients"] == 3 and told["messages_per_second"] > 0
+
+
+def test_a_rate_is_kept_by_each_client():
+    (told,) = lines("--runs", "1", "--msgs", "50", "-p", "push-pull", "-s", "64", "--rate", "1000")
+    assert told["messages_per_second"] < 1300
+
+
+def test_another_library_is_measured_in_turn_and_compared():
+    both = lines(*QUICK, "--against", LIBZMQ, "-s", "64")
+    assert [each["library"].split()[0] for each in both] == ["zlink", "libzmq"] * 2
+    assert both[0]["ratio"] == pytest.approx(both[0]["messages_per_second"] / both[1]["messages_per_second"], rel=0.01)
+    said = run("bench", *QUICK, "--against", LIBZMQ, "-s", "64", env=dict(os.environ, LC_ALL="C.UTF-8", TERM="xterm", NO_COLOR="")).decode()
+    assert re.search(r"zlink passes [\d.]+ times as many as libzmq \d", said) and "█" in said
+    assert re.search(r"zlink takes [\d.]+ times as long as libzmq \d", said)
+
+
+@pytest.mark.parametrize("variable", [{"LC_ALL": "C"}, {"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_it_draws_with_ascii_where_that_is_asked_for(variable):
+    said = run("bench", *QUICK, "-s", "64", env={**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm", **variable})
+    assert said.isascii() and b"##" in said and b"longer bar is better" in said and b"shorter bar is better" in said
+
+
+def test_csv_has_a_head_and_a_line_for_each_library():
+    rows = list(csv.DictReader(run("bench", "--csv", *QUICK, "-s", "64,128").decode().splitlines()))
+    assert [(row["pattern"], row["size"], row["runs"]) for row in rows] == [(p, s, "1") for p in ("push-pull", "req-rep") for s in ("64", "128")]
+    assert float(rows[0]["messages_per_second"]) > 0 and rows[0]["p50_us"] == "" and float(rows[2]["p50_us"]) > 0
+
+
+def test_two_hosts_measure_with_a_side_each(start):
+    far = start("bench", "--bind", "tcp://127.0.0.1:*")
+    where = far.bound().rstrip(";")
+    assert len(lines("--connect", where, *QUICK, "-p", "push-pull,pub-sub,req-rep", "-s", "64", "--clients", "2")) == 3
+    far.process.send_signal(signal.SIGINT)
+    far.end(status=130)
+
+
+def test_a_signal_ends_it_with_what_was_measured(start):
+    going = start("bench", "--json", "-p", "push-pull", "-s", "64", "-d", "1h", "--runs", "5")
+    while not (children := subprocess.run(["pgrep", "-P", str(going.process.pid)], capture_output=True, check=False).stdout.split()):
+        pass
+    while b"voluntary_ctxt_switches" not in (told := open(f"/proc/{children[0].decode()}/status", "rb").read()) or int(re.search(rb"Threads:\s+(\d+)", told).group(1)) < 4:
+        pass  # it passes messages when it has its threads
+    going.process.send_signal(signal.SIGINT)
+    going.end(status=130)
+
+
+def test_progress_is_for_a_terminal_alone():
+    run("bench", *QUICK, "-s", "64", "-p", "push-pull")
+    assert run.err == ""
+    master, slave = pty.openpty()
+    done = subprocess.run([COMMAND, "bench", *QUICK, "-s", "64", "-p", "push-pull"], stderr=slave, stdout=subprocess.PIPE, timeout=LIMIT, check=True)
+    os.close(slave)
+    assert b"run 1 of 1" in os.read(master, 10000) and b"run 1 of 1" not in done.stdout
+    os.close(master)
+
+
+def test_what_cannot_be_measured_is_refused(free_port, tmp_path):
+    for wrong in (["--lat", "-p", "push-pull"], ["-p", "pair", "--clients", "2"], ["--msgs", "5", "-d", "1"], ["--size", "x"], ["nonsense"],
+                  ["--bind", free_port, free_port], ["--against", "/none", "--connect", free_port], ["--against", "/none"], [""]):
+        run("bench", *wrong, status=2)
+    (tmp_path / "other.so").write_text("no library", encoding="utf-8")
+    run("bench", "--against", tmp_path / "other.so", *QUICK, status=2)
+    run("bench", free_port, *QUICK, status=4)
