@@ -30,7 +30,7 @@ def test_each_listing_of_the_guide_runs(listing, place):
 
 
 def test_there_are_listings_and_all_subcommands():
-    assert len(LISTINGS) > 7 and {"pub", "probe", "keygen", "run", "stats", "top", "bench", "doctor", "proxy"} < set(SUBCOMMANDS)
+    assert len(LISTINGS) > 7 and {"pub", "probe", "keygen", "run", "stats", "top", "bench", "dump", "doctor", "proxy"} < set(SUBCOMMANDS)
 
 
 @pytest.mark.parametrize("name", ["", *SUBCOMMANDS])

@@ -30,6 +30,7 @@ status run(int count, char **arguments) {
     command::add_stats(root, chosen);
     command::add_top(root, chosen);
     command::add_bench(root, chosen);
+    command::add_dump(root, chosen);
     command::add_doctor(root, chosen);
     command::add_proxy(root, chosen);
     command::add_completion(root, chosen);

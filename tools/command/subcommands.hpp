@@ -14,6 +14,7 @@ void add_run(CLI::App &root, action &chosen);
 void add_stats(CLI::App &root, action &chosen);
 void add_top(CLI::App &root, action &chosen);
 void add_bench(CLI::App &root, action &chosen);
+void add_dump(CLI::App &root, action &chosen);
 void add_doctor(CLI::App &root, action &chosen);
 void add_proxy(CLI::App &root, action &chosen);
 void add_completion(CLI::App &root, action &chosen);

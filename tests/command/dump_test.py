@@ -1,0 +1,155 @@
+"""zlink dump: what libzmq's sockets say to each other through a relay, and what stands in captures that are made here."""
+
+import json
+import signal
+import socket
+import struct
+
+import pytest
+import zmq
+from conftest import run
+
+GREETING = b"\xff" + bytes(8) + b"\x7f\3\1" + b"NULL".ljust(20, b"\0") + bytes(32)
+READY = b"\4\x1a\5READY\x0bSocket-Type\0\0\0\4PUSH"
+
+
+@pytest.fixture
+def between(start, peer):
+    """A relay between a socket that is bound and one that is connected."""
+
+    def begin(near, far, *flags, prepare=lambda near, far: None):
+        near, far = peer(near).socket, peer(far).socket
+        prepare(near, far)
+        far.bind("tcp://127.0.0.1:*")
+        relay = start("dump", "--relay", "tcp://127.0.0.1:*", far.last_endpoint.decode(), *flags)
+        near.connect(relay.bound())
+        return relay, near, far
+
+    return begin
+
+
+def said_until_interrupted(relay):
+    relay.process.send_signal(signal.SIGINT)
+    return relay.end(status=130).decode()
+
+
+def test_a_relay_tells_what_both_ends_say(between):
+    relay, req, rep = between(zmq.REQ, zmq.REP)
+    req.send_multipart([b"one\n", b"x" * 300])
+    rep.send(rep.recv_multipart()[0])
+    assert req.recv() == b"one\n"
+    said = said_until_interrupted(relay)
+    assert said.count("greeting ZMTP 3.1, mechanism NULL") == 2
+    assert '> command' in said and 'READY: Socket-Type "REQ"' in said and 'READY: Socket-Type "REP"' in said
+    assert '> message  4 octets, more: "one\\n"' in said and "> message  300 octets: \"" + "x" * 32 + '"...' in said
+    assert '< message  4 octets: "one\\n"' in said
+
+
+def test_subscriptions_are_named_and_octets_left_out(between):
+    relay, sub, pub = between(zmq.SUB, zmq.XPUB, "--headers-only")
+    sub.subscribe("weather")
+    assert pub.recv() == b"\1weather"
+    pub.send(b"weather: rain")
+    assert sub.recv() == b"weather: rain"
+    said = said_until_interrupted(relay)
+    assert "< message  13 octets\n" in said and "rain" not in said and "octets, SUBSCRIBE\n" in said
+
+
+def plain(near, far):
+    far.plain_server = True
+    near.plain_username, near.plain_password = b"user", b"secret"
+
+
+@pytest.mark.parametrize("flag", ["--headers-only", "--show-secrets"])
+def test_a_password_is_shown_where_that_is_asked_for(between, flag):
+    relay, push, pull = between(zmq.PUSH, zmq.PULL, flag, prepare=plain)
+    assert pull.plain_server and push.plain_username
+    said = ""
+    while "HELLO" not in said:
+        assert (line := relay.line().decode())  # libzmq asks a handler then, and there is none
+        said += line
+    said += said_until_interrupted(relay)
+    assert 'HELLO, username "user", password ' in said and ("secret" in said) == (flag == "--show-secrets")
+
+
+def test_a_box_is_told_as_a_box(between):
+    def curve(near, far):
+        public, far.curve_secretkey = zmq.curve_keypair()
+        near.curve_serverkey, far.curve_server = public, True
+        near.curve_publickey, near.curve_secretkey = zmq.curve_keypair()
+
+    relay, push, pull = between(zmq.PUSH, zmq.PULL, "-f", "json", prepare=curve)
+    push.send(b"x")
+    assert pull.recv() == b"x"
+    told = [json.loads(line) for line in said_until_interrupted(relay).splitlines()]
+    assert [each["words"].split(",")[0] for each in told if each["kind"] == "command"] == ["HELLO", "WELCOME", "INITIATE", "READY"]
+    assert [each["words"] for each in told if each["kind"] == "message"] == ["sealed"] and not any("hex" in each for each in told)
+
+
+def test_a_relay_says_what_is_no_zmtp(start):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        relay = start("dump", "--relay", "tcp://127.0.0.1:*", "tcp://127.0.0.1:%d" % server.getsockname()[1], "-n", "1")
+        with socket.create_connection(("127.0.0.1", int(relay.bound().rpartition(":")[2]))) as client:
+            client.sendall(b"GET /")
+            other, _ = server.accept()
+            with other:
+                assert other.recv(100) == b"GET /"
+                other.sendall(GREETING + b"\x88")
+                received = b""
+                while len(received) < 65:
+                    received += client.recv(100)
+                client.shutdown(socket.SHUT_WR)
+                assert other.recv(1) == b""
+    said = relay.end().decode()
+    assert "does not begin with 0xff" in said and "47" in said and "flags 0x88 are of no frame" in said and "closed" in said
+
+
+def packet(sequence, octets=b"", flags=0x10, back=False, captured=None):
+    ports = (5555, 40000) if back else (40000, 5555)
+    tcp = struct.pack(">HHIIBBHHH", *ports, sequence, 0, 0x50, flags, 1000, 0, 0) + octets
+    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(tcp), 1, 0, 64, 6, 0, b"\x7f\0\0\1", b"\x7f\0\0\1") + tcp
+    frame = bytes(12) + b"\x08\0" + ip
+    cut = frame if captured is None else frame[:54 + captured]
+    return struct.pack("<IIII", 1, 500000, len(cut), len(frame)) + cut
+
+
+def capture(tmp_path, *packets):
+    path = tmp_path / "x.pcap"
+    path.write_bytes(struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1) + b"".join(packets))
+    return path
+
+
+def told_of(tmp_path, *packets):
+    return run("dump", capture(tmp_path, *packets)).decode()
+
+
+def test_a_capture_is_put_in_order(tmp_path):
+    start = 0xFFFFFFF0  # the numbers go round
+    octets = GREETING + READY + b"\0\5hello" + b"\0\5again"
+    at = lambda first, last: packet((start + 1 + first) & 0xFFFFFFFF, octets[first:last])  # noqa: E731
+    said = told_of(tmp_path, packet(start, flags=2), at(0, 70), at(90, len(octets)), at(60, 80), at(80, 95), at(0, 70))
+    assert "127.0.0.1:40000 to 127.0.0.1:5555" in said and "missing" not in said
+    assert 'READY: Socket-Type "PUSH"' in said and said.count('message  5 octets: "hello"') == 1 and said.endswith('"again"\n')
+
+
+def test_octets_that_are_missing_are_named(tmp_path):
+    octets = GREETING + READY + b"\0\x0ahello"
+    begin = [packet(9, flags=2), packet(10, octets)]
+    after = 10 + len(octets)
+    assert "message  10 octets, of which octets are missing" in told_of(tmp_path, *begin, packet(after + 5, b"\0\3end"))
+    assert 'message  3 octets: "end"' in told_of(tmp_path, *begin, packet(after, b"12345", captured=2), packet(after + 5, b"\0\3end"))
+    assert "7 octets are missing, and with them where the next frame begins" in told_of(tmp_path, *begin, packet(after + 7, b"\0\3end"))
+    assert "ends 5 octets before the end of a frame of 10" in told_of(tmp_path, *begin)
+    assert "the capture begins within the connection" in told_of(tmp_path, packet(10, b"hello"))
+
+
+def test_what_is_no_capture_is_refused(tmp_path, free_port):
+    (tmp_path / "x").write_bytes(b"nonsense" * 10)
+    run("dump", tmp_path / "x", status=6)
+    run("dump", tmp_path / "none", status=1)
+    whole = capture(tmp_path, packet(9, flags=2)).read_bytes()
+    (tmp_path / "x").write_bytes(whole[:-1])
+    run("dump", tmp_path / "x", status=6)
+    run("dump", "--relay", free_port, status=2)
+    run("dump", "--relay", "inproc://x", free_port, status=2)
+    run("dump", "--relay", "tcp://192.0.2.1:1", free_port, status=4)
