@@ -303,7 +303,7 @@ ZMQ_EXPORT int zlink_disconnect(void *socket, uint64_t peer);
 #define ZLINK_STATS_OPENMETRICS 1 /* OpenMetrics 1.0 */
 #define ZLINK_STATS_JSON        2
 
-/* Tells the numbers of zlink_stats as text, for each of the 64 sockets of a context that hold most, and in sum for the others, under
+/* Tells the numbers of zlink_stats as text, for each of the 64 oldest sockets of a context, and in sum for the others, under
  * the names of docs/metrics.md. Takes memory; waits for nobody.
  *
  * context  any thread may ask.
@@ -352,9 +352,10 @@ ZMQ_EXPORT void *zmq_ctx_new(void);
 /* Ends a context and releases it.
  *
  * ctx        unusable once the call has returned 0.
- * errors     EFAULT (not a context), EINTR (interrupted by a signal; call it again).
+ * errors     EFAULT (not a context), EINTR (interrupted by a signal; call it again), EBUSY (called by the function of zlink_set_log).
  * blocks     until every socket of the context is closed and its queued messages are sent or their linger
- *            period is over. Calls that wait on those sockets fail with ETERM.
+ *            period is over, and the function of zlink_set_log has been told what waits. Calls that wait on those sockets fail with
+ *            ETERM.
  * threads    any, also several at once: each returns 0. Once it has returned 0 the context is gone: EFAULT. */
 ZMQ_EXPORT int zmq_ctx_term(void *ctx);
 

@@ -35,6 +35,9 @@ int zmq_ctx_term(void *ctx) {
         return fail(error::fault);
     if (const error e = found->terminate(); failed(e))
         return fail(e);
+    // Other calls may keep the context a while longer, but nobody is told anything any more.
+    if (const error e = found->set_log(nullptr, nullptr, log_level::none); failed(e))
+        return fail(e);
     metrics::forget(*found);
     (void)handles.take(ctx, handle_kind::context);
     return 0;

@@ -131,18 +131,16 @@ bool event_log::is_repeated(output &where, const told &event) {
 error event_log::tell_to(log_listener::function what, void *arg, log_level level) noexcept {
     std::shared_ptr<log_listener> next, before;
     try {
-        {
-            std::lock_guard guard(mutex_);
-            if (listener_ && listener_->is_this_thread())
-                return error::busy;
-        }
+        if (log_listener::is_told_for(this))
+            return error::busy;
+        std::string first;
         if (what) {
             std::unique_ptr<log_listener> made;
-            if (const error e = log_listener::start(what, arg, made); failed(e))
+            if (const error e = log_listener::start(what, arg, this, made); failed(e))
                 return e;
             next = std::move(made);
+            first = std::string(name_of_library()) + ", " + platform::path_of_library();
         }
-        std::string first = std::string(name_of_library()) + ", " + platform::path_of_library();
         std::lock_guard guard(mutex_);
         before = std::exchange(listener_, next);
         listened_ = {what ? level : log_level::none, {}};

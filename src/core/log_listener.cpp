@@ -11,6 +11,14 @@
 
 namespace zlink {
 
+namespace {
+
+constinit thread_local const void *log_of_this_thread = nullptr;
+
+}  // namespace
+
+bool log_listener::is_told_for(const void *log) noexcept { return log_of_this_thread == log; }
+
 struct log_listener::state {
     struct line {
         log_level level;
@@ -51,13 +59,16 @@ void log_listener::state::run() noexcept {
     }
 }
 
-error log_listener::start(function what, void *arg, std::unique_ptr<log_listener> &out) noexcept {
+error log_listener::start(function what, void *arg, const void *log,
+                          std::unique_ptr<log_listener> &out) noexcept {
     try {
         std::unique_ptr<log_listener> made(new log_listener);
         made->shared_ = std::make_shared<state>(what, arg);
+        platform::stay_loaded();
         const platform::signal_shield shield;
-        made->thread_ = std::thread([shared = made->shared_] {
+        made->thread_ = std::thread([shared = made->shared_, log] {
             platform::name_this_thread("zlink-log");
+            log_of_this_thread = log;
             shared->run();
         });
         out = std::move(made);

@@ -23,18 +23,22 @@ public:
     using function = void (*)(void *arg, int level, const char *line);
     static constexpr std::size_t most_waiting = 1000;
 
-    /// Starts the thread. no_memory, or no_thread where there is none.
-    static error start(function what, void *arg, std::unique_ptr<log_listener> &out) noexcept;
+    /// Starts the thread, for a log. no_memory, or no_thread where there is none. The library stays
+    /// loaded for it.
+    static error start(function what, void *arg, const void *log,
+                       std::unique_ptr<log_listener> &out) noexcept;
     ~log_listener() { end(); }
     log_listener(const log_listener &) = delete;
     log_listener &operator=(const log_listener &) = delete;
 
     void add(log_level level, std::string line) noexcept;
     void end() noexcept;
-    /// Whether the caller is the function.
-    bool is_this_thread() const noexcept { return thread_.get_id() == std::this_thread::get_id(); }
+    /// Whether the caller is a function of this log, though it may be another one's turn by now.
+    static bool is_told_for(const void *log) noexcept;
 
 private:
+    bool is_this_thread() const noexcept { return thread_.get_id() == std::this_thread::get_id(); }
+
     struct state;
     log_listener() noexcept = default;
 

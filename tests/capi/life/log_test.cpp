@@ -225,6 +225,54 @@ TEST_F(a_log, may_call_the_library_and_takes_its_time) {
     EXPECT_EQ(log.last, "10 lines were left out: the log is slow");
 }
 
+TEST_F(a_log, does_not_run_any_more_when_its_context_has_ended_which_it_cannot_end_itself) {
+    struct ending_log {
+        void *context;
+        int of_end = 0, of_itself = 0;
+        static void keep(void *arg, int, const char *) {
+            auto *const self = static_cast<ending_log *>(arg);
+            self->of_end = zmq_ctx_term(self->context) == 0 ? 0 : zmq_errno();
+            self->of_itself = zlink_set_log(self->context, keep, arg, ZLINK_LOG_ERROR) == 0 ? 0 : zmq_errno();
+        }
+    };
+    ending_log log{zmq_ctx_new()};
+    ASSERT_EQ(zlink_set_log(log.context, ending_log::keep, &log, ZLINK_LOG_INFO), 0);
+    ASSERT_EQ(zmq_ctx_term(log.context), 0);
+    EXPECT_EQ(log.of_end, EBUSY);
+    EXPECT_EQ(log.of_itself, EBUSY);
+}
+
+TEST_F(a_log, answers_busy_to_a_function_in_whose_place_another_one_is_already) {
+    struct old_log {
+        void *context;
+        std::promise<void> was_called, may_go_on;
+        int of_itself = 0;
+        static void keep(void *arg, int, const char *) {
+            auto *const self = static_cast<old_log *>(arg);
+            self->was_called.set_value();
+            self->may_go_on.get_future().wait();
+            self->of_itself = zlink_set_log(self->context, nullptr, nullptr, 0) == 0 ? 0 : zmq_errno();
+        }
+    };
+    struct new_log {
+        std::promise<void> was_called;
+        static void keep(void *arg, int, const char *) {
+            static_cast<new_log *>(arg)->was_called.set_value();
+        }
+    };
+    context zmq;
+    old_log before{zmq.handle(), {}, {}};
+    new_log next;
+    ASSERT_EQ(zlink_set_log(zmq.handle(), old_log::keep, &before, ZLINK_LOG_INFO), 0);
+    before.was_called.get_future().wait();
+    auto set = std::async(std::launch::async,
+                          [&] { return zlink_set_log(zmq.handle(), new_log::keep, &next, ZLINK_LOG_INFO); });
+    next.was_called.get_future().wait();
+    before.may_go_on.set_value();
+    EXPECT_EQ(set.get(), 0);
+    EXPECT_EQ(before.of_itself, EBUSY);
+}
+
 TEST_F(a_log, is_of_a_context_and_has_a_level) {
     context zmq;
     EXPECT_FAILS(EFAULT, zlink_set_log(nullptr, kept_log::keep, nullptr, ZLINK_LOG_WARN));
