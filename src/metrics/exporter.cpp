@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,6 +24,7 @@
 #include "core/platform.hpp"
 #include "core/tuning.hpp"
 #include "metrics/address.hpp"
+#include "metrics/file_identity.hpp"
 #include "metrics/listener.hpp"
 #include "metrics/numbers_file.hpp"
 #include "metrics/peers.hpp"
@@ -34,6 +37,8 @@ namespace {
 
 /// The I/O threads are waited for so long, where they are asked for their peers.
 constexpr std::chrono::seconds longest_look{1};
+/// The first text in a file is waited for so long.
+constexpr std::chrono::seconds longest_beginning{1};
 /// The time between two texts in a file.
 constexpr std::chrono::milliseconds between_texts{1000};
 
@@ -53,6 +58,7 @@ struct registry {
     registry *const of_parent;  // whom nobody uses any more, or null
     const unsigned generation = platform::fork_generation();
     std::atomic<int> listening{-1};  // the descriptor
+    file_identity listening_as;      // known before that
     std::mutex mutex;                // guards the rest
     std::vector<context *> contexts;
     const context *looked_at = nullptr;  // by the thread that tells, without the lock
@@ -137,7 +143,8 @@ registry &contexts() {
 void let_go_in_child() noexcept {
     registry *const found = current.load(std::memory_order_acquire);
     if (found && found->generation != platform::fork_generation())
-        if (const int number = found->listening.exchange(-1, std::memory_order_relaxed); number >= 0)
+        if (const int number = found->listening.exchange(-1, std::memory_order_relaxed);
+            number >= 0 && found->listening_as.is_at(number))
             ::close(number);
 }
 
@@ -160,6 +167,7 @@ void begin_listening(registry &all, const std::string &text, address where) {
         return;
     }
     (void)platform::around_fork([] {}, let_go_in_child);
+    all.listening_as = file_identity(listening.get());
     all.listening.store(listening.get(), std::memory_order_relaxed);
     std::optional<std::vector<std::string>> names;
     if (where.path.empty())
@@ -189,22 +197,40 @@ void keep_writing(registry &all, numbers_file &to) noexcept {
         }
 }
 
-void begin_writing(registry &all, const std::string &text, const address &where) {
-    auto made = std::make_unique<numbers_file>(where.path);
-    int failure = 0;
-    if (!made->write(text_of(std::span<const line>(), format::json), failure)) {
-        say("cannot write " + text + ": " + describe(failure));
-        return;
-    }
-    numbers_file &file = *made.release();
-    if (!file_of_process.exchange(&file))
-        (void)std::atexit([] { file_of_process.load()->remove(); });
+/// The first text, without the contexts. False where it cannot be written, which is said.
+bool begin_file(const std::string &text, std::unique_ptr<numbers_file> made) noexcept {
     try {
-        start([&all, &file] { keep_writing(all, file); });
-    } catch (const std::exception &) {
-        file.remove();
-        throw;
+        int failure = 0;
+        if (!made->write(text_of(std::span<const line>(), format::json), failure)) {
+            say("cannot write " + text + ": " + describe(failure));
+            return false;
+        }
+    } catch (const std::bad_alloc &) {
+        say("cannot write " + text + ": " + describe(ENOMEM));
+        return false;
     }
+    if (!file_of_process.exchange(made.release()))
+        (void)std::atexit([] { file_of_process.load()->remove(); });
+    return true;
+}
+
+/// Nothing is written on the application's thread, which a signal of a limit would end. It waits
+/// for the first text, but not for a disk that hangs.
+void begin_writing(registry &all, const std::string &text, const address &where) {
+    struct beginning {
+        std::string text, path;
+        std::promise<void> is_over{};
+    };
+    const auto shared = std::make_shared<beginning>(beginning{text, where.path});
+    auto is_over = shared->is_over.get_future();
+    start([&all, shared] {
+        const bool has_begun = begin_file(shared->text, std::make_unique<numbers_file>(shared->path));
+        shared->is_over.set_value();
+        if (has_begun)
+            keep_writing(all, *file_of_process.load());
+    });
+    const platform::cancellation_shield shield;
+    (void)is_over.wait_for(longest_beginning);
 }
 
 void begin(registry &all) {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -103,10 +104,12 @@ bool numbers_file::write_into(const owned_descriptor &file, std::string_view tex
     return true;
 }
 
-/// Somebody may have cleared it away.
-bool numbers_file::is_still_there() const noexcept {
+/// Somebody may have cleared it away. A descriptor that the program has closed is not closed again.
+bool numbers_file::is_still_there() noexcept {
     struct stat found {};
-    return file_ && ::fstat(file_.get(), &found) == 0 && found.st_nlink > 0;
+    if (file_ && (::fstat(file_.get(), &found) != 0 || !identity_.is(found)))
+        (void)file_.release();
+    return file_ && found.st_nlink > 0;
 }
 
 bool numbers_file::begin(std::string_view text, int &failure) {
@@ -129,6 +132,7 @@ bool numbers_file::begin(std::string_view text, int &failure) {
     if (!is_there)
         (void)::unlink(temporary.c_str());
     // After a failure there is no file to write to, and the next text tries again.
+    identity_ = is_there ? file_identity(made.get()) : file_identity();
     file_ = is_there ? std::move(made) : owned_descriptor();
     return is_there;
 }
@@ -136,12 +140,16 @@ bool numbers_file::begin(std::string_view text, int &failure) {
 void numbers_file::remove() noexcept {
     if (::getpid() != process_)
         return;  // in a child of fork, where the lock may be held for ever
-    std::lock_guard guard(mutex_);
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    for (int looks = 100; !lock && looks > 0; --looks) {
+        (void)::poll(nullptr, 0, 10);
+        (void)lock.try_lock();
+    }
+    if (!lock)
+        return;
     is_removed_ = true;
-    struct stat ours {
-    }, found{};
-    if (file_ && ::fstat(file_.get(), &ours) == 0 && ::lstat(path_.c_str(), &found) == 0 &&
-        ours.st_dev == found.st_dev && ours.st_ino == found.st_ino)
+    struct stat found {};
+    if (::lstat(path_.c_str(), &found) == 0 && identity_.is(found))
         (void)::unlink(path_.c_str());
 }
 

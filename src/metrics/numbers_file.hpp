@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include "core/owned_descriptor.hpp"
+#include "metrics/file_identity.hpp"
 
 namespace zlink::metrics {
 
@@ -33,19 +34,21 @@ public:
     /// kind is. The text before, if any, stays as it is. Throws bad_alloc.
     bool write(std::string_view text, int &failure);
     /// Takes it away, if it still is what was written here, by this process. No file comes back.
+    /// It is left over, after a second, where a disk hangs while something is written.
     void remove() noexcept;
 
 private:
     bool write_into(const owned_descriptor &file, std::string_view text, int &failure) noexcept;
     bool begin(std::string_view text, int &failure);
-    bool is_still_there() const noexcept;
+    bool is_still_there() noexcept;
 
     const std::string path_;
     const int process_;
     const std::uint64_t start_;
     std::mutex mutex_;  // guards the rest
     owned_descriptor file_;
-    std::size_t room_ = 0;  // of each of the two places
+    file_identity identity_;  // of the file
+    std::size_t room_ = 0;    // of each of the two places
     std::uint64_t sequence_ = 0;
     bool is_removed_ = false;
 };

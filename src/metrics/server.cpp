@@ -105,7 +105,8 @@ void server::connection::write_answer() noexcept {
 // ---- The server ---------------------------------------------------------------------------------
 
 server::server(owned_descriptor listening, std::optional<std::vector<std::string>> names, answering answer)
-    : listening_(std::move(listening)), names_(std::move(names)), answer_(std::move(answer)) {}
+    : listening_(std::move(listening)), identity_(listening_.get()), names_(std::move(names)),
+      answer_(std::move(answer)) {}
 
 server::~server() = default;
 
@@ -138,10 +139,19 @@ void server::turn() {
     for (connection &each : connections_)
         if (wishes[at++].revents != 0)
             each.go_on(answer_, names_ ? &*names_ : nullptr);
-    is_closed_ = (wishes.back().revents & POLLNVAL) != 0;
-    if (!is_closed_ && wishes.back().revents != 0)
-        accept_one();
+    if (wishes.back().revents != 0) {
+        look_whether_closed();
+        if (!is_closed_)
+            accept_one();
+    }
     connections_.remove_if([now = clock::now()](const connection &each) { return each.is_over(now); });
+}
+
+/// The number may be another descriptor of the program's by now, which is not ours to close.
+void server::look_whether_closed() noexcept {
+    is_closed_ = !identity_.is_at(listening_.get());
+    if (is_closed_)
+        (void)listening_.release();
 }
 
 void server::accept_one() {

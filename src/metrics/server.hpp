@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/owned_descriptor.hpp"
+#include "metrics/file_identity.hpp"
 #include "metrics/http_request.hpp"
 
 namespace zlink::metrics {
@@ -39,8 +40,10 @@ private:
 
     void turn();
     void accept_one();
+    void look_whether_closed() noexcept;
 
-    const owned_descriptor listening_;
+    owned_descriptor listening_;
+    const file_identity identity_;  // of what it listens with
     const std::optional<std::vector<std::string>> names_;
     const answering answer_;
     std::list<connection> connections_;

@@ -1,6 +1,7 @@
 #include "metrics/numbers_file.hpp"
 
 #include <cerrno>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -39,6 +40,15 @@ protected:
         return whole.substr(offset, size);
     }
     void leave(const std::string &octets) const { std::ofstream(path_, std::ios::binary) << octets; }
+    /// That of the file, -1 where it is not open.
+    int descriptor() const {
+        for (const auto &each : std::filesystem::directory_iterator("/proc/self/fd")) {
+            std::error_code is_closed;
+            if (std::filesystem::read_symlink(each.path(), is_closed) == path_)
+                return std::stoi(each.path().filename());
+        }
+        return -1;
+    }
     std::size_t files() const {
         return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(directory_), {}));
     }
@@ -84,6 +94,26 @@ TEST_F(a_file_of_numbers, comes_back_when_somebody_has_cleared_it_away_but_not_o
     EXPECT_EQ(files(), 0u);
 }
 
+TEST_F(a_file_of_numbers, does_not_write_over_a_file_that_the_program_has_opened_under_its_number) {
+    numbers_file file(path_);
+    ASSERT_TRUE(file.write("one", failure_));
+    const int number = descriptor();
+    ASSERT_GE(number, 0);
+    const std::string of_program = directory_ + "/of_program";
+    const int other = ::open(of_program.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    ASSERT_EQ(::write(other, "the program's", 13), 13);
+    ASSERT_EQ(::dup3(other, number, O_CLOEXEC), number);
+    ASSERT_TRUE(file.write("two", failure_)) << failure_;
+    EXPECT_EQ(text(), "two");
+    struct stat found {};
+    ASSERT_EQ(::fstat(number, &found), 0) << "it is not ours to close";
+    EXPECT_EQ(found.st_size, 13);
+    file.remove();
+    EXPECT_EQ(files(), 1u);
+    ::close(number);
+    ::close(other);
+}
+
 TEST_F(a_file_of_numbers, takes_the_place_of_one_that_is_left_over_and_of_nothing_else) {
     const std::string of_init = "zlink-metrics 1 1 " + std::to_string(start_of_process(1)) + " 1 128 0\n";
     numbers_file file(path_);
@@ -93,7 +123,8 @@ TEST_F(a_file_of_numbers, takes_the_place_of_one_that_is_left_over_and_of_nothin
         EXPECT_EQ(failure_, other == of_init ? EADDRINUSE : EEXIST);
         EXPECT_EQ(content(), other);
     }
-    leave("zlink-metrics 1 1 7 1 128 0\n");  // of a process before this one of the same number
+    leave("zlink-metrics 1 1 " + std::to_string(start_of_process(1) + 1) +
+          " 1 128 0\n");  // of another of the number
     EXPECT_TRUE(file.write("mine", failure_)) << failure_;
     EXPECT_EQ(text(), "mine");
     numbers_file replaced(path_);  // by exec, this process' program
