@@ -100,6 +100,36 @@ def test_something_else_that_answers_is_told():
         thread.join()
 
 
+def test_an_answer_that_breaks_off_is_none():
+    whole = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        def answer():
+            for words in (b"", b"HTT", b"HTTP/1.1 200 OK\r\nContent-Le", whole):
+                connection, _ = server.accept()
+                with connection:
+                    connection.recv(1000)
+                    connection.sendall(words)
+        thread = threading.Thread(target=answer)
+        thread.start()
+        where = "tcp://127.0.0.1:%d" % server.getsockname()[1]
+        for _ in range(4):
+            run("top", where, "--once", status=4)
+        thread.join()
+
+
+def test_a_process_that_dies_in_the_middle_of_an_answer_has_ended(start):
+    text = b'{"process":%d,"time":1.0,"sockets":[]}' % os.getpid()
+    whole = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(text), text)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        top = start("top", "tcp://127.0.0.1:%d" % server.getsockname()[1], "-d", "0.05")
+        for words in (whole, b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", whole[:-1]):
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(1000)
+                connection.sendall(words)
+        top.end(status=7)
+
+
 def test_a_table_has_the_rates_of_its_time(pulling, start, tmp_path):
     program = pulling(f"unix:{tmp_path}/zlink")
     top = start("top", f"unix:{tmp_path}/zlink", "--json", "-d", "0.05", "--sort", "in")

@@ -1,7 +1,5 @@
 #include "numbers_source.hpp"
 
-#include "failure.hpp"
-
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -41,8 +39,11 @@ private:
 };
 
 [[noreturn]] void nobody_answers(const std::string &where, int why) {
-    throw failure(status::unreachable,
-                  fmt::format("nobody tells numbers at {}: {}", where, std::strerror(why)));
+    const std::string words = fmt::format("nobody tells numbers at {}: {}", where, std::strerror(why));
+    if (why == ETIMEDOUT) {
+        throw no_answer_yet(status::unreachable, words);
+    }
+    throw failure(status::unreachable, words);
 }
 
 template <typename Number>
@@ -65,7 +66,8 @@ struct file_head {
     size_t offset = 0, size = 0;
 };
 
-file_head head_of(const std::string &text, const std::string &where) {
+/// Nothing where the text is no head, or one that is being written.
+std::optional<file_head> head_of(const std::string &text) {
     const std::vector<std::string> words = split(text, " ");
     const auto process = words.size() > 6 ? number_of<int>(words[2]) : std::nullopt;
     const auto start = process ? number_of<std::uint64_t>(words[3]) : std::nullopt;
@@ -73,9 +75,9 @@ file_head head_of(const std::string &text, const std::string &where) {
     const auto size = offset ? number_of<size_t>(words[6]) : std::nullopt;
     constexpr size_t most = size_t{64} << 20;
     if (!size || words[0] != "zlink-metrics" || words[1] != "1" || *size > most) {
-        throw failure(status::protocol, fmt::format("{} has no numbers of zlink", where));
+        return std::nullopt;
     }
-    return {*process, *start, *offset, *size};
+    return file_head{*process, *start, *offset, *size};
 }
 
 std::string read_at(int file, size_t offset, size_t size) {
@@ -92,14 +94,20 @@ std::string read_file(const std::string &path, const std::string &where, file_he
     if (file.get() < 0) {
         nobody_answers(where, errno);
     }
-    for (;;) {
+    for (int torn_heads = 0; torn_heads < 10;) {
         const std::string before = read_at(file.get(), 0, size_of_head);
-        head = head_of(before, where);
+        const std::optional<file_head> found = head_of(before);
+        if (!found) {
+            ++torn_heads;
+            continue;
+        }
+        head = *found;
         const std::string text = read_at(file.get(), head.offset, head.size);
         if (read_at(file.get(), 0, size_of_head) == before) {
             return text;
         }
     }
+    throw failure(status::protocol, fmt::format("{} has no numbers of zlink", where));
 }
 
 /// Whether this very process runs, and not a later one of its number.
@@ -153,7 +161,26 @@ any_address parsed_address(const std::string &where) {
                                              where));
 }
 
-/// The whole response; empty where it is not whole.
+/// Whether the response breaks off: whoever began it has ended.
+bool is_torn(std::string_view response) {
+    constexpr std::string_view beginning = "HTTP/1.1 ", length = "\r\nContent-Length: ";
+    if (response.substr(0, beginning.size()) != beginning.substr(0, response.size())) {
+        return false;  // it is another protocol
+    }
+    const size_t end = response.find("\r\n\r\n");
+    if (end == std::string_view::npos) {
+        return true;
+    }
+    const size_t at = response.substr(0, end).find(length);
+    if (at == std::string_view::npos) {
+        return false;
+    }
+    const size_t digits = at + length.size();
+    const auto size = number_of<size_t>(response.substr(digits, response.find('\r', digits) - digits));
+    return size && response.size() - end - 4 < *size;
+}
+
+/// The whole response.
 std::string exchanged(const std::string &where, const std::string &request) {
     const any_address to = parsed_address(where);
     const descriptor stream(::socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -166,7 +193,7 @@ std::string exchanged(const std::string &where, const std::string &request) {
     if (connect(stream.get(), &to.any, size) != 0 ||
         send(stream.get(), request.data(), request.size(), MSG_NOSIGNAL) !=
             static_cast<ssize_t>(request.size())) {
-        nobody_answers(where, errno == EINPROGRESS ? ETIMEDOUT : errno);
+        nobody_answers(where, errno == EINPROGRESS || errno == EAGAIN ? ETIMEDOUT : errno);
     }
     std::string response;
     std::array<char, 65536> piece;
@@ -177,6 +204,9 @@ std::string exchanged(const std::string &where, const std::string &request) {
     }
     if (count < 0) {
         nobody_answers(where, errno == EAGAIN ? ETIMEDOUT : errno);
+    }
+    if (is_torn(response)) {
+        nobody_answers(where, ECONNRESET);
     }
     return response;
 }

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "failure.hpp"
 #include "text.hpp"
 
 #include <optional>
@@ -14,9 +15,16 @@ struct numbers {
     json_object sockets;               // /metrics.json
     std::optional<json_object> peers;  // /peers, where it is answered
     bool has_ended = false;            // a file is what its process has left
+    bool is_silent = false;            // these are old: there was no answer since
 
     int process() const { return static_cast<int>(sockets.number("process")); }
     double time() const { return sockets.number("time"); }
+};
+
+/// Somebody is there, and does not answer in time: a process that is stopped, or has much to do.
+class no_answer_yet : public failure {
+public:
+    using failure::failure;
 };
 
 class numbers_source {
@@ -30,7 +38,7 @@ public:
     /// What is answered for a path such as /metrics, asked for as a type, if any. A file has
     /// /metrics.json alone.
     std::string get(const std::string &path, const std::string &type = "") const;
-    /// Throws `failure` where nobody answers any more.
+    /// Throws `failure` where nobody answers any more, and `no_answer_yet`.
     numbers look(bool with_peers = true) const;
 
 private:

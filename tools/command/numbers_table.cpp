@@ -206,6 +206,8 @@ std::string head_of(const two_looks &looks) {
         fmt::format("{}{}{}, {:%H:%M:%S}", last.process(), name.empty() ? "" : " ", name, fmt::localtime(at));
     if (last.has_ended) {
         words += ", has ended";
+    } else if (last.is_silent) {
+        words += fmt::format(", has not answered for {:.0f} s", age);
     } else if (age > 5) {
         words += fmt::format(", has stood still for {:.0f} s", age);
     }

@@ -24,6 +24,8 @@ const std::vector<std::string> &sort_names();
 class two_looks {
 public:
     void take(numbers next);
+    /// There was no answer: what is there is old.
+    void take_silence() { last_.is_silent = true; }
 
     const numbers &last() const { return last_; }
     /// Seconds between both; 0 where there is one.

@@ -128,11 +128,17 @@ private:
                std::chrono::steady_clock::now() - began_ > *flags_.delay + long_enough;
     }
 
-    /// False when the process has gone.
+    /// False when the process has gone. One that does not answer may do so later.
     bool take_look() {
         const bool is_first = looks_.last().process() == 0;
         try {
             looks_.take(source_.look());
+            return true;
+        } catch (const no_answer_yet &) {
+            if (is_first) {
+                throw;
+            }
+            looks_.take_silence();
             return true;
         } catch (const failure &error) {
             if (is_first || error.code() != status::unreachable) {
