@@ -10,6 +10,7 @@
 #include "context/context_options.hpp"
 #include "context/endpoints.hpp"
 #include "context/inproc.hpp"
+#include "context/peer_survey.hpp"
 #include "context/zap_client.hpp"
 #include "core/event_log.hpp"
 #include "core/platform.hpp"
@@ -125,7 +126,7 @@ private:
     bool is_terminating_ = false;
     std::unique_ptr<wakeup> end_level_;  // raised when the last socket or session goes
 
-    std::mutex end_mutex_;  // held by the thread that stops the others
+    std::mutex end_mutex_;  // taken before mutex_; held by the thread that stops the others, or needs them
 
     std::unique_ptr<policy> rules_;  // ends first; null: nothing rules endpoints
 };
@@ -248,13 +249,19 @@ stats context_impl::get_stats() noexcept {
 
 stats context_impl::visit_sockets(const std::function<void(const socket &)> &visitor) {
     std::lock_guard guard(mutex_);
+    const stats all = sum();
     for (const auto &entry : sockets_)
         visitor(*entry.first);
-    return sum();
+    return all;
 }
 
 error context_impl::list_all_peers(std::vector<socket_and_peers> &to, duration patience) {
+    // A socket that closes meanwhile leaves its network to this, which goes last.
     std::vector<std::pair<std::size_t, std::shared_ptr<endpoints>>> networks;
+    peer_survey survey;
+    // The loops run until this is over. The end waits for them with this lock, which no loop takes;
+    // after it there are no sockets.
+    std::lock_guard no_end(end_mutex_);
     {
         std::lock_guard guard(mutex_);
         for (const auto &[each, network] : sockets_) {
@@ -263,12 +270,11 @@ error context_impl::list_all_peers(std::vector<socket_and_peers> &to, duration p
             each->list_neighbours(to.back().peers);
         }
     }
-    const time_point until = clock().now() + patience;
     for (const auto &[at, network] : networks)
         if (network)
-            if (const error e = network->list_peers(to[at].peers, until - clock().now()); failed(e))
-                return e;
-    return error::none;
+            survey.add(at, network->sessions_by_loop());
+    return survey.take(patience,
+                       [&to](std::size_t at, peer_view &&peer) { to[at].peers.push_back(std::move(peer)); });
 }
 
 /// Under the lock. While pipes go, which moves their numbers, it looks again, a few times.

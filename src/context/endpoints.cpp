@@ -3,8 +3,6 @@
 #include "context/endpoints.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
 #include <cstdio>
 #include <iterator>
 #include <optional>
@@ -373,33 +371,6 @@ error endpoints::list_peers(std::vector<peer_view> &to) {
         if (const error e = walk.next_loop().post_and_wait([&] { walk.step(); }); failed(e))
             return e;
     return walk.take(to);
-}
-
-error endpoints::list_peers(std::vector<peer_view> &to, duration patience) {
-    // A loop that answers late finds it still there.
-    struct shared_walk {
-        explicit shared_walk(std::vector<std::shared_ptr<session>> all) noexcept : walk(std::move(all)) {}
-        listing walk;
-        std::mutex mutex;  // guards the rest, and orders the steps
-        std::condition_variable has_stepped;
-        std::size_t steps = 0;
-    };
-    const auto shared = std::make_shared<shared_walk>(sessions_by_loop());
-    const auto until = std::chrono::steady_clock::now() + patience;
-    for (std::size_t steps = 0; !shared->walk.is_done(); ++steps) {
-        const error e = shared->walk.next_loop().post([shared] {
-            shared->walk.step();
-            std::lock_guard guard(shared->mutex);
-            ++shared->steps;
-            shared->has_stepped.notify_one();
-        });
-        if (failed(e))
-            return e;
-        std::unique_lock lock(shared->mutex);
-        if (!shared->has_stepped.wait_until(lock, until, [&] { return shared->steps > steps; }))
-            return error::timed_out;
-    }
-    return shared->walk.take(to);
 }
 
 error endpoints::cut_peer(std::uint64_t number) noexcept {

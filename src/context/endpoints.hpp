@@ -65,8 +65,8 @@ public:
     /// Adds the peers, and the addresses that are connected to. Asks the loops, and waits for them;
     /// not from their threads. Any other thread. Throws bad_alloc.
     error list_peers(std::vector<peer_view> &to);
-    /// Does that, and waits so long at most: timed_out, and adds nothing.
-    error list_peers(std::vector<peer_view> &to, duration patience);
+    /// Those of a loop in a row. Any thread. Throws bad_alloc.
+    std::vector<std::shared_ptr<session>> sessions_by_loop();
 
     /// Ends the connection of a session. no_entry when there is none of that number. Any thread.
     error cut_peer(std::uint64_t number) noexcept;
@@ -78,8 +78,6 @@ public:
 private:
     class listing;
 
-    /// All of them, those of a loop in a row.
-    std::vector<std::shared_ptr<session>> sessions_by_loop();
     /// The way a bind or connect goes, and on what terms.
     struct route {
         bool binds = false;

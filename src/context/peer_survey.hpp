@@ -1,0 +1,54 @@
+// Asks sessions what they know of their peers, those of all loops at the same time, until a
+// deadline: a loop that hangs hides its own peers alone.
+//
+// Threads:  one, not that of a loop.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/waiter.hpp"
+#include "pipe/peer_view.hpp"
+#include "session/session.hpp"
+
+namespace zlink {
+
+class peer_survey {
+public:
+    peer_survey();
+    peer_survey(const peer_survey &) = delete;
+    peer_survey &operator=(const peer_survey &) = delete;
+    ~peer_survey();
+
+    /// `which` is told back with its peers. The sessions' loops run until take() has returned.
+    /// Throws bad_alloc.
+    void add(std::size_t which, const std::vector<std::shared_ptr<session>> &sessions);
+    /// Hands what was found to a function, until all was, or for so long: timed_out, or no_memory,
+    /// for what is missing. Once. Throws bad_alloc.
+    template <class Visitor>
+    error take(duration patience, Visitor visit) {
+        std::vector<found_peer> found;
+        const error e = ask(patience, found);
+        for (found_peer &each : found)
+            visit(each.which, std::move(each.peer));
+        return e;
+    }
+
+private:
+    struct found_peer {
+        std::size_t which;
+        peer_view peer;
+    };
+    struct progress;
+    class walk;
+
+    error ask(duration patience, std::vector<found_peer> &found);
+
+    const std::shared_ptr<progress> shared_;  // with the loops, which may be late
+    std::map<loop *, std::shared_ptr<walk>> walks_;
+};
+
+}  // namespace zlink
