@@ -6,6 +6,8 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,6 +44,13 @@ struct socket_and_peers {
     std::vector<peer_view> peers;
 };
 
+/// The part of the sockets that have no line of their own.
+struct memory_of_looks {
+    std::mutex mutex;                // held for a look; guards the rest
+    stats most;                      // what was shown of them last
+    std::set<std::uint64_t> summed;  // the numbers of those that are open
+};
+
 class context {
 public:
     /// Throws bad_alloc.
@@ -65,11 +74,12 @@ public:
     virtual std::uint64_t number() const noexcept = 0;
     /// The deeds of all sockets so far, those that are closed included, and what they hold now.
     virtual stats get_stats() noexcept = 0;
-    /// Does get_stats(), and shows each socket that is open, which is not closed meanwhile. The
-    /// visitor may throw, and calls nothing of this context.
+    /// Does get_stats(), and then shows each open socket, which is not closed meanwhile, but may
+    /// have done more by then. The visitor may throw, and calls nothing of this context.
     virtual stats visit_sockets(const std::function<void(const socket &)> &visitor) = 0;
     /// Adds all open sockets with their peers. Waits for the I/O threads, for so long at most:
-    /// timed_out, with what has been heard by then. Not from their threads. Throws bad_alloc.
+    /// timed_out, with what has been heard by then, of those that do not hang all of it. Not from
+    /// their threads. Throws bad_alloc.
     virtual error list_all_peers(std::vector<socket_and_peers> &to, duration patience) = 0;
 
     /// Every call on a socket of this context fails with terminated from now on. Does not wait.
@@ -84,8 +94,14 @@ public:
     /// fails. Waits for the disk. Throws bad_alloc.
     static error has_policy(bool &is_there);
 
+    /// Looks at the numbers keep this from one to the next; the context does not use it.
+    memory_of_looks &looks() noexcept { return looks_; }
+
     virtual waiter &blocking() noexcept = 0;
     virtual const clock_source &clock() const noexcept = 0;
+
+private:
+    memory_of_looks looks_;
 };
 
 }  // namespace zlink

@@ -1,6 +1,8 @@
 #include "metrics/snapshot.hpp"
 
 #include <algorithm>
+#include <mutex>
+#include <set>
 #include <utility>
 
 namespace zlink::metrics {
@@ -11,6 +13,21 @@ struct numbered {
     std::uint64_t number;
     line what;
 };
+
+/// A socket that was summed once stays so, or the sum would fall.
+void leave_out_summed(std::vector<numbered> &found, std::set<std::uint64_t> &summed) {
+    std::set<std::uint64_t> still;
+    std::size_t kept = 0;
+    std::erase_if(found, [&](const numbered &each) {
+        if (!summed.contains(each.number) && kept < most_sockets) {
+            ++kept;
+            return false;
+        }
+        still.insert(each.number);
+        return true;
+    });
+    summed = std::move(still);
+}
 
 }  // namespace
 
@@ -35,6 +52,8 @@ std::string names_of_sockets::operator()(std::uint64_t number, std::string name,
 
 std::vector<line> look_at(context &which) {
     const std::string name = std::to_string(which.number());
+    memory_of_looks &memory = which.looks();
+    std::lock_guard guard(memory.mutex);
     std::vector<numbered> found;
     const stats all = which.visit_sockets([&](const socket &each) {
         numbered one{each.number(), {name, each.name(), socket_type_name(each.type()), {}}};
@@ -42,8 +61,7 @@ std::vector<line> look_at(context &which) {
         found.push_back(std::move(one));
     });
     std::sort(found.begin(), found.end(), [](const auto &a, const auto &b) { return a.number < b.number; });
-    if (found.size() > most_sockets)
-        found.erase(found.begin() + most_sockets, found.end());
+    leave_out_summed(found, memory.summed);
     names_of_sockets names;
     line rest{name, "_other", "", all};
     std::vector<line> lines;
@@ -52,6 +70,8 @@ std::vector<line> look_at(context &which) {
         rest.numbers.subtract(each.what.numbers);
         lines.push_back(std::move(each.what));
     }
+    rest.numbers.keep_most(memory.most);
+    memory.most = rest.numbers;
     lines.push_back(std::move(rest));
     return lines;
 }

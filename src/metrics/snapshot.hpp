@@ -1,7 +1,9 @@
 // The numbers of a context at one time, socket by socket, for the formats that people read.
 //
 // Limits:   up to `most_sockets` have a line of their own, the oldest, so that each keeps its line;
-//           the rest, and what closed sockets have done, are summed.
+//           the rest, and what closed sockets have done, are summed. A socket that was summed once
+//           gets no line, and what the sum counts never falls: what sockets do while they are read
+//           is told in their lines alone.
 // Names:    no two lines of a context have the same name and type: the second one has its number
 //           behind the name.
 // Threads:  any.

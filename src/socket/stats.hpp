@@ -37,6 +37,12 @@ struct stats {
         take(sockets, part.sockets);
     }
 
+    /// Lets no counter be less than it was; what is held now may.
+    void keep_most(const stats &before) noexcept {
+        for (std::size_t i = 0; i < counts.size(); ++i)
+            counts[i] = std::max(counts[i], before.counts[i]);
+    }
+
     std::array<std::uint64_t, number_of_counters> counts{};
     amount queued_out;        // sent, and taken by nobody yet
     amount queued_in;         // came, and not taken by the application yet

@@ -278,6 +278,15 @@ TEST_F(the_stats, keep_the_sums_of_sockets_that_have_no_line) {
         sum += std::stoul(text.substr(at += key.size()));
     EXPECT_EQ(lines, 65u);
     EXPECT_EQ(sum, 80u);
+    const auto summed = [&] {
+        const std::string now = text_of(zmq, ZLINK_STATS_JSON);
+        return std::stoul(now.substr(now.find(key, now.find("\"_other\"")) + key.size()));
+    };
+    EXPECT_EQ(summed(), 80u - 63);
+    all.erase(all.begin());
+    EXPECT_EQ(summed(), 80u - 62) << "the oldest of those that were summed would have a line by now";
+    all.clear();
+    EXPECT_EQ(summed(), 80u);
 }
 
 struct seen_peer {
