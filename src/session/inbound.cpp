@@ -297,8 +297,12 @@ const std::uint8_t *inbound::take_traffic(conversation *peer, block *owner, bool
     const std::uint8_t *p = in.data();
     const std::uint8_t *const end = p + in.size();
     while (p != end) {
-        limits_.max_messages = !has_receiver() || may_exceed_mark() ? UINT64_MAX : pipe_->credit();
         const bool continues = in_message_;
+        // A message that has begun comes to its end: what is there of it counts by the mark in
+        // octets, and nobody can take it.
+        limits_.max_messages = !has_receiver() || may_exceed_mark()
+                                   ? UINT64_MAX
+                                   : std::max<std::uint64_t>(pipe_->credit(), continues);
         const walk_result walked = walk_frames({p, end}, in_message_, limits_);
         if (walked.octets > 0) {
             if (!deliver(owner, may_share, p, walked, continues))
@@ -348,7 +352,7 @@ const std::uint8_t *inbound::take_traffic(conversation *peer, block *owner, bool
 bool inbound::take_command(conversation &peer, byte_span body) noexcept {
     const conversation::action action = peer.resume({conversation::event_kind::command, body});
     if (is_subscription(action)) {
-        if (!is_inside_message() && !may_deliver()) {
+        if (!may_deliver()) {
             flow_ = flow::at_mark;
             return false;
         }

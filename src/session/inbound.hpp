@@ -77,8 +77,10 @@ public:
     void subscribe_to_all() noexcept;
 
     bool is_paused() const noexcept { return flow_ != flow::going; }
-    /// Whether a paused one has room for more.
-    bool may_deliver() noexcept { return !has_receiver() || may_exceed_mark() || pipe_->has_credit(); }
+    /// Whether a paused one has room for more: the rest of a message always has.
+    bool may_deliver() noexcept {
+        return !has_receiver() || is_inside_message() || may_exceed_mark() || pipe_->has_credit();
+    }
     const std::optional<break_reason> &failure() const noexcept { return failure_; }
     /// Whether the pipe got a message of the peer's application.
     bool has_delivered() const noexcept { return has_delivered_; }

@@ -39,6 +39,31 @@ traffic large_traffic() {
     return out.says({"last"});
 }
 
+// ---- marks in octets ----
+
+TEST(inbound, never_stops_inside_a_message_at_a_mark_in_octets) {
+    for (const reads whose : both_threads) {
+        reader it(socket_of(socket_type::dealer), 0, reading_batches(8192));
+        it.near->set_read_octets(1000);
+        traffic said;
+        said.says({"small"}).says({body_of(900), body_of(900, 1), body_of(900, 2)}).says({"held back"});
+        std::size_t fed = 0;
+        for (const std::size_t cut : every(500, said.wire.size())) {
+            it.state.input += said.wire.substr(fed, cut - fed);
+            fed = cut;
+            it.step(whose);
+            EXPECT_FALSE(it.in.is_paused()) << "inside a message";
+        }
+        it.state.input += said.wire.substr(fed);
+        it.step(whose);
+        EXPECT_TRUE(it.in.is_paused());
+        it.take();
+        EXPECT_EQ(it.log.size(), 4u) << "though it was told of nothing";
+        ASSERT_NO_FATAL_FAILURE(it.read(whose));
+        ASSERT_NO_FATAL_FAILURE(it.expect(said.log));
+    }
+}
+
 // ---- pieces ----
 
 TEST(inbound, gives_octets_before_it_is_open_to_who_reads) {
