@@ -462,14 +462,14 @@ void pipe_end::set_read_hwm(std::uint64_t messages) noexcept {
 void pipe_end::set_write_octets(std::uint64_t octets) {
     if (conflated_out_ || (octets == 0 && !out_->octets.load(std::memory_order_acquire)))
         return;
-    out_->need_octets().writers.store(octets);
+    out_->need_octets().writers.store(pipe_direction::octets_share_of(octets));
     out_->join_shares();
 }
 
 void pipe_end::set_read_octets(std::uint64_t octets) {
     if (conflated_in() || (octets == 0 && !in_->octets.load(std::memory_order_acquire)))
         return;
-    in_->need_octets().readers.store(octets);
+    in_->need_octets().readers.store(pipe_direction::octets_share_of(octets));
     in_->join_shares();
     return_credit();
 }

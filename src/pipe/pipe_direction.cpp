@@ -28,6 +28,11 @@ std::uint32_t pipe_direction::share_of(std::uint64_t messages) noexcept {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(messages, no_share - 1));
 }
 
+/// So that sums of them, and what is reckoned with these, do not overflow.
+std::uint64_t pipe_direction::octets_share_of(std::uint64_t octets) noexcept {
+    return std::min(octets, std::uint64_t{1} << 62);
+}
+
 pipe_direction::pipe_direction(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options,
                                shares whose)
     : queue(pool, options.sizes.out_batch_size_small,
@@ -48,7 +53,7 @@ pipe_direction::pipe_direction(const std::shared_ptr<chunk_pool> &pool, const pi
     const bool is_writers = whose == shares::of_writer;
     if (const std::uint64_t mark =
             is_writers ? options.first_to_second_octets : options.second_to_first_octets)
-        (is_writers ? need_octets().writers : need_octets().readers).store(mark);
+        (is_writers ? need_octets().writers : need_octets().readers).store(octets_share_of(mark));
     join_shares();
 }
 

@@ -59,6 +59,7 @@ struct pipe_direction {
     void join_shares() noexcept;
     /// Marks that nothing comes near are taken for such.
     static std::uint32_t share_of(std::uint64_t messages) noexcept;
+    static std::uint64_t octets_share_of(std::uint64_t octets) noexcept;
     /// The place of the marks in octets, made by the first who has one. Throws bad_alloc.
     octet_marks &need_octets();
     /// The marks that both shares make; 0 = no limit. The mark in octets is what both have set.
