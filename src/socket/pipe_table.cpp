@@ -98,6 +98,7 @@ void pipe_table::rescan_pipes() noexcept {
         if (i >= live_)
             continue;  // others went with one
         pipe_end &pipe = *pipes_[i];
+        pipe.answer_drain();
         try {
             pattern_->on_readable(pipe);
             if (pipe.slot.is_attached)
@@ -162,13 +163,13 @@ void pipe_table::take_in(const pipe_end_ptr &pipe, bool is_local) {
         std::lock_guard guard(in_use_);
         pipes_.push_back(pipe);
         std::swap(pipes_[live_], pipes_.back());
+        pipe->slot.attach_number = ++attach_count_;  // before others see the pipe
         pipe->slot.socket_index = static_cast<std::uint32_t>(live_++);
     }
     pipe->slot.is_attached = true;
     if (pipe->other_kind() == end_kind::socket && around_.blocking.may_spin())
         pipe->stand_off();
     pipe->set_pace(&around_.sending);
-    pipe->slot.attach_number = ++attach_count_;
     try {
         pattern_->attach(pipe, is_local);
     } catch (...) {
