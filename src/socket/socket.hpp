@@ -243,7 +243,7 @@ private:
     error retry_receive(frame_view &out, int flags);
     std::size_t count_ready(readiness what) const noexcept;
     template <class Attempt>
-    error wait_for_news(long timeout_ms, Attempt &&attempt);
+    error wait_for_news(long timeout_ms, Attempt &&attempt, const bool &may_miss_news);
     time_point deadline_in(long timeout_ms) const noexcept;
     template <class Attempt>
     error wait_for(short wanted, int timeout_ms, Attempt &&attempt);
