@@ -115,5 +115,7 @@ int zmq_ppoll(zmq_pollitem_t *items, int nitems, long timeout, const sigset_t *s
     if (!sigmask)
         return zmq_poll(items, nitems, timeout);
     const platform::sleeping_mask during(*sigmask);
-    return zmq_poll(items, nitems, timeout);
+    const int count = zmq_poll(items, nitems, timeout);
+    // It may not have slept.
+    return count == 0 && platform::poll_as_caller(nullptr, 0, 0) < 0 ? fail(error::interrupted) : count;
 }

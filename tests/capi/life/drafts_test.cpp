@@ -188,6 +188,9 @@ TEST(drafts, a_poll_with_a_mask_lets_a_blocked_signal_in_while_it_sleeps) {
     EXPECT_EQ(handled, 0);
     EXPECT_FAILS(EINTR, zmq_ppoll(&item, 1, -1, &before));
     EXPECT_EQ(handled, 1);
+    ASSERT_EQ(raise(SIGUSR1), 0);
+    EXPECT_FAILS(EINTR, zmq_ppoll(&item, 1, 0, &before));
+    EXPECT_EQ(handled, 2);
     ASSERT_EQ(push.send("x"), 1);
     item.socket = busy.handle();
     EXPECT_EQ(zmq_ppoll(&item, 1, -1, &before), 1);
