@@ -201,9 +201,26 @@ void pipe_end::cut_peer(cut_reason why) noexcept {
 }
 
 void pipe_end::note_peer(bool is_there) noexcept {
+    if (is_there) {
+        const std::uint64_t returned = in_->returned.load(std::memory_order_acquire);
+        has_given_room_at_.store(other_->is_full(returned) ? returned + 1 : 0, std::memory_order_relaxed);
+    }
     out_->has_peer.store(is_there, std::memory_order_seq_cst);
     if (out_->is_peer_awaited.exchange(false, std::memory_order_seq_cst))
         wake_other_end();
+}
+
+/// Whether what was published reaches a mark. Any thread.
+bool pipe_end::is_full(std::uint64_t returned) const noexcept {
+    const std::uint64_t messages = out_->message_mark(), octets = out_->octet_mark();
+    const std::uint64_t published = writes_.look_at_published();
+    return (messages != 0 && published - std::min(published, returned) >= messages) ||
+           (octets != 0 && outgoing().under_way().octets >= octets);
+}
+
+bool pipe_end::is_peer_slow() const noexcept {
+    return has_peer() && out_->returned.load(std::memory_order_acquire) >=
+                             other_->has_given_room_at_.load(std::memory_order_relaxed);
 }
 
 std::uint64_t sender::credit() noexcept {

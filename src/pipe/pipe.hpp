@@ -113,6 +113,8 @@ public:
     bool has_peer() const noexcept {
         return in_->has_peer.load(std::memory_order_seq_cst) && !is_peer_closed();
     }
+    /// Whether a peer is there that is to blame for a full pipe: it had room, and did not keep it.
+    bool is_peer_slow() const noexcept;
     /// Has on_writable called, once, when all has gone out, or the other end has taken another
     /// message. To be called before a look at is_all_out(), and ended by end_drain().
     void await_drain() noexcept;
@@ -211,12 +213,16 @@ private:
 
     void end_use(bool keep) noexcept;
     std::uint64_t claim(std::uint64_t published) noexcept;
+    bool is_full(std::uint64_t returned) const noexcept;
 
     std::weak_ptr<pipe> whole_;  // the object that both ends live in
     pipe_end *other_ = nullptr;
     std::atomic<pipe_events *> events_{nullptr};  // called by the other end
     std::shared_ptr<pipe_events> events_owner_;
     std::atomic<std::uint64_t> settled_{0};  // see claim()
+    // Credit returned here, in messages, from which on the other end has had room since a peer is
+    // here. Written by note_peer().
+    std::atomic<std::uint64_t> has_given_room_at_{0};
 };
 
 struct pipe_ends {

@@ -392,16 +392,21 @@ void session::after_break() noexcept {
     begin_parting();
     drop_connection();
     const int stops = environment_->options.reconnect_stop;
-    const bool stops_now = (!why.may_retry) || why.system == error::terminated || dials_no_more() ||
-                           (!why.was_established && (stops & reconnect_stop_on::handshake_failed)) ||
-                           environment_->options.reconnect_interval_ms <= 0;
+    const bool is_cut = why.failure == failure_kind::cut_off || why.failure == failure_kind::too_slow;
+    const bool stops_now =
+        (!why.may_retry) || why.system == error::terminated || dials_no_more() ||
+        (!why.was_established && !is_cut && (stops & reconnect_stop_on::handshake_failed)) ||
+        environment_->options.reconnect_interval_ms <= 0;
+    // A peer that was too slow would be so again with what waits for it.
+    const bool keeps_pipe =
+        is_connecting() && !environment_->options.immediate && why.failure != failure_kind::too_slow;
     if (pipe_ && why.was_established)
-        say_gone(is_connecting() && !stops_now && !environment_->options.immediate);
+        say_gone(keeps_pipe, stops_now);
     if (!is_connecting()) {
         end();
         return;
     }
-    if (environment_->options.immediate && pipe_) {
+    if (!keeps_pipe && pipe_) {
         close_pipe();
         if (is_lingering_) {
             end();
@@ -416,14 +421,13 @@ void session::after_break() noexcept {
 }
 
 /// Tells the socket that its peer is away; until the next hello, where it comes again.
-void session::say_gone(bool comes_again) noexcept {
+void session::say_gone(bool keeps_pipe, bool stops_now) noexcept {
     const settings &options = environment_->options;
-    leave_message(comes_again ? options.hiccup_message : options.disconnect_message);
+    leave_message(keeps_pipe && !stops_now ? options.hiccup_message : options.disconnect_message);
     if (options.tells_of_connections() && !failed(pipe_->write(0, {})))
         pipe_->publish();
-    if (!is_connecting() || options.immediate)
-        return;  // the pipe goes, too
-    pipe_->say_gone();
+    if (keeps_pipe)
+        pipe_->say_gone();
 }
 
 /// A message for the application that no peer has sent.

@@ -167,7 +167,7 @@ private:
     void make_retry_timer() noexcept;
     void retry_later(std::string words = {}, error why = error::none, bool was_refused = false) noexcept;
     bool has_given_up() const noexcept;
-    void say_gone(bool comes_again) noexcept;
+    void say_gone(bool keeps_pipe, bool stops_now) noexcept;
     void leave_message(const std::string &body) noexcept;
     bool dials_no_more() const noexcept;
     using continuation = void (session::*)() noexcept;

@@ -71,7 +71,7 @@ public:
     }
     int subscribers_count() const override {
         return static_cast<int>(
-            std::min<std::size_t>(subscriptions_.pipes(), std::numeric_limits<int>::max()));
+            std::min<std::size_t>(subscriptions_.peers(), std::numeric_limits<int>::max()));
     }
 
 private:
@@ -80,7 +80,7 @@ private:
     bool wants(byte_span body) const noexcept override { return subscriptions_.has_match(body); }
 
     void on_passed_over(pipe_end &pipe) noexcept override {
-        if (options_.slow_peer == slow_peer_rule::disconnect && pipe.has_peer())
+        if (options_.slow_peer == slow_peer_rule::disconnect && pipe.is_peer_slow())
             host_.cut(pipe, cut_reason::too_slow);
     }
 

@@ -327,7 +327,7 @@ error router::send_address(const outgoing &frame) {
 /// A message for a peer without room.
 void router::drop_for(pipe_end &pipe) noexcept {
     pipe.note_drop();
-    if (options_.slow_peer == slow_peer_rule::disconnect && pipe.has_peer())
+    if (options_.slow_peer == slow_peer_rule::disconnect && pipe.is_peer_slow())
         host_.cut(pipe, cut_reason::too_slow);
 }
 
@@ -447,8 +447,9 @@ bool router::has_output() {
 bool router::has_room() noexcept {
     if (blocked_)
         return blocked_->has_credit();
-    return std::any_of(peers_.begin(), peers_.end(),
-                       [](const auto &peer) { return peer.second->has_credit(); });
+    const bool drops_all = peers_.empty() && !options_.router_mandatory;
+    return drops_all || std::any_of(peers_.begin(), peers_.end(),
+                                    [](const auto &peer) { return peer.second->has_credit(); });
 }
 
 void router::arm_output() noexcept {

@@ -43,7 +43,7 @@ public:
     void resume_input() noexcept override;
     void resume_output() noexcept override;
     bool has_input() override;
-    bool drops() const noexcept override { return !options_.router_mandatory; }
+    bool drops() const noexcept override { return !waits_for_full(); }
     bool has_output() override;
     bool arm(bool for_input, bool for_output) override;
     bool knows_peer(std::string_view routing_id) const override { return peers_.contains(routing_id); }

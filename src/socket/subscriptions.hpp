@@ -132,8 +132,11 @@ public:
     }
     /// The number of distinct topics.
     std::size_t topics() const noexcept { return topics_; }
-    /// The number of pipes that have a topic.
-    std::size_t pipes() const noexcept { return numbers_.size(); }
+    /// The number of pipes that have a topic, and a peer.
+    std::size_t peers() const noexcept {
+        return static_cast<std::size_t>(std::count_if(
+            numbers_.begin(), numbers_.end(), [](const auto &each) { return each.first->has_peer(); }));
+    }
 
 private:
     using pipe_set = std::vector<std::uint32_t>;  // in ascending order

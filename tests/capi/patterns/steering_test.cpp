@@ -2,6 +2,7 @@
 // in octets, and is rid of peers.
 #include <thread>
 
+#include "raw_peer.hpp"
 #include "sockets.hpp"
 #include "transports.hpp"
 
@@ -235,6 +236,24 @@ TEST_P(steering_over, senders_blocked_by_octets_go_on_as_octets_leave_and_nothin
     EXPECT_GT(stats_of(push).sends_blocked, 0u);
 }
 
+TEST_P(steering_over, a_message_larger_than_the_mark_comes_behind_a_small_one_to_who_only_tries) {
+    test_socket push = zmq.socket(ZMQ_PUSH), pull = zmq.socket(ZMQ_PULL);
+    set_octets(pull, ZLINK_RCVHWM_BYTES, 1'000'000);
+    push.connect(pull.bind(place()));
+    ASSERT_EQ(push.send(std::string(100, 's')), 100);
+    const frames large(3, std::string(600'000, 'l'));
+    ASSERT_TRUE(push.send_all(large));
+    frames received;
+    EXPECT_TRUE(eventually([&] {
+        while (const auto part = pull.receive(ZMQ_DONTWAIT))
+            received.push_back(*part);
+        return received.size() == 4;
+    }));
+    ASSERT_EQ(received.size(), 4u);
+    EXPECT_EQ(received[0].size(), 100u);
+    EXPECT_EQ(frames(received.begin() + 1, received.end()), large);
+}
+
 // ---- zlink_drain ----
 
 zlink_drain_t drain(test_socket &what, long milliseconds, int expected_errno = 0) {
@@ -374,6 +393,19 @@ TEST_F(steering, an_address_whose_peer_is_cut_off_is_connected_to_again_and_keep
     EXPECT_EQ(pull.receive(), "kept");
 }
 
+TEST_F(steering, an_address_is_connected_to_again_though_it_was_cut_off_in_its_handshake) {
+    test_socket push = zmq.socket(ZMQ_PUSH);
+    zlink::test::raw_listener far;
+    push.set(ZMQ_RECONNECT_IVL, 1);
+    push.set(ZMQ_RECONNECT_STOP, ZMQ_RECONNECT_STOP_HANDSHAKE_FAILED);
+    monitor events(zmq, push, ZMQ_EVENT_CONNECTED);
+    push.connect(far.endpoint());
+    const auto first = far.accept();
+    EXPECT_EQ(events.next().event, ZMQ_EVENT_CONNECTED);
+    ASSERT_EQ(zlink_disconnect(push.handle(), peers_of(push).at(0)), 0);
+    EXPECT_TRUE(far.accept().is_open());
+}
+
 TEST_F(steering, nobody_is_cut_off_whom_there_is_not) {
     test_socket push = zmq.socket(ZMQ_PUSH);
     EXPECT_FAILS(ENOENT, zlink_disconnect(push.handle(), 0));
@@ -406,6 +438,45 @@ TEST_P(steering_over, a_subscriber_that_is_too_slow_is_cut_off_where_the_publish
         EXPECT_EQ(stats_of(pub).disconnects_local, 1u);
     }
     EXPECT_GT(stats_of(pub).dropped_hwm, 0u);
+}
+
+// One that is bound says its subscriptions from within a call.
+bool subscribes_to(test_socket &sub, test_socket &pub) {
+    return eventually([&] {
+        sub.has_input(0);
+        return wait_ready(pub, ZLINK_READY_SUBSCRIBERS, 1, 0) == 0;
+    });
+}
+
+TEST_F(steering, a_slow_subscriber_that_the_publisher_connects_to_begins_with_an_empty_queue_again) {
+    test_socket pub = zmq.socket(ZMQ_PUB), sub = zmq.socket(ZMQ_SUB);
+    ASSERT_EQ(pub.set(ZLINK_SLOW_PEER, ZLINK_SLOW_PEER_DISCONNECT), 0);
+    pub.set(ZMQ_SNDHWM, 2);
+    pub.set(ZMQ_RECONNECT_IVL, 1000 * 1000);
+    sub.set(ZMQ_RCVHWM, 2);
+    sub.set(ZMQ_SUBSCRIBE, "");
+    pub.connect(sub.bind("tcp://127.0.0.1:*"));
+    ASSERT_TRUE(subscribes_to(sub, pub));
+    const std::string body(1'000'000, 'x');
+    EXPECT_TRUE(eventually([&] {
+        EXPECT_NE(pub.send(body), -1);
+        return wait_ready(pub, ZLINK_READY_PEERS, 1, 0) != 0;
+    }));
+    EXPECT_FAILS(EAGAIN, wait_ready(pub, ZLINK_READY_SUBSCRIBERS, 1, 0));
+    EXPECT_TRUE(eventually([&] {
+        EXPECT_NE(pub.send("nobody gets it"), -1);
+        return stats_of(pub).queued_out == 0;
+    }));
+}
+
+TEST_F(steering, a_subscriber_that_is_lost_is_not_ready_though_its_subscriptions_stand) {
+    test_socket pub = zmq.socket(ZMQ_PUB), sub = zmq.socket(ZMQ_SUB);
+    pub.set(ZMQ_RECONNECT_IVL, 1000 * 1000);
+    sub.set(ZMQ_SUBSCRIBE, "");
+    pub.connect(sub.bind("tcp://127.0.0.1:*"));
+    ASSERT_TRUE(subscribes_to(sub, pub));
+    sub.close();
+    EXPECT_TRUE(eventually([&] { return wait_ready(pub, ZLINK_READY_SUBSCRIBERS, 1, 0) != 0; }));
 }
 
 // A ROUTER and a DEALER with room for four messages between them.
@@ -448,6 +519,16 @@ TEST_F(full_router, blocks_drops_or_disconnects_as_it_is_told) {
     EXPECT_EQ(zmq_errno(), EHOSTUNREACH) << "it was cut off";
     for (int i = 0; i < 4; ++i)
         EXPECT_EQ(dealer.receive(), "task") << "what it had been sent";
+}
+
+TEST_F(steering, a_router_that_waits_for_full_peers_has_room_where_it_has_none) {
+    test_socket router = zmq.socket(ZMQ_ROUTER);
+    ASSERT_EQ(router.set(ZLINK_SLOW_PEER, ZLINK_SLOW_PEER_BLOCK), 0);
+    router.bind(scratch_endpoint("inproc"));
+    EXPECT_TRUE(router.has_room(0));
+    EXPECT_TRUE(router.send_all({"nobody", "task"}));
+    router.set(ZMQ_ROUTER_MANDATORY, 1);
+    EXPECT_FALSE(router.has_room(0));
 }
 
 TEST_F(steering, slow_peers_of_a_publisher_hold_it_up_by_either_option) {

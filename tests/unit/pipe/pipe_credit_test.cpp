@@ -82,6 +82,103 @@ TEST_F(pipe_pair, stops_the_writer_at_the_mark) {
     }
 }
 
+// ---- marks in octets ----
+
+constexpr std::size_t in_mark = 98;  // octets of a body that is 100 with its header
+
+TEST_F(pipe_pair, lets_a_message_in_while_less_octets_than_the_mark_wait) {
+    for (const end_kind reads : {end_kind::socket, end_kind::connection}) {
+        open(0, false, reads);
+        writer->set_write_octets(1000);
+        const std::string body(in_mark, 'x');
+        int sent = 0;
+        EXPECT_EQ(writer->credit(), 1u);
+        for (; send(body); ++sent) {
+        }
+        EXPECT_EQ(sent, 10);
+        EXPECT_EQ(writer->credit(), 0u);
+        writer->arm_writer();
+        for (int taken = 0; taken < 5; ++taken) {
+            EXPECT_EQ(writer_events->writable, reads == end_kind::socket ? 0 : 1);
+            take_one(*reader, reads, 100);
+        }
+        EXPECT_EQ(writer_events->writable, reads == end_kind::socket ? 1 : 2) << "by half the mark";
+        for (; send(body); ++sent) {
+        }
+        EXPECT_EQ(sent, 15);
+        writer->set_write_octets(0);
+        EXPECT_TRUE(send(body)) << "without a mark";
+    }
+}
+
+TEST_F(pipe_pair, stops_short_writes_at_the_mark_in_octets) {
+    open(0, false, end_kind::socket);
+    writer->set_write_octets(10'000);
+    const std::string body(in_mark, 'x');
+    int sent = 0;
+    for (; writer->write_short(as_bytes(body)) || send(body); ++sent)
+        allow_short_writes();
+    EXPECT_EQ(sent, 100);
+}
+
+TEST_F(pipe_pair, is_full_by_the_mark_in_messages_beside_that_in_octets) {
+    open(3, false, end_kind::socket);
+    reader->set_read_hwm(0);
+    reader->set_read_hwm(2);
+    reader->set_read_octets(1000);
+    int sent = 0;
+    for (; send("x"); ++sent) {
+    }
+    EXPECT_EQ(sent, 5);
+}
+
+TEST_F(pipe_pair, reckons_with_marks_in_octets_that_nothing_comes_near) {
+    open(0, false, end_kind::socket);
+    writer->set_write_octets(UINT64_MAX);
+    reader->set_read_octets(UINT64_MAX);
+    for (int i = 0; i < 100; ++i) {
+        ASSERT_TRUE(send("x")) << i;
+        allow_short_writes();
+    }
+    EXPECT_TRUE(writer->may_write_short()) << "once it is a stream";
+    const pipe_options largest{.first_to_second_octets = UINT64_MAX, .second_to_first_octets = UINT64_MAX};
+    const pipe_ends ends = make_pipe(pool, largest);
+    ends.second->set_read_octets(1);
+    EXPECT_TRUE(ends.first->has_credit());
+}
+
+// ---- slow peers ----
+
+TEST_F(pipe_pair, calls_a_peer_slow_that_has_let_it_become_full) {
+    open(2);
+    EXPECT_FALSE(writer->is_peer_slow()) << "there is none";
+    reader->note_peer(true);
+    while (send("x")) {
+    }
+    EXPECT_TRUE(writer->is_peer_slow());
+}
+
+TEST_F(pipe_pair, calls_no_peer_slow_that_found_it_full_until_there_was_room) {
+    for (const bool is_by_octets : {false, true}) {
+        open(is_by_octets ? 0 : 2, false, end_kind::socket);
+        if (is_by_octets)
+            writer->set_write_octets(200);
+        const std::string body(in_mark, 'x');
+        while (send(body)) {
+        }
+        reader->note_peer(true);
+        EXPECT_FALSE(writer->is_peer_slow());
+        take_one(*reader, end_kind::socket, 100);
+        while (send(body)) {
+        }
+        EXPECT_TRUE(writer->is_peer_slow());
+        reader->note_peer(false);
+        EXPECT_FALSE(writer->is_peer_slow());
+    }
+}
+
+// ---- credit ----
+
 TEST_F(pipe_pair, has_no_limit_without_a_mark) {
     open(0);
     for (int i = 0; i < 100000; ++i)
