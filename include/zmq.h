@@ -295,7 +295,8 @@ ZMQ_EXPORT int zlink_drain(void *socket, long milliseconds, zlink_drain_t *resul
  * peer      id of a zlink_peer_t that zlink_peers has shown.
  * errors    ENOENT (no such peer, or it has gone), ETERM, ENOTSOCK.
  * blocks    never.
- * threads   one thread at a time per socket; a full fence is needed to migrate. */
+ * threads   one thread at a time per socket; a full fence is needed to migrate.
+ * note      an address that is being dialled has no connection to end yet: nothing happens then, and 0 is returned. */
 ZMQ_EXPORT int zlink_disconnect(void *socket, uint64_t peer);
 
 /* Formats of zlink_stats_text. */
@@ -733,7 +734,9 @@ ZMQ_EXPORT int zmq_close(void *s);
  * note       ZLINK_SNDHWM_BYTES and ZLINK_RCVHWM_BYTES stand beside ZMQ_SNDHWM and ZMQ_RCVHWM: what is full by either mark is
  *            full. They count octets as ZMTP has them, with headers. A message is let in while less than the mark waits, so that it
  *            is passed by one message at most, of any size. Over inproc there is one queue, whose mark is what both sides have set
- *            together. With ZMQ_CONFLATE there is none. */
+ *            together. With ZMQ_CONFLATE there is none. Set on a socket that has bound or connected,
+ *            they hold at once for the peers that are there; one that comes to such an endpoint later has the marks that were set
+ *            when that began, as with ZMQ_SNDHWM. */
 ZMQ_EXPORT int zmq_setsockopt(void *s, int option, const void *optval, size_t optvallen);
 
 /* Reads a socket option.
