@@ -640,11 +640,11 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 /* Socket option, for ws:// and wss://: zlink's own, in a range that libzmq does not use. */
 #define ZMQ_WS_ORIGIN 0x5A10 /* string, default none, later: what a client says it comes from; a server: pages of "http://a,http://b" only */
 
-/* Marks in octets, beside those in messages; see zmq_setsockopt. */
+/* Socket options, for marks in octets: zlink's own, in a range that libzmq does not use; see zmq_setsockopt. */
 #define ZLINK_SNDHWM_BYTES 0x5A21 /* uint64 octets, default 0, at once: while so many wait for one peer it is full; 0: no limit */
 #define ZLINK_RCVHWM_BYTES 0x5A22 /* uint64 octets, default 0, at once: while so many wait of one peer no more is read; 0: no limit */
 
-/* What is done where a message finds the queue of its peer full. */
+/* Socket option, for slow peers: what is done where a message finds the queue of its peer full. */
 #define ZLINK_SLOW_PEER 0x5A23 /* int 0 to 3, default 0, next message: of PUB, XPUB, ROUTER: ZLINK_SLOW_PEER_ as below */
 
 /* Socket option, for metrics: zlink's own, in a range that libzmq does not use. */
