@@ -93,3 +93,30 @@ def test_names_of_certificates_are_hosts(tmp_path):
     run("keygen", "--tls", tmp_path, "--name", "a.example", "--name", "192.0.2.1")
     assert (tmp_path / "a.example.pem").exists() and (tmp_path / "192.0.2.1.key").exists()
     run("keygen", "--tls", tmp_path / "b", "--name", "../x", status=2)
+
+
+def test_an_authority_that_is_there_vouches_for_more_names(tmp_path, start):
+    run("keygen", "--tls", tmp_path, "--name", "127.0.0.1")
+    authority = (tmp_path / "ca.pem").read_bytes()
+    said = run("keygen", "--tls", tmp_path, "--name", "carol").decode().split()
+    assert (tmp_path / "ca.pem").read_bytes() == authority
+    server = [tmp_path / "127.0.0.1.pem" if word.endswith("carol.pem") else tmp_path / "127.0.0.1.key" if word.endswith("carol.key") else word
+              for word in said]
+    rep = start("rep", "tls://127.0.0.1:*", "-v", "--echo", *server)
+    assert run("req", rep.bound(), "-m", "later", *said) == b"later\n"
+    run("keygen", "--tls", tmp_path, "--force")
+    assert (tmp_path / "ca.pem").read_bytes() != authority
+
+
+@pytest.mark.parametrize("lost", ["ca.key", "ca.pem"])
+def test_half_an_authority_is_none(tmp_path, lost):
+    run("keygen", "--tls", tmp_path)
+    (tmp_path / lost).unlink()
+    run("keygen", "--tls", tmp_path, "--name", "carol", status=1)
+    assert not (tmp_path / lost).exists() and not (tmp_path / "carol.pem").exists()
+
+
+def test_an_authority_tells_whom_it_was_made_for(tmp_path):
+    run("keygen", "--tls", tmp_path, "--name", "feed.example", "--name", "alice")
+    subject = subprocess.run(["openssl", "x509", "-in", tmp_path / "ca.pem", "-noout", "-subject"], capture_output=True, check=True).stdout
+    assert b"authority of feed.example made 20" in subject

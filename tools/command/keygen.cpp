@@ -91,12 +91,13 @@ void add_keygen(CLI::App &root, action &chosen) {
            "Write PATH.key and PATH.key_secret, as CZMQ and pyzmq do; without it the pair goes to stdout")
         ->type_name("");
     app->add_flag("--show", flags->shows, "Write the secret key to a terminal, too");
-    app->add_flag("--force", flags->replaces, "Replace files that are there");
+    app->add_flag("--force", flags->replaces, "Replace files that are there, the authority too");
     CLI::Option *from = app->add_option("--public-from", flags->public_source,
                                         "Print the public key of the secret one in this file; - is stdin")
                             ->type_name("FILE");
     app->add_option("--tls", flags->tls_directory,
-                    "Make an authority (ca.pem, ca.key) and a certificate for each --name in this folder")
+                    "Make a certificate for each --name in this folder, and an authority (ca.pem, ca.key) "
+                    "unless it has one")
         ->type_name("DIR")
         ->excludes(from);
     app->add_option("--name", flags->names, "A host that a certificate is for; localhost, unless it is given")

@@ -6,6 +6,7 @@
 #ifdef ZLINK_COMMAND_WITH_TLS
 
 #include <arpa/inet.h>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <openssl/ec.h>
 #include <openssl/evp.h>
@@ -13,7 +14,12 @@
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
 
+#include <unistd.h>
+
 #include <array>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
 #include <memory>
 
 namespace command {
@@ -49,6 +55,12 @@ struct identity {
     key_ptr key;
     certificate_ptr certificate;
 };
+
+/// What tells an authority from others in messages: whom it was made for, and when. It may have 64 characters.
+std::string name_of_authority(const std::string &first) {
+    return fmt::format("authority of {:.25} made {:%Y-%m-%dT%H:%M:%SZ}", first,
+                       fmt::gmtime(std::time(nullptr)));
+}
 
 identity make(const std::string &name, const identity *authority, const std::string &names, int days) {
     identity made{key_ptr(EVP_EC_gen("P-256")), certificate_ptr(X509_new())};
@@ -98,6 +110,38 @@ void write_files(const identity &made, const std::string &stem, bool replaces) {
     write_new_file(stem + ".pem", text_of(*certificate), true, replaces);
 }
 
+bio_ptr opened(const std::string &path) {
+    bio_ptr file(BIO_new_file(path.c_str(), "r"));
+    if (!file) {
+        throw failure(status::other, fmt::format("{}: {}", path, std::strerror(errno)));
+    }
+    return file;
+}
+
+identity read_authority(const std::string &stem) {
+    char no_password[] = "";  // instead of asking for one at the terminal
+    const bio_ptr key = opened(stem + ".key"), certificate = opened(stem + ".pem");
+    identity read{key_ptr(PEM_read_bio_PrivateKey(key.get(), nullptr, nullptr, no_password)),
+                  certificate_ptr(PEM_read_bio_X509(certificate.get(), nullptr, nullptr, nullptr))};
+    if (!read.key || !read.certificate ||
+        X509_check_private_key(read.certificate.get(), read.key.get()) != 1) {
+        throw failure(status::other, fmt::format("{0}.pem and {0}.key are no authority", stem));
+    }
+    return read;
+}
+
+bool is_there(const std::string &path) { return access(path.c_str(), F_OK) == 0; }
+
+/// The authority that is there, so that it can vouch for more names later; else a new one.
+identity authority_in(const std::string &stem, const std::string &first, int days, bool replaces) {
+    if (!replaces && (is_there(stem + ".pem") || is_there(stem + ".key"))) {
+        return read_authority(stem);
+    }
+    identity made = make(name_of_authority(first), nullptr, "", days);
+    write_files(made, stem, replaces);
+    return made;
+}
+
 std::string alternative_names(const std::string &name) {
     std::array<unsigned char, 16> address{};
     const bool is_address = inet_pton(AF_INET, name.c_str(), address.data()) == 1 ||
@@ -117,8 +161,7 @@ void make_tls_files(const std::string &directory, const std::vector<std::string>
             throw failure(status::usage, fmt::format("{} is no name of a host", name));
         }
     }
-    const identity authority = make("zlink keygen", nullptr, "", days);
-    write_files(authority, directory + "/ca", replaces);
+    const identity authority = authority_in(directory + "/ca", names.front(), days, replaces);
     for (const std::string &name : names) {
         write_files(make(name, &authority, alternative_names(name), days), directory + "/" + name, replaces);
     }

@@ -7,8 +7,9 @@
 
 namespace command {
 
-/// Makes DIRECTORY/ca.pem and ca.key, a self-signed authority, and NAME.pem and NAME.key for each
-/// name, which both servers and clients may use. Throws `failure`.
+/// Makes DIRECTORY/ca.pem and ca.key, a self-signed authority, unless they are there and stay, and
+/// NAME.pem and NAME.key for each name (there is one), which both servers and clients may use.
+/// Throws `failure`.
 void make_tls_files(const std::string &directory, const std::vector<std::string> &names, int days,
                     bool replaces);
 

@@ -17,5 +17,6 @@ print(found)
 for _ in range(2):
     over.recv()  # a worker that listens
 over.send(b"go home")
+pull.close()
 over.close()
 context.term()

@@ -4,7 +4,8 @@
 #include <zmq.h>
 
 static void set(void *socket, int option, const char *file) {
-    zmq_setsockopt(socket, option, file, strlen(file));
+    if (zmq_setsockopt(socket, option, file, strlen(file)) != 0)
+        fprintf(stderr, "%s: %s\n", file, zmq_strerror(zmq_errno()));
 }
 
 int main(void) {
