@@ -93,6 +93,7 @@ def test_names_of_certificates_are_hosts(tmp_path):
     run("keygen", "--tls", tmp_path, "--name", "a.example", "--name", "192.0.2.1")
     assert (tmp_path / "a.example.pem").exists() and (tmp_path / "192.0.2.1.key").exists()
     run("keygen", "--tls", tmp_path / "b", "--name", "../x", status=2)
+    run("keygen", "--tls", tmp_path / "b", "--name", "ca", "--force", status=2)
 
 
 def test_an_authority_that_is_there_vouches_for_more_names(tmp_path, start):
@@ -104,8 +105,10 @@ def test_an_authority_that_is_there_vouches_for_more_names(tmp_path, start):
               for word in said]
     rep = start("rep", "tls://127.0.0.1:*", "-v", "--echo", *server)
     assert run("req", rep.bound(), "-m", "later", *said) == b"later\n"
-    run("keygen", "--tls", tmp_path, "--force")
-    assert (tmp_path / "ca.pem").read_bytes() != authority
+    carol = (tmp_path / "carol.pem").read_bytes()
+    run("keygen", "--tls", tmp_path, "--name", "carol", status=1)
+    run("keygen", "--tls", tmp_path, "--name", "carol", "--force")
+    assert (tmp_path / "ca.pem").read_bytes() == authority and (tmp_path / "carol.pem").read_bytes() != carol
 
 
 @pytest.mark.parametrize("lost", ["ca.key", "ca.pem"])
@@ -114,6 +117,15 @@ def test_half_an_authority_is_none(tmp_path, lost):
     (tmp_path / lost).unlink()
     run("keygen", "--tls", tmp_path, "--name", "carol", status=1)
     assert not (tmp_path / lost).exists() and not (tmp_path / "carol.pem").exists()
+
+
+def test_an_authority_that_has_expired_vouches_for_nobody(tmp_path):
+    run("keygen", "--tls", tmp_path)
+    subprocess.run(["openssl", "x509", "-in", tmp_path / "ca.pem", "-signkey", tmp_path / "ca.key", "-days", "-1", "-out", tmp_path / "old.pem"],
+                   capture_output=True, check=True)
+    (tmp_path / "old.pem").rename(tmp_path / "ca.pem")
+    run("keygen", "--tls", tmp_path, "--name", "carol", status=1)
+    assert not (tmp_path / "carol.pem").exists()
 
 
 def test_an_authority_tells_whom_it_was_made_for(tmp_path):

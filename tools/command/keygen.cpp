@@ -91,7 +91,7 @@ void add_keygen(CLI::App &root, action &chosen) {
            "Write PATH.key and PATH.key_secret, as CZMQ and pyzmq do; without it the pair goes to stdout")
         ->type_name("");
     app->add_flag("--show", flags->shows, "Write the secret key to a terminal, too");
-    app->add_flag("--force", flags->replaces, "Replace files that are there, the authority too");
+    app->add_flag("--force", flags->replaces, "Replace files that are there, but no authority");
     CLI::Option *from = app->add_option("--public-from", flags->public_source,
                                         "Print the public key of the secret one in this file; - is stdin")
                             ->type_name("FILE");

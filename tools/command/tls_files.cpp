@@ -56,7 +56,8 @@ struct identity {
     certificate_ptr certificate;
 };
 
-/// What tells an authority from others in messages: whom it was made for, and when. It may have 64 characters.
+/// What tells an authority from others in messages: whom it was made for, and when. It may have 64
+/// characters.
 std::string name_of_authority(const std::string &first) {
     return fmt::format("authority of {:.25} made {:%Y-%m-%dT%H:%M:%SZ}", first,
                        fmt::gmtime(std::time(nullptr)));
@@ -110,7 +111,7 @@ void write_files(const identity &made, const std::string &stem, bool replaces) {
     write_new_file(stem + ".pem", text_of(*certificate), true, replaces);
 }
 
-bio_ptr opened(const std::string &path) {
+bio_ptr pem_file(const std::string &path) {
     bio_ptr file(BIO_new_file(path.c_str(), "r"));
     if (!file) {
         throw failure(status::other, fmt::format("{}: {}", path, std::strerror(errno)));
@@ -120,25 +121,29 @@ bio_ptr opened(const std::string &path) {
 
 identity read_authority(const std::string &stem) {
     char no_password[] = "";  // instead of asking for one at the terminal
-    const bio_ptr key = opened(stem + ".key"), certificate = opened(stem + ".pem");
+    const bio_ptr key = pem_file(stem + ".key"), certificate = pem_file(stem + ".pem");
     identity read{key_ptr(PEM_read_bio_PrivateKey(key.get(), nullptr, nullptr, no_password)),
                   certificate_ptr(PEM_read_bio_X509(certificate.get(), nullptr, nullptr, nullptr))};
     if (!read.key || !read.certificate ||
         X509_check_private_key(read.certificate.get(), read.key.get()) != 1) {
         throw failure(status::other, fmt::format("{0}.pem and {0}.key are no authority", stem));
     }
+    if (X509_cmp_current_time(X509_get0_notAfter(read.certificate.get())) <= 0) {
+        throw failure(status::other, fmt::format("{}.pem has expired: another folder gets a new one", stem));
+    }
     return read;
 }
 
 bool is_there(const std::string &path) { return access(path.c_str(), F_OK) == 0; }
 
-/// The authority that is there, so that it can vouch for more names later; else a new one.
-identity authority_in(const std::string &stem, const std::string &first, int days, bool replaces) {
-    if (!replaces && (is_there(stem + ".pem") || is_there(stem + ".key"))) {
+/// The authority that is there, which is never replaced: it can vouch for more names later. Else a
+/// new one.
+identity authority_in(const std::string &stem, const std::string &first, int days) {
+    if (is_there(stem + ".pem") || is_there(stem + ".key")) {
         return read_authority(stem);
     }
     identity made = make(name_of_authority(first), nullptr, "", days);
-    write_files(made, stem, replaces);
+    write_files(made, stem, false);
     return made;
 }
 
@@ -157,11 +162,11 @@ std::string alternative_names(const std::string &name) {
 void make_tls_files(const std::string &directory, const std::vector<std::string> &names, int days,
                     bool replaces) {
     for (const std::string &name : names) {
-        if (name.empty() || name.find_first_of(",/:\"\\ ") != std::string::npos) {
+        if (name.empty() || name == "ca" || name.find_first_of(",/:\"\\ ") != std::string::npos) {
             throw failure(status::usage, fmt::format("{} is no name of a host", name));
         }
     }
-    const identity authority = authority_in(directory + "/ca", names.front(), days, replaces);
+    const identity authority = authority_in(directory + "/ca", names.front(), days);
     for (const std::string &name : names) {
         write_files(make(name, &authority, alternative_names(name), days), directory + "/" + name, replaces);
     }
