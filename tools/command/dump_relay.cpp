@@ -4,6 +4,7 @@
 #include "arguments.hpp"
 #include "dump_output.hpp"
 #include "interrupts.hpp"
+#include "socket_address.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,7 +12,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
@@ -28,29 +28,7 @@ namespace {
 constexpr size_t most_connections = 250;
 constexpr size_t piece_size = 65536;
 
-struct relay_address {
-    sockaddr_storage octets{};
-    socklen_t size = 0;
-};
-
-relay_address ipc_address(const std::string &path) {
-    relay_address made;
-    sockaddr_un address{};
-    if (path.empty() || path.size() >= sizeof address.sun_path) {
-        throw failure(status::usage, "this is no path of a socket: " + path);
-    }
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path, path.data(), path.size());
-    const bool is_abstract = path[0] == '@';
-    if (is_abstract) {
-        address.sun_path[0] = '\0';
-    }
-    made.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size() + (is_abstract ? 0 : 1));
-    std::memcpy(&made.octets, &address, sizeof address);
-    return made;
-}
-
-relay_address relay_address_of(const std::string &endpoint, bool is_bound) {
+socket_address socket_address_of(const std::string &endpoint, bool is_bound) {
     if (endpoint.rfind("ipc://", 0) == 0) {
         return ipc_address(endpoint.substr(6));
     }
@@ -72,14 +50,14 @@ relay_address relay_address_of(const std::string &endpoint, bool is_bound) {
         throw failure(status::unreachable,
                       fmt::format("cannot resolve {}: {}", endpoint, gai_strerror(error)));
     }
-    relay_address made;
+    socket_address made;
     std::memcpy(&made.octets, found->ai_addr, found->ai_addrlen);
     made.size = found->ai_addrlen;
     freeaddrinfo(found);
     return made;
 }
 
-int open_socket(const relay_address &address) {
+int open_socket(const socket_address &address) {
     return ::socket(address.octets.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
@@ -182,8 +160,8 @@ private:
 class relay {
 public:
     explicit relay(const dump_flags &flags)
-        : flags_(flags), target_(relay_address_of(flags.places[1], false)) {
-        const relay_address own = relay_address_of(flags.places[0], true);
+        : flags_(flags), target_(socket_address_of(flags.places[1], false)) {
+        const socket_address own = socket_address_of(flags.places[0], true);
         listener_ = open_socket(own);
         const int yes = 1;
         setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
@@ -276,7 +254,7 @@ private:
     const dump_flags &flags_;
     interrupts signals_;
     output to_;
-    relay_address target_;
+    socket_address target_;
     int listener_ = -1;
     std::string path_;
     std::list<relayed> connections_;

@@ -1,5 +1,6 @@
 #include "raw_peer.hpp"
 
+#include "socket_address.hpp"
 #include "text.hpp"
 
 #include <fmt/format.h>
@@ -7,7 +8,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -89,19 +89,9 @@ void raw_peer::connect_to(const void *address, unsigned length) {
 
 std::string raw_peer::connect(const std::string &endpoint) {
     if (endpoint.rfind("ipc://", 0) == 0) {
-        sockaddr_un address{};
         const std::string path = endpoint.substr(6);
-        if (path.empty() || path.size() >= sizeof address.sun_path) {
-            throw failure(status::usage, "this is no path of a socket: " + path);
-        }
-        address.sun_family = AF_UNIX;
-        std::memcpy(address.sun_path, path.data(), path.size());
-        const bool is_abstract = path[0] == '@';
-        if (is_abstract) {
-            address.sun_path[0] = '\0';
-        }
-        connect_to(&address, static_cast<unsigned>(offsetof(sockaddr_un, sun_path) + path.size() +
-                                                   (is_abstract ? 0 : 1)));
+        const socket_address address = ipc_address(path);
+        connect_to(&address.octets, address.size);
         return path;
     }
     std::string host = endpoint.substr(6);
