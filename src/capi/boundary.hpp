@@ -2,6 +2,9 @@
 // library passes it.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <system_error>
@@ -27,6 +30,14 @@ Result fail(error e) noexcept {
 
 /// 0, or -1 with errno.
 inline int answer(error e) noexcept { return failed(e) ? fail(e) : 0; }
+
+/// Fills a struct of the caller's, whose size says how much of it the caller knows: what it has
+/// beyond ours is 0.
+template <typename Struct>
+void tell(const Struct &what, Struct *to, std::size_t size) noexcept {
+    std::memset(to, 0, size);
+    std::memcpy(to, &what, std::min(size, sizeof what));
+}
 
 /// Runs the body of a C function. An exception becomes a failure: ENOMEM when memory is short, the
 /// system's number when it carries one (a thread that cannot be made: EAGAIN), EFAULT otherwise. An

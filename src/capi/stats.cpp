@@ -102,9 +102,7 @@ int zlink_stats(void *socket_or_context, zlink_stats_t *stats, size_t size) {
         return fail(error::not_socket);
     if (!stats)
         return fail(error::fault);
-    const zlink_stats_t told = as_told(found);
-    std::memset(stats, 0, size);
-    std::memcpy(stats, &told, std::min(size, sizeof told));
+    tell(as_told(found), stats, size);
     return 0;
 }
 

@@ -1,7 +1,4 @@
 // The calls that steer a socket: zlink_wait_ready, zlink_drain, zlink_disconnect.
-#include <algorithm>
-#include <cstring>
-
 #include "capi/boundary.hpp"
 #include "capi/handles.hpp"
 #include "core/platform.hpp"
@@ -30,11 +27,8 @@ int zlink_drain(void *s, long milliseconds, zlink_drain_t *result, size_t size) 
             return fail(error::not_socket);
         socket::drained found;
         const error e = self->drain(milliseconds, found);
-        if (result) {
-            const zlink_drain_t told{found.sent, found.left, found.lost};
-            std::memset(result, 0, size);
-            std::memcpy(result, &told, std::min(size, sizeof told));
-        }
+        if (result)
+            tell({found.sent, found.left, found.lost}, result, size);
         return answer(e);
     });
 }

@@ -45,9 +45,12 @@ std::string words_of(const break_reason &why) {
         return std::string("the connection broke: ") + describe(to_errno(why.system));
     }
 }
-}  // namespace
 
-namespace {
+/// Whether this side's application has ended it.
+bool is_cut(const break_reason &why) noexcept {
+    return why.failure == failure_kind::cut_off || why.failure == failure_kind::too_slow;
+}
+
 std::uint64_t next_number() noexcept {
     static std::atomic<std::uint64_t> last{0};
     return last.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -392,10 +395,9 @@ void session::after_break() noexcept {
     begin_parting();
     drop_connection();
     const int stops = environment_->options.reconnect_stop;
-    const bool is_cut = why.failure == failure_kind::cut_off || why.failure == failure_kind::too_slow;
     const bool stops_now =
         (!why.may_retry) || why.system == error::terminated || dials_no_more() ||
-        (!why.was_established && !is_cut && (stops & reconnect_stop_on::handshake_failed)) ||
+        (!why.was_established && !is_cut(why) && (stops & reconnect_stop_on::handshake_failed)) ||
         environment_->options.reconnect_interval_ms <= 0;
     // A peer that was too slow would be so again with what waits for it.
     const bool keeps_pipe =
@@ -586,7 +588,7 @@ counter counter_of_failed_handshake(failure_kind failure) noexcept {
 counter counter_of_end(const break_reason &why) noexcept {
     if (why.failure == failure_kind::peer_dead)
         return counter::disconnects_heartbeat;
-    if (why.failure == failure_kind::cut_off || why.failure == failure_kind::too_slow)
+    if (is_cut(why))
         return counter::disconnects_local;
     const int system = to_errno(why.system);
     const bool is_peers = why.failure == failure_kind::none || why.failure == failure_kind::peer_closed;

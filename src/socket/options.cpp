@@ -15,6 +15,7 @@
 
 #include "core/built.hpp"
 #include "core/curve_secret_key.hpp"
+#include "core/names.hpp"
 #include "core/z85.hpp"
 #include "socket/accept_filter.hpp"
 #include "socket/option_rules.hpp"
@@ -317,10 +318,7 @@ error set_nodrop(settings &s, option_value value) {
     return error::none;
 }
 
-bool is_batch_property(std::string_view name) noexcept {
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; };
-    return std::ranges::equal(name, batch_property, {}, lower, lower);
-}
+bool is_batch_property(std::string_view name) noexcept { return is_same_name(name, batch_property); }
 
 /// A property for the handshake, "X-name:value". A later one of the same name replaces it.
 error set_metadata(settings &s, option_value value) {
