@@ -100,6 +100,32 @@ def test_a_program_is_ruled_by_a_policy_that_is_named(python, tmp_path):
     assert python("-m", "zlinkmq", "run", "--", PYTHON, "-c", asks) == ""
 
 
+@pytest.fixture
+def odd_programs(tmp_path):
+    """Programs that do not load what is preloaded, or load it in vain."""
+    (tmp_path / "main.c").write_text("int main(void) { return 3; }\n")
+    (tmp_path / "zmq.c").write_text("int zmq_ctx_new(void) { return 0; }\nint main(void) { return zmq_ctx_new() + 3; }\n")
+    build = lambda *arguments: subprocess.run(["gcc", *arguments], cwd=tmp_path, check=True)
+    build("-static", "-o", "static", "main.c")
+    build("-o", "with_libzmq", "zmq.c")
+    build("-o", "with_rights", "main.c")
+    (tmp_path / "with_rights").chmod(0o4755)
+    (tmp_path / "script").write_text("#!./static\n")
+    (tmp_path / "script_of_env").write_text("#!/usr/bin/env -i static\n")
+    for name in ("script", "script_of_env"):
+        (tmp_path / name).chmod(0o755)
+    return {"static": "statically", "with_libzmq": "linked into it", "with_rights": "setuid", "script": "statically", "script_of_env": "first line"}
+
+
+def test_a_program_that_would_obey_no_policy_is_not_started(python, odd_programs, tmp_path):
+    (tmp_path / "policy.toml").write_text('default = "clear"\n')
+    for name, why in odd_programs.items():
+        said = python("-m", "zlinkmq", "run", "--policy", "policy.toml", "--", f"./{name}", status=5)
+        assert "would obey no policy" in said and why in said
+    assert "will not run on zlink" in python("-m", "zlinkmq", "run", "--", "./static", status=3)
+    assert python("-m", "zlinkmq", "run", "--policy", "policy.toml", "--", PYTHON, "-c", USES_ZLINK) == "True\n"
+
+
 def test_activation_holds_for_the_program_and_its_children(python):
     program = f"""
 import zlinkmq

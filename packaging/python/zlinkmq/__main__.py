@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 
-from . import _doctor
+from . import _doctor, _program
 from ._library import __version__, get_include, get_library, preload, set_rules
+
+REFUSED = 5
 
 
 def run(command: list[str], policy: str | None, log: str | None) -> int:
@@ -16,7 +19,14 @@ def run(command: list[str], policy: str | None, log: str | None) -> int:
     preload(environment)
     set_rules(environment, policy, log)
     try:
-        os.execvpe(command[0], command, environment)
+        found = shutil.which(command[0]) or command[0]
+        why = _program.obstacle(found)
+        if why and "ZLINK_POLICY" in environment:
+            print(f"zlinkmq: {found} would obey no policy: {why}", file=sys.stderr)
+            return REFUSED
+        if why:
+            print(f"zlinkmq: {found} will not run on zlink: {why}", file=sys.stderr)
+        os.execve(found, command, environment)  # the very file that was looked at
     except OSError as error:
         print(f"zlinkmq: {command[0]}: {error.strerror}", file=sys.stderr)
         return 127 if isinstance(error, FileNotFoundError) else 126
@@ -26,7 +36,8 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m zlinkmq", description="zlink in place of libzmq")
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    runs = commands.add_parser("run", help="run a program on zlink", usage="python -m zlinkmq run [--policy FILE] [--log LEVEL] -- PROGRAM ...")
+    runs = commands.add_parser("run", help="run a program on zlink", usage="python -m zlinkmq run [--policy FILE] [--log LEVEL] -- PROGRAM ...",
+                             epilog="Under a policy a program that would not load zlink is refused with 5; without one a warning is written.")
     runs.add_argument("--policy", metavar="FILE", help="rules what the sockets of the program may bind and connect to (ZLINK_POLICY)")
     runs.add_argument("--log", metavar="LEVEL", help="what it writes to stderr (ZLINK_LOG): warn, info")
     runs.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM ...")
