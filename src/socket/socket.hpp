@@ -39,7 +39,9 @@ struct socket_environment {
     std::shared_ptr<counters> whole = {};  // counts of all sockets; null: nobody asks for them
 };
 
-class socket final {
+// With lines of its own: where a program looks at a thousand of them in turn, a tenth of the time
+// hung on where the heap had put them.
+class alignas(64) socket final {
 public:
     /// Null when the type is not built. Throws bad_alloc.
     static std::unique_ptr<socket> make(const settings &defaults, const socket_environment &environment);
