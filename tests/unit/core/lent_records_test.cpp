@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "effort.hpp"
+
 namespace zlink::lent_records {
 namespace {
 
@@ -78,7 +80,7 @@ TEST(lent_records, are_there_for_a_child_of_fork_whatever_other_threads_do) {
     });
     while (!has_settled)
         std::this_thread::yield();
-    for (int i = 0; i < 300; ++i) {
+    for (int i = 0; i < zlink_test::effort(300, 60); ++i) {
         const pid_t child = ::fork();
         ASSERT_GE(child, 0);
         if (child == 0) {

@@ -2,6 +2,7 @@
 // in fragments.
 #include <gtest/gtest.h>
 
+#include "effort.hpp"
 #include "session/inbound.hpp"
 #include "stepped_reader.hpp"
 #include "web_script.hpp"
@@ -66,7 +67,8 @@ TEST(inbound_web, delivers_the_same_whatever_the_pieces) {
     const octets wire = traffic_of_web(said);
     for (const reads whose : both_threads)
         for (const std::uint64_t mark : {0u, 1u, 2u}) {
-            for (std::size_t cut = 0; cut < 2500; cut += mark ? 17 : 3) {
+            for (std::size_t cut = 0; cut < 2500;
+                 cut += mark ? zlink_test::effort(17u, 101u) : zlink_test::effort(3u, 31u)) {
                 SCOPED_TRACE(cut);
                 web_reader it(socket_of(socket_type::dealer), mark);
                 ASSERT_NO_FATAL_FAILURE(it.feed(wire.substr(0, 2500), {cut}, whose));
