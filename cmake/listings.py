@@ -1,7 +1,7 @@
 """Checks that the listings of documents are the files that they are taken from, word for word.
 
 Usage: listings.py ROOT             exit status 1 and one line per fault
-       listings.py ROOT --write     copies the files into the documents; then checks
+       listings.py ROOT --write     copies the files into the documents, and names the other languages; then checks
        listings.py --self-test      plants each kind of fault and looks whether it is found
 
 A listing is a fence behind a line of its own that names the file, from the root of the sources:
@@ -9,18 +9,30 @@ A listing is a fence behind a line of its own that names the file, from the root
        <!-- listing: examples/guide/start/server.c -->
 
 Rules:  what is in the fence is what is in the file; every file of examples/guide is named by a page of docs/guide,
-        and no line of it has more than 100 columns.
+        and no line of it has more than 100 columns;
+        a program of examples/guide is there in C, C++ and Python, and behind a listing of the guide stands where the
+        other two are.
 """
 
+import os
 import re
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 WIDTH = 100
-LISTING = re.compile(r"^<!-- listing: (\S+) -->\n```(\w*)\n(.*?)^```$", re.M | re.S)
+LISTING = re.compile(r"^<!-- listing: (\S+) -->\n```(\w*)\n(.*?)^```$(?:\n\n(The same in [^\n]*(?:\n[^\n]+)*))?", re.M | re.S)
 MARKER = re.compile(r"^<!-- listing:.*$", re.M)
-LANGUAGES = {".c": "c", ".cpp": "cpp", ".py": "python", ".toml": "toml", ".mjs": "js", ".yaml": "yaml"}
+LANGUAGES = {".c": "c", ".cpp": "cpp", ".py": "python", ".toml": "toml", ".mjs": "js", ".yaml": "yaml", ".conf": "nginx"}
+SPOKEN = {".c": "C", ".cpp": "C++", ".py": "Python"}
+BUILD = {".c": "cc {0}.c -o {0} -lzmq\n", ".cpp": "c++ -std=c++20 {0}.cpp -o {0} -lzmq\n"}
+# Programs of one language, and why.
+ALONE = {
+    "polling/with_asyncio": "asyncio is Python's",
+    "who-drops/feed": "a program that nobody changes, of whatever language",
+    "who-drops/sleeper": "as that",
+}
 
 
 def documents(root):
@@ -31,13 +43,65 @@ def examples(root):
     return sorted(path for path in (root / "examples/guide").rglob("*") if path.suffix in LANGUAGES)
 
 
-def write(root):
-    def fence(found):
-        path = root / found[1]
-        return found[0] if not path.is_file() else "<!-- listing: %s -->\n```%s\n%s```" % (
-            found[1], LANGUAGES[path.suffix], path.read_text(encoding="utf-8"))
+# ---- languages ----
 
+
+def languages_of(path):
+    """A program in each language that it is there in."""
+    return {suffix: path.with_suffix(suffix) for suffix in SPOKEN if path.with_suffix(suffix).is_file()}
+
+
+def same_in(page, path):
+    """What stands behind a listing of the guide."""
+    there = languages_of(path)
+    named = ["[%s](%s)" % (SPOKEN[suffix], os.path.relpath(other, page.parent)) for suffix, other in there.items() if other != path]
+    if path.suffix not in there or not named or "guide" not in page.parts:
+        return ""
+    return textwrap.fill("The same in %s." % " and ".join(named), WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def in_language(fences, suffix, stems):
+    """The commands of a page with its programs in that language, of which it is told the stems."""
+    built, result = set(), []
+    for text in fences:
+        for stem in stems:
+            old = re.compile(r"^c(?:c|\+\+ -std=c\+\+20) %s\.\w+ -o %s -lzmq\n" % (stem, stem), re.M)
+            run = r"(?<![\w/.])(?:\./%s|python3 %s\.py)(?![\w.])" % (stem, stem)
+            if suffix == ".py":
+                text = re.sub(run, "python3 %s.py" % stem, old.sub("", text))
+                continue
+            build = BUILD[suffix].format(stem)
+            if old.search(text):
+                text = old.sub(lambda _: build, text)
+                built.add(stem)
+            elif re.search(run, text) and stem not in built:
+                text = re.sub(r"\A(?:cd .*\n)*(?:cc .*\n|c\+\+ .*\n)*", lambda found: found.group() + build, text)
+                built.add(stem)
+            text = re.sub(run, "./" + stem, text)
+        result.append(text)
+    return result
+
+
+def stems_of(page, root):
+    """The programs of several languages that a page shows or names."""
+    text = page.read_text(encoding="utf-8")
+    paths = [root / name for name in re.findall(r"examples/guide/[\w./-]+\.(?:cpp|c|py)\b", text)]
+    return sorted({path.stem for path in paths if len(languages_of(path)) == len(SPOKEN)})
+
+
+# ---- listings ----
+
+
+def write(root):
     for page in documents(root):
+        def fence(found):
+            path = root / found[1]
+            if not path.is_file():
+                return found[0]
+            same = same_in(page, path)
+            return "<!-- listing: %s -->\n```%s\n%s```%s" % (
+                found[1], LANGUAGES[path.suffix], path.read_text(encoding="utf-8"), same and "\n\n" + same)
+
         text = page.read_text(encoding="utf-8")
         mended = LISTING.sub(fence, text)
         if mended != text:
@@ -52,44 +116,64 @@ def faults(root):
         listings = LISTING.findall(text)
         if len(listings) != len(MARKER.findall(text)):
             yield "%s: there is no fence behind a name" % page.relative_to(root)
-        for name, language, body in listings:
+        for name, language, body, same in listings:
             path = root / name
             if not path.is_file():
                 yield "%s: there is no %s" % (page.relative_to(root), name)
             elif path.read_text(encoding="utf-8") != body or LANGUAGES.get(path.suffix) != language:
                 yield "%s: the listing is not %s: cmake/listings.py . --write" % (page.relative_to(root), name)
+            elif same.split() != same_in(page, path).split():
+                yield "%s: it does not name the other languages of %s: cmake/listings.py . --write" % (page.relative_to(root), name)
+    named = set(re.findall(r"examples/guide/[\w./-]+\.\w+", shown))
     for path in examples(root):
         name = str(path.relative_to(root))
-        if name not in shown:
+        if name not in named:
             yield "%s: no page names it" % name
+        missing = [SPOKEN[suffix] for suffix in SPOKEN if suffix not in languages_of(path)]
+        if path.suffix in SPOKEN and missing and "%s/%s" % (path.parent.name, path.stem) not in ALONE:
+            yield "%s: it is not there in %s" % (name, " and ".join(missing))
         for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
             if len(line) > WIDTH:
                 yield "%s:%d: %d columns" % (name, number, len(line))
 
 
+# ---- itself ----
+
+
 def self_test():
-    marker = "<!-- listing: examples/guide/a.c -->\n"
-    planted = [("int a;\n", marker + "```c\nint a;\n```\n", None),
-               ("int a;\n", marker + "```c\nint b;\n```\n", "is not examples/guide/a.c"),
-               ("int a;\n", marker + "```cpp\nint a;\n```\n", "is not examples/guide/a.c"),
-               ("int a;\n", marker + "\n```c\nint a;\n```\n", "no fence"),
-               ("int a;\n", marker.replace("a.c", "b.c") + "```c\nint a;\n```\n", "no examples/guide/b.c"),
-               ("int a;\n", "Nothing.\n", "no page names it"),
-               ("int a%s;\n" % ("a" * WIDTH), "examples/guide/a.c\n", "columns")]
+    marker = "<!-- listing: examples/guide/x/a.c -->\n"
+    sound = marker + "```c\nint a;\n```\n\nThe same in [C++](../../examples/guide/x/a.cpp) and\n[Python](../../examples/guide/x/a.py).\n"
+    planted = [("int a;\n", sound, None),
+               ("int a;\n", sound.replace("int a", "int b"), "is not examples/guide/x/a.c"),
+               ("int a;\n", sound.replace("```c", "```cpp"), "is not examples/guide/x/a.c"),
+               ("int a;\n", sound.replace("```c", "\n```c"), "no fence"),
+               ("int a;\n", sound.replace("a.c ", "b.c "), "no examples/guide/x/b.c"),
+               ("int a;\n", sound.split("The same")[0], "does not name the other languages"),
+               ("int a;\n", sound.replace("C++", "C"), "does not name the other languages"),
+               ("int a;\n", "examples/guide/x/a.cpp examples/guide/x/a.py\n", "no page names it"),
+               (None, "examples/guide/x/a.cpp examples/guide/x/a.py\n", "is not there in C"),
+               ("int a%s;\n" % ("a" * WIDTH), "examples/guide/x/a.c examples/guide/x/a.cpp examples/guide/x/a.py\n", "columns")]
     missed = []
     for source, page, expected in planted:
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder)
-            for name, text in (("examples/guide/a.c", source), ("docs/guide/page.md", page)):
-                (root / name).parent.mkdir(parents=True)
-                (root / name).write_text(text)
+            files = {"docs/guide/page.md": page, "examples/guide/x/a.c": source, "examples/guide/x/a.cpp": "", "examples/guide/x/a.py": ""}
+            for name, text in files.items():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                if text is not None:
+                    (root / name).write_text(text)
             found = list(faults(root))
             if (expected is None) != (not found) or (expected and expected not in found[0]):
                 missed.append("%s: %s" % (page, found))
             write(root)
-            if expected and "is not" in expected and list(faults(root)):
+            if expected and "--write" in found[0] and list(faults(root)):
                 missed.append("%s is not mended" % page)
-    return missed
+    fences = ["cd a\ncc x.c -o x -lzmq\n./x &\n", "python3 y.py\n./x\npython3 ../x.py\n"]
+    spoken = {".c": [fences[0], "cc y.c -o y -lzmq\n./y\n./x\npython3 ../x.py\n"],
+              ".cpp": ["cd a\nc++ -std=c++20 x.cpp -o x -lzmq\n./x &\n", "c++ -std=c++20 y.cpp -o y -lzmq\n./y\n./x\npython3 ../x.py\n"],
+              ".py": ["cd a\npython3 x.py &\n", "python3 y.py\npython3 x.py\npython3 ../x.py\n"]}
+    return missed + ["in %s: %s" % (suffix, said) for suffix, expected in spoken.items()
+                     if (said := in_language(fences, suffix, ["x", "y"])) != expected]
 
 
 def main():

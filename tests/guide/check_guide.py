@@ -5,8 +5,9 @@ Usage: check_guide.py SOURCE_DIRECTORY DIRECTORY_OF_LIBRARY COMMAND [PAGE...]
 
 The fences `sh` of a page are one script, which begins at the root of the sources. A fence `text` is what the commands in
 front of it have printed. In front of a fence that cannot be run stands <!-- not run: WHY -->, and <!-- needs: COMMAND -->
-where it is run if that command succeeds. Each page has a copy of the examples to itself, and an address of the loopback
-network: other tests may use the guide's ports meanwhile.
+where it is run if that command succeeds. What a page does with programs of one language is done with those of the others
+as well, and prints the same. Every program of examples/guide is run. Each script has a copy of the examples to itself, and
+an address of the loopback network: other tests may use the guide's ports meanwhile.
 """
 
 import concurrent.futures
@@ -20,7 +21,10 @@ import subprocess
 import sys
 import tempfile
 
-PATIENCE = 60
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "cmake"))
+from listings import SPOKEN, examples, in_language, stems_of  # noqa: E402
+
+PATIENCE = 120
 FENCE = re.compile(r"^(?:<!-- (not run|needs): (.+) -->\n)?```(sh|text)\n(.*?)^```$", re.M | re.S)
 # Where a command fails, what runs in the background ends with it.
 BEGIN = """set -e\ntrap 'status=$?; trap "" TERM; kill 0; exit $status' EXIT\n"""
@@ -39,6 +43,31 @@ def steps_of(page):
         else:
             steps[-1][1] = text
     return [step for step in steps if step[0] is not None]
+
+
+def scripts_of(page, sources):
+    """The steps of a page, by language, each script once."""
+    steps, stems = steps_of(page), stems_of(page, sources)
+    scripts = {"": steps}
+    for suffix, language in SPOKEN.items():
+        texts = in_language([commands for commands, _ in steps], suffix, stems)
+        scripts[language] = [[text, expected] for text, (_, expected) in zip(texts, steps)]
+    named = {}
+    for language, script in scripts.items():
+        if script and script not in named.values():
+            named["%s in %s" % (page.name, language) if language else page.name] = script
+    return named
+
+
+def never_run(sources, scripts):
+    """The programs of examples/guide that no page runs."""
+    for path in examples(sources):
+        where = "cd examples/guide/%s\n" % path.parent.name
+        called = re.compile(r"(?<![\w/.-])(?:%s/)?%s\b" % (path.parent.name, re.escape(path.name)))
+        text = "".join(commands for script in scripts for commands in ["".join(step[0] for step in script)]
+                       if where in commands or path.parent.name + "/" in commands)
+        if path.suffix in (*SPOKEN, ".mjs") and not called.search(text.replace("../", "")):
+            yield "%s: no page runs it\n" % path.relative_to(sources)
 
 
 def succeeds(command):
@@ -83,12 +112,10 @@ def run(steps, place, environment):
     return printed.split("\036")[1:], status, faults
 
 
-def check(page, number, sources, libraries, command):
-    """The faults of a page."""
+def check(name, script, number, sources, libraries, command):
+    """The faults of a script."""
     host = f"127.{os.getpid() >> 8 & 255}.{os.getpid() & 255}.{number + 2}"
-    steps = [[text and text.replace(OUR_HOST, host) for text in step] for step in steps_of(page)]
-    if not steps:
-        return []
+    steps = [[text and text.replace(OUR_HOST, host) for text in step] for step in script]
     with tempfile.TemporaryDirectory() as folder:
         place = pathlib.Path(folder).resolve()
         prepare(place, sources, libraries, command, host)
@@ -98,16 +125,19 @@ def check(page, number, sources, libraries, command):
         if expected is not None and output != expected:
             found += difflib.unified_diff(expected.splitlines(True), output.splitlines(True), "the page", "what is printed")
             found.append(said)
-    return [f"{page.name}: {fault}" for fault in found]
+    return [f"{name}: {fault}" for fault in found]
 
 
 def main(sources, libraries, command, *names):
     sources, libraries, command = (pathlib.Path(path).resolve() for path in (sources, libraries, command))
     pages = sorted(page for page in (sources / "docs/guide").rglob("*.md") if not names or page.stem in names)
+    scripts = {name: script for page in pages for name, script in scripts_of(page, sources).items()}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        checks = [pool.submit(check, page, number, sources, libraries, command) for number, page in enumerate(pages)]
+        checks = [pool.submit(check, *named, number, sources, libraries, command) for number, named in enumerate(scripts.items())]
     found = [fault for done in checks for fault in done.result()]
-    print("".join(found) or f"{len(pages)} pages do what they say")
+    if not names:
+        found += never_run(sources, scripts.values())
+    print("".join(found) or f"{len(pages)} pages do what they say, in {len(scripts)} scripts")
     return 1 if found or not pages else 0
 
 

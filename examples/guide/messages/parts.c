@@ -18,7 +18,7 @@ int main(void) {
     do {
         if (zmq_msg_recv(&part, receiver, 0) < 0)
             return 1;
-        printf("%zu octets%s\n", zmq_msg_size(&part), zmq_msg_more(&part) ? ", and more" : "");
+        printf("%zu octets\n", zmq_msg_size(&part));
     } while (zmq_msg_more(&part));
     zmq_msg_close(&part);
 

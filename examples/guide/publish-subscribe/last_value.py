@@ -14,4 +14,5 @@ subscriber.subscribe("rate.eur")
 notice = publisher.recv()  # 1 and the topic, or 0 and the topic where a subscription ends
 if notice[0] == 1 and notice[1:] in latest:
     publisher.send_multipart([notice[1:], latest[notice[1:]]])
-print(subscriber.recv_multipart())
+topic, value = subscriber.recv_multipart()
+print(topic.decode(), value.decode())

@@ -6,7 +6,7 @@ int main(void) {
     void *context = zmq_ctx_new();
     void *client = zmq_socket(context, ZMQ_REQ);
     zmq_connect(client, "tcp://127.0.0.1:5555");
-    zmq_send(client, "C", 1, 0);
+    zmq_send(client, "world", 5, 0);
     char answer[120];
     int size = zmq_recv(client, answer, sizeof answer, 0); /* waits for the answer */
     if (size >= 0 && size <= (int)sizeof answer)
