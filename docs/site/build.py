@@ -12,12 +12,15 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "manual"))
 from header import read_header  # noqa: E402
 from pages import pages as manual_pages, summary  # noqa: E402
+sys.path.insert(0, str(HERE.parents[1] / "cmake"))
+from listings import LANGUAGES, LISTING, SPOKEN, in_language, languages_of, stems_of  # noqa: E402
 
 GUIDE = "docs/guide"
 MANUAL = "docs/manual"
@@ -32,6 +35,7 @@ PROJECT = ["CONTRIBUTING.md", "docs/releasing.md", "docs/platforms.md", "docs/ec
 # What a search shows first, by the beginning of a page's path: the longest that fits counts.
 WEIGHTS = {"": 1, GUIDE: 1.5, "docs/": 1.2, MANUAL: 1.2, "docs/decisions": 0.5, "docs/measurements": 0.5, "docs/mechanisms": 0.5,
            "CHANGELOG": 0.5, "CONTRIBUTING": 0.5, "docs/ecosystem": 0.5, "docs/debian": 0.5, "docs/interop": 0.5, "docs/releasing": 0.5}
+COMMANDS = re.compile(r"^```sh\n(.*?)^```$", re.M | re.S)
 LINK = re.compile(r"(!?\[[^\]]*\]\()([^)#\s]+)((?:#[^)\s]*)?\))|^(\[[^\]]+\]: )(\S+)()$", re.M)
 
 
@@ -151,6 +155,39 @@ def heading(text):
     return text if "_" in text or not text.isupper() else text.capitalize()
 
 
+# ---- a tab for each language ----
+
+
+def tabs(fences, own):
+    """The fences by suffix, of which the reader sees that of the page's own language first."""
+    marks = {list(fences)[0]: "!"}  # a group of its own, where another stands right in front
+    return "\n".join("===%s \"%s\"\n\n%s\n" % (marks.get(suffix, "") + ("+" if suffix == own else ""), SPOKEN[suffix],
+                                               textwrap.indent(fence, "    ")) for suffix, fence in fences.items())
+
+
+def with_tabs(page, root):
+    """The text of a page of the guide as the site shows it: its listings and commands in each language."""
+    text, stems = page.read_text(), stems_of(page, root)
+
+    def listing(found):
+        path = root / found[1]
+        there = languages_of(path)
+        if not found[4] or len(there) != len(SPOKEN):
+            return found[0]
+        return tabs({suffix: "```%s\n%s```" % (LANGUAGES[suffix], other.read_text()) for suffix, other in there.items()}, path.suffix)
+
+    def commands(found):
+        said = {suffix: next(texts) for suffix, texts in spoken.items()}
+        if len(set(said.values())) == 1:
+            return found[0]
+        own = next((suffix for suffix in said if said[suffix] == found[1]), None)
+        return tabs({suffix: "```sh\n%s```" % text for suffix, text in said.items()}, own)
+
+    fences = COMMANDS.findall(text)
+    spoken = {suffix: iter(in_language(fences, suffix, stems)) for suffix in SPOKEN}
+    return COMMANDS.sub(commands, LISTING.sub(listing, text))
+
+
 # ---- where is what ----
 
 
@@ -200,6 +237,11 @@ def weigh(pages):
         name = page.relative_to(pages).as_posix()
         weight = WEIGHTS[max((each for each in WEIGHTS if name.startswith(each)), key=len)]
         page.write_text("---\nsearch:\n  boost: %s\n---\n\n%s" % (weight, page.read_text()))
+
+
+def show_languages(pages, root):
+    for page in (pages / GUIDE).rglob("*.md"):
+        page.write_text(with_tabs(page, root))
 
 
 # ---- for programs that read ----
@@ -253,6 +295,7 @@ def main():
     (folder / "mkdocs.yml").write_text(json.dumps(settings, indent=1).replace('"@slugify@"', "!!python/object/apply:pymdownx.slugs.slugify {kwds: {case: lower}}"))
     for_programs = {page.relative_to(pages): page.read_text() for page in pages.rglob("*.md")}
     for_programs[Path("llms.txt")] = llms_text(pages, tree)
+    show_languages(pages, root)
     weigh(pages)
     environment = dict(os.environ, PYTHONPATH=str(folder / "python"), NO_MKDOCS_2_WARNING="1")
     done = subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "--clean", "--quiet", "-f", folder / "mkdocs.yml"],
