@@ -9,7 +9,7 @@ FOR_BUILD := g++ cmake ninja-build make pkg-config libboost1.81-dev|libboost1.83
              libtomlplusplus-dev libcli11-dev libfmt-dev
 FOR_DEMO  := python3 python3-zmq libzmq5
 FOR_TESTS := libgtest-dev git libbenchmark-dev ccache clang-format-14? python3-pytest python3-tornado strace valgrind binutils \
-             python3-matplotlib libczmq-dev libnng-dev python3-websockets python3-aiohttp python3-pip mandoc codespell cppzmq-dev
+             python3-matplotlib libczmq-dev libnng-dev python3-websockets python3-aiohttp python3-pip python3-yaml mandoc codespell cppzmq-dev
 FOR_PACKAGE := build-essential debhelper lintian python3
 FOR_PROOF := debootstrap binutils iproute2
 FOR_DOCS  := python3 python3-pip mandoc

@@ -32,6 +32,9 @@ ALONE = {
     "polling/with_asyncio": "asyncio is Python's",
     "who-drops/feed": "a program that nobody changes, of whatever language",
     "who-drops/sleeper": "as that",
+    "migrate/before": "NNG's interface is one of C",
+    "migrate/after": "as that",
+    "migrate/with_asio": "Boost.Asio is C++'s",
 }
 
 

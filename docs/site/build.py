@@ -25,7 +25,7 @@ from listings import LANGUAGES, LISTING, SPOKEN, in_language, languages_of, stem
 GUIDE = "docs/guide"
 MANUAL = "docs/manual"
 SECTIONS = {
-    "Use": ["install", "command", "secure", "policy", "metrics", "reasons", "tuning", "debugging", "performance"],
+    "Use": ["install", "command", "secure", "policy", "metrics", "steering", "reasons", "tuning", "debugging", "performance"],
     "Reference": ["differences-from-libzmq", "threads", "wire", "versioning", "glossary"],
     "Inside": ["architecture", "mechanisms"],
 }

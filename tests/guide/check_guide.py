@@ -31,12 +31,12 @@ BEGIN = """set -e\ntrap 'status=$?; trap "" TERM; kill 0; exit $status' EXIT\n""
 OUR_HOST = "127.0.0.1"
 
 
-def steps_of(page):
+def steps_of(page, are_all_run=False):
     """The commands of a page, each with what it says that they print, or None."""
     steps = []
     for condition, what, language, text in FENCE.findall(page.read_text(encoding="utf-8")):
         if language == "sh":
-            is_run = not condition or condition == "needs" and succeeds(what)
+            is_run = not condition or condition == "needs" and (are_all_run or succeeds(what))
             steps.append([text if is_run else None, None])
         elif not steps or steps[-1][1] is not None:
             sys.exit(f"{page}: there is an output without commands")
@@ -45,9 +45,9 @@ def steps_of(page):
     return [step for step in steps if step[0] is not None]
 
 
-def scripts_of(page, sources):
+def scripts_of(page, sources, are_all_run=False):
     """The steps of a page, by language, each script once."""
-    steps, stems = steps_of(page), stems_of(page, sources)
+    steps, stems = steps_of(page, are_all_run), stems_of(page, sources)
     scripts = {"": steps}
     for suffix, language in SPOKEN.items():
         texts = in_language([commands for commands, _ in steps], suffix, stems)
@@ -61,13 +61,13 @@ def scripts_of(page, sources):
 
 def never_run(sources, scripts):
     """The programs of examples/guide that no page runs."""
+    texts = ["".join(commands for commands, _ in script) for script in scripts]
     for path in examples(sources):
-        where = "cd examples/guide/%s\n" % path.parent.name
-        called = re.compile(r"(?<![\w/.-])(?:%s/)?%s\b" % (path.parent.name, re.escape(path.name)))
-        text = "".join(commands for script in scripts for commands in ["".join(step[0] for step in script)]
-                       if where in commands or path.parent.name + "/" in commands)
-        if path.suffix in (*SPOKEN, ".mjs") and not called.search(text.replace("../", "")):
-            yield "%s: no page runs it\n" % path.relative_to(sources)
+        folder = path.parent.name
+        called = re.compile(r"(?<![\w/.-])(?:%s/)?%s\b" % (folder, re.escape(path.name)))
+        there = [text for text in texts if f"cd examples/guide/{folder}\n" in text or f"../{folder}/" in text]
+        if path.suffix in (*SPOKEN, ".mjs") and not any(called.search(text.replace("../", "")) for text in there):
+            yield f"{path.relative_to(sources)}: no page runs it\n"
 
 
 def succeeds(command):
@@ -136,7 +136,7 @@ def main(sources, libraries, command, *names):
         checks = [pool.submit(check, *named, number, sources, libraries, command) for number, named in enumerate(scripts.items())]
     found = [fault for done in checks for fault in done.result()]
     if not names:
-        found += never_run(sources, scripts.values())
+        found += never_run(sources, [script for page in pages for script in scripts_of(page, sources, True).values()])
     print("".join(found) or f"{len(pages)} pages do what they say, in {len(scripts)} scripts")
     return 1 if found or not pages else 0
 
