@@ -12,6 +12,7 @@ from pathlib import Path
 
 from header import Reader, read_header
 from pages import pages
+from versions import FIRST_OWN, LIBZMQ
 
 FEWEST_OPTIONS = 130
 
@@ -107,9 +108,13 @@ def faults(root):
     for option in header.options:
         if ".Ss %s\n" % option.name not in made["man7/zlink_options.7"]:
             yield "%s has no section" % option.name
+        if (option.name in LIBZMQ) != (int(option.number, 0) < FIRST_OWN):
+            yield "%s: docs/manual/versions.py does not say since which libzmq, or says it of an own one" % option.name
         facts = option.facts()
         if option.is_built and not (facts["access"] == "read only" or facts["default"] and facts["acts"]):
             yield "%s: its row does not say what it is by default, and when it acts" % option.name
+    for name in LIBZMQ.keys() - {option.name for option in header.options}:
+        yield "docs/manual/versions.py has %s, which zmq.h has not" % name
     for name in re.findall(r"#define (Z(?:MQ|LINK)_\w+) +0x5[AB]\w\w\b", (root / "include/zmq.h").read_text()):
         if name not in {option.name for option in header.options}:
             yield "%s has a number of our options, and no row of one" % name

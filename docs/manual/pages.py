@@ -12,6 +12,7 @@ import textwrap
 from pathlib import Path
 
 from header import SPOKEN, read_header
+from versions import FIRST_NAMES, libzmq_version
 
 HERE = Path(__file__).resolve().parent
 OPTIONS_PAGE = "zlink_options"
@@ -224,9 +225,12 @@ def of_whom(option):
 
 
 def since(option, facts):
-    if "ZMQ_BUILD_DRAFT_API" in option.conditions:
-        return "zlink %s; a draft in libzmq 4.3.5, which stands in zmq.h where ZMQ_BUILD_DRAFT_API is defined" % facts["since"]
-    return "zlink %s; %s" % (facts["since"], "not in libzmq" if int(option.number, 0) >= 0x5A00 else "as in libzmq 4.3.5")
+    own, theirs = "zlink " + facts["since"], libzmq_version(option)
+    if not theirs:
+        return own + "; not in libzmq"
+    first = ", as " + FIRST_NAMES[option.name] if option.name in FIRST_NAMES else ""
+    draft = ", as a draft (ZMQ_BUILD_DRAFT_API)" if "ZMQ_BUILD_DRAFT_API" in option.conditions else ""
+    return "libzmq %s%s; %s" % (theirs, first or draft, own)
 
 
 def option_section(option, writer):
