@@ -1,6 +1,6 @@
 """Builds the site: README, docs/, the pages of the manual and llms.txt.
 
-Usage: build.py ROOT FOLDER    FOLDER/html is the site; FOLDER/python has MkDocs, which `make docs` has installed there
+Usage: build.py ROOT FOLDER [PYTHON]    FOLDER/html is the site; PYTHON, else FOLDER/python, has MkDocs
 
 The pages are laid out in FOLDER/pages as they are in the repository, so that links lead where they lead there. A page
 of docs/ that no list below names stands under "More".
@@ -297,7 +297,8 @@ def main():
     for_programs[Path("llms.txt")] = llms_text(pages, tree)
     show_languages(pages, root)
     weigh(pages)
-    environment = dict(os.environ, PYTHONPATH=str(folder / "python"), NO_MKDOCS_2_WARNING="1")
+    python = Path(sys.argv[3]).resolve() if sys.argv[3:] else folder / "python"
+    environment = dict(os.environ, PYTHONPATH=str(python), NO_MKDOCS_2_WARNING="1")
     done = subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "--clean", "--quiet", "-f", folder / "mkdocs.yml"],
                           env=environment, check=False)
     if done.returncode != 0:
