@@ -23,6 +23,7 @@ sys.path.insert(0, str(HERE.parents[1] / "cmake"))
 from listings import LANGUAGES, LISTING, SPOKEN, in_language, languages_of, stems_of  # noqa: E402
 
 GUIDE = "docs/guide"
+RECIPES = "docs/guide/recipes/"
 MANUAL = "docs/manual"
 SECTIONS = {
     "Use": ["install", "command", "secure", "policy", "metrics", "steering", "reasons", "tuning", "debugging", "performance"],
@@ -213,7 +214,10 @@ def nav(pages, by_section):
 
     result = [{"zlink": "README.md"}]
     if (pages / GUIDE).exists():
-        result.append({"Guide": entries(in_order(pages, GUIDE))})
+        led = in_order(pages, GUIDE)
+        recipes = [name for name in led if name.startswith(RECIPES)]
+        chapters = entries([name for name in led if name not in recipes])
+        result.append({"Guide": chapters + ([{"Recipes": entries(recipes)}] if recipes else [])})
     named = {name: known("docs/%s.md" % each for each in pages_of) for name, pages_of in SECTIONS.items()}
     result.append({"Use": entries(named["Use"])})
     examples = [path.relative_to(pages).as_posix() for path in sorted((pages / "examples").rglob("*.md"))]
