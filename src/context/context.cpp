@@ -266,7 +266,7 @@ error context_impl::list_all_peers(std::vector<socket_and_peers> &to, duration p
         std::lock_guard guard(mutex_);
         for (const auto &[each, network] : sockets_) {
             networks.emplace_back(to.size(), network.held);
-            to.push_back({each->number(), each->name(), each->type(), {}});
+            to.push_back({each->number(), each->name(), each->type(), {}, each->gone()->all()});
             each->list_neighbours(to.back().peers);
         }
     }

@@ -42,6 +42,7 @@ struct socket_and_peers {
     std::string name;
     socket_type type{};
     std::vector<peer_view> peers;
+    std::vector<departure> gone;
 };
 
 /// The part of the sockets that have no line of their own.

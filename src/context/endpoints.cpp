@@ -115,6 +115,7 @@ session_environment_ptr endpoints::environment_for(socket &self, const route &wh
         made->subscriptions = self.subscriptions();
     made->events = self.events_sink();
     made->counts = self.counts();
+    made->gone = self.gone();
     made->host = shared_from_this();
     made->random = &environment_.random;
     made->judges = environment_.judges;

@@ -108,6 +108,7 @@ std::string peers_of(registry &all) {
         peers_of_context &its = found.emplace_back();
         its.context = std::to_string(each.number());
         its.is_whole = !failed(each.list_all_peers(its.sockets, longest_look));
+        its.now = each.clock().now();
     });
     return text_of(std::move(found));
 }

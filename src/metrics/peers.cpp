@@ -1,7 +1,11 @@
 #include "metrics/peers.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <cinttypes>
 #include <cstdint>
+#include <cstdio>
+#include <functional>
 #include <tuple>
 #include <utility>
 
@@ -82,6 +86,15 @@ public:
         add_name(name);
         text_ += std::to_string(value);
     }
+    void add(const char *name, duration value) {
+        using std::chrono::milliseconds;
+        const auto count = std::max<std::int64_t>(0, std::chrono::duration_cast<milliseconds>(value).count());
+        char digits[32];
+        std::snprintf(digits, sizeof digits, "%" PRId64 ".%03d", count / 1000,
+                      static_cast<int>(count % 1000));
+        add_name(name);
+        text_ += digits;
+    }
     void end() { text_ += '}'; }
     const std::string &text() const noexcept { return text_; }
 
@@ -102,8 +115,37 @@ void add_peer(list &to, const peer_view &peer) {
     to.add("mechanism", peer.mechanism);
     to.add("state", name_of(peer.at));
     to.add("connects", std::uint64_t{peer.is_connecting});
+    to.add("ready_seconds", peer.ready_for);
     for (const number &each : numbers)
         to.add(each.name, each.of(peer));
+}
+
+void add_departure(list &to, const departure &who, time_point now) {
+    const names_of_end ended = names_of(who.why);
+    to.add("endpoint", who.endpoint);
+    to.add("address", who.host);
+    to.add("routing_id", readable(who.routing_id));
+    to.add("user_id", who.user_id);
+    to.add("connects", std::uint64_t{who.is_connecting});
+    to.add("event", ended.number);
+    to.add("reason", ended.reason);
+    to.add("words", who.words);
+    to.add("times", who.times);
+    to.add("seconds_ago", now - who.last);
+}
+
+/// The time from which on somebody who has gone has a line.
+time_point first_told(const std::vector<peers_of_context> &all) {
+    std::vector<time_point> times;
+    for (const peers_of_context &context : all)
+        for (const socket_and_peers &socket : context.sockets)
+            for (const departure &each : socket.gone)
+                times.push_back(each.last);
+    if (times.size() <= most_peers)
+        return time_point::min();
+    const auto at = times.begin() + (most_peers - 1);
+    std::nth_element(times.begin(), at, times.end(), std::greater<>());
+    return *at;
 }
 
 /// The weight from which on a peer has a line, and how many of just this weight have none.
@@ -129,7 +171,8 @@ auto weight_of_last(const std::vector<peers_of_context> &all) {
 
 std::string text_of(std::vector<peers_of_context> all) {
     auto [last, left_of_last] = weight_of_last(all);
-    list named, others;
+    const time_point first = first_told(all);
+    list named, others, gone;
     bool is_whole = true;
     for (peers_of_context &context : all) {
         is_whole = is_whole && context.is_whole;
@@ -139,6 +182,12 @@ std::string text_of(std::vector<peers_of_context> all) {
         for (const socket_and_peers &socket : context.sockets) {
             const char *const type = socket_type_name(socket.type);
             const std::string name = names(socket.number, socket.name, type);
+            for (const departure &each : socket.gone)
+                if (each.last >= first) {
+                    gone.begin(context.context, name, type);
+                    add_departure(gone, each, context.now);
+                    gone.end();
+                }
             std::vector<const peer_view *> rest;
             for (const peer_view &peer : socket.peers) {
                 const auto weight = weight_of(peer);
@@ -165,7 +214,7 @@ std::string text_of(std::vector<peers_of_context> all) {
         }
     }
     return beginning_of_json() + "\"is_whole\":" + (is_whole ? "true" : "false") + ",\"peers\":[" +
-           named.text() + "],\"others\":[" + others.text() + "]}\n";
+           named.text() + "],\"others\":[" + others.text() + "],\"gone\":[" + gone.text() + "]}\n";
 }
 
 }  // namespace zlink::metrics

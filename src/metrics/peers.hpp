@@ -3,6 +3,8 @@
 //
 // Limits:   up to `most_peers` of the process have a line of their own: those for whom most
 //           messages wait, then those that have lost most. The others are summed, socket by socket.
+//           `most_peers` of those that have gone, too: the ones that went last, of as many as
+//           departures.hpp keeps of a socket.
 // Threads:  any; pure, but for the time in the text.
 #pragma once
 
@@ -20,6 +22,7 @@ struct peers_of_context {
     std::string context;  // its number in this process
     std::vector<socket_and_peers> sockets;
     bool is_whole = true;  // every I/O thread has answered in time
+    time_point now{};      // of the look
 };
 
 /// Throws bad_alloc.

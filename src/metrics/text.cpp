@@ -194,6 +194,18 @@ std::string text_of(std::span<const line> lines, format how) {
     return how == format::json ? json_of(lines) : exposition_of(lines, how == format::open_metrics);
 }
 
+names_of_end names_of(counter which) noexcept {
+    stats one;
+    one[which] = 1;
+    for (const member &each : disconnects)
+        if (each.value(one) != 0)
+            return {"disconnects", each.label};
+    for (const member &each : handshakes)
+        if (each.value(one) != 0)
+            return {"handshakes_failed", each.label};
+    return {"disconnects", "local"};
+}
+
 std::string beginning_of_json() {
     timespec now{};
     (void)::clock_gettime(CLOCK_REALTIME, &now);

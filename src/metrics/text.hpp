@@ -18,6 +18,12 @@ std::string text_of(std::span<const line> lines, format how);
 /// The beginning of each object of JSON: whose numbers these are, and of what time. Throws
 /// bad_alloc.
 std::string beginning_of_json();
+/// The name of the number that a counter of an end of connections belongs to, and its reason there.
+struct names_of_end {
+    const char *number;
+    const char *reason;
+};
+names_of_end names_of(counter which) noexcept;
 /// The media type of a format, as an HTTP header has it.
 const char *media_type(format how) noexcept;
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/waiter.hpp"
 #include "pipe/account.hpp"
 
 namespace zlink {
@@ -19,6 +20,7 @@ struct peer_view {
     const char *mechanism = "NULL";
     state at = state::connecting;
     bool is_connecting = false;  // this side dials
+    duration ready_for{};        // since its handshake was done; 0 while it is not, and over inproc
 
     passage out;                    // by the socket, into the queue of the peer
     passage in;                     // from the peer, to the application

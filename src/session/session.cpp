@@ -322,6 +322,7 @@ pipe_end_ptr session::on_established(connection &which) noexcept {
     } catch (...) {
         return nullptr;
     }
+    ready_since_ = environment_->io->now();
     backoff_.reset();
     if (!pipe_) {
         pipe_ = environment_->host->make_session_pipe(*this);
@@ -508,6 +509,7 @@ void session::describe(std::vector<peer_view> &to) {
         const char *const user = info.find(property_name::user_id);
         seen.user_id = user ? user : "";
         seen.routing_id = info.routing_id;
+        seen.ready_for = environment_->io->now() - ready_since_;
     }
     if (connection_) {
         seen.address = connection_->bytes().remote_endpoint();
@@ -595,13 +597,40 @@ counter counter_of_end(const break_reason &why) noexcept {
     return is_peers && (system == 0 || system == EPIPE || system == ECONNRESET) ? counter::disconnects_peer
                                                                                 : counter::disconnects_error;
 }
+
+counter counter_of(const break_reason &why) noexcept {
+    return why.was_established ? counter_of_end(why) : counter_of_failed_handshake(why.failure);
+}
 }  // namespace
 
 void session::count_break() const noexcept {
-    environment_->count(reason_.was_established ? counter_of_end(reason_)
-                                                : counter_of_failed_handshake(reason_.failure));
+    environment_->count(counter_of(reason_));
     if (reason_.system == error::message_too_big)
         environment_->count(counter::dropped_too_large);
+}
+
+/// Keeps for people who ask, who it was.
+void session::note_break(const std::string &words) const noexcept {
+    if (!environment_->gone || !connection_)
+        return;
+    try {
+        departure what;
+        what.endpoint = environment_->endpoint;
+        what.host = connection_->bytes().peer_address();
+        what.is_connecting = is_connecting();
+        what.why = counter_of(reason_);
+        what.words = words;
+        what.last = environment_->io->now();
+        if (reason_.was_established) {
+            const peer_info &info = connection_->info();
+            const char *const user = info.find(property_name::user_id);
+            what.user_id = user ? user : "";
+            what.routing_id = info.routing_id;
+        }
+        environment_->gone->note(std::move(what));
+    } catch (...) {
+        // The counters have to do.
+    }
 }
 
 void session::emit_break() noexcept {
@@ -613,6 +642,7 @@ void session::emit_break() noexcept {
     } catch (...) {
         // The events have to do.
     }
+    note_break(words);
     if (!reason_.was_established)
         emit_failed_handshake(std::exchange(words, {}), why);
     environment_->emit(event_kind::disconnected, static_cast<std::uint32_t>(descriptor_), std::move(words),

@@ -18,6 +18,7 @@
 
 #include "core/authenticator.hpp"
 #include "core/counters.hpp"
+#include "core/departures.hpp"
 #include "core/events.hpp"
 #include "core/random.hpp"
 #include "core/standing.hpp"
@@ -56,6 +57,7 @@ struct session_environment : connection_environment {
 
     std::shared_ptr<event_sink> events;
     std::shared_ptr<counters> counts;  // null: nothing is counted
+    std::shared_ptr<departures> gone;  // null: nobody asks who went
     std::shared_ptr<session_host> host;
     random_source *random;
     authenticator *judges = nullptr;              // null: nobody can be asked
@@ -188,6 +190,7 @@ private:
     void emit_reason(std::string words, error why) noexcept;
     void emit_break() noexcept;
     void count_break() const noexcept;
+    void note_break(const std::string &words) const noexcept;
     std::string words_of_break() const;
     void emit_failed_handshake(std::string words, error why) noexcept;
 
@@ -216,6 +219,7 @@ private:
     backoff backoff_;
     break_reason reason_;
     int descriptor_ = -1;
+    time_point ready_since_{};  // of the connection, once it is established
     web_memory web_memory_;
     bool has_delivered_ = false;  // a connection of the pipe's passed a message on
     bool has_had_peer_ = false;   // the pipe

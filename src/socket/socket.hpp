@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/departures.hpp"
 #include "core/message.hpp"
 #include "core/settings.hpp"
 #include "core/waiter.hpp"
@@ -218,6 +219,8 @@ public:
     std::shared_ptr<mailbox> inbox() const noexcept { return mailbox_; }
     std::shared_ptr<monitor> events_sink() const noexcept { return monitor_; }
     const std::shared_ptr<counters> &counts() const noexcept { return counts_; }
+    /// The peers over the network that have gone, for people.
+    const std::shared_ptr<departures> &gone() const noexcept { return gone_; }
     std::shared_ptr<subscription_set> subscriptions() const noexcept { return subscriptions_; }
     /// Takes a pipe into use on the calling (application) thread. Its events must already go to
     /// inbox(). Throws bad_alloc, and has closed it then.
@@ -263,6 +266,7 @@ private:
     std::shared_ptr<monitor> monitor_;
     std::shared_ptr<subscription_set> subscriptions_;
     std::shared_ptr<counters> counts_;
+    std::shared_ptr<departures> gone_;
     mutable std::mutex label_mutex_;  // guards the label
     struct {
         std::uint64_t number = 0;
