@@ -26,7 +26,8 @@ const std::vector<json_object> &list_of(const json_object *of, const char *name)
 
 std::string identity(const json_object &of) {
     std::string words;
-    for (const char *name : {"context", "socket", "type", "endpoint", "address", "routing_id"}) {
+    for (const char *name :
+         {"context", "socket", "type", "endpoint", "address", "routing_id", "user_id", "event", "reason"}) {
         words += of.text(name) + '\n';
     }
     return words;
@@ -63,6 +64,7 @@ std::vector<row_of_numbers> rows_of(const std::vector<json_object> &now,
             row.sent_rate = rate("messages_sent");
             row.received_rate = rate("messages_received");
             row.loses = row.dropped > sum_of(*found->second, "messages_dropped_");
+            row.times = each.number("times") - found->second->number("times");
         }
         rows.push_back(row);
     }
@@ -77,6 +79,7 @@ const std::map<std::string, weight> &weights() {
         {"in", [](const row_of_numbers &row) { return row.received_rate; }},
         {"drops", [](const row_of_numbers &row) { return row.dropped; }},
         {"reconnects", [](const row_of_numbers &row) { return row.reconnects; }},
+        {"silent", [](const row_of_numbers &row) { return row.quiet; }},
         {"name", nullptr},  // the order in which the process tells them
     };
     return all;
@@ -111,6 +114,21 @@ struct column {
     std::string (*cell)(const row_of_numbers &row);
 };
 
+std::string short_time(double seconds) {
+    constexpr double minute = 60, hour = 3600, day = 86400;
+    const auto in = [&](double unit, char name) { return fmt::format("{:.0f}{}", seconds / unit, name); };
+    return seconds < 2 * minute ? in(1, 's')
+           : seconds < 2 * hour ? in(minute, 'm')
+           : seconds < 2 * day  ? in(hour, 'h')
+                                : in(day, 'd');
+}
+
+/// How it went, in the words that are the reasons of the numbers.
+std::string name_of_end(const row_of_numbers &row) {
+    const bool was_in = row.of->text("event") == "disconnects";
+    return (was_in ? "left: " : "kept out: ") + row.of->text("reason");
+}
+
 constexpr std::array<column, 8> socket_columns{{
     {"TYPE", 7, 5, [](const row_of_numbers &row) { return row.of->text("type"); }},
     {"PEERS", 6, 4, [](const row_of_numbers &row) { return short_number(row.of->number("peers")); }},
@@ -121,12 +139,19 @@ constexpr std::array<column, 8> socket_columns{{
     {"RETRIES", 8, 3, [](const row_of_numbers &row) { return short_number(row.reconnects); }},
     {"REFUSED", 8, 2, [](const row_of_numbers &row) { return short_number(row.failed_handshakes); }},
 }};
-constexpr std::array<column, 6> peer_columns{{
+constexpr std::array<column, 7> peer_columns{{
     {"STATE", 12, 6, [](const row_of_numbers &row) { return row.of->text("state"); }},
     {"OUT/s", 7, 7, [](const row_of_numbers &row) { return short_number(row.sent_rate); }},
     {"IN/s", 7, 5, [](const row_of_numbers &row) { return short_number(row.received_rate); }},
     {"QUEUE", 7, 8, [](const row_of_numbers &row) { return short_number(row.queued); }},
     {"DROPPED", 8, 9, [](const row_of_numbers &row) { return short_number(row.dropped); }},
+    {"QUIET", 7, 4, [](const row_of_numbers &row) { return short_time(row.quiet); }},
+    {"SOCKET", 16, 3, [](const row_of_numbers &row) { return row.of->text("socket"); }},
+}};
+constexpr std::array<column, 4> gone_columns{{
+    {"HOW", 19, 8, name_of_end},
+    {"TIMES", 7, 9, [](const row_of_numbers &row) { return short_number(row.of->number("times")); }},
+    {"AGO", 7, 7, [](const row_of_numbers &row) { return short_time(row.of->number("seconds_ago")); }},
     {"SOCKET", 16, 3, [](const row_of_numbers &row) { return row.of->text("socket"); }},
 }};
 
@@ -214,19 +239,33 @@ std::string head_of(const two_looks &looks) {
     return words;
 }
 
-void add_json(std::string &to, const std::vector<row_of_numbers> &rows) {
+/// `more` writes what a row has beside what is told of it.
+constexpr std::array<std::string_view, 7> texts{
+    "context",    "socket",  "endpoint", "address",
+    "routing_id", "user_id", "words"};  // though they look like numbers
+template <typename More>
+void add_json(std::string &to, const std::vector<row_of_numbers> &rows, More more) {
     for (const row_of_numbers &each : rows) {
         to += &each == rows.data() ? "{" : ",{";
         for (const auto &[name, value] : each.of->values) {
             const bool is_number = !value.empty() &&
                                    value.find_first_not_of("0123456789.") == std::string::npos &&
-                                   name != "context" && name != "routing_id" && name != "socket";
+                                   std::find(texts.begin(), texts.end(), name) == texts.end();
             to += fmt::format("{}:{},", json_string(name), is_number ? value : json_string(value));
         }
-        to += fmt::format("\"sent_rate\":{:.3f},\"received_rate\":{:.3f}}}", each.sent_rate,
-                          each.received_rate);
+        to += more(each) + '}';
     }
 }
+
+std::string json_of_rates(const row_of_numbers &of) {
+    return fmt::format("\"sent_rate\":{:.3f},\"received_rate\":{:.3f}", of.sent_rate, of.received_rate);
+}
+
+std::string json_of_peer(const row_of_numbers &of) {
+    return fmt::format("{},\"quiet_seconds\":{:.3f}", json_of_rates(of), of.quiet);
+}
+
+std::string json_of_gone(const row_of_numbers &of) { return fmt::format("\"times_since\":{:.0f}", of.times); }
 
 }  // namespace
 
@@ -249,6 +288,22 @@ void two_looks::take(numbers next) {
         before_ = std::move(last_);
     }
     last_ = std::move(next);
+    listen();
+}
+
+/// One that has said nothing yet is quiet since it was let in.
+void two_looks::listen() {
+    std::map<std::string, heard> now;
+    for (const json_object &each : list_of(last_.peers ? &*last_.peers : nullptr, "peers")) {
+        const double received = each.number("messages_received");
+        const std::string who = identity(each);
+        const auto known = heard_.find(who);
+        const bool is_news = known == heard_.end() || known->second.received != received;
+        now[who] = {received, received == 0 ? last_.time() - each.number("ready_seconds")
+                              : is_news     ? last_.time()
+                                            : known->second.since};
+    }
+    heard_ = std::move(now);
 }
 
 double two_looks::interval() const { return before_.process() == 0 ? 0 : last_.time() - before_.time(); }
@@ -260,9 +315,22 @@ std::vector<row_of_numbers> two_looks::sockets(const std::string &sort) const {
 }
 
 std::vector<row_of_numbers> two_looks::peers(const std::string &sort) const {
-    return sorted(rows_of(list_of(last_.peers ? &*last_.peers : nullptr, "peers"),
-                          list_of(before_.peers ? &*before_.peers : nullptr, "peers"), interval()),
-                  sort);
+    auto rows = rows_of(list_of(last_.peers ? &*last_.peers : nullptr, "peers"),
+                        list_of(before_.peers ? &*before_.peers : nullptr, "peers"), interval());
+    for (row_of_numbers &each : rows) {
+        const auto known = heard_.find(identity(*each.of));
+        each.quiet = known == heard_.end() ? 0 : last_.time() - known->second.since;
+    }
+    return sorted(std::move(rows), sort);
+}
+
+std::vector<row_of_numbers> two_looks::gone() const {
+    auto rows = rows_of(list_of(last_.peers ? &*last_.peers : nullptr, "gone"),
+                        list_of(before_.peers ? &*before_.peers : nullptr, "gone"), interval());
+    std::stable_sort(rows.begin(), rows.end(), [](const auto &a, const auto &b) {
+        return a.times != b.times ? a.times > b.times : a.of->number("times") > b.of->number("times");
+    });
+    return rows;
 }
 
 std::vector<std::string> lines_of(const two_looks &looks, const std::string &sort,
@@ -275,6 +343,14 @@ std::vector<std::string> lines_of(const two_looks &looks, const std::string &sor
         ""};
     add_table(lines, "SOCKET", name_of_socket, socket_columns, sockets, place);
     if (looks.last().peers) {
+        if (auto gone = looks.gone(); !gone.empty()) {
+            constexpr size_t most_on_screen = 5;
+            if (place.height > 0 && gone.size() > most_on_screen) {
+                gone.resize(most_on_screen);
+            }
+            lines.emplace_back();
+            add_table(lines, "GONE", name_of_peer, gone_columns, gone, place);
+        }
         lines.emplace_back();
         add_table(lines, "PEER", name_of_peer, peer_columns, peers, place);
     }
@@ -289,11 +365,13 @@ std::string json_of(const two_looks &looks, const std::string &sort) {
     std::string text =
         fmt::format("{{\"process\":{},\"time\":{:.3f},\"interval\":{:.3f},\"has_ended\":{},\"sockets\":[",
                     last.process(), last.time(), looks.interval(), last.has_ended);
-    add_json(text, looks.sockets(sort));
+    add_json(text, looks.sockets(sort), json_of_rates);
     text += "]";
     if (last.peers) {
         text += ",\"peers\":[";
-        add_json(text, looks.peers(sort));
+        add_json(text, looks.peers(sort), json_of_peer);
+        text += "],\"gone\":[";
+        add_json(text, looks.gone(), json_of_gone);
         text += "]";
     }
     return text + "}\n";

@@ -4,17 +4,20 @@
 
 #include "numbers_source.hpp"
 
+#include <map>
 #include <string>
 #include <vector>
 
 namespace command {
 
-/// A socket or a peer, with what has changed since the look before.
+/// A socket, a peer, or one that has gone, with what has changed since the look before.
 struct row_of_numbers {
     const json_object *of = nullptr;
     double sent_rate = 0, received_rate = 0;  // messages a second
     double queued = 0, dropped = 0, reconnects = 0, failed_handshakes = 0;
     bool loses = false;  // has lost messages since then
+    double quiet = 0;    // seconds for which nothing has come from a peer, as far as is known
+    double times = 0;    // that it has gone, since then
 };
 
 /// The names that rows can be sorted by.
@@ -33,9 +36,19 @@ public:
     /// These refer to this object, until it takes another look.
     std::vector<row_of_numbers> sockets(const std::string &sort) const;
     std::vector<row_of_numbers> peers(const std::string &sort) const;
+    /// Those that have gone, or were not let in: who has done so most since the last look first.
+    std::vector<row_of_numbers> gone() const;
 
 private:
+    struct heard {
+        double received = 0;
+        double since = 0;  // the time from which on it is this
+    };
+
+    void listen();
+
     numbers last_, before_;
+    std::map<std::string, heard> heard_;  // of each peer, by its identity
 };
 
 struct place_for_lines {

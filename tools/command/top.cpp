@@ -239,7 +239,8 @@ void add_top(CLI::App &root, action &chosen) {
     add_duration(*app, "-d,--delay", flags->delay, "Between two looks; 1 s unless said otherwise");
     app->add_option("-n,--count", flags->count, "End after so many tables")->type_name("N");
     app->add_option("--sort", flags->sort,
-                    "queue, drops, out, in, reconnects, or name for the order of the process")
+                    "queue, drops, out, in, reconnects, silent (peers that say nothing), or name for the "
+                    "order of the process")
         ->check(CLI::IsMember(sort_names()))
         ->type_name("BY");
     app->add_flag("--once", flags->is_once, "One table, of the time of one delay");
