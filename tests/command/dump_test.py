@@ -1,6 +1,7 @@
 """zlink dump: what libzmq's sockets say to each other through a relay, and what stands in captures that are made here."""
 
 import json
+import re
 import signal
 import socket
 import struct
@@ -84,6 +85,77 @@ def test_a_box_is_told_as_a_box(between):
     told = [json.loads(line) for line in said_until_interrupted(relay).splitlines()]
     assert [each["words"].split(",")[0] for each in told if each["kind"] == "command"] == ["HELLO", "WELCOME", "INITIATE", "READY"]
     assert [each["words"] for each in told if each["kind"] == "message"] == ["sealed"] and not any("hex" in each for each in told)
+
+
+OLD = {"1.0": b"\1\0" + b"\1\1" + b"\6\0hello",  # a routing id of no octets, and a request
+       "2.0": b"\xff" + bytes(7) + b"\1\x7f\1\3" + b"\0\0" + b"\1\0" + b"\0\5hello"}
+
+
+@pytest.mark.parametrize("version", OLD)
+def test_older_peers_are_decoded_both_ways(start, peer, version):
+    rep = peer(zmq.REP).socket
+    rep.bind("tcp://127.0.0.1:*")
+    relay = start("dump", "--relay", "tcp://127.0.0.1:*", rep.last_endpoint.decode(), "-n", "1")
+    with socket.create_connection(("127.0.0.1", int(relay.bound().rpartition(":")[2]))) as old:
+        old.sendall(OLD[version])
+        assert rep.recv() == b"hello"
+        rep.send(b"world")
+        received = b""
+        while not received.endswith(b"world"):
+            received += old.recv(100)
+    rep.close()
+    said = re.sub(r"^\S+ #1 ", "", relay.end().decode(), flags=re.M)
+    for side, name, words in (("> ", "REQ", "hello"), ("< ", "REP", "world")):
+        told = [line[2:] for line in said.splitlines() if line.startswith(side)]
+        greeting = ['greeting ZMTP 1.0, routing id ""'] if version == "1.0" else [
+            f"greeting ZMTP 2.0, Socket-Type {name}", 'greeting routing id ""']
+        assert told == greeting + ["message  0 octets, more", f'message  5 octets: "{words}"']
+
+
+def test_frames_of_an_older_version_that_cannot_be_are_named(tmp_path):
+    signature = b"\xff" + bytes(7) + b"\1\x7f"
+    for octets, words in ((b"\1\0\0", "has no room for its flags"), (b"\1\0\5\2", "flags 0x02 are of no frame"),
+                          (b"\1\0\xff" + bytes(8), "has no room for its flags"), (b"\0\0", "does not begin with 0xff"),
+                          (b"\1\0\xff" + b"\xff" * 8 + b"\0", "a length beyond 2^63"), (b"\xff" + bytes(9), "it has no signature"),
+                          (signature + b"\1\x08\0\0\4\2", "flags 0x04 are of no frame"), (b"\1\0\6\0abc", "ends 2 octets before")):
+        assert words in told_of(tmp_path, packet(9, flags=2), packet(10, octets)), octets
+    long_id = b"\xff" + bytes(6) + b"\1\2\0" + b"i" * 257
+    assert 'greeting ZMTP 1.0, routing id "' + "i" * 32 in told_of(tmp_path, packet(9, flags=2), packet(10, long_id))
+
+
+def test_a_signature_to_an_older_peer_has_its_routing_id_behind_it(tmp_path):
+    both = [packet(9, flags=2), packet(49, flags=0x12, back=True), packet(50, b"\xff" + bytes(7) + b"\4\x7f", back=True),
+            packet(10, b"\1\0"), packet(60, b"dog" + b"\4\0end", back=True)]
+    said = told_of(tmp_path, *both)
+    assert '< greeting ZMTP 1.0, routing id "dog"' in said and '< message  3 octets: "end"' in said
+
+
+def test_the_first_fragment_of_a_segment_is_told_and_the_others_are_missing(tmp_path):
+    octets = GREETING + READY + b"\0\x0ahello"
+
+    def four(first, offset, more):
+        whole = packet(10, octets)[16 + 14 + 20:]
+        part = whole[first:first + 96] if more else whole[first:]
+        head = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(part), 1, (0x2000 if more else 0) | offset // 8, 64, 6, 0, b"\x7f\0\0\1", b"\x7f\0\0\1")
+        frame = bytes(12) + b"\x08\0" + head + part
+        return struct.pack("<IIII", 1, 0, len(frame), len(frame)) + frame
+
+    after = packet(10 + len(octets) + 5, b"\0\3end")
+    said = told_of(tmp_path, packet(9, flags=2), four(0, 0, True), four(96, 96, False), after)
+    assert "greeting ZMTP 3.1" in said and "are missing" in said and "READY" not in said
+
+    def six(next_headers, tcp):
+        head = struct.pack(">IHBB", 6 << 28, len(next_headers) + len(tcp), 44 if next_headers else 6, 64) + bytes(15) + b"\1" + bytes(15) + b"\1"
+        frame = bytes(12) + b"\x86\xdd" + head + next_headers + tcp
+        return struct.pack("<IIII", 1, 0, len(frame), len(frame)) + frame
+
+    def tcp6(sequence, body=b"", flags=0x10):
+        return struct.pack(">HHIIBBHHH", 40000, 5555, sequence, 0, 0x50, flags, 1000, 0, 0) + body
+
+    fragment = lambda offset, more: struct.pack(">BBHI", 6, 0, offset | more, 7)  # noqa: E731
+    said = told_of(tmp_path, six(b"", tcp6(9, flags=2)), six(fragment(0, 1), tcp6(10, GREETING)), six(fragment(96, 0), READY),
+                   six(b"", tcp6(10 + len(GREETING + READY), b"\0\3end")))
+    assert "[0:0:0:0:0:0:0:1]:40000" in said and "greeting ZMTP 3.1" in said and "26 octets are missing" not in said and "are missing" in said
 
 
 def test_a_relay_says_what_is_no_zmtp(start):

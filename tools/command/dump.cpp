@@ -13,7 +13,10 @@ namespace command {
 dumped_connection::dumped_connection(const dump_flags &flags, output &to, int number)
     : flags_(flags), to_(to), number_(number),
       there_(flags.shown, flags.shows_secrets, [this](const zmtp_record &record) { print(false, record); }),
-      back_(flags.shown, flags.shows_secrets, [this](const zmtp_record &record) { print(true, record); }) {}
+      back_(flags.shown, flags.shows_secrets, [this](const zmtp_record &record) { print(true, record); }) {
+    there_.tell_version_to(back_);
+    back_.tell_version_to(there_);
+}
 
 void dumped_connection::say(const std::string &words) {
     to_.write(

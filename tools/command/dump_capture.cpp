@@ -73,13 +73,31 @@ std::optional<size_t> ip_offset(std::uint32_t link, std::string_view packet) {
     }
 }
 
-/// None where it is no segment of TCP.
+/// Behind the headers of IPv6, where TCP begins; none where it does not. Of fragments the first one
+/// has it.
+std::optional<size_t> end_of_head6(std::string_view ip) {
+    constexpr int most_headers = 8;
+    size_t at = 40;
+    std::uint32_t next = number_at(ip, 6, 1);
+    for (int i = 0; i < most_headers && next != 6; ++i) {
+        const bool is_fragment = next == 44;
+        const bool is_known = is_fragment || next == 0 || next == 43 || next == 60;
+        if (!is_known || ip.size() < at + 8 || (is_fragment && (number_at(ip, at + 2, 2) & 0xfff8) != 0)) {
+            return std::nullopt;
+        }
+        next = number_at(ip, at, 1);
+        at += is_fragment ? 8 : (number_at(ip, at + 1, 1) + 1) * 8;
+    }
+    return next == 6 ? std::optional(at) : std::nullopt;
+}
+
+/// None where it is no segment of TCP. What further fragments of it have is missing.
 std::optional<tcp_segment> segment_of(std::string_view ip) {
     const std::uint32_t version = ip.empty() ? 0 : static_cast<unsigned char>(ip[0]) >> 4;
     const bool is_four = version == 4;
-    const size_t head = is_four ? (number_at(ip, 0, 1) & 15) * 4 : 40;
-    const bool is_tcp = (is_four && number_at(ip, 9, 1) == 6 && (number_at(ip, 6, 2) & 0x1fff) == 0) ||
-                        (version == 6 && number_at(ip, 6, 1) == 6);
+    const size_t head = is_four ? (number_at(ip, 0, 1) & 15) * 4 : end_of_head6(ip).value_or(0);
+    const bool is_tcp =
+        (is_four && number_at(ip, 9, 1) == 6 && (number_at(ip, 6, 2) & 0x1fff) == 0) || version == 6;
     if (!is_tcp || head < 20 || ip.size() < head + 20) {
         return std::nullopt;
     }

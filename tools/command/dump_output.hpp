@@ -25,6 +25,8 @@ struct dump_flags {
 class dumped_connection {
 public:
     dumped_connection(const dump_flags &flags, output &to, int number);
+    dumped_connection(const dumped_connection &) = delete;  // each decoder knows the other
+    dumped_connection &operator=(const dumped_connection &) = delete;
 
     void at(double seconds) { seconds_ = seconds; }
     zmtp_decoder &decoder(bool is_back) { return is_back ? back_ : there_; }

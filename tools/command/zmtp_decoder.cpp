@@ -92,8 +92,9 @@ void zmtp_decoder::lose(const std::string &why) {
 }
 
 void zmtp_decoder::end() {
-    const bool is_between = step_ == step::lost || (step_ == step::flags && held_.empty()) ||
-                            (step_ == step::first && held_.empty());
+    const bool is_between =
+        step_ == step::lost ||
+        ((step_ == step::flags || step_ == step::length1 || step_ == step::first) && held_.empty());
     if (!is_between) {
         tell_({"octets",
                step_ == step::body
@@ -110,27 +111,39 @@ void zmtp_decoder::advance() {
     const auto last = static_cast<unsigned char>(held_.back());
     switch (step_) {
     case step::first:
-        if (last != 0xff) {
-            return lose("this is no ZMTP 2 or 3: it does not begin with 0xff");
+        // Other protocols seldom have a second octet of 0 or 1, which are the flags of ZMTP 1.0.
+        if (static_cast<unsigned char>(held_[0]) != 0xff && held_.size() == 2) {
+            const std::uint64_t left = number_of(held_.substr(0, 1)) - 1;
+            return held_[0] == 0 || last > 1 ? lose("this is no ZMTP: it does not begin with 0xff")
+                                             : begin_version1(left);
         }
-        need_ = 10;
-        step_ = step::signature;
+        need_ = last == 0xff ? 10 : 2;
+        step_ = last == 0xff ? step::signature : step::first;
         return;
     case step::signature:
-        return (last & 1) == 0 ? lose("this is no ZMTP 2 or 3: it has no signature")
-                               : await(step::version, 1);
+        return end_signature(last);
     case step::version:
-        major_ = last;
-        return major_ == 0   ? lose("this is ZMTP 1.0, which is not decoded")
-               : major_ >= 3 ? await(step::greeting3, greeting3_rest)
-                             : await(step::greeting2, 1);
+        return end_version(last);
     case step::greeting2:
+        awaits_id_ = true;
+        [[fallthrough]];
     case step::greeting3:
         tell_of_greeting();
         return await(step::flags, 1);
+    case step::length1:
+        if (last == 0xff) {
+            return await(step::long_length1, 8);
+        }
+        [[fallthrough]];
+    case step::long_length1:
+        size_ = number_of(held_);
+        return size_ == 0 ? lose("a frame of ZMTP 1.0 has no room for its flags") : await(step::flags1, 1);
+    case step::flags1:
+        flags_ = last;
+        return last > 1 ? lose(fmt::format("flags 0x{:02x} are of no frame", flags_)) : begin_body(size_ - 1);
     case step::flags:
         flags_ = last;
-        if ((flags_ & ~7U) != 0 || (is_command() && has_more())) {
+        if ((flags_ & (major_ == 2 ? ~3U : ~7U)) != 0 || (is_command() && has_more())) {
             return lose(fmt::format("flags 0x{:02x} are of no frame", flags_));
         }
         return await(step::length, (flags_ & 2) != 0 ? 8 : 1);
@@ -140,6 +153,57 @@ void zmtp_decoder::advance() {
     case step::lost:
         return;
     }
+}
+
+/// The octets of a signature are the head of a frame to a peer of ZMTP 1.0: that of a routing id.
+void zmtp_decoder::end_signature(unsigned char last) {
+    const std::uint64_t size = number_of(std::string_view(held_).substr(1, 8));
+    const std::uint64_t left_of_id = size == 0 ? 0 : size - 1;
+    if ((last & 1) == 0) {
+        return last != 0 || size == 0 ? lose("this is no ZMTP: it has no signature")
+                                      : begin_version1(left_of_id);
+    }
+    size_ = size;
+    return major_of_peer_ == 1 ? begin_version1(left_of_id) : await(step::version, 1);
+}
+
+void zmtp_decoder::end_version(unsigned char major) {
+    const bool is_old = major < 3 || major_of_peer_ == 2;
+    if (major < 3) {
+        speak(2);
+    }
+    major_ = is_old ? 2 : major;
+    return is_old ? await(step::greeting2, 1) : await(step::greeting3, greeting3_rest);
+}
+
+/// The other direction may have said so much already that it is known to be of another version.
+void zmtp_decoder::speak(int major) {
+    if (other_) {
+        other_->follow(major);
+    }
+}
+
+void zmtp_decoder::follow(int major) {
+    major_of_peer_ = major;
+    if (major == 1 && step_ == step::version) {
+        begin_version1(size_ == 0 ? 0 : size_ - 1);
+    } else if (major == 2 && step_ == step::greeting3) {
+        const std::string held = held_;
+        major_ = 2;
+        await(step::greeting2, 1);
+        feed(held);
+    }
+}
+
+/// Behind the head of the first frame, which has so many octets of the routing id.
+void zmtp_decoder::begin_version1(std::uint64_t left_of_id) {
+    major_ = 1;
+    awaits_id_ = true;
+    flags_ = 0;
+    if (major_of_peer_ != 1) {
+        speak(1);
+    }
+    begin_body(left_of_id);
 }
 
 void zmtp_decoder::begin_body(std::uint64_t size) {
@@ -155,8 +219,20 @@ void zmtp_decoder::begin_body(std::uint64_t size) {
 }
 
 void zmtp_decoder::end_frame() {
-    is_command() ? tell_of_command() : tell_of_message();
-    await(step::flags, 1);
+    awaits_id_ ? tell_of_id() : is_command() ? tell_of_command() : tell_of_message();
+    awaits_id_ = false;
+    await(next_frame(), 1);
+}
+
+void zmtp_decoder::tell_of_id() {
+    const std::string id =
+        has_gap_ ? "of which octets are missing" : quoted(std::string_view(held_).substr(0, shown_));
+    tell_({"greeting",
+           fmt::format("{}routing id {}", major_ == 1 ? "ZMTP 1.0, " : "", id),
+           size_,
+           false,
+           false,
+           {}});
 }
 
 void zmtp_decoder::tell_of_greeting() {

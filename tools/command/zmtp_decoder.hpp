@@ -1,6 +1,8 @@
-// One direction of a conversation in ZMTP 2 or 3, told piece by piece.
+// One direction of a conversation in ZMTP 1, 2 or 3, told piece by piece.
 //
-// Wire: RFC 23 and 37. Of a frame its first octets are kept, however long it is.
+// Wire: RFC 13, 15, 23 and 37. Of a frame its first octets are kept, however long it is.
+// Flow: who speaks to an older peer says so by what it sends next, which only the other direction
+// explains: it is told to follow.
 
 #pragma once
 
@@ -34,18 +36,42 @@ public:
     void lose(const std::string &why);
     void end();
 
+    /// The other direction, which is to hear which version this one speaks.
+    void tell_version_to(zmtp_decoder &other) { other_ = &other; }
+
 private:
-    enum class step { first, signature, version, greeting2, greeting3, flags, length, body, lost };
+    enum class step {
+        first,
+        signature,
+        version,
+        greeting2,
+        greeting3,
+        flags,
+        length,
+        body,
+        lost,
+        // of ZMTP 1.0, whose lengths count the flags behind them
+        length1,
+        long_length1,
+        flags1
+    };
 
     void await(step next, size_t need);
     void advance();
+    void end_signature(unsigned char last);
+    void end_version(unsigned char major);
+    void speak(int major);
+    void follow(int major);
+    void begin_version1(std::uint64_t left_of_id);
     void begin_body(std::uint64_t size);
+    void tell_of_id();
     void end_frame();
     void tell_of_greeting();
     void tell_of_command();
     void tell_of_message();
     std::string words_of_plain_hello() const;
     std::string words_of_properties(std::string_view list) const;
+    step next_frame() const { return major_ == 1 ? step::length1 : step::flags; }
     bool is_command() const { return (flags_ & 4) != 0; }
     bool has_more() const { return (flags_ & 1) != 0; }
 
@@ -59,7 +85,10 @@ private:
     std::uint64_t size_ = 0, left_ = 0;
     bool has_gap_ = false;  // in the frame that is read
     bool is_first_part_ = true;
-    int major_ = 3;
+    int major_ = 3;           // that is spoken here: 1, 2 or 3
+    int major_of_peer_ = 3;   // as far as it is known
+    bool awaits_id_ = false;  // of versions 1 and 2: the first frame is the routing id
+    zmtp_decoder *other_ = nullptr;
     std::string mechanism_, type_;
 };
 
