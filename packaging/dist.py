@@ -22,16 +22,22 @@ GIT = ("git", "-c", f"safe.directory={SOURCE}")  # of a checkout that may be ano
 DEPENDENCIES = [
     ("Boost", "BSL-1.0", "STATIC_LINK", "boost:boost"),
     ("toml++", "MIT", "STATIC_LINK", None),
+    ("CLI11", "BSD-3-Clause", "STATIC_LINK", None),
+    ("fmt", "MIT", "STATIC_LINK", None),
     ("OpenSSL", "Apache-2.0", "DYNAMIC_LINK", "openssl:openssl"),
     ("libsodium", "ISC", "DYNAMIC_LINK", "libsodium:libsodium"),
 ]
 # The preprocessor tells the versions of the headers that a build would take.
 HEADERS = """
+#include <CLI/Version.hpp>
 #include <boost/version.hpp>
+#include <fmt/core.h>
 #include <openssl/opensslv.h>
 #include <sodium/version.h>
 #include <toml++/toml.h>
 VERSION Boost BOOST_VERSION
+VERSION CLI11 CLI11_VERSION
+VERSION fmt FMT_VERSION
 VERSION OpenSSL OPENSSL_VERSION_STR
 VERSION libsodium SODIUM_VERSION_STRING
 VERSION toml++ TOML_LIB_MAJOR.TOML_LIB_MINOR.TOML_LIB_PATCH
@@ -48,6 +54,8 @@ def versions_of_dependencies():
     versions = {name: "".join(text.replace('"', "").split()) for _, name, text in found}
     number = int(versions["Boost"])
     versions["Boost"] = f"{number // 100000}.{number // 100 % 1000}.{number % 100}"
+    number = int(versions["fmt"])
+    versions["fmt"] = f"{number // 10000}.{number // 100 % 100}.{number % 100}"
     return versions
 
 
@@ -91,7 +99,7 @@ def sbom(version, tarball_name, digest, seconds):
         "SPDXID": "SPDXRef-DOCUMENT",
         "name": f"zlink-{version}",
         "documentNamespace": f"https://spdx.org/spdxdocs/zlink-{version}-{digest}",
-        "comment": "Of Boost and toml++ headers are compiled in. OpenSSL and libsodium are shared libraries of the system, unless a "
+        "comment": "Of Boost and toml++ headers are compiled in, and of CLI11 and fmt into the command. OpenSSL and libsodium are shared libraries of the system, unless a "
                    "packager links them in. The versions are those that this release was tested with.",
         "creationInfo": {
             "created": datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),

@@ -22,6 +22,41 @@ def test_the_library_at_the_other_end_is_libzmq():
     assert not zmq.has("tls")
 
 
+def blocks_signals(process):
+    """Whether it still listens to SIGTERM itself: not while what was queued goes out."""
+    with open(f"/proc/{process.pid}/status", encoding="utf-8") as status:
+        mask = int(re.search(r"SigBlk:\s*(\w+)", status.read()).group(1), 16)
+    return mask & 1 << signal.SIGTERM - 1 != 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_what_was_queued_has_a_second_after_a_signal_and_none_after_two(start, free_port, number):
+    ends = []
+    for is_repeated in (False, True):
+        push = start("push", free_port, "-m", "x", "-n", "2", "-i", "1h", "-v")
+        push.until("refuses connections")  # it has sent the first, which waits, and waits for the time of the second
+        push.process.send_signal(number)
+        if is_repeated:
+            while blocks_signals(push.process):
+                pass
+            push.process.send_signal(number)
+        push.process.communicate(timeout=LIMIT)
+        ends.append(push.process.returncode)
+    assert ends == [130, -number]
+
+
+@pytest.mark.parametrize("command", ["echo begun >&2; sleep 1000", "trap '' TERM; echo begun >&2; sleep 1000; sleep 1000",
+                                     "exec >&-; echo begun >&2; sleep 1000", "sleep 1000 & echo begun >&2; wait"])
+def test_a_signal_ends_a_command_that_hangs(peer, start, command):
+    rep = start("rep", "tcp://127.0.0.1:*", "-v", "--command", command)
+    req = peer(zmq.REQ).socket
+    req.connect(rep.bound())
+    req.send(b"x")
+    rep.until("begun")
+    rep.process.send_signal(signal.SIGTERM)
+    rep.end(status=130)  # whoever lived on would hold its stderr
+
+
 def test_push_sends_the_lines_of_stdin(peer):
     pull = peer(zmq.PULL)
     run("push", pull.bind(), octets=b"a\n\nlast without a newline")

@@ -14,7 +14,8 @@ import sys
 import tarfile
 import tempfile
 
-NAMES = {"zlink": "MPL-2.0", "Boost": "BSL-1.0", "toml++": "MIT", "OpenSSL": "Apache-2.0", "libsodium": "ISC"}
+NAMES = {"zlink": "MPL-2.0", "Boost": "BSL-1.0", "toml++": "MIT", "CLI11": "BSD-3-Clause", "fmt": "MIT",
+         "OpenSSL": "Apache-2.0", "libsodium": "ISC"}
 # What nobody builds a release with, and what must not show in it.
 OF_OTHERS = {"TZ": "Asia/Tokyo", "LC_ALL": "C", "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "tar.umask", "GIT_CONFIG_VALUE_0": "0077"}
 

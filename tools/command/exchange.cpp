@@ -161,7 +161,7 @@ void exchange::take(message &got) {
     format.has_id = holds_ids(part_.type);
     format.is_for_terminal = out_.is_terminal();
     if (answer_) {
-        pending_ = answer_(got.parts);
+        pending_ = answer_(got.parts, interrupts_.descriptor());
     } else {
         out_.write(formatted(got, format));
         if (part_.type == ZMQ_REP) {

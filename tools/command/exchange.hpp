@@ -41,8 +41,10 @@ struct role {
 
 role role_of(int type);
 
-/// Makes a reply of a request; for REP.
-using responder = std::function<std::vector<std::string>(const std::vector<std::string> &)>;
+/// Makes a reply of a request; for REP. None where a signal came before, which can be read from the
+/// descriptor.
+using responder =
+    std::function<std::optional<std::vector<std::string>>(const std::vector<std::string> &, int interrupted)>;
 
 class exchange {
 public:

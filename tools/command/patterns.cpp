@@ -24,23 +24,27 @@ struct pattern_flags {
 responder responder_of(const pattern_flags &flags) {
     const format_flags &format = flags.exchange.format;
     if (flags.echoes) {
-        return [](const std::vector<std::string> &request) { return request; };
+        return [](const std::vector<std::string> &request, int) { return request; };
     }
     if (!flags.answering.empty()) {
-        return [&flags, &format](const std::vector<std::string> &request) {
+        return [&flags, &format](const std::vector<std::string> &request,
+                                 int interrupted) -> std::optional<std::vector<std::string>> {
             message got;
             got.parts = request;
             format_flags plain = format;
             plain.kind = format.kind == format_kind::line ? format_kind::raw : format.kind;
-            std::string reply = output_of_shell(flags.answering, formatted(got, plain));
-            if (format.kind != format_kind::raw && !reply.empty() && reply.back() == '\n') {
-                reply.pop_back();
+            auto reply = output_of_shell(flags.answering, formatted(got, plain), interrupted);
+            if (!reply) {
+                return std::nullopt;
             }
-            return parts_of_input(reply, format);
+            if (format.kind != format_kind::raw && !reply->empty() && reply->back() == '\n') {
+                reply->pop_back();
+            }
+            return parts_of_input(*reply, format);
         };
     }
     if (!flags.exchange.messages.empty()) {
-        return [&flags, &format, next = size_t{0}](const std::vector<std::string> &) mutable {
+        return [&flags, &format, next = size_t{0}](const std::vector<std::string> &, int) mutable {
             return parts_of_input(flags.exchange.messages[next++ % flags.exchange.messages.size()], format);
         };
     }

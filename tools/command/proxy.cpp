@@ -7,6 +7,8 @@
 #include "subcommands.hpp"
 
 #include <fmt/format.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 #include <zmq.h>
 
 #include <array>
@@ -73,17 +75,22 @@ public:
         }
     }
 
-    status run(interrupts &signals) {
+    /// `ended` can be read once the proxy has ended by itself.
+    status run(interrupts &signals, int ended) {
         for (;;) {
-            std::array<zmq_pollitem_t, 2> items{
-                {{nullptr, signals.descriptor(), ZMQ_POLLIN, 0}, {outer_.handle(), 0, ZMQ_POLLIN, 0}}};
-            zmq_poll(items.data(), listens_ ? 2 : 1, -1);
+            std::array<zmq_pollitem_t, 3> items{{{nullptr, signals.descriptor(), ZMQ_POLLIN, 0},
+                                                 {nullptr, ended, ZMQ_POLLIN, 0},
+                                                 {outer_.handle(), 0, ZMQ_POLLIN, 0}}};
+            zmq_poll(items.data(), listens_ ? 3 : 2, -1);
             if (items[0].revents != 0 && signals.take()) {
                 inner_.try_send({"TERMINATE"});
                 return status::interrupted;
             }
+            if (items[1].revents != 0) {
+                return status::other;
+            }
             message got;
-            if (listens_ && outer_.try_receive(got) && obey(got.parts[0])) {
+            if (listens_ && outer_.try_receive(got) && obey(got.parts[0], ended)) {
                 return status::done;
             }
         }
@@ -91,7 +98,7 @@ public:
 
 private:
     /// True where it was the command to end.
-    bool obey(const std::string &order) {
+    bool obey(const std::string &order, int ended) {
         if (order != "PAUSE" && order != "RESUME" && order != "TERMINATE" && order != "STATISTICS") {
             outer_.try_send({"PAUSE, RESUME, STATISTICS or TERMINATE"});
             return false;
@@ -99,8 +106,9 @@ private:
         inner_.try_send({order});
         message answer;
         if (order == "STATISTICS") {
-            zmq_pollitem_t item{inner_.handle(), 0, ZMQ_POLLIN, 0};
-            zmq_poll(&item, 1, -1);
+            std::array<zmq_pollitem_t, 2> items{
+                {{inner_.handle(), 0, ZMQ_POLLIN, 0}, {nullptr, ended, ZMQ_POLLIN, 0}}};
+            zmq_poll(items.data(), items.size(), -1);
             inner_.try_receive(answer);
         }
         outer_.set(ZMQ_LINGER, proxy_linger_ms);
@@ -126,12 +134,21 @@ status proxy(const proxy_flags &flags) {
     if (!flags.capture.empty()) {
         open_one(owner, capture, flags.capture, flags.connection);
     }
+    const int ended = eventfd(0, EFD_CLOEXEC);
+    int why = 0;
     std::thread passing([&] {
-        zmq_proxy_steerable(frontend.handle(), backend.handle(),
-                            flags.capture.empty() ? nullptr : capture.handle(), steered.handle());
+        const bool was_told =
+            zmq_proxy_steerable(frontend.handle(), backend.handle(),
+                                flags.capture.empty() ? nullptr : capture.handle(), steered.handle()) == 0;
+        why = was_told ? 0 : zmq_errno();
+        eventfd_write(ended, 1);
     });
-    const status end = control.run(signals);
+    const status end = control.run(signals, ended);
     passing.join();
+    close(ended);
+    if (end == status::other) {
+        complain(fmt::format("the proxy has ended by itself: {}", zmq_strerror(why)));
+    }
     for (socket *each : {&frontend, &backend, &capture}) {
         each->set(ZMQ_LINGER, proxy_linger_ms);
     }
