@@ -8,6 +8,7 @@ import pty
 import re
 import signal
 import subprocess
+import xml.etree.ElementTree
 
 import pytest
 from conftest import COMMAND, LIMIT, run
@@ -68,6 +69,84 @@ def test_two_hosts_measure_with_a_side_each(start):
     far.end(status=130)
 
 
+PROTECTED = {"--curve": "CURVE", "--plain": "PLAIN", "--tls": "TLS"}
+
+
+@pytest.mark.parametrize("flag", PROTECTED)
+def test_both_ends_are_protected_with_keys_that_are_made_for_it(flag):
+    told = lines(*QUICK, flag, "-p", "push-pull,pub-sub,req-rep", "-s", "64", "--clients", "2")
+    assert [each["security"] for each in told] == [PROTECTED[flag]] * 3 and all(each["messages_per_second"] > 0 for each in told)
+    assert all(each["endpoint"] == ("tls" if flag == "--tls" else "tcp") + "://127.0.0.1:*" for each in told)
+
+
+@pytest.mark.parametrize("flag", PROTECTED)
+def test_the_connections_have_the_mechanism_that_was_asked_for(start, tmp_path, flag):
+    going = start("bench", flag, "-p", "push-pull", "-s", "64", "-d", "1h", env=dict(os.environ, ZLINK_METRICS=f"unix:{tmp_path}/%p", TMPDIR=str(tmp_path)))
+    told = {"peers": []}
+    while not any(each["state"] == "ready" for each in told["peers"]):
+        assert going.process.poll() is None
+        if numbers := [path for path in tmp_path.iterdir() if path.is_socket()]:
+            told = json.loads(subprocess.run([COMMAND, "stats", f"unix:{numbers[0]}", "--peers", "-f", "json"], capture_output=True, check=False).stdout or b'{"peers": []}')
+    peer = next(each for each in told["peers"] if each["state"] == "ready" and "127.0.0.1" in each["address"])
+    assert peer["mechanism"] == {"--tls": "NULL"}.get(flag, PROTECTED[flag]) and peer["address"].startswith("tls://" if flag == "--tls" else "tcp://")
+    going.process.send_signal(signal.SIGINT)
+    going.end(status=130)
+    assert not [path for path in tmp_path.iterdir() if path.is_dir()]  # certificates go with it
+
+
+@pytest.mark.parametrize("flag", ["--curve", "--plain"])
+def test_another_library_is_protected_in_the_same_way(flag):
+    both = lines(*QUICK, flag, "--against", LIBZMQ, "-s", "64")
+    assert [each["library"].split()[0] for each in both] == ["zlink", "libzmq"] * 2 and {each["security"] for each in both} == {PROTECTED[flag]}
+
+
+def test_two_hosts_have_keys_of_theirs(start, tmp_path):
+    run("keygen", tmp_path / "server")
+    run("keygen", "--tls", tmp_path / "tls")
+    for where, far_keys, near_keys in (
+            ("tcp", ["--curve-server", "--curve-cert", tmp_path / "server.key_secret"], ["--curve-server-key", tmp_path / "server.key"]),
+            ("tls", ["--cert", tmp_path / "tls/localhost.pem", "--key", tmp_path / "tls/localhost.key"], ["--ca", tmp_path / "tls/ca.pem"])):
+        far = start("bench", "--bind", f"{where}://127.0.0.1:*", *far_keys)
+        address = far.bound().rstrip(";")
+        assert len(lines("--connect", address, *QUICK, "-p", "push-pull,req-rep", "-s", "64", *near_keys)) == 2
+        run("bench", "--connect", address, *QUICK, "-p", "push-pull", "-s", "64", status=4)
+        far.process.send_signal(signal.SIGINT)
+        far.end(status=130)
+
+
+def test_the_result_is_written_into_a_file_too(tmp_path):
+    for name, flags in (("x.csv", []), ("x.json", []), ("x.txt", []), ("y", ["--csv"]), ("z", ["--json"])):
+        said = run("bench", *QUICK, "-s", "64", "-o", tmp_path / name, *flags).decode()
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        assert "PUSH to PULL" in said and "median" in said
+        if name == "x.csv" or "--csv" in flags:
+            assert [row["pattern"] for row in csv.DictReader(text.splitlines())] == ["push-pull", "req-rep"]
+        elif name == "x.json" or "--json" in flags:
+            assert [json.loads(line)["pattern"] for line in text.splitlines()] == ["push-pull", "req-rep"]
+        else:
+            assert "PUSH to PULL" in text and "\u2588" in text
+    run("bench", *QUICK, "-o", tmp_path / "x.csv", "--json", status=2)
+    run("bench", *QUICK, "-o", tmp_path / "none" / "x.csv", status=1)
+    assert "No such file" in run.err
+
+
+def test_a_picture_is_drawn_of_rates_and_of_times(tmp_path):
+    run("bench", *QUICK, "-s", "64,1024", "--against", LIBZMQ, "--svg", tmp_path / "x.svg")
+    root = xml.etree.ElementTree.parse(tmp_path / "x.svg").getroot()
+    of = lambda name: root.findall(f".//{{http://www.w3.org/2000/svg}}{name}")  # noqa: E731
+    said = [each.text for each in of("text")]
+    assert sum("PUSH to PULL" in each or "REQ to REP" in each for each in said) == 2
+    assert sum(each.startswith("libzmq") for each in said) == 4 and said.count("64 B") == said.count("1 KiB") == 2
+    bars = [each for each in of("rect") if each.get("class") in ("own", "other")]
+    assert len(bars) == 4 and all(0 < float(each.get("width")) <= 530 for each in bars)
+    dots = [(float(each.get("cy")), float(each.get("cx"))) for each in of("circle")]
+    assert len(dots) == 16
+    for row in {y for y, _ in dots}:
+        along = [x for y, x in dots if y == row]
+        assert along == sorted(along) and 229 < along[0] and along[-1] < 761  # p50, p99, p99.9, max
+    assert "prefers-color-scheme: dark" in (tmp_path / "x.svg").read_text(encoding="utf-8")
+
+
 def test_a_signal_ends_it_with_what_was_measured(start):
     going = start("bench", "--json", "-p", "push-pull", "-s", "64", "-d", "1h", "--runs", "5")
     while not (children := subprocess.run(["pgrep", "-P", str(going.process.pid)], capture_output=True, check=False).stdout.split()):
@@ -90,6 +169,8 @@ def test_progress_is_for_a_terminal_alone():
 
 def test_what_cannot_be_measured_is_refused(free_port, tmp_path):
     for wrong in (["--lat", "-p", "push-pull"], ["-p", "pair", "--clients", "2"], ["--msgs", "5", "-d", "1"], ["--size", "x"], ["nonsense"],
+                  ["--curve", "--plain"], ["--curve", "tls://127.0.0.1:*"], ["--tls", free_port], ["tls://127.0.0.1:*", free_port],
+                  ["--curve", "--connect", free_port], ["--username", "x"], ["--ca", "x"], ["-o", ""], ["--svg", ""],
                   ["--bind", free_port, free_port], ["--against", "/none", "--connect", free_port], ["--against", "/none"], [""]):
         run("bench", *wrong, status=2)
     (tmp_path / "other.so").write_text("no library", encoding="utf-8")

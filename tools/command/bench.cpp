@@ -5,6 +5,7 @@
 
 #include "bench_peer.hpp"
 #include "bench_report.hpp"
+#include "bench_svg.hpp"
 #include "interrupts.hpp"
 #include "output.hpp"
 #include "subcommands.hpp"
@@ -19,12 +20,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <new>
 
@@ -45,7 +48,47 @@ struct bench_flags {
     int runs = 3;
     std::string against;
     bool is_csv = false, is_json = false, is_quiet = false;
+    bool has_curve = false, has_plain = false, has_tls = false;  // with keys that are made for it
+    security_flags security;                                     // of one of two hosts
+    std::string result_file, picture_file;
+
+    bool is_of_two_hosts() const { return !bound.empty() || !connected.empty(); }
 };
+
+bool is_for_tls(const std::string &endpoint) {
+    return endpoint.starts_with("tls://") || endpoint.starts_with("wss://");
+}
+
+bench_security_ptr security_of(const bench_flags &flags) {
+    return flags.is_of_two_hosts() ? given_security(flags.security)
+           : flags.has_curve       ? made_curve()
+           : flags.has_plain       ? made_plain()
+           : flags.has_tls         ? made_tls()
+                                   : nullptr;
+}
+
+/// As it was asked for, or as the name of the file says.
+enum class result_format { picture, csv, json };
+result_format format_of_file(const bench_flags &flags) {
+    const bool is_csv = flags.result_file.ends_with(".csv");
+    const bool is_json = flags.result_file.ends_with(".json") || flags.result_file.ends_with(".jsonl");
+    if ((is_csv && flags.is_json) || (is_json && flags.is_csv)) {
+        throw CLI::ValidationError("--output", flags.result_file + " has another format");
+    }
+    return is_csv || flags.is_csv     ? result_format::csv
+           : is_json || flags.is_json ? result_format::json
+                                      : result_format::picture;
+}
+
+void write_result(const std::string &path, const std::string &text, bool is_begun) {
+    errno = 0;
+    std::ofstream file(path, is_begun ? std::ios::trunc : std::ios::app);
+    file << text;
+    file.close();
+    if (!file) {
+        throw failure(status::other, fmt::format("{}: {}", path, std::strerror(errno)));
+    }
+}
 
 /// What a run leaves behind.
 struct bench_board {
@@ -88,8 +131,9 @@ void run_into(bench_board &board, const bench_case &of, const bench_flags &flags
     try {
         const bench_library library = is_against ? loaded_library(flags.against) : own_library();
         put(board.library, library.name);
-        board.outcome = flags.connected.empty() ? run_both_ends(library, of.plan, of.endpoint, is_stopped)
-                                                : run_with_peer(of.plan, of.endpoint, is_stopped);
+        board.outcome = flags.connected.empty()
+                            ? run_both_ends(library, of.plan, of.endpoint, is_stopped)
+                            : run_with_peer(of.plan, of.endpoint, flags.security, is_stopped);
         board.is_done = true;
     } catch (const failure &error) {
         board.code = error.code();
@@ -104,6 +148,11 @@ public:
     explicit bench(const bench_flags &flags) : flags_(flags), cases_(cases_of(flags)) {}
 
     status run() {
+        for (const std::string &path : {flags_.result_file, flags_.picture_file}) {
+            if (!path.empty()) {
+                write_result(path, "", false);  // it is known before the work whether that can be
+            }
+        }
         const int libraries = flags_.against.empty() ? 1 : 2;
         const size_t all = cases_.size() * static_cast<size_t>(flags_.runs * libraries);
         size_t count = 0;
@@ -124,6 +173,7 @@ public:
 
 private:
     static std::vector<bench_case> cases_of(const bench_flags &flags) {
+        const bench_security_ptr security = security_of(flags);
         std::vector<bench_case> cases;
         const auto add = [&](const std::string &endpoint, const std::string &pattern) {
             for (const size_t size : flags.sizes) {
@@ -136,6 +186,7 @@ private:
                 made.plan.duration = flags.duration.value_or(milliseconds(1000));
                 made.plan.clients = flags.clients;
                 made.plan.rate = flags.rate;
+                made.plan.security = security;
                 cases.push_back(made);
             }
         };
@@ -224,16 +275,28 @@ private:
 
     void show() const {
         output to;
-        if (flags_.is_csv) {
-            to.write(bench_csv(cases_));
-        } else if (flags_.is_json) {
-            to.write(bench_json(cases_));
-        } else {
-            const std::string picture = bench_picture(cases_, has_unicode());
-            to.write(picture);
-            to.write(picture.empty() ? "" : "\n" + how_measured());
-        }
+        const result_format asked = flags_.is_csv    ? result_format::csv
+                                    : flags_.is_json ? result_format::json
+                                                     : result_format::picture;
+        to.write(result_as(flags_.result_file.empty() ? asked : result_format::picture, has_unicode()));
         to.flush();
+        if (!flags_.result_file.empty()) {
+            write_result(flags_.result_file, result_as(format_of_file(flags_), true), true);
+        }
+        if (!flags_.picture_file.empty()) {
+            write_result(flags_.picture_file, bench_svg(cases_, how_measured()), true);
+        }
+    }
+
+    std::string result_as(result_format format, bool draws_with_unicode) const {
+        if (format == result_format::csv) {
+            return bench_csv(cases_);
+        }
+        if (format == result_format::json) {
+            return bench_json(cases_);
+        }
+        const std::string picture = bench_picture(cases_, draws_with_unicode);
+        return picture + (picture.empty() ? "" : "\n" + how_measured());
     }
 
     std::string how_measured() const {
@@ -263,14 +326,40 @@ void complete(bench_flags &flags) {
     if (!flags.connected.empty()) {
         flags.endpoints = {flags.connected};
     } else if (flags.endpoints.empty()) {
-        flags.endpoints = {"tcp://127.0.0.1:*"};
+        flags.endpoints = {flags.has_tls ? "tls://127.0.0.1:*" : "tcp://127.0.0.1:*"};
     }
+    flags.has_tls = flags.has_tls || is_for_tls(flags.endpoints[0]);
     if (flags.sizes.empty()) {
         flags.sizes = {64, 1024, 65536};
     }
     if (flags.patterns.empty()) {
         flags.patterns = flags.is_round_trip ? std::vector<std::string>{"req-rep"}
                                              : std::vector<std::string>{"push-pull", "req-rep"};
+    }
+}
+
+void refuse_keys_that_do_not_fit(const bench_flags &flags) {
+    const security_flags &given = flags.security;
+    const std::array<const std::string *, 7> texts{
+        &given.cert,    &given.key, &given.ca, &given.curve_cert, &given.username, &given.curve_server_key,
+        &given.password};
+    const bool is_given =
+        given.is_curve_server || given.is_insecure ||
+        std::any_of(texts.begin(), texts.end(), [](const auto *each) { return !each->empty(); });
+    const bool is_made = flags.has_curve || flags.has_plain || flags.has_tls;
+    if (is_made && flags.is_of_two_hosts()) {
+        throw CLI::ValidationError("--curve, --plain and --tls", "are for both ends here; two hosts have "
+                                                                 "--curve-server-key, --cert and the like");
+    }
+    if (is_given && !is_made && !flags.is_of_two_hosts()) {
+        throw CLI::ValidationError("--curve, --plain and --tls",
+                                   "protect both ends here; other keys are for --bind and --connect");
+    }
+    const bool is_of_tls = flags.has_tls || (!flags.endpoints.empty() && is_for_tls(flags.endpoints[0]));
+    for (const std::string &each : flags.endpoints) {
+        if (is_for_tls(each) != is_of_tls || (is_of_tls && (flags.has_curve || flags.has_plain))) {
+            throw CLI::ValidationError("--tls", "is for tls:// and wss://, and for these alone");
+        }
     }
 }
 
@@ -284,6 +373,8 @@ void refuse_what_does_not_fit(const bench_flags &flags) {
     if (!flags.against.empty() && places > 0 && flags.endpoints.empty()) {
         throw CLI::ValidationError("--against", "measures with both ends here");
     }
+    refuse_keys_that_do_not_fit(flags);
+    (void)format_of_file(flags);
     if (flags.messages > 0 && flags.duration) {
         throw CLI::ValidationError("--msgs", "and --duration: one of them ends a run");
     }
@@ -352,7 +443,32 @@ void add_flags(CLI::App &app, bench_flags &flags) {
     auto *csv = app.add_flag("--csv", flags.is_csv, "Print a line of CSV for each library, size and pattern");
     app.add_flag("--json", flags.is_json, "Print a line of JSON for each library, size and pattern")
         ->excludes(csv);
+    app.add_option(
+           "-o,--output", flags.result_file,
+           "Write the result into this file, too: as CSV or JSON where it ends with .csv or .json, or "
+           "where that flag is set")
+        ->check(not_empty("--output"))
+        ->type_name("FILE");
+    app.add_option("--svg", flags.picture_file, "Draw the result into this file, for a browser or a page")
+        ->check(not_empty("--svg"))
+        ->type_name("FILE");
     app.add_flag("-q,--quiet", flags.is_quiet, "Tell no progress on stderr, where that is a terminal");
+}
+
+void add_flags_of_security(CLI::App &app, bench_flags &flags) {
+    const std::string group = "Security";
+    auto *curve =
+        app.add_flag("--curve", flags.has_curve, "Both ends here: CURVE, with keys that are made for it");
+    auto *plain = app.add_flag("--plain", flags.has_plain, "Both ends here: PLAIN, with any password");
+    auto *tls = app.add_flag("--tls", flags.has_tls,
+                             "Both ends here: tls://127.0.0.1:*, with a certificate that is made for it, as "
+                             "for any endpoint of tls:// and wss://");
+    plain->excludes(curve);
+    tls->excludes(curve)->excludes(plain);
+    for (auto *each : {curve, plain, tls}) {
+        each->group(group);
+    }
+    add_security_flags(app, flags.security);
 }
 
 }  // namespace
@@ -361,6 +477,7 @@ void add_bench(CLI::App &root, action &chosen) {
     CLI::App *app = root.add_subcommand("bench", "Measure messages a second, and the time of round trips");
     auto flags = std::make_shared<bench_flags>();
     add_flags(*app, *flags);
+    add_flags_of_security(*app, *flags);
     app->footer(
         "NO_COLOR, TERM=dumb and a locale without UTF-8 have it draw with ASCII. Exit status: 0; 2 for "
         "what cannot be measured; 3 where messages stop coming; 4 where an end cannot bind, or nobody "
@@ -368,7 +485,9 @@ void add_bench(CLI::App &root, action &chosen) {
     app->callback([flags, &chosen] {
         refuse_what_does_not_fit(*flags);
         complete(*flags);
-        chosen = [flags] { return flags->bound.empty() ? bench(*flags).run() : serve_bench(flags->bound); };
+        chosen = [flags] {
+            return flags->bound.empty() ? bench(*flags).run() : serve_bench(flags->bound, flags->security);
+        };
     });
 }
 

@@ -41,6 +41,8 @@ bench_library own_library() {
             zmq_msg_recv,
             zmq_msg_send,
             zmq_msg_more,
+            zmq_msg_data,
+            zmq_msg_size,
             zmq_msg_close,
             zmq_errno,
             zmq_strerror};
@@ -65,6 +67,8 @@ bench_library loaded_library(const std::string &path) {
     find(loaded, "zmq_msg_recv", made.msg_recv);
     find(loaded, "zmq_msg_send", made.msg_send);
     find(loaded, "zmq_msg_more", made.msg_more);
+    find(loaded, "zmq_msg_data", made.msg_data);
+    find(loaded, "zmq_msg_size", made.msg_size);
     find(loaded, "zmq_msg_close", made.msg_close);
     find(loaded, "zmq_errno", made.last_errno);
     find(loaded, "zmq_strerror", made.strerror);

@@ -23,6 +23,8 @@ struct bench_library {
     decltype(&zmq_msg_recv) msg_recv;
     decltype(&zmq_msg_send) msg_send;
     decltype(&zmq_msg_more) msg_more;
+    decltype(&zmq_msg_data) msg_data;
+    decltype(&zmq_msg_size) msg_size;
     decltype(&zmq_msg_close) msg_close;
     decltype(&zmq_errno) last_errno;
     decltype(&zmq_strerror) strerror;

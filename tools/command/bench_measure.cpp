@@ -33,7 +33,7 @@ double seconds_between(bench_clock::time_point from, bench_clock::time_point to)
 
 class bench_socket {
 public:
-    bench_socket(const bench_context &owner, int type, const bench_plan &plan)
+    bench_socket(const bench_context &owner, int type, const bench_plan &plan, bool binds)
         : library_(owner.library()), handle_(library_.socket(owner.handle(), type)),
           idle_limit_ms_(idle_limit_ms + (plan.rate > 0 ? static_cast<int>(2000 / plan.rate) : 0)) {
         if (!handle_) {
@@ -42,6 +42,9 @@ public:
         set(ZMQ_SNDTIMEO, patience_ms);
         set(ZMQ_RCVTIMEO, patience_ms);
         set(ZMQ_LINGER, linger_ms);
+        if (plan.security) {
+            plan.security->apply(library_, handle_, binds);
+        }
         if (type == ZMQ_XPUB) {
             set(ZMQ_XPUB_NODROP, 1);
             set(ZMQ_XPUB_VERBOSE, 1);  // each subscriber is told
@@ -308,7 +311,10 @@ bench_context::bench_context(const bench_library &library) : library_(library), 
 bench_context::~bench_context() { library_.ctx_term(handle_); }
 
 bench_far_end::bench_far_end(bench_context &owner, const bench_plan &plan, const std::string &endpoint)
-    : socket_(std::make_unique<bench_socket>(owner, plan.pattern->far_type, plan)), plan_(plan) {
+    : judge_(plan.security && plan.security->needs_judge()
+                 ? std::make_unique<bench_judge>(owner.library(), owner.handle())
+                 : nullptr),
+      socket_(std::make_unique<bench_socket>(owner, plan.pattern->far_type, plan, true)), plan_(plan) {
     socket_->open(true, endpoint);
 }
 
@@ -339,7 +345,7 @@ bench_outcome run_near_end(bench_context &owner, const bench_plan &plan, const s
     for (size_t i = 0; i < outcomes.size(); ++i) {
         threads.emplace_back([&, i] {
             try {
-                bench_socket through(owner, plan.pattern->near_type, plan);
+                bench_socket through(owner, plan.pattern->near_type, plan, false);
                 through.open(false, endpoint);
                 outcomes[i] = run_client(through, plan, ends);
             } catch (const std::exception &) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "bench_library.hpp"
+#include "bench_security.hpp"
 
 #include <array>
 #include <chrono>
@@ -36,7 +37,8 @@ struct bench_plan {
     std::uint64_t messages = 0;  // of each client; 0: as many as the time allows
     std::chrono::milliseconds duration{0};
     int clients = 1;
-    double rate = 0;  // messages a second of each client; 0: as fast as they go
+    double rate = 0;              // messages a second of each client; 0: as fast as they go
+    bench_security_ptr security;  // null: none
 };
 
 /// Times in buckets that are 1/64 of their value wide: it is of one size, however many there are.
@@ -91,6 +93,7 @@ public:
     bench_outcome run(const bench_stopped &is_stopped);
 
 private:
+    std::unique_ptr<bench_judge> judge_;  // it is there before the peers
     std::unique_ptr<class bench_socket> socket_;
     const bench_plan plan_;
 };

@@ -43,7 +43,9 @@ bench_plan plan_of(const std::string &text) {
 
 std::string before_port(const std::string &endpoint) { return endpoint.substr(0, endpoint.rfind(':')); }
 
-bool is_tcp(const std::string &endpoint) { return endpoint.rfind("tcp://", 0) == 0; }
+bool has_port(const std::string &endpoint) {
+    return endpoint.rfind("tcp://", 0) == 0 || endpoint.rfind("tls://", 0) == 0;
+}
 
 std::string ask(socket &control, const std::string &words, const bench_stopped &is_stopped) {
     control.try_send({words});
@@ -63,12 +65,13 @@ std::string ask(socket &control, const std::string &words, const bench_stopped &
 
 }  // namespace
 
-status serve_bench(const std::string &endpoint) {
+status serve_bench(const std::string &endpoint, const security_flags &security) {
     interrupts signals;
     const bench_library library = own_library();
     context owner;
     socket control(owner, ZMQ_REP);
     control.set(ZMQ_LINGER, 1000);
+    secure(control, security);
     control.bind(endpoint);
     const std::string bound = control.last_endpoint();
     complain("bound to " + bound + "; zlink bench --connect is to go there");
@@ -90,8 +93,10 @@ status serve_bench(const std::string &endpoint) {
         bool has_answered = false;
         try {
             bench_context mine(library);
-            bench_far_end far(mine, plan_of(got.parts[0]),
-                              is_tcp(bound) ? before_port(bound) + ":*" : before_port(bound) + "://*");
+            bench_plan plan = plan_of(got.parts[0]);
+            plan.security = given_security(security);
+            bench_far_end far(mine, plan,
+                              has_port(bound) ? before_port(bound) + ":*" : before_port(bound) + "://*");
             has_answered = control.try_send({"ok", far.endpoint()});
             const bench_outcome received = far.run(is_stopped);
             result = fmt::format("{} {}", received.messages, received.seconds);
@@ -106,15 +111,16 @@ status serve_bench(const std::string &endpoint) {
 }
 
 bench_outcome run_with_peer(const bench_plan &plan, const std::string &endpoint,
-                            const bench_stopped &is_stopped) {
+                            const security_flags &security, const bench_stopped &is_stopped) {
     const bench_library library = own_library();
     context owner;
     socket control(owner, ZMQ_REQ);
     control.set(ZMQ_LINGER, 0);
+    secure(control, security);
     control.connect(endpoint);
     const bench_stopped never = [] { return false; };
     std::string data = ask(control, text_of(plan), is_stopped);
-    if (is_tcp(endpoint)) {
+    if (has_port(endpoint)) {
         data = before_port(endpoint) + data.substr(data.rfind(':'));
     }
     bench_context mine(library);

@@ -10,10 +10,10 @@
 namespace command {
 
 /// Serves runs at this endpoint until it is interrupted. The messages go by a port of their own.
-status serve_bench(const std::string &endpoint);
+status serve_bench(const std::string &endpoint, const security_flags &security);
 
 /// One run against a side that serves at this endpoint.
 bench_outcome run_with_peer(const bench_plan &plan, const std::string &endpoint,
-                            const bench_stopped &is_stopped);
+                            const security_flags &security, const bench_stopped &is_stopped);
 
 }  // namespace command

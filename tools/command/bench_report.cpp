@@ -9,11 +9,6 @@
 
 namespace command {
 
-namespace {
-
-constexpr size_t bar_width = 24;
-
-/// Three digits, and k, M or G.
 std::string three_digits(double value) {
     const char *unit = "";
     for (const char *next : {"k", "M", "G"}) {
@@ -39,6 +34,39 @@ std::string short_time(double microseconds, bool has_unicode) {
                                                                                        : " us");
 }
 
+double figure_of(const bench_case &of, const bench_figures &figures) {
+    return median(of.plan.is_round_trip ? figures.p50 : figures.rates);
+}
+
+bool has_runs(const bench_figures &figures) { return !figures.rates.empty(); }
+
+bool is_of_one_table(const bench_case &a, const bench_case &b) {
+    return a.plan.pattern == b.plan.pattern && a.plan.is_round_trip == b.plan.is_round_trip &&
+           a.endpoint == b.endpoint;
+}
+
+std::string name_of_security(const bench_case &of) {
+    return of.plan.security ? of.plan.security->name() : "";
+}
+
+std::string heading(const bench_case &of, bool has_unicode) {
+    const std::string where = safe_for_terminal(of.endpoint);
+    const std::string clients = of.plan.clients == 1 ? "" : fmt::format(", {} clients", of.plan.clients);
+    const std::string rate =
+        of.plan.rate > 0 ? fmt::format(", {} a second each", three_digits(of.plan.rate)) : "";
+    const std::string security = name_of_security(of).empty() ? "" : ", " + name_of_security(of);
+    const char *const dash = has_unicode ? "—" : "-";
+    return of.plan.is_round_trip
+               ? fmt::format("{} and back, {}{}{}{} {} time of a round trip, a shorter bar is better",
+                             of.plan.pattern->words, where, security, clients, rate, dash)
+               : fmt::format("{}, {}{}{}{} {} messages a second, a longer bar is better",
+                             of.plan.pattern->words, where, security, clients, rate, dash);
+}
+
+namespace {
+
+constexpr size_t bar_width = 24;
+
 /// Columns of a table are of code points, and fmt counts those.
 std::string bar(double share, bool has_unicode) {
     if (!has_unicode) {
@@ -51,29 +79,6 @@ std::string bar(double share, bool has_unicode) {
         drawn += "█";
     }
     return drawn + eighths[length % 8];
-}
-
-/// What is compared: a rate of messages, or half of the round trips.
-double figure_of(const bench_case &of, const bench_figures &figures) {
-    return median(of.plan.is_round_trip ? figures.p50 : figures.rates);
-}
-
-bool is_of_one_table(const bench_case &a, const bench_case &b) {
-    return a.plan.pattern == b.plan.pattern && a.plan.is_round_trip == b.plan.is_round_trip &&
-           a.endpoint == b.endpoint;
-}
-
-std::string heading(const bench_case &of, bool has_unicode) {
-    const std::string where = safe_for_terminal(of.endpoint);
-    const std::string clients = of.plan.clients == 1 ? "" : fmt::format(", {} clients", of.plan.clients);
-    const std::string rate =
-        of.plan.rate > 0 ? fmt::format(", {} a second each", three_digits(of.plan.rate)) : "";
-    const char *const dash = has_unicode ? "—" : "-";
-    return of.plan.is_round_trip
-               ? fmt::format("{} and back, {}{}{} {} time of a round trip, a shorter bar is better\n",
-                             of.plan.pattern->words, where, clients, rate, dash)
-               : fmt::format("{}, {}{}{} {} messages a second, a longer bar is better\n",
-                             of.plan.pattern->words, where, clients, rate, dash);
 }
 
 std::string ratio_of(const bench_case &of) {
@@ -115,15 +120,14 @@ double largest_beside(const bench_case &of, const std::vector<bench_case> &cases
     return largest;
 }
 
-bool has_runs(const bench_figures &figures) { return !figures.rates.empty(); }
-
 std::string json_line(const bench_case &of, const bench_figures &figures) {
     std::string text = fmt::format(
-        "{{\"pattern\":\"{}\",\"kind\":\"{}\",\"endpoint\":{},\"size\":{},\"clients\":{},\"library\":{},"
-        "\"runs\":{},\"messages_per_second\":{:.1f},\"octets_per_second\":{:.0f}",
+        "{{\"pattern\":\"{}\",\"kind\":\"{}\",\"endpoint\":{},\"security\":\"{}\",\"size\":{},\"clients\":{},"
+        "\"library\":{},\"runs\":{},\"messages_per_second\":{:.1f},\"octets_per_second\":{:.0f}",
         of.plan.pattern->name, of.plan.is_round_trip ? "round trip" : "one way", json_string(of.endpoint),
-        of.plan.size, of.plan.clients, json_string(figures.library), figures.rates.size(),
-        median(figures.rates), median(figures.rates) * static_cast<double>(of.plan.size));
+        name_of_security(of), of.plan.size, of.plan.clients, json_string(figures.library),
+        figures.rates.size(), median(figures.rates),
+        median(figures.rates) * static_cast<double>(of.plan.size));
     if (of.plan.is_round_trip) {
         text += fmt::format(",\"p50_us\":{:.2f},\"p99_us\":{:.2f},\"p99.9_us\":{:.2f},\"max_us\":{:.2f}",
                             median(figures.p50), median(figures.p99), median(figures.p999),
@@ -170,7 +174,7 @@ std::string bench_picture(const std::vector<bench_case> &cases, bool has_unicode
             largest = largest_beside(each, cases);
         }
         if (begins) {
-            text += (before ? "\n" : "") + heading(each, has_unicode);
+            text += (before ? "\n" : "") + heading(each, has_unicode) + '\n';
             text += each.plan.is_round_trip
                         ? fmt::format("{:>9}  {:14} {:>9} {:>9} {:>9} {:>9}\n", "size", "library", "p50",
                                       "p99", "p99.9", "max")
@@ -191,7 +195,7 @@ std::string bench_picture(const std::vector<bench_case> &cases, bool has_unicode
 
 std::string bench_csv(const std::vector<bench_case> &cases) {
     std::string text = "pattern,kind,endpoint,size,clients,library,runs,messages_per_second,"
-                       "p50_us,p99_us,p99.9_us,max_us\n";
+                       "p50_us,p99_us,p99.9_us,max_us,security\n";
     for (const bench_case &each : cases) {
         for (const bench_figures &figures : each.libraries) {
             if (has_runs(figures)) {
@@ -202,7 +206,7 @@ std::string bench_csv(const std::vector<bench_case> &cases) {
                 for (const auto *times : {&figures.p50, &figures.p99, &figures.p999, &figures.longest}) {
                     text += times->empty() ? "," : fmt::format(",{:.2f}", median(*times));
                 }
-                text += '\n';
+                text += ',' + name_of_security(each) + '\n';
             }
         }
     }

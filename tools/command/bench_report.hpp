@@ -24,6 +24,17 @@ struct bench_case {
 };
 
 double median(std::vector<double> values);
+/// What is compared: a rate of messages, or half of the round trips.
+double figure_of(const bench_case &of, const bench_figures &figures);
+bool has_runs(const bench_figures &figures);
+bool is_of_one_table(const bench_case &a, const bench_case &b);
+
+std::string heading(const bench_case &of, bool has_unicode);
+std::string name_of_security(const bench_case &of);
+/// Three digits, and k, M or G.
+std::string three_digits(double value);
+std::string short_size(size_t octets);
+std::string short_time(double microseconds, bool has_unicode);
 
 /// Bars and numbers; what has no run yet is left out.
 std::string bench_picture(const std::vector<bench_case> &cases, bool has_unicode);

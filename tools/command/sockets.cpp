@@ -60,7 +60,11 @@ socket::socket(context &owner, int type) : handle_(zmq_socket(owner.handle(), ty
     }
 }
 
-socket::~socket() { zmq_close(handle_); }
+socket::~socket() {
+    if (handle_) {
+        zmq_close(handle_);
+    }
+}
 
 void socket::set(int option, int value) {
     if (zmq_setsockopt(handle_, option, &value, sizeof value) != 0) {

@@ -51,8 +51,18 @@ public:
     bool try_send(const std::vector<std::string> &parts);
     bool try_receive(message &into);
 
-private:
+protected:
     void *handle_;
+    explicit socket(void *handle) : handle_(handle) {}
+};
+
+/// One that somebody else closes.
+class borrowed_socket : public socket {
+public:
+    explicit borrowed_socket(void *handle) : socket(handle) {}
+    ~borrowed_socket() { handle_ = nullptr; }
+    borrowed_socket(const borrowed_socket &) = delete;
+    borrowed_socket &operator=(const borrowed_socket &) = delete;
 };
 
 /// A number of the type of that name, such as "pub"; none where there is no such type.
