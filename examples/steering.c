@@ -1,4 +1,4 @@
-/* What docs/steering.md shows: waits for peers, limits in octets, drains a socket, and is rid of slow peers.
+/* What docs/steering.md shows: waits for peers, limits in octets, drains a socket, hears of slow peers, and is rid of them.
  *
  *     cc -Iinclude examples/steering.c -o steering -Lbuild/release/lib -lzmq -Wl,-rpath,"$PWD/build/release/lib"
  */
@@ -26,6 +26,26 @@ static void limit(void *publisher) {
     int rule = ZLINK_SLOW_PEER_DISCONNECT;
     zmq_setsockopt(publisher, ZLINK_SNDHWM_BYTES, &octets, sizeof octets);
     zmq_setsockopt(publisher, ZLINK_SLOW_PEER, &rule, sizeof rule);
+}
+
+static void tell_slow(void *events) {
+    const char *names[] = {"endpoint", "address", "routing id", "user"};
+    unsigned char head[6], name[256];
+    uint16_t event;
+    uint32_t lost;
+    int i;
+    if (zmq_recv(events, head, sizeof head, ZMQ_DONTWAIT) != sizeof head)
+        return;
+    memcpy(&event, head, sizeof event);
+    memcpy(&lost, head + sizeof event, sizeof lost);
+    if (event == ZLINK_EVENT_SLOW_PEER)
+        printf("a slow peer has lost %" PRIu32, lost);
+    for (i = 0; i < 4; ++i) {
+        int size = zmq_recv(events, name, sizeof name, 0);
+        if (size > 0)
+            printf(", %s %.*s", names[i], size, (const char *)name);
+    }
+    printf("\n");
 }
 
 static void stop(void *push) {
@@ -56,11 +76,13 @@ static void cut_worst(void *publisher) {
 int main(void) {
     void *context = zmq_ctx_new();
     void *publisher = zmq_socket(context, ZMQ_PUB), *push = zmq_socket(context, ZMQ_PUSH);
-    void *pull = zmq_socket(context, ZMQ_PULL), *subscribers[2];
+    void *pull = zmq_socket(context, ZMQ_PULL), *subscribers[2], *events = zmq_socket(context, ZMQ_PAIR);
     char body[16];
     int i;
 
     limit(publisher);
+    check(zmq_socket_monitor(publisher, "inproc://events", ZLINK_EVENT_SLOW_PEERS) == 0, "monitor");
+    check(zmq_connect(events, "inproc://events") == 0, "connect");
     check(zmq_bind(publisher, "inproc://news") == 0 && zmq_bind(pull, "inproc://work") == 0, "bind");
     for (i = 0; i < 2; ++i) {
         subscribers[i] = zmq_socket(context, ZMQ_SUB);
@@ -70,6 +92,7 @@ int main(void) {
     start(publisher);
     for (i = 0; i < 2; ++i)
         check(zmq_recv(subscribers[i], body, sizeof body, 0) == 5, "receive");
+    tell_slow(events);
     cut_worst(publisher);
 
     check(zmq_connect(push, "inproc://work") == 0, "connect");
@@ -80,6 +103,7 @@ int main(void) {
     for (i = 0; i < 2; ++i)
         zmq_close(subscribers[i]);
     zmq_close(pull);
+    zmq_close(events);
     zmq_close(publisher);
     zmq_ctx_term(context);
     return 0;

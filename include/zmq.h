@@ -198,8 +198,9 @@ typedef struct zlink_stats_t {
     uint64_t queued_in;         /* messages that have come, and were not received yet */
     uint64_t queued_out_octets; /* their octets, as above */
     uint64_t queued_in_octets;
-    uint64_t peers;   /* queues: one for each peer, and for each address connected to */
-    uint64_t sockets; /* open ones: 1, of a socket */
+    uint64_t peers;      /* queues: one for each peer, and for each address connected to */
+    uint64_t sockets;    /* open ones: 1, of a socket */
+    uint64_t slow_peers; /* peers whose queue is full now, so that there is no room for a message */
 } zlink_stats_t;
 
 /* Tells what a socket or a context has done, and holds. Takes no memory, and waits for no peer, no I/O thread and no disk. The
@@ -645,7 +646,8 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 #define ZLINK_RCVHWM_BYTES 0x5A22 /* uint64 octets, default 0, at once: while so many wait of one peer no more is read; 0: no limit */
 
 /* Socket option, for slow peers: what is done where a message finds the queue of its peer full. */
-#define ZLINK_SLOW_PEER 0x5A23 /* int 0 to 3, default 0, next message: of PUB, XPUB, ROUTER: ZLINK_SLOW_PEER_ as below */
+#define ZLINK_SLOW_PEER       0x5A23 /* int 0 to 3, default 0, next message: of PUB, XPUB, ROUTER: ZLINK_SLOW_PEER_ as below */
+#define ZLINK_SLOW_PEER_AFTER 0x5A24 /* int ms, default 0, later: a monitor is told of a peer whose queue has been full so long; 0: of lost messages alone */
 
 /* Socket option, for metrics: zlink's own, in a range that libzmq does not use. */
 #define ZLINK_SOCKET_NAME 0x5A20 /* string, default none, at once: the name of the socket in metrics, at most 64; none: its number and endpoint */
@@ -840,6 +842,13 @@ ZMQ_EXPORT int zmq_recv(void *s, void *buf, size_t len, int flags);
  * mask; the message has three parts: ZMQ_EVENT_REASON with the errno, the endpoint, and the words, without a zero at their end. */
 #define ZMQ_EVENT_REASON  0x8000     /* errno, or 0 where nothing has failed */
 #define ZMQ_EVENT_REASONS 0x40000000 /* in the mask of zmq_socket_monitor */
+
+/* zlink's own, too: the queue to a peer is full. It comes with the first message that is not for the peer, or, of any type of socket, when
+ * the queue has been full for ZLINK_SLOW_PEER_AFTER; and once, until less than half of the marks has waited. Behind the endpoint follow
+ * three parts more: the address of the peer, its routing id and its user, empty where they are not known. In version 2 there are two
+ * values, the second of which is how many messages wait for the peer, and its address is the remote one. */
+#define ZLINK_EVENT_SLOW_PEER  0x8001     /* messages that there was no room for, of this peer's, so far */
+#define ZLINK_EVENT_SLOW_PEERS 0x20000000 /* in the mask of zmq_socket_monitor */
 
 /* The faults of a handshake. */
 #define ZMQ_PROTOCOL_ERROR_ZMTP_UNSPECIFIED                   0x10000000

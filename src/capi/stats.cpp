@@ -58,6 +58,7 @@ zlink_stats_t as_told(const stats &what) noexcept {
     told.queued_out_octets = what.queued_out.octets;
     told.queued_in_octets = what.queued_in.octets;
     told.peers = what.peers;
+    told.slow_peers = what.slow_peers;
     told.sockets = what.sockets;
     return told;
 }

@@ -31,6 +31,7 @@ constexpr known_event known_events[] = {
     {event_kind::handshake_failed_no_detail, log_level::warn, "the handshake has failed", "errno"},
     {event_kind::handshake_failed_protocol, log_level::warn, "the handshake has failed", "protocol error"},
     {event_kind::handshake_failed_auth, log_level::warn, "the peer was not authenticated", "status"},
+    {event_kind::slow_peer, log_level::warn, "the queue of a peer is full", "lost"},
     {event_kind::listening, log_level::info, "listening", "descriptor"},
     {event_kind::handshake_succeeded, log_level::info, "a peer is there", "value"},
     {event_kind::disconnected, log_level::info, "the peer is gone", "descriptor"},
@@ -54,6 +55,14 @@ std::string harmless(std::string line) noexcept {
     std::replace_if(
         line.begin(), line.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
     return line;
+}
+
+/// For people: where it is, and who.
+std::string described(const peer_names &peer) {
+    std::string text = peer.address;
+    if (!peer.user_id.empty())
+        text += ", user " + peer.user_id;
+    return text;
 }
 
 constexpr std::string_view level_names[] = {"none", "error", "warn", "info", "debug"};
@@ -92,6 +101,8 @@ void event_log::tell(std::string_view type, const connection_event *why,
         what.what = words;
         if (*known->words)
             what.what += what.what.empty() ? known->words : std::string(" (") + known->words + ')';
+        if (event.kind == event_kind::slow_peer)
+            what.what += ": " + described(event.peer);
         what.value = std::string(", ") + known->value + ' ' + std::to_string(event.value);
         std::string to_write, to_tell;
         std::shared_ptr<log_listener> listener;

@@ -30,6 +30,8 @@ public:
     /// Its release, and that of the interface.
     static std::string_view name_of_library() noexcept;
     bool writes(log_level level) const noexcept { return level <= written_.level; }
+    /// Whether anybody wants lines of this level.
+    bool wants(log_level level) const noexcept { return level <= most_.load(std::memory_order_relaxed); }
     /// Has the function told, up to this level, in place of the one before, which does not run any
     /// more when this returns. Null ends that. busy: called from the function; no_memory,
     /// no_thread.
@@ -49,7 +51,6 @@ private:
         std::string whose, what, value;
     };
 
-    bool wants(log_level level) const noexcept { return level <= most_.load(std::memory_order_relaxed); }
     static bool is_repeated(output &where, const told &event);
     std::string line_for(output &where, log_level level, const told &event) const;
     void write_line(log_level level, std::string_view what) const;

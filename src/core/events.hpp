@@ -8,7 +8,7 @@
 namespace zlink {
 
 /// Numbered as the ZMQ_EVENT_ constants in zmq.h; the numbers are those of a monitor's mask, but
-/// for `reason`.
+/// for `reason` and `slow_peer`.
 enum class event_kind : std::uint32_t {
     connected = 0x0001,
     connect_delayed = 0x0002,
@@ -25,22 +25,32 @@ enum class event_kind : std::uint32_t {
     handshake_succeeded = 0x1000,
     handshake_failed_protocol = 0x2000,
     handshake_failed_auth = 0x4000,
-    reason = 0x8000,  // of the event that follows, in words
+    reason = 0x8000,     // of the event that follows, in words
+    slow_peer = 0x8001,  // the queue to it is full, and was not half empty since it last was not
     pipes_stats = 0x10000,
 };
 
 /// The bit of a monitor's mask that asks for `reason`: beyond those that ZMQ_EVENT_ALL asks for.
 constexpr int reasons_wanted = 0x40000000;
+/// The one that asks for `slow_peer`.
+constexpr int slow_peers_wanted = 0x20000000;
+
+/// A peer, as far as it is known.
+struct peer_names {
+    std::string address = {};  // of the far side, with its transport
+    std::string routing_id = {};
+    std::string user_id = {};
+};
 
 struct connection_event {
     event_kind kind;
     std::uint32_t value = 0;  // a descriptor, an errno, milliseconds or a protocol error, by kind
     std::string endpoint;
-    std::string words = {};       // of a reason
-    bool fails_call = false;      // a reason: the program is given the error, as what its call returns
-    bool is_connecting = false;   // the endpoint was connected to, and not bound
-    std::string remote = {};      // the far side of what was bound, where it is told
-    std::uint64_t queued_in = 0;  // of pipes_stats, whose value is what is queued to go out
+    std::string words = {};        // of a reason
+    bool fails_call = false;       // a reason: the program is given the error, as what its call returns
+    bool is_connecting = false;    // the endpoint was connected to, and not bound
+    peer_names peer = {};          // where it is told
+    std::uint64_t more_value = 0;  // the second of those that have two
 };
 
 /// The receiver of events. Threads: called from I/O threads and from the socket's own thread; must
@@ -49,6 +59,8 @@ class event_sink {
 public:
     virtual ~event_sink() = default;
     virtual void emit(const connection_event &event) noexcept = 0;
+    /// Whether anybody is to hear of slow peers. What they do is not watched otherwise.
+    virtual bool wants_slow_peers() const noexcept { return false; }
     /// A reason and its event: no other thread's comes between.
     virtual void emit(const connection_event &why, const connection_event &event) noexcept {
         emit(why);

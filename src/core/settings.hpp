@@ -91,6 +91,7 @@ struct settings {
     bool xpub_verboser = false;
     bool xpub_nodrop = false;
     int slow_peer = slow_peer_rule::as_type;  // of a PUB that blocks: xpub_nodrop alone says so
+    int slow_peer_after_ms = 0;               // a queue full for so long is told of; 0 = none is
     bool xpub_manual = false;
     bool xpub_manual_last_value = false;
     std::string xpub_welcome_message;

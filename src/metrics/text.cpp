@@ -66,6 +66,7 @@ constexpr member queued[] = {{queued_in<&stats::queued_out, &amount::messages>, 
 constexpr member queued_octets[] = {{queued_in<&stats::queued_out, &amount::octets>, "out"},
                                     {queued_in<&stats::queued_in, &amount::octets>, "in"}};
 constexpr member peers[] = {{field<&stats::peers>}};
+constexpr member slow_peers[] = {{field<&stats::slow_peers>}};
 constexpr member connects[] = {{counted<c::connects>}};
 constexpr member accepts[] = {{counted<c::accepts>}};
 constexpr member accepts_failed[] = {{counted<c::accepts_failed>}};
@@ -99,6 +100,7 @@ const family families[] = {
     {"zlink_queue_messages", "Messages that wait in the queues.", false, "direction", queued},
     {"zlink_queue_bytes", "Octets of these.", false, "direction", queued_octets},
     {"zlink_peers", "Queues of peers, and of addresses connected to.", false, nullptr, peers},
+    {"zlink_slow_peers", "Peers whose queue is full.", false, nullptr, slow_peers},
     {"zlink_connects", "Connections begun by this side.", true, nullptr, connects},
     {"zlink_accepts", "Connections let in, before any handshake.", true, nullptr, accepts},
     {"zlink_accepts_failed", "Connections that could not be let in.", true, nullptr, accepts_failed},

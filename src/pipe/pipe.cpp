@@ -200,8 +200,14 @@ void pipe_end::cut_peer(cut_reason why) noexcept {
         events->on_cut(*other_, why);
 }
 
+void pipe_end::tell_slow() noexcept {
+    if (pipe_events *events = other_->events_.load(std::memory_order_acquire))
+        events->on_slow(*other_);
+}
+
 void pipe_end::note_peer(bool is_there) noexcept {
     if (is_there) {
+        in_->is_slow.store(false, std::memory_order_relaxed);
         const std::uint64_t returned = in_->returned.load(std::memory_order_acquire);
         has_given_room_at_.store(other_->is_full(returned) ? returned + 1 : 0, std::memory_order_relaxed);
     }
@@ -216,6 +222,20 @@ bool pipe_end::is_full(std::uint64_t returned) const noexcept {
     const std::uint64_t published = writes_.look_at_published();
     return (messages != 0 && published - std::min(published, returned) >= messages) ||
            (octets != 0 && outgoing().under_way().octets >= octets);
+}
+
+bool pipe_end::is_peer_full() const noexcept {
+    return has_peer() && is_full(out_->returned.load(std::memory_order_acquire));
+}
+
+bool pipe_end::end_slow() const noexcept {
+    const std::uint64_t messages = out_->message_mark(), octets = out_->octet_mark();
+    const amount waiting = outgoing().under_way();
+    const bool is_over =
+        (messages == 0 || waiting.messages * 2 < messages) && (octets == 0 || waiting.octets * 2 < octets);
+    if (is_over)
+        out_->is_slow.store(false, std::memory_order_relaxed);
+    return is_over;
 }
 
 bool pipe_end::is_peer_slow() const noexcept {

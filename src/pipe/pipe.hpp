@@ -48,6 +48,8 @@ public:
     on_closed(pipe_end &end) noexcept = 0;  // the other end was closed; published messages remain readable
     /// The other end wants to hear of each message that is taken from here on: answer_drain().
     virtual void on_drain_awaited(pipe_end &end) noexcept { (void)end; }
+    /// The other end had no room for a message, the first time since note_slow() was last undone.
+    virtual void on_slow(pipe_end &end) noexcept { (void)end; }
     /// The other end wants to be rid of the connection here.
     virtual void on_cut(pipe_end &end, cut_reason why) noexcept {
         (void)end;
@@ -124,6 +126,8 @@ public:
     bool is_all_out() const noexcept;
     /// Has the connection at the other end cut, if there is one.
     void cut_peer(cut_reason why) noexcept;
+    /// Has the owner of the other end told that there was no room for a message.
+    void tell_slow() noexcept;
     /// Has on_readable called once has_peer() may say something else. Then look again.
     void await_peer() noexcept { in_->is_peer_awaited.store(true, std::memory_order_seq_cst); }
 
@@ -165,6 +169,14 @@ public:
     /// any may ask how many there were.
     void note_drop() noexcept { slot.dropped.store(dropped() + 1, std::memory_order_relaxed); }
     std::uint64_t dropped() const noexcept { return slot.dropped.load(std::memory_order_relaxed); }
+    /// Whether a peer is there, and what waits for it reaches a mark. Any thread.
+    bool is_peer_full() const noexcept;
+    /// The queue to the other end was full. True for who says so first, until less than half of
+    /// each mark waits: until end_slow() finds that, or another peer is there. Any thread.
+    bool note_slow() const noexcept { return !out_->is_slow.exchange(true, std::memory_order_relaxed); }
+    bool is_slow() const noexcept { return out_->is_slow.load(std::memory_order_relaxed); }
+    /// Whether it is over.
+    bool end_slow() const noexcept;
     /// Messages that nobody reads any more: those that came, and, where the other end was closed as
     /// well, those that went. Each is told once, at one of both ends. After close(), on its thread.
     struct lost_messages {

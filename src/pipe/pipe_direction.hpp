@@ -108,6 +108,7 @@ struct pipe_direction {
     std::atomic<bool> has_peer{false};
     std::atomic<bool> is_peer_awaited{false};
     std::atomic<bool> is_drain_awaited{false};  // by the writer, which wants to be told of each message
+    std::atomic<bool> is_slow{false};           // see pipe_end::note_slow()
     std::unique_ptr<conflated_slot> newest;     // instead of messages in the queue, or null
 };
 

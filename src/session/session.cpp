@@ -124,6 +124,8 @@ void session::run() noexcept {
         parting_.reset();
     if (goes_on() && (wishes & wish_permission))
         end_if_forbidden();
+    if (goes_on() && (wishes & wish_slow))
+        tell_slow();
     if (goes_on() && (wishes & wish_cut))
         break_cut_connection();
     if (goes_on() && is_broken_)
@@ -330,7 +332,54 @@ pipe_end_ptr session::on_established(connection &which) noexcept {
             return nullptr;
     }
     has_had_peer_ = true;
+    watch_queue();
     return pipe_;
+}
+
+/// Without memory for it the drops alone are told.
+void session::watch_queue() noexcept {
+    if (environment_->options.slow_peer_after_ms == 0)
+        return;
+    queue_watch_.reset(new (std::nothrow) queue_watch);
+    if (queue_watch_)
+        queue_watch_->next_look = environment_->io->make_timer([this] { look_at_queue(); });
+    if (queue_watch_ && queue_watch_->next_look)
+        look_at_queue();
+}
+
+/// A queue is looked at twice in the time that it may be full: it is told of within half as much
+/// again. It counts as full until less than half of its marks waits.
+void session::look_at_queue() noexcept {
+    if (!connection_ || !connection_->is_established() || !pipe_)
+        return;
+    const std::chrono::milliseconds most(environment_->options.slow_peer_after_ms);
+    const pipe_end &writer = pipe_->other();
+    const time_point now = environment_->io->now();
+    std::optional<time_point> &since = queue_watch_->full_since;
+    if (writer.is_peer_full()) {
+        if (!since)
+            since = now;
+    } else if (writer.end_slow()) {
+        since.reset();
+    }
+    if (since && now - *since >= most && environment_->events->wants_slow_peers() && writer.note_slow())
+        tell_slow();
+    queue_watch_->next_look->expires_at(now + std::max(most / 2, std::chrono::milliseconds(1)));
+}
+
+void session::tell_slow() noexcept {
+    if (!connection_ || !connection_->is_established() || !pipe_)
+        return;
+    try {
+        const pipe_end &writer = pipe_->other();
+        environment_->events->emit({.kind = event_kind::slow_peer,
+                                    .value = static_cast<std::uint32_t>(writer.dropped()),
+                                    .endpoint = environment_->endpoint,
+                                    .is_connecting = environment_->is_connecting,
+                                    .peer = names_of_peer(),
+                                    .more_value = writer.outgoing().under_way().messages});
+    } catch (const std::bad_alloc &) {
+    }
 }
 
 /// Nobody waits for the answer: it is taken when it is there. Without anybody to be asked, or
@@ -457,6 +506,7 @@ bool session::let_go(continuation rest) noexcept {
 void session::drop_connection() noexcept {
     if (connection_)
         has_delivered_ |= connection_->has_delivered();
+    queue_watch_.reset();
     connection_.reset();
     question_.reset();
     if (pipe_ && is_connecting()) {
@@ -496,6 +546,21 @@ const char *name_of(mechanism_kind mechanism) noexcept {
 }
 }  // namespace
 
+/// Throws bad_alloc.
+peer_names session::names_of_peer() const {
+    peer_names names;
+    if (!connection_)
+        return names;
+    names.address = connection_->bytes().remote_endpoint();
+    if (connection_->is_established()) {
+        const peer_info &info = connection_->info();
+        const char *const user = info.find(property_name::user_id);
+        names.user_id = user ? user : "";
+        names.routing_id = info.routing_id;
+    }
+    return names;
+}
+
 void session::describe(std::vector<peer_view> &to) {
     if (has_ended_)
         return;
@@ -504,15 +569,13 @@ void session::describe(std::vector<peer_view> &to) {
     seen.endpoint = environment_->endpoint;
     seen.is_connecting = is_connecting();
     seen.mechanism = environment_->options.is_raw() ? "" : name_of(environment_->options.mechanism);
-    if (connection_ && connection_->is_established()) {
-        const peer_info &info = connection_->info();
-        const char *const user = info.find(property_name::user_id);
-        seen.user_id = user ? user : "";
-        seen.routing_id = info.routing_id;
+    peer_names names = names_of_peer();
+    seen.address = std::move(names.address);
+    seen.routing_id = std::move(names.routing_id);
+    seen.user_id = std::move(names.user_id);
+    if (connection_ && connection_->is_established())
         seen.ready_for = environment_->io->now() - ready_since_;
-    }
     if (connection_) {
-        seen.address = connection_->bytes().remote_endpoint();
         seen.at = connection_->is_established() ? peer_view::state::ready : peer_view::state::handshaking;
     }
     if (is_lingering_ || is_parting_)

@@ -122,6 +122,7 @@ public:
     void on_writable(pipe_end &end) noexcept override;
     void on_closed(pipe_end &end) noexcept override;
     void on_cut(pipe_end &, cut_reason why) noexcept override { cut(why); }
+    void on_slow(pipe_end &) noexcept override { ask(wish_slow); }
 
     /// Bookkeeping of who holds the session, which never looks at it.
     std::size_t held_at = 0;
@@ -137,7 +138,8 @@ private:
         wish_parted = 64,
         wish_verdict = 128,
         wish_permission = 256,
-        wish_cut = 512
+        wish_cut = 512,
+        wish_slow = 1024
     };
     struct look_task final : loop_task {
         void run() noexcept override;
@@ -164,6 +166,10 @@ private:
     void on_dialed(std::unique_ptr<stream> bytes, error failure) noexcept;
     void begin_connection(std::unique_ptr<stream> bytes, bool is_server) noexcept;
     bool probes_again() const noexcept;
+    peer_names names_of_peer() const;
+    void watch_queue() noexcept;
+    void look_at_queue() noexcept;
+    void tell_slow() noexcept;
     void after_break() noexcept;
     void put_dialer_away() noexcept;
     void make_retry_timer() noexcept;
@@ -216,6 +222,12 @@ private:
     std::unique_ptr<last_waits> last_waits_;
     verdict::kind unasked_ =
         verdict::kind::no_handler;  // what stands for the answer where there is no question
+    /// For ZLINK_SLOW_PEER_AFTER.
+    struct queue_watch {
+        std::unique_ptr<timer> next_look;
+        std::optional<time_point> full_since;
+    };
+    std::unique_ptr<queue_watch> queue_watch_;
     backoff backoff_;
     break_reason reason_;
     int descriptor_ = -1;

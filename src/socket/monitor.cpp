@@ -10,7 +10,8 @@ namespace zlink {
 
 namespace {
 constexpr std::uint64_t is_everything = std::uint64_t{1} << 63;
-}
+constexpr std::size_t most_names = 3;
+}  // namespace
 
 void monitor::publish_on(std::unique_ptr<event_publisher> publisher, std::uint64_t mask,
                          int version) noexcept {
@@ -27,13 +28,16 @@ void monitor::publish_on(std::unique_ptr<event_publisher> publisher, std::uint64
     publisher_.swap(publisher);
     mask_ = publisher_ ? mask : 0;
     version_ = version;
+    tells_slow_peers_.store(wants(event_kind::slow_peer), std::memory_order_relaxed);
 }
 
-/// An application that asks for everything (-1) does not know of reasons. Nor does one of the first
-/// version know of what does not fit into 16 bits.
+/// An application that asks for everything (-1) does not know of what is our own. Nor does one of
+/// the first version know of what does not fit into 16 bits.
 bool monitor::wants(event_kind kind) const noexcept {
-    if (kind == event_kind::reason)
-        return (mask_ & reasons_wanted) && !(mask_ & is_everything);
+    if (kind == event_kind::reason || kind == event_kind::slow_peer) {
+        const int bit = kind == event_kind::reason ? reasons_wanted : slow_peers_wanted;
+        return (mask_ & static_cast<std::uint64_t>(bit)) && !(mask_ & is_everything);
+    }
     if (kind == event_kind::pipes_stats && version_ == 1)
         return false;
     return (mask_ & static_cast<std::uint64_t>(kind)) != 0;
@@ -87,26 +91,44 @@ bool monitor::send(const connection_event &event) noexcept {
     return version_ == 1 ? send_first_version(event) : send_second_version(event);
 }
 
+/// Those of an event that has them.
+std::size_t monitor::add_names(std::span<byte_span> to, const connection_event &event) const noexcept {
+    if (event.kind != event_kind::slow_peer)
+        return 0;
+    std::size_t count = 0;
+    if (version_ == 1)
+        to[count++] = as_bytes(event.peer.address);
+    to[count++] = as_bytes(event.peer.routing_id);
+    to[count++] = as_bytes(event.peer.user_id);
+    return count;
+}
+
 bool monitor::send_first_version(const connection_event &event) noexcept {
     const auto kind = static_cast<std::uint16_t>(event.kind);
     std::uint8_t record[sizeof kind + sizeof event.value];
     std::memcpy(record, &kind, sizeof kind);
     std::memcpy(record + sizeof kind, &event.value, sizeof event.value);
-    const byte_span frames[] = {record, as_bytes(event.endpoint), as_bytes(event.words)};
-    return publisher_->publish(std::span(frames, event.words.empty() ? 2 : 3));
+    constexpr std::size_t most_frames = 3 + most_names;
+    byte_span frames[most_frames] = {record, as_bytes(event.endpoint)};
+    std::size_t count = 2;
+    count += add_names(std::span(frames).subspan(count), event);
+    if (!event.words.empty())
+        frames[count++] = as_bytes(event.words);
+    return publisher_->publish(std::span(frames, count));
 }
 
 bool monitor::send_second_version(const connection_event &event) noexcept {
-    const bool is_stats = event.kind == event_kind::pipes_stats;
-    const std::uint64_t numbers[] = {static_cast<std::uint64_t>(event.kind), is_stats ? 2u : 1u, event.value,
-                                     event.queued_in};
-    constexpr std::size_t most_frames = std::size(numbers) + 3;
+    const bool has_two = event.kind == event_kind::pipes_stats || event.kind == event_kind::slow_peer;
+    const std::uint64_t numbers[] = {static_cast<std::uint64_t>(event.kind), has_two ? 2u : 1u, event.value,
+                                     event.more_value};
+    constexpr std::size_t most_frames = std::size(numbers) + 3 + most_names;
     byte_span frames[most_frames];
     std::size_t count = 0;
     for (std::size_t i = 0; i < 2 + numbers[1]; ++i)
         frames[count++] = {reinterpret_cast<const std::uint8_t *>(&numbers[i]), sizeof numbers[i]};
     frames[count++] = as_bytes(event.is_connecting ? std::string_view() : event.endpoint);
-    frames[count++] = as_bytes(event.is_connecting ? event.endpoint : event.remote);
+    frames[count++] = as_bytes(event.is_connecting ? event.endpoint : event.peer.address);
+    count += add_names(std::span(frames).subspan(count), event);
     if (!event.words.empty())
         frames[count++] = as_bytes(event.words);
     return publisher_->publish(std::span(frames, count));

@@ -2,7 +2,8 @@
 //
 // Wire:     version 1: frame 1: event:2, value:4 in host order; frame 2: the endpoint.
 //           Version 2: event:8; the number of values:8; each value:8; the local address; the remote
-//           one. In both the words of a reason come last.
+//           one. A slow peer's names follow: its address, in version 1; its routing id; its user.
+//           In both the words of a reason come last.
 // Waiting:  events wait for a reader, and for room in its queue, as far as `most_waiting` goes;
 //           what comes then is lost. Waiting events go out as soon as there is room: on the
 //           reader's thread, inside the call that made some. The last events do not wait.
@@ -10,6 +11,7 @@
 //           another thread.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -51,6 +53,9 @@ public:
         std::lock_guard guard(mutex_);
         return publisher_ && wants(event_kind::pipes_stats);
     }
+    bool wants_slow_peers() const noexcept override {
+        return tells_slow_peers_.load(std::memory_order_relaxed) || (log_ && log_->wants(log_level::warn));
+    }
     void emit(const connection_event &event) noexcept override;
     void emit(const connection_event &why, const connection_event &event) noexcept override;
     /// Sends what waits for a reader.
@@ -58,6 +63,7 @@ public:
 
 private:
     bool wants(event_kind kind) const noexcept;
+    std::size_t add_names(std::span<byte_span> to, const connection_event &event) const noexcept;
     bool send(const connection_event &event) noexcept;
     bool send_first_version(const connection_event &event) noexcept;
     bool send_second_version(const connection_event &event) noexcept;
@@ -66,6 +72,7 @@ private:
 
     const std::shared_ptr<event_log> log_;
     const char *const socket_type_ = "";
+    std::atomic<bool> tells_slow_peers_{false};
     std::mutex mutex_;  // guards the rest
     std::unique_ptr<event_publisher> publisher_;
     std::deque<connection_event> waiting_;

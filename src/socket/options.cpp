@@ -382,6 +382,7 @@ constexpr option_row table[] = {
      special_rule{set_coupled_flag<&s::xpub_verboser, &s::xpub_verbose, true>, nullptr}},
     {ZMQ_XPUB_NODROP, publishers, special_rule{set_nodrop, nullptr}},
     {ZLINK_SLOW_PEER, publishers | only(socket_type::router), special_rule{set_slow_peer, get_slow_peer}},
+    {ZLINK_SLOW_PEER_AFTER, every_type, number_rule{&s::slow_peer_after_ms, 0}},
     {ZMQ_XPUB_MANUAL, publishers, flag_rule{&s::xpub_manual, truth::not_negative, wo}},
     {ZMQ_XPUB_MANUAL_LAST_VALUE, publishers,
      special_rule{set_coupled_flag<&s::xpub_manual_last_value, &s::xpub_manual, true>, nullptr}},

@@ -69,6 +69,11 @@ public:
     virtual void leave_way_out() noexcept {}
     /// A message ends here, and nobody reads it.
     virtual void count_drop(counter why) noexcept { (void)why; }
+    /// There was no room for a message to this peer, which is counted.
+    virtual void tell_slow(pipe_end &pipe) noexcept { (void)pipe; }
+    /// There is room at a pipe that on_writable() was called for: perhaps its peer is not slow any
+    /// more.
+    virtual void look_at_slow(pipe_end &pipe) noexcept { (void)pipe; }
     /// A peer is to go: its pipe ends behind this call.
     virtual void cut(pipe_end &pipe, cut_reason why) noexcept {
         (void)pipe;

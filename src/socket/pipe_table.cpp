@@ -230,6 +230,7 @@ void pipe_table::add_traffic_of(const pipe_end &pipe, stats &to) noexcept {
     to[counter::dropped_conflate] +=
         in.replaced + (pipe.other_kind() == end_kind::connection ? out.replaced : 0);
     to[counter::dropped_hwm] += pipe.dropped();
+    to.slow_peers += pipe.is_peer_full() ? 1 : 0;
     to.queued_out += out.under_way();
     to.queued_in += in.under_way();
 }
@@ -283,6 +284,39 @@ void pipe_table::finished(pipe_end &pipe) noexcept {
     drop(pipe);
     pipe.close(around_.options.linger_ms);
     count_lost(pipe);
+}
+
+/// Once in an episode, and only where somebody listens. A session knows its peer's names.
+void pipe_table::tell_slow(pipe_end &pipe) noexcept {
+    if (!around_.events.wants_slow_peers() || !pipe.has_peer() || !pipe.note_slow())
+        return;
+    if (pipe.other_kind() == end_kind::connection)
+        pipe.tell_slow();
+    else
+        emit_slow_neighbour(pipe);
+    look_at_slow(pipe);
+}
+
+void pipe_table::emit_slow_neighbour(const pipe_end &pipe) noexcept {
+    try {
+        const std::string endpoint = pipe.slot.endpoint ? *pipe.slot.endpoint : std::string();
+        around_.events.emit({.kind = event_kind::slow_peer,
+                             .value = static_cast<std::uint32_t>(pipe.dropped()),
+                             .endpoint = endpoint,
+                             .is_connecting = pipe.slot.endpoint != nullptr,
+                             .peer = {.address = endpoint, .routing_id = pipe.slot.routing_id},
+                             .more_value = pipe.outgoing().under_way().messages});
+    } catch (const std::bad_alloc &) {
+    }
+}
+
+/// Until less than half of the marks waits the pipe calls for each step that its reader takes.
+void pipe_table::look_at_slow(pipe_end &pipe) noexcept {
+    if (!pipe.is_slow())
+        return;
+    pipe.arm_writer();
+    full_fence();
+    (void)pipe.end_slow();
 }
 
 void pipe_table::cut(pipe_end &pipe, cut_reason why) noexcept {

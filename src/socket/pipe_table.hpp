@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/events.hpp"
 #include "pipe/pace.hpp"
 #include "pipe/peer_view.hpp"
 #include "socket/borrower.hpp"
@@ -37,6 +38,7 @@ public:
         borrower &leases;
         mailbox &inbox;
         counters &counts;
+        event_sink &events;
     };
     explicit pipe_table(const environment &around) noexcept : around_(around) {}
 
@@ -151,6 +153,8 @@ public:
     void go_on_later() noexcept override;
     void leave_way_out() noexcept override { leave_direct_output(); }
     void count_drop(counter why) noexcept override;
+    void tell_slow(pipe_end &pipe) noexcept override;
+    void look_at_slow(pipe_end &pipe) noexcept override;
     void cut(pipe_end &pipe, cut_reason why) noexcept override;
 
 private:
@@ -158,6 +162,7 @@ private:
     static std::uint64_t id_of(const pipe_end &pipe) noexcept {
         return std::uint64_t{1} << 63 | pipe.slot.attach_number;
     }
+    void emit_slow_neighbour(const pipe_end &pipe) noexcept;
     void end_pipe(pipe_end &pipe) noexcept;
     void perform(mailbox::command &what);
     void take_in(const pipe_end_ptr &pipe, bool is_local);

@@ -51,7 +51,7 @@ public:
         turns_.activate(pipe);
         host_.go_on_later();
     }
-    void on_writable(pipe_end &) override {}
+    void on_writable(pipe_end &pipe) override { host_.look_at_slow(pipe); }
     void on_closed(pipe_end &pipe) override;
     void go_on() override;
 
@@ -80,6 +80,7 @@ private:
     bool wants(byte_span body) const noexcept override { return subscriptions_.has_match(body); }
 
     void on_passed_over(pipe_end &pipe) noexcept override {
+        host_.tell_slow(pipe);
         if (options_.slow_peer == slow_peer_rule::disconnect && pipe.is_peer_slow())
             host_.cut(pipe, cut_reason::too_slow);
     }

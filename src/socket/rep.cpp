@@ -26,7 +26,7 @@ public:
         requests_.detach(pipe);
     }
     void on_readable(pipe_end &pipe) override { requests_.activate(pipe); }
-    void on_writable(pipe_end &) override {}
+    void on_writable(pipe_end &pipe) override { host_.look_at_slow(pipe); }
     void on_closed(pipe_end &pipe) override {
         if (!requests_.has(pipe))
             return;
@@ -181,6 +181,7 @@ error rep::begin_reply() noexcept {
     }
     if (!origin_->has_credit()) {
         origin_->note_drop();
+        host_.tell_slow(*origin_);
         origin_ = nullptr;
         return error::none;
     }

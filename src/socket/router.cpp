@@ -327,6 +327,7 @@ error router::send_address(const outgoing &frame) {
 /// A message for a peer without room.
 void router::drop_for(pipe_end &pipe) noexcept {
     pipe.note_drop();
+    host_.tell_slow(pipe);
     if (options_.slow_peer == slow_peer_rule::disconnect && pipe.is_peer_slow())
         host_.cut(pipe, cut_reason::too_slow);
 }

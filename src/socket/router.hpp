@@ -31,7 +31,7 @@ public:
     void attach(const pipe_end_ptr &pipe, bool is_local) override;
     void detach(pipe_end &pipe) noexcept override;
     void on_readable(pipe_end &pipe) override;
-    void on_writable(pipe_end &) override {}
+    void on_writable(pipe_end &pipe) override { host_.look_at_slow(pipe); }
     void on_closed(pipe_end &pipe) override;
 
     error send(const outgoing &frame) override {

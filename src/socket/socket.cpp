@@ -85,7 +85,7 @@ socket::socket(const settings &defaults, const socket_environment &environment)
       monitor_(std::make_shared<monitor>(environment.log, socket_type_name(defaults.type))),
       subscriptions_(std::make_shared<subscription_set>()),
       counts_(std::make_shared<counters>(environment.whole)), gone_(std::make_shared<departures>()),
-      pipes_({options_, environment.blocking, pace_, borrower_, *mailbox_, *counts_}),
+      pipes_({options_, environment.blocking, pace_, borrower_, *mailbox_, *counts_, *monitor_}),
       wait_({pipes_, borrower_, *mailbox_, pace_, environment.blocking, environment.clock}) {
     static std::atomic<std::uint64_t> made{0};
     label_.number = made.fetch_add(1, std::memory_order_relaxed) + 1;

@@ -111,8 +111,8 @@ error socket::report_pipes() {
                         .value = static_cast<std::uint32_t>(each.out.under_way().messages),
                         .endpoint = each.endpoint,
                         .is_connecting = each.is_connecting,
-                        .remote = each.address,
-                        .queued_in = each.in.under_way().messages});
+                        .peer = {.address = each.address},
+                        .more_value = each.in.under_way().messages});
     return peers.empty() ? error::again : error::none;
 }
 

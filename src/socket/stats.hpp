@@ -34,6 +34,7 @@ struct stats {
         take(queued_in.messages, part.queued_in.messages);
         take(queued_in.octets, part.queued_in.octets);
         take(peers, part.peers);
+        take(slow_peers, part.slow_peers);
         take(sockets, part.sockets);
     }
 
@@ -44,9 +45,10 @@ struct stats {
     }
 
     std::array<std::uint64_t, number_of_counters> counts{};
-    amount queued_out;        // sent, and taken by nobody yet
-    amount queued_in;         // came, and not taken by the application yet
-    std::uint64_t peers = 0;  // pipes: peers, and endpoints that are still to be connected
+    amount queued_out;             // sent, and taken by nobody yet
+    amount queued_in;              // came, and not taken by the application yet
+    std::uint64_t peers = 0;       // pipes: peers, and endpoints that are still to be connected
+    std::uint64_t slow_peers = 0;  // those that a mark leaves no room for
     std::uint64_t sockets = 0;
 };
 

@@ -161,6 +161,7 @@ struct event_log final : event_sink {
         log.push_back(name(event.kind) + " " + std::to_string(event.value));
         EXPECT_EQ(event.endpoint, "tcp://there");
     }
+    bool wants_slow_peers() const noexcept override { return true; }
     std::vector<std::string> take() { return std::exchange(log, {}); }
     static std::string name(event_kind kind) {
         switch (kind) {
@@ -188,6 +189,8 @@ struct event_log final : event_sink {
             return "handshake_succeeded";
         case event_kind::reason:
             return "reason";
+        case event_kind::slow_peer:
+            return "slow_peer";
         default:
             return "another";
         }

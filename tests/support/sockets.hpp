@@ -186,13 +186,15 @@ struct monitor_event {
     int event = 0;
     int value = 0;
     std::string endpoint;
-    std::string words;  // of a reason
+    std::string words;                         // of a reason
+    std::string address, routing_id, user_id;  // of a peer that is named
 };
 
 // Listens to the events of one socket.
 class monitor {
 public:
-    monitor(context &owner, test_socket &watched, int events = ZMQ_EVENT_ALL) : watched_(watched) {
+    monitor(context &owner, test_socket &watched, int events = ZMQ_EVENT_ALL)
+        : watched_(watched), has_names_(events > 0 && (events & zlink_peer_names)) {
         const std::string name = scratch_endpoint("inproc");
         EXPECT_EQ(zmq_socket_monitor(watched.handle(), name.c_str(), events), 0) << zmq_strerror(zmq_errno());
         listener_ = owner.socket(ZMQ_PAIR);
@@ -209,14 +211,25 @@ public:
     monitor_event next() {
         const frames message = listener_.receive_all();
         monitor_event found;
-        if (message.size() < 2 || message.size() > 3 || message[0].size() != 6)
+        if (message.size() < 2 || message[0].size() != 6)
             return found;
         std::uint16_t event;
         std::uint32_t value;
         std::memcpy(&event, message[0].data(), sizeof event);
         std::memcpy(&value, message[0].data() + sizeof event, sizeof value);
-        EXPECT_EQ(message.size() == 3, event == zlink_reason);
-        return {event, static_cast<int>(value), message[1], message.size() == 3 ? message[2] : std::string()};
+        found.event = event;
+        found.value = static_cast<int>(value);
+        found.endpoint = message[1];
+        std::size_t at = 2;
+        if ((event == zlink_slow_peer || has_names_) && message.size() >= 5) {
+            found.address = message[at++];
+            found.routing_id = message[at++];
+            found.user_id = message[at++];
+        }
+        if (event == zlink_reason && at < message.size())
+            found.words = message[at++];
+        EXPECT_EQ(message.size(), at) << "of event " << event;
+        return found;
     }
     // The next event of this kind, others are skipped.
     monitor_event next(int kind) {
@@ -228,8 +241,11 @@ public:
     }
 
 private:
-    static constexpr int zlink_reason = 0x8000;  // libzmq has none
+    static constexpr int zlink_reason = 0x8000;  // libzmq has neither
+    static constexpr int zlink_slow_peer = 0x8001;
+    static constexpr int zlink_peer_names = 0x10000000;
     test_socket &watched_;
+    const bool has_names_;
     test_socket listener_;
 };
 

@@ -109,6 +109,7 @@ const std::map<int, test_names> socket_options = {
     {ZLINK_SNDHWM_BYTES, {"octet_marks.let_a_message_in_while_less_than_the_mark_waits"}},
     {ZLINK_RCVHWM_BYTES, {"octet_marks.of_both_sides_add_up_over_inproc_and_stand_beside_those_in_messages"}},
     {ZLINK_SLOW_PEER, {"full_router.blocks_drops_or_disconnects_as_it_is_told"}},
+    {ZLINK_SLOW_PEER_AFTER, {"slow_peer.is_told_of_when_its_queue_has_been_full_for_as_long_as_was_asked"}},
     {ZLINK_SOCKET_NAME, {"the_stats.are_told_as_text_under_the_names_of_sockets"}},
     {ZMQ_WS_ORIGIN, {"ws_origin.lets_in_whom_the_server_names_and_nobody_else"}},
     {ZMQ_XSUB_VERBOSE_UNSUBSCRIBE, {"xsub.verbose_unsubscribe_passes_every_cancellation_on"}},

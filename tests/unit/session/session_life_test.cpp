@@ -364,6 +364,45 @@ TEST_F(session_life, keeps_what_is_sent_until_a_peer_comes_and_between_peers) {
     EXPECT_EQ(far->output.find("before"), std::string::npos) << "sent twice";
 }
 
+TEST_F(session_life, tells_of_a_queue_that_is_full_for_too_long_and_again_once_it_was_half_empty) {
+    options.slow_peer_after_ms = 100;
+    make();
+    establish();
+    far->room = 0;
+    const auto fill = [&] {
+        while (owner->near->has_credit())
+            queue("x");
+        io.run();
+    };
+    fill();
+    heard->take();
+    io.pass(99ms);
+    EXPECT_EQ(heard->take(), events());
+    io.pass(51ms);
+    EXPECT_EQ(heard->take(), events{"slow_peer 0"});
+    io.pass(10s);
+    EXPECT_EQ(heard->take(), events()) << "it is as it was";
+    const auto take = [&](std::size_t messages) {
+        far->make_room(messages * message("x").size());
+        io.run();
+        io.pass(50ms);
+    };
+    take(400);
+    fill();
+    io.pass(10s);
+    EXPECT_EQ(heard->take(), events()) << "it was not well";
+    take(600);
+    fill();
+    io.pass(200ms);
+    EXPECT_EQ(heard->take(), events{"slow_peer 0"});
+}
+
+TEST_F(session_life, without_anybody_who_asks_for_it_looks_at_no_queue) {
+    make();
+    establish();
+    EXPECT_EQ(io.pending(), 0u);
+}
+
 TEST_F(session_life, probes_each_peer_but_the_first_which_the_socket_has_probed) {
     options.probe_router = true;
     make();
