@@ -850,6 +850,10 @@ ZMQ_EXPORT int zmq_recv(void *s, void *buf, size_t len, int flags);
 #define ZLINK_EVENT_SLOW_PEER  0x8001     /* messages that there was no room for, of this peer's, so far */
 #define ZLINK_EVENT_SLOW_PEERS 0x20000000 /* in the mask of zmq_socket_monitor */
 
+/* In the mask: each event has these three parts, or in version 2 the last two of them, behind its addresses and in front of words. They are
+ * empty where the event is about no peer, or where it is not known. */
+#define ZLINK_EVENT_PEER_NAMES 0x10000000
+
 /* The faults of a handshake. */
 #define ZMQ_PROTOCOL_ERROR_ZMTP_UNSPECIFIED                   0x10000000
 #define ZMQ_PROTOCOL_ERROR_ZMTP_UNEXPECTED_COMMAND            0x10000001
@@ -1351,7 +1355,7 @@ ZMQ_EXPORT int zmq_socket_monitor_pipes_stats(void *s);
  * events     the ZMQ_EVENT_ bits wanted, ZMQ_EVENT_REASONS as well.
  * version    1 as zmq_socket_monitor. 2: an event is a message of parts of a uint64 each in host order, the event, the number of
  *            values, and the values, one but for ZMQ_EVENT_PIPES_STATS; then the local address and the remote one, of which the one
- *            that is not known is empty; then the words of a reason.
+ *            that is not known is empty; then what ZLINK_EVENT_PEER_NAMES asks for, and the words of a reason.
  * type       ZMQ_PAIR.
  * errors     ENOTSUP (another version or type), EINVAL (version 1: events beyond an int), and those of zmq_socket_monitor. */
 ZMQ_EXPORT int zmq_socket_monitor_versioned(void *s, const char *addr, uint64_t events, int version,

@@ -101,7 +101,7 @@ void event_log::tell(std::string_view type, const connection_event *why,
         what.what = words;
         if (*known->words)
             what.what += what.what.empty() ? known->words : std::string(" (") + known->words + ')';
-        if (event.kind == event_kind::slow_peer)
+        if (event.kind == event_kind::slow_peer || event.is_cut)
             what.what += ": " + described(event.peer);
         what.value = std::string(", ") + known->value + ' ' + std::to_string(event.value);
         std::string to_write, to_tell;

@@ -35,6 +35,9 @@ constexpr int reasons_wanted = 0x40000000;
 /// The one that asks for `slow_peer`.
 constexpr int slow_peers_wanted = 0x20000000;
 
+/// The one that has each event name its peer.
+constexpr int names_wanted = 0x10000000;
+
 /// A peer, as far as it is known.
 struct peer_names {
     std::string address = {};  // of the far side, with its transport
@@ -51,6 +54,7 @@ struct connection_event {
     bool is_connecting = false;    // the endpoint was connected to, and not bound
     peer_names peer = {};          // where it is told
     std::uint64_t more_value = 0;  // the second of those that have two
+    bool is_cut = false;           // of disconnected: by this side's application, which is told whom
 };
 
 /// The receiver of events. Threads: called from I/O threads and from the socket's own thread; must
@@ -61,6 +65,8 @@ public:
     virtual void emit(const connection_event &event) noexcept = 0;
     /// Whether anybody is to hear of slow peers. What they do is not watched otherwise.
     virtual bool wants_slow_peers() const noexcept { return false; }
+    /// Whether the peers of events are to be told. Who they are is not found out otherwise.
+    virtual bool wants_names() const noexcept { return false; }
     /// A reason and its event: no other thread's comes between.
     virtual void emit(const connection_event &why, const connection_event &event) noexcept {
         emit(why);
@@ -73,7 +79,7 @@ public:
         if (!words.empty())
             try {
                 emit({event_kind::reason, static_cast<std::uint32_t>(why), event.endpoint, std::move(words),
-                      fails_call, event.is_connecting},
+                      fails_call, event.is_connecting, event.peer},
                      event);
                 return;
             } catch (...) {

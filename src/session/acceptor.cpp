@@ -115,7 +115,7 @@ void acceptor::admit(const session_environment_ptr &at, const stream_maker &acce
             return;
         }
         environment_->emit(event_kind::accepted, static_cast<std::uint32_t>(bytes->descriptor()),
-                           reason::take());
+                           reason::take(), error::none, environment_->names_of(*bytes));
         const auto made = session::accepted(at, std::move(bytes));
         if (on_session_(made))
             (void)made->start();

@@ -246,7 +246,7 @@ void session::on_dialed(std::unique_ptr<stream> bytes, error failure) noexcept {
         return;
     }
     environment_->emit(event_kind::connected, static_cast<std::uint32_t>(bytes->descriptor()),
-                       std::move(words), failure);
+                       std::move(words), failure, environment_->names_of(*bytes));
     begin_connection(std::move(bytes), false);
 }
 
@@ -309,8 +309,8 @@ bool session::probes_again() const noexcept {
 
 // ---- the connection's life ----
 
-pipe_end_ptr session::on_established(connection &which) noexcept {
-    environment_->emit(event_kind::handshake_succeeded, 0);
+/// False when memory is short.
+bool session::describe_peer(connection &which) const noexcept {
     try {
         peer_info &info = which.info();
         const std::string address = which.bytes().peer_address();
@@ -321,9 +321,17 @@ pipe_end_ptr session::on_established(connection &which) noexcept {
             info.add(property_name::user_id, user);
         info.add("Peer-Address", address);
         info.add("__fd", descriptor);
+        return true;
     } catch (...) {
-        return nullptr;
+        return false;
     }
+}
+
+pipe_end_ptr session::on_established(connection &which) noexcept {
+    const bool is_described = describe_peer(which);
+    environment_->emit(event_kind::handshake_succeeded, 0, {}, error::none, names_for_event());
+    if (!is_described)
+        return nullptr;
     ready_since_ = environment_->io->now();
     backoff_.reset();
     if (!pipe_) {
@@ -552,6 +560,8 @@ peer_names session::names_of_peer() const {
     if (!connection_)
         return names;
     names.address = connection_->bytes().remote_endpoint();
+    if (names.address.empty())  // it has gone
+        names.address = connection_->bytes().peer_address();
     if (connection_->is_established()) {
         const peer_info &info = connection_->info();
         const char *const user = info.find(property_name::user_id);
@@ -573,10 +583,11 @@ void session::describe(std::vector<peer_view> &to) {
     seen.address = std::move(names.address);
     seen.routing_id = std::move(names.routing_id);
     seen.user_id = std::move(names.user_id);
-    if (connection_ && connection_->is_established())
-        seen.ready_for = environment_->io->now() - ready_since_;
     if (connection_) {
-        seen.at = connection_->is_established() ? peer_view::state::ready : peer_view::state::handshaking;
+        const bool is_ready = connection_->is_established();
+        seen.at = is_ready ? peer_view::state::ready : peer_view::state::handshaking;
+        if (is_ready)
+            seen.ready_for = environment_->io->now() - ready_since_;
     }
     if (is_lingering_ || is_parting_)
         seen.at = peer_view::state::closing;
@@ -608,14 +619,39 @@ void count_event(const session_environment &environment, event_kind kind) noexce
 }  // namespace
 
 /// Whoever hears of the event finds it counted.
-void session_environment::emit(event_kind kind, std::uint32_t value, std::string words,
-                               error why) const noexcept {
+void session_environment::emit(event_kind kind, std::uint32_t value, std::string words, error why,
+                               peer_names peer, bool is_cut) const noexcept {
     count_event(*this, kind);
     try {
         events->emit_explained(std::move(words), to_errno(why),
-                               {kind, value, endpoint, {}, false, is_connecting});
+                               {.kind = kind,
+                                .value = value,
+                                .endpoint = endpoint,
+                                .is_connecting = is_connecting,
+                                .peer = std::move(peer),
+                                .is_cut = is_cut});
     } catch (...) {
     }
+}
+
+peer_names session_environment::names_of(const stream &bytes) const noexcept {
+    try {
+        if (events->wants_names())
+            return {.address = bytes.remote_endpoint()};
+    } catch (...) {
+        // The event has to do.
+    }
+    return {};
+}
+
+peer_names session::names_for_event() const noexcept {
+    try {
+        if (environment_->events->wants_names() || is_cut(reason_))
+            return names_of_peer();
+    } catch (...) {
+        // The event has to do.
+    }
+    return {};
 }
 
 /// Said where no event follows at once.
@@ -709,24 +745,26 @@ void session::emit_break() noexcept {
     if (!reason_.was_established)
         emit_failed_handshake(std::exchange(words, {}), why);
     environment_->emit(event_kind::disconnected, static_cast<std::uint32_t>(descriptor_), std::move(words),
-                       why);
+                       why, names_for_event(), is_cut(reason_));
 }
 
 void session::emit_failed_handshake(std::string words, error why) noexcept {
+    const auto tell = [&](event_kind kind, std::uint32_t value) {
+        environment_->emit(kind, value, std::move(words), why, names_for_event());
+    };
     switch (reason_.failure) {
     case failure_kind::protocol:
     case failure_kind::mechanism_mismatch:
-        environment_->emit(event_kind::handshake_failed_protocol, reason_.detail, std::move(words), why);
+        tell(event_kind::handshake_failed_protocol, reason_.detail);
         break;
     case failure_kind::authentication:
-        environment_->emit(event_kind::handshake_failed_auth, reason_.detail, std::move(words), why);
+        tell(event_kind::handshake_failed_auth, reason_.detail);
         break;
     case failure_kind::no_handler:
-        environment_->emit(event_kind::handshake_failed_no_detail, EFAULT, std::move(words), why);
+        tell(event_kind::handshake_failed_no_detail, EFAULT);
         break;
     default:
-        environment_->emit(event_kind::handshake_failed_no_detail, static_cast<std::uint32_t>(to_errno(why)),
-                           std::move(words), why);
+        tell(event_kind::handshake_failed_no_detail, static_cast<std::uint32_t>(to_errno(why)));
         break;
     }
 }

@@ -48,12 +48,15 @@ public:
 /// The things that the sessions of one endpoint on one loop have in common.
 struct session_environment : connection_environment {
     /// `words` say why: of a failure, or of what is not as it should be, and keeps nobody out.
-    void emit(event_kind kind, std::uint32_t value, std::string words = {},
-              error why = error::none) const noexcept;
+    void emit(event_kind kind, std::uint32_t value, std::string words = {}, error why = error::none,
+              peer_names peer = {}, bool is_cut = false) const noexcept;
     void count(counter what, std::uint64_t more = 1) const noexcept {
         if (counts)
             counts->add(what, more);
     }
+
+    /// For events about a stream whose peer is not known any better.
+    peer_names names_of(const stream &bytes) const noexcept;
 
     std::shared_ptr<event_sink> events;
     std::shared_ptr<counters> counts;  // null: nothing is counted
@@ -166,7 +169,9 @@ private:
     void on_dialed(std::unique_ptr<stream> bytes, error failure) noexcept;
     void begin_connection(std::unique_ptr<stream> bytes, bool is_server) noexcept;
     bool probes_again() const noexcept;
+    bool describe_peer(connection &which) const noexcept;
     peer_names names_of_peer() const;
+    peer_names names_for_event() const noexcept;
     void watch_queue() noexcept;
     void look_at_queue() noexcept;
     void tell_slow() noexcept;

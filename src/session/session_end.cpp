@@ -115,7 +115,8 @@ void session::end_pipe() noexcept {
         return;
     if (connection_) {
         environment_->count(counter::disconnects_local);
-        environment_->emit(event_kind::disconnected, static_cast<std::uint32_t>(descriptor_));
+        environment_->emit(event_kind::disconnected, static_cast<std::uint32_t>(descriptor_), {}, error::none,
+                           names_for_event());
     }
     last_waits_.reset();
     drop_connection();

@@ -29,17 +29,29 @@ void monitor::publish_on(std::unique_ptr<event_publisher> publisher, std::uint64
     mask_ = publisher_ ? mask : 0;
     version_ = version;
     tells_slow_peers_.store(wants(event_kind::slow_peer), std::memory_order_relaxed);
+    tells_names_.store(publisher_ && (version_ == 2 || wants_own(names_wanted)), std::memory_order_relaxed);
 }
 
-/// An application that asks for everything (-1) does not know of what is our own. Nor does one of
-/// the first version know of what does not fit into 16 bits.
+/// Whether a bit of our own is set. An application that asks for everything (-1) does not know of
+/// those.
+bool monitor::wants_own(int bit) const noexcept {
+    return (mask_ & static_cast<std::uint64_t>(bit)) && !(mask_ & is_everything);
+}
+
+/// An application of the first version does not know of what does not fit into 16 bits.
 bool monitor::wants(event_kind kind) const noexcept {
-    if (kind == event_kind::reason || kind == event_kind::slow_peer) {
-        const int bit = kind == event_kind::reason ? reasons_wanted : slow_peers_wanted;
-        return (mask_ & static_cast<std::uint64_t>(bit)) && !(mask_ & is_everything);
+    switch (kind) {
+    case event_kind::reason:
+        return wants_own(reasons_wanted);
+    case event_kind::slow_peer:
+        return wants_own(slow_peers_wanted);
+    case event_kind::pipes_stats:
+        if (version_ == 1)
+            return false;
+        break;
+    default:
+        break;
     }
-    if (kind == event_kind::pipes_stats && version_ == 1)
-        return false;
     return (mask_ & static_cast<std::uint64_t>(kind)) != 0;
 }
 
@@ -93,7 +105,7 @@ bool monitor::send(const connection_event &event) noexcept {
 
 /// Those of an event that has them.
 std::size_t monitor::add_names(std::span<byte_span> to, const connection_event &event) const noexcept {
-    if (event.kind != event_kind::slow_peer)
+    if (event.kind != event_kind::slow_peer && !wants_own(names_wanted))
         return 0;
     std::size_t count = 0;
     if (version_ == 1)

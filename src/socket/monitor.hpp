@@ -1,9 +1,10 @@
 // Publishes connection events as messages (zmq_socket_monitor).
 //
-// Wire:     version 1: frame 1: event:2, value:4 in host order; frame 2: the endpoint.
-//           Version 2: event:8; the number of values:8; each value:8; the local address; the remote
-//           one. A slow peer's names follow: its address, in version 1; its routing id; its user.
-//           In both the words of a reason come last.
+// Wire:     version 1: frame 1: event:2, value:4 in host order; frame 2: the endpoint. Version 2:
+//           event:8; the number of values:8; each value:8; the local address; the remote one. Of a
+//           slow peer, and of each event where that is asked for, the peer's names follow: its
+//           address, in version 1; its routing id; its user. In both the words of a reason come
+//           last.
 // Waiting:  events wait for a reader, and for room in its queue, as far as `most_waiting` goes;
 //           what comes then is lost. Waiting events go out as soon as there is room: on the
 //           reader's thread, inside the call that made some. The last events do not wait.
@@ -56,6 +57,7 @@ public:
     bool wants_slow_peers() const noexcept override {
         return tells_slow_peers_.load(std::memory_order_relaxed) || (log_ && log_->wants(log_level::warn));
     }
+    bool wants_names() const noexcept override { return tells_names_.load(std::memory_order_relaxed); }
     void emit(const connection_event &event) noexcept override;
     void emit(const connection_event &why, const connection_event &event) noexcept override;
     /// Sends what waits for a reader.
@@ -63,6 +65,7 @@ public:
 
 private:
     bool wants(event_kind kind) const noexcept;
+    bool wants_own(int bit) const noexcept;
     std::size_t add_names(std::span<byte_span> to, const connection_event &event) const noexcept;
     bool send(const connection_event &event) noexcept;
     bool send_first_version(const connection_event &event) noexcept;
@@ -73,6 +76,7 @@ private:
     const std::shared_ptr<event_log> log_;
     const char *const socket_type_ = "";
     std::atomic<bool> tells_slow_peers_{false};
+    std::atomic<bool> tells_names_{false};
     std::mutex mutex_;  // guards the rest
     std::unique_ptr<event_publisher> publisher_;
     std::deque<connection_event> waiting_;

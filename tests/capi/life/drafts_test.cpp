@@ -124,9 +124,29 @@ TEST(drafts, monitor_a_socket_with_events_of_the_second_version_which_have_both_
     EXPECT_FAILS(EAGAIN, zmq_socket_monitor_pipes_stats(connected.handle()));
     connected.connect(endpoint);
     EXPECT_EQ(next_event(others).addresses, (std::vector<std::string>{"", endpoint}));
-    EXPECT_EQ(next_event(events).numbers[0], std::uint64_t{ZMQ_EVENT_HANDSHAKE_SUCCEEDED});
+    const versioned_event accepted = next_event(events);
+    EXPECT_EQ(accepted.numbers, (std::vector<std::uint64_t>{ZMQ_EVENT_HANDSHAKE_SUCCEEDED, 1, 0}));
+    ASSERT_EQ(accepted.addresses.size(), 2u);
+    EXPECT_EQ(accepted.addresses[0], endpoint);
+    EXPECT_EQ(accepted.addresses[1].substr(0, 16), "tcp://127.0.0.1:");
     EXPECT_FAILS(EINVAL, zmq_socket_monitor_pipes_stats(bound.handle()));
     EXPECT_FAILS(ENOTSOCK, zmq_socket_monitor_pipes_stats(nullptr));
+}
+
+TEST(drafts, have_a_monitor_of_the_second_version_name_peers_behind_their_addresses) {
+    context zmq;
+    test_socket bound = zmq.socket(ZMQ_ROUTER), peer = zmq.socket(ZMQ_DEALER), events = zmq.socket(ZMQ_PAIR);
+    peer.set(ZMQ_ROUTING_ID, "worker");
+    ASSERT_EQ(zmq_socket_monitor_versioned(bound.handle(), "inproc://events",
+                                           ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZLINK_EVENT_PEER_NAMES, 2,
+                                           ZMQ_PAIR),
+              0);
+    events.connect("inproc://events");
+    peer.connect(bound.bind("tcp://127.0.0.1:*"));
+    const versioned_event found = next_event(events);
+    ASSERT_EQ(found.addresses.size(), 4u);
+    EXPECT_EQ(found.addresses[2], "worker");
+    EXPECT_EQ(found.addresses[3], "") << "nobody has said who it is";
 }
 
 TEST(drafts, have_a_monitor_tell_how_much_waits_for_each_peer) {

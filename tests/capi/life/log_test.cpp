@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sockets.hpp"
+#include "zap_handler.hpp"
 
 namespace {
 
@@ -120,6 +121,44 @@ TEST_F(a_log, does_not_end_the_program_when_nobody_reads_it) {
         },
         ::testing::ExitedWithCode(0), "");
     ::close(ends[1]);
+}
+
+TEST_F(a_log, names_a_peer_that_is_cut_off_and_the_user_that_it_is) {
+    const std::string text = written_at("warn", [](context &zmq) {
+        const handler judge(zmq, ZMQ_REP, [](const frames &asked) { return reply_to(asked, "200"); });
+        test_socket pull = zmq.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH);
+        pull.set(ZMQ_ZAP_DOMAIN, "domain");
+        push.set(ZMQ_RECONNECT_IVL, -1);
+        push.connect(pull.bind("tcp://127.0.0.1:*"));
+        ASSERT_EQ(zlink_wait_ready(pull.handle(), ZLINK_READY_PEERS, 1, patience_ms), 0);
+        zlink_peer_t first{};
+        const auto keep = [](void *arg, const zlink_peer_t *peer, std::size_t) {
+            *static_cast<zlink_peer_t *>(arg) = *peer;
+            return 1;
+        };
+        (void)zlink_peers(pull.handle(), keep, &first);
+        ASSERT_EQ(zlink_disconnect(pull.handle(), first.id), 0);
+        EXPECT_TRUE(
+            eventually([&] { return zlink_wait_ready(pull.handle(), ZLINK_READY_PEERS, 1, 0) != 0; }));
+    });
+    EXPECT_TRUE(has(text, "this side has cut the peer off (zlink_disconnect) (the peer is gone): "
+                          "tcp://127.0.0.1:"))
+        << text;
+    EXPECT_TRUE(has(text, ", user alice\n")) << text;
+}
+
+TEST_F(a_log, names_a_peer_that_is_slow) {
+    const std::string text = written_at("warn", [](context &zmq) {
+        test_socket router = zmq.socket(ZMQ_ROUTER), dealer = zmq.socket(ZMQ_DEALER);
+        router.set(ZMQ_SNDHWM, 2);
+        dealer.set(ZMQ_RCVHWM, 2);
+        dealer.set(ZMQ_ROUTING_ID, "worker");
+        dealer.connect(router.bind(scratch_endpoint("inproc")));
+        for (int i = 0; i < 6; ++i)
+            EXPECT_TRUE(router.send_all({"worker", "task"}));
+    });
+    EXPECT_TRUE(has(text, "zlink: warn: ROUTER ")) << text;
+    EXPECT_TRUE(has(text, "the queue of a peer is full")) << text;
 }
 
 // ---- zlink_set_log ------------------------------------------------------------------------------

@@ -81,6 +81,54 @@ TEST(monitor, a_connecting_socket_tells_of_its_connection) {
     EXPECT_EQ(watch.next(ZMQ_EVENT_CONNECT_RETRIED).event, ZMQ_EVENT_CONNECT_RETRIED);
 }
 
+int cut_off_first(void *socket) {
+    zlink_peer_t first{};
+    const auto keep = [](void *arg, const zlink_peer_t *peer, std::size_t) {
+        *static_cast<zlink_peer_t *>(arg) = *peer;
+        return 1;
+    };
+    (void)zlink_peers(socket, keep, &first);
+    return zlink_disconnect(socket, first.id);
+}
+
+TEST(monitor, names_the_peer_of_each_event_where_that_is_asked_for) {
+    context zmq;
+    test_socket bound = zmq.socket(ZMQ_ROUTER), peer = zmq.socket(ZMQ_DEALER);
+    peer.set(ZMQ_ROUTING_ID, "worker");
+    peer.set(ZMQ_RECONNECT_IVL, -1);
+    monitor watch(zmq, bound, ZMQ_EVENT_ALL | ZMQ_EVENT_REASONS | ZLINK_EVENT_PEER_NAMES);
+    const std::string endpoint = bound.bind("tcp://127.0.0.1:*");
+    EXPECT_EQ(watch.next(ZMQ_EVENT_LISTENING).address, "") << "it is about nobody";
+    peer.connect(endpoint);
+    const std::string address = watch.next(ZMQ_EVENT_ACCEPTED).address;
+    EXPECT_EQ(address.substr(0, 16), "tcp://127.0.0.1:");
+    EXPECT_NE(address, endpoint);
+    ASSERT_EQ(zlink_wait_ready(bound.handle(), ZLINK_READY_PEERS, 1, patience_ms), 0);
+    ASSERT_EQ(cut_off_first(bound.handle()), 0);
+    for (const int kind : {ZMQ_EVENT_HANDSHAKE_SUCCEEDED, ZMQ_EVENT_REASON, ZMQ_EVENT_DISCONNECTED}) {
+        const monitor_event found = watch.next(kind);
+        EXPECT_EQ(found.event, kind);
+        EXPECT_EQ(found.address, address);
+        EXPECT_EQ(found.routing_id, "worker");
+        EXPECT_EQ(found.words.empty(), kind != ZMQ_EVENT_REASON);
+    }
+}
+
+TEST(monitor, names_the_peer_that_is_gone_and_the_one_that_is_connected_to) {
+    context zmq;
+    test_socket bound = zmq.socket(ZMQ_DEALER), peer = zmq.socket(ZMQ_ROUTER);
+    bound.set(ZMQ_ROUTING_ID, "server");
+    const std::string endpoint = bound.bind("tcp://127.0.0.1:*");
+    monitor watch(zmq, peer, ZMQ_EVENT_ALL | ZLINK_EVENT_PEER_NAMES);
+    peer.connect(endpoint);
+    EXPECT_EQ(watch.next(ZMQ_EVENT_CONNECTED).address, endpoint);
+    EXPECT_EQ(watch.next(ZMQ_EVENT_HANDSHAKE_SUCCEEDED).routing_id, "server");
+    bound.close();
+    const monitor_event gone = watch.next(ZMQ_EVENT_DISCONNECTED);
+    EXPECT_EQ(gone.routing_id, "server");
+    EXPECT_NE(gone.address.find("127.0.0.1"), std::string::npos);
+}
+
 TEST(monitor, a_refused_connection_is_closed_and_tried_again) {
     context zmq;
     const std::string endpoint = deserted_endpoint();
