@@ -649,6 +649,10 @@ ZMQ_EXPORT const char *zmq_msg_gets(const zmq_msg_t *msg, const char *property);
 #define ZLINK_SLOW_PEER       0x5A23 /* int 0 to 3, default 0, next message: of PUB, XPUB, ROUTER: ZLINK_SLOW_PEER_ as below */
 #define ZLINK_SLOW_PEER_AFTER 0x5A24 /* int ms, default 0, later: a monitor is told of a peer whose queue has been full so long; 0: of lost messages alone */
 
+/* Socket options, for loops that wait on descriptors: levels, where ZMQ_FD tells of changes. zmq_close closes them. */
+#define ZLINK_EVENT_FD 0x5A25 /* int descriptor, read only: readable while a message can be received; see zmq_getsockopt */
+#define ZLINK_ROOM_FD  0x5A26 /* int descriptor, read only: readable while a message can be sent to some peer */
+
 /* Socket option, for metrics: zlink's own, in a range that libzmq does not use. */
 #define ZLINK_SOCKET_NAME 0x5A20 /* string, default none, at once: the name of the socket in metrics, at most 64; none: its number and endpoint */
 
@@ -752,7 +756,11 @@ ZMQ_EXPORT int zmq_setsockopt(void *s, int option, const void *optval, size_t op
  *            last: input, or room. The socket is asked by reading ZMQ_EVENTS, by zmq_poll and the pollers (for both), by a receive
  *            (for input) and a send (for room) that fail with EAGAIN. Any of these, and any other receive or send, makes the
  *            descriptor quiet: read ZMQ_EVENTS after them, and before you wait, and go on until it has nothing more that you want. Other
- *            calls leave it readable. zmq_close closes it: take it out of what watches it before. */
+ *            calls leave it readable. zmq_close closes it: take it out of what watches it before.
+ *            ZLINK_EVENT_FD is readable while a receive would get a message, and ZLINK_ROOM_FD while a send would find room, whatever was
+ *            asked, sent or received before: wait on it with poll or a level-triggered epoll, and take one message each time, or
+ *            all. A peer that comes or goes makes either readable until the next call, so use ZMQ_DONTWAIT. A part that follows
+ *            another is there already. Each is made on first use, and stays; a socket that has one costs more for each message. */
 ZMQ_EXPORT int zmq_getsockopt(void *s, int option, void *optval, size_t *optvallen);
 
 /* Listens on an endpoint and accepts connections in the background.

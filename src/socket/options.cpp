@@ -523,6 +523,8 @@ bool is_answered_by_socket(int number) noexcept {
     case ZMQ_UNSUBSCRIBE:
     case ZMQ_RCVMORE:
     case ZMQ_FD:
+    case ZLINK_EVENT_FD:
+    case ZLINK_ROOM_FD:
     case ZMQ_EVENTS:
     case ZMQ_LAST_ENDPOINT:
     case ZMQ_THREAD_SAFE:

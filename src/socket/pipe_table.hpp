@@ -119,19 +119,23 @@ public:
         output_.set({});
     }
 
-    // ---- ZMQ_FD ----
+    // ---- ZMQ_FD, and ZLINK_EVENT_FD ----
 
     /// The level stands for what the mailbox holds, from now on, whoever waits for it. The leases
     /// go back.
     void export_level() noexcept;
     bool is_exported() const noexcept { return is_exported_; }
+    /// By itself, which says only that there is something to look at. By another descriptor it is
+    /// up for what other threads say alone.
+    void tell_changes() noexcept { tells_changes_ = true; }
+    bool tells_changes() const noexcept { return tells_changes_; }
     /// Does enter() in calls that say nothing of what is there: whoever waits on ZMQ_FD must still
     /// hear of what they take in.
     error enter_beside() noexcept;
     /// No pipe tells of what the application itself has just changed, and none is armed for what
     /// follows: it is to look at the events.
     void raise_exported() noexcept {
-        if (is_exported_)
+        if (tells_changes_)
             post_look_again();
     }
     /// Whether commands were taken in since the last call: the level was up.
@@ -194,6 +198,7 @@ private:
     bool is_taking_in_ = false;
     bool has_untaken_ = false;  // pipes are left to be attached
     bool is_exported_ = false;
+    bool tells_changes_ = false;
     bool has_news_ = false;  // for take_news()
     bool is_stopped_ = false;
     bool is_closed_ = false;

@@ -27,6 +27,7 @@
 
 namespace zlink {
 
+class level_pattern;
 class room_wait;
 
 /// The parts that a socket is made from; all outlive it.
@@ -253,6 +254,7 @@ private:
     template <class Attempt>
     error wait_for(short wanted, int timeout_ms, Attempt &&attempt);
     error export_descriptor(int &descriptor);
+    error export_level(int number, int &descriptor);
     void set_endpoint(std::string actual);
     error get_option_of_socket(int number, void *value, std::size_t *size);
     std::unique_ptr<pattern> make_pattern();
@@ -276,6 +278,7 @@ private:
     pipe_table pipes_;
     socket_wait wait_;
     std::unique_ptr<pattern> pattern_;  // goes before the pipes
+    level_pattern *levels_ = nullptr;   // the same, once ZLINK_EVENT_FD or ZLINK_ROOM_FD was asked for
     std::string last_endpoint_;
     bool received_more_ = false;  // ZMQ_RCVMORE
     bool limits_backlog_ = true;

@@ -1,6 +1,7 @@
 // The options of a socket: those that concern its settings, and those that it answers itself.
 #include <utility>
 
+#include "socket/level_pattern.hpp"
 #include "socket/options.hpp"
 #include "socket/socket.hpp"
 #include "zmq.h"
@@ -52,6 +53,10 @@ error socket::set_router_raw(const void *value, std::size_t size) {
     try {
         if (pipes_.size() == 0) {
             std::unique_ptr<pattern> other = make_pattern();
+            if (levels_) {
+                levels_->replace(std::move(other));
+                return error::none;
+            }
             pipes_.set_pattern(*other);
             pattern_ = std::move(other);
             return error::none;
@@ -91,11 +96,15 @@ error socket::get_option_of_socket(int number, void *value, std::size_t *size) {
             return e;
         return store_int(ready, value, size);
     }
-    case ZMQ_FD: {
+    case ZMQ_FD:
+    case ZLINK_EVENT_FD:
+    case ZLINK_ROOM_FD: {
         if (*size < sizeof(int))
             return error::invalid;
         int descriptor = -1;
-        if (const error e = export_descriptor(descriptor); failed(e))
+        if (const error e =
+                number == ZMQ_FD ? export_descriptor(descriptor) : export_level(number, descriptor);
+            failed(e))
             return e;
         return store_int(descriptor, value, size);
     }
@@ -115,11 +124,33 @@ error socket::export_descriptor(int &descriptor) {
     if (const error e = wait_level(level); failed(e))
         return e;
     descriptor = level->descriptor();
-    if (pipes_.is_exported())
+    if (pipes_.tells_changes())
         return error::none;
     pipes_.export_level();
+    pipes_.tell_changes();
     pipes_.raise_exported();
     return error::none;
+}
+
+/// The levels are right from now on: what waits to be taken in is taken in first.
+error socket::export_level(int number, int &descriptor) {
+    const wakeup *commands = nullptr;
+    if (const error e = wait_level(commands); failed(e))
+        return e;
+    if (!levels_) {
+        pipes_.leave_direct_input();
+        pipes_.leave_direct_output();
+        auto around = std::make_unique<level_pattern>(std::move(pattern_), pipes_, options_.type);
+        levels_ = around.get();
+        pattern_ = std::move(around);
+        pipes_.set_pattern(*pattern_);
+        if (!pipes_.is_exported())
+            pipes_.export_level();
+    }
+    if (const error e = pipes_.enter_beside(); failed(e))
+        return e;
+    return number == ZLINK_EVENT_FD ? levels_->input_descriptor(environment_.blocking, *commands, descriptor)
+                                    : levels_->room_descriptor(environment_.blocking, *commands, descriptor);
 }
 
 std::string socket::take_connect_routing_id() { return std::exchange(options_.connect_routing_id, {}); }
