@@ -3,6 +3,8 @@
 #include "session/session.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <new>
 #include <utility>
 
 #include "core/reason.hpp"

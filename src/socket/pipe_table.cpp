@@ -4,6 +4,7 @@
 #include "socket/pipe_table.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace zlink {

@@ -162,6 +162,17 @@ TEST(event_fd, is_there_beside_zmq_fd_and_goes_with_the_socket) {
     EXPECT_EQ(::fcntl(room, F_GETFD), -1);
 }
 
+TEST(event_fd, is_readable_when_the_context_ends) {
+    context zmq;
+    test_socket pull = zmq.socket(ZMQ_PULL);
+    const int fd = pull.get(ZLINK_EVENT_FD), room = pull.get(ZLINK_ROOM_FD);
+    zmq.shutdown();
+    EXPECT_TRUE(is_up(fd, patience_ms));
+    EXPECT_TRUE(is_up(room, patience_ms));
+    EXPECT_FALSE(pull.receive(ZMQ_DONTWAIT));
+    EXPECT_EQ(zmq_errno(), ETERM);
+}
+
 TEST(event_fd, is_asked_for_as_an_int_and_never_set) {
     context zmq;
     test_socket pair = zmq.socket(ZMQ_PAIR);
