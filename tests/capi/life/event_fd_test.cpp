@@ -102,6 +102,46 @@ TEST_P(event_fd_over, says_nothing_of_what_no_subscription_wants) {
     EXPECT_FALSE(is_up(fd)) << "it is not wanted any more";
 }
 
+// The body of a message outlives the look for the next one.
+TEST_P(event_fd_over, leaves_bodies_of_any_size_whole) {
+    test_socket pull = zmq.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH);
+    const int fd = pull.get(ZLINK_EVENT_FD);
+    push.connect(pull.bind(place()));
+    const std::size_t sizes[] = {0, 30, 255, 4000, 4096, 9000, 70'000, 140'000, 600'000};
+    std::vector<std::string> expected;
+    for (int round = 0; round < 3; ++round)
+        for (const std::size_t size : sizes) {
+            expected.emplace_back(size, static_cast<char>('a' + expected.size() % 26));
+            zmq_msg_t message;
+            zmq_msg_init_size(&message, size);
+            std::memcpy(zmq_msg_data(&message), expected.back().data(), size);
+            ASSERT_EQ(zmq_msg_send(&message, push.handle(), 0), static_cast<int>(size));
+        }
+    std::string buffer(1'000'000, ' ');
+    std::vector<zmq_msg_t> kept(expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        zmq_msg_init(&kept[i]);
+        for (bool is_received = false; !is_received;) {
+            ASSERT_TRUE(is_up(fd, patience_ms)) << i;
+            const int size = i % 3 == 0 ? zmq_recv(pull.handle(), buffer.data(), buffer.size(), ZMQ_DONTWAIT)
+                                        : zmq_msg_recv(&kept[i], pull.handle(), ZMQ_DONTWAIT);
+            is_received = size >= 0;
+            if (is_received && i % 3 == 0) {
+                EXPECT_EQ(buffer.substr(0, static_cast<std::size_t>(size)), expected[i]) << i;
+            }
+        }
+    }
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        if (i % 3 != 0) {
+            EXPECT_EQ(std::string(static_cast<char *>(zmq_msg_data(&kept[i])), zmq_msg_size(&kept[i])),
+                      expected[i])
+                << i;
+        }
+        zmq_msg_close(&kept[i]);
+    }
+    EXPECT_FALSE(is_up(fd));
+}
+
 TEST_P(event_fd_over, says_when_there_is_room) {
     test_socket push = zmq.socket(ZMQ_PUSH), pull = zmq.socket(ZMQ_PULL);
     push.set(ZMQ_SNDHWM, 2);
