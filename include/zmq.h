@@ -154,7 +154,7 @@ ZMQ_EXPORT void zlink_version(int *major, int *minor, int *patch);
 ZMQ_EXPORT int zlink_policy_in_force(void);
 
 /* What a socket, or a context with all its sockets, has done since it was made, and what it holds now: docs/metrics.md. Every
- * number but the last six only grows. A message counts once for each peer that it is for, all its parts together. */
+ * number but those from queued_out to sockets, and subscriptions, only grows. A message counts once for each peer that it is for, all its parts together. */
 typedef struct zlink_stats_t {
     uint64_t messages_sent;     /* given to a peer's queue */
     uint64_t messages_received; /* taken by the application */
@@ -201,6 +201,36 @@ typedef struct zlink_stats_t {
     uint64_t peers;      /* queues: one for each peer, and for each address connected to */
     uint64_t sockets;    /* open ones: 1, of a socket */
     uint64_t slow_peers; /* peers whose queue is full now, so that there is no room for a message */
+
+    /* Attempts as in reconnects, by what each of them followed. */
+    uint64_t reconnects_ended;               /* a connection that one side has ended in good order */
+    uint64_t reconnects_refused;             /* ECONNREFUSED: nobody listens there */
+    uint64_t reconnects_reset;               /* ECONNRESET: the peer went in the midst of it */
+    uint64_t reconnects_timed_out;           /* ETIMEDOUT */
+    uint64_t reconnects_host_unreachable;    /* EHOSTUNREACH */
+    uint64_t reconnects_network_unreachable; /* ENETUNREACH */
+    uint64_t reconnects_no_entry;            /* ENOENT: there is no such path */
+    uint64_t reconnects_not_permitted;       /* EACCES: by the system or a policy */
+    uint64_t reconnects_protocol;            /* EPROTO: the handshake failed */
+    uint64_t reconnects_other;               /* as a name that is not known */
+
+    /* Handshakes that failed, as above, by the mechanism of this side: [ZMQ_NULL], [ZMQ_PLAIN], [ZMQ_CURVE], and [3] where the peer
+     * speaks no ZMTP. */
+    uint64_t handshakes_failed_timeout_by[4];
+    uint64_t handshakes_failed_protocol_by[4];
+    uint64_t handshakes_failed_auth_by[4];
+    uint64_t handshakes_failed_other_by[4];
+
+    uint64_t heartbeats;            /* answers to PINGs of this side's whose time is known, ... */
+    uint64_t heartbeat_nanoseconds; /* ... and how long all of them took, from the writing of the PING on */
+
+    uint64_t
+        highest_out; /* the most messages that were seen to wait in one queue, as in queued_out; docs/metrics.md says by whom */
+    uint64_t highest_in;
+    uint64_t highest_out_octets;
+    uint64_t highest_in_octets;
+    uint64_t
+        subscriptions; /* of PUB and XPUB: those of all peers together; of SUB and XSUB: its own topics */
 } zlink_stats_t;
 
 /* Tells what a socket or a context has done, and holds. Takes no memory, and waits for no peer, no I/O thread and no disk. The
@@ -241,6 +271,16 @@ typedef struct zlink_peer_t {
     uint64_t queued_in_octets;
     uint64_t dropped_hwm; /* messages that it did not get, since its queue was full */
     uint64_t id;          /* for zlink_disconnect: no other peer of the socket ever has it */
+
+    const char *tls_version; /* of its connection, "TLSv1.3"; "" without TLS */
+    uint64_t highest_out;    /* the most that was seen to wait, as in zlink_stats_t */
+    uint64_t highest_in;
+    uint64_t highest_out_octets;
+    uint64_t highest_in_octets;
+    uint64_t subscriptions;              /* of a PUB or XPUB: topics that this peer is subscribed to */
+    uint64_t heartbeats;                 /* its answers to PINGs, since its connection began, ... */
+    uint64_t heartbeat_nanoseconds;      /* ... how long all of them took, ... */
+    uint64_t last_heartbeat_nanoseconds; /* ... and how long the last one did */
 } zlink_peer_t;
 
 /* Shows the peers of a socket, one after the other. Waits for the I/O threads, which answer between two turns of their work.

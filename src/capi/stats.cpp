@@ -42,17 +42,53 @@ constexpr std::pair<field, counter> counted_fields[] = {
     {&zlink_stats_t::disconnects_error, counter::disconnects_error},
     {&zlink_stats_t::disconnects_heartbeat, counter::disconnects_heartbeat},
     {&zlink_stats_t::disconnects_local, counter::disconnects_local},
-    {&zlink_stats_t::handshakes_failed_timeout, counter::handshakes_failed_timeout},
-    {&zlink_stats_t::handshakes_failed_protocol, counter::handshakes_failed_protocol},
-    {&zlink_stats_t::handshakes_failed_auth, counter::handshakes_failed_auth},
-    {&zlink_stats_t::handshakes_failed_other, counter::handshakes_failed_other},
+    {&zlink_stats_t::reconnects_ended, counter::reconnects_ended},
+    {&zlink_stats_t::reconnects_refused, counter::reconnects_refused},
+    {&zlink_stats_t::reconnects_reset, counter::reconnects_reset},
+    {&zlink_stats_t::reconnects_timed_out, counter::reconnects_timed_out},
+    {&zlink_stats_t::reconnects_host_unreachable, counter::reconnects_host_unreachable},
+    {&zlink_stats_t::reconnects_network_unreachable, counter::reconnects_network_unreachable},
+    {&zlink_stats_t::reconnects_no_entry, counter::reconnects_no_entry},
+    {&zlink_stats_t::reconnects_not_permitted, counter::reconnects_not_permitted},
+    {&zlink_stats_t::reconnects_protocol, counter::reconnects_protocol},
+    {&zlink_stats_t::reconnects_other, counter::reconnects_other},
+    {&zlink_stats_t::heartbeat_nanoseconds, counter::nanoseconds_of_round_trips},
 };
-static_assert(std::size(counted_fields) == number_of_counters);
+constexpr std::size_t number_of_failed_handshakes = 4 * number_of_mechanisms;
+static_assert(std::size(counted_fields) + number_of_round_trip_classes + number_of_failed_handshakes ==
+              number_of_counters);
+
+struct handshake_fields {
+    handshake_failure why;
+    field sum;
+    std::uint64_t (zlink_stats_t::*each)[number_of_mechanisms];
+};
+constexpr handshake_fields failed_handshakes[] = {
+    {handshake_failure::timeout, &zlink_stats_t::handshakes_failed_timeout,
+     &zlink_stats_t::handshakes_failed_timeout_by},
+    {handshake_failure::protocol, &zlink_stats_t::handshakes_failed_protocol,
+     &zlink_stats_t::handshakes_failed_protocol_by},
+    {handshake_failure::auth, &zlink_stats_t::handshakes_failed_auth,
+     &zlink_stats_t::handshakes_failed_auth_by},
+    {handshake_failure::other, &zlink_stats_t::handshakes_failed_other,
+     &zlink_stats_t::handshakes_failed_other_by},
+};
 
 zlink_stats_t as_told(const stats &what) noexcept {
     zlink_stats_t told{};
     for (const auto &[to, from] : counted_fields)
         told.*to = what[from];
+    for (const handshake_fields &to : failed_handshakes) {
+        told.*to.sum = what.failed_handshakes(to.why);
+        for (std::size_t mechanism = 0; mechanism < number_of_mechanisms; ++mechanism)
+            (told.*to.each)[mechanism] = what[counter_of(to.why, mechanism)];
+    }
+    told.heartbeats = what.round_trips();
+    told.highest_out = what.highest_out.messages;
+    told.highest_in = what.highest_in.messages;
+    told.highest_out_octets = what.highest_out.octets;
+    told.highest_in_octets = what.highest_in.octets;
+    told.subscriptions = what.subscriptions;
     told.queued_out = what.queued_out.messages;
     told.queued_in = what.queued_in.messages;
     told.queued_out_octets = what.queued_out.octets;
@@ -81,12 +117,21 @@ zlink_peer_t as_told(const peer_view &what) noexcept {
             .queued_out_octets = what.out.under_way().octets,
             .queued_in_octets = what.in.under_way().octets,
             .dropped_hwm = what.dropped_hwm,
-            .id = what.id};
+            .id = what.id,
+            .tls_version = what.tls_version,
+            .highest_out = what.highest_out.messages,
+            .highest_in = what.highest_in.messages,
+            .highest_out_octets = what.highest_out.octets,
+            .highest_in_octets = what.highest_in.octets,
+            .subscriptions = what.subscriptions,
+            .heartbeats = what.round_trips,
+            .heartbeat_nanoseconds = static_cast<std::uint64_t>(what.round_trip_sum.count()),
+            .last_heartbeat_nanoseconds = static_cast<std::uint64_t>(what.last_round_trip.count())};
 }
 
 bool find_stats(void *socket_or_context, stats &out) noexcept {
     if (const socket *const one = socket_of(socket_or_context)) {
-        one->add_stats(out);
+        one->add_to(out, out);
         return true;
     }
     const std::shared_ptr<context> whole = context_of(socket_or_context);

@@ -57,7 +57,7 @@ public:
     void close_socket(std::unique_ptr<socket> what) noexcept override;
     std::uint64_t number() const noexcept override { return number_; }
     stats get_stats() noexcept override;
-    stats visit_sockets(const std::function<void(const socket &)> &visitor) override;
+    stats visit_sockets(const std::function<void(const socket &, const stats &)> &visitor) override;
     error list_all_peers(std::vector<socket_and_peers> &to, duration patience) override;
     void shutdown() noexcept override;
     error terminate() override;
@@ -88,7 +88,8 @@ private:
     const transport *find(std::string_view scheme) noexcept override { return find_transport(scheme); }
 
     error start_threads();  // under the lock
-    stats sum() const noexcept;
+    template <class See>
+    stats sum(See &&see) const noexcept;
     void make_room() noexcept;
     error check_room() const noexcept;
     error prepare_socket(settings &defaults);
@@ -244,14 +245,18 @@ void context_impl::close_socket(std::unique_ptr<socket> what) noexcept {
 
 stats context_impl::get_stats() noexcept {
     std::lock_guard guard(mutex_);
-    return sum();
+    return sum([](std::size_t, const stats &, const stats &) {});
 }
 
-stats context_impl::visit_sockets(const std::function<void(const socket &)> &visitor) {
+stats context_impl::visit_sockets(const std::function<void(const socket &, const stats &)> &visitor) {
     std::lock_guard guard(mutex_);
-    const stats all = sum();
-    for (const auto &entry : sockets_)
-        visitor(*entry.first);
+    std::vector<stats> parts(sockets_.size());
+    const stats all = sum([&](std::size_t which, const stats &traffic, const stats &counted) {
+        parts[which] = traffic;
+        parts[which].add(counted);
+    });
+    for (auto part = parts.begin(); const auto &entry : sockets_)
+        visitor(*entry.first, *part++);
     return all;
 }
 
@@ -277,16 +282,22 @@ error context_impl::list_all_peers(std::vector<socket_and_peers> &to, duration p
                        [&to](std::size_t at, peer_view &&peer) { to[at].peers.push_back(std::move(peer)); });
 }
 
-/// Under the lock. While pipes go, which moves their numbers, it looks again, a few times.
-stats context_impl::sum() const noexcept {
+/// Under the lock. While pipes go, which moves their numbers, it looks again, a few times. `see`
+/// is shown the parts of the sockets in their order, each time.
+template <class See>
+stats context_impl::sum(See &&see) const noexcept {
     constexpr int most_looks = 8;
     for (int look = 1;; ++look) {
         const std::uint64_t ended = counts_->moves_ended();
         stats all;
         all.add(*counts_);
-        all.sockets = sockets_.size();
-        for (const auto &[each, network] : sockets_)
-            each->add_traffic(all);
+        std::size_t which = 0;
+        for (const auto &[each, network] : sockets_) {
+            stats traffic, counted;
+            each->add_to(traffic, counted);
+            all.add(traffic);
+            see(which++, traffic, counted);
+        }
         if (counts_->has_stood_still(ended) || look == most_looks)
             return all;
     }

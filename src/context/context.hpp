@@ -75,9 +75,10 @@ public:
     virtual std::uint64_t number() const noexcept = 0;
     /// The deeds of all sockets so far, those that are closed included, and what they hold now.
     virtual stats get_stats() noexcept = 0;
-    /// Does get_stats(), and then shows each open socket, which is not closed meanwhile, but may
-    /// have done more by then. The visitor may throw, and calls nothing of this context.
-    virtual stats visit_sockets(const std::function<void(const socket &)> &visitor) = 0;
+    /// Does get_stats(), and then shows each open socket, which is not closed meanwhile, with its
+    /// own part; what that has done while this was read is in its part alone. The visitor may
+    /// throw, and calls nothing of this context. Throws bad_alloc.
+    virtual stats visit_sockets(const std::function<void(const socket &, const stats &)> &visitor) = 0;
     /// Adds all open sockets with their peers. Waits for the I/O threads, for so long at most:
     /// timed_out, with what has been heard by then, of those that do not hang all of it. Not from
     /// their threads. Throws bad_alloc.

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,7 +17,6 @@
 
 namespace zlink {
 
-/// The order is that of the fields of zlink_stats_t.
 enum class counter : std::uint8_t {
     // Pipes that have gone; the living ones are added when somebody asks. So are the messages that
     // a full one did not take.
@@ -47,12 +47,50 @@ enum class counter : std::uint8_t {
     disconnects_error,
     disconnects_heartbeat,
     disconnects_local,
-    handshakes_failed_timeout,
-    handshakes_failed_protocol,
-    handshakes_failed_auth,
-    handshakes_failed_other,
+    // Attempts, by what each follows
+    reconnects_ended,  // a connection that the peer or this side has ended
+    reconnects_refused,
+    reconnects_reset,
+    reconnects_timed_out,
+    reconnects_host_unreachable,
+    reconnects_network_unreachable,
+    reconnects_no_entry,
+    reconnects_not_permitted,
+    reconnects_protocol,
+    reconnects_other,
+    // Answers to a PING: how many took no longer than each of the bounds, or longer than all, and
+    // how long all of them took
+    round_trips_first,
+    round_trips_last = round_trips_first + 11,
+    nanoseconds_of_round_trips,
+    // Handshakes that failed: four mechanisms for each reason
+    handshakes_failed_first,
+    handshakes_failed_last = handshakes_failed_first + 15,
 };
-constexpr std::size_t number_of_counters = static_cast<std::size_t>(counter::handshakes_failed_other) + 1;
+constexpr std::size_t number_of_counters = static_cast<std::size_t>(counter::handshakes_failed_last) + 1;
+
+enum class handshake_failure : std::uint8_t { timeout, protocol, auth, other };
+/// `mechanism`: as ZMQ_MECHANISM has it, or `no_mechanism`.
+constexpr std::size_t no_mechanism = 3;
+constexpr std::size_t number_of_mechanisms = 4;
+constexpr counter counter_of(handshake_failure why, std::size_t mechanism) noexcept {
+    return static_cast<counter>(static_cast<std::size_t>(counter::handshakes_failed_first) +
+                                static_cast<std::size_t>(why) * number_of_mechanisms + mechanism);
+}
+
+/// The bounds of the classes of round trips, in microseconds; the last class has none.
+constexpr std::array<std::uint32_t, 11> round_trip_bounds{100,    250,    500,     1'000,   2'500,    5'000,
+                                                          10'000, 25'000, 100'000, 250'000, 1'000'000};
+constexpr std::size_t number_of_round_trip_classes = round_trip_bounds.size() + 1;
+constexpr counter counter_of_round_trip(std::size_t which) noexcept {
+    return static_cast<counter>(static_cast<std::size_t>(counter::round_trips_first) + which);
+}
+constexpr counter counter_of_round_trip(std::chrono::nanoseconds time) noexcept {
+    std::size_t which = 0;
+    while (which < round_trip_bounds.size() && time > std::chrono::microseconds(round_trip_bounds[which]))
+        ++which;
+    return counter_of_round_trip(which);
+}
 
 class counters {
 public:

@@ -16,7 +16,7 @@ bool subscription_set::topics::add(byte_span topic) {
         ++known.count;
     if (known.count > 1)
         return false;
-    ++size_;
+    size_.store(size() + 1, std::memory_order_relaxed);
     return true;
 }
 
@@ -25,7 +25,7 @@ bool subscription_set::topics::remove(byte_span topic) noexcept {
     if (!known || known->is_empty() || known->count == most_counted || --known->count > 0)
         return false;
     tree_.prune(topic);
-    --size_;
+    size_.store(size() - 1, std::memory_order_relaxed);
     return true;
 }
 

@@ -4,10 +4,11 @@
 // Subscriptions are state, not traffic: a new connection gets all of them whatever the high-water
 // mark. The socket changes the set and tells its pipes under one lock, so that a session that looks
 // under it sees both or neither.
-// Threads:  any, through with_lock(); matches() and size() without it on the thread that changes
-//           the set.
+// Threads:  any, through with_lock(); matches() without it on the thread that changes the set;
+//           size() on any.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -32,7 +33,7 @@ public:
         void for_each(Visit &&visit) const {
             tree_.for_each([&](byte_span topic, const counter &) { visit(topic); });
         }
-        std::size_t size() const noexcept { return size_; }
+        std::size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
 
     private:
         friend class subscription_set;
@@ -42,7 +43,7 @@ public:
         };
 
         prefix_tree<counter> tree_;
-        std::size_t size_ = 0;
+        std::atomic<std::size_t> size_{0};
     };
 
     /// Runs `f(topics &)` under the lock.
@@ -58,7 +59,7 @@ public:
     }
     /// Whether a message that begins with `text` is subscribed to.
     bool matches(byte_span text) const noexcept { return topics_.tree_.has_prefix_of(text); }
-    /// The number of distinct topics.
+    /// The number of distinct topics. Any thread.
     std::size_t size() const noexcept { return topics_.size(); }
 
 private:

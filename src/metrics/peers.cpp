@@ -21,6 +21,7 @@ constexpr std::size_t most_of_value = 256;
 struct number {
     const char *name;
     std::uint64_t (*of)(const peer_view &peer) noexcept;
+    bool is_most = false;  // of several peers the most, and not the sum
 };
 constexpr number numbers[] = {
     {"messages_sent", [](const peer_view &peer) noexcept { return peer.out.published.messages; }},
@@ -32,6 +33,21 @@ constexpr number numbers[] = {
     {"queue_bytes_out", [](const peer_view &peer) noexcept { return peer.out.under_way().octets; }},
     {"queue_bytes_in", [](const peer_view &peer) noexcept { return peer.in.under_way().octets; }},
     {"messages_dropped_hwm", [](const peer_view &peer) noexcept { return peer.dropped_hwm; }},
+    {"queue_high_water_messages_out",
+     [](const peer_view &peer) noexcept { return peer.highest_out.messages; }, true},
+    {"queue_high_water_messages_in", [](const peer_view &peer) noexcept { return peer.highest_in.messages; },
+     true},
+    {"queue_high_water_bytes_out", [](const peer_view &peer) noexcept { return peer.highest_out.octets; },
+     true},
+    {"queue_high_water_bytes_in", [](const peer_view &peer) noexcept { return peer.highest_in.octets; },
+     true},
+    {"subscriptions", [](const peer_view &peer) noexcept { return peer.subscriptions; }},
+    {"heartbeats", [](const peer_view &peer) noexcept { return peer.round_trips; }},
+    {"heartbeat_nanoseconds",
+     [](const peer_view &peer) noexcept { return static_cast<std::uint64_t>(peer.round_trip_sum.count()); }},
+    {"last_heartbeat_nanoseconds",
+     [](const peer_view &peer) noexcept { return static_cast<std::uint64_t>(peer.last_round_trip.count()); },
+     true},
 };
 
 /// The larger, the sooner it gets a line of its own.
@@ -113,6 +129,7 @@ void add_peer(list &to, const peer_view &peer) {
     to.add("routing_id", readable(peer.routing_id));
     to.add("user_id", peer.user_id);
     to.add("mechanism", peer.mechanism);
+    to.add("tls_version", peer.tls_version);
     to.add("state", name_of(peer.at));
     to.add("connects", std::uint64_t{peer.is_connecting});
     to.add("ready_seconds", peer.ready_for);
@@ -207,7 +224,7 @@ std::string text_of(std::vector<peers_of_context> all) {
             for (const number &each : numbers) {
                 std::uint64_t sum = 0;
                 for (const peer_view *const peer : rest)
-                    sum += each.of(*peer);
+                    sum = each.is_most ? std::max(sum, each.of(*peer)) : sum + each.of(*peer);
                 others.add(each.name, sum);
             }
             others.end();

@@ -15,7 +15,7 @@ struct numbered {
 };
 
 /// A socket that was summed once stays so, or the sum would fall.
-void leave_out_summed(std::vector<numbered> &found, std::set<std::uint64_t> &summed) {
+void leave_out_summed(std::vector<numbered> &found, std::set<std::uint64_t> &summed, stats &highest) {
     std::set<std::uint64_t> still;
     std::size_t kept = 0;
     std::erase_if(found, [&](const numbered &each) {
@@ -24,6 +24,7 @@ void leave_out_summed(std::vector<numbered> &found, std::set<std::uint64_t> &sum
             return false;
         }
         still.insert(each.number);
+        highest.keep_highest(each.what.numbers);
         return true;
     });
     summed = std::move(still);
@@ -55,15 +56,14 @@ std::vector<line> look_at(context &which) {
     memory_of_looks &memory = which.looks();
     std::lock_guard guard(memory.mutex);
     std::vector<numbered> found;
-    const stats all = which.visit_sockets([&](const socket &each) {
-        numbered one{each.number(), {name, each.name(), socket_type_name(each.type()), {}}};
-        each.add_stats(one.what.numbers);
-        found.push_back(std::move(one));
+    const stats all = which.visit_sockets([&](const socket &each, const stats &its) {
+        found.push_back({each.number(), {name, each.name(), socket_type_name(each.type()), its}});
     });
     std::sort(found.begin(), found.end(), [](const auto &a, const auto &b) { return a.number < b.number; });
-    leave_out_summed(found, memory.summed);
-    names_of_sockets names;
     line rest{name, "_other", "", all};
+    rest.numbers.highest_out = rest.numbers.highest_in = {};
+    leave_out_summed(found, memory.summed, rest.numbers);
+    names_of_sockets names;
     std::vector<line> lines;
     for (numbered &each : found) {
         each.what.socket = names(each.number, std::move(each.what.socket), each.what.type);

@@ -19,6 +19,9 @@ namespace {
 struct member {
     std::uint64_t (*value)(const stats &of) noexcept;
     const char *label = nullptr;
+    const char *key = nullptr;  // of a second label
+    const char *second = nullptr;
+    bool is_sparse = false;  // left out while it is 0, but in JSON
 };
 template <counter Which>
 std::uint64_t counted(const stats &of) noexcept {
@@ -36,6 +39,9 @@ struct family {
     const char *key = nullptr;  // of the members' labels
     std::span<const member> members;
     bool is_nanoseconds = false;
+    std::span<const member> sums = {};  // of members, for JSON
+    const char *json_name =
+        nullptr;  // of members, where JSON has sums, and their name begins with the family's
 };
 
 using c = counter;
@@ -70,19 +76,55 @@ constexpr member slow_peers[] = {{field<&stats::slow_peers>}};
 constexpr member connects[] = {{counted<c::connects>}};
 constexpr member accepts[] = {{counted<c::accepts>}};
 constexpr member accepts_failed[] = {{counted<c::accepts_failed>}};
-constexpr member reconnects[] = {{counted<c::reconnects>}};
+constexpr member reconnects[] = {
+    {counted<c::reconnects_ended>, "none"},
+    {counted<c::reconnects_refused>, "ECONNREFUSED"},
+    {counted<c::reconnects_reset>, "ECONNRESET", nullptr, nullptr, true},
+    {counted<c::reconnects_timed_out>, "ETIMEDOUT", nullptr, nullptr, true},
+    {counted<c::reconnects_host_unreachable>, "EHOSTUNREACH", nullptr, nullptr, true},
+    {counted<c::reconnects_network_unreachable>, "ENETUNREACH", nullptr, nullptr, true},
+    {counted<c::reconnects_no_entry>, "ENOENT", nullptr, nullptr, true},
+    {counted<c::reconnects_not_permitted>, "EACCES", nullptr, nullptr, true},
+    {counted<c::reconnects_protocol>, "EPROTO", nullptr, nullptr, true},
+    {counted<c::reconnects_other>, "other", nullptr, nullptr, true},
+};
+constexpr member all_reconnects[] = {{counted<c::reconnects>}};
 constexpr member disconnects[] = {
     {counted<c::disconnects_peer>, "peer"},
     {counted<c::disconnects_error>, "error"},
     {counted<c::disconnects_heartbeat>, "heartbeat"},
     {counted<c::disconnects_local>, "local"},
 };
+template <handshake_failure Why>
+std::uint64_t failed_handshakes(const stats &of) noexcept {
+    return of.failed_handshakes(Why);
+}
+template <handshake_failure Why, std::size_t Mechanism>
+constexpr member handshake(const char *why, const char *mechanism) noexcept {
+    return {counted<counter_of(Why, Mechanism)>, why, "mechanism", mechanism, Mechanism != 0};
+}
+using hf = handshake_failure;
 constexpr member handshakes[] = {
-    {counted<c::handshakes_failed_timeout>, "timeout"},
-    {counted<c::handshakes_failed_protocol>, "protocol"},
-    {counted<c::handshakes_failed_auth>, "auth"},
-    {counted<c::handshakes_failed_other>, "other"},
+    handshake<hf::timeout, 0>("timeout", "NULL"),    handshake<hf::timeout, 1>("timeout", "PLAIN"),
+    handshake<hf::timeout, 2>("timeout", "CURVE"),   handshake<hf::timeout, 3>("timeout", "none"),
+    handshake<hf::protocol, 0>("protocol", "NULL"),  handshake<hf::protocol, 1>("protocol", "PLAIN"),
+    handshake<hf::protocol, 2>("protocol", "CURVE"), handshake<hf::protocol, 3>("protocol", "none"),
+    handshake<hf::auth, 0>("auth", "NULL"),          handshake<hf::auth, 1>("auth", "PLAIN"),
+    handshake<hf::auth, 2>("auth", "CURVE"),         handshake<hf::auth, 3>("auth", "none"),
+    handshake<hf::other, 0>("other", "NULL"),        handshake<hf::other, 1>("other", "PLAIN"),
+    handshake<hf::other, 2>("other", "CURVE"),       handshake<hf::other, 3>("other", "none"),
 };
+constexpr member handshake_sums[] = {
+    {failed_handshakes<hf::timeout>, "timeout"},
+    {failed_handshakes<hf::protocol>, "protocol"},
+    {failed_handshakes<hf::auth>, "auth"},
+    {failed_handshakes<hf::other>, "other"},
+};
+constexpr member highest[] = {{queued_in<&stats::highest_out, &amount::messages>, "out"},
+                              {queued_in<&stats::highest_in, &amount::messages>, "in"}};
+constexpr member highest_octets[] = {{queued_in<&stats::highest_out, &amount::octets>, "out"},
+                                     {queued_in<&stats::highest_in, &amount::octets>, "in"}};
+constexpr member subscriptions[] = {{field<&stats::subscriptions>}};
 constexpr member sockets[] = {{field<&stats::sockets>}};
 
 const family families[] = {
@@ -99,15 +141,21 @@ const family families[] = {
      true},
     {"zlink_queue_messages", "Messages that wait in the queues.", false, "direction", queued},
     {"zlink_queue_bytes", "Octets of these.", false, "direction", queued_octets},
+    {"zlink_queue_high_water_messages", "The most that was seen to wait in one queue.", false, "direction",
+     highest},
+    {"zlink_queue_high_water_bytes", "The most octets of these.", false, "direction", highest_octets},
+    {"zlink_subscriptions", "Subscriptions of the peers of a publisher; of a subscriber, its own.", false,
+     nullptr, subscriptions},
     {"zlink_peers", "Queues of peers, and of addresses connected to.", false, nullptr, peers},
     {"zlink_slow_peers", "Peers whose queue is full.", false, nullptr, slow_peers},
     {"zlink_connects", "Connections begun by this side.", true, nullptr, connects},
     {"zlink_accepts", "Connections let in, before any handshake.", true, nullptr, accepts},
     {"zlink_accepts_failed", "Connections that could not be let in.", true, nullptr, accepts_failed},
-    {"zlink_reconnect_attempts", "Attempts after one that failed, or a connection that broke.", true, nullptr,
-     reconnects},
+    {"zlink_reconnect_attempts", "Attempts after one that failed, or a connection that broke.", true, "errno",
+     reconnects, false, all_reconnects},
     {"zlink_disconnects", "Ends of connections behind their handshake.", true, "reason", disconnects},
-    {"zlink_handshakes_failed", "Connections that ended before.", true, "reason", handshakes},
+    {"zlink_handshakes_failed", "Connections that ended before.", true, "reason", handshakes, false,
+     handshake_sums, "failed_handshakes"},
     {"zlink_sockets", "Open sockets.", false, nullptr, sockets},
 };
 
@@ -119,6 +167,16 @@ void add_number(std::string &to, std::uint64_t value, bool is_nanoseconds) {
     else
         std::snprintf(digits, sizeof digits, "%" PRIu64, value);
     to += digits;
+}
+
+/// Microseconds as seconds, in the way that a float is written.
+void add_bound(std::string &to, std::uint32_t microseconds) {
+    char digits[32];
+    std::snprintf(digits, sizeof digits, "%u.%06u", microseconds / 1'000'000, microseconds % 1'000'000);
+    std::string text(digits);
+    while (text.ends_with('0') && !text.ends_with(".0"))
+        text.pop_back();
+    to += text;
 }
 
 void add_labels(std::string &to, const line &of) {
@@ -138,14 +196,53 @@ void add_family(std::string &to, const family &which, std::span<const line> line
     to += "# TYPE " + head + (which.only_grows ? " counter\n" : " gauge\n");
     for (const line &each : lines)
         for (const member &part : which.members) {
+            const std::uint64_t value = part.value(each.numbers);
+            if (part.is_sparse && value == 0)
+                continue;
             to += which.name + suffix;
             add_labels(to, each);
             if (part.label)
                 to.append(",").append(which.key).append("=\"").append(part.label).append("\"");
+            if (part.second)
+                to.append(",").append(part.key).append("=\"").append(part.second).append("\"");
             to += "} ";
-            add_number(to, part.value(each.numbers), which.is_nanoseconds);
+            add_number(to, value, which.is_nanoseconds);
             to += '\n';
         }
+}
+
+/// A histogram, of the sockets that have one: with more and more in its classes, as Prometheus
+/// wants them.
+void add_round_trips(std::string &to, std::span<const line> lines) {
+    const std::string name = "zlink_heartbeat_rtt_seconds";
+    to += "# HELP " + name + " Times from a PING to its PONG.\n# TYPE " + name + " histogram\n";
+    for (const line &each : lines) {
+        if (each.numbers.round_trips() == 0)
+            continue;
+        std::uint64_t so_far = 0;
+        for (std::size_t i = 0; i < number_of_round_trip_classes; ++i) {
+            so_far += each.numbers[counter_of_round_trip(i)];
+            to += name + "_bucket";
+            add_labels(to, each);
+            to += ",le=\"";
+            if (i < round_trip_bounds.size())
+                add_bound(to, round_trip_bounds[i]);
+            else
+                to += "+Inf";
+            to += "\"} ";
+            add_number(to, so_far, false);
+            to += '\n';
+        }
+        to += name + "_count";
+        add_labels(to, each);
+        to += "} ";
+        add_number(to, so_far, false);
+        to += '\n' + name + "_sum";
+        add_labels(to, each);
+        to += "} ";
+        add_number(to, each.numbers[counter::nanoseconds_of_round_trips], true);
+        to += '\n';
+    }
 }
 
 void add_build(std::string &to, bool is_open) {
@@ -162,9 +259,23 @@ std::string exposition_of(std::span<const line> lines, bool is_open) {
     add_build(text, is_open);
     for (const family &each : families)
         add_family(text, each, lines, is_open);
+    add_round_trips(text, lines);
     if (is_open)
         text += "# EOF\n";
     return text;
+}
+
+void add_json(std::string &to, const std::string &name, std::uint64_t value, bool is_nanoseconds) {
+    to += ",\"" + name + "\":";
+    add_number(to, value, is_nanoseconds);
+}
+
+/// `name`: without zlink_.
+void add_member(std::string &to, const family &which, std::string name, const member &part, const stats &of) {
+    for (const char *const label : {part.label, part.second})
+        if (label)
+            name.append("_").append(label);
+    add_json(to, name, part.value(of), which.is_nanoseconds);
 }
 
 std::string json_of(std::span<const line> lines) {
@@ -177,14 +288,16 @@ std::string json_of(std::span<const line> lines) {
         text += "\",\"type\":\"";
         add_quoted(text, each.type);
         text += '"';
-        for (const family &which : families)
-            for (const member &part : which.members) {
-                text.append(",\"").append(which.name + 6);  // without zlink_
-                if (part.label)
-                    text.append("_").append(part.label);
-                text += "\":";
-                add_number(text, part.value(each.numbers), which.is_nanoseconds);
-            }
+        for (const family &which : families) {
+            for (const member &part : which.members)
+                add_member(text, which, which.json_name ? which.json_name : which.name + 6, part,
+                           each.numbers);
+            for (const member &part : which.sums)
+                add_member(text, which, which.name + 6, part, each.numbers);
+        }
+        add_json(text, "heartbeat_round_trips", each.numbers.round_trips(), false);
+        add_json(text, "heartbeat_round_trip_seconds", each.numbers[counter::nanoseconds_of_round_trips],
+                 true);
         text += '}';
     }
     return text + "]}\n";

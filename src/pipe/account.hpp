@@ -86,7 +86,34 @@ struct amount {
         octets += more.octets;
         return *this;
     }
+    constexpr void keep_most(const amount &other) noexcept {
+        messages = std::max(messages, other.messages);
+        octets = std::max(octets, other.octets);
+    }
     friend constexpr bool operator==(const amount &, const amount &) = default;
+};
+
+/// The most that was seen under way. Any thread may note and look; of messages and octets each has
+/// its own.
+class highest_seen {
+public:
+    void note(const amount &now) noexcept {
+        raise(messages_, now.messages);
+        raise(octets_, now.octets);
+    }
+    amount look() const noexcept {
+        return {messages_.load(std::memory_order_relaxed), octets_.load(std::memory_order_relaxed)};
+    }
+
+private:
+    static void raise(std::atomic<std::uint64_t> &most, std::uint64_t now) noexcept {
+        std::uint64_t before = most.load(std::memory_order_relaxed);
+        while (before < now && !most.compare_exchange_weak(before, now, std::memory_order_relaxed)) {
+        }
+    }
+
+    std::atomic<std::uint64_t> messages_{0};
+    std::atomic<std::uint64_t> octets_{0};
 };
 
 /// The messages that went one way through a pipe, up to now. One thread takes while another one

@@ -1,6 +1,7 @@
 // A peer of a socket, or an address that it connects to, as people look at it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -25,6 +26,13 @@ struct peer_view {
     passage out;                    // by the socket, into the queue of the peer
     passage in;                     // from the peer, to the application
     std::uint64_t dropped_hwm = 0;  // messages that its queue had no room for
+    amount highest_out;             // the most that was seen to wait
+    amount highest_in;
+    std::uint64_t subscriptions = 0;  // of a PUB or XPUB: that this peer has
+    const char *tls_version = "";     // as OpenSSL calls it
+    std::uint64_t round_trips = 0;    // answers to a PING
+    std::chrono::nanoseconds last_round_trip{0};
+    std::chrono::nanoseconds round_trip_sum{0};
 };
 
 }  // namespace zlink

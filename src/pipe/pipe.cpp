@@ -15,7 +15,7 @@ namespace zlink {
 static_assert(sizeof(frame_queue) <= 4 * 64 && sizeof(pipe_direction) <= 6 * 64 &&
               sizeof(pipe_end) <= 6 * 64);
 
-class pipe {
+class pipe : public std::enable_shared_from_this<pipe> {
 public:
     pipe(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options)
         : forth_(pool, options, pipe_direction::shares::of_writer),
@@ -27,25 +27,25 @@ public:
         first_.other_kind_ = options.second;
         first_.conflated_out_ = forth_.newest.get();
         second_.conflated_out_ = back_.newest.get();
+        first_.whole_ = second_.whole_ = this;
     }
-
-    void introduce(const std::shared_ptr<pipe> &self) noexcept { first_.whole_ = second_.whole_ = self; }
 
     pipe_direction forth_;
     pipe_direction back_;
     pipe_end first_;  // an end may give a turn back when it goes
     pipe_end second_;
+    highest_seen highest_forth_;
+    highest_seen highest_back_;
 };
 
 pipe_ends make_pipe(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options) {
     auto both = std::make_shared<pipe>(pool, options);
-    both->introduce(both);
     return {pipe_end_ptr(both, &both->first_), pipe_end_ptr(both, &both->second_)};
 }
 
 pipe_end::~pipe_end() = default;
 
-pipe_end_ptr pipe_end::shared_from_this() noexcept { return {whole_.lock(), this}; }
+pipe_end_ptr pipe_end::shared_from_this() noexcept { return {whole_->weak_from_this().lock(), this}; }
 
 // ---- writing ----
 
@@ -266,7 +266,10 @@ std::uint64_t sender::room_below(std::uint64_t mark, octet_marks &marks) noexcep
 bool sender::has_room_in_octets() noexcept {
     octet_marks *const marks = out_->octets.load(std::memory_order_acquire);
     const std::uint64_t mark = marks ? marks->sum() : 0;
-    return mark != 0 && writes_.has_room(out_->message_mark()) && room_below(mark, *marks) > 0;
+    if (mark != 0 && writes_.has_room(out_->message_mark()) && room_below(mark, *marks) > 0)
+        return true;
+    self().note_depth();
+    return false;
 }
 
 /// The value of written() up to which short messages surely find room by both marks, each as large
@@ -290,6 +293,7 @@ bool pipe_end::is_beyond_mark() const noexcept {
 void sender::begin_backlog_window() noexcept {
     constexpr std::uint64_t octets_of_window = 512 * 1024;
     constexpr std::uint64_t messages_of_first_window = 64;  // of which nothing is known
+    self().note_depth();
     next_backlog_check_ =
         writes_.written() + (write_planned_ == 0
                                  ? messages_of_first_window
@@ -351,6 +355,11 @@ bool receiver::read_slow(frame_view &out) noexcept {
         return true;
     return_due_credit();
     return false;
+}
+
+void receiver::note_step() noexcept {
+    other().note_depth();
+    return_due_credit();
 }
 
 void receiver::return_due_credit() noexcept {
@@ -434,6 +443,18 @@ passage pipe_end::outgoing() const noexcept {
     if (conflated_out_)
         conflated_out_->count(what);
     return what;
+}
+
+highest_seen &pipe_end::highest() const noexcept {
+    return this == &whole_->first_ ? whole_->highest_forth_ : whole_->highest_back_;
+}
+
+void pipe_end::note_depth() noexcept { highest().note(outgoing().under_way()); }
+
+amount pipe_end::highest_outgoing() const noexcept {
+    amount highest = this->highest().look();
+    highest.keep_most(outgoing().under_way());
+    return highest;
 }
 
 /// The messages that came here, and are neither read nor told as lost. When both ends claim them

@@ -165,6 +165,12 @@ public:
     /// newest message alone is kept, octets of commands count and no others.
     passage outgoing() const noexcept;
     passage incoming() const noexcept { return other_->outgoing(); }
+    /// The most that was seen under way: by a writer that found no room, or that looked how far it
+    /// is ahead; by a reader at each step of its credit; and now. Any thread.
+    amount highest_outgoing() const noexcept;
+    amount highest_incoming() const noexcept { return other_->highest_outgoing(); }
+    /// Any thread.
+    void note_depth() noexcept;
     /// There was no room for a message to the other end, which does not get it. The owner's thread;
     /// any may ask how many there were.
     void note_drop() noexcept { slot.dropped.store(dropped() + 1, std::memory_order_relaxed); }
@@ -208,7 +214,8 @@ public:
         std::uint64_t subscriber_number = 0;
         std::uint64_t beyond_mark = 0;  // octets written although the mark was reached, since it last was not
         std::atomic<std::uint64_t> dropped{0};  // messages that there was no room for; any thread may look
-        lease_policy::dialogue goes_both_ways;  // when the borrower looked last
+        std::atomic<std::uint32_t> subscriptions{0};  // of the peer, at a publisher; any thread may look
+        lease_policy::dialogue goes_both_ways;        // when the borrower looked last
     } slot;
 
     // Made by make_pipe() only.
@@ -227,7 +234,9 @@ private:
     std::uint64_t claim(std::uint64_t published) noexcept;
     bool is_full(std::uint64_t returned) const noexcept;
 
-    std::weak_ptr<pipe> whole_;  // the object that both ends live in
+    highest_seen &highest() const noexcept;
+
+    pipe *whole_ = nullptr;  // the object that both ends live in
     pipe_end *other_ = nullptr;
     std::atomic<pipe_events *> events_{nullptr};  // called by the other end
     std::shared_ptr<pipe_events> events_owner_;

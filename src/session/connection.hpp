@@ -125,6 +125,7 @@ public:
     /// Why it has ended, in words for a person, where more can be said than the error does.
     std::string reason() const;
     peer_info &info() noexcept { return peer_->info(); }
+    heartbeat_answers answers() const noexcept { return peer_->answers(); }
 
 private:
     enum class state : std::uint8_t {

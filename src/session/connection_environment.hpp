@@ -1,10 +1,13 @@
 // The things that a connection gets from its session, and its words when it ends.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 
 #include "core/chunk.hpp"
+#include "core/counters.hpp"
 #include "core/error.hpp"
 #include "core/settings.hpp"
 #include "core/subscription_set.hpp"
@@ -23,6 +26,16 @@ struct connection_environment {
     std::shared_ptr<chunk_pool> pool;
     std::shared_ptr<subscription_set> subscriptions;  // of SUB and XSUB, else null
     std::optional<web_place> place;                   // of streams that begin as a web server's
+    std::shared_ptr<counters> counts;                 // null: nothing is counted
+
+    void count(counter what, std::uint64_t more = 1) const noexcept {
+        if (counts)
+            counts->add(what, more);
+    }
+    void count_round_trip(std::chrono::nanoseconds time) const noexcept {
+        count(counter_of_round_trip(time));
+        count(counter::nanoseconds_of_round_trips, static_cast<std::uint64_t>(time.count()));
+    }
 };
 
 /// Why a connection ended.

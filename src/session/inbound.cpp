@@ -351,6 +351,8 @@ const std::uint8_t *inbound::take_traffic(conversation *peer, block *owner, bool
 /// False when it is not done: there is no room for what it says, or the conversation is over.
 bool inbound::take_command(conversation &peer, byte_span body) noexcept {
     const conversation::action action = peer.resume({conversation::event_kind::command, body});
+    if (action.round_trip >= std::chrono::nanoseconds::zero())
+        environment_.count_round_trip(action.round_trip);
     if (is_subscription(action)) {
         if (!may_deliver()) {
             flow_ = flow::at_mark;

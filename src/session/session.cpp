@@ -48,6 +48,32 @@ std::string words_of(const break_reason &why) {
     }
 }
 
+/// By what an attempt follows.
+counter counter_of_retry(error cause) noexcept {
+    switch (to_errno(cause)) {
+    case 0:
+        return counter::reconnects_ended;
+    case ECONNREFUSED:
+        return counter::reconnects_refused;
+    case ECONNRESET:
+        return counter::reconnects_reset;
+    case ETIMEDOUT:
+        return counter::reconnects_timed_out;
+    case EHOSTUNREACH:
+        return counter::reconnects_host_unreachable;
+    case ENETUNREACH:
+        return counter::reconnects_network_unreachable;
+    case ENOENT:
+        return counter::reconnects_no_entry;
+    case EACCES:
+        return counter::reconnects_not_permitted;
+    case EPROTO:
+        return counter::reconnects_protocol;
+    default:
+        return counter::reconnects_other;
+    }
+}
+
 /// Whether this side's application has ended it.
 bool is_cut(const break_reason &why) noexcept {
     return why.failure == failure_kind::cut_off || why.failure == failure_kind::too_slow;
@@ -260,7 +286,10 @@ void session::put_dialer_away() noexcept {
 }
 
 /// After a failure, which the words explain, if there are any.
-void session::retry_later(std::string words, error why, bool was_refused) noexcept {
+void session::retry_later(std::string words, error why) noexcept { retry(std::move(words), why, why, false); }
+
+/// `why` is told, `cause` counted: the end of a connection was told before.
+void session::retry(std::string words, error why, error cause, bool was_refused) noexcept {
     put_dialer_away();
     if (pipe_)
         pipe_->say_gone();  // that was left out where the reader was behind
@@ -275,6 +304,7 @@ void session::retry_later(std::string words, error why, bool was_refused) noexce
         end();
         return;
     }
+    environment_->count(counter_of_retry(cause));
     environment_->emit(event_kind::connect_retried, static_cast<std::uint32_t>(delay.count()),
                        std::move(words), why);
     retry_timer_->expires_at(environment_->io->now() + delay);
@@ -479,7 +509,7 @@ void session::after_break() noexcept {
         end();
         return;
     }
-    retry_later({}, error::none, is_refusal(why.failure));
+    retry({}, error::none, error_of(why), is_refusal(why.failure));
 }
 
 /// Tells the socket that its peer is away; until the next hello, where it comes again.
@@ -586,6 +616,11 @@ void session::describe(std::vector<peer_view> &to) {
     seen.routing_id = std::move(names.routing_id);
     seen.user_id = std::move(names.user_id);
     if (connection_) {
+        seen.tls_version = connection_->bytes().tls_version();
+        const heartbeat_answers answers = connection_->answers();
+        seen.round_trips = answers.count;
+        seen.last_round_trip = answers.last;
+        seen.round_trip_sum = answers.sum;
         const bool is_ready = connection_->is_established();
         seen.at = is_ready ? peer_view::state::ready : peer_view::state::handshaking;
         if (is_ready)
@@ -597,6 +632,9 @@ void session::describe(std::vector<peer_view> &to) {
         seen.out = pipe_->incoming();  // from this end
         seen.in = pipe_->outgoing();
         seen.dropped_hwm = pipe_->other().dropped();
+        seen.highest_out = pipe_->highest_incoming();
+        seen.highest_in = pipe_->highest_outgoing();
+        seen.subscriptions = pipe_->other().slot.subscriptions.load(std::memory_order_relaxed);
     }
     to.push_back(std::move(seen));
 }
@@ -673,19 +711,23 @@ std::string session::words_of_break() const {
 }
 
 namespace {
-counter counter_of_failed_handshake(failure_kind failure) noexcept {
+handshake_failure failed_handshake_of(failure_kind failure) noexcept {
     switch (failure) {
     case failure_kind::handshake_timeout:
-        return counter::handshakes_failed_timeout;
+        return handshake_failure::timeout;
     case failure_kind::protocol:
     case failure_kind::mechanism_mismatch:
-        return counter::handshakes_failed_protocol;
+        return handshake_failure::protocol;
     case failure_kind::authentication:
     case failure_kind::no_handler:
-        return counter::handshakes_failed_auth;
+        return handshake_failure::auth;
     default:
-        return counter::handshakes_failed_other;
+        return handshake_failure::other;
     }
+}
+
+std::size_t mechanism_of(const settings &options) noexcept {
+    return options.is_raw() ? no_mechanism : static_cast<std::size_t>(options.mechanism);
 }
 
 counter counter_of_end(const break_reason &why) noexcept {
@@ -699,13 +741,14 @@ counter counter_of_end(const break_reason &why) noexcept {
                                                                                 : counter::disconnects_error;
 }
 
-counter counter_of(const break_reason &why) noexcept {
-    return why.was_established ? counter_of_end(why) : counter_of_failed_handshake(why.failure);
+counter counter_of(const break_reason &why, const settings &options) noexcept {
+    return why.was_established ? counter_of_end(why)
+                               : counter_of(failed_handshake_of(why.failure), mechanism_of(options));
 }
 }  // namespace
 
 void session::count_break() const noexcept {
-    environment_->count(counter_of(reason_));
+    environment_->count(counter_of(reason_, environment_->options));
     if (reason_.system == error::message_too_big)
         environment_->count(counter::dropped_too_large);
 }
@@ -719,7 +762,7 @@ void session::note_break(const std::string &words) const noexcept {
         what.endpoint = environment_->endpoint;
         what.host = connection_->bytes().peer_address();
         what.is_connecting = is_connecting();
-        what.why = counter_of(reason_);
+        what.why = counter_of(reason_, environment_->options);
         what.words = words;
         what.last = environment_->io->now();
         if (reason_.was_established) {

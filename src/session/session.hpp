@@ -50,16 +50,11 @@ struct session_environment : connection_environment {
     /// `words` say why: of a failure, or of what is not as it should be, and keeps nobody out.
     void emit(event_kind kind, std::uint32_t value, std::string words = {}, error why = error::none,
               peer_names peer = {}, bool is_cut = false) const noexcept;
-    void count(counter what, std::uint64_t more = 1) const noexcept {
-        if (counts)
-            counts->add(what, more);
-    }
 
     /// For events about a stream whose peer is not known any better.
     peer_names names_of(const stream &bytes) const noexcept;
 
     std::shared_ptr<event_sink> events;
-    std::shared_ptr<counters> counts;  // null: nothing is counted
     std::shared_ptr<departures> gone;  // null: nobody asks who went
     std::shared_ptr<session_host> host;
     random_source *random;
@@ -178,7 +173,8 @@ private:
     void after_break() noexcept;
     void put_dialer_away() noexcept;
     void make_retry_timer() noexcept;
-    void retry_later(std::string words = {}, error why = error::none, bool was_refused = false) noexcept;
+    void retry_later(std::string words = {}, error why = error::none) noexcept;
+    void retry(std::string words, error why, error cause, bool was_refused) noexcept;
     bool has_given_up() const noexcept;
     void say_gone(bool keeps_pipe, bool stops_now) noexcept;
     void leave_message(const std::string &body) noexcept;

@@ -218,6 +218,8 @@ void pipe_table::count_gone(const pipe_end &pipe) noexcept {
     stats what;
     add_traffic_of(pipe, what);
     what.add_to(around_.counts);
+    highest_of_gone_out_.keep_most(what.highest_out);
+    highest_of_gone_in_.keep_most(what.highest_in);
 }
 
 void pipe_table::add_traffic_of(const pipe_end &pipe, stats &to) noexcept {
@@ -234,6 +236,9 @@ void pipe_table::add_traffic_of(const pipe_end &pipe, stats &to) noexcept {
     to.slow_peers += pipe.is_peer_full() ? 1 : 0;
     to.queued_out += out.under_way();
     to.queued_in += in.under_way();
+    to.highest_out.keep_most(pipe.highest_outgoing());
+    to.highest_in.keep_most(pipe.highest_incoming());
+    to.subscriptions += pipe.slot.subscriptions.load(std::memory_order_relaxed);
 }
 
 /// Counts what is lost with a pipe that was closed here.
@@ -243,21 +248,14 @@ void pipe_table::count_lost(pipe_end &pipe) noexcept {
     around_.counts.add(counter::dropped_peer_gone, lost.untaken);
 }
 
-void pipe_table::add_all(stats &to) const noexcept {
+void pipe_table::add_to(stats &traffic, stats &counted) const noexcept {
     std::lock_guard guard(in_use_);
-    to.add(around_.counts);
-    add_live(to);
-}
-
-void pipe_table::add_traffic(stats &to) const noexcept {
-    std::lock_guard guard(in_use_);
-    add_live(to);
-}
-
-void pipe_table::add_live(stats &to) const noexcept {
-    to.peers += live_;
+    counted.add(around_.counts);
+    traffic.peers += live_;
+    traffic.highest_out.keep_most(highest_of_gone_out_);
+    traffic.highest_in.keep_most(highest_of_gone_in_);
     for (const pipe_end_ptr &pipe : live())
-        add_traffic_of(*pipe, to);
+        add_traffic_of(*pipe, traffic);
 }
 
 void pipe_table::list_neighbours(std::vector<peer_view> &to) const {
@@ -275,6 +273,9 @@ void pipe_table::list_neighbours(std::vector<peer_view> &to) const {
         seen.out = pipe->outgoing();
         seen.in = pipe->incoming();
         seen.dropped_hwm = pipe->dropped();
+        seen.highest_out = pipe->highest_outgoing();
+        seen.highest_in = pipe->highest_incoming();
+        seen.subscriptions = pipe->slot.subscriptions.load(std::memory_order_relaxed);
         to.push_back(std::move(seen));
     }
 }

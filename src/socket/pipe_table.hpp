@@ -5,7 +5,7 @@
 // Limits:   where memory is short a pipe that could not be attached stays for the next call, and
 //           what the pattern could not take in is found again by a rescan of all pipes. Either
 //           posts an empty command, so that nobody sleeps on it.
-// Threads:  the socket's; request_stop() and add_traffic() from any.
+// Threads:  the socket's; request_stop() and add_to() from any.
 // Owns:     the socket's ends of its pipes.
 #pragma once
 
@@ -67,10 +67,9 @@ public:
     void look_for_input(pipe_end &pipe) noexcept;
     void look_for_room(pipe_end &pipe) noexcept;
 
-    /// Adds what went through the pipes, and what is in them. Any thread.
-    void add_traffic(stats &to) const noexcept;
-    /// Adds that, and what is counted.
-    void add_all(stats &to) const noexcept;
+    /// Adds what went through the pipes, and what is in them; and to `counted` what is counted, of
+    /// the same time. Any thread.
+    void add_to(stats &traffic, stats &counted) const noexcept;
 
     /// Adds the peers within the process. Any thread. Throws bad_alloc.
     void list_neighbours(std::vector<peer_view> &to) const;
@@ -176,9 +175,8 @@ private:
     void rescan_pipes() noexcept;
     enum class gone { for_good, to_come_again };
     void drop(pipe_end &pipe, gone how = gone::for_good) noexcept;
-    void add_live(stats &to) const noexcept;
     static void add_traffic_of(const pipe_end &pipe, stats &to) noexcept;
-    void count_gone(const pipe_end &pipe) noexcept;
+    void count_gone(const pipe_end &pipe) noexcept;  // under the lock
     void count_lost(pipe_end &pipe) noexcept;
     bool read_to_the_end(pipe_end &pipe) noexcept;
 
@@ -190,6 +188,8 @@ private:
     std::vector<pipe_end_ptr>
         pipes_;  // in use below live_; behind that finished, kept for frames still looked at
     std::size_t live_ = 0;
+    amount highest_of_gone_out_;  // under the lock
+    amount highest_of_gone_in_;
     std::uint32_t attach_count_ = 0;
     std::vector<mailbox::command> taken_;    // scratch of process_commands()
     std::vector<mailbox::command> untaken_;  // pipes that memory was too short to attach

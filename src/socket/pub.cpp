@@ -128,8 +128,8 @@ private:
     settings &options_;
     pattern_host &host_;
     fan_out peers_;
-    subscriptions subscriptions_;  // what messages are matched against
-    subscriptions requested_;      // manual: what the peers asked for
+    subscriptions subscriptions_{true};  // what messages are matched against
+    subscriptions requested_;            // manual: what the peers asked for
     const bool has_news_;
     upstream_news news_;
     pipe_end *last_requester_ = nullptr;  // manual: whom ZMQ_SUBSCRIBE and ZMQ_UNSUBSCRIBE are for

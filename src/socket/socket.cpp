@@ -287,9 +287,11 @@ std::string socket::name() const {
     return label_.endpoint.empty() ? number : number + ' ' + label_.endpoint;
 }
 
-void socket::add_stats(stats &to) const noexcept {
-    pipes_.add_all(to);
-    ++to.sockets;
+void socket::add_to(stats &traffic, stats &counted) const noexcept {
+    pipes_.add_to(traffic, counted);
+    if (options_.type == socket_type::sub || options_.type == socket_type::xsub)
+        traffic.subscriptions += subscriptions_->size();
+    ++traffic.sockets;
 }
 
 void socket::close() noexcept {

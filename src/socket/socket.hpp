@@ -206,10 +206,9 @@ public:
     }
     /// Those of them that are sockets of this process.
     void list_neighbours(std::vector<peer_view> &to) const { pipes_.list_neighbours(to); }
-    /// Adds what it has done so far, and what it holds now. Any thread, while the socket is there.
-    void add_stats(stats &to) const noexcept;
-    /// Adds the part of that which is not counted with all sockets.
-    void add_traffic(stats &to) const noexcept { pipes_.add_traffic(to); }
+    /// Adds what it holds now, and has done so far; to `counted` the part of that which is counted
+    /// with all sockets. Both may be the same. Any thread, while the socket is there.
+    void add_to(stats &traffic, stats &counted) const noexcept;
     /// Ends all pipes and endpoints; what was sent lingers. The socket must not be used afterwards.
     void close() noexcept;
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 
 #include "core/counters.hpp"
 #include "pipe/account.hpp"
@@ -19,12 +20,40 @@ struct stats {
             counts[i] += more.get(static_cast<counter>(i));
     }
 
+    /// Adds another one; what is the most of one queue is that of both.
+    void add(const stats &more) noexcept {
+        for (std::size_t i = 0; i < counts.size(); ++i)
+            counts[i] += more.counts[i];
+        queued_out += more.queued_out;
+        queued_in += more.queued_in;
+        keep_highest(more);
+        subscriptions += more.subscriptions;
+        peers += more.peers;
+        slow_peers += more.slow_peers;
+        sockets += more.sockets;
+    }
+    void keep_highest(const stats &more) noexcept {
+        highest_out.keep_most(more.highest_out);
+        highest_in.keep_most(more.highest_in);
+    }
+    std::uint64_t sum(counter first, std::size_t count) const noexcept {
+        const auto from = counts.begin() + static_cast<std::ptrdiff_t>(first);
+        return std::accumulate(from, from + static_cast<std::ptrdiff_t>(count), std::uint64_t{0});
+    }
+    std::uint64_t failed_handshakes(handshake_failure why) const noexcept {
+        return sum(counter_of(why, 0), number_of_mechanisms);
+    }
+    std::uint64_t round_trips() const noexcept {
+        return sum(counter::round_trips_first, number_of_round_trip_classes);
+    }
+
     void add_to(counters &sum) const noexcept {
         for (std::size_t i = 0; i < counts.size(); ++i)
             if (counts[i] != 0)
                 sum.add(static_cast<counter>(i), counts[i]);
     }
-    /// Takes away what a part of it has done; the part may have grown since.
+    /// Takes away what a part of it has done; the part may have grown since. What is the most of
+    /// one queue stays.
     void subtract(const stats &part) noexcept {
         const auto take = [](std::uint64_t &from, std::uint64_t what) { from -= std::min(from, what); };
         for (std::size_t i = 0; i < counts.size(); ++i)
@@ -33,6 +62,7 @@ struct stats {
         take(queued_out.octets, part.queued_out.octets);
         take(queued_in.messages, part.queued_in.messages);
         take(queued_in.octets, part.queued_in.octets);
+        take(subscriptions, part.subscriptions);
         take(peers, part.peers);
         take(slow_peers, part.slow_peers);
         take(sockets, part.sockets);
@@ -45,10 +75,13 @@ struct stats {
     }
 
     std::array<std::uint64_t, number_of_counters> counts{};
-    amount queued_out;             // sent, and taken by nobody yet
-    amount queued_in;              // came, and not taken by the application yet
-    std::uint64_t peers = 0;       // pipes: peers, and endpoints that are still to be connected
-    std::uint64_t slow_peers = 0;  // those that a mark leaves no room for
+    amount queued_out;   // sent, and taken by nobody yet
+    amount queued_in;    // came, and not taken by the application yet
+    amount highest_out;  // the most that was seen to wait in one queue
+    amount highest_in;
+    std::uint64_t subscriptions = 0;  // of a publisher: those of its peers, together; of a SUB: its own
+    std::uint64_t peers = 0;          // pipes: peers, and endpoints that are still to be connected
+    std::uint64_t slow_peers = 0;     // those that a mark leaves no room for
     std::uint64_t sockets = 0;
 };
 

@@ -22,7 +22,7 @@ subscriptions::addition subscriptions::add(byte_span topic, pipe_end &pipe) {
     const bool is_new = those.is_empty();
     if (!add(those, number))
         return addition::repeated;
-    ++pipes_[number].topics;
+    tell(pipe, ++pipes_[number].topics);
     ++all_;
     topics_ += is_new;
     list(number, topic);
@@ -35,7 +35,9 @@ subscriptions::removal subscriptions::remove(byte_span topic, pipe_end &pipe) no
     if (!those || !remove(*those, known->second))
         return removal::unknown;
     --all_;
-    if (--pipes_[known->second].topics == 0) {
+    const std::size_t left = --pipes_[known->second].topics;
+    tell(pipe, left);
+    if (left == 0) {
         pipes_.remove(known->second);
         numbers_.erase(known);
     }
@@ -159,6 +161,7 @@ std::uint32_t subscriptions::leave(pipe_end &pipe) noexcept {
         return no_pipe;
     const std::uint32_t number = known->second;
     numbers_.erase(known);
+    tell(pipe, 0);
     if (pipes_[number].topics == 0) {  // memory ran out when it subscribed
         pipes_.remove(number);
         return no_pipe;

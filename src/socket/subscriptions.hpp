@@ -65,6 +65,9 @@ private:
 
 class subscriptions {
 public:
+    /// `is_told`: the slot of each pipe says how many it has.
+    explicit subscriptions(bool is_told = false) noexcept : is_told_(is_told) {}
+
     enum class addition { first, another, repeated };
     enum class removal { unknown, others_remain, last };
 
@@ -208,6 +211,12 @@ private:
     bool remove_gone(receivers &those, std::uint32_t number) noexcept;
     bool remove_gone_one(receivers &those, std::uint32_t number) noexcept;
 
+    void tell(pipe_end &pipe, std::size_t topics) const noexcept {
+        if (is_told_)
+            pipe.slot.subscriptions.store(static_cast<std::uint32_t>(topics), std::memory_order_relaxed);
+    }
+
+    const bool is_told_;
     prefix_tree<receivers> tree_;
     std::size_t topics_ = 0;
     std::size_t all_ = 0;  // subscriptions of pipes that are there

@@ -611,6 +611,11 @@ std::string tls_stream::user_id() const {
     return certificate ? whole_subject_of(certificate) : std::string();
 }
 
+const char *tls_stream::tls_version() const noexcept {
+    const tls_section inside;
+    return tls_ && SSL_is_init_finished(tls_.get()) ? SSL_get_version(tls_.get()) : "";
+}
+
 /// Also of a session that was resumed: the certificate is the one that was verified in the whole
 /// handshake.
 error tls_stream::introduce(std::optional<credentials> &out) noexcept {

@@ -69,6 +69,7 @@ public:
     int descriptor() const noexcept override { return bytes_->descriptor(); }
     std::string peer_address() const override { return bytes_->peer_address(); }
     std::string user_id() const override;
+    const char *tls_version() const noexcept override;
     std::string reason() const override;
     std::string local_endpoint() const override;
     std::string remote_endpoint() const override;

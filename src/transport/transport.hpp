@@ -114,6 +114,9 @@ public:
     virtual std::string peer_address() const = 0;
     /// The value of "User-Id": who the peer has proven to be; empty where it has proven nothing.
     virtual std::string user_id() const { return {}; }
+    /// The version of TLS, as OpenSSL calls it; empty where there is none, or its handshake is not
+    /// over. The text stays.
+    virtual const char *tls_version() const noexcept { return ""; }
     /// Why it has failed, in words for a person, where the error does not say it all.
     virtual std::string reason() const { return {}; }
     /// "tcp://127.0.0.1:5555" of this and the far side.

@@ -26,6 +26,19 @@
 
 namespace zlink {
 
+/// The answers of a peer to PINGs, as far as their time was measured.
+struct heartbeat_answers {
+    std::uint64_t count = 0;
+    std::chrono::nanoseconds last{0};
+    std::chrono::nanoseconds sum{0};
+
+    void note(std::chrono::nanoseconds time) noexcept {
+        ++count;
+        last = time;
+        sum += time;
+    }
+};
+
 class conversation {
 public:
     using time_point = std::chrono::steady_clock::time_point;
@@ -58,6 +71,8 @@ public:
         bool is_of_stranger = false;  // costly: the peer has proven nothing yet
         bool takes_all =
             false;  // established: the peer tells no subscriptions, and chooses from what it is sent
+        std::chrono::nanoseconds round_trip{
+            -1};                // traffic: the time that the peer took to answer, where it has
         bool may_retry = true;  // false after ERROR: the same credentials will fail again (RFC 23)
     };
 
@@ -81,6 +96,7 @@ public:
     virtual void part() noexcept {}
     /// From `authenticate` to the verdict: what the peer is to be judged by. Throws bad_alloc.
     virtual credentials shown() const { return {}; }
+    virtual heartbeat_answers answers() const noexcept { return {}; }
     /// Why it has closed, in words for a person, where the failure does not say it all.
     virtual std::string reason() const { return {}; }
 

@@ -11,8 +11,51 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <utility>
 
 namespace zlink {
+
+/// Measures one PING at a time. A PONG does not say which PING it answers: they come in order, and
+/// a peer owes one for each. Where it leaves one out, what is measured behind that is too long by
+/// an interval.
+class round_trips {
+public:
+    using time_point = std::chrono::steady_clock::time_point;
+
+    void note_ping(time_point now) noexcept {
+        constexpr unsigned most_unanswered = 16;
+        if (unanswered_ >= most_unanswered)
+            *this = {};  // it does not answer
+        if (!is_measuring_) {
+            is_measuring_ = true;
+            written_ = now;
+            answers_before_ = unanswered_;
+        }
+        ++unanswered_;
+    }
+    /// The time since the PING was written; less than 0 where this is not the answer to what is
+    /// measured.
+    std::chrono::nanoseconds note_pong(time_point now) noexcept {
+        constexpr std::chrono::nanoseconds none{-1};
+        if (unanswered_ == 0)
+            return none;
+        --unanswered_;
+        if (!is_measuring_)
+            return none;
+        if (answers_before_ > 0) {
+            --answers_before_;
+            return none;
+        }
+        is_measuring_ = false;
+        return std::max(now - written_, std::chrono::nanoseconds::zero());
+    }
+
+private:
+    unsigned unanswered_ = 0;
+    unsigned answers_before_ = 0;
+    bool is_measuring_ = false;
+    time_point written_{};
+};
 
 class heartbeat {
 public:
@@ -50,7 +93,12 @@ public:
     void note_written(time_point now) noexcept {
         note_held_up(now);
         is_out_ = true;
+        if (std::exchange(is_ping_due_, false))
+            trips_.note_ping(now);
     }
+    /// A PONG has come: how long it took since its PING was written; less than 0 where nobody knows
+    /// which it answers.
+    std::chrono::nanoseconds note_pong(time_point now) noexcept { return trips_.note_pong(now); }
     /// The peer's latest PING asks to be given up after `ttl` without traffic; 0 takes that back.
     void set_peer_ttl(std::uint16_t ttl) noexcept { peer_ttl_ = tenths(ttl); }
     /// The value of the TTL field of our PINGs.
@@ -66,6 +114,7 @@ public:
         if (interval_.count() == 0 || now < next_ping_)
             return verdict::quiet;
         next_ping_ = now + interval_;
+        is_ping_due_ = true;
         if (!is_waiting_) {
             is_waiting_ = true;
             is_out_ = false;
@@ -98,8 +147,10 @@ private:
 
     tenths peer_ttl_{0};
     bool is_running_ = false;
-    bool is_waiting_ = false;  // a PING was due and nothing was heard since
-    bool is_out_ = false;      // that PING is written
+    bool is_waiting_ = false;   // a PING was due and nothing was heard since
+    bool is_out_ = false;       // that PING is written
+    bool is_ping_due_ = false;  // the latest is not written yet
+    round_trips trips_;
     time_point waiting_since_{};
     time_point last_heard_{};
     time_point next_ping_{};

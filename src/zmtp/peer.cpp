@@ -112,6 +112,7 @@ struct peer::state {
     void follow(const mechanism::outcome &outcome);
     void enter_traffic();
     action on_ping(byte_span data);
+    std::chrono::nanoseconds on_pong() noexcept;
     action on_subscription(action_kind kind, byte_span topic) const;
     void send_greeting(std::size_t up_to);
     /// The place where commands of traffic go.
@@ -165,6 +166,7 @@ struct peer::state {
     std::unique_ptr<before_traffic> before_;  // null once there is traffic
     time_point now_{};                        // the latest we were told
     heartbeat heartbeat_;
+    heartbeat_answers answers_;
 
     // The answer of every resume() once closed
     failure_kind failure_ = failure_kind::none;
@@ -582,9 +584,11 @@ action peer::state::on_traffic_command(byte_span body) {
         result = on_subscription(action_kind::subscribe, received.data);
     else if (received.name == command_name::cancel)
         result = on_subscription(action_kind::cancel, received.data);
+    else if (received.name == command_name::pong)
+        result.round_trip = on_pong();
     else if (is_handshake_command(received.name))
         result = fail(protocol_errors::unexpected_command);
-    // PONG has done its work by arriving; commands we do not know are none of our business.
+    // Commands we do not know are none of our business.
     result.consumed = body.size();
     return result;
 }
@@ -598,6 +602,13 @@ action peer::state::on_ping(byte_span data) {
     if (words().size() < most_before_pong)
         append_pong(words(), ping.context);
     return {};
+}
+
+std::chrono::nanoseconds peer::state::on_pong() noexcept {
+    const std::chrono::nanoseconds time = heartbeat_.note_pong(now_);
+    if (time >= std::chrono::nanoseconds::zero())
+        answers_.note(time);
+    return time;
 }
 
 action peer::state::on_subscription(action_kind kind, byte_span topic) const {
@@ -627,6 +638,8 @@ time_point peer::deadline() const noexcept { return state_->deadline(); }
 credentials peer::shown() const {
     return state_->before_ && state_->before_->security ? state_->before_->security->shown() : credentials{};
 }
+
+heartbeat_answers peer::answers() const noexcept { return state_->answers_; }
 
 std::string peer::reason() const { return state_->before_ ? state_->before_->words : std::string(); }
 

@@ -36,6 +36,7 @@ public:
     void note_output_held_up(time_point now) noexcept override;
     void note_output_written(time_point now) noexcept override;
     credentials shown() const override;
+    heartbeat_answers answers() const noexcept override;
     std::string reason() const override;
 
 private:

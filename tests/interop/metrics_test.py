@@ -38,6 +38,7 @@ router.send_multipart([b"nobody", b"x"])
 if "network" in sys.argv:
     dealer = context.socket(zmq.DEALER)
     dealer.routing_id = b"seven"
+    dealer.heartbeat_ivl = 5 if "heartbeat" in sys.argv else 0
     dealer.connect("tcp://127.0.0.1:%d" % router.bind_to_random_port("tcp://127.0.0.1"))
     dealer.send(b"hello")
     router.recv_multipart()
@@ -157,8 +158,12 @@ def test_the_board_for_grafana_asks_for_what_is_there():
     board = (pathlib.Path(__file__).parents[2] / "examples" / "grafana" / "zlink.json").read_text(encoding="utf-8")
     asked = set(re.findall(r"\bzlink_[a-z_]+(?=\{)", board))
     port = free_port()
-    with Program(f"tcp://127.0.0.1:{port}"):
-        told = set(re.findall(r"^(zlink_[a-z_]+)\{", ask(port)[2], re.M))
+    with Program(f"tcp://127.0.0.1:{port}", "network", "heartbeat"):
+        text = ask(port)[2]
+        until = time.monotonic() + PATIENCE
+        while "zlink_heartbeat_rtt_seconds_count{" not in text and time.monotonic() < until:
+            text = ask(port)[2]
+        told = set(re.findall(r"^(zlink_[a-z_]+)\{", text, re.M))
     assert asked and asked <= told, asked - told
 
 

@@ -3,18 +3,11 @@
 #include <atomic>
 #include <thread>
 
-#include "sockets.hpp"
+#include "stats.hpp"
 
 namespace {
 
 using namespace zlink_test;
-
-zlink_stats_t stats_of(void *what) {
-    zlink_stats_t stats;
-    EXPECT_EQ(zlink_stats(what, &stats, sizeof stats), 0) << zmq_strerror(zmq_errno());
-    return stats;
-}
-zlink_stats_t stats_of(const test_socket &socket) { return stats_of(socket.handle()); }
 
 /// Waits until a number of a socket, or of a context, has this value.
 template <typename Asked>
@@ -228,15 +221,6 @@ TEST_F(the_stats, tell_requests_without_an_envelope) {
     EXPECT_EQ(stats_of(rep).dropped_unwanted, 1u);
 }
 
-std::string text_of(context &zmq, int format) {
-    std::string text;
-    const auto keep = [](void *arg, const char *octets, std::size_t size) {
-        static_cast<std::string *>(arg)->assign(octets, size);
-    };
-    EXPECT_EQ(zlink_stats_text(zmq.handle(), format, keep, &text), 0);
-    return text;
-}
-
 TEST_F(the_stats, are_told_as_text_under_the_names_of_sockets) {
     test_socket push = zmq.socket(ZMQ_PUSH), pull = zmq.socket(ZMQ_PULL);
     ASSERT_EQ(push.set(ZLINK_SOCKET_NAME, "orders \"out\""), 0);
@@ -287,24 +271,6 @@ TEST_F(the_stats, keep_the_sums_of_sockets_that_have_no_line) {
     EXPECT_EQ(summed(), 80u - 62) << "the oldest of those that were summed would have a line by now";
     all.clear();
     EXPECT_EQ(summed(), 80u);
-}
-
-struct seen_peer {
-    std::string endpoint, address, mechanism, routing_id;
-    zlink_peer_t numbers;
-};
-std::vector<seen_peer> peers_of(const test_socket &socket) {
-    std::vector<seen_peer> found;
-    const auto keep = [](void *arg, const zlink_peer_t *peer, std::size_t size) {
-        EXPECT_EQ(size, sizeof *peer);
-        static_cast<std::vector<seen_peer> *>(arg)->push_back(
-            {peer->endpoint, peer->address, peer->mechanism,
-             std::string(static_cast<const char *>(peer->routing_id), peer->routing_id_size), *peer});
-        return 0;
-    };
-    const int shown = zlink_peers(socket.handle(), keep, &found);
-    EXPECT_EQ(shown, static_cast<int>(found.size()));
-    return found;
 }
 
 TEST_P(the_stats_over, name_the_peer_that_is_slow) {

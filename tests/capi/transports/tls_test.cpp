@@ -64,6 +64,19 @@ TEST_F(tls, passes_messages_between_a_server_and_a_client_that_know_one_authorit
     expect_talk();
 }
 
+TEST_F(tls, tells_the_version_of_each_peer) {
+    call(serve());
+    expect_talk();
+    std::vector<std::string> versions;
+    const auto keep = [](void *arg, const zlink_peer_t *peer, std::size_t) {
+        static_cast<std::vector<std::string> *>(arg)->emplace_back(peer->tls_version);
+        return 0;
+    };
+    EXPECT_EQ(zlink_peers(server.handle(), keep, &versions), 1);
+    EXPECT_EQ(zlink_peers(client.handle(), keep, &versions), 1);
+    EXPECT_EQ(versions, (std::vector<std::string>{"TLSv1.3", "TLSv1.3"}));
+}
+
 TEST_F(tls, passes_a_hundred_thousand_small_messages_both_ways_at_once) {
     call(serve());
     exchange_numbers_both_ways(client, server, 100'000);

@@ -23,7 +23,7 @@ TEST(departures, count_how_often_a_peer_has_gone_for_the_same_reason) {
     named.last += std::chrono::seconds(5);
     named.words = "it went again";
     all.note(named);
-    all.note(of("10.0.0.1", counter::handshakes_failed_auth, 3));
+    all.note(of("10.0.0.1", counter_of(handshake_failure::auth, 0), 3));
     const auto told = all.all();
     ASSERT_EQ(told.size(), 2u);
     EXPECT_EQ(told[0].times, 2u);
@@ -36,7 +36,7 @@ TEST(departures, forget_whoever_went_first_where_they_are_many) {
     departures all;
     all.note(of("comes and goes", counter::disconnects_peer, 0));
     for (int i = 1; i <= 1000; ++i) {
-        all.note(of("stranger " + std::to_string(i), counter::handshakes_failed_protocol, i));
+        all.note(of("stranger " + std::to_string(i), counter_of(handshake_failure::protocol, 0), i));
         if (i % 50 == 0)
             all.note(of("comes and goes", counter::disconnects_peer, i));
     }

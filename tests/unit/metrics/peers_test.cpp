@@ -58,7 +58,7 @@ TEST(the_text_of_peers, tells_who_has_gone_how_often_and_who_was_kept_out) {
     gone.last = now - std::chrono::milliseconds(1500);
     departure kept_out;
     kept_out.host = "10.0.0.8";
-    kept_out.why = counter::handshakes_failed_auth;
+    kept_out.why = counter_of(handshake_failure::auth, 0);
     kept_out.words = "a \"word\"";
     kept_out.last = now;
     const std::string text =

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace zlink {
 namespace {
 
@@ -75,6 +77,44 @@ TEST(heartbeat, takes_no_octets_for_a_ping_where_none_is_waited_for) {
     beat.note_held_up(start + 340ms);
     EXPECT_NE(beat.check(start + 589ms), heartbeat::verdict::dead);
     EXPECT_EQ(beat.check(start + 590ms), heartbeat::verdict::dead);
+}
+
+TEST(heartbeat, measures_from_the_writing_of_a_ping_to_its_answer) {
+    heartbeat beat(100, 1000, 0);
+    beat.start(start);
+    EXPECT_LT(beat.note_pong(start + 50ms), 0ns) << "nobody has asked";
+    EXPECT_EQ(beat.check(start + 100ms), heartbeat::verdict::ping);
+    beat.note_written(start + 130ms);  // behind a long message
+    beat.note_traffic(start + 137ms);
+    EXPECT_EQ(beat.note_pong(start + 137ms), 7ms);
+    EXPECT_LT(beat.note_pong(start + 138ms), 0ns) << "the answer has come";
+    beat.note_written(start + 150ms);  // something else
+    EXPECT_LT(beat.note_pong(start + 160ms), 0ns);
+    EXPECT_EQ(beat.check(start + 200ms), heartbeat::verdict::ping);
+    beat.note_written(start + 200ms);
+    EXPECT_EQ(beat.note_pong(start + 203ms), 3ms);
+}
+
+TEST(heartbeat, measures_peers_that_take_longer_than_an_interval) {
+    heartbeat beat(100, 1000, 0);
+    beat.start(start);
+    std::vector<heartbeat::time_point> answers;
+    std::vector<std::chrono::nanoseconds> measured;
+    for (auto now = start; now < start + 2s; now += 10ms) {
+        if (beat.check(now) == heartbeat::verdict::ping) {
+            beat.note_written(now);
+            answers.push_back(now + 250ms);
+        }
+        if (!answers.empty() && answers.front() == now) {
+            answers.erase(answers.begin());
+            beat.note_traffic(now);
+            if (const auto time = beat.note_pong(now); time >= 0ns)
+                measured.push_back(time);
+        }
+    }
+    EXPECT_GE(measured.size(), 5u);
+    for (const auto each : measured)
+        EXPECT_EQ(each, 250ms);
 }
 
 TEST(heartbeat, takes_the_interval_for_a_timeout_that_is_not_set) {

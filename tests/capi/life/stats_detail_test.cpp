@@ -1,0 +1,173 @@
+// What zlink_stats and zlink_peers tell beyond counts of messages: how deep the queues were, what
+// is subscribed to, how fast peers answer, and why connections do not come about.
+#include "stats.hpp"
+
+namespace {
+
+using namespace zlink_test;
+
+std::string prometheus(context &zmq) { return text_of(zmq, ZLINK_STATS_PROMETHEUS); }
+
+class the_stats_in_detail : public ::testing::Test {
+protected:
+    context zmq;
+};
+
+class the_stats_in_detail_over : public the_stats_in_detail,
+                                 public ::testing::WithParamInterface<const char *> {
+protected:
+    bool is_inproc() const { return GetParam() == std::string("inproc"); }
+    std::string place() const {
+        const std::string scheme = GetParam();
+        return scheme == "tcp" ? "tcp://127.0.0.1:*" : scheme == "ipc" ? "ipc://*" : "inproc://detail";
+    }
+};
+
+TEST_P(the_stats_in_detail_over, keep_the_highest_number_that_a_full_queue_had) {
+    test_socket pull = zmq.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH);
+    push.set(ZMQ_SNDHWM, 7);
+    pull.set(ZMQ_RCVHWM, 7);
+    const std::string body(200'000, 'x');
+    push.connect(pull.bind(place()));
+    ASSERT_NE(push.send(body), -1);
+    std::uint64_t sent = 1;
+    while (push.send(body, ZMQ_DONTWAIT) != -1)
+        ++sent;
+    while (sent-- > 0)
+        ASSERT_TRUE(pull.receive());
+    EXPECT_TRUE(eventually([&] { return stats_of(push).queued_out == 0; }));
+    const zlink_stats_t stats = stats_of(push);
+    EXPECT_GE(stats.highest_out, is_inproc() ? 14u : 3u) << "the mark, less what a connection has taken without a word";
+    EXPECT_LE(stats.highest_out, 14u);
+    EXPECT_GT(stats.highest_out_octets, (stats.highest_out - 1) * body.size());
+    EXPECT_LE(stats.highest_out_octets, stats.highest_out * (body.size() + 9) + 100);
+    const std::vector<seen_peer> peers = peers_of(push);
+    ASSERT_EQ(peers.size(), 1u);
+    EXPECT_EQ(peers[0].numbers.highest_out, stats.highest_out);
+    EXPECT_EQ(peers[0].numbers.highest_out_octets, stats.highest_out_octets);
+    push.disconnect(push.last_endpoint());
+    EXPECT_EQ(stats_of(push).highest_out, stats.highest_out) << "although that queue has gone";
+    EXPECT_NE(prometheus(zmq).find("type=\"PUSH\",direction=\"out\"} " + std::to_string(stats.highest_out)),
+              std::string::npos);
+}
+
+TEST_P(the_stats_in_detail_over, see_what_waits_while_somebody_asks) {
+    test_socket pull = zmq.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH);
+    push.connect(pull.bind(place()));
+    for (int i = 0; i < 30; ++i)
+        ASSERT_NE(push.send("x"), -1);
+    ASSERT_TRUE(pull.receive());
+    EXPECT_TRUE(eventually([&] { return stats_of(pull).queued_in == 29; }));
+    EXPECT_GE(stats_of(pull).highest_in, 29u);
+}
+
+TEST_P(the_stats_in_detail_over, count_the_subscriptions_of_each_peer_and_all) {
+    test_socket pub = zmq.socket(ZMQ_XPUB), one = zmq.socket(ZMQ_SUB), two = zmq.socket(ZMQ_SUB);
+    pub.set(ZMQ_XPUB_VERBOSER, 1);
+    const std::string endpoint = pub.bind(place());
+    for (const char *topic : {"a", "b", "c"})
+        one.set(ZMQ_SUBSCRIBE, topic);
+    one.set(ZMQ_SUBSCRIBE, "a");  // a second time
+    two.set(ZMQ_SUBSCRIBE, "a");
+    one.connect(endpoint);
+    two.connect(endpoint);
+    for (int i = 0; i < 4; ++i)
+        ASSERT_TRUE(pub.receive());
+    EXPECT_EQ(stats_of(pub).subscriptions, 4u);
+    EXPECT_EQ(stats_of(one).subscriptions, 3u);
+    EXPECT_EQ(stats_of(two).subscriptions, 1u);
+    std::vector<std::uint64_t> each;
+    for (const seen_peer &peer : peers_of(pub))
+        each.push_back(peer.numbers.subscriptions);
+    std::sort(each.begin(), each.end());
+    EXPECT_EQ(each, (std::vector<std::uint64_t>{1, 3}));
+    EXPECT_NE(prometheus(zmq).find("zlink_subscriptions{"), std::string::npos);
+    ASSERT_EQ(zmq_setsockopt(one.handle(), ZMQ_UNSUBSCRIBE, "b", 1), 0);
+    ASSERT_TRUE(pub.receive());
+    EXPECT_EQ(stats_of(pub).subscriptions, 3u);
+    EXPECT_EQ(stats_of(one).subscriptions, 2u);
+    one.close();
+    for (int i = 0; i < 2; ++i)
+        ASSERT_TRUE(pub.receive());
+    EXPECT_EQ(stats_of(pub).subscriptions, 1u);
+}
+
+TEST_F(the_stats_in_detail, tell_how_long_a_peer_takes_to_answer) {
+    test_socket pull = zmq.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH);
+    pull.set(ZMQ_HEARTBEAT_IVL, 5);
+    pull.set(ZMQ_HEARTBEAT_TIMEOUT, 60'000);
+    push.connect(pull.bind("tcp://127.0.0.1:*"));
+    ASSERT_TRUE(eventually([&] { return stats_of(pull).heartbeats >= 3; }));
+    const std::vector<seen_peer> peers = peers_of(pull);
+    ASSERT_EQ(peers.size(), 1u);
+    EXPECT_GE(peers[0].numbers.heartbeats, 3u);
+    EXPECT_GT(peers[0].numbers.last_heartbeat_nanoseconds, 0u);
+    EXPECT_GE(peers[0].numbers.heartbeat_nanoseconds, peers[0].numbers.last_heartbeat_nanoseconds);
+    EXPECT_GT(stats_of(pull).heartbeat_nanoseconds, 0u);
+    EXPECT_EQ(stats_of(push).heartbeats, 0u) << "it asks for nothing";
+    const std::string text = prometheus(zmq);
+    EXPECT_NE(text.find("# TYPE zlink_heartbeat_rtt_seconds histogram\n"), std::string::npos);
+    EXPECT_NE(text.find("type=\"PULL\",le=\"0.0001\"} "), std::string::npos) << text;
+    EXPECT_NE(text.find("type=\"PULL\",le=\"1.0\"} "), std::string::npos) << text;
+    EXPECT_EQ(text.find("type=\"PUSH\",le="), std::string::npos) << "nothing to tell";
+}
+
+TEST_F(the_stats_in_detail, tell_why_it_was_connected_again) {
+    test_socket push = zmq.socket(ZMQ_PUSH), other = zmq.socket(ZMQ_PUSH);
+    for (test_socket *each : {&push, &other})
+        each->set(ZMQ_RECONNECT_IVL, 1);
+    push.connect("tcp://127.0.0.1:1");
+    ASSERT_TRUE(eventually([&] { return stats_of(push).reconnects_refused >= 2; }));
+    const zlink_stats_t stats = stats_of(push);
+    EXPECT_LE(stats.reconnects - stats.reconnects_refused, 1u);
+    EXPECT_EQ(stats.reconnects_other + stats.reconnects_ended + stats.reconnects_reset, 0u);
+    other.connect("ipc:///tmp/zlink-nobody-is-there");
+    ASSERT_TRUE(eventually([&] { return stats_of(other).reconnects_no_entry >= 1; }));
+    const std::string text = prometheus(zmq);
+    EXPECT_NE(text.find(",type=\"PUSH\",errno=\"ECONNREFUSED\"} "), std::string::npos) << text;
+    EXPECT_NE(text.find(",type=\"PUSH\",errno=\"ENOENT\"} "), std::string::npos) << text;
+    EXPECT_EQ(text.find("errno=\"EACCES\""), std::string::npos) << "left out while it is 0";
+}
+
+TEST_F(the_stats_in_detail, tell_of_a_peer_that_has_gone_in_good_order_or_in_the_middle) {
+    test_socket push = zmq.socket(ZMQ_PUSH), pull = zmq.socket(ZMQ_PULL);
+    push.set(ZMQ_RECONNECT_IVL, 1);
+    push.connect(pull.bind("tcp://127.0.0.1:*"));
+    ASSERT_NE(push.send("x"), -1);
+    ASSERT_TRUE(pull.receive());
+    pull.close();
+    ASSERT_TRUE(eventually([&] { return stats_of(push).reconnects_refused >= 1; }));
+    const zlink_stats_t stats = stats_of(push);
+    EXPECT_EQ(stats.reconnects_ended + stats.reconnects_reset, 1u);
+}
+
+TEST_F(the_stats_in_detail, tell_the_mechanism_of_handshakes_that_fail) {
+    test_socket pull = zmq.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH);
+    pull.set(ZMQ_PLAIN_SERVER, 1);
+    push.set(ZMQ_RECONNECT_IVL, 1);
+    push.connect(pull.bind("tcp://127.0.0.1:*"));  // NULL, which the other one does not take
+    ASSERT_TRUE(eventually([&] { return stats_of(pull).handshakes_failed_protocol_by[ZMQ_PLAIN] >= 1; }));
+    ASSERT_TRUE(eventually([&] { return stats_of(push).handshakes_failed_protocol_by[ZMQ_NULL] >= 1; }));
+    EXPECT_EQ(stats_of(pull).handshakes_failed_protocol_by[ZMQ_NULL], 0u);
+    EXPECT_GE(stats_of(pull).handshakes_failed_protocol, 1u);
+    const std::string text = prometheus(zmq);
+    EXPECT_NE(text.find("type=\"PULL\",reason=\"protocol\",mechanism=\"PLAIN\"} "), std::string::npos)
+        << text;
+    EXPECT_NE(text.find("type=\"PUSH\",reason=\"protocol\",mechanism=\"NULL\"} "), std::string::npos) << text;
+    EXPECT_EQ(text.find("mechanism=\"CURVE\""), std::string::npos) << "left out while it is 0";
+}
+
+TEST_F(the_stats_in_detail, show_no_version_of_tls_where_there_is_none) {
+    test_socket pull = zmq.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH);
+    push.connect(pull.bind("tcp://127.0.0.1:*"));
+    ASSERT_NE(push.send("x"), -1);
+    ASSERT_TRUE(pull.receive());
+    const std::vector<seen_peer> peers = peers_of(push);
+    ASSERT_EQ(peers.size(), 1u);
+    EXPECT_EQ(peers[0].tls_version, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(every_way, the_stats_in_detail_over, ::testing::Values("tcp", "ipc", "inproc"),
+                         [](const auto &given) { return std::string(given.param); });
+
+}  // namespace
