@@ -10,6 +10,7 @@ import socket
 import stat
 import subprocess
 import time
+import urllib.parse
 
 import prometheus_client.openmetrics.parser
 import prometheus_client.parser
@@ -127,31 +128,94 @@ def test_a_program_that_nobody_has_changed_tells_what_it_does():
 
 
 @pytest.fixture(scope="module")
-def promtool():
-    """That of Debian's Prometheus, which is fetched once and never installed: it would start a service."""
+def prometheus():
+    """The programs of Debian's Prometheus, which is fetched once and never installed: it would start a service."""
     cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "zlink-tests" / "prometheus"
-    tool = cache / "usr/bin/promtool"
-    if not tool.exists():
+    programs = cache / "usr/bin"
+    if not all((programs / each).exists() for each in ("promtool", "prometheus")):
         cache.mkdir(parents=True, exist_ok=True)
         try:
             done = subprocess.run(["apt-get", "download", "prometheus"], cwd=cache, capture_output=True, text=True, check=False, timeout=PATIENCE)
         except subprocess.TimeoutExpired:
-            pytest.skip(f"promtool cannot be fetched: apt-get has not answered for {PATIENCE} s")
+            pytest.skip(f"Prometheus cannot be fetched: apt-get has not answered for {PATIENCE} s")
         packages = list(cache.glob("prometheus_*.deb"))
         if done.returncode != 0 or not packages:
-            pytest.skip(f"promtool cannot be fetched: {done.stderr.strip()}")
+            pytest.skip(f"Prometheus cannot be fetched: {done.stderr.strip()}")
         subprocess.run(["dpkg", "-x", packages[0], cache], check=True)
-        for each in [*packages, cache / "usr/bin/prometheus"]:
+        for each in packages:
             each.unlink()
-    return tool
+    return programs
 
 
-def test_prometheus_itself_has_nothing_to_say_against_the_text(promtool):
+def test_prometheus_itself_has_nothing_to_say_against_the_text(prometheus):
     port = free_port()
     with Program(f"tcp://127.0.0.1:{port}"):
         text = ask(port)[2]
-    done = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    done = subprocess.run([prometheus / "promtool", "check", "metrics"], input=text, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+class Scraper:
+    """Prometheus, which asks the program at a port twice a second, and keeps what it hears in a folder."""
+
+    def __init__(self, programs, folder, target):
+        self.port = free_port()
+        config = folder / "prometheus.yml"
+        config.write_text(
+            "global: {scrape_interval: 500ms, scrape_timeout: 500ms}\n"
+            f"scrape_configs: [{{job_name: zlink, static_configs: [{{targets: ['127.0.0.1:{target}']}}]}}]\n",
+            encoding="utf-8",
+        )
+        self.log = open(folder / "log", "w+", encoding="utf-8")
+        self.process = subprocess.Popen(
+            [
+                programs / "prometheus", f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}",
+                f"--web.listen-address=127.0.0.1:{self.port}", f"--web.console.templates={folder}", f"--web.console.libraries={folder}",
+            ],
+            cwd=folder, stdout=self.log, stderr=subprocess.STDOUT,
+        )
+
+    def ask(self, query):
+        """The values of a query by their labels; none while Prometheus does not answer yet."""
+        try:
+            found = json.loads(ask(self.port, "/api/v1/query?query=" + urllib.parse.quote(query))[2])
+        except (OSError, http.client.HTTPException, json.JSONDecodeError):
+            return []
+        return [(each["metric"], float(each["value"][1])) for each in found["data"]["result"]] if found["status"] == "success" else []
+
+    def hears(self, query, is_right):
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until and self.process.poll() is None:
+            found = self.ask(query)
+            if is_right(found):
+                return found
+        self.log.seek(0)
+        raise AssertionError((query, self.ask(query), self.log.read()[-2000:]))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        try:
+            self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.log.close()
+
+
+def test_prometheus_itself_scrapes_the_right_numbers(prometheus, tmp_path):
+    port = free_port()
+    with Program(f"tcp://127.0.0.1:{port}", "network", "heartbeat") as program, Scraper(prometheus, tmp_path, port) as scraper:
+        [(labels, value)] = scraper.hears('zlink_messages_received_total{type="PULL"}', lambda found: len(found) == 1)
+        assert value == 1 and labels["job"] == "zlink" and labels["context"] == "1"
+        assert [each[1] for each in scraper.ask("sum(zlink_messages_sent_total)")] == [6]
+        assert [each[1] for each in scraper.ask('zlink_messages_dropped_total{type="ROUTER",reason="unroutable"}')] == [1]
+        assert [each[1] for each in scraper.ask('up{job="zlink"}')] == [1]
+        scraper.hears("histogram_quantile(0.5, sum by (le) (zlink_heartbeat_rtt_seconds_bucket)) > 0", lambda found: len(found) == 1)
+        program.end()
+        scraper.hears('up{job="zlink"}', lambda found: [each[1] for each in found] == [0])
 
 
 def test_the_board_for_grafana_asks_for_what_is_there():
