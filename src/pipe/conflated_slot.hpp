@@ -1,7 +1,7 @@
 // One direction of a pipe that keeps the newest message only (ZMQ_CONFLATE).
 //
 // Threads:  keep(), forget(), note_pending(), has_pending() and publish() on the writer's; take()
-//           on the reader's; is_full() and count() on any.
+//           on the reader's; is_full(), count() and claim() on any.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,15 @@ public:
         std::lock_guard guard(mutex_);
         to.published.messages = published_;
         to.replaced = replaced_;
-        to.taken.messages = published_ - replaced_ - (is_full_ ? 1 : 0);
+        to.taken.messages = published_ - replaced_ - claimed_ - (is_full_ ? 1 : 0);
+    }
+    /// Takes away what nobody reads any more: how many messages that was.
+    std::uint64_t claim() noexcept {
+        std::lock_guard guard(mutex_);
+        const std::uint64_t lost = is_full_ ? 1 : 0;
+        is_full_ = false;
+        claimed_ += lost;
+        return lost;
     }
     bool take(byte_span &out) noexcept {
         std::lock_guard guard(mutex_);
@@ -62,6 +70,7 @@ private:
     bool is_full_ = false;
     std::uint64_t published_ = 0;
     std::uint64_t replaced_ = 0;
+    std::uint64_t claimed_ = 0;
 };
 
 }  // namespace zlink

@@ -467,11 +467,12 @@ std::uint64_t pipe_end::claim(std::uint64_t published) noexcept {
 }
 
 pipe_end::lost_messages pipe_end::take_lost() noexcept {
-    if (conflated_out_)
-        return {};
     full_fence();  // behind the store that says that this end is closed
+    const bool are_both_closed = is_peer_closed() && !out_->is_read_on.load(std::memory_order_relaxed);
+    if (conflated_out_)
+        return {.unread = conflated_in()->claim(), .untaken = are_both_closed ? conflated_out_->claim() : 0};
     lost_messages lost{.unread = claim(other_->writes_.look_at_published())};
-    if (is_peer_closed() && !out_->is_read_on.load(std::memory_order_relaxed))
+    if (are_both_closed)
         lost.untaken = other_->claim(writes_.published());
     return lost;
 }

@@ -26,7 +26,7 @@ struct connection_environment {
     std::shared_ptr<chunk_pool> pool;
     std::shared_ptr<subscription_set> subscriptions;  // of SUB and XSUB, else null
     std::optional<web_place> place;                   // of streams that begin as a web server's
-    std::shared_ptr<counters> counts;                 // null: nothing is counted
+    std::shared_ptr<counters> counts = {};            // null: nothing is counted
 
     void count(counter what, std::uint64_t more = 1) const noexcept {
         if (counts)

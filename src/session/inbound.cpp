@@ -375,8 +375,10 @@ bool inbound::take_command(conversation &peer, byte_span body) noexcept {
 /// follow behind, hidden. `continues`: the first of them is not the first frame of its message.
 bool inbound::deliver(block *owner, bool may_share, const std::uint8_t *p, const walk_result &walked,
                       bool continues) noexcept {
-    if (!has_receiver())
+    if (!has_receiver()) {
+        count_thrown_away(walked.messages);
         return true;
+    }
     if (receives_ == reception::subscriptions)
         return sift({p, walked.octets});
     offered_ = {};  // something else is there
@@ -405,6 +407,12 @@ bool inbound::deliver(block *owner, bool may_share, const std::uint8_t *p, const
     return !failed(e) && count_unfinished(rest);
 }
 
+/// Messages of which nobody has got a part, or gets the rest.
+void inbound::count_thrown_away(std::uint64_t messages) const noexcept {
+    if (messages > 0)
+        environment_.count(discards_ ? counter::dropped_unread : counter::dropped_unwanted, messages);
+}
+
 /// Counts what was kept of a message under way; false where that is too much, and has failed the
 /// connection. It may be as much as whole messages could be: their number is limited by the mark,
 /// and their size by ZMQ_MAXMSGSIZE.
@@ -431,10 +439,8 @@ bool inbound::sift(byte_span frames) noexcept {
     for (frame_header header; get_frame_header(frames.data(), frames.size(), header);) {
         const byte_span body = frames.subspan(header.header_size, static_cast<std::size_t>(header.body_size));
         frames = frames.subspan(header.header_size + body.size());
-        if (const error e = sieve_.take(*pipe_, header.has_more(), body); failed(e)) {
-            fail(e);
+        if (!sift_frame(header.has_more(), body))
             return false;
-        }
         if (subscription_sieve::wants(body))
             note_beyond_mark(header.header_size + body.size());
         if (!sieve_.is_inside())
@@ -442,6 +448,16 @@ bool inbound::sift(byte_span frames) noexcept {
         else if (subscription_sieve::wants(body) && !count_unfinished(header.header_size + body.size()))
             return false;
     }
+    return true;
+}
+
+bool inbound::sift_frame(bool has_more, byte_span body) noexcept {
+    const bool is_thrown_away = !has_more && !sieve_.is_inside() && !subscription_sieve::wants(body);
+    if (const error e = sieve_.take(*pipe_, has_more, body); failed(e)) {
+        fail(e);
+        return false;
+    }
+    count_thrown_away(is_thrown_away);
     return true;
 }
 
@@ -517,8 +533,10 @@ void inbound::keep_tail(bool is_sockets_thread, byte_span frame, const frame_hea
 bool inbound::skip_rest(const frame_header &frame, std::size_t have) noexcept {
     to_skip_ = frame.header_size + frame.body_size - have;
     in_message_ = frame.has_more();
-    return discards_ || receives_ != reception::subscriptions ||
-           !failed(sieve_.take(*pipe_, frame.has_more(), {}));
+    if (!discards_ && receives_ == reception::subscriptions)
+        return sift_frame(frame.has_more(), {});
+    count_thrown_away(!frame.has_more());
+    return true;
 }
 
 void inbound::discard() noexcept {

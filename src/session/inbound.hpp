@@ -164,7 +164,9 @@ private:
     bool take_command(conversation &peer, byte_span body) noexcept;
     bool deliver(block *owner, bool may_share, const std::uint8_t *p, const walk_result &walked,
                  bool continues) noexcept;
+    void count_thrown_away(std::uint64_t messages) const noexcept;
     bool sift(byte_span frames) noexcept;
+    bool sift_frame(bool has_more, byte_span body) noexcept;
     void deliver_offered() noexcept;
     bool suits_offer(bool is_sockets_thread, const frame_header &frame) const noexcept;
     bool pass_subscription(bool is_subscribe, byte_span topic) noexcept;

@@ -140,7 +140,7 @@ void mailbox::end_wait() noexcept {
     is_waiting_ = false;
 }
 
-void mailbox::close() noexcept {
+std::vector<mailbox::command> mailbox::close() noexcept {
     std::vector<command> dropped;
     {
         std::lock_guard guard(mutex_);
@@ -151,10 +151,8 @@ void mailbox::close() noexcept {
         if (!is_signalled_)  // else a thread is about to raise it
             wakeup_.reset();
     }
-    // A pipe that nobody will take must say so to its other end.
-    for (const command &what : dropped)
-        if (what.kind == command_kind::attach)
-            what.pipe->close();
+    std::erase_if(dropped, [](const command &what) { return what.kind != command_kind::attach; });
+    return dropped;
 }
 
 }  // namespace zlink

@@ -68,8 +68,9 @@ public:
     void call_on_room(std::function<void()> call);
 
     /// The socket is gone: drops what is queued and all that comes, and gives the descriptor back,
-    /// for sessions may keep the mailbox for long. Pipes that were to be attached are closed.
-    void close() noexcept;
+    /// for sessions may keep the mailbox for long. Pipes that were to be attached are given back,
+    /// to be closed.
+    std::vector<command> close() noexcept;
 
 private:
     void lower() noexcept;

@@ -136,7 +136,7 @@ void pipe_table::keep_untaken() noexcept {
             untaken_.insert(untaken_.end(), taken_.begin(), taken_.end());
         } catch (...) {
             for (const mailbox::command &what : taken_)
-                what.pipe->close();
+                turn_away(*what.pipe);
         }
     }
     has_untaken_ = !untaken_.empty();
@@ -148,14 +148,19 @@ void pipe_table::attach(const pipe_end_ptr &pipe, bool is_local) {
     try {
         take_in(pipe, is_local);
     } catch (...) {
-        pipe->close();
+        turn_away(*pipe);
         throw;
     }
 }
 
+void pipe_table::turn_away(pipe_end &pipe) noexcept {
+    pipe.close(around_.options.linger_ms);
+    count_lost(pipe);
+}
+
 void pipe_table::take_in(const pipe_end_ptr &pipe, bool is_local) {
     if (is_closed_) {
-        pipe->close();
+        turn_away(*pipe);
         return;
     }
     leave_direct_input();
@@ -365,7 +370,7 @@ std::size_t pipe_table::detach_endpoint(const std::string &endpoint, unread_inpu
     count += std::erase_if(untaken_, [&](const mailbox::command &what) {
         const bool is_theirs = what.pipe->slot.endpoint && *what.pipe->slot.endpoint == endpoint;
         if (is_theirs)
-            what.pipe->close(around_.options.linger_ms);
+            turn_away(*what.pipe);
         return is_theirs;
     });
     return count;
@@ -397,7 +402,7 @@ void pipe_table::close() noexcept {
         end_pipe(pipe);
     }
     for (const mailbox::command &what : untaken_)
-        what.pipe->close(around_.options.linger_ms);
+        turn_away(*what.pipe);
     untaken_.clear();
 }
 

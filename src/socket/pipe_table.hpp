@@ -54,6 +54,8 @@ public:
     pipe_end &first() const noexcept { return *pipes_[0]; }
     /// Takes a pipe into use. Throws bad_alloc, and has closed it then.
     void attach(const pipe_end_ptr &pipe, bool is_local);
+    /// Closes a pipe that does not come into use, and says so to its other end.
+    void turn_away(pipe_end &pipe) noexcept;
     /// The fate of messages that an ended pipe has brought and nobody has received.
     enum class unread_input { dropped, kept };
     /// Ends every pipe of an endpoint. Returns how many there were.

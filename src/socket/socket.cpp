@@ -300,7 +300,8 @@ void socket::close() noexcept {
     (void)pipes_.process_commands();
     pipes_.close();
     environment_.endpoints.close_all(*this);
-    mailbox_->close();
+    for (const mailbox::command &late : mailbox_->close())
+        pipes_.turn_away(*late.pipe);
     monitor_->publish_on(nullptr, 0);
 }
 

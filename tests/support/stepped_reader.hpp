@@ -116,7 +116,8 @@ private:
 public:
     std::unique_ptr<conversation> peer;
     scripted_stream bytes{state};
-    const connection_environment environment{&io, options, sizes, pool, nullptr, {}};
+    const std::shared_ptr<counters> counts = std::make_shared<counters>();
+    const connection_environment environment{&io, options, sizes, pool, nullptr, {}, counts};
     inbound in{environment, bytes};
     block_ref borrowers;
     std::vector<octets> answers;

@@ -155,6 +155,23 @@ TEST_P(the_stats_over, tell_what_newer_messages_have_replaced) {
               sent - received);
 }
 
+TEST_P(the_stats_over, count_the_newest_message_that_a_close_leaves_unread) {
+    test_socket pull = zmq.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH);
+    for (test_socket *each : {&push, &pull})
+        each->set(ZMQ_CONFLATE, 1);
+    push.connect(pull.bind(place()));
+    for (int i = 0; i < 5; ++i)
+        ASSERT_NE(push.send(std::to_string(i)), -1);
+    EXPECT_TRUE(eventually([&] {
+        EXPECT_EQ(pull.set(ZMQ_RCVHWM, 1000), 0);  // takes in that a peer has come, and no message
+        return stats_of(pull).queued_in == 1 && stats_of(zmq.handle()).dropped_conflate == 4;
+    }));
+    pull.close();
+    push.close();
+    expect_soon(zmq.handle(), &zlink_stats_t::dropped_unread, 1);
+    EXPECT_EQ(all_dropped(stats_of(zmq.handle())), 5u);
+}
+
 TEST_F(the_stats, tell_what_was_left_when_the_time_to_linger_was_over) {
     test_socket push = zmq.socket(ZMQ_PUSH);
     push.connect("tcp://127.0.0.1:1");  // where nobody listens

@@ -143,6 +143,25 @@ TEST_F(pipe_pair, keeps_the_newest_message_only_when_conflating) {
     EXPECT_EQ(receive(), "");
 }
 
+TEST_F(pipe_pair, tells_once_of_the_newest_message_that_nobody_reads) {
+    for (const bool is_reader_first : {true, false}) {
+        open(1, true, end_kind::socket);
+        for (const char *text : {"one", "two"})
+            ASSERT_TRUE(send(text));
+        const auto total = [](const pipe_end::lost_messages &of) { return of.unread + of.untaken; };
+        pipe_end &first = is_reader_first ? *reader : *writer, &second = is_reader_first ? *writer : *reader;
+        first.close();
+        EXPECT_EQ(total(first.take_lost()), is_reader_first ? 1u : 0u) << "the reader may still read";
+        second.close();
+        EXPECT_EQ(total(second.take_lost()), is_reader_first ? 0u : 1u);
+        EXPECT_EQ(total(first.take_lost()) + total(second.take_lost()), 0u);
+        const passage went = writer->outgoing();
+        EXPECT_EQ(went.published.messages, 2u);
+        EXPECT_EQ(went.replaced, 1u);
+        EXPECT_EQ(went.taken.messages, 0u);
+    }
+}
+
 TEST_F(pipe_pair, conflates_whatever_way_a_message_was_written) {
     open(0, true);
     const auto wire = std::string({0, 1, 'a', 0, 1, 'b'});

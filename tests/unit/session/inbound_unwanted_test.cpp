@@ -46,6 +46,8 @@ TEST(inbound, throws_away_what_comes_once_nobody_takes_it_and_goes_on_with_comma
             EXPECT_EQ(it.answers.back(), testing::pong("end"));
             EXPECT_LE(it.take(), 2u);
             EXPECT_EQ(it.log.at(0), "=taken");
+            EXPECT_EQ(it.counts->get(counter::dropped_unread), 22 - it.log.size())
+                << "two at a time, and the last, that is 22 with what was taken";
             EXPECT_EQ(it.log.size() > 1, cut == each.wire.size() && it.log.size() > 1);
         }
     }
@@ -62,6 +64,8 @@ TEST(inbound, throws_away_what_was_kept_back_at_the_mark_too) {
     ASSERT_NO_FATAL_FAILURE(it.read());
     EXPECT_EQ(it.answers, std::vector{testing::pong("x")});
     ASSERT_NO_FATAL_FAILURE(it.expect({"=a"}));
+    EXPECT_EQ(it.counts->get(counter::dropped_unread), 2u) << "b, and d with its part";
+    EXPECT_EQ(it.counts->get(counter::dropped_unwanted), 0u);
 }
 
 TEST(inbound, keeps_nothing_for_a_socket_that_receives_nothing) {
@@ -74,6 +78,8 @@ TEST(inbound, keeps_nothing_for_a_socket_that_receives_nothing) {
         EXPECT_EQ(it.answers, std::vector{testing::pong("x")});
         EXPECT_LE(short_heap::blocks() - before, 20) << "the scratch block, and what was answered";
         EXPECT_FALSE(it.in.has_delivered());
+        EXPECT_EQ(it.counts->get(counter::dropped_unwanted), 3u);
+        EXPECT_EQ(it.counts->get(counter::dropped_unread), 0u);
         ASSERT_NO_FATAL_FAILURE(it.expect({}));
     }
 }
@@ -108,6 +114,7 @@ TEST(inbound, passes_on_only_subscriptions_to_a_pub) {
             ASSERT_NO_FATAL_FAILURE(it.feed(said.wire, every(size, said.wire.size())));
             ASSERT_NO_FATAL_FAILURE(it.expect(said.log));
             EXPECT_FALSE(it.in.has_delivered()) << "messages, that is";
+            EXPECT_EQ(it.counts->get(counter::dropped_unwanted), 4u) << "those without a subscription";
         }
 }
 

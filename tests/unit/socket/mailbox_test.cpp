@@ -153,11 +153,13 @@ TEST_F(mailbox_test, keeps_one_level_however_often_it_is_asked_for) {
     EXPECT_EQ(box->level(), first);
 }
 
-TEST_F(mailbox_test, closes_the_pipes_that_nobody_will_attach_and_takes_no_more) {
+TEST_F(mailbox_test, gives_the_pipes_that_nobody_will_attach_back_and_takes_no_more) {
     const pipe_ends ends = connected_pipe();
+    EXPECT_TRUE(box->post({kind::stop, nullptr}));
     EXPECT_TRUE(box->post({kind::attach, ends.first}));
-    box->close();
-    EXPECT_TRUE(ends.second->is_peer_closed());
+    const std::vector<mailbox::command> left = box->close();
+    ASSERT_EQ(left.size(), 1u);
+    EXPECT_EQ(left[0].pipe, ends.first);
     EXPECT_FALSE(box->has_commands());
     EXPECT_FALSE(box->post({kind::stop, nullptr}));
     EXPECT_FALSE(box->has_commands());

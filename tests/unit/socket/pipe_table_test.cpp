@@ -132,6 +132,36 @@ TEST_F(pipe_table_test, leaves_new_peers_to_the_next_call) {
     }
 }
 
+TEST_F(pipe_table_test, counts_what_a_peer_left_that_was_never_attached) {
+    int failures = 0;
+    for (unsigned nth = 1; nth <= most_allocations; ++nth) {
+        const auto here = make(socket_type::pull), there = make(socket_type::push);
+        join(*there, *here);
+        ASSERT_EQ(send(*there, "1"), error::none);
+        ASSERT_EQ(send(*there, "2"), error::none);
+        there->close();  // what it has sent is the other one's from here on
+        failures += fails_with_short_memory(nth, [&] { here->close(); });
+        ASSERT_EQ(here->counts()->get(counter::dropped_unread), 2u) << nth;
+        ASSERT_EQ(there->counts()->get(counter::dropped_peer_gone), 0u) << nth;
+    }
+    EXPECT_GE(failures, 1);
+}
+
+TEST_F(pipe_table_test, counts_what_comes_for_a_socket_that_closes) {
+    const auto here = make(socket_type::pull), there = make(socket_type::push);
+    const pipe_ends ends = make_pipe(pool_, {.second = end_kind::socket});
+    ends.first->set_events(there->inbox());
+    ends.second->set_events(here->inbox());
+    there->attach(ends.first, true);
+    ASSERT_EQ(send(*there, "1"), error::none);
+    there->close();
+    endpoints_.at_close = [&] {
+        EXPECT_TRUE(here->inbox()->post({mailbox::command_kind::attach, ends.second, false}));
+    };
+    here->close();
+    EXPECT_EQ(here->counts()->get(counter::dropped_unread), 1u);
+}
+
 TEST_F(pipe_table_test, hears_of_a_peer_though_there_was_none_to_say_so) {
     int failures = 0;
     for (unsigned nth = 1; nth <= most_allocations; ++nth) {
