@@ -369,35 +369,11 @@ void connection::follow_handshake(inbound &in, const conversation::action &step,
     }
 }
 
+/// `rest` has come behind the handshake.
 void connection::enter_traffic(inbound &in, byte_span rest, bool takes_all) noexcept {
-    try {
-        add_verdicts();
-    } catch (...) {
-        fail(error::no_memory);
-        return;
-    }
-    pipe_ = host_.on_established(*this);
-    if (!pipe_) {
-        fail(break_reason{.was_established = true});
-        return;
-    }
-    if (peer_->framing().numbers_frames())
-        stream_->expect_sealed_bodies();
-    lease_.open(*pipe_);
-    in.open(*pipe_);
-    out_.open(pipe_, replays_, *this);
-    pipe_->set_info(&peer_->info());
-    if (failed(pipe_->say_hello(as_bytes(peer_->info().routing_id))) ||
-        (environment_.options.tells_of_connections() && failed(pipe_->write(0, {})))) {
-        fail(error::no_memory);
-        return;
-    }
-    pipe_->publish();
-    try {
-        greet_application();
-        in.set_decoder(peer_->framing().make_decoder(environment_.pool.get()));
-    } catch (...) {
-        fail(error::no_memory);
+    if (!open_pipe(in)) {
+        if (peer_->framing().is_identity())
+            in.count_left(rest);
         return;
     }
     if (takes_all && environment_.options.has_subscribers())
@@ -408,6 +384,41 @@ void connection::enter_traffic(inbound &in, byte_span rest, bool takes_all) noex
     note_reading(in);
     if (state_ == state::live)
         write();
+}
+
+/// False when it has failed: there is no memory, or no socket any more.
+bool connection::open_pipe(inbound &in) noexcept {
+    try {
+        add_verdicts();
+    } catch (...) {
+        fail(error::no_memory);
+        return false;
+    }
+    pipe_ = host_.on_established(*this);
+    if (!pipe_) {
+        fail(break_reason{.was_established = true});
+        return false;
+    }
+    if (peer_->framing().numbers_frames())
+        stream_->expect_sealed_bodies();
+    lease_.open(*pipe_);
+    in.open(*pipe_);
+    out_.open(pipe_, replays_, *this);
+    pipe_->set_info(&peer_->info());
+    if (failed(pipe_->say_hello(as_bytes(peer_->info().routing_id))) ||
+        (environment_.options.tells_of_connections() && failed(pipe_->write(0, {})))) {
+        fail(error::no_memory);
+        return false;
+    }
+    pipe_->publish();
+    try {
+        greet_application();
+        in.set_decoder(peer_->framing().make_decoder(environment_.pool.get()));
+    } catch (...) {
+        fail(error::no_memory);
+        return false;
+    }
+    return true;
 }
 
 /// The first messages to the other application, if ours has chosen any: in front of all that the

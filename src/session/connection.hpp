@@ -189,6 +189,7 @@ private:
     void on_verdict_on_guest(const verdict &answer) noexcept;
     void add_verdicts();
     void enter_traffic(inbound &in, byte_span rest, bool takes_all) noexcept;
+    bool open_pipe(inbound &in) noexcept;
     void greet_application();
     bool say_last_words() noexcept;
     void end_with_words(break_reason why) noexcept;

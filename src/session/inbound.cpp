@@ -58,10 +58,39 @@ bool is_subscription(const conversation::action &action) noexcept {
 }
 }  // namespace
 
+namespace {
+/// The messages that end in what stands here; what is not whole at its end does not count.
+std::uint64_t messages_in(byte_span frames) noexcept {
+    std::uint64_t messages = 0;
+    for (frame_header header; get_frame_header(frames.data(), frames.size(), header);) {
+        if (header.body_size > frames.size() - header.header_size)
+            break;
+        messages += !header.is_command() && !header.has_more();
+        frames = frames.subspan(header.header_size + static_cast<std::size_t>(header.body_size));
+    }
+    return messages;
+}
+}  // namespace
+
 inbound::inbound(const connection_environment &environment, stream &bytes) noexcept
     : environment_(environment), stream_(bytes), limits_(limits_of(environment.options)),
       most_unfinished_(most_octets_of_message(environment.options)),
       receives_(environment.options.receives()) {}
+
+/// All that was kept back goes with the connection.
+inbound::~inbound() {
+    if (has_held())
+        for (const held_range &each : unfed_->held)
+            count_left({each.begin, each.end});
+}
+
+/// Messages that have come, and that nobody gets: the connection ends for want of memory, or with
+/// its socket.
+void inbound::count_left(byte_span frames) const noexcept {
+    const std::uint64_t messages = has_receiver() && receives_ == reception::all ? messages_in(frames) : 0;
+    if (messages > 0)
+        environment_.count(counter::dropped_unread, messages);
+}
 
 void inbound::open(pipe_end &pipe) noexcept {
     pipe_ = &pipe;
@@ -194,6 +223,8 @@ void inbound::feed_block(conversation *peer, chunk &block, byte_span in) noexcep
         unfed_->tail.clear();
     const std::uint64_t skipped = std::min<std::uint64_t>(to_skip_, in.size());
     to_skip_ -= skipped;
+    if (skipped > 0 && to_skip_ == 0)
+        count_thrown_away(std::exchange(skips_message_, false));
     in = in.subspan(static_cast<std::size_t>(skipped));
     feed(peer, &block, in.size() >= block.capacity / 2, in);
 }
@@ -305,8 +336,10 @@ const std::uint8_t *inbound::take_traffic(conversation *peer, block *owner, bool
                                    : std::max<std::uint64_t>(pipe_->credit(), continues);
         const walk_result walked = walk_frames({p, end}, in_message_, limits_);
         if (walked.octets > 0) {
-            if (!deliver(owner, may_share, p, walked, continues))
+            if (!deliver(owner, may_share, p, walked, continues)) {
+                count_left({p + walked.octets, end});
                 return end;
+            }
             p += walked.octets;
         }
         const std::size_t whole = walked.next.header_size + static_cast<std::size_t>(walked.next.body_size);
@@ -392,7 +425,9 @@ bool inbound::deliver(block *owner, bool may_share, const std::uint8_t *p, const
     error e = error::none;
     if (walked.message_octets > 0) {
         e = put({p, walked.message_octets}, walked.messages);
-        if (!failed(e)) {
+        if (failed(e)) {
+            count_left({p, walked.message_octets});
+        } else {
             has_delivered_ = true;
             pipe_->publish();
         }
@@ -452,13 +487,18 @@ bool inbound::sift(byte_span frames) noexcept {
 }
 
 bool inbound::sift_frame(bool has_more, byte_span body) noexcept {
-    const bool is_thrown_away = !has_more && !sieve_.is_inside() && !subscription_sieve::wants(body);
+    const bool is_thrown_away = ends_unwanted(has_more, body);
     if (const error e = sieve_.take(*pipe_, has_more, body); failed(e)) {
         fail(e);
         return false;
     }
     count_thrown_away(is_thrown_away);
     return true;
+}
+
+/// Whether this frame is the last of a message of which nothing is passed on.
+bool inbound::ends_unwanted(bool has_more, byte_span body) const noexcept {
+    return !has_more && !sieve_.is_inside() && !subscription_sieve::wants(body);
 }
 
 void inbound::subscribe_to_all() noexcept {
@@ -533,10 +573,11 @@ void inbound::keep_tail(bool is_sockets_thread, byte_span frame, const frame_hea
 bool inbound::skip_rest(const frame_header &frame, std::size_t have) noexcept {
     to_skip_ = frame.header_size + frame.body_size - have;
     in_message_ = frame.has_more();
-    if (!discards_ && receives_ == reception::subscriptions)
-        return sift_frame(frame.has_more(), {});
-    count_thrown_away(!frame.has_more());
-    return true;
+    skips_message_ = !frame.has_more();  // and counts it with its last octet
+    if (discards_ || receives_ != reception::subscriptions)
+        return true;
+    skips_message_ = ends_unwanted(frame.has_more(), {});
+    return !failed(sieve_.take(*pipe_, frame.has_more(), {}));
 }
 
 void inbound::discard() noexcept {
@@ -552,6 +593,7 @@ void inbound::discard() noexcept {
 /// Keeps traffic back that the receiver's mark does not let through yet.
 void inbound::hold(block *owner, bool may_share, byte_span in) noexcept {
     if (!may_keep()) {
+        count_left(in);
         fail(error::no_memory);
         return;
     }
@@ -576,6 +618,7 @@ void inbound::hold(block *owner, bool may_share, byte_span in) noexcept {
         }
     } catch (...) {
     }
+    count_left(in);
     fail(error::no_memory);
 }
 

@@ -45,6 +45,9 @@ public:
 
     /// Both outlive it.
     inbound(const connection_environment &environment, stream &bytes) noexcept;
+    inbound(const inbound &) = delete;
+    inbound &operator=(const inbound &) = delete;
+    ~inbound();
 
     /// From here on what is read is traffic, for this pipe, which outlives it too.
     void open(pipe_end &pipe) noexcept;
@@ -82,6 +85,8 @@ public:
         return !has_receiver() || is_inside_message() || may_exceed_mark() || pipe_->has_credit();
     }
     const std::optional<break_reason> &failure() const noexcept { return failure_; }
+    /// Counts the messages among frames that have come, and that nobody gets: the connection ends.
+    void count_left(byte_span frames) const noexcept;
     /// Whether the pipe got a message of the peer's application.
     bool has_delivered() const noexcept { return has_delivered_; }
 
@@ -167,6 +172,7 @@ private:
     void count_thrown_away(std::uint64_t messages) const noexcept;
     bool sift(byte_span frames) noexcept;
     bool sift_frame(bool has_more, byte_span body) noexcept;
+    bool ends_unwanted(bool has_more, byte_span body) const noexcept;
     void deliver_offered() noexcept;
     bool suits_offer(bool is_sockets_thread, const frame_header &frame) const noexcept;
     bool pass_subscription(bool is_subscribe, byte_span topic) noexcept;
@@ -212,7 +218,8 @@ private:
     const reception receives_;
     flow flow_ = flow::going;
     bool in_message_ = false;
-    subscription_sieve sieve_;  // of one that receives nothing else
+    subscription_sieve sieve_;    // of one that receives nothing else
+    bool skips_message_ = false;  // to_skip_ goes to the end of one
     bool discards_ = false;
     bool exceeds_mark_ = false;
     bool has_delivered_ = false;     // messages, not only subscriptions

@@ -332,6 +332,43 @@ void conversations::conduct() {
         for (const sim_context *each : {&left_, &right_})
             if (const std::string why = each->unaccounted(); !why.empty())
                 world_.violate(promise::counts_once, why);
+    // What monitors say goes from socket to socket, and is counted by the simulator's contexts.
+    if (!plan_.is_inproc && !handler_ && !plan_.is_monitored && plan_.mechanism == mechanism_kind::null &&
+        !world_.is_over())
+        check_counters();
+}
+
+/// Each message that went through the network, at both of its ends. What was sent was written to a
+/// stream as a whole, or is counted as lost, but for one cut in the middle for each direction of a
+/// connection that broke. What was read from a stream was received, or is counted as lost, but for
+/// what had come with a handshake that was not over when its connection broke. Between the two is
+/// what the network kept for ever.
+void conversations::check_counters() {
+    const auto sum = [this](std::initializer_list<counter> which) {
+        std::uint64_t all = 0;
+        for (const counter each : which)
+            all += left_.counts().get(each) + right_.counts().get(each);
+        return static_cast<std::int64_t>(all);
+    };
+    const std::int64_t sent = sum({counter::messages_sent});
+    const std::int64_t lost_here = sum({counter::dropped_linger, counter::dropped_peer_gone});
+    const auto written = static_cast<std::int64_t>(network_.metered_written().messages);
+    const std::int64_t cut = sent - lost_here - written;
+    if (cut < 0 || cut > static_cast<std::int64_t>(2 * network_.breaks()))
+        world_.violate(promise::counts_once, std::to_string(sent) + " messages were sent, " +
+                                                 std::to_string(lost_here) + " lost before, and " +
+                                                 std::to_string(written) + " written");
+    if (plan_.is_publishing())  // whose subscriptions are counted when they are received
+        return;
+    const std::int64_t received = sum({counter::messages_received});
+    const std::int64_t lost_there = sum({counter::dropped_unread});
+    const auto read = static_cast<std::int64_t>(network_.metered_read().messages);
+    const std::int64_t left = read - received - lost_there;
+    const bool has_broken_handshakes = !plan_.is_calm || plan_.short_memory > 0;
+    if (left < 0 || (left > 0 && !has_broken_handshakes))
+        world_.violate(promise::counts_once, std::to_string(read) + " messages were read, " +
+                                                 std::to_string(received) + " received, and " +
+                                                 std::to_string(lost_there) + " lost behind");
 }
 
 verdict conversations::run() {

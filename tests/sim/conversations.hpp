@@ -107,6 +107,7 @@ private:
 
     // ---- what the conductor does ----
     void conduct();
+    void check_counters();
     void add_members();
     settings options_for(bool is_left);
     void secure(settings &options, bool is_server) const;

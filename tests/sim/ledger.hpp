@@ -5,7 +5,8 @@
 //           leaves nothing behind: see scenario.cpp; 11 one at a time, 12 gets its reading half
 //           back, 13 goes on: see network.cpp; 14 legal events: see monitor_watch.hpp; 15 knows
 //           topics: see topic_watch.hpp; 16 newest value: see newest.hpp; 17 admits: see
-//           handler.hpp; 18 fresh nonces: see nonce_watch.hpp.)
+//           handler.hpp; 18 fresh nonces: see nonce_watch.hpp; 19 counts once: see sim_context.hpp
+//           for inproc, and check_counters() in conversations.cpp for the networks.)
 // Channel:  messages numbered from 0, from one incarnation of a socket to one other, to one of
 //           several, or to all of them. A message carries channel, epoch, number, part, length and
 //           checksum; its parts follow from channel and number, so that each octet of what arrives

@@ -527,6 +527,7 @@ void network::connect_rogue(std::vector<std::uint8_t> octets) {
     auto at = listeners_.begin();
     std::advance(at, static_cast<std::ptrdiff_t>(world_.faults.next() % listeners_.size()));
     const auto made = make_link(0, at->second->tag(), at->second->is_local());
+    made->is_rogue = true;
     at->second->come(made);
     put(made, 0, octets.data(), octets.size());
     // Held until it leaves, which it does without having read what came.

@@ -27,6 +27,7 @@
 #include <string>
 #include <vector>
 
+#include "message_meter.hpp"
 #include "transport/transport.hpp"
 #include "world.hpp"
 
@@ -94,6 +95,10 @@ public:
     std::uint64_t writes_by_senders() const noexcept { return writes_by_senders_; }
     /// Connections that broke while a borrower read, or slept at it.
     std::uint64_t breaks_in_use() const noexcept { return breaks_in_use_; }
+    /// Whole messages that were written to streams, and read from there, where they speak ZMTP in
+    /// the clear.
+    const message_meter::found &metered_written() const noexcept { return metered_written_; }
+    const message_meter::found &metered_read() const noexcept { return metered_read_; }
     /// Streams that were read from shared memory.
     std::uint64_t rings() const noexcept { return rings_; }
     std::uint64_t hostile_rings() const noexcept { return hostile_rings_; }
@@ -177,6 +182,8 @@ private:
     std::map<int, class sim_stream *> streams_;          // by descriptor
     std::vector<std::unique_ptr<stream>> kept_streams_;  // planted
     local_transport local_{*this};
+    message_meter::found metered_written_;
+    message_meter::found metered_read_;
     std::uint64_t rings_ = 0;
     std::uint64_t hostile_rings_ = 0;
     int last_id_ = 0;

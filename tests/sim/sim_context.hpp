@@ -45,6 +45,7 @@ public:
     /// The sums of its counters, after terminate(), where they do not agree: over inproc each
     /// message that was sent was received, or is counted as lost, once.
     std::string unaccounted() const;
+    const counters &counts() const noexcept { return *counts_; }
 
     bool is_terminating() const noexcept { return is_terminating_; }
     std::size_t live_sessions() const noexcept { return live_sessions_; }

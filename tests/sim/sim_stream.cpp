@@ -145,6 +145,7 @@ io_result sim_stream::read_now(std::span<const iovec> ranges) noexcept {
             std::memcpy(range.iov_base, from.data.data() + from.head + done, part);
         done += part;
     }
+    meter_read({from.data.data() + from.head, count});
     from.head += count;
     from.arrived -= count;
     if (has_failed_)
@@ -181,6 +182,7 @@ io_result sim_stream::write_now(std::span<const iovec> ranges) noexcept {
         all.insert(all.end(), begin, begin + std::min(range.iov_len, count - all.size()));
     }
     (void)network_.put(link_, side_, all.data(), all.size());
+    meter_written(all);
     w.trace(0x200 + static_cast<std::uint64_t>(link_->id), count);
     (void)breaks_now();  // after these octets; the next call finds out
     return {count, error::none};
@@ -203,6 +205,7 @@ io_result sim_stream::read_local(std::span<const iovec> ranges) noexcept {
         at += part;
     }
     in().taken += result.octets;
+    meter_read({octets.data(), result.octets});
     if (has_failed_)
         in().taken_last += result.octets;
     w.trace(0x100 + static_cast<std::uint64_t>(link_->id), result.octets);
@@ -232,6 +235,7 @@ io_result sim_stream::write_local(std::span<const iovec> ranges) noexcept {
     out().written += wanted;
     const io_result result = ring_.output.write(link_->sockets[side_].get(), {&one, 1});
     out().written -= wanted - result.octets;
+    meter_written({all.data(), result.octets});
     if (link_->has_ended && result.octets > 0)
         network_.observer_.on_break(link_->tags[side_], link_->tags[1 - side_], link_->id, result.octets,
                                     result.octets);
@@ -240,6 +244,19 @@ io_result sim_stream::write_local(std::span<const iovec> ranges) noexcept {
     network_.notify(*link_, 1);
     (void)breaks_now();
     return result;
+}
+
+/// Whoever comes from nowhere says anything.
+bool sim_stream::is_metered() const noexcept { return !link_->is_rogue; }
+
+void sim_stream::meter_written(byte_span octets) {
+    if (is_metered())
+        out().at_writer.feed(octets, network_.metered_written_);
+}
+
+void sim_stream::meter_read(byte_span octets) {
+    if (is_metered())
+        in().at_reader.feed(octets, network_.metered_read_);
 }
 
 void sim_stream::note_write(std::size_t wanted, const io_result &result) noexcept {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "message_meter.hpp"
 #include "mutator.hpp"
 #include "network.hpp"
 #include "nonce_watch.hpp"
@@ -34,6 +35,8 @@ struct network::wire {
     bool has_ended = false;           // and the reader knows
     std::unique_ptr<mutator> alters;  // planted
     std::unique_ptr<nonce_watch> numbers;
+    message_meter at_writer;
+    message_meter at_reader;
     std::uint64_t written = 0;  // to a local socket or its ring, and
     std::uint64_t taken = 0;    // read from there
 
@@ -55,6 +58,7 @@ struct network::link {
     bool has_ended = false;  // the observer knows
     std::string address;
     bool is_local = false;
+    bool is_rogue = false;        // nobody of ours dials
     owned_descriptor sockets[2];  // of a local one
 
     bool shows(int side, short events) const noexcept {
@@ -152,6 +156,9 @@ public:
 
 private:
     void note_write(std::size_t wanted, const io_result &result) noexcept;
+    bool is_metered() const noexcept;
+    void meter_written(byte_span octets);
+    void meter_read(byte_span octets);
     io_result read_now(std::span<const iovec> ranges) noexcept;
     io_result write_now(std::span<const iovec> ranges) noexcept;
     void complain(const char *what) {
