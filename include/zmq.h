@@ -154,7 +154,7 @@ ZMQ_EXPORT void zlink_version(int *major, int *minor, int *patch);
 ZMQ_EXPORT int zlink_policy_in_force(void);
 
 /* What a socket, or a context with all its sockets, has done since it was made, and what it holds now: docs/metrics.md. Every
- * number but those from queued_out to sockets, and subscriptions, only grows. A message counts once for each peer that it is for, all its parts together. */
+ * number but those from queued_out to sockets, subscriptions, and the last two only grows. A message counts once for each peer that it is for, all its parts together. */
 typedef struct zlink_stats_t {
     uint64_t messages_sent;     /* given to a peer's queue */
     uint64_t messages_received; /* taken by the application */
@@ -231,6 +231,16 @@ typedef struct zlink_stats_t {
     uint64_t highest_in_octets;
     uint64_t
         subscriptions; /* of PUB and XPUB: those of all peers together; of SUB and XSUB: its own topics */
+
+    /* Of a context alone; 0 of a socket. */
+    uint64_t io_threads;
+    uint64_t io_wakeups;          /* sleeps of these that have ended */
+    uint64_t io_polls;            /* their system calls: looks at what is ready, ... */
+    uint64_t io_reads;            /* ... reads and ... */
+    uint64_t io_writes;           /* ... writes; those of the application's threads are not counted */
+    uint64_t io_busy_nanoseconds; /* their processor time */
+    uint64_t open_descriptors;    /* of I/O threads, sockets, connections and listeners */
+    uint64_t spare_octets;        /* of memory that is kept for the next messages */
 } zlink_stats_t;
 
 /* Tells what a socket or a context has done, and holds. Takes no memory, and waits for no peer, no I/O thread and no disk. The

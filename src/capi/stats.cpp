@@ -129,6 +129,18 @@ zlink_peer_t as_told(const peer_view &what) noexcept {
             .last_heartbeat_nanoseconds = static_cast<std::uint64_t>(what.last_round_trip.count())};
 }
 
+void add_numbers(zlink_stats_t &to, context &of) noexcept {
+    const context_numbers found = of.numbers();
+    to.io_threads = found.threads;
+    to.io_wakeups = found.all.wakeups;
+    to.io_polls = found.all.polls;
+    to.io_reads = found.all.reads;
+    to.io_writes = found.all.writes;
+    to.io_busy_nanoseconds = static_cast<std::uint64_t>(std::chrono::nanoseconds(found.all.busy).count());
+    to.open_descriptors = found.descriptors;
+    to.spare_octets = found.spare_octets;
+}
+
 bool find_stats(void *socket_or_context, stats &out) noexcept {
     if (const socket *const one = socket_of(socket_or_context)) {
         one->add_to(out, out);
@@ -148,7 +160,11 @@ int zlink_stats(void *socket_or_context, zlink_stats_t *stats, size_t size) {
         return fail(error::not_socket);
     if (!stats)
         return fail(error::fault);
-    tell(as_told(found), stats, size);
+    zlink_stats_t told = as_told(found);
+    if (!socket_of(socket_or_context))
+        if (const std::shared_ptr<context> whole = context_of(socket_or_context))
+            add_numbers(told, *whole);
+    tell(told, stats, size);
     return 0;
 }
 
@@ -160,8 +176,9 @@ int zlink_stats_text(void *context, int format, void (*write)(void *arg, const c
             return fail(error::fault);
         if (format < ZLINK_STATS_PROMETHEUS || format > ZLINK_STATS_JSON)
             return fail(error::invalid);
-        const std::string text =
-            metrics::text_of(metrics::look_at(*found), static_cast<metrics::format>(format));
+        metrics::numbers_of_contexts numbers;
+        metrics::look_at(*found, numbers);
+        const std::string text = metrics::text_of(numbers, static_cast<metrics::format>(format));
         write(arg, text.data(), text.size());
         return 0;
     });

@@ -40,6 +40,11 @@ std::uint64_t next_number() noexcept {
     return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
+context_numbers::io_thread numbers_of(const io_threads &of, std::size_t index) noexcept {
+    const io_thread_numbers its = of.numbers_of(index);
+    return {its.wakeups, its.polls, its.reads, its.writes, its.busy};
+}
+
 class context_impl final : public context,
                            private endpoint_service,
                            private session_count,
@@ -58,6 +63,8 @@ public:
     std::uint64_t number() const noexcept override { return number_; }
     stats get_stats() noexcept override;
     stats visit_sockets(const std::function<void(const socket &, const stats &)> &visitor) override;
+    context_numbers numbers() noexcept override;
+    context_numbers::io_thread numbers_of_thread(std::size_t index) noexcept override;
     error list_all_peers(std::vector<socket_and_peers> &to, duration patience) override;
     void shutdown() noexcept override;
     error terminate() override;
@@ -258,6 +265,24 @@ stats context_impl::visit_sockets(const std::function<void(const socket &, const
     for (auto part = parts.begin(); const auto &entry : sockets_)
         visitor(*entry.first, *part++);
     return all;
+}
+
+context_numbers context_impl::numbers() noexcept {
+    context_numbers found;
+    found.spare_octets = pool_->idle_octets();
+    std::lock_guard guard(mutex_);
+    // Each socket has a level to be woken by, and so has the end.
+    found.threads = threads_ ? threads_->size() : 0;
+    found.descriptors = counts_->descriptors() + sockets_.size() + (end_level_ ? 1 : 0) +
+                        found.threads * io_threads::descriptors_of_thread;
+    for (std::size_t i = 0; i < found.threads; ++i)
+        found.all += numbers_of(*threads_, i);
+    return found;
+}
+
+context_numbers::io_thread context_impl::numbers_of_thread(std::size_t index) noexcept {
+    std::lock_guard guard(mutex_);
+    return numbers_of(*threads_, index);
 }
 
 error context_impl::list_all_peers(std::vector<socket_and_peers> &to, duration patience) {

@@ -105,6 +105,17 @@ public:
         return values_[static_cast<std::size_t>(what)].load(std::memory_order_relaxed);
     }
 
+    /// Descriptors of connections and listeners that are open now.
+    void add_descriptors(int more) noexcept {
+        descriptors_.fetch_add(more, std::memory_order_relaxed);
+        if (whole_)
+            whole_->add_descriptors(more);
+    }
+    std::uint64_t descriptors() const noexcept {
+        const std::int64_t now = descriptors_.load(std::memory_order_relaxed);
+        return now > 0 ? static_cast<std::uint64_t>(now) : 0;
+    }
+
     /// Numbers move here from where they were told so far: whoever adds both up meanwhile misses
     /// them, or has them twice. Moves may overlap.
     class move {
@@ -131,6 +142,7 @@ private:
     }
 
     std::array<std::atomic<std::uint64_t>, number_of_counters> values_{};
+    std::atomic<std::int64_t> descriptors_{0};
     std::atomic<std::uint64_t> moves_begun_{0};
     std::atomic<std::uint64_t> moves_ended_{0};
     const std::shared_ptr<counters> whole_;

@@ -69,6 +69,10 @@ public:
             mutex_.lock();
     }
     void unlock() noexcept { mutex_.unlock(); }
+    std::size_t full_count() noexcept {
+        const std::lock_guard guard(*this);
+        return full_count_;
+    }
 
 private:
     /// Takes an empty record, or `made` where there is none.
@@ -150,5 +154,7 @@ void release(void *record) noexcept {
     if (!mine.put(record))
         ::operator delete(record);
 }
+
+std::size_t idle_octets() noexcept { return shared.full_count() * records_of_magazine * record_size; }
 
 }  // namespace zlink::lent_records

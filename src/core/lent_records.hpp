@@ -19,5 +19,7 @@ inline constexpr std::size_t record_size = 48;
 void *allocate() noexcept;
 /// Takes back what allocate() gave, on any thread.
 void release(void *record) noexcept;
+/// Octets of records that no thread has at hand, and no body.
+std::size_t idle_octets() noexcept;
 
 }  // namespace zlink::lent_records

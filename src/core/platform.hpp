@@ -121,6 +121,12 @@ struct processor_use {
 };
 processor_use use_of_processors() noexcept;
 
+/// The clock of the calling thread's processor time, which any thread may read; -1 where there is
+/// none.
+int processor_clock_of_this_thread() noexcept;
+/// Its time; less than 0 once the thread has ended.
+duration read_processor_clock(int clock) noexcept;
+
 /// Unpredictable numbers of the system's generator, fetched in blocks. Any thread; never repeats
 /// after fork. Null when memory is short.
 std::unique_ptr<random_source> make_random_source() noexcept;

@@ -411,6 +411,18 @@ long interruptions() noexcept {
     return used.ru_nivcsw;
 }
 
+int processor_clock_of_this_thread() noexcept {
+    clockid_t clock{};
+    return ::pthread_getcpuclockid(::pthread_self(), &clock) == 0 ? clock : -1;
+}
+
+duration read_processor_clock(int clock) noexcept {
+    timespec time{};
+    if (::clock_gettime(clock, &time) != 0)
+        return duration(-1);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
 processor_use use_of_processors() noexcept {
     const auto used_by = [](clockid_t whom) {
         timespec used{};

@@ -94,12 +94,9 @@ void visit(registry &all, Visitor visitor) {
 // ---- What is answered ---------------------------------------------------------------------------
 
 std::string numbers_as(registry &all, format how) {
-    std::vector<line> lines;
-    visit(all, [&](context &each) {
-        std::vector<line> its = look_at(each);
-        std::move(its.begin(), its.end(), std::back_inserter(lines));
-    });
-    return text_of(lines, how);
+    numbers_of_contexts found;
+    visit(all, [&](context &each) { look_at(each, found); });
+    return text_of(found, how);
 }
 
 std::string peers_of(registry &all) {
@@ -202,7 +199,7 @@ void keep_writing(registry &all, numbers_file &to) noexcept {
 bool begin_file(const std::string &text, std::unique_ptr<numbers_file> made) noexcept {
     try {
         int failure = 0;
-        if (!made->write(text_of(std::span<const line>(), format::json), failure)) {
+        if (!made->write(text_of(numbers_of_contexts(), format::json), failure)) {
             say("cannot write " + text + ": " + describe(failure));
             return false;
         }

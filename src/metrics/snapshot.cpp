@@ -51,7 +51,7 @@ std::string names_of_sockets::operator()(std::uint64_t number, std::string name,
     return seen_.emplace(type, label_text(name)).second ? name : '#' + std::to_string(number) + ' ' + name;
 }
 
-std::vector<line> look_at(context &which) {
+void look_at(context &which, numbers_of_contexts &to) {
     const std::string name = std::to_string(which.number());
     memory_of_looks &memory = which.looks();
     std::lock_guard guard(memory.mutex);
@@ -64,16 +64,20 @@ std::vector<line> look_at(context &which) {
     rest.numbers.highest_out = rest.numbers.highest_in = {};
     leave_out_summed(found, memory.summed, rest.numbers);
     names_of_sockets names;
-    std::vector<line> lines;
     for (numbered &each : found) {
         each.what.socket = names(each.number, std::move(each.what.socket), each.what.type);
         rest.numbers.subtract(each.what.numbers);
-        lines.push_back(std::move(each.what));
+        to.sockets.push_back(std::move(each.what));
     }
     rest.numbers.keep_most(memory.most);
     memory.most = rest.numbers;
-    lines.push_back(std::move(rest));
-    return lines;
+    to.sockets.push_back(std::move(rest));
+    context_line &its = to.contexts.emplace_back();
+    its.context = name;
+    its.numbers = which.numbers();
+    its.queued_octets = all.queued_out.octets + all.queued_in.octets;
+    for (std::size_t i = 0; i < its.numbers.threads; ++i)
+        its.threads.push_back(which.numbers_of_thread(i));
 }
 
 }  // namespace zlink::metrics

@@ -31,6 +31,19 @@ struct line {
     stats numbers;
 };
 
+/// A context itself.
+struct context_line {
+    std::string context;
+    context_numbers numbers;
+    std::vector<context_numbers::io_thread> threads;
+    std::uint64_t queued_octets = 0;
+};
+
+struct numbers_of_contexts {
+    std::vector<line> sockets;
+    std::vector<context_line> contexts;
+};
+
 /// The octets of a name that a label has, at most.
 constexpr std::size_t most_of_label = 64;
 /// A value as labels have it: with question marks in the place of control characters and of what is
@@ -50,7 +63,7 @@ private:
     std::set<std::pair<std::string, std::string>> seen_;
 };
 
-/// The lines of a context. Throws bad_alloc.
-std::vector<line> look_at(context &which);
+/// Adds the lines of a context. Throws bad_alloc.
+void look_at(context &which, numbers_of_contexts &to);
 
 }  // namespace zlink::metrics

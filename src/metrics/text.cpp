@@ -10,6 +10,9 @@
 #include <unistd.h>
 
 #include "core/event_log.hpp"
+#include "core/huge_blocks.hpp"
+#include "core/large_blocks.hpp"
+#include "core/lent_records.hpp"
 
 namespace zlink::metrics {
 
@@ -254,12 +257,116 @@ void add_build(std::string &to, bool is_open) {
     to += "\"} 1\n";
 }
 
-std::string exposition_of(std::span<const line> lines, bool is_open) {
+// ---- contexts and their I/O threads ----
+
+struct thread_member {
+    std::uint64_t (*value)(const context_numbers::io_thread &of) noexcept;
+    const char *call = nullptr;  // a label
+};
+template <std::uint64_t context_numbers::io_thread::*Which>
+std::uint64_t of_thread(const context_numbers::io_thread &of) noexcept {
+    return of.*Which;
+}
+std::uint64_t busy_of(const context_numbers::io_thread &of) noexcept {
+    return static_cast<std::uint64_t>(std::chrono::nanoseconds(of.busy).count());
+}
+using io = context_numbers::io_thread;
+constexpr thread_member wakeups[] = {{of_thread<&io::wakeups>}};
+constexpr thread_member calls[] = {
+    {of_thread<&io::reads>, "read"}, {of_thread<&io::writes>, "write"}, {of_thread<&io::polls>, "poll"}};
+constexpr thread_member busy[] = {{busy_of}};
+
+struct thread_family {
+    const char *name;  // without _total
+    const char *help;
+    std::span<const thread_member> members;
+    bool is_nanoseconds = false;
+};
+const thread_family thread_families[] = {
+    {"zlink_io_wakeups", "Sleeps of an I/O thread that have ended.", wakeups},
+    {"zlink_system_calls", "System calls of an I/O thread, as far as they are counted.", calls},
+    {"zlink_io_busy_seconds", "Processor time of an I/O thread.", busy, true},
+};
+
+struct memory_kind {
+    const char *kind;
+    std::uint64_t (*octets)(const context_line &of) noexcept;
+};
+constexpr memory_kind kinds_of_context[] = {
+    {"queue", [](const context_line &of) noexcept { return of.queued_octets; }},
+    {"spare", [](const context_line &of) noexcept { return of.numbers.spare_octets; }},
+};
+struct memory_of_process {
+    const char *kind;
+    std::size_t (*octets)() noexcept;
+};
+constexpr memory_of_process kinds_of_process[] = {
+    {"large", large_blocks::kept_octets},
+    {"huge", huge_blocks::idle_octets},
+    {"lent", lent_records::idle_octets},
+};
+
+/// The beginning of a line, up to a last label that is still open.
+void begin_line(std::string &to, const std::string &name, const std::string &context, const char *key) {
+    to += name + "{context=\"";
+    add_quoted(to, context);
+    to.append("\",").append(key).append("=\"");
+}
+void end_line(std::string &to, std::uint64_t value, bool is_nanoseconds = false) {
+    to += "\"} ";
+    add_number(to, value, is_nanoseconds);
+    to += '\n';
+}
+
+void add_thread_family(std::string &to, const thread_family &which, std::span<const context_line> contexts,
+                       bool is_open) {
+    const std::string total = std::string(which.name) + "_total", head = is_open ? which.name : total;
+    to += "# HELP " + head + ' ' + which.help + "\n# TYPE " + head + " counter\n";
+    for (const context_line &context : contexts)
+        for (std::size_t i = 0; i < context.threads.size(); ++i)
+            for (const thread_member &part : which.members) {
+                begin_line(to, total, context.context, "thread");
+                to += std::to_string(i);
+                if (part.call)
+                    to.append("\",call=\"").append(part.call);
+                end_line(to, part.value(context.threads[i]), which.is_nanoseconds);
+            }
+}
+
+void add_contexts(std::string &to, std::span<const context_line> contexts, bool is_open) {
+    for (const thread_family &each : thread_families)
+        add_thread_family(to, each, contexts, is_open);
+    to += "# HELP zlink_open_descriptors Descriptors of I/O threads, sockets, connections and listeners.\n"
+          "# TYPE zlink_open_descriptors gauge\n";
+    for (const context_line &each : contexts) {
+        to += "zlink_open_descriptors{context=\"";
+        add_quoted(to, each.context);
+        end_line(to, each.numbers.descriptors);
+    }
+    const std::string memory = "zlink_memory_bytes";
+    to += "# HELP " + memory + " Octets in queues, and of memory that is kept for what comes.\n# TYPE " +
+          memory + " gauge\n";
+    for (const context_line &each : contexts)
+        for (const memory_kind &of : kinds_of_context) {
+            begin_line(to, memory, each.context, "kind");
+            to += of.kind;
+            end_line(to, of.octets(each));
+        }
+    for (const memory_of_process &of : kinds_of_process) {
+        begin_line(to, memory, "_process", "kind");
+        to += of.kind;
+        end_line(to, of.octets());
+    }
+}
+
+std::string exposition_of(const numbers_of_contexts &all, bool is_open) {
+    const std::span<const line> lines = all.sockets;
     std::string text;
     add_build(text, is_open);
     for (const family &each : families)
         add_family(text, each, lines, is_open);
     add_round_trips(text, lines);
+    add_contexts(text, all.contexts, is_open);
     if (is_open)
         text += "# EOF\n";
     return text;
@@ -278,8 +385,37 @@ void add_member(std::string &to, const family &which, std::string name, const me
     add_json(to, name, part.value(of), which.is_nanoseconds);
 }
 
-std::string json_of(std::span<const line> lines) {
-    std::string text = beginning_of_json() + "\"sockets\":[";
+/// The contexts, and the memory of the process.
+std::string json_of_contexts(std::span<const context_line> contexts) {
+    std::string text = "\"contexts\":[";
+    for (const context_line &each : contexts) {
+        text += &each == contexts.data() ? "{\"context\":\"" : ",{\"context\":\"";
+        add_quoted(text, each.context);
+        text += '"';
+        add_json(text, "open_descriptors", each.numbers.descriptors, false);
+        for (const memory_kind &of : kinds_of_context)
+            add_json(text, std::string("memory_bytes_") + of.kind, of.octets(each), false);
+        text += ",\"threads\":[";
+        for (std::size_t i = 0; i < each.threads.size(); ++i) {
+            text += (i ? ",{\"thread\":\"" : "{\"thread\":\"") + std::to_string(i) + '"';
+            for (const thread_family &which : thread_families)
+                for (const thread_member &part : which.members)
+                    add_json(text,
+                             which.name + 6 + (part.call ? std::string("_") + part.call : std::string()),
+                             part.value(each.threads[i]), which.is_nanoseconds);
+            text += '}';
+        }
+        text += "]}";
+    }
+    text += ']';
+    for (const memory_of_process &of : kinds_of_process)
+        add_json(text, std::string("memory_bytes_") + of.kind, of.octets(), false);
+    return text;
+}
+
+std::string json_of(const numbers_of_contexts &all) {
+    const std::span<const line> lines = all.sockets;
+    std::string text = beginning_of_json() + json_of_contexts(all.contexts) + ",\"sockets\":[";
     for (const line &each : lines) {
         text += &each == lines.data() ? "{\"context\":\"" : ",{\"context\":\"";
         add_quoted(text, each.context);
@@ -305,8 +441,8 @@ std::string json_of(std::span<const line> lines) {
 
 }  // namespace
 
-std::string text_of(std::span<const line> lines, format how) {
-    return how == format::json ? json_of(lines) : exposition_of(lines, how == format::open_metrics);
+std::string text_of(const numbers_of_contexts &all, format how) {
+    return how == format::json ? json_of(all) : exposition_of(all, how == format::open_metrics);
 }
 
 names_of_end names_of(counter which) noexcept {

@@ -14,7 +14,7 @@ namespace zlink::metrics {
 enum class format { prometheus, open_metrics, json };
 
 /// Throws bad_alloc.
-std::string text_of(std::span<const line> lines, format how);
+std::string text_of(const numbers_of_contexts &all, format how);
 /// The beginning of each object of JSON: whose numbers these are, and of what time. Throws
 /// bad_alloc.
 std::string beginning_of_json();

@@ -5,6 +5,7 @@
 //           timers: those that are due, the alarm, the heap.
 #include "reactor/asio_loop.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdio>
 #include <exception>
@@ -166,8 +167,19 @@ void asio_loop::run_before_sleep(loop_task &task) noexcept { before_sleep_.push(
 
 time_point asio_loop::now() const noexcept { return std::chrono::steady_clock::now(); }
 
+duration asio_loop::busy() const noexcept {
+    const duration before(busy_before_.load(std::memory_order_acquire));
+    const int clock = clock_.load(std::memory_order_acquire);
+    // Between the two a thread may have ended: its time is there then.
+    return clock == -1 ? duration(busy_before_.load(std::memory_order_acquire))
+                       : std::max(before, platform::read_processor_clock(clock));
+}
+
 void asio_loop::run() noexcept {
     this_threads_loop = this;
+    io_tally::of_this_thread = &done_;
+    const int clock = platform::processor_clock_of_this_thread();
+    clock_.store(clock, std::memory_order_release);
     for (;;) {
         run_until_nothing_is_left();
         if (is_quitting_)
@@ -177,6 +189,10 @@ void asio_loop::run() noexcept {
     // Tasks that asked to look before a sleep may be all that keeps an object alive.
     before_sleep_.run_all();
     run_until_nothing_is_left();
+    busy_before_.store(std::max(platform::read_processor_clock(clock), duration::zero()).count(),
+                       std::memory_order_release);
+    clock_.store(-1, std::memory_order_release);
+    io_tally::of_this_thread = nullptr;
     this_threads_loop = nullptr;
 }
 
@@ -207,6 +223,8 @@ bool asio_loop::run_ready() noexcept {
         int count = 0;
         while (count < handlers_per_turn && context_.poll_one())
             ++count;
+        // It looks at what is ready before the first handler, and behind the last of them.
+        done_.polls.add(1 + (count > 0));
         // A late stop() makes poll_one() return 0 with handlers left.
         return count > 0 || context_.stopped();
     } catch (const std::exception &e) {
@@ -227,6 +245,8 @@ void asio_loop::sleep() noexcept {
                 context_.run_one();
             else
                 context_.run_one_for(costly.rests_for());
+            done_.polls.add();
+            done_.wakeups.add();
         } catch (const std::exception &e) {
             std::fprintf(stderr, "zlink: an I/O handler failed: %s\n", e.what());
         }

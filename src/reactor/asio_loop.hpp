@@ -22,6 +22,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 
+#include "core/io_tally.hpp"
 #include "reactor/loop.hpp"
 #include "reactor/name_lookup.hpp"
 #include "reactor/neighbours.hpp"
@@ -103,6 +104,11 @@ public:
             asleep_.store(false, std::memory_order_relaxed);
     }
 
+    /// The deeds of its thread. Any thread.
+    const io_tally &done() const noexcept { return done_; }
+    /// The processor time of its thread. Any thread.
+    duration busy() const noexcept;
+
     void add_load() noexcept { load_.fetch_add(1, std::memory_order_relaxed); }
     void remove_load() noexcept { load_.fetch_sub(1, std::memory_order_relaxed); }
     std::uint32_t load() const noexcept { return load_.load(std::memory_order_relaxed); }
@@ -137,6 +143,9 @@ private:
         0};  // threads inside post(), and whether the destructor waits for them
     std::atomic<std::uint32_t> load_{0};
     task_list posted_;
+    io_tally done_;
+    std::atomic<int> clock_{-1};  // while it runs
+    std::atomic<duration::rep> busy_before_{0};
 
     // Loop thread only
     sleep_list before_sleep_;

@@ -69,6 +69,12 @@ void io_threads::stop() noexcept { threads_->stop(); }
 
 std::size_t io_threads::size() const noexcept { return threads_->loops.size(); }
 
+io_thread_numbers io_threads::numbers_of(std::size_t index) const noexcept {
+    const asio_loop &of = *threads_->loops[index];
+    const io_tally &done = of.done();
+    return {done.wakeups.look(), done.polls.look(), done.reads.look(), done.writes.look(), of.busy()};
+}
+
 loop &io_threads::at(std::size_t index) noexcept { return *threads_->loops[index]; }
 
 loop *io_threads::choose(std::uint64_t affinity) noexcept {

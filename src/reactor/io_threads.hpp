@@ -19,8 +19,20 @@ struct thread_options {
     platform::thread_scheduling scheduling;
 };
 
+/// The deeds of an I/O thread.
+struct io_thread_numbers {
+    std::uint64_t wakeups = 0;
+    std::uint64_t polls = 0;
+    std::uint64_t reads = 0;
+    std::uint64_t writes = 0;
+    duration busy{};  // processor time
+};
+
 class io_threads {
 public:
+    /// The descriptors that a thread has for itself: for waiting, its alarm, and to be woken.
+    static constexpr std::size_t descriptors_of_thread = 3;
+
     /// Starts `count` threads (at least one), with all signals blocked. All or nothing:
     /// too_many_files, no_memory, again (no more threads). Scheduling that the system refuses is
     /// left as it is.
@@ -36,6 +48,8 @@ public:
     void stop() noexcept;
 
     std::size_t size() const noexcept;
+    /// Any thread.
+    io_thread_numbers numbers_of(std::size_t index) const noexcept;
     loop &at(std::size_t index) noexcept;
     /// The loop with the least load among those whose bit is set in `affinity` (0: all of them);
     /// null when there is none.

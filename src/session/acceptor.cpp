@@ -12,7 +12,14 @@ namespace zlink {
 acceptor::acceptor(session_environment_ptr environment, std::unique_ptr<listener> what, loop_supply &loops,
                    accept_function on_session)
     : environment_(std::move(environment)), loops_(loops), on_session_(std::move(on_session)),
-      listener_(std::move(what)) {}
+      listener_(std::move(what)) {
+    environment_->add_descriptors(1);
+}
+
+acceptor::~acceptor() {
+    if (listener_)
+        environment_->add_descriptors(-1);
+}
 
 error acceptor::start(std::string doubts) noexcept {
     try {
@@ -45,6 +52,7 @@ void acceptor::close() noexcept {
             return;
         left.descriptor = listener_->descriptor();
         listener_.reset();
+        environment_->add_descriptors(-1);
         left.elsewhere.swap(elsewhere_);
     });
     for (const auto &each : left.elsewhere)

@@ -27,6 +27,9 @@ public:
     /// resolved, and its loop too. `loops`, which outlives it, has the others.
     acceptor(session_environment_ptr environment, std::unique_ptr<listener> what, loop_supply &loops,
              accept_function on_session);
+    acceptor(const acceptor &) = delete;
+    acceptor &operator=(const acceptor &) = delete;
+    ~acceptor();
 
     /// `doubts`: what may be wrong with the listener, and does not keep it from listening.
     error start(std::string doubts) noexcept;

@@ -19,12 +19,14 @@ connection::connection(const connection_environment &environment, std::unique_pt
       out_(*stream_, *peer_, environment.subscriptions.get(), environment.sizes),
       lease_(environment_, *stream_, out_, *this), probes_(past.probes) {
     stream_->set_events(this);
+    environment_.add_descriptors(1);
 }
 
 connection::~connection() {
     const bool is_free = lease_.recall_quietly() && out_.close();
     ZLINK_INVARIANT(is_free);
     stream_.reset();  // no callback comes from here on
+    environment_.add_descriptors(-1);
 }
 
 std::string connection::reason() const {

@@ -32,6 +32,10 @@ struct connection_environment {
         if (counts)
             counts->add(what, more);
     }
+    void add_descriptors(int more) const noexcept {
+        if (counts)
+            counts->add_descriptors(more);
+    }
     void count_round_trip(std::chrono::nanoseconds time) const noexcept {
         count(counter_of_round_trip(time));
         count(counter::nanoseconds_of_round_trips, static_cast<std::uint64_t>(time.count()));

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <sys/socket.h>
 
+#include "core/io_tally.hpp"
 #include "transport/passed_descriptors.hpp"
 
 namespace zlink::socket_calls {
@@ -43,6 +44,7 @@ io_result result_of_read(ssize_t count) noexcept {
 }  // namespace
 
 io_result read(int socket, std::span<const iovec> ranges) noexcept {
+    io_tally::count(&io_tally::reads);
     msghdr header = header_of(ranges);
     return result_of_read(repeat_interrupted([&] {
         return ranges.size() == 1 ? ::recv(socket, ranges[0].iov_base, ranges[0].iov_len, 0)
@@ -51,6 +53,7 @@ io_result read(int socket, std::span<const iovec> ranges) noexcept {
 }
 
 io_result write(int socket, std::span<const iovec> ranges) noexcept {
+    io_tally::count(&io_tally::writes);
     msghdr header = header_of(ranges);
     return result_of_call(repeat_interrupted([&] {
         return ranges.size() == 1 ? ::send(socket, ranges[0].iov_base, ranges[0].iov_len, MSG_NOSIGNAL)
@@ -66,6 +69,7 @@ error check_peer(int socket) noexcept {
 }
 
 io_result write_with_descriptor(int socket, std::span<const iovec> ranges, int descriptor) noexcept {
+    io_tally::count(&io_tally::writes);
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
     msghdr header = header_of(ranges);
     header.msg_control = control;
@@ -83,6 +87,7 @@ namespace {
 /// Calls `take` with each descriptor.
 template <class Take>
 io_result read_all(int socket, std::span<const iovec> ranges, Take &&take) noexcept {
+    io_tally::count(&io_tally::reads);
     alignas(cmsghdr) control_octets control;
     msghdr header = header_of(ranges);
     header.msg_control = control;

@@ -1,5 +1,7 @@
 // What zlink_stats and zlink_peers tell beyond counts of messages: how deep the queues were, what
 // is subscribed to, how fast peers answer, and why connections do not come about.
+#include <filesystem>
+
 #include "stats.hpp"
 
 namespace {
@@ -37,7 +39,8 @@ TEST_P(the_stats_in_detail_over, keep_the_highest_number_that_a_full_queue_had) 
         ASSERT_TRUE(pull.receive());
     EXPECT_TRUE(eventually([&] { return stats_of(push).queued_out == 0; }));
     const zlink_stats_t stats = stats_of(push);
-    EXPECT_GE(stats.highest_out, is_inproc() ? 14u : 3u) << "the mark, less what a connection has taken without a word";
+    EXPECT_GE(stats.highest_out, is_inproc() ? 14u : 3u)
+        << "the mark, less what a connection has taken without a word";
     EXPECT_LE(stats.highest_out, 14u);
     EXPECT_GT(stats.highest_out_octets, (stats.highest_out - 1) * body.size());
     EXPECT_LE(stats.highest_out_octets, stats.highest_out * (body.size() + 9) + 100);
@@ -165,6 +168,70 @@ TEST_F(the_stats_in_detail, show_no_version_of_tls_where_there_is_none) {
     const std::vector<seen_peer> peers = peers_of(push);
     ASSERT_EQ(peers.size(), 1u);
     EXPECT_EQ(peers[0].tls_version, "");
+}
+
+std::uint64_t open_descriptors() {
+    std::uint64_t count = 0;
+    for (const auto &each : std::filesystem::directory_iterator("/proc/self/fd"))
+        count += each.path().filename().string().size() > 0;
+    return count;
+}
+
+TEST_F(the_stats_in_detail, count_the_descriptors_that_the_system_counts) {
+    test_socket first = zmq.socket(ZMQ_PULL);  // the I/O threads begin
+    const std::uint64_t before = open_descriptors(), told = stats_of(zmq.handle()).open_descriptors;
+    EXPECT_GE(told, 5u) << "of a thread, a socket and the end";
+    const auto agree = [&] {
+        return eventually(
+            [&] { return open_descriptors() - before == stats_of(zmq.handle()).open_descriptors - told; });
+    };
+    {
+        std::vector<test_socket> all;
+        test_socket pull = zmq.socket(ZMQ_PULL);
+        const std::string endpoint = pull.bind("tcp://127.0.0.1:*");
+        EXPECT_EQ(stats_of(zmq.handle()).open_descriptors, told + 2) << "a socket and a listener";
+        EXPECT_TRUE(agree());
+        for (int i = 0; i < 5; ++i) {
+            all.push_back(zmq.socket(ZMQ_PUSH));
+            all.back().connect(endpoint);
+            ASSERT_NE(all.back().send("x"), -1);
+            ASSERT_TRUE(pull.receive());
+        }
+        EXPECT_EQ(stats_of(zmq.handle()).open_descriptors, told + 2 + 5 * 3) << "and both ends of each";
+        EXPECT_TRUE(agree());
+    }
+    EXPECT_TRUE(eventually([&] { return stats_of(zmq.handle()).open_descriptors == told; }));
+    EXPECT_EQ(stats_of(first).open_descriptors, 0u) << "of a socket";
+}
+
+TEST_F(the_stats_in_detail, tell_what_the_threads_do) {
+    test_socket pull = zmq.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH);
+    push.connect(pull.bind("tcp://127.0.0.1:*"));
+    for (int i = 0; i < 200; ++i) {
+        ASSERT_NE(push.send("x"), -1);
+        ASSERT_TRUE(pull.receive());
+    }
+    const zlink_stats_t stats = stats_of(zmq.handle());
+    EXPECT_EQ(stats.io_threads, 1u);
+    EXPECT_GT(stats.io_wakeups, 0u);
+    EXPECT_GE(stats.io_polls, stats.io_wakeups);
+    EXPECT_GT(stats.io_reads, 0u);
+    EXPECT_GT(stats.io_writes, 0u);
+    EXPECT_GT(stats.io_busy_nanoseconds, 0u);
+    EXPECT_LT(stats.io_busy_nanoseconds, 60'000'000'000u);
+    const std::string text = prometheus(zmq);
+    EXPECT_NE(text.find("\",thread=\"0\",call=\"read\"} "), std::string::npos) << text;
+    EXPECT_NE(text.find("zlink_io_busy_seconds_total{context=\""), std::string::npos);
+    EXPECT_NE(text.find("zlink_open_descriptors{context=\""), std::string::npos);
+    EXPECT_NE(text.find("\",kind=\"spare\"} "), std::string::npos);
+    EXPECT_NE(text.find("zlink_memory_bytes{context=\"_process\",kind=\"huge\"} "), std::string::npos);
+    EXPECT_EQ(stats_of(pull).io_wakeups, 0u) << "of a socket";
+}
+
+TEST_F(the_stats_in_detail, keep_the_time_of_threads_that_have_ended) {
+    { test_socket pull = zmq.socket(ZMQ_PULL); }
+    ASSERT_EQ(zmq_ctx_shutdown(zmq.handle()), 0);
+    EXPECT_GE(stats_of(zmq.handle()).io_threads, 1u);
 }
 
 INSTANTIATE_TEST_SUITE_P(every_way, the_stats_in_detail_over, ::testing::Values("tcp", "ipc", "inproc"),
