@@ -1,6 +1,10 @@
 // What zlink_stats and zlink_peers tell beyond counts of messages: how deep the queues were, what
 // is subscribed to, how fast peers answer, and why connections do not come about.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <sys/resource.h>
 
 #include "stats.hpp"
 
@@ -232,6 +236,47 @@ TEST_F(the_stats_in_detail, keep_the_time_of_threads_that_have_ended) {
     { test_socket pull = zmq.socket(ZMQ_PULL); }
     ASSERT_EQ(zmq_ctx_shutdown(zmq.handle()), 0);
     EXPECT_GE(stats_of(zmq.handle()).io_threads, 1u);
+}
+
+/// As many peers as the descriptors of the process allow, or as asked for.
+std::size_t possible_peers(std::size_t wanted) {
+    rlimit limit{};
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit.rlim_cur = limit.rlim_max;
+    (void)::setrlimit(RLIMIT_NOFILE, &limit);
+    const std::size_t room = limit.rlim_cur == RLIM_INFINITY ? wanted * 3 : limit.rlim_cur;
+    return room < 400 ? 0 : std::min(wanted, (room - 200) / 2);
+}
+
+TEST_F(the_stats_in_detail, are_scraped_soon_and_shortly_where_there_are_many_peers) {
+    const char *const asked = std::getenv("ZLINK_TEST_PEERS");
+    const std::size_t peers = possible_peers(asked ? std::strtoul(asked, nullptr, 10) : 2000);
+    context many;
+    EXPECT_EQ(zmq_ctx_set(many.handle(), ZMQ_MAX_SOCKETS, 65'000), 0);
+    test_socket pull = zmq.socket(ZMQ_PULL), push = many.socket(ZMQ_PUSH);
+    pull.set(ZMQ_BACKLOG, 10'000);
+    const std::string endpoint = pull.bind("tcp://127.0.0.1:*");
+    for (std::size_t i = 0; i < peers; ++i)
+        push.connect(endpoint);  // a queue and a connection each time
+    EXPECT_TRUE(eventually([&] {
+        EXPECT_EQ(pull.set(ZMQ_RCVHWM, 1000), 0);  // takes in who has come
+        return stats_of(pull).peers == peers;
+    })) << stats_of(pull).peers;
+    auto quickest = std::chrono::steady_clock::duration::max();
+    std::string text;
+    for (int i = 0; i < 20; ++i) {
+        const auto begin = std::chrono::steady_clock::now();
+        text = prometheus(zmq);
+        quickest = std::min(quickest, std::chrono::steady_clock::now() - begin);
+    }
+    std::printf("%zu peers: %.3f ms, %zu octets\n", peers,
+                std::chrono::duration<double, std::milli>(quickest).count(), text.size());
+    EXPECT_LE(text.size(), 256u * 1024);
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+    EXPECT_LE(quickest, std::chrono::milliseconds(500));
+#else
+    EXPECT_LE(quickest, std::chrono::milliseconds(5));
+#endif
 }
 
 INSTANTIATE_TEST_SUITE_P(every_way, the_stats_in_detail_over, ::testing::Values("tcp", "ipc", "inproc"),
