@@ -168,7 +168,7 @@ bool stepped_take_wish_for_bell(shared_ring *ring) noexcept {
     sim::may_switch();
     const bool is_wanted = real_take_wish_for_bell(ring);
     sim::world *here = sim::world::running();
-    return is_wanted && !(here && here->strikes(sim::planted::unrung_bell, 100'000));
+    return is_wanted && !(here && here->strikes(sim::planted::unrung_bell, 300'000));
 }
 
 bool real_take_wish_for_room(shared_ring *ring) noexcept
