@@ -45,7 +45,7 @@ TEST(the_text_of_peers, is_json_whatever_a_peer_calls_itself) {
     EXPECT_NE(text.find("\"routing_id\":\"0x001b22\""), text.npos) << text;
     EXPECT_NE(text.find("\"user_id\":\"a\\\"b\\\\c??\""), text.npos) << text;
     EXPECT_NE(text.find("\"is_whole\":false"), text.npos) << text;
-    EXPECT_LT(text.size(), 1000u);
+    EXPECT_LT(text.size(), 1200u) << "the endpoint is cut";
 }
 
 TEST(the_text_of_peers, tells_who_has_gone_how_often_and_who_was_kept_out) {
