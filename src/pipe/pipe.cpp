@@ -30,13 +30,15 @@ public:
         first_.whole_ = second_.whole_ = this;
     }
 
+    // In the line that the base begins: behind the ends they would take one more.
+    highest_seen highest_forth_;
+    highest_seen highest_back_;
     pipe_direction forth_;
     pipe_direction back_;
     pipe_end first_;  // an end may give a turn back when it goes
     pipe_end second_;
-    highest_seen highest_forth_;
-    highest_seen highest_back_;
 };
+static_assert(sizeof(pipe) <= (1 + 4 * 6) * 64);
 
 pipe_ends make_pipe(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options) {
     auto both = std::make_shared<pipe>(pool, options);
