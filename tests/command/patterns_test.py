@@ -1,6 +1,7 @@
 """zlink cat and its short forms, against libzmq."""
 
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -10,6 +11,7 @@ import resource
 import signal
 import socket
 import subprocess
+import termios
 
 import pytest
 import zmq
@@ -70,7 +72,8 @@ def test_a_signal_ends_one_that_has_sent_all_and_waits_for_it_to_go_out(start, s
 
 
 @pytest.mark.parametrize("command", ["echo begun >&2; sleep 1000", "trap '' TERM; echo begun >&2; sleep 1000; sleep 1000",
-                                     "exec >&-; echo begun >&2; sleep 1000", "sleep 1000 & echo begun >&2; wait"])
+                                     "exec >&-; echo begun >&2; sleep 1000", "sleep 1000 & echo begun >&2; wait",
+                                     "setsid sh -c 'echo begun >&2; sleep 1000' & wait", "trap '' TERM; echo begun >&2; while :; do echo x; done"])
 def test_a_signal_ends_a_command_that_hangs(peer, start, command):
     rep = start("rep", "tcp://127.0.0.1:*", "-v", "--command", command)
     req = peer(zmq.REQ).socket
@@ -78,6 +81,45 @@ def test_a_signal_ends_a_command_that_hangs(peer, start, command):
     req.send(b"x")
     rep.until("begun")
     rep.process.send_signal(signal.SIGTERM)
+    rep.end(status=130)  # whoever lived on would hold its stderr
+
+
+@pytest.fixture
+def at_terminal(start):
+    """A replier whose controlling terminal is the other end of this."""
+    master, slave = pty.openpty()
+
+    def begin(command):
+        def take_terminal():
+            os.setsid()
+            fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+        return start("rep", "tcp://127.0.0.1:*", "-v", "--command", command, preexec_fn=take_terminal), master
+
+    yield begin
+    os.close(slave)
+    os.close(master)
+
+
+def test_a_command_may_read_from_the_terminal(peer, at_terminal):
+    rep, terminal = at_terminal("head -n 1 </dev/tty")
+    req = peer(zmq.REQ).socket
+    req.connect(rep.bound())
+    req.send(b"how are you?")
+    os.write(terminal, b"well\n")
+    assert req.recv() == b"well"
+
+
+@pytest.mark.parametrize("how", ["^C", "SIGTERM"])
+def test_a_command_at_a_terminal_is_ended_with_what_it_has_begun(peer, at_terminal, how):
+    rep, terminal = at_terminal("trap '' INT TERM HUP; sleep 1000 & echo begun >&2; wait")
+    req = peer(zmq.REQ).socket
+    req.connect(rep.bound())
+    req.send(b"x")
+    rep.until("begun")
+    if how == "^C":
+        os.write(terminal, b"\x03")
+    else:
+        rep.process.send_signal(signal.SIGTERM)
     rep.end(status=130)  # whoever lived on would hold its stderr
 
 
