@@ -27,8 +27,10 @@ void departures::note(departure what) noexcept {
         }
         at = known_.end() - 1;
     } else {
-        at = std::min_element(known_.begin(), known_.end(),
-                              [](const auto &a, const auto &b) { return a.last < b.last; });
+        // Ever new names, which a peer can make up, do not drive out who comes and goes.
+        at = std::min_element(known_.begin(), known_.end(), [](const auto &a, const auto &b) {
+            return std::pair(a.times, a.last) < std::pair(b.times, b.last);
+        });
     }
     *at = std::move(what);
 }

@@ -124,6 +124,7 @@ private:
 };
 
 void add_peer(list &to, const peer_view &peer) {
+    to.add("id", peer.id);
     to.add("endpoint", peer.endpoint);
     to.add("address", peer.address);
     to.add("routing_id", readable(peer.routing_id));
@@ -151,15 +152,18 @@ void add_departure(list &to, const departure &who, time_point now) {
     to.add("seconds_ago", now - who.last);
 }
 
-/// The time from which on somebody who has gone has a line.
-time_point first_told(const std::vector<peers_of_context> &all) {
-    std::vector<time_point> times;
+/// The larger, the sooner it is told.
+auto weight_of(const departure &who) noexcept { return std::pair(who.times, who.last); }
+
+/// The weight from which on somebody who has gone has a line.
+auto first_told(const std::vector<peers_of_context> &all) {
+    std::vector<decltype(weight_of(departure{}))> times;
     for (const peers_of_context &context : all)
         for (const socket_and_peers &socket : context.sockets)
             for (const departure &each : socket.gone)
-                times.push_back(each.last);
+                times.push_back(weight_of(each));
     if (times.size() <= most_peers)
-        return time_point::min();
+        return decltype(weight_of(departure{}))();
     const auto at = times.begin() + (most_peers - 1);
     std::nth_element(times.begin(), at, times.end(), std::greater<>());
     return *at;
@@ -167,12 +171,12 @@ time_point first_told(const std::vector<peers_of_context> &all) {
 
 /// The weight from which on a peer has a line, and how many of just this weight have none.
 auto weight_of_last(const std::vector<peers_of_context> &all) {
-    std::vector<decltype(weight_of({}))> weights;
+    std::vector<decltype(weight_of(peer_view{}))> weights;
     for (const peers_of_context &context : all)
         for (const socket_and_peers &socket : context.sockets)
             for (const peer_view &peer : socket.peers)
                 weights.push_back(weight_of(peer));
-    decltype(weight_of({})) last{};
+    decltype(weight_of(peer_view{})) last{};
     std::size_t left = weights.size();
     if (weights.size() > most_peers) {
         const auto at = weights.begin() + (most_peers - 1);
@@ -188,7 +192,7 @@ auto weight_of_last(const std::vector<peers_of_context> &all) {
 
 std::string text_of(std::vector<peers_of_context> all) {
     auto [last, left_of_last] = weight_of_last(all);
-    const time_point first = first_told(all);
+    const auto first = first_told(all);
     list named, others, gone;
     bool is_whole = true;
     for (peers_of_context &context : all) {
@@ -200,7 +204,7 @@ std::string text_of(std::vector<peers_of_context> all) {
             const char *const type = socket_type_name(socket.type);
             const std::string name = names(socket.number, socket.name, type);
             for (const departure &each : socket.gone)
-                if (each.last >= first) {
+                if (weight_of(each) >= first) {
                     gone.begin(context.context, name, type);
                     add_departure(gone, each, context.now);
                     gone.end();

@@ -3,8 +3,8 @@
 //
 // Limits:   up to `most_peers` of the process have a line of their own: those for whom most
 //           messages wait, then those that have lost most. The others are summed, socket by socket.
-//           `most_peers` of those that have gone, too: the ones that went last, of as many as
-//           departures.hpp keeps of a socket.
+//           `most_peers` of those that have gone, too: the ones that went most often, then
+//           last, of as many as departures.hpp keeps of a socket.
 // Threads:  any; pure, but for the time in the text.
 #pragma once
 

@@ -1,6 +1,7 @@
 """zlink stats and zlink top: what a process tells of its sockets and peers. The process is zlink itself, and libzmq its peer."""
 
 import fcntl
+import http.server
 import json
 import os
 import pty
@@ -128,6 +129,63 @@ def test_a_process_that_dies_in_the_middle_of_an_answer_has_ended(start):
                 connection.recv(1000)
                 connection.sendall(words)
         top.end(status=7)
+
+
+def looks_at(peers, gone, whole="true"):
+    """What top makes of a process that tells, look by look, these peers and those that have gone. All else is what it must be."""
+    looks = iter(range(len(peers)))
+    now = 0
+
+    class Answer(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self):
+            nonlocal now
+            head = {"process": os.getpid(), "time": float(now)}
+            if self.path == "/metrics.json":
+                now = next(looks, now)
+                text = json.dumps(dict(head, time=now + 1000.0, sockets=[]))
+            else:
+                name = {"context": "1", "socket": "#1", "type": "PULL"}
+                rows = [dict(name, endpoint="ipc://x", ready_seconds=now + 0.5, state="ready", **each) for each in peers[now]]
+                ends = [dict(name, event="disconnects", reason="peer", **each) for each in gone[now]]
+                text = json.dumps(dict(head, is_whole=True, peers=rows, others=[], gone=ends)).replace('"is_whole": true', f'"is_whole": {whole}')
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(text)))
+            self.send_header("Connection", "close")
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Answer) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        said = run("top", f"tcp://127.0.0.1:{server.server_port}", "--json", "-d", "0.05", "-n", str(len(peers) - 1))  # the first table has two looks
+        server.shutdown()
+        thread.join()
+    return [json.loads(line) for line in said.splitlines()]
+
+
+def test_a_peer_is_not_quiet_while_the_application_takes_nothing():
+    talking = [[{"id": 1, "messages_received": 5, "queue_messages_in": waiting}] for waiting in (0, 3, 3, 4)]
+    assert [told["peers"][0]["quiet_seconds"] for told in looks_at(talking, [[]] * 4)] == [0, 0, 0]
+    silent = [[{"id": 1, "messages_received": 5, "queue_messages_in": 0}]] * 4
+    assert [told["peers"][0]["quiet_seconds"] for told in looks_at(silent, [[]] * 4)] == [1, 2, 3]
+
+
+def test_peers_without_a_name_are_quiet_each_for_itself():
+    peers = [[{"id": 1, "messages_received": count, "queue_messages_in": 0}, {"id": 2, "messages_received": 5, "queue_messages_in": 0}] for count in (5, 6, 7)]
+    assert {each["id"]: each["quiet_seconds"] for each in looks_at(peers, [[]] * 3)[-1]["peers"]} == {1: 0, 2: 2}
+
+
+@pytest.mark.parametrize("whole, newcomer", [("true", 2), ("false", 0)])
+def test_how_often_a_peer_has_gone_since_the_look_before(whole, newcomer):
+    before = [{"address": "often", "times": 7}, {"address": "forgotten meanwhile", "times": 9}]
+    after = [{"address": "often", "times": 10}, {"address": "forgotten meanwhile", "times": 1}, {"address": "newcomer", "times": 2}]
+    (told,) = looks_at([[]] * 2, [before, after], whole)
+    assert {each["address"]: each["times_since"] for each in told["gone"]} == {"often": 3, "forgotten meanwhile": 1, "newcomer": newcomer}
 
 
 def test_a_table_has_the_rates_of_its_time(pulling, start, tmp_path):

@@ -26,8 +26,8 @@ const std::vector<json_object> &list_of(const json_object *of, const char *name)
 
 std::string identity(const json_object &of) {
     std::string words;
-    for (const char *name :
-         {"context", "socket", "type", "endpoint", "address", "routing_id", "user_id", "event", "reason"}) {
+    for (const char *name : {"context", "socket", "type", "id", "endpoint", "address", "routing_id",
+                             "user_id", "event", "reason"}) {
         words += of.text(name) + '\n';
     }
     return words;
@@ -40,6 +40,15 @@ double sum_of(const json_object &of, std::string_view prefix) {
         sum += of.number(at->first);
     }
     return sum;
+}
+
+/// A number that has fallen was forgotten, and has begun anew.
+double since(double now, double before) { return now < before ? now : now - before; }
+
+/// Whether it has all that there was: a row that is not in it was not there.
+bool is_whole(const json_object &peers) {
+    constexpr size_t most_told = 256;
+    return peers.text("is_whole") == "true" && list_of(&peers, "gone").size() < most_told;
 }
 
 std::vector<row_of_numbers> rows_of(const std::vector<json_object> &now,
@@ -64,7 +73,7 @@ std::vector<row_of_numbers> rows_of(const std::vector<json_object> &now,
             row.sent_rate = rate("messages_sent");
             row.received_rate = rate("messages_received");
             row.loses = row.dropped > sum_of(*found->second, "messages_dropped_");
-            row.times = each.number("times") - found->second->number("times");
+            row.times = since(each.number("times"), found->second->number("times"));
         }
         rows.push_back(row);
     }
@@ -291,14 +300,16 @@ void two_looks::take(numbers next) {
     listen();
 }
 
-/// One that has said nothing yet is quiet since it was let in.
+/// One that has said nothing yet is quiet since it was let in. What waits for the application has
+/// been said: one that takes nothing is not to make its peers look silent.
 void two_looks::listen() {
     std::map<std::string, heard> now;
     for (const json_object &each : list_of(last_.peers ? &*last_.peers : nullptr, "peers")) {
-        const double received = each.number("messages_received");
+        const double waiting = each.number("queue_messages_in");
+        const double received = each.number("messages_received") + waiting;
         const std::string who = identity(each);
         const auto known = heard_.find(who);
-        const bool is_news = known == heard_.end() || known->second.received != received;
+        const bool is_news = known == heard_.end() || known->second.received != received || waiting > 0;
         now[who] = {received, received == 0 ? last_.time() - each.number("ready_seconds")
                               : is_news     ? last_.time()
                                             : known->second.since};
@@ -327,6 +338,15 @@ std::vector<row_of_numbers> two_looks::peers(const std::string &sort) const {
 std::vector<row_of_numbers> two_looks::gone() const {
     auto rows = rows_of(list_of(last_.peers ? &*last_.peers : nullptr, "gone"),
                         list_of(before_.peers ? &*before_.peers : nullptr, "gone"), interval());
+    if (before_.peers && interval() > 0 && is_whole(*before_.peers)) {
+        std::map<std::string, bool> known;
+        for (const json_object &each : list_of(&*before_.peers, "gone")) {
+            known[identity(each)] = true;
+        }
+        for (row_of_numbers &each : rows) {
+            each.times = known.contains(identity(*each.of)) ? each.times : each.of->number("times");
+        }
+    }
     std::stable_sort(rows.begin(), rows.end(), [](const auto &a, const auto &b) {
         return a.times != b.times ? a.times > b.times : a.of->number("times") > b.of->number("times");
     });

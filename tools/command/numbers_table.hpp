@@ -41,8 +41,8 @@ public:
 
 private:
     struct heard {
-        double received = 0;
-        double since = 0;  // the time from which on it is this
+        double received = 0;  // what waits for the application included
+        double since = 0;     // the time from which on it is this
     };
 
     void listen();

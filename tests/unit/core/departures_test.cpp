@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 namespace zlink {
@@ -46,6 +47,21 @@ TEST(departures, forget_whoever_went_first_where_they_are_many) {
     for (const departure &each : told)
         times += each.host == "comes and goes" ? each.times : 0;
     EXPECT_EQ(times, 21u);
+}
+
+TEST(departures, keep_who_has_gone_often_when_ever_new_names_go) {
+    departures all;
+    for (int i = 0; i < 3; ++i)
+        all.note(of("comes and goes", counter::disconnects_peer, i));
+    for (int i = 0; i < 70; ++i)
+        all.note(of("newcomer " + std::to_string(i), counter::disconnects_peer, 10 + i));
+    const auto told = all.all();
+    ASSERT_EQ(told.size(), departures::most);
+    EXPECT_EQ(told[0].host, "comes and goes");
+    EXPECT_EQ(told[0].times, 3u);
+    EXPECT_EQ(
+        std::count_if(told.begin(), told.end(), [](const auto &each) { return each.host == "newcomer 69"; }),
+        1);
 }
 
 }  // namespace

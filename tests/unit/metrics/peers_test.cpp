@@ -48,6 +48,15 @@ TEST(the_text_of_peers, is_json_whatever_a_peer_calls_itself) {
     EXPECT_LT(text.size(), 1200u) << "the endpoint is cut";
 }
 
+TEST(the_text_of_peers, tells_apart_peers_that_have_no_name) {
+    std::vector<peer_view> nameless(2);
+    nameless[0].id = 7;
+    nameless[1].id = 8;
+    const std::string text = text_of({{"1", {{1, "s", socket_type::pull, nameless, {}}}, true, {}}});
+    EXPECT_EQ(count(text, "\"id\":7,"), 1u) << text;
+    EXPECT_EQ(count(text, "\"id\":8,"), 1u) << text;
+}
+
 TEST(the_text_of_peers, tells_who_has_gone_how_often_and_who_was_kept_out) {
     const time_point now(std::chrono::seconds(100));
     departure gone;
@@ -91,6 +100,8 @@ TEST(the_text_of_peers, leaves_out_those_who_went_first_where_they_are_many) {
     const std::string text = text_of(all);
     EXPECT_EQ(count(text, "\"seconds_ago\""), most_peers);
     EXPECT_EQ(count(text, "\"socket\":\"#99 s\""), departures::most);
+    all[0].sockets[0].gone[0].times = 2;
+    EXPECT_EQ(count(text_of(all), "\"socket\":\"#0 s\""), 1u) << "but for whoever goes again and again";
 }
 
 }  // namespace
