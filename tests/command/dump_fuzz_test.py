@@ -76,7 +76,8 @@ def damaged(dice, octets):
     for _ in range(dice.choice([0, 0, 1, 10, 100])):
         octets[dice.randrange(len(octets))] = dice.choice([0, 1, 0x7F, 0x80, 0xFF, dice.randrange(256)])
     for _ in range(dice.choice([0, 0, 0, 1])):  # the length of a packet, or the kind of link
-        octets[dice.choice([20, 32, 36]):][:4] = struct.pack("<I", dice.choice([0, 0xFFFFFFFF, 1 << 20, (1 << 20) + 1]))
+        at = dice.choice([20, 32, 36])
+        octets[at:at + 4] = struct.pack("<I", dice.choice([0, 0xFFFFFFFF, 1 << 20, (1 << 20) + 1]))
     return bytes(octets[:dice.randrange(len(octets))] if dice.random() < 0.2 else octets)
 
 
