@@ -17,6 +17,7 @@ namespace {
 
 /// Endpoints whose last words are kept; from then on something may be said twice.
 constexpr std::size_t most_endpoints = 1000;
+constexpr std::size_t most_words_of_peers = 8;  // of each of them
 
 struct known_event {
     event_kind kind;
@@ -102,7 +103,7 @@ void event_log::tell(std::string_view type, const connection_event *why,
         if (*known->words)
             what.what += what.what.empty() ? known->words : std::string(" (") + known->words + ')';
         if (event.kind == event_kind::slow_peer || event.is_cut)
-            what.what += ": " + described(event.peer);
+            what.who = ": " + described(event.peer);
         what.value = std::string(", ") + known->value + ' ' + std::to_string(event.value);
         std::string to_write, to_tell;
         std::shared_ptr<log_listener> listener;
@@ -125,17 +126,26 @@ std::string event_log::line_for(output &where, log_level level, const told &even
     if (level > where.level)
         return {};
     if (where.level == log_level::debug)
-        return harmless(event.whose + ": " + event.what + event.value);
-    return is_repeated(where, event) ? std::string() : harmless(event.whose + ": " + event.what);
+        return harmless(event.whose + ": " + event.what + event.who + event.value);
+    return is_repeated(where, event) ? std::string() : harmless(event.whose + ": " + event.what + event.who);
 }
 
+/// The peer is not compared: one that comes again has another port. It may be slow and be cut off
+/// each time: of what is said with names more is kept than the last.
 bool event_log::is_repeated(output &where, const told &event) {
     if (where.said_last.size() >= most_endpoints && !where.said_last.contains(event.whose))
         where.said_last.clear();
-    std::string &last = where.said_last[event.whose];
-    if (last == event.what)
+    said &before = where.said_last[event.whose];
+    if (event.who.empty()) {
+        before.of_peers.clear();
+        return std::exchange(before.last, event.what) == event.what;
+    }
+    before.last.clear();
+    if (std::find(before.of_peers.begin(), before.of_peers.end(), event.what) != before.of_peers.end())
         return true;
-    last = event.what;
+    if (before.of_peers.size() >= most_words_of_peers)
+        before.of_peers.clear();
+    before.of_peers.push_back(event.what);
     return false;
 }
 

@@ -4,7 +4,8 @@
 // Lines:    "zlink: LEVEL: TYPE ENDPOINT: what has happened", each by one write(2). The function is
 //           given what stands behind the level.
 // Limits:   an attempt to connect is repeated for ever. What an endpoint has said last it does not
-//           say again before something else has happened there, but at the level `debug`.
+//           say again before something else has happened there, of whatever peer, but at the level
+//           `debug`.
 // Threads:  any; one lock inside.
 #pragma once
 
@@ -14,6 +15,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/events.hpp"
 #include "core/log_listener.hpp"
@@ -43,12 +45,16 @@ public:
     void tell(std::string_view type, const connection_event *why, const connection_event &event) noexcept;
 
 private:
+    struct said {
+        std::string last;
+        std::vector<std::string> of_peers;  // what was said with names since the last without
+    };
     struct output {
         log_level level;
-        std::map<std::string, std::string> said_last;  // of each socket type and endpoint
+        std::map<std::string, said> said_last;  // of each socket type and endpoint
     };
     struct told {
-        std::string whose, what, value;
+        std::string whose, what, who, value;
     };
 
     static bool is_repeated(output &where, const told &event);

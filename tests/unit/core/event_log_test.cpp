@@ -69,6 +69,37 @@ TEST(event_log, says_the_same_of_an_endpoint_once_until_something_else_has_happe
     EXPECT_EQ(lines.size(), 4u);
 }
 
+// A peer that comes again has another port each time.
+TEST(event_log, says_the_same_of_the_peers_of_an_endpoint_once) {
+    lines.clear();
+    event_log log(log_level::warn, keep);
+    connection_event slow = {event_kind::slow_peer, 1, "tcp://127.0.0.1:1"},
+                     cut = {event_kind::disconnected, 12, "tcp://127.0.0.1:1"};
+    cut.is_cut = true;
+    const connection_event why = {event_kind::reason, 0, "tcp://127.0.0.1:1", "it was too slow"};
+    for (int port = 50000; port < 50003; ++port) {
+        slow.peer.address = "tcp://127.0.0.1:" + std::to_string(port);
+        log.tell("PUB", nullptr, slow);
+    }
+    EXPECT_EQ(lines, text{"zlink: warn: PUB tcp://127.0.0.1:1: the queue of a peer is full: "
+                          "tcp://127.0.0.1:50000\n"});
+    for (int port = 50000; port < 50003; ++port) {
+        cut.peer.address = "tcp://127.0.0.1:" + std::to_string(port);
+        log.tell("PUB", &why, cut);
+    }
+    ASSERT_EQ(lines.size(), 2u);
+    EXPECT_EQ(lines[1], "zlink: warn: PUB tcp://127.0.0.1:1: it was too slow (the peer is gone): "
+                        "tcp://127.0.0.1:50000\n");
+    for (int i = 0; i < 3; ++i) {
+        log.tell("PUB", nullptr, slow);
+        log.tell("PUB", &why, cut);
+    }
+    EXPECT_EQ(lines.size(), 2u) << "both were said";
+    log.tell("PUB", &refused, closed);
+    log.tell("PUB", nullptr, slow);
+    EXPECT_EQ(lines.size(), 4u) << "something else has happened";
+}
+
 TEST(event_log, repeats_itself_at_the_level_of_debugging) {
     lines.clear();
     event_log log(log_level::debug, keep);
