@@ -111,7 +111,7 @@ error socket::report_pipes() {
                         .value = static_cast<std::uint32_t>(each.out.under_way().messages),
                         .endpoint = each.endpoint,
                         .is_connecting = each.is_connecting,
-                        .peer = {.address = each.address},
+                        .peer = {each.address, each.routing_id, each.user_id},
                         .more_value = each.in.under_way().messages});
     return peers.empty() ? error::again : error::none;
 }

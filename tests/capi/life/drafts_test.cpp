@@ -166,6 +166,24 @@ TEST(drafts, have_a_monitor_tell_how_much_waits_for_each_peer) {
     EXPECT_FAILS(EINVAL, zmq_socket_monitor_pipes_stats(pair.handle()));
 }
 
+TEST(drafts, have_a_monitor_name_the_peer_that_so_much_waits_for_where_that_is_asked_for) {
+    context zmq;
+    test_socket bound = zmq.socket(ZMQ_ROUTER), peer = zmq.socket(ZMQ_DEALER), events = zmq.socket(ZMQ_PAIR);
+    peer.set(ZMQ_ROUTING_ID, "worker");
+    ASSERT_EQ(zmq_socket_monitor_versioned(bound.handle(), "inproc://events",
+                                           ZMQ_EVENT_PIPES_STATS | ZLINK_EVENT_PEER_NAMES, 2, ZMQ_PAIR),
+              0);
+    events.connect("inproc://events");
+    peer.connect(bound.bind("tcp://127.0.0.1:*"));
+    ASSERT_EQ(zlink_wait_ready(bound.handle(), ZLINK_READY_PEERS, 1, patience_ms), 0);
+    ASSERT_EQ(zmq_socket_monitor_pipes_stats(bound.handle()), 0);
+    const versioned_event found = next_event(events);
+    ASSERT_EQ(found.addresses.size(), 4u);
+    EXPECT_EQ(found.addresses[1].substr(0, 16), "tcp://127.0.0.1:");
+    EXPECT_EQ(found.addresses[2], "worker");
+    EXPECT_EQ(found.addresses[3], "") << "nobody has said who it is";
+}
+
 TEST(drafts, tell_whether_a_peer_of_a_router_has_room) {
     context zmq;
     test_socket router = zmq.socket(ZMQ_ROUTER), slow = zmq.socket(ZMQ_DEALER), other = zmq.socket(ZMQ_PAIR);
