@@ -306,7 +306,9 @@ void pipe_table::tell_slow(pipe_end &pipe) noexcept {
 
 void pipe_table::emit_slow_neighbour(const pipe_end &pipe) noexcept {
     try {
-        const std::string endpoint = pipe.slot.endpoint ? *pipe.slot.endpoint : std::string();
+        // One that was bound has the name that its peer connected to.
+        const auto &name = pipe.slot.endpoint ? pipe.slot.endpoint : pipe.other().slot.endpoint;
+        const std::string endpoint = name ? *name : std::string();
         around_.events.emit({.kind = event_kind::slow_peer,
                              .value = static_cast<std::uint32_t>(pipe.dropped()),
                              .endpoint = endpoint,
