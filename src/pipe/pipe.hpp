@@ -178,9 +178,13 @@ public:
     /// Whether a peer is there, and what waits for it reaches a mark. Any thread.
     bool is_peer_full() const noexcept;
     /// The queue to the other end was full. True for who says so first, until less than half of
-    /// each mark waits: until end_slow() finds that, or another peer is there. Any thread.
-    bool note_slow() const noexcept { return !out_->is_slow.exchange(true, std::memory_order_relaxed); }
+    /// each mark waits: until end_slow() finds that, or another peer is there. forget_slow() has it
+    /// said once more. Any thread.
+    bool note_slow() const noexcept {
+        return !is_slow() && !out_->is_slow.exchange(true, std::memory_order_relaxed);
+    }
     bool is_slow() const noexcept { return out_->is_slow.load(std::memory_order_relaxed); }
+    void forget_slow() const noexcept { out_->is_slow.store(false, std::memory_order_relaxed); }
     /// Whether it is over.
     bool end_slow() const noexcept;
     /// Messages that nobody reads any more: those that came, and, where the other end was closed as

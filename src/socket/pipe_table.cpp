@@ -319,6 +319,11 @@ void pipe_table::emit_slow_neighbour(const pipe_end &pipe) noexcept {
     }
 }
 
+void pipe_table::forget_slow() noexcept {
+    for (const pipe_end_ptr &pipe : live())
+        pipe->forget_slow();
+}
+
 /// Until less than half of the marks waits the pipe calls for each step that its reader takes.
 void pipe_table::look_at_slow(pipe_end &pipe) noexcept {
     if (!pipe.is_slow())

@@ -63,6 +63,8 @@ public:
     /// Ends the pipe to a peer within the process, by the id that list_neighbours() tells. no_entry
     /// when there is none.
     error end_neighbour(std::uint64_t id) noexcept;
+    /// Has slow peers told of again.
+    void forget_slow() noexcept;
     /// Tells the pipes of the marks in the options. Throws bad_alloc.
     void apply_marks();
     /// Has the pattern look at a pipe for input, or for room.

@@ -78,6 +78,7 @@ error socket::start_monitor(const char *endpoint, std::uint64_t events, int vers
         return e;
     const auto inbox = publisher->inbox();
     monitor_->publish_on(std::make_unique<socket_publisher>(std::move(publisher)), events, version);
+    pipes_.forget_slow();  // who listens from now on hears of those that are slow now
     // Nobody but the monitor looks after the publisher: a reader that comes late, or is late, finds
     // what happened before.
     inbox->call_on_room([events = std::weak_ptr<monitor>(monitor_)] {

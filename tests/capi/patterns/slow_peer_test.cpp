@@ -85,6 +85,18 @@ TEST_P(slow_peer_over, is_told_of_once_until_it_has_caught_up) {
     EXPECT_GT(second.value, last + 20);
 }
 
+TEST_P(slow_peer_over, is_told_of_to_each_monitor_that_begins) {
+    {
+        monitor first(zmq, pub, ZLINK_EVENT_SLOW_PEERS);
+        connect();
+        stall();
+        EXPECT_EQ(first.next().event, ZLINK_EVENT_SLOW_PEER);
+    }
+    monitor second(zmq, pub, ZLINK_EVENT_SLOW_PEERS);
+    fill(pub, body);
+    EXPECT_EQ(second.next().event, ZLINK_EVENT_SLOW_PEER) << "it is slow yet";
+}
+
 TEST_P(slow_peer_over, is_counted_while_its_queue_is_full) {
     connect();
     EXPECT_EQ(numbers_of(pub).slow_peers, 0u);
