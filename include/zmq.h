@@ -902,9 +902,10 @@ ZMQ_EXPORT int zmq_recv(void *s, void *buf, size_t len, int flags);
 #define ZMQ_EVENT_REASONS 0x40000000 /* in the mask of zmq_socket_monitor */
 
 /* zlink's own, too: the queue to a peer is full. It comes with the first message that is not for the peer, or, of any type of socket, when
- * the queue has been full for ZLINK_SLOW_PEER_AFTER; and once, until less than half of the marks has waited. Behind the endpoint follow
- * three parts more: the address of the peer, its routing id and its user, empty where they are not known. In version 2 there are two
- * values, the second of which is how many messages wait for the peer, and its address is the remote one. */
+ * the queue has been full for ZLINK_SLOW_PEER_AFTER, by two looks in that time; and once, until less than half of the marks has waited, or
+ * a monitor begins. Behind the endpoint follow three parts more: the address of the peer, its routing id and its user, empty where they are
+ * not known. In version 2 there are two values, the second of which is how many messages wait for the peer, and its address is the remote
+ * one. */
 #define ZLINK_EVENT_SLOW_PEER  0x8001     /* messages that there was no room for, of this peer's, so far */
 #define ZLINK_EVENT_SLOW_PEERS 0x20000000 /* in the mask of zmq_socket_monitor */
 

@@ -74,6 +74,9 @@ counter counter_of_retry(error cause) noexcept {
     }
 }
 
+constexpr std::chrono::milliseconds least_look{1};       // at a queue that may be full for a time
+constexpr std::chrono::milliseconds unheard_look{1000};  // where nobody listens
+
 /// Whether this side's application has ended it.
 bool is_cut(const break_reason &why) noexcept {
     return why.failure == failure_kind::cut_off || why.failure == failure_kind::too_slow;
@@ -388,23 +391,28 @@ void session::watch_queue() noexcept {
 }
 
 /// A queue is looked at twice in the time that it may be full: it is told of within half as much
-/// again. It counts as full until less than half of its marks waits.
+/// again. It counts as full until less than half of its marks waits, or all that waited has gone
+/// between two looks. Where nobody listens the looks are rare: they find out whether somebody does.
 void session::look_at_queue() noexcept {
     if (!connection_ || !connection_->is_established() || !pipe_)
         return;
     const std::chrono::milliseconds most(environment_->options.slow_peer_after_ms);
     const pipe_end &writer = pipe_->other();
     const time_point now = environment_->io->now();
+    const bool is_heard = environment_->events->wants_slow_peers();
     std::optional<time_point> &since = queue_watch_->full_since;
     if (writer.is_peer_full()) {
-        if (!since)
+        const passage out = writer.outgoing();
+        if (!since || out.taken.messages >= queue_watch_->full_up_to) {
             since = now;
+            queue_watch_->full_up_to = out.published.messages;
+        }
     } else if (writer.end_slow()) {
         since.reset();
     }
-    if (since && now - *since >= most && environment_->events->wants_slow_peers() && writer.note_slow())
+    if (since && now - *since >= most && is_heard && writer.note_slow())
         tell_slow();
-    queue_watch_->next_look->expires_at(now + std::max(most / 2, std::chrono::milliseconds(1)));
+    queue_watch_->next_look->expires_at(now + std::max(most / 2, is_heard ? least_look : unheard_look));
 }
 
 void session::tell_slow() noexcept {

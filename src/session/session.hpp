@@ -227,6 +227,7 @@ private:
     struct queue_watch {
         std::unique_ptr<timer> next_look;
         std::optional<time_point> full_since;
+        std::uint64_t full_up_to = 0;  // messages published then: once they are taken it was empty
     };
     std::unique_ptr<queue_watch> queue_watch_;
     backoff backoff_;

@@ -161,7 +161,10 @@ struct event_log final : event_sink {
         log.push_back(name(event.kind) + " " + std::to_string(event.value));
         EXPECT_EQ(event.endpoint, "tcp://there");
     }
-    bool wants_slow_peers() const noexcept override { return true; }
+    bool wants_slow_peers() const noexcept override {
+        ++times_asked;
+        return is_heard;
+    }
     std::vector<std::string> take() { return std::exchange(log, {}); }
     static std::string name(event_kind kind) {
         switch (kind) {
@@ -196,6 +199,8 @@ struct event_log final : event_sink {
         }
     }
     std::vector<std::string> log;
+    bool is_heard = true;         // what it tells of slow peers
+    mutable int times_asked = 0;  // whether it is
 };
 using events = std::vector<std::string>;
 

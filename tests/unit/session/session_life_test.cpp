@@ -397,6 +397,42 @@ TEST_F(session_life, tells_of_a_queue_that_is_full_for_too_long_and_again_once_i
     EXPECT_EQ(heard->take(), events{"slow_peer 0"});
 }
 
+TEST_F(session_life, does_not_take_a_queue_that_is_emptied_between_two_looks_for_one_that_stays_full) {
+    options.slow_peer_after_ms = 100;
+    make();
+    establish();
+    heard->take();
+    for (int spell = 0; spell < 20; ++spell) {
+        far->room = 0;
+        while (owner->near->has_credit())
+            queue("x");
+        io.run();
+        io.pass(50ms);
+        far->make_room(SIZE_MAX / 2);
+        io.run();
+    }
+    EXPECT_EQ(heard->take(), events()) << "it was full each time that anybody looked";
+}
+
+TEST_F(session_life, looks_at_a_queue_once_a_second_until_somebody_listens) {
+    options.slow_peer_after_ms = 10;
+    heard->is_heard = false;
+    make();
+    establish();
+    far->room = 0;
+    while (owner->near->has_credit())
+        queue("x");
+    io.run();
+    heard->take();
+    heard->times_asked = 0;
+    io.pass(10s);
+    EXPECT_LE(heard->times_asked, 11);
+    EXPECT_EQ(heard->take(), events());
+    heard->is_heard = true;
+    io.pass(1s);
+    EXPECT_EQ(heard->take(), events{"slow_peer 0"});
+}
+
 TEST_F(session_life, without_anybody_who_asks_for_it_looks_at_no_queue) {
     make();
     establish();
