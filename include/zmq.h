@@ -809,8 +809,9 @@ ZMQ_EXPORT int zmq_setsockopt(void *s, int option, const void *optval, size_t op
  *            calls leave it readable. zmq_close closes it: take it out of what watches it before.
  *            ZLINK_EVENT_FD is readable while a receive would get a message, and ZLINK_ROOM_FD while a send would find room, whatever was
  *            asked, sent or received before: wait on it with poll or a level-triggered epoll, and take one message each time, or
- *            all. A peer that comes or goes makes either readable until the next call, so use ZMQ_DONTWAIT. A part that follows
- *            another is there already. Each is made on first use, and stays; a socket that has one costs more for each message. */
+ *            all. A peer that comes or goes, or news that only the other one is for, makes either readable until the next call, so use
+ *            ZMQ_DONTWAIT. Of a ROUTER room is a hint: it may be at another peer than that of the message. A part that follows another
+ *            is there already. Each is made on first use, and stays; a socket that has one costs more for each message. */
 ZMQ_EXPORT int zmq_getsockopt(void *s, int option, void *optval, size_t *optvallen);
 
 /* Listens on an endpoint and accepts connections in the background.
