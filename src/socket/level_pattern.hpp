@@ -50,6 +50,11 @@ public:
     bool arm(bool for_input, bool for_output) override { return within_->arm(for_input, for_output); }
     error subscribe(byte_span topic) override;
     error unsubscribe(byte_span topic) override;
+    // There is no direct way around the looks.
+    direct_way direct_input() noexcept override { return {}; }
+    direct_way direct_output() noexcept override { return {}; }
+    void resume_input() noexcept override {}
+    void resume_output() noexcept override {}
     bool knows_peer(std::string_view routing_id) const override { return within_->knows_peer(routing_id); }
     error has_room_for(std::string_view routing_id, bool &out) const override {
         return within_->has_room_for(routing_id, out);

@@ -90,6 +90,7 @@ struct pattern_environment {
     counters *counts = nullptr;                       // the socket's; null: nothing is counted
 };
 
+/// All of it, without answers of its own: a pattern around another cannot leave one out.
 class pattern {
 public:
     virtual ~pattern() = default;
@@ -110,7 +111,7 @@ public:
     virtual void on_closed(pipe_end &pipe) = 0;
     /// Does a bounded amount of what the pattern has left to be done with host.go_on_later(), and
     /// asks for it again when that was not all. May throw bad_alloc, and is called again, then.
-    virtual void go_on() {}
+    virtual void go_on() = 0;
 
     /// none, again (would wait), or the type's own failures. On failure nothing of this frame is
     /// queued.
@@ -121,20 +122,20 @@ public:
 
     /// The pipe that every message comes from (goes to) as it is, until another function of the
     /// pattern is called. The socket then leaves the pattern out.
-    virtual direct_way direct_input() noexcept { return {}; }
-    virtual direct_way direct_output() noexcept { return {}; }
+    virtual direct_way direct_input() noexcept = 0;
+    virtual direct_way direct_output() noexcept = 0;
     /// The socket has left the direct way behind an address: the rest of that message is the
     /// pattern's, from (to) the same pipe. The next receive() gives, or send() gets, what stands
     /// behind the address.
-    virtual void resume_input() noexcept {}
-    virtual void resume_output() noexcept {}
+    virtual void resume_input() noexcept = 0;
+    virtual void resume_output() noexcept = 0;
 
     /// Whether a receive (send) of a first frame would succeed now. These do not arm anything.
     virtual bool has_input() = 0;
     virtual bool has_output() = 0;
 
     /// Whether messages without room are dropped: then no sender waits for any.
-    virtual bool drops() const noexcept { return false; }
+    virtual bool drops() const noexcept = 0;
 
     /// Arms every pipe that would have to call: drained ones for reading when `for_input`, full
     /// ones for writing when `for_output`; then heavy_fence() once, then a second look. True when
@@ -142,32 +143,36 @@ public:
     virtual bool arm(bool for_input, bool for_output) = 0;
 
     /// ZMQ_SUBSCRIBE and ZMQ_UNSUBSCRIBE; `invalid` where the type has none.
-    virtual error subscribe(byte_span topic) {
-        (void)topic;
-        return error::invalid;
-    }
-    virtual error unsubscribe(byte_span topic) {
-        (void)topic;
-        return error::invalid;
-    }
+    virtual error subscribe(byte_span topic) = 0;
+    virtual error unsubscribe(byte_span topic) = 0;
     /// Whether a peer with this routing id is there, so that a connect under the same one must
     /// fail.
-    virtual bool knows_peer(std::string_view routing_id) const {
-        (void)routing_id;
-        return false;
-    }
+    virtual bool knows_peer(std::string_view routing_id) const = 0;
     /// Whether a message for the peer of this routing id would be taken now. host_unreachable,
     /// or not_supported.
-    virtual error has_room_for(std::string_view routing_id, bool &out) const {
-        (void)routing_id;
-        (void)out;
-        return error::not_supported;
-    }
+    virtual error has_room_for(std::string_view routing_id, bool &out) const = 0;
     /// For zmq_getsockopt:
     /// the number of topics subscribed (ZMQ_TOPICS_COUNT), -1 where the type has none.
-    virtual int topics_count() const { return -1; }
+    virtual int topics_count() const = 0;
     /// The number of peers that subscribe to something; -1 where the type has none.
-    virtual int subscribers_count() const { return -1; }
+    virtual int subscribers_count() const = 0;
+};
+
+/// The answers of a type that has none of it.
+class plain_pattern : public pattern {
+public:
+    void go_on() override {}
+    direct_way direct_input() noexcept override { return {}; }
+    direct_way direct_output() noexcept override { return {}; }
+    void resume_input() noexcept override {}
+    void resume_output() noexcept override {}
+    bool drops() const noexcept override { return false; }
+    error subscribe(byte_span) override { return error::invalid; }
+    error unsubscribe(byte_span) override { return error::invalid; }
+    bool knows_peer(std::string_view) const override { return false; }
+    error has_room_for(std::string_view, bool &) const override { return error::not_supported; }
+    int topics_count() const override { return -1; }
+    int subscribers_count() const override { return -1; }
 };
 
 std::unique_ptr<pattern> make_pair(const pattern_environment &environment);

@@ -7,7 +7,7 @@ namespace zlink {
 
 namespace {
 
-class push final : public pattern {
+class push final : public plain_pattern {
 public:
     explicit push(const pattern_environment &environment) : host_(environment.host) {}
 
@@ -56,7 +56,7 @@ private:
     load_balancer workers_;
 };
 
-class pull final : public pattern {
+class pull final : public plain_pattern {
 public:
     explicit pull(const pattern_environment &environment) : host_(environment.host) {}
 

@@ -36,7 +36,7 @@ constexpr std::size_t most_frames_at_once = 8192;
 constexpr std::size_t most_octets_at_once = 1024 * 1024;
 constexpr std::size_t most_frames_in_a_turn = 1024;
 
-class publisher final : public pattern, private message_filter, private loss_events {
+class publisher final : public plain_pattern, private message_filter, private loss_events {
 public:
     explicit publisher(const pattern_environment &environment)
         : options_(environment.options), host_(environment.host),

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t octets_like_a_frame = 128;  // to copy so many costs as much as to look at a frame
 
-class rep final : public pattern {
+class rep final : public plain_pattern {
 public:
     explicit rep(const pattern_environment &environment) : host_(environment.host) {}
 

@@ -21,7 +21,7 @@
 
 namespace zlink {
 
-class router : public pattern {
+class router : public plain_pattern {
 public:
     explicit router(const pattern_environment &environment)
         : options_(environment.options), host_(environment.host),

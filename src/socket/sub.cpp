@@ -21,7 +21,7 @@ namespace zlink {
 
 namespace {
 
-class subscriber final : public pattern, private message_filter {
+class subscriber final : public plain_pattern, private message_filter {
 public:
     explicit subscriber(const pattern_environment &environment)
         : options_(environment.options), host_(environment.host), set_(environment.subscriptions),

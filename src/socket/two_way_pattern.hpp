@@ -7,7 +7,7 @@
 
 namespace zlink {
 
-class two_way_pattern : public pattern {
+class two_way_pattern : public plain_pattern {
 public:
     explicit two_way_pattern(const pattern_environment &environment)
         : options_(environment.options), host_(environment.host) {}
