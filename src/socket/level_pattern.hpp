@@ -34,7 +34,13 @@ public:
     error room_descriptor(waiter &how, const wakeup &commands, int &out);
 
     /// The pattern within gives way to another, while there are no pipes.
-    void replace(std::unique_ptr<pattern> within) noexcept { within_ = std::move(within); }
+    void replace(std::unique_ptr<pattern> within) noexcept {
+        within_ = std::move(within);
+        look();
+    }
+    /// Sets the levels to what there is: also where no call of the pattern has changed it, but an
+    /// option has.
+    void look() noexcept;
 
     void attach(const pipe_end_ptr &pipe, bool is_local) override;
     void detach(pipe_end &pipe) noexcept override;
@@ -44,17 +50,17 @@ public:
     void go_on() override;
     error send(const outgoing &frame) override;
     error receive(frame_view &out) override;
+    // There is no direct way around the looks.
+    direct_way direct_input() noexcept override { return {}; }
+    direct_way direct_output() noexcept override { return {}; }
+    void resume_input() noexcept override {}
+    void resume_output() noexcept override {}
     bool has_input() override { return within_->has_input(); }
     bool has_output() override { return within_->has_output(); }
     bool drops() const noexcept override { return within_->drops(); }
     bool arm(bool for_input, bool for_output) override { return within_->arm(for_input, for_output); }
     error subscribe(byte_span topic) override;
     error unsubscribe(byte_span topic) override;
-    // There is no direct way around the looks.
-    direct_way direct_input() noexcept override { return {}; }
-    direct_way direct_output() noexcept override { return {}; }
-    void resume_input() noexcept override {}
-    void resume_output() noexcept override {}
     bool knows_peer(std::string_view routing_id) const override { return within_->knows_peer(routing_id); }
     error has_room_for(std::string_view routing_id, bool &out) const override {
         return within_->has_room_for(routing_id, out);
@@ -73,7 +79,6 @@ private:
     };
 
     error make(level &which, waiter &how, const wakeup &commands, int &out) noexcept;
-    void look() noexcept;
     void look_for_room_if_asked() noexcept;
     void look_for_input();
     void look_for_room();

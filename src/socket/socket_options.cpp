@@ -41,6 +41,8 @@ error socket::set_option(int number, const void *value, std::size_t size) {
         std::lock_guard guard(label_mutex_);
         label_.given = options_.socket_name;
     }
+    if (levels_)
+        levels_->look();  // the option may have made room, or taken it
     return error::none;
 }
 

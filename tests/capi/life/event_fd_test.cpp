@@ -185,6 +185,53 @@ TEST(event_fd, follows_the_turns_of_a_replier) {
     EXPECT_EQ(rep.receive(ZMQ_DONTWAIT), "second");
 }
 
+// An option may make room where no message has gone: nothing else tells of it.
+TEST(event_fd, says_that_an_option_has_made_room) {
+    context zmq;
+    test_socket rep = zmq.socket(ZMQ_REP), req = zmq.socket(ZMQ_REQ), router = zmq.socket(ZMQ_ROUTER),
+                xpub = zmq.socket(ZMQ_XPUB), pub = zmq.socket(ZMQ_PUB), raw = zmq.socket(ZMQ_ROUTER);
+    req.connect(rep.bind(scratch_endpoint("inproc")));
+    int fd = req.get(ZLINK_ROOM_FD);
+    ASSERT_EQ(req.send("question"), 8);
+    EXPECT_FALSE(is_up(fd));
+    EXPECT_EQ(req.set(ZMQ_REQ_RELAXED, 1), 0);
+    EXPECT_TRUE(is_up(fd)) << "it need not wait for the reply any more";
+
+    router.set(ZMQ_ROUTER_MANDATORY, 1);
+    fd = router.get(ZLINK_ROOM_FD);
+    EXPECT_FALSE(is_up(fd)) << "nobody is there";
+    EXPECT_EQ(router.set(ZMQ_ROUTER_MANDATORY, 0), 0);
+    EXPECT_TRUE(is_up(fd));
+
+    const auto fill = [&](test_socket &socket, test_socket &sub) {
+        socket.set(ZMQ_SNDHWM, 1);
+        sub.set(ZMQ_RCVHWM, 1);
+        sub.set(ZMQ_SUBSCRIBE, "");
+        sub.connect(socket.bind(scratch_endpoint("inproc")));
+        const int room = socket.get(ZLINK_ROOM_FD);
+        while (socket.send("task", ZMQ_DONTWAIT) != -1) {
+        }
+        return room;
+    };
+    test_socket first = zmq.socket(ZMQ_SUB), second = zmq.socket(ZMQ_SUB);
+    xpub.set(ZMQ_XPUB_NODROP, 1);
+    fd = fill(xpub, first);
+    EXPECT_FALSE(is_up(fd));
+    EXPECT_EQ(xpub.set(ZMQ_XPUB_NODROP, 0), 0);
+    EXPECT_TRUE(is_up(fd));
+
+    pub.set(ZLINK_SLOW_PEER, ZLINK_SLOW_PEER_BLOCK);
+    fd = fill(pub, second);
+    EXPECT_FALSE(is_up(fd));
+    EXPECT_EQ(pub.set(ZLINK_SLOW_PEER, ZLINK_SLOW_PEER_DROP), 0);
+    EXPECT_TRUE(is_up(fd));
+
+    fd = raw.get(ZLINK_ROOM_FD);
+    ASSERT_TRUE(is_up(fd)) << "it drops what is for nobody";
+    EXPECT_EQ(raw.set(ZMQ_ROUTER_RAW, 1), 0);
+    EXPECT_EQ(is_up(fd), (raw.get(ZMQ_EVENTS) & ZMQ_POLLOUT) != 0) << "another pattern answers";
+}
+
 TEST(event_fd, is_there_beside_zmq_fd_and_goes_with_the_socket) {
     context zmq;
     test_socket pair = zmq.socket(ZMQ_PAIR), peer = zmq.socket(ZMQ_PAIR);
