@@ -131,6 +131,8 @@ bool connection::let_go(bool drops_unread) noexcept {
         return false;
     if (drops_unread && state_ == state::live && pipe_) {
         in->discard();
+        if (in->is_paused())
+            (void)in->resume(*peer_);  // what was kept back, and then what is behind it
         read_to_the_end(*in);
     }
     is_leaving_ |= std::exchange(state_, state::over) != state::live;

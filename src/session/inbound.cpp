@@ -87,7 +87,7 @@ inbound::~inbound() {
 /// Messages that have come, and that nobody gets: the connection ends for want of memory, or with
 /// its socket.
 void inbound::count_left(byte_span frames) const noexcept {
-    const std::uint64_t messages = has_receiver() && receives_ == reception::all ? messages_in(frames) : 0;
+    const std::uint64_t messages = receives_ == reception::all ? messages_in(frames) : 0;
     if (messages > 0)
         environment_.count(counter::dropped_unread, messages);
 }

@@ -172,6 +172,24 @@ TEST_P(the_stats_over, count_the_newest_message_that_a_close_leaves_unread) {
     EXPECT_EQ(all_dropped(stats_of(zmq.handle())), 5u);
 }
 
+/// Over ipc, where what is written has come.
+TEST_F(the_stats, count_what_was_kept_back_at_the_mark_whatever_the_time_to_linger) {
+    for (const int linger : {0, 1000, -1}) {
+        context here;
+        test_socket pull = here.socket(ZMQ_PULL), push = zmq.socket(ZMQ_PUSH);
+        pull.set(ZMQ_RCVHWM, 1);
+        pull.set(ZMQ_LINGER, linger);
+        push.set(ZMQ_SNDHWM, 0);
+        push.connect(pull.bind("ipc://*"));
+        for (int i = 0; i < 500; ++i)
+            ASSERT_NE(push.send("x"), -1);
+        ASSERT_TRUE(pull.receive());
+        EXPECT_TRUE(eventually([&] { return stats_of(push).queued_out == 0; }));
+        pull.close();
+        expect_soon(here.handle(), &zlink_stats_t::dropped_unread, 499);
+    }
+}
+
 TEST_F(the_stats, tell_what_was_left_when_the_time_to_linger_was_over) {
     test_socket push = zmq.socket(ZMQ_PUSH);
     push.connect("tcp://127.0.0.1:1");  // where nobody listens

@@ -68,6 +68,22 @@ TEST(inbound, throws_away_what_was_kept_back_at_the_mark_too) {
     EXPECT_EQ(it.counts->get(counter::dropped_unwanted), 0u);
 }
 
+TEST(inbound, counts_what_is_kept_back_at_its_end_whether_it_is_thrown_away_or_not) {
+    for (const bool discards : {false, true}) {
+        std::shared_ptr<counters> counts;
+        {
+            reader it(socket_of(socket_type::dealer), 1);
+            counts = it.counts;
+            it.state.input = message("a") + message("b") + part("c") + message("d") + part("e");
+            (void)it.in.read(it.io.scratch, *it.peer);
+            ASSERT_TRUE(it.in.is_paused());
+            if (discards)
+                it.in.discard();
+        }
+        EXPECT_EQ(counts->get(counter::dropped_unread), 2u) << discards;
+    }
+}
+
 TEST(inbound, keeps_nothing_for_a_socket_that_receives_nothing) {
     for (const std::size_t size : {1u, 1000u, 70'000u}) {
         reader it(socket_of(socket_type::push), 1, {}, greeting() + ready("PULL"));
