@@ -203,16 +203,16 @@ typedef struct zlink_stats_t {
     uint64_t slow_peers; /* peers whose queue is full now, so that there is no room for a message */
 
     /* Attempts as in reconnects, by what each of them followed. */
-    uint64_t reconnects_ended;               /* a connection that one side has ended in good order */
-    uint64_t reconnects_refused;             /* ECONNREFUSED: nobody listens there */
-    uint64_t reconnects_reset;               /* ECONNRESET: the peer went in the midst of it */
-    uint64_t reconnects_timed_out;           /* ETIMEDOUT */
-    uint64_t reconnects_host_unreachable;    /* EHOSTUNREACH */
+    uint64_t reconnects_ended;            /* a connection that one side has ended in good order */
+    uint64_t reconnects_refused;          /* ECONNREFUSED: nobody listens there */
+    uint64_t reconnects_reset;            /* ECONNRESET: the peer, or the network, has cut it */
+    uint64_t reconnects_timed_out;        /* ETIMEDOUT: also of a handshake, or without an answer to a PING */
+    uint64_t reconnects_host_unreachable; /* EHOSTUNREACH */
     uint64_t reconnects_network_unreachable; /* ENETUNREACH */
     uint64_t reconnects_no_entry;            /* ENOENT: there is no such path */
     uint64_t reconnects_not_permitted;       /* EACCES: by the system or a policy */
-    uint64_t reconnects_protocol;            /* EPROTO: the handshake failed */
-    uint64_t reconnects_other;               /* as a name that is not known */
+    uint64_t reconnects_protocol; /* EPROTO: the handshake failed, or the peer broke the protocol */
+    uint64_t reconnects_other;    /* as a name that is not known */
 
     /* Handshakes that failed, as above, by the mechanism of this side: [ZMQ_NULL], [ZMQ_PLAIN], [ZMQ_CURVE], and [3] where the peer
      * speaks no ZMTP. */

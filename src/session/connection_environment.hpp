@@ -46,6 +46,7 @@ struct connection_environment {
 struct break_reason {
     bool was_established = false;
     error system = error::none;  // what the stream said, or none
+    bool is_end = false;         // and that was its end, in good order
     failure_kind failure = failure_kind::none;
     protocol_error detail = 0;
     bool may_retry = true;

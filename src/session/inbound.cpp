@@ -170,7 +170,7 @@ inbound::found inbound::read_with(conversation *peer, block_ref &scratch) noexce
     }
     if (result.octets == 0) {
         if (failed(result.status) && result.status != error::again)
-            fail(result.status);
+            fail({.was_established = pipe_ != nullptr, .system = result.status, .is_end = result.is_end});
         return {};
     }
     if (peer)  // no heartbeats elsewhere

@@ -48,7 +48,7 @@ std::string words_of(const break_reason &why) {
     }
 }
 
-/// By what an attempt follows.
+/// By what an attempt follows, where no connection came about.
 counter counter_of_retry(error cause) noexcept {
     switch (to_errno(cause)) {
     case 0:
@@ -71,6 +71,26 @@ counter counter_of_retry(error cause) noexcept {
         return counter::reconnects_protocol;
     default:
         return counter::reconnects_other;
+    }
+}
+
+/// By the connection that an attempt follows.
+counter counter_of_retry(const break_reason &why) noexcept {
+    switch (why.failure) {
+    case failure_kind::handshake_timeout:
+    case failure_kind::peer_dead:
+        return counter::reconnects_timed_out;
+    case failure_kind::cut_off:
+    case failure_kind::too_slow:
+        return counter::reconnects_ended;
+    case failure_kind::none:
+        if (why.is_end || why.system == error::none)
+            return why.was_established ? counter::reconnects_ended : counter::reconnects_protocol;
+        return to_errno(why.system) == EPIPE ? counter::reconnects_reset : counter_of_retry(why.system);
+    case failure_kind::peer_closed:
+        return why.was_established ? counter::reconnects_ended : counter::reconnects_protocol;
+    default:
+        return counter::reconnects_protocol;
     }
 }
 
@@ -289,10 +309,12 @@ void session::put_dialer_away() noexcept {
 }
 
 /// After a failure, which the words explain, if there are any.
-void session::retry_later(std::string words, error why) noexcept { retry(std::move(words), why, why, false); }
+void session::retry_later(std::string words, error why) noexcept {
+    retry(std::move(words), why, counter_of_retry(why), false);
+}
 
-/// `why` is told, `cause` counted: the end of a connection was told before.
-void session::retry(std::string words, error why, error cause, bool was_refused) noexcept {
+/// `why` is told, `what` counted: the end of a connection was told before.
+void session::retry(std::string words, error why, counter what, bool was_refused) noexcept {
     put_dialer_away();
     if (pipe_)
         pipe_->say_gone();  // that was left out where the reader was behind
@@ -307,7 +329,7 @@ void session::retry(std::string words, error why, error cause, bool was_refused)
         end();
         return;
     }
-    environment_->count(counter_of_retry(cause));
+    environment_->count(what);
     environment_->emit(event_kind::connect_retried, static_cast<std::uint32_t>(delay.count()),
                        std::move(words), why);
     retry_timer_->expires_at(environment_->io->now() + delay);
@@ -517,7 +539,7 @@ void session::after_break() noexcept {
         end();
         return;
     }
-    retry({}, error::none, error_of(why), is_refusal(why.failure));
+    retry({}, error::none, counter_of_retry(why), is_refusal(why.failure));
 }
 
 /// Tells the socket that its peer is away; until the next hello, where it comes again.

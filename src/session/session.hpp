@@ -174,7 +174,7 @@ private:
     void put_dialer_away() noexcept;
     void make_retry_timer() noexcept;
     void retry_later(std::string words = {}, error why = error::none) noexcept;
-    void retry(std::string words, error why, error cause, bool was_refused) noexcept;
+    void retry(std::string words, error why, counter what, bool was_refused) noexcept;
     bool has_given_up() const noexcept;
     void say_gone(bool keeps_pipe, bool stops_now) noexcept;
     void leave_message(const std::string &body) noexcept;

@@ -173,12 +173,12 @@ io_result ring_input::take_bells(int socket, std::size_t most) noexcept {
 io_result ring_input::read_ring(int socket, range_cursor to) noexcept {
     std::size_t done = 0;
     int takes = 0;
-    error status = error::again;
+    io_result nothing{0, error::again};
     bool may_look = is_armed_;  // at the socket, once: it was waited for
     while (!to.is_at_end()) {
         const std::size_t found = ring_.available();
         if (found > ring_.capacity()) {
-            status = error::protocol;
+            nothing.status = error::protocol;
             break;
         }
         if (found > 0) {
@@ -191,17 +191,17 @@ io_result ring_input::read_ring(int socket, range_cursor to) noexcept {
         } else if (!is_armed_) {
             is_armed_ = true;
             ring_.arm();
-        } else if (may_look && status == error::again) {
+        } else if (may_look && nothing.status == error::again) {
             may_look = false;
             if (const io_result result = take_bells(socket, all_bells); result.octets > 0)
                 is_armed_ = false;
             else
-                status = result.status;
+                nothing = result;
         } else {
             break;
         }
     }
-    return done > 0 ? io_result{done} : io_result{0, status};
+    return done > 0 ? io_result{done} : nothing;
 }
 
 /// Makes room for the other side, and takes out of the socket what shows it that there is none.

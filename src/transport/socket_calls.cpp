@@ -38,7 +38,7 @@ io_result result_of_call(ssize_t count) noexcept {
 }
 
 io_result result_of_read(ssize_t count) noexcept {
-    return count == 0 ? io_result{0, error::connection_reset} : result_of_call(count);
+    return count == 0 ? io_result{0, error::connection_reset, true} : result_of_call(count);
 }
 
 }  // namespace

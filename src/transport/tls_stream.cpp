@@ -336,7 +336,9 @@ io_result tls_stream::try_read(std::span<const iovec> ranges) noexcept {
     const std::lock_guard turn(turn_);
     begin_call();
     if (const error e = advance(); failed(e))
-        return {0, e};
+    // An open one ends so by the word of its peer: a cut looks otherwise.
+    const auto is_end = [this](error e) { return is_open_ && e == error::connection_reset; };
+        return {0, e, is_end(e)};
     std::size_t octets = 0;
     error status = error::none;
     range_cursor to(ranges);
@@ -371,7 +373,7 @@ io_result tls_stream::try_read(std::span<const iovec> ranges) noexcept {
                        : arriving_.hold_one() || (!failed(status) && SSL_has_pending(tls_.get()));
     if (awaits_input_ && !has_half_a_message())
         awaits_input_ = false;
-    return {octets, octets > 0 ? error::none : status};
+    return octets > 0 ? io_result{octets} : io_result{0, status, is_end(status)};
 }
 
 /// There is no record for the application. A peer may change its keys, but not for ever.

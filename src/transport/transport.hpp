@@ -26,6 +26,7 @@ struct io_result {
     std::size_t octets = 0;  // moved
     error status = error::
         none;  // again, not with octets: not ready; connection_reset: end of stream; busy; or the errno
+    bool is_end = false;  // of a stream that its peer has ended in good order
 };
 
 /// The calls of a stream to its owner, on the loop's thread. Never from inside a call of the owner

@@ -6,6 +6,9 @@
 #include <filesystem>
 #include <sys/resource.h>
 
+#include "lent_bodies.hpp"
+#include "processor_time.hpp"
+#include "raw_peer.hpp"
 #include "stats.hpp"
 
 namespace {
@@ -136,16 +139,84 @@ TEST_F(the_stats_in_detail, tell_why_it_was_connected_again) {
     EXPECT_EQ(text.find("errno=\"EACCES\""), std::string::npos) << "left out while it is 0";
 }
 
-TEST_F(the_stats_in_detail, tell_of_a_peer_that_has_gone_in_good_order_or_in_the_middle) {
-    test_socket push = zmq.socket(ZMQ_PUSH), pull = zmq.socket(ZMQ_PULL);
-    push.set(ZMQ_RECONNECT_IVL, 1);
-    push.connect(pull.bind("tcp://127.0.0.1:*"));
-    ASSERT_NE(push.send("x"), -1);
-    ASSERT_TRUE(pull.receive());
-    pull.close();
-    ASSERT_TRUE(eventually([&] { return stats_of(push).reconnects_refused >= 1; }));
-    const zlink_stats_t stats = stats_of(push);
-    EXPECT_EQ(stats.reconnects_ended + stats.reconnects_reset, 1u);
+TEST_F(the_stats_in_detail, tell_of_a_peer_that_has_gone_in_good_order) {
+    for (const char *const place : {"tcp://127.0.0.1:*", "ipc://*", "ws://127.0.0.1:*"}) {
+        SCOPED_TRACE(place);
+        test_socket push = zmq.socket(ZMQ_PUSH), pull = zmq.socket(ZMQ_PULL);
+        push.set(ZMQ_RECONNECT_IVL, 1);
+        push.connect(pull.bind(place));
+        for (int i = 0; i < 100; ++i) {  // so that ipc may have found its short way
+            ASSERT_NE(push.send("x"), -1);
+            ASSERT_TRUE(pull.receive());
+        }
+        pull.close();
+        ASSERT_TRUE(eventually([&] { return stats_of(push).reconnects >= 2; }));
+        const zlink_stats_t stats = stats_of(push);
+        EXPECT_EQ(stats.reconnects_ended, 1u);
+        EXPECT_EQ(stats.reconnects_reset + stats.reconnects_other, 0u);
+    }
+}
+
+/// What a PUSH counts that connects to a peer which a test plays, once.
+class the_stats_of_a_push_to : public the_stats_in_detail {
+protected:
+    the_stats_of_a_push_to() {
+        push.set(ZMQ_RECONNECT_IVL, 60'000);
+        push.set(ZMQ_LINGER, 0);
+    }
+    zlink::test::raw_peer peer() {
+        push.connect(there.endpoint());
+        return there.accept();
+    }
+    void expect_one(std::uint64_t zlink_stats_t::*number) {
+        EXPECT_TRUE(eventually([&] { return stats_of(push).reconnects == 1; }));
+        EXPECT_EQ(stats_of(push).*number, 1u);
+    }
+
+    zlink::test::raw_listener there;
+    test_socket push = zmq.socket(ZMQ_PUSH);
+};
+
+TEST_F(the_stats_of_a_push_to, a_peer_that_ends_in_good_order) {
+    zlink::test::raw_peer other = peer();
+    ASSERT_TRUE(other.shake_hands("PULL"));
+    other.close();
+    expect_one(&zlink_stats_t::reconnects_ended);
+}
+
+TEST_F(the_stats_of_a_push_to, a_peer_that_cuts_the_connection) {
+    zlink::test::raw_peer other = peer();
+    ASSERT_TRUE(other.shake_hands("PULL"));
+    zlink_test::reset(other);
+    expect_one(&zlink_stats_t::reconnects_reset);
+}
+
+TEST_F(the_stats_of_a_push_to, a_peer_that_says_nothing) {
+    push.set(ZMQ_HANDSHAKE_IVL, 10);
+    const zlink::test::raw_peer other = peer();
+    expect_one(&zlink_stats_t::reconnects_timed_out);
+}
+
+TEST_F(the_stats_of_a_push_to, a_peer_that_falls_silent) {
+    push.set(ZMQ_HEARTBEAT_IVL, 10);
+    zlink::test::raw_peer other = peer();
+    ASSERT_TRUE(other.shake_hands("PULL"));
+    expect_one(&zlink_stats_t::reconnects_timed_out);
+}
+
+TEST_F(the_stats_of_a_push_to, a_peer_of_another_mechanism) {
+    zlink::test::raw_peer other = peer();
+    ASSERT_TRUE(other.send(zlink::test::greeting("PLAIN")));
+    expect_one(&zlink_stats_t::reconnects_protocol);
+}
+
+TEST_F(the_stats_of_a_push_to, a_peer_that_ends_before_the_handshake_does) {
+    zlink::test::raw_peer other = peer();
+    ASSERT_TRUE(other.send(zlink::test::greeting()));
+    ASSERT_EQ(other.receive(64).size(), 64u);
+    EXPECT_EQ(other.receive_frame().second.substr(0, 6), "\5READY");
+    other.close();
+    expect_one(&zlink_stats_t::reconnects_protocol);
 }
 
 TEST_F(the_stats_in_detail, tell_the_mechanism_of_handshakes_that_fail) {
