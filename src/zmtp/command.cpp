@@ -103,9 +103,10 @@ void append_command(std::vector<std::uint8_t> &out, std::string_view name, byte_
     append(out, data);
 }
 
-void append_ping(std::vector<std::uint8_t> &out, std::uint16_t ttl) {
-    std::uint8_t data[2];
+void append_ping(std::vector<std::uint8_t> &out, std::uint16_t ttl, std::uint32_t number) {
+    std::uint8_t data[6];
     put_u16(data, ttl);
+    put_u32(data + 2, number);
     append_command(out, command_name::ping, data);
 }
 

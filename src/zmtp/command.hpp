@@ -62,7 +62,8 @@ bool parse_properties(byte_span data, property_list &out);
 
 /// Appends a command frame, header included.
 void append_command(std::vector<std::uint8_t> &out, std::string_view name, byte_span data);
-void append_ping(std::vector<std::uint8_t> &out, std::uint16_t ttl);
+/// The number is its context, which the PONG echoes.
+void append_ping(std::vector<std::uint8_t> &out, std::uint16_t ttl, std::uint32_t number);
 /// Echoes a PING's context, cut to what a PONG may hold.
 void append_pong(std::vector<std::uint8_t> &out, byte_span context);
 /// `reason` is at most 255 printable octets without spaces.

@@ -15,44 +15,36 @@
 
 namespace zlink {
 
-/// Measures one PING at a time. A PONG does not say which PING it answers: they come in order, and
-/// a peer owes one for each. Where it leaves one out, what is measured behind that is too long by
-/// an interval.
+/// Measures one PING at a time. Each has a number, which its PONG brings back: a peer that leaves
+/// one out makes no other one wrong. Where it brings none back nothing is measured.
 class round_trips {
 public:
     using time_point = std::chrono::steady_clock::time_point;
 
+    /// The number of the next PING.
+    std::uint32_t number_next() noexcept { return ++latest_; }
+    /// The latest is written.
     void note_ping(time_point now) noexcept {
-        constexpr unsigned most_unanswered = 16;
-        if (unanswered_ >= most_unanswered)
-            *this = {};  // it does not answer
-        if (!is_measuring_) {
-            is_measuring_ = true;
-            written_ = now;
-            answers_before_ = unanswered_;
-        }
-        ++unanswered_;
+        if (is_measuring_)
+            return;
+        is_measuring_ = true;
+        number_ = latest_;
+        written_ = now;
     }
     /// The time since the PING was written; less than 0 where this is not the answer to what is
     /// measured.
-    std::chrono::nanoseconds note_pong(time_point now) noexcept {
+    std::chrono::nanoseconds note_pong(time_point now, std::uint32_t number) noexcept {
         constexpr std::chrono::nanoseconds none{-1};
-        if (unanswered_ == 0)
-            return none;
-        --unanswered_;
-        if (!is_measuring_)
-            return none;
-        if (answers_before_ > 0) {
-            --answers_before_;
-            return none;
-        }
+        if (!is_measuring_ || latest_ - number > latest_ - number_)
+            return none;  // an earlier one, or none that was asked
         is_measuring_ = false;
-        return std::max(now - written_, std::chrono::nanoseconds::zero());
+        // A later one is answered: this one was left out.
+        return number == number_ ? std::max(now - written_, std::chrono::nanoseconds::zero()) : none;
     }
 
 private:
-    unsigned unanswered_ = 0;
-    unsigned answers_before_ = 0;
+    std::uint32_t latest_ = 0;
+    std::uint32_t number_ = 0;  // of what is measured
     bool is_measuring_ = false;
     time_point written_{};
 };
@@ -96,9 +88,13 @@ public:
         if (std::exchange(is_ping_due_, false))
             trips_.note_ping(now);
     }
-    /// A PONG has come: how long it took since its PING was written; less than 0 where nobody knows
-    /// which it answers.
-    std::chrono::nanoseconds note_pong(time_point now) noexcept { return trips_.note_pong(now); }
+    /// The number of the next PING.
+    std::uint32_t number_next() noexcept { return trips_.number_next(); }
+    /// A PONG has come: how long it took since the PING of that number was written; less than 0
+    /// where that is not measured.
+    std::chrono::nanoseconds note_pong(time_point now, std::uint32_t number) noexcept {
+        return trips_.note_pong(now, number);
+    }
     /// The peer's latest PING asks to be given up after `ttl` without traffic; 0 takes that back.
     void set_peer_ttl(std::uint16_t ttl) noexcept { peer_ttl_ = tenths(ttl); }
     /// The value of the TTL field of our PINGs.

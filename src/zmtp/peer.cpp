@@ -112,7 +112,7 @@ struct peer::state {
     void follow(const mechanism::outcome &outcome);
     void enter_traffic();
     action on_ping(byte_span data);
-    std::chrono::nanoseconds on_pong() noexcept;
+    std::chrono::nanoseconds on_pong(byte_span context) noexcept;
     action on_subscription(action_kind kind, byte_span topic) const;
     void send_greeting(std::size_t up_to);
     /// The place where commands of traffic go.
@@ -544,7 +544,7 @@ action peer::state::on_time() {
         case heartbeat::verdict::ping:
             forget_written();
             if (!is_ping_pending_)
-                append_ping(words(), heartbeat_.ttl());
+                append_ping(words(), heartbeat_.ttl(), heartbeat_.number_next());
             is_ping_pending_ = true;
             break;
         }
@@ -585,7 +585,7 @@ action peer::state::on_traffic_command(byte_span body) {
     else if (received.name == command_name::cancel)
         result = on_subscription(action_kind::cancel, received.data);
     else if (received.name == command_name::pong)
-        result.round_trip = on_pong();
+        result.round_trip = on_pong(received.data);
     else if (is_handshake_command(received.name))
         result = fail(protocol_errors::unexpected_command);
     // Commands we do not know are none of our business.
@@ -604,8 +604,12 @@ action peer::state::on_ping(byte_span data) {
     return {};
 }
 
-std::chrono::nanoseconds peer::state::on_pong() noexcept {
-    const std::chrono::nanoseconds time = heartbeat_.note_pong(now_);
+std::chrono::nanoseconds peer::state::on_pong(byte_span context) noexcept {
+    std::uint32_t number;
+    byte_cursor cursor(context);
+    if (!cursor.take_u32(number) || cursor.remaining() > 0)
+        return std::chrono::nanoseconds(-1);  // not what our PINGs say
+    const std::chrono::nanoseconds time = heartbeat_.note_pong(now_, number);
     if (time >= std::chrono::nanoseconds::zero())
         answers_.note(time);
     return time;

@@ -87,6 +87,10 @@ inline octets ping(int ttl, std::string_view context = {}) {
     return command_frame("PING",
                          octets{static_cast<char>(ttl >> 8), static_cast<char>(ttl)} + octets(context));
 }
+/// One of this side's, by its number.
+inline octets our_ping(int ttl, std::uint8_t number) {
+    return ping(ttl, octets(3, '\0') + static_cast<char>(number));
+}
 inline octets pong(std::string_view context = {}) { return command_frame("PONG", context); }
 
 inline settings socket_of(socket_type type) {

@@ -16,6 +16,7 @@ namespace zlink::test {
 
 using testing::greeting;
 using testing::message;
+using testing::our_ping;
 using testing::part;
 using testing::ping;
 using testing::pong;

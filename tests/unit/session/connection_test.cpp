@@ -379,7 +379,7 @@ TEST(connection, pings_a_silent_peer_and_ends_when_it_does_not_answer) {
     one.pass(99ms);
     EXPECT_EQ(one.state.output, "");
     one.pass(1ms);
-    EXPECT_EQ(one.state.output, ping(0));
+    EXPECT_EQ(one.state.output, our_ping(0, 1));
     for (int i = 0; i < 10; ++i) {
         one.arrive(i % 2 ? pong() : message("alive"));
         one.pass(250ms);
@@ -407,7 +407,7 @@ TEST(connection, begins_the_time_for_an_answer_when_the_ping_is_out) {
         ASSERT_EQ(one.broken, 0) << "the peer takes the body, after " << i;
     }
     one.make_room(SIZE_MAX);
-    EXPECT_TRUE(one.state.output == message(body) + ping(0));
+    EXPECT_TRUE(one.state.output == message(body) + our_ping(0, 1));
     one.pass(99ms);
     EXPECT_EQ(one.broken, 0);
     one.pass(1ms);
@@ -440,7 +440,7 @@ TEST(connection, sees_that_the_peer_takes_less_than_the_system_tells) {
     }
     one.state.room = SIZE_MAX;
     one.pass(100ms);
-    EXPECT_TRUE(one.state.output.starts_with(message(body) + ping(0)));
+    EXPECT_TRUE(one.state.output.starts_with(message(body) + our_ping(0, 1)));
     one.pass(99ms);
     EXPECT_EQ(one.broken, 0);
     one.pass(1ms);
@@ -456,7 +456,7 @@ std::size_t turns_until_ping(driven &one, std::size_t &queued, const Fill &fill)
     one.run();
     one.pass(100ms);
     std::size_t turns = 0;
-    for (; turns < 100 && one.state.output.find(ping(0)) == octets::npos; ++turns) {
+    for (; turns < 100 && one.state.output.find(our_ping(0, 1)) == octets::npos; ++turns) {
         one.make_room(99'999);
         queued -= 99'999;
         fill();
@@ -499,11 +499,11 @@ TEST(connection, ping_goes_out_soon_between_messages_of_frames_that_never_end) {
                 }
             };
             EXPECT_LT(turns_until_ping(one, queued, fill), 10u) << size << (is_lent ? " lent" : " copied");
-            const std::size_t at = one.state.output.find(ping(0));
+            const std::size_t at = one.state.output.find(our_ping(0, 1));
             ASSERT_NE(at, octets::npos);
             EXPECT_EQ(at % message.size(), 0u);
             one.make_room(message.size());
-            EXPECT_EQ(one.state.output.find(message, at), at + ping(0).size());
+            EXPECT_EQ(one.state.output.find(message, at), at + our_ping(0, 1).size());
         }
     }
 }
@@ -526,7 +526,7 @@ TEST(connection, hears_what_has_come_before_it_gives_up_the_peer) {
         driven one(with_heartbeats(100, 300));
         ASSERT_NO_FATAL_FAILURE(one.establish());
         one.pass(100ms);
-        EXPECT_EQ(one.state.output, ping(0));
+        EXPECT_EQ(one.state.output, our_ping(0, 1));
         one.state.messages_about_keys = messages_about_keys;
         one.state.input += pong();
         one.pass(300ms);

@@ -72,8 +72,8 @@ TEST(command, is_written_as_a_command_frame_of_the_right_form) {
         EXPECT_EQ(text(out), testing::command_frame("READY", data));
     }
     std::vector<std::uint8_t> out;
-    append_ping(out, 0x1234);
-    EXPECT_EQ(text(out), octets("\4\7\4PING\x12\x34"));
+    append_ping(out, 0x1234, 0x01020304);
+    EXPECT_EQ(text(out), octets("\4\13\4PING\x12\x34\1\2\3\4"));
     out.clear();
     append_error(out, "no");
     EXPECT_EQ(text(out), octets("\4\x09\5ERROR\2no"));

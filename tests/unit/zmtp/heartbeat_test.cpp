@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
 #include <vector>
 
 namespace zlink {
@@ -82,39 +83,57 @@ TEST(heartbeat, takes_no_octets_for_a_ping_where_none_is_waited_for) {
 TEST(heartbeat, measures_from_the_writing_of_a_ping_to_its_answer) {
     heartbeat beat(100, 1000, 0);
     beat.start(start);
-    EXPECT_LT(beat.note_pong(start + 50ms), 0ns) << "nobody has asked";
+    EXPECT_LT(beat.note_pong(start + 50ms, 0), 0ns) << "nobody has asked";
     EXPECT_EQ(beat.check(start + 100ms), heartbeat::verdict::ping);
+    const std::uint32_t first = beat.number_next();
     beat.note_written(start + 130ms);  // behind a long message
     beat.note_traffic(start + 137ms);
-    EXPECT_EQ(beat.note_pong(start + 137ms), 7ms);
-    EXPECT_LT(beat.note_pong(start + 138ms), 0ns) << "the answer has come";
+    EXPECT_LT(beat.note_pong(start + 137ms, first + 1), 0ns) << "not asked yet";
+    EXPECT_EQ(beat.note_pong(start + 137ms, first), 7ms);
+    EXPECT_LT(beat.note_pong(start + 138ms, first), 0ns) << "the answer has come";
     beat.note_written(start + 150ms);  // something else
-    EXPECT_LT(beat.note_pong(start + 160ms), 0ns);
+    EXPECT_LT(beat.note_pong(start + 160ms, first), 0ns);
     EXPECT_EQ(beat.check(start + 200ms), heartbeat::verdict::ping);
+    const std::uint32_t second = beat.number_next();
     beat.note_written(start + 200ms);
-    EXPECT_EQ(beat.note_pong(start + 203ms), 3ms);
+    EXPECT_LT(beat.note_pong(start + 202ms, first), 0ns) << "once more";
+    EXPECT_EQ(beat.note_pong(start + 203ms, second), 3ms);
 }
 
-TEST(heartbeat, measures_peers_that_take_longer_than_an_interval) {
-    heartbeat beat(100, 1000, 0);
+/// The times that are measured with a peer that answers after `delay`, but leaves every
+/// `left_out`th PING unanswered; 0 for none.
+std::vector<std::chrono::nanoseconds> measure(std::chrono::milliseconds delay, std::uint32_t left_out) {
+    heartbeat beat(100, 0, 0);
     beat.start(start);
-    std::vector<heartbeat::time_point> answers;
+    std::vector<std::pair<heartbeat::time_point, std::uint32_t>> answers;
     std::vector<std::chrono::nanoseconds> measured;
-    for (auto now = start; now < start + 2s; now += 10ms) {
+    for (auto now = start; now < start + 20s; now += 10ms) {
         if (beat.check(now) == heartbeat::verdict::ping) {
+            const std::uint32_t number = beat.number_next();
             beat.note_written(now);
-            answers.push_back(now + 250ms);
+            if (left_out == 0 || number % left_out != 0)
+                answers.emplace_back(now + delay, number);
         }
-        if (!answers.empty() && answers.front() == now) {
+        if (!answers.empty() && answers.front().first == now) {
+            const std::uint32_t number = answers.front().second;
             answers.erase(answers.begin());
             beat.note_traffic(now);
-            if (const auto time = beat.note_pong(now); time >= 0ns)
+            if (const auto time = beat.note_pong(now, number); time >= 0ns)
                 measured.push_back(time);
         }
     }
-    EXPECT_GE(measured.size(), 5u);
-    for (const auto each : measured)
-        EXPECT_EQ(each, 250ms);
+    return measured;
+}
+
+TEST(heartbeat, measures_peers_that_take_longer_than_an_interval_and_such_that_leave_some_out) {
+    for (const auto delay : {10ms, 250ms, 2500ms}) {
+        for (const std::uint32_t left_out : {0u, 7u, 2u}) {
+            const auto measured = measure(delay, left_out);
+            EXPECT_GE(measured.size(), 3u) << delay.count() << " " << left_out;
+            for (const auto each : measured)
+                EXPECT_EQ(each, delay) << left_out;
+        }
+    }
 }
 
 TEST(heartbeat, takes_the_interval_for_a_timeout_that_is_not_set) {

@@ -316,9 +316,9 @@ TEST(peer, keeps_so_many_pongs_and_one_ping_however_long_the_stream_is_full) {
     const octets kept = text(driver.machine().output());
     EXPECT_LT(kept.size(), 4096u + pong("flood").size());
     EXPECT_GT(kept.size(), 4000u);
-    const std::size_t first = kept.find(ping(0));
+    const std::size_t first = kept.find(our_ping(0, 1));
     EXPECT_NE(first, octets::npos);
-    EXPECT_EQ(kept.find(ping(0), first + 1), octets::npos);
+    EXPECT_EQ(kept.find("\4PING", first + 6), octets::npos);
     EXPECT_FALSE(driver.is_closed());
 }
 
@@ -332,15 +332,15 @@ TEST(peer, pings_each_interval_and_gives_up_a_silent_peer) {
         .waits(99ms)
         .expects_write("")
         .waits(1ms)
-        .expects_write(ping(12))
+        .expects_write(our_ping(12, 1))
         .receives(pong())
         .waits(100ms)
-        .expects_write(ping(12))
+        .expects_write(our_ping(12, 2))
         .receives("\x00")  // any octet counts
         .waits(200ms)
-        .expects_write(ping(12) + ping(12))
+        .expects_write(our_ping(12, 3) + our_ping(12, 4))
         .waits(150ms)
-        .expects_write(ping(12))
+        .expects_write(our_ping(12, 5))
         .expects("close peer_dead 0")
         .run();
 }
