@@ -359,11 +359,6 @@ bool receiver::read_slow(frame_view &out) noexcept {
     return false;
 }
 
-void receiver::note_step() noexcept {
-    other().note_depth();
-    return_due_credit();
-}
-
 void receiver::return_due_credit() noexcept {
     const std::uint64_t mark = telling_mark();
     if (reads_.owes(mark, in_->large_taken.load(std::memory_order_relaxed)) &&
@@ -408,6 +403,7 @@ void receiver::put_off_return() noexcept {
 }
 
 void receiver::return_credit() noexcept {
+    other().note_depth();
     reads_.tell(in_->large_taken.load(std::memory_order_relaxed));
     put_off_return();
     in_->returned.store(reads_.taken(), std::memory_order_release);

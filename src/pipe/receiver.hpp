@@ -82,7 +82,6 @@ protected:
     bool owes_by_both_marks() noexcept;
     void tell_drained() noexcept;
     void wake_writer() noexcept;
-    void note_step() noexcept;
     void return_due_credit() noexcept;
     void return_credit() noexcept;
     void put_off_return() noexcept;
@@ -95,7 +94,7 @@ protected:
     }
     void note_taken(std::uint64_t messages) noexcept {
         if (__builtin_expect(reads_.take(messages), 0))
-            note_step();
+            return_due_credit();
     }
 
     pipe_direction *in_ = nullptr;
