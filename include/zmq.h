@@ -153,8 +153,10 @@ ZMQ_EXPORT void zlink_version(int *major, int *minor, int *patch);
  *          fails with EACCES, but over inproc. */
 ZMQ_EXPORT int zlink_policy_in_force(void);
 
-/* What a socket, or a context with all its sockets, has done since it was made, and what it holds now: docs/metrics.md. Every
- * number but those from queued_out to sockets, subscriptions, and the last two only grows. A message counts once for each peer that it is for, all its parts together. */
+/* What a socket, or a context with all its sockets, has done since it was made, and what it holds now: docs/metrics.md. What was
+ * done only grows; what is held now does not: queued_out to slow_peers, subscriptions, open_descriptors and spare_octets. Nor do the
+ * highest numbers of a context, which are those of its open sockets. A message counts once for each peer that it is for, all its parts
+ * together. */
 typedef struct zlink_stats_t {
     uint64_t messages_sent;     /* given to a peer's queue */
     uint64_t messages_received; /* taken by the application */
@@ -239,8 +241,9 @@ typedef struct zlink_stats_t {
     uint64_t io_reads;            /* ... reads and ... */
     uint64_t io_writes;           /* ... writes; those of the application's threads are not counted */
     uint64_t io_busy_nanoseconds; /* their processor time */
-    uint64_t open_descriptors;    /* of I/O threads, sockets, connections and listeners */
-    uint64_t spare_octets;        /* of memory that is kept for the next messages */
+    uint64_t
+        open_descriptors; /* of I/O threads, sockets, connections and listeners; without ZLINK_EVENT_FD and ZLINK_ROOM_FD */
+    uint64_t spare_octets; /* of memory that is kept for the next messages */
 } zlink_stats_t;
 
 /* Tells what a socket or a context has done, and holds. Takes no memory, and waits for no peer, no I/O thread and no disk. The
