@@ -315,6 +315,7 @@ error tls_stream::advance() noexcept {
     tls_context::forget_chain(tls_.get(), result == 1);
     if (result != 1)
         return fail(result);
+    version_ = SSL_get_version(tls_.get());
     is_open_ = true;
     steps_before_ = notes_.steps;
     holds_input_ = holds_more();  // what came right behind the handshake
@@ -335,9 +336,9 @@ error tls_stream::shake_hands() noexcept {
 io_result tls_stream::try_read(std::span<const iovec> ranges) noexcept {
     const std::lock_guard turn(turn_);
     begin_call();
-    if (const error e = advance(); failed(e))
     // An open one ends so by the word of its peer: a cut looks otherwise.
     const auto is_end = [this](error e) { return is_open_ && e == error::connection_reset; };
+    if (const error e = advance(); failed(e))
         return {0, e, is_end(e)};
     std::size_t octets = 0;
     error status = error::none;
@@ -613,10 +614,7 @@ std::string tls_stream::user_id() const {
     return certificate ? whole_subject_of(certificate) : std::string();
 }
 
-const char *tls_stream::tls_version() const noexcept {
-    const tls_section inside;
-    return tls_ && SSL_is_init_finished(tls_.get()) ? SSL_get_version(tls_.get()) : "";
-}
+const char *tls_stream::tls_version() const noexcept { return is_open_ ? version_ : ""; }
 
 /// Also of a session that was resumed: the certificate is the one that was verified in the whole
 /// handshake.

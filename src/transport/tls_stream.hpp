@@ -178,9 +178,10 @@ private:
     // State of the thread that reads.
     bool holds_input_ = false;  // of records that have arrived
 
-    // The loop's thread only; is_open_ is read by others after the handshake, when it no longer
-    // changes.
-    bool is_open_ = false;  // the handshake is over
+    // The loop's thread only; the first two are read by others after the handshake, when they no
+    // longer change.
+    bool is_open_ = false;      // the handshake is over
+    const char *version_ = "";  // of TLS, as OpenSSL calls it; constant text
     bool is_leased_ = false;
     bool wants_readable_ = false;
     bool wants_writable_ = false;
