@@ -170,9 +170,10 @@ time_point asio_loop::now() const noexcept { return std::chrono::steady_clock::n
 duration asio_loop::busy() const noexcept {
     const duration before(busy_before_.load(std::memory_order_acquire));
     const int clock = clock_.load(std::memory_order_acquire);
-    // Between the two a thread may have ended: its time is there then.
-    return clock == -1 ? duration(busy_before_.load(std::memory_order_acquire))
-                       : std::max(before, platform::read_processor_clock(clock));
+    const duration now = clock == -1 ? duration(-1) : platform::read_processor_clock(clock);
+    // The thread has ended, maybe since the first line: its time is there then.
+    return now < duration::zero() ? duration(busy_before_.load(std::memory_order_acquire))
+                                  : std::max(before, now);
 }
 
 void asio_loop::run() noexcept {

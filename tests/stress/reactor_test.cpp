@@ -42,6 +42,27 @@ struct counting_task final : loop_task {
     std::atomic<int> runs{0};
 };
 
+TEST(io_threads, tell_no_less_time_than_before_when_a_thread_ends) {
+    for (int round = 0; round < 300; ++round) {
+        auto threads = started();
+        EXPECT_TRUE(zlink_test::eventually([&] { return threads->numbers_of(0).busy > duration::zero(); }));
+        std::atomic<bool> is_over{false};
+        std::thread watcher([&] {
+            for (duration before{}; !is_over.load(std::memory_order_relaxed);) {
+                const duration now = threads->numbers_of(0).busy;
+                ASSERT_GE(now, before);
+                before = now;
+            }
+        });
+        threads->stop();
+        const duration at_the_end = threads->numbers_of(0).busy;
+        is_over.store(true, std::memory_order_relaxed);
+        watcher.join();
+        EXPECT_GT(at_the_end, duration::zero());
+        ASSERT_FALSE(HasFailure());
+    }
+}
+
 TEST(loop, gives_back_what_traffic_has_left_idle) {
     counting_task occasion;  // outlives the threads that run it
     auto threads = started();
