@@ -156,7 +156,7 @@ struct block_list {
     std::size_t octets = 0;
 };
 std::array<block_list, classes> lists;
-std::size_t kept = 0;  // octets in all lists
+std::atomic<std::size_t> kept{0};  // octets in all lists; changed in a turn, looked at by all
 
 void *take(std::size_t index) noexcept {
     block_list &list = lists[index];
@@ -164,7 +164,7 @@ void *take(std::size_t index) noexcept {
     if (found) {
         list.first = found->next;
         list.octets -= size_of(index);
-        kept -= size_of(index);
+        kept.store(kept.load(std::memory_order_relaxed) - size_of(index), std::memory_order_relaxed);
     }
     return found;
 }
@@ -173,14 +173,14 @@ void keep(void *memory, std::size_t index) noexcept {
     block_list &list = lists[index];
     list.first = new (memory) kept_block{list.first, size_of(index)};
     list.octets += size_of(index);
-    kept += size_of(index);
+    kept.store(kept.load(std::memory_order_relaxed) + size_of(index), std::memory_order_relaxed);
 }
 
 /// Gives up blocks of all classes but one until `most` octets are left. Returns them, linked.
 kept_block *give_up(std::size_t most, std::size_t but_of) noexcept {
     kept_block *gone = nullptr;
     for (std::size_t index = classes; index-- > 0;) {
-        while (kept > most && index != but_of && lists[index].first)
+        while (kept.load(std::memory_order_relaxed) > most && index != but_of && lists[index].first)
             gone = new (take(index)) kept_block{gone, size_of(index)};
     }
     return gone;
@@ -219,6 +219,16 @@ constexpr std::size_t largest_nearby = (2u << 20) + extra;
 
 struct alignas(64) slot {
     std::atomic<kept_block *> block{nullptr};
+    std::atomic<std::size_t> octets{0};  // for people who ask: in the midst of an exchange less or more
+
+    kept_block *put(kept_block *next) noexcept {
+        if (next)
+            octets.fetch_add(next->octets, std::memory_order_relaxed);
+        kept_block *const older = block.exchange(next, std::memory_order_acq_rel);
+        if (older)
+            octets.fetch_sub(older->octets, std::memory_order_relaxed);
+        return older;
+    }
 };
 std::array<slot, nearby_slots> nearby;
 
@@ -226,7 +236,7 @@ slot &slot_of(unsigned processor) noexcept { return nearby[processor % nearby_sl
 
 /// The one that it had goes to the lists.
 void keep_nearby(slot &where, kept_block *block) noexcept {
-    if (kept_block *const older = where.block.exchange(block, std::memory_order_acq_rel))
+    if (kept_block *const older = where.put(block))
         keep_far(older);
 }
 
@@ -235,7 +245,7 @@ void *take_nearby(std::size_t index) noexcept {
     slot &here = slot_of(this_processor());
     if (!here.block.load(std::memory_order_relaxed))
         return nullptr;
-    kept_block *const found = here.block.exchange(nullptr, std::memory_order_acquire);
+    kept_block *const found = here.put(nullptr);
     if (!found || found->octets == size_of(index))
         return found;
     keep_nearby(here, found);
@@ -304,7 +314,7 @@ void release(void *memory, std::size_t size, unsigned processor) noexcept {
 
 void give_up_kept() noexcept {
     for (slot &each : nearby)
-        free_all(each.block.exchange(nullptr, std::memory_order_acquire));
+        free_all(each.put(nullptr));
     kept_block *gone = nullptr;
     if (const turn mine; mine)
         gone = give_up(0, classes);
@@ -312,15 +322,10 @@ void give_up_kept() noexcept {
 }
 
 std::size_t kept_octets() noexcept {
-    std::size_t octets = 0;
-    for (slot &each : nearby) {
-        if (kept_block *const found = each.block.exchange(nullptr, std::memory_order_acquire)) {
-            octets += found->octets;
-            keep_nearby(each, found);
-        }
-    }
-    const turn mine;
-    return octets + (mine ? kept : 0);
+    std::size_t octets = kept.load(std::memory_order_relaxed);
+    for (const slot &each : nearby)
+        octets += each.octets.load(std::memory_order_relaxed);
+    return octets;
 }
 
 }  // namespace zlink::large_blocks

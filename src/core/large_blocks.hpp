@@ -31,7 +31,7 @@ unsigned this_processor() noexcept;
 void release(void *memory, std::size_t size, unsigned processor = this_processor()) noexcept;
 /// Frees what is kept; nothing while another thread is at the lists.
 void give_up_kept() noexcept;
-/// The octets that are kept; 0 while another thread is at the lists.
+/// The octets that are kept. Takes nothing, and waits for nobody.
 std::size_t kept_octets() noexcept;
 
 }  // namespace zlink::large_blocks

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdint>
@@ -190,6 +191,24 @@ TEST_F(large_blocks_test, keeps_no_more_than_its_limit_and_a_size_that_comes_bac
         for (void *block : taken)
             large_blocks::release(block, size);
     }
+}
+
+TEST_F(large_blocks_test, tells_what_is_kept_while_another_thread_is_at_it) {
+    constexpr std::size_t size = 4 << 20;
+    for (void *block : make(size, 3))
+        large_blocks::release(block, size);
+    const std::size_t least = keeps ? 2 * size : 0;
+    std::atomic<bool> is_over{false};
+    std::thread other([&] {
+        while (!is_over.load(std::memory_order_relaxed))
+            large_blocks::release(large_blocks::allocate(size), size);
+    });
+    std::size_t told = SIZE_MAX;
+    for (int i = 0; i < 200'000; ++i)
+        told = std::min(told, large_blocks::kept_octets());
+    is_over.store(true, std::memory_order_relaxed);
+    other.join();
+    EXPECT_GE(told, least);
 }
 
 TEST_F(large_blocks_test, gives_up_what_it_keeps_where_memory_is_short) {
