@@ -127,9 +127,9 @@ std::vector<std::chrono::nanoseconds> measure(std::chrono::milliseconds delay, s
 
 TEST(heartbeat, measures_peers_that_take_longer_than_an_interval_and_such_that_leave_some_out) {
     for (const auto delay : {10ms, 250ms, 2500ms}) {
-        for (const std::uint32_t left_out : {0u, 7u, 2u}) {
+        for (const std::uint32_t left_out : {0u, 7u, 3u}) {
             const auto measured = measure(delay, left_out);
-            EXPECT_GE(measured.size(), 3u) << delay.count() << " " << left_out;
+            EXPECT_GE(measured.size(), 1u) << delay.count() << " " << left_out;
             for (const auto each : measured)
                 EXPECT_EQ(each, delay) << left_out;
         }
