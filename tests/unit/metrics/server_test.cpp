@@ -40,9 +40,11 @@ TEST(a_server_of_numbers, lets_nobody_in_who_comes_to_a_listener_of_the_program_
         server numbers(std::move(ours.descriptor), std::nullopt,
                        [](const http_request &) { return response("200 OK", "text/plain", ""); });
         thread = std::thread([&] { numbers.run(); });
-        // It waits for its own one until then, or looks at the other one already.
+        // It waits for its own one until then, or looks at the other one already. Who is woken by
+        // the first looks at the second, and sleeps again where nobody has come to that yet: so the
+        // second has somebody before.
         ASSERT_EQ(::dup3(of_program.descriptor.get(), number, O_CLOEXEC), number);
-        const owned_descriptor to_ours = ours.connect(), to_program = of_program.connect();
+        const owned_descriptor to_program = of_program.connect(), to_ours = ours.connect();
         thread.join();
     }
     const owned_descriptor accepted(::accept4(number, nullptr, nullptr, SOCK_CLOEXEC));
