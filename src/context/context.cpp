@@ -40,11 +40,6 @@ std::uint64_t next_number() noexcept {
     return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-context_numbers::io_thread numbers_of(const io_threads &of, std::size_t index) noexcept {
-    const io_thread_numbers its = of.numbers_of(index);
-    return {its.wakeups, its.polls, its.reads, its.writes, its.busy};
-}
-
 class context_impl final : public context,
                            private endpoint_service,
                            private session_count,
@@ -64,7 +59,7 @@ public:
     stats get_stats() noexcept override;
     stats visit_sockets(const std::function<void(const socket &, const stats &)> &visitor) override;
     context_numbers numbers() noexcept override;
-    context_numbers::io_thread numbers_of_thread(std::size_t index) noexcept override;
+    io_thread_numbers numbers_of_thread(std::size_t index) noexcept override;
     error list_all_peers(std::vector<socket_and_peers> &to, duration patience) override;
     void shutdown() noexcept override;
     error terminate() override;
@@ -276,13 +271,13 @@ context_numbers context_impl::numbers() noexcept {
     found.descriptors = counts_->descriptors() + sockets_.size() + (end_level_ ? 1 : 0) +
                         found.threads * io_threads::descriptors_of_thread;
     for (std::size_t i = 0; i < found.threads; ++i)
-        found.all += numbers_of(*threads_, i);
+        found.all += threads_->numbers_of(i);
     return found;
 }
 
-context_numbers::io_thread context_impl::numbers_of_thread(std::size_t index) noexcept {
+io_thread_numbers context_impl::numbers_of_thread(std::size_t index) noexcept {
     std::lock_guard guard(mutex_);
-    return numbers_of(*threads_, index);
+    return threads_->numbers_of(index);
 }
 
 error context_impl::list_all_peers(std::vector<socket_and_peers> &to, duration patience) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/io_tally.hpp"
 #include "core/log_listener.hpp"
 #include "core/waiter.hpp"
 #include "socket/socket.hpp"
@@ -47,23 +48,7 @@ struct socket_and_peers {
 
 /// All that a context holds beside its sockets, and that its I/O threads have done.
 struct context_numbers {
-    struct io_thread {
-        std::uint64_t wakeups = 0;
-        std::uint64_t polls = 0;  // system calls that look at what is ready
-        std::uint64_t reads = 0;
-        std::uint64_t writes = 0;
-        duration busy{};  // processor time
-
-        io_thread &operator+=(const io_thread &more) noexcept {
-            wakeups += more.wakeups;
-            polls += more.polls;
-            reads += more.reads;
-            writes += more.writes;
-            busy += more.busy;
-            return *this;
-        }
-    };
-    io_thread all;            // of the threads
+    io_thread_numbers all;    // of the threads
     std::size_t threads = 0;  // there are
     std::uint64_t descriptors = 0;
     std::uint64_t spare_octets = 0;  // chunks that are kept to be used again
@@ -104,7 +89,7 @@ public:
     /// throw, and calls nothing of this context. Throws bad_alloc.
     virtual stats visit_sockets(const std::function<void(const socket &, const stats &)> &visitor) = 0;
     virtual context_numbers numbers() noexcept = 0;
-    virtual context_numbers::io_thread numbers_of_thread(std::size_t index) noexcept = 0;
+    virtual io_thread_numbers numbers_of_thread(std::size_t index) noexcept = 0;
     /// Adds all open sockets with their peers. Waits for the I/O threads, for so long at most:
     /// timed_out, with what has been heard by then, of those that do not hang all of it. Not from
     /// their threads. Throws bad_alloc.

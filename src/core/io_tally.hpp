@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "core/waiter.hpp"
+
 namespace zlink {
 
 class tally {
@@ -28,6 +30,24 @@ struct io_tally {
     static void count(tally io_tally::*which) noexcept {
         if (io_tally *const mine = of_this_thread)
             (mine->*which).add();
+    }
+};
+
+/// A look at these numbers.
+struct io_thread_numbers {
+    std::uint64_t wakeups = 0;
+    std::uint64_t polls = 0;  // system calls that look at what is ready
+    std::uint64_t reads = 0;
+    std::uint64_t writes = 0;
+    duration busy{};  // processor time
+
+    io_thread_numbers &operator+=(const io_thread_numbers &more) noexcept {
+        wakeups += more.wakeups;
+        polls += more.polls;
+        reads += more.reads;
+        writes += more.writes;
+        busy += more.busy;
+        return *this;
     }
 };
 

@@ -35,7 +35,7 @@ struct line {
 struct context_line {
     std::string context;
     context_numbers numbers;
-    std::vector<context_numbers::io_thread> threads;
+    std::vector<io_thread_numbers> threads;
     std::uint64_t queued_octets = 0;
 };
 

@@ -260,17 +260,17 @@ void add_build(std::string &to, bool is_open) {
 // ---- contexts and their I/O threads ----
 
 struct thread_member {
-    std::uint64_t (*value)(const context_numbers::io_thread &of) noexcept;
+    std::uint64_t (*value)(const io_thread_numbers &of) noexcept;
     const char *call = nullptr;  // a label
 };
-template <std::uint64_t context_numbers::io_thread::*Which>
-std::uint64_t of_thread(const context_numbers::io_thread &of) noexcept {
+template <std::uint64_t io_thread_numbers::*Which>
+std::uint64_t of_thread(const io_thread_numbers &of) noexcept {
     return of.*Which;
 }
-std::uint64_t busy_of(const context_numbers::io_thread &of) noexcept {
+std::uint64_t busy_of(const io_thread_numbers &of) noexcept {
     return static_cast<std::uint64_t>(std::chrono::nanoseconds(of.busy).count());
 }
-using io = context_numbers::io_thread;
+using io = io_thread_numbers;
 constexpr thread_member wakeups[] = {{of_thread<&io::wakeups>}};
 constexpr thread_member calls[] = {
     {of_thread<&io::reads>, "read"}, {of_thread<&io::writes>, "write"}, {of_thread<&io::polls>, "poll"}};

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "core/io_tally.hpp"
 #include "core/platform.hpp"
 #include "reactor/loop.hpp"
 
@@ -17,15 +18,6 @@ namespace zlink {
 struct thread_options {
     std::string name_prefix;  // before "ZMQbg/IO/<n>"
     platform::thread_scheduling scheduling;
-};
-
-/// The deeds of an I/O thread.
-struct io_thread_numbers {
-    std::uint64_t wakeups = 0;
-    std::uint64_t polls = 0;
-    std::uint64_t reads = 0;
-    std::uint64_t writes = 0;
-    duration busy{};  // processor time
 };
 
 class io_threads {

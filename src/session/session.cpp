@@ -614,6 +614,13 @@ const char *name_of(mechanism_kind mechanism) noexcept {
         return "NULL";
     }
 }
+
+/// Throws bad_alloc.
+void name_peer(const peer_info &info, std::string &routing_id, std::string &user_id) {
+    const char *const user = info.find(property_name::user_id);
+    user_id = user ? user : "";
+    routing_id = info.routing_id;
+}
 }  // namespace
 
 /// Throws bad_alloc.
@@ -624,12 +631,8 @@ peer_names session::names_of_peer() const {
     names.address = connection_->bytes().remote_endpoint();
     if (names.address.empty())  // it has gone
         names.address = connection_->bytes().peer_address();
-    if (connection_->is_established()) {
-        const peer_info &info = connection_->info();
-        const char *const user = info.find(property_name::user_id);
-        names.user_id = user ? user : "";
-        names.routing_id = info.routing_id;
-    }
+    if (connection_->is_established())
+        name_peer(connection_->info(), names.routing_id, names.user_id);
     return names;
 }
 
@@ -795,12 +798,8 @@ void session::note_break(const std::string &words) const noexcept {
         what.why = counter_of(reason_, environment_->options);
         what.words = words;
         what.last = environment_->io->now();
-        if (reason_.was_established) {
-            const peer_info &info = connection_->info();
-            const char *const user = info.find(property_name::user_id);
-            what.user_id = user ? user : "";
-            what.routing_id = info.routing_id;
-        }
+        if (reason_.was_established)
+            name_peer(connection_->info(), what.routing_id, what.user_id);
         environment_->gone->note(std::move(what));
     } catch (...) {
         // The counters have to do.

@@ -64,7 +64,7 @@ void level_pattern::on_readable(pipe_end &pipe) {
 
 void level_pattern::on_writable(pipe_end &pipe) {
     within_->on_writable(pipe);
-    look_for_room_if_asked();
+    look_if_asked(room_);
 }
 
 void level_pattern::on_closed(pipe_end &pipe) {
@@ -86,7 +86,7 @@ error level_pattern::send(const outgoing &frame) {
     if (takes_turns_)
         look();
     else
-        look_for_room_if_asked();
+        look_if_asked(room_);
     return e;
 }
 
@@ -95,7 +95,7 @@ error level_pattern::receive(frame_view &out) {
     const error e = within_->receive(out);
     if (!input_.is_asked_for()) {
         if (takes_turns_)
-            look_for_room_if_asked();
+            look_if_asked(room_);
         return e;
     }
     if (!failed(e) && out.has_more())
@@ -123,46 +123,31 @@ error level_pattern::unsubscribe(byte_span topic) {
 
 /// Without memory the next call looks.
 void level_pattern::look() noexcept {
-    try {
-        if (input_.is_asked_for())
-            look_for_input();
-    } catch (...) {
-        host_.go_on_later();
-    }
-    look_for_room_if_asked();
+    look_if_asked(input_);
+    look_if_asked(room_);
 }
 
-void level_pattern::look_for_room_if_asked() noexcept {
+void level_pattern::look_if_asked(level &which) noexcept {
     try {
-        if (room_.is_asked_for())
-            look_for_room();
+        if (which.is_asked_for())
+            look_for(which);
     } catch (...) {
         host_.go_on_later();
     }
 }
 
-void level_pattern::look_for_input() {
-    bool is_there = within_->has_input();
-    for (int looks = 1; !is_there && within_->arm(true, false); ++looks) {
-        is_there = within_->has_input();
+void level_pattern::look_for(level &which) {
+    const bool is_input = &which == &input_;
+    const auto found = [&] { return is_input ? within_->has_input() : within_->has_output(); };
+    bool is_there = found();
+    for (int looks = 1; !is_there && within_->arm(is_input, !is_input); ++looks) {
+        is_there = found();
         if (looks == most_looks) {
             host_.go_on_later();
             break;
         }
     }
-    input_.set(is_there);
-}
-
-void level_pattern::look_for_room() {
-    bool is_there = within_->has_output();
-    for (int looks = 1; !is_there && within_->arm(false, true); ++looks) {
-        is_there = within_->has_output();
-        if (looks == most_looks) {
-            host_.go_on_later();
-            break;
-        }
-    }
-    room_.set(is_there);
+    which.set(is_there);
 }
 
 // ---- the body that is kept ----

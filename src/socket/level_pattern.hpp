@@ -79,9 +79,8 @@ private:
     };
 
     error make(level &which, waiter &how, const wakeup &commands, int &out) noexcept;
-    void look_for_room_if_asked() noexcept;
-    void look_for_input();
-    void look_for_room();
+    void look_if_asked(level &which) noexcept;
+    void look_for(level &which);
     bool keep_body(frame_view &out) noexcept;
     void forget_body() noexcept;
 
