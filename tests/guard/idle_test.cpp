@@ -2,6 +2,7 @@
 //
 // A second of nothing is what is measured here; it is no synchronisation. Heartbeats are off, as
 // they are by default.
+#include "asleep.hpp"
 #include "busy_threads.hpp"
 #include "ends.hpp"
 #include "eventually.hpp"
@@ -19,19 +20,9 @@ namespace {
 
 using namespace guard;
 using namespace std::chrono_literals;
+using zlink_test::is_asleep;
 
 constexpr int round_trips = 300;  // enough for a thread to be lent its connections
-
-/// True when the kernel says that the thread sleeps.
-bool is_asleep(long thread) {
-    const std::string path = "/proc/self/task/" + std::to_string(thread) + "/stat";
-    std::FILE *file = std::fopen(path.c_str(), "r");
-    char state = '?';
-    const bool good = file && std::fscanf(file, "%*d (%*[^)]) %c", &state) == 1;
-    if (file)
-        std::fclose(file);
-    return good && state == 'S';
-}
 
 /// What was begun before ends: leases that are not used go back, connections are made.
 bool comes_to_rest() {

@@ -1,10 +1,12 @@
 // Children of fork(), which do something and end.
 //
-// Limits: a heap watched by a sanitizer does not survive a fork while other threads are in it:
-//         there they stand still meanwhile. And ThreadSanitizer lets no child of several threads
-//         start threads of its own.
+// Limits: a heap watched by a sanitizer does not survive a fork while other threads are in it: its
+//         lock stays shut in the child. There no thread of a test runs meanwhile, and the library's
+//         own sleep before each fork. And ThreadSanitizer lets no child of several threads start
+//         threads of its own.
 #pragma once
 
+#include "asleep.hpp"
 #include "sockets.hpp"
 
 #include <sys/wait.h>
@@ -34,6 +36,7 @@ inline void must_set(void *socket, int option, const std::string &value) {
 template <class Body>
 void in_children(Body &&body, int count = forks) {
     for (int i = 0; i < count; ++i) {
+        ASSERT_TRUE(eventually([] { return may_fork_in_the_middle || others_are_asleep(); }));
         const pid_t child = ::fork();
         ASSERT_GE(child, 0);
         if (child == 0) {
