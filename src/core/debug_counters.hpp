@@ -1,4 +1,5 @@
-// The counts that zmq_debug_get_* report: how bodies went from the application to the kernel.
+// The counts that zmq_debug_get_* report: how bodies went from the application to the kernel. And
+// one that tests alone ask for.
 // Nothing at all in a build without ZMQ_DEBUG_COUNTERS: the functions are empty, and a tally has no
 // size where it is a member that may share its address.
 //
@@ -20,13 +21,14 @@ enum class count {
     copied_octets,    // of bodies
     gathered_writes,  // of more than one range
     partial_writes,   // of which the kernel took some, but not all
+    depth_looks,      // of a writer without room at what its reader changes with each message
 };
 
 #ifdef ZMQ_DEBUG_COUNTERS
 
 constexpr bool are_built = true;
 
-inline std::array<std::atomic<std::size_t>, 5> values{};
+inline std::array<std::atomic<std::size_t>, 6> values{};
 
 inline std::atomic<std::size_t> &value_of(count what) noexcept {
     return values[static_cast<std::size_t>(what)];

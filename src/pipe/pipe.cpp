@@ -270,8 +270,19 @@ bool sender::has_room_in_octets() noexcept {
     const std::uint64_t mark = marks ? marks->sum() : 0;
     if (mark != 0 && writes_.has_room(out_->message_mark()) && room_below(mark, *marks) > 0)
         return true;
-    self().note_depth();
+    note_fullness();
     return false;
+}
+
+/// Once for as many messages: a writer that waits for room asks again and again, and the depth
+/// looks at what the reader changes with each message. Such looks leave a third of the reader's
+/// rate.
+void sender::note_fullness() noexcept {
+    const auto written = static_cast<std::uint16_t>(writes_.written());
+    if (std::exchange(depth_noted_at_, written) == written)
+        return;
+    debug_counters::add(debug_counters::count::depth_looks);
+    self().note_depth();
 }
 
 /// The value of written() up to which short messages surely find room by both marks, each as large

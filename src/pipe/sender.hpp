@@ -149,6 +149,7 @@ protected:
     bool has_said_hello_ = false;  // and no gone since then
     std::uint8_t news_said_ = 0;   // without the first hello, as out_->news_taken
     end_kind other_kind_ = end_kind::socket;
+    std::uint16_t depth_noted_at_ = 0;  // messages written when there was no room; the last digits
     burst_habit burst_habit_;
     time_point full_at_{};  // after a write of this thread
     writing in_place_;      // held from write_last_large() to publish()
@@ -179,6 +180,7 @@ private:
     void note_sleeper() noexcept;
     void fence_publish() noexcept;
     bool has_room_in_octets() noexcept;
+    void note_fullness() noexcept;
     std::uint64_t room_below(std::uint64_t mark, octet_marks &marks) noexcept;
     std::uint64_t full_at_in_octets() noexcept;
     void hear_of_returned() noexcept { writes_.hear(out_->returned.load(std::memory_order_acquire)); }

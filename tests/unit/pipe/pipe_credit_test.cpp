@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 
+#include "core/debug_counters.hpp"
 #include "core/message.hpp"
 #include "core/platform.hpp"
 #include "pipe_pair.hpp"
@@ -69,6 +70,25 @@ TEST_F(pipe_pair, knows_messages_and_octets_exactly_for_bodies_of_every_kind_and
             expect_all_told();
         }
     }
+}
+
+TEST_F(pipe_pair, notes_its_depth_when_there_is_no_room_and_looks_once_however_often_it_is_asked) {
+    open(4);
+    for (int i = 0; i < 4; ++i)
+        ASSERT_TRUE(send("x"));
+#ifdef ZMQ_DEBUG_COUNTERS
+    debug_counters::reset();
+#endif
+    for (int i = 0; i < 1000; ++i)
+        ASSERT_FALSE(writer->has_credit());
+#ifdef ZMQ_DEBUG_COUNTERS
+    EXPECT_EQ(debug_counters::get(debug_counters::count::depth_looks), 1u);
+#endif
+    frame_view frame;
+    while (reader->read(frame)) {
+    }
+    // The reader looks behind each second one, when two are left.
+    EXPECT_EQ(writer->highest_outgoing().messages, 4u);
 }
 
 TEST_F(pipe_pair, stops_the_writer_at_the_mark) {
