@@ -1,4 +1,4 @@
-"""Checks that every file knows only what its room may know.
+"""Checks that every file knows only what its layer may know.
 
 Usage: layering.py ROOT          exit status 1 and one line per fault
        layering.py --self-test   plants each kind of fault and looks whether it is found
@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# A room may include itself and these. "transport*": only headers that do not lead to Asio.
+# A layer may include itself and these. "transport*": only headers that do not lead to Asio.
 MAY_INCLUDE = {
     "core": "",
     "pipe": "core",
@@ -27,9 +27,9 @@ MAY_INCLUDE = {
     "metrics": "core socket context",
     "capi": "core socket context metrics",
 }
-MAY_INCLUDE = {room: set(names.split()) | {room} for room, names in MAY_INCLUDE.items()}
-ASIO_ROOMS = {"reactor", "transport"}
-ZMQ_H_ROOMS = {"core", "socket", "capi"}
+MAY_INCLUDE = {layer: set(names.split()) | {layer} for layer, names in MAY_INCLUDE.items()}
+ASIO_LAYERS = {"reactor", "transport"}
+ZMQ_H_LAYERS = {"core", "socket", "capi"}
 TESTS_OF_TRANSPORTS = "tests/contract/transport_"  # a contract of src/, unlike the others
 OUTSIDE = ["tests/capi", "tests/contract", "tests/interop", "tests/guard", "tests/abi", "tests/header", "benchwithzmq", "tools", "demo"]
 
@@ -37,7 +37,7 @@ OUTSIDE = ["tests/capi", "tests/contract", "tests/interop", "tests/guard", "test
 OWNED_FACTS = [
     (r"\bgetenv\b|\bsecure_getenv\b", r"core/tuning\.cpp", "the environment is read in core/tuning.cpp"),
     (r"\berrno\s*=(?!=)", r"capi/boundary\.hpp", "errno is written in capi/boundary.hpp"),
-    (r"boost/asio|\bboost::asio\b", rf"({'|'.join(sorted(ASIO_ROOMS))})/.*", "Boost.Asio stays in " + ", ".join(sorted(ASIO_ROOMS))),
+    (r"boost/asio|\bboost::asio\b", rf"({'|'.join(sorted(ASIO_LAYERS))})/.*", "Boost.Asio stays in " + ", ".join(sorted(ASIO_LAYERS))),
     (r"toml\+\+|\btoml::", r"policy/(toml_values\.hpp|policy_file\.cpp|users_file\.cpp)",
      "toml++ stays in policy/toml_values.hpp, and what includes that"),
     (r"boost/beast|\bboost::beast\b", r"zmtp/http_upgrade\.cpp", "Boost.Beast stays in zmtp/http_upgrade.cpp"),
@@ -96,28 +96,28 @@ class tree:
                    for ours, written, _ in self.included[name])
 
 
-def room_of(name):
+def layer_of(name):
     return name.split("/")[0] if "/" in name else ""
 
 
 def include_faults(code):
     for name, includes in code.included.items():
-        room = room_of(name)
-        if room not in MAY_INCLUDE:
-            yield f"src/{name}: there is no room {room or 'at the top of src/'}"
+        layer = layer_of(name)
+        if layer not in MAY_INCLUDE:
+            yield f"src/{name}: there is no layer {layer or 'at the top of src/'}"
             continue
         for ours, written, quoted in includes:
             if written in ("zmq.h", "zmq_utils.h"):
-                if room not in ZMQ_H_ROOMS:
-                    yield f"src/{name}: {room} may not include {written}"
+                if layer not in ZMQ_H_LAYERS:
+                    yield f"src/{name}: {layer} may not include {written}"
             elif ours is None:
                 if quoted and not (code.root / "include" / written).is_file():
                     yield f"src/{name}: {written} is not found"
-            elif room_of(ours) + "*" in MAY_INCLUDE[room]:
+            elif layer_of(ours) + "*" in MAY_INCLUDE[layer]:
                 if code.leads_to_asio(ours):
-                    yield f"src/{name}: {room} may include only contracts of {room_of(ours)}; {ours} leads to Asio"
-            elif room_of(ours) not in MAY_INCLUDE[room]:
-                yield f"src/{name}: {room} may not include {ours}"
+                    yield f"src/{name}: {layer} may include only contracts of {layer_of(ours)}; {ours} leads to Asio"
+            elif layer_of(ours) not in MAY_INCLUDE[layer]:
+                yield f"src/{name}: {layer} may not include {ours}"
 
 
 def fact_faults(code):
@@ -152,14 +152,14 @@ def cycle_faults(code):
         yield "these modules include one another: " + ", ".join(sorted(cycle))
 
 
-def below(room):
-    """A room and all those under it."""
-    rooms = {room}
-    for name in MAY_INCLUDE.get(room, ()):
+def below(layer):
+    """A layer and all those under it."""
+    layers = {layer}
+    for name in MAY_INCLUDE.get(layer, ()):
         other = name.rstrip("*")
-        if other != room:
-            rooms |= below(other)
-    return rooms
+        if other != layer:
+            layers |= below(other)
+    return layers
 
 
 def outside_faults(code):
@@ -171,10 +171,10 @@ def outside_faults(code):
                 if ours:
                     yield f"{path.relative_to(code.root)}: may include include/ only, not {written}"
     for path in sources(code.root / "tests/unit"):
-        room = path.relative_to(code.root / "tests/unit").parts[0]
+        layer = path.relative_to(code.root / "tests/unit").parts[0]
         for ours, written, _ in code.resolved(path, without_comments(path.read_text(encoding="utf-8"))):
-            if ours and room_of(ours) not in below(room):
-                yield f"{path.relative_to(code.root)}: a unit test of {room} may not include {written}"
+            if ours and layer_of(ours) not in below(layer):
+                yield f"{path.relative_to(code.root)}: a unit test of {layer} may not include {written}"
 
 
 def faults(root):
@@ -202,7 +202,7 @@ PLANTED = {
     "socket may not include session": {"src/socket/s.cpp": '#include "session/s.hpp"\n', "src/session/s.hpp": ""},
     "zmtp may not include zmq.h": {"src/zmtp/z.hpp": "#include <zmq.h>\n"},
     "io_threads.hpp leads to Asio": {"src/session/s.cpp": '#include "reactor/io_threads.hpp"\n'},
-    "there is no room engine": {"src/engine/e.cpp": ""},
+    "there is no layer engine": {"src/engine/e.cpp": ""},
     "gone.hpp is not found": {"src/core/a.cpp": '#include "core/gone.hpp"\n'},
     "include one another: core/a, core/b": {"src/core/a.hpp": '#include "b.hpp"\n', "src/core/b.hpp": '#include "core/a.hpp"\n'},
     "environment is read in": {"src/core/a.cpp": 'auto x = getenv("A");\n'},

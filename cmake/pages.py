@@ -28,7 +28,7 @@ MENTIONED = re.compile(r"\b(?:Z(?:MQ_ASIO|LINK)_[A-Z][A-Z_]*[A-Z]|TMPDIR|TEMPDIR
 # Names of the header and of the build that begin as a variable does.
 NOT_OF_ENVIRONMENT = re.compile(r"ZLINK_(VERSION|PEER|STATS|SOCKET_NAME|TESTS|WITH|WERROR|CCACHE|BUNDLED|COMMAND|SANITIZE)|ZMQ_ASIO_ZEROCOPY_WRITE")
 ASKED = re.compile(r"\b(?:lookup|override_size|read_switch|from_environment|secure_getenv|getenv)\((?:lookup, )?\"([A-Z_]+)\"|^\s*for \(const char \*name : \{([^}]*)\}\)", re.M)
-ROOMS_THAT_SPEAK = ("context", "core/event_log.cpp", "policy", "reactor", "session", "socket", "transport", "zmtp")
+LAYERS_THAT_SPEAK = ("context", "core/event_log.cpp", "policy", "reactor", "session", "socket", "transport", "zmtp")
 # What is said to somebody else: on stderr in other words, to a browser, or to who builds the library.
 ASIDE = re.compile(r"zlink: |zlink stream|Content-Type|(?:bind|connect) to$|the option table|a number from|protocol error$")
 TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|#include[^\n]*|\"((?:[^\"\\\n]|\\.)*)\"|'(?:[^'\\\n]|\\.)+'", re.S)
@@ -120,8 +120,8 @@ def said(text):
 def sentence_faults(root):
     page = root / "docs/reasons.md"
     on_page = said(page.read_text()) if page.exists() else ""
-    for room in ROOMS_THAT_SPEAK:
-        place = root / "src" / room
+    for layer in LAYERS_THAT_SPEAK:
+        place = root / "src" / layer
         for path in sorted(place.rglob("*.[ch]pp")) if place.is_dir() else [place]:
             for line, words in literals(path.read_text()) if path.exists() else ():
                 words = words.replace('\\"', '"')

@@ -9,7 +9,7 @@
 namespace zlink::capi {
 
 namespace {
-constexpr std::size_t most_reserved = std::size_t{1} << 26;  // addresses only: a million slots
+constexpr std::size_t most_octets_reserved = std::size_t{1} << 26;  // addresses only: a million slots
 
 /// When the library is loaded: a fork that begins before would not know of the lock, which another
 /// thread may have in the middle of its first context.
@@ -24,7 +24,7 @@ constinit handle_slab handles;
 
 /// Reserves the range; less of it where the system is short of addresses.
 bool handle_slab::reserve() noexcept {
-    for (std::size_t size = most_reserved; size >= step * slot_size; size /= 2) {
+    for (std::size_t size = most_octets_reserved; size >= step * slot_size; size /= 2) {
         void *range = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (range == MAP_FAILED)
             continue;

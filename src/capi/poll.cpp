@@ -23,18 +23,18 @@ class item_room {
 public:
     ~item_room() {}
     explicit item_room(std::size_t count) {
-        if (count > few)
+        if (count > few_items)
             many_.resize(count);
         else
             std::uninitialized_default_construct_n(few_, count);
-        items_ = {count > few ? many_.data() : few_, count};
+        items_ = {count > few_items ? many_.data() : few_, count};
     }
     std::span<watched> items() const noexcept { return items_; }
 
 private:
-    static constexpr std::size_t few = ZMQ_POLLITEMS_DFLT;
+    static constexpr std::size_t few_items = ZMQ_POLLITEMS_DFLT;
     union {
-        watched few_[few];  // as many as are asked for
+        watched few_[few_items];  // as many as are asked for
     };
     std::vector<watched> many_;
     std::span<watched> items_;

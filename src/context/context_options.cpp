@@ -72,13 +72,13 @@ const number_option *find(int number) noexcept {
 }
 
 bool is_text(int number) noexcept { return number == context_option::thread_name_prefix; }
-constexpr std::size_t most_text = 16;
+constexpr std::size_t most_octets_of_text = 16;
 
 }  // namespace
 
 error context_options::set(int number, const void *value, std::size_t size) {
     if (is_text(number) && size != sizeof(int)) {
-        if (!value || size == 0 || size > most_text)
+        if (!value || size == 0 || size > most_octets_of_text)
             return error::invalid;
         const auto *const text = static_cast<const char *>(value);
         threads.name_prefix.assign(text, strnlen(text, size));

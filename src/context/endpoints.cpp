@@ -328,10 +328,10 @@ public:
     bool is_done() const noexcept { return is_short_ || at_ == all_.size(); }
     loop &next_loop() const noexcept { return *all_[at_]->environment()->io; }
     void step() noexcept {
-        constexpr std::size_t most_at_once = 256;  // so that none keeps its loop for long
+        constexpr std::size_t most_connections_at_once = 256;  // so that none keeps its loop for long
         const loop *const io = &next_loop();
         try {
-            for (std::size_t left = most_at_once; left > 0 && at_ < all_.size(); --left, ++at_) {
+            for (std::size_t left = most_connections_at_once; left > 0 && at_ < all_.size(); --left, ++at_) {
                 if (all_[at_]->environment()->io != io)
                     return;
                 all_[at_]->describe(found_);

@@ -32,11 +32,11 @@ public:
 
 private:
     void step(loop &on) noexcept {
-        constexpr std::size_t most_at_once = 256;  // so that none keeps its loop for long
+        constexpr std::size_t most_connections_at_once = 256;  // so that none keeps its loop for long
         try {
             std::vector<found_peer> found;
             std::vector<peer_view> its;
-            for (std::size_t left = most_at_once; left > 0 && at_ < all_.size(); --left, ++at_) {
+            for (std::size_t left = most_connections_at_once; left > 0 && at_ < all_.size(); --left, ++at_) {
                 its.clear();
                 all_[at_].second->describe(its);
                 for (peer_view &each : its)

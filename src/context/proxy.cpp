@@ -1,6 +1,6 @@
 // Passes messages between two sockets; see proxy.hpp.
 //
-// Map:      counts of the traffic; the two sides; `proxy`, with its turns and the commands that
+// Map:      counts of the traffic; the two sides; `proxy`, with its rounds and the commands that
 //           steer it.
 #include "context/proxy.hpp"
 
@@ -16,7 +16,7 @@ namespace zlink {
 
 namespace {
 
-constexpr int most_in_turn = 1000;
+constexpr int most_messages_one_way = 1000;
 
 /// The traffic through one side, messages of several parts counted once.
 struct traffic {
@@ -49,7 +49,7 @@ public:
         while (!is_over_) {
             platform::end_if_cancelled();  // also one that never waits
             bool has_moved = false;
-            if (const error e = turn(has_moved); failed(e))
+            if (const error e = round(has_moved); failed(e))
                 return e;
             if (has_moved)
                 continue;
@@ -67,7 +67,7 @@ private:
         }
     }
 
-    error turn(bool &has_moved) {
+    error round(bool &has_moved) {
         if (control_) {
             if (const error e = obey(has_moved); failed(e))
                 return e;
@@ -104,7 +104,7 @@ private:
     // ---- Messages ----
 
     error pass(side &from, side &to, bool &has_moved) {
-        for (int i = 0; i < most_in_turn; ++i) {
+        for (int i = 0; i < most_messages_one_way; ++i) {
             short ready = 0;
             if (const error e = from.self.events(ZMQ_POLLIN, ready, false); failed(e))
                 return e;

@@ -2,8 +2,8 @@
 // (zmq_proxy).
 //
 // Flow:     a message is taken from one side only when the other has room, so that nobody is
-//           blocked by a slow side; at most `most_in_turn` messages go one way before the other way
-//           is looked at.
+//           blocked by a slow side; at most `most_messages_one_way` messages go one way before the
+//           other way is looked at.
 // Control:  one-part commands PAUSE, RESUME, TERMINATE and STATISTICS; others do nothing. A REP
 //           socket is always answered.
 // Threads:  the calling one holds all the sockets while the proxy runs.

@@ -119,14 +119,14 @@ inline void put_u64(std::uint8_t *p, std::uint64_t v) noexcept {
 }
 
 /// Copies the body of a small frame out of memory that another processor wrote. From some KiB on
-/// memcpy may use a string instruction, which fetches such lines one after the other; in pieces it
-/// uses vectors, and has many on their way.
+/// memcpy may use a string instruction, which fetches such lines one after the other; in copies of
+/// 1 KiB it uses vectors, and has many on their way.
 inline void copy_foreign_body(std::uint8_t *to, const std::uint8_t *from, std::size_t size) noexcept {
-    constexpr std::size_t longest_piece = 1024;
-    std::size_t piece = longest_piece;
-    asm volatile("" : "+r"(piece));  // a size known here would be copied by a string instruction again
-    for (; size > longest_piece; to += piece, from += piece, size -= piece)
-        std::memcpy(to, from, piece);
+    constexpr std::size_t longest_copy = 1024;
+    std::size_t at_once = longest_copy;
+    asm volatile("" : "+r"(at_once));  // a size known here would be copied by a string instruction again
+    for (; size > longest_copy; to += at_once, from += at_once, size -= at_once)
+        std::memcpy(to, from, at_once);
     copy_body(to, from, size);
 }
 

@@ -64,7 +64,7 @@ constexpr std::size_t memory_size(std::size_t capacity) noexcept {
     return (sizeof(chunk) + capacity + 63) / 64 * 64;
 }
 
-constexpr std::size_t most_of_chunk = static_cast<std::size_t>(PTRDIFF_MAX) - 2 * sizeof(chunk);
+constexpr std::size_t most_octets_of_chunk = static_cast<std::size_t>(PTRDIFF_MAX) - 2 * sizeof(chunk);
 
 constexpr std::uint32_t first_cut_class = 10;  // 64 KiB
 
@@ -216,7 +216,7 @@ chunk *chunk_pool::allocate(std::size_t size) noexcept {
         c->next_free = nullptr;
     } else {
         const std::size_t capacity = index < class_count ? class_capacity(index) : size;
-        if (capacity > most_of_chunk)
+        if (capacity > most_octets_of_chunk)
             return nullptr;
         auto size_class = static_cast<std::uint32_t>(index);
         const bool is_cut = index >= first_cut_class && index < class_count;
@@ -254,13 +254,13 @@ chunk *chunk_pool::adopt(void *memory, std::size_t capacity) noexcept {
 }
 
 chunk *chunk_pool::allocate_held(std::size_t size) noexcept {
-    if (size <= class_capacity(class_count - 1) || size > most_of_chunk)
+    if (size <= class_capacity(class_count - 1) || size > most_octets_of_chunk)
         return nullptr;
     return adopt(large_blocks::take_kept(memory_size(size)), size);
 }
 
 chunk *chunk_pool::grow(chunk *small, std::size_t size, std::size_t used) noexcept {
-    if (size > most_of_chunk)
+    if (size > most_octets_of_chunk)
         return nullptr;
     const std::size_t before = small->capacity;
     if (small->size_class != class_count || size <= before) {

@@ -23,8 +23,8 @@ namespace {
 
 constexpr std::size_t smallest = 64u << 10;
 constexpr std::size_t largest = 64u << 20;
-constexpr std::size_t most_kept = largest + smallest;  // octets
-constexpr std::size_t steps = 4;                       // from one power of two to the next
+constexpr std::size_t most_octets_kept = largest + smallest;  // octets
+constexpr std::size_t steps = 4;                              // from one power of two to the next
 constexpr std::size_t classes = steps * std::bit_width(largest / smallest - 1) + 1;
 /// The header in front of a body: one of exactly a class's size still fits.
 constexpr std::size_t extra = 64;
@@ -134,15 +134,15 @@ outcome move_pages(void *from, void *to, std::size_t size) noexcept {
 // ---- what is kept ----
 
 /// Whoever does not get it does without: so it may stay taken in a child of fork().
-class turn {
+class hold {
 public:
-    turn() noexcept : is_mine_(!taken_.test_and_set(std::memory_order_acquire)) {}
-    ~turn() {
+    hold() noexcept : is_mine_(!taken_.test_and_set(std::memory_order_acquire)) {}
+    ~hold() {
         if (is_mine_)
             taken_.clear(std::memory_order_release);
     }
-    turn(const turn &) = delete;
-    turn &operator=(const turn &) = delete;
+    hold(const hold &) = delete;
+    hold &operator=(const hold &) = delete;
     explicit operator bool() const noexcept { return is_mine_; }
 
 private:
@@ -150,13 +150,13 @@ private:
     const bool is_mine_;
 };
 
-// With the turn:
+// For who has the hold:
 struct block_list {
     kept_block *first = nullptr;
     std::size_t octets = 0;
 };
 std::array<block_list, classes> lists;
-std::atomic<std::size_t> kept{0};  // octets in all lists; changed in a turn, looked at by all
+std::atomic<std::size_t> kept{0};  // octets in all lists; changed with the hold, looked at by all
 
 void *take(std::size_t index) noexcept {
     block_list &list = lists[index];
@@ -186,7 +186,7 @@ kept_block *give_up(std::size_t most, std::size_t but_of) noexcept {
     return gone;
 }
 
-/// Without the turn: the heap may have locks of its own.
+/// Without the hold: the heap may have locks of its own.
 void free_all(kept_block *gone) noexcept {
     while (gone) {
         kept_block *const next = gone->next;
@@ -201,9 +201,9 @@ void keep_far(kept_block *block) noexcept {
     block->next = nullptr;
     kept_block *gone = block;
     {
-        const turn mine;
-        if (mine && lists[index].octets + size_of(index) <= most_kept) {
-            gone = give_up(most_kept - size_of(index), index);
+        const hold mine;
+        if (mine && lists[index].octets + size_of(index) <= most_octets_kept) {
+            gone = give_up(most_octets_kept - size_of(index), index);
             keep(block, index);
         }
     }
@@ -260,7 +260,7 @@ void *take_kept(std::size_t size) noexcept {
     if (size <= largest_nearby)
         if (void *const found = take_nearby(class_of(size)))
             return found;
-    const turn mine;
+    const hold mine;
     return mine ? take(class_of(size)) : nullptr;
 }
 
@@ -316,7 +316,7 @@ void give_up_kept() noexcept {
     for (slot &each : nearby)
         free_all(each.put(nullptr));
     kept_block *gone = nullptr;
-    if (const turn mine; mine)
+    if (const hold mine; mine)
         gone = give_up(0, classes);
     free_all(gone);
 }

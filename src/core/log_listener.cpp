@@ -83,7 +83,7 @@ error log_listener::start(function what, void *arg, const void *log,
 void log_listener::add(log_level level, std::string line) noexcept {
     std::lock_guard guard(shared_->mutex);
     try {
-        if (shared_->waiting.size() < most_waiting)
+        if (shared_->waiting.size() < most_events_waiting)
             shared_->waiting.push_back({level, std::move(line)});
         else
             ++shared_->left_out;

@@ -1,8 +1,8 @@
 // A function of the application's that is told what is logged, on a thread of its own: it may take
 // its time, and call what it likes.
 //
-// Limits:   lines wait for it up to `most_waiting`; what comes then is left out, and a line says
-//           how many those were.
+// Limits:   lines wait for it up to `most_events_waiting`; what comes then is left out, and a line
+//           says how many those were.
 // Ends:     with end(), or when it goes: what waits is told first, and the function does not run
 //           any more when that returns, unless it is called from the function.
 // Threads:  any; one lock inside, which is not held while the function runs.
@@ -21,7 +21,7 @@ namespace zlink {
 class log_listener {
 public:
     using function = void (*)(void *arg, int level, const char *line);
-    static constexpr std::size_t most_waiting = 1000;
+    static constexpr std::size_t most_events_waiting = 1000;
 
     /// Starts the thread, for a log. no_memory, or no_thread where there is none. The library stays
     /// loaded for it.

@@ -20,7 +20,7 @@ static_assert(std::is_standard_layout_v<message> && std::is_trivially_copyable_v
 
 namespace {
 
-/// A body in the same piece of memory as its reference count.
+/// A body in one block of memory with its reference count.
 struct alignas(std::max_align_t) heap_block : block {
     heap_block() noexcept : block(&destroy) {}
     std::uint8_t *data() noexcept { return reinterpret_cast<std::uint8_t *>(this + 1); }

@@ -80,7 +80,7 @@ struct prefix_node {
 
     static constexpr std::size_t longest_label = 255;
     static constexpr std::size_t longest_leaf_label = 3;
-    static constexpr std::size_t most_searched = 32;  // more have a table of slots
+    static constexpr std::size_t most_branches_searched = 32;  // more have a table of slots
     static constexpr std::size_t table_size = 256;
     static constexpr std::size_t table_step = 8;  // capacities with a table are multiples of it
     static constexpr std::uint8_t absent = 255;  // in a table; there is a slot 255 only if no octet is absent
@@ -93,16 +93,18 @@ struct prefix_node {
     static std::size_t block_size(std::size_t label_size, std::size_t capacity) noexcept {
         if (capacity == 0)
             return sizeof(prefix_node) + label_size;
-        const std::size_t table = capacity > most_searched ? table_size : 0;
+        const std::size_t table = capacity > most_branches_searched ? table_size : 0;
         return std::max(offset_of_slots(label_size, capacity) + capacity * sizeof(slot) + table,
                         sizeof(prefix_node) + label_size + loaded_at_once);
     }
     prefix_node(Value its_value, std::size_t its_label_size, std::size_t its_capacity) noexcept;
 
     std::size_t capacity() const noexcept {
-        return room <= most_searched ? room : most_searched + (room - most_searched) * table_step;
+        return room <= most_branches_searched
+                   ? room
+                   : most_branches_searched + (room - most_branches_searched) * table_step;
     }
-    bool has_table() const noexcept { return room > most_searched; }
+    bool has_table() const noexcept { return room > most_branches_searched; }
     std::uint8_t *octets() const noexcept {
         return reinterpret_cast<std::uint8_t *>(const_cast<prefix_node *>(this));
     }
@@ -137,7 +139,7 @@ struct prefix_node {
 
     Value value;
     std::uint16_t count : 9;
-    std::uint16_t room : 7;  // the capacity, counted in steps beyond most_searched
+    std::uint16_t room : 7;  // the capacity, counted in steps beyond most_branches_searched
     std::uint8_t label_size;
     std::uint8_t slots_at;  // in units of 8 octets
 };
@@ -170,9 +172,10 @@ template <class Value>
 prefix_node<Value>::prefix_node(Value its_value, std::size_t its_label_size,
                                 std::size_t its_capacity) noexcept
     : value(its_value), count(0),
-      room(static_cast<std::uint16_t>(its_capacity <= most_searched
+      room(static_cast<std::uint16_t>(its_capacity <= most_branches_searched
                                           ? its_capacity
-                                          : most_searched + (its_capacity - most_searched) / table_step)),
+                                          : most_branches_searched +
+                                                (its_capacity - most_branches_searched) / table_step)),
       label_size(static_cast<std::uint8_t>(its_label_size)),
       slots_at(static_cast<std::uint8_t>(offset_of_slots(its_label_size, its_capacity) / 8)) {
     if (its_capacity > 0) {  // searching loads octets that are not in use
@@ -221,7 +224,7 @@ bool prefix_node<Value>::make(slot &out, byte_span label, Value value, const pre
         out = slot(label, value);
         return true;
     }
-    if (capacity > most_searched)
+    if (capacity > most_branches_searched)
         capacity = (capacity + table_step - 1) / table_step * table_step;
     void *block = ::operator new(block_size(label.size(), capacity), std::nothrow);
     if (!block)
@@ -262,12 +265,12 @@ std::size_t prefix_node<Value>::wider(const prefix_node *n, std::size_t label_si
     constexpr std::size_t granule = 16, overhead = 8;
     const std::size_t count = n ? n->count : 0;
     std::size_t capacity = count + std::max<std::size_t>(1, count / 4);
-    if (count >= most_searched)
+    if (count >= most_branches_searched)
         return std::min(capacity, table_size);
-    capacity = std::min(capacity, most_searched);
+    capacity = std::min(capacity, most_branches_searched);
     const std::size_t block =
         (block_size(label_size, capacity) + overhead + granule - 1) / granule * granule - overhead;
-    while (capacity < most_searched && block_size(label_size, capacity + 1) <= block)
+    while (capacity < most_branches_searched && block_size(label_size, capacity + 1) <= block)
         ++capacity;
     return capacity;
 }

@@ -178,7 +178,7 @@ private:
 class readers_account {
 public:
     /// The writer may want to know how far the reader is after so many messages, at the latest.
-    static constexpr std::uint64_t most_until_seen = 1024;
+    static constexpr std::uint64_t most_messages_until_seen = 1024;
     static constexpr std::uint64_t most_octets_untold = 8 * 1024 * 1024;
     /// The messages that a reader may take before it returns their credit.
     static constexpr std::uint64_t step(std::uint64_t mark) noexcept {
@@ -215,7 +215,7 @@ public:
     /// Puts off owes() until the step is full, or the writer may want to know how far the reader
     /// is.
     void put_off(std::uint64_t mark) noexcept {
-        ask_at_ = std::min<std::uint64_t>(told_ + step(mark), taken_ + most_until_seen);
+        ask_at_ = std::min<std::uint64_t>(told_ + step(mark), taken_ + most_messages_until_seen);
     }
 
 private:

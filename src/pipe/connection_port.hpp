@@ -60,7 +60,7 @@ public:
     virtual int descriptor() const noexcept = 0;
     std::uint64_t opening() const noexcept { return opening_; }
     /// The half that the lease is of. For a `reading` alone.
-    virtual reading_half &lent() noexcept = 0;
+    virtual reading_half &leased_half() noexcept = 0;
 
 private:
     const std::uint64_t opening_ = new_opening();

@@ -17,7 +17,7 @@ constexpr std::size_t first_chunk_size = 4096;
 constexpr std::size_t largest_shared_chunk = 65536;
 constexpr std::size_t own_chunk_from =
     8192;  // from here on a body is referenced, and a frame gets a chunk of its own
-constexpr std::size_t most_written_at_once =
+constexpr std::size_t most_pipes_written_at_once =
     4;                                  // pipes; with more, connections do not write on the sender's thread
 constexpr std::size_t settling = 1024;  // octets of a chunk before its own share counts
 }  // namespace
@@ -104,7 +104,7 @@ error fan_out::write(byte_span body, bool more, block *owner, bool by_reference)
     if (more)
         return error::none;
     for (std::size_t i = 0; i < matching_; ++i)
-        members_[i].pipe->publish(matching_ <= most_written_at_once);
+        members_[i].pipe->publish(matching_ <= most_pipes_written_at_once);
     matching_ = 0;
     return error::none;
 }

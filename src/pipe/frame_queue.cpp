@@ -25,7 +25,7 @@ constexpr std::size_t few_frames = 16;
 constexpr std::size_t chunk_size_for_few = 4 * largest_chunk_size;
 
 // The number of segments that wait to be used again: as many as a mark of 1000 large bodies takes.
-constexpr std::uint32_t most_given_back = 2048;
+constexpr std::uint32_t most_segments_given_back = 2048;
 
 // A consumer that finds less than this at a look stands off for so many pauses, some microseconds,
 // and means to find more then, or so many messages.
@@ -487,7 +487,7 @@ void frame_queue::note_boundary() noexcept {
     reported_since_boundary_ = 0;
 }
 
-void frame_queue::move_boundary_to(const place &to) noexcept {
+void frame_queue::move_boundary_to(const position &to) noexcept {
     while (boundary_.in != to.in) {
         segment *next = boundary_.in->next;
         give_back(boundary_.in);
@@ -501,7 +501,7 @@ void frame_queue::move_boundary_to(const place &to) noexcept {
 void frame_queue::give_back(segment *s) noexcept {
     s->let_go();
     const std::uint32_t count = given_back_.load(std::memory_order_relaxed);
-    if (count - told_taken_.load(std::memory_order_relaxed) < most_given_back) {
+    if (count - told_taken_.load(std::memory_order_relaxed) < most_segments_given_back) {
         last_given_back_ = s;
         given_back_.store(count + 1, std::memory_order_release);
     } else {

@@ -75,7 +75,7 @@ public:
     };
 
     /// To copy a body of so many octets is less work than to gather it.
-    static constexpr std::uint16_t most_copied_external = 2048;
+    static constexpr std::uint16_t most_octets_copied_external = 2048;
     /// Between sockets a copied body of so many octets has a block of its own. The queue's chunk
     /// would stay with the producer until it needs the next one: each side would have two under
     /// way, and the bodies of a conversation would not fit into the caches.
@@ -85,7 +85,8 @@ public:
     /// `copied_external`: the largest body that write_external() copies where they stand apart.
     /// Throws bad_alloc.
     explicit frame_queue(std::shared_ptr<chunk_pool> pool, std::size_t first_chunk = 128,
-                         bodies where = bodies::apart, std::uint16_t copied_external = most_copied_external);
+                         bodies where = bodies::apart,
+                         std::uint16_t copied_external = most_octets_copied_external);
     ~frame_queue();
     frame_queue(const frame_queue &) = delete;
     frame_queue &operator=(const frame_queue &) = delete;
@@ -282,7 +283,7 @@ private:
     };
     static constexpr std::uint8_t reference_flag = 0x80;
     static_assert(reference_flag & frame_flag::reserved);
-    struct place {
+    struct position {
         segment *in = nullptr;
         std::uint64_t octet = 0;
         std::uint32_t messages = 0;  // that end in this segment before it
@@ -333,10 +334,10 @@ private:
     bool is_little(std::uint32_t gained) const noexcept;
     void step_to_next() noexcept;
     void note_boundary() noexcept;
-    void move_boundary_to(const place &to) noexcept;
+    void move_boundary_to(const position &to) noexcept;
     void find_boundary() noexcept;
-    static bool pass_frame(place &at, frame_header &header) noexcept;
-    dropped find_message_end(place &at) const noexcept;
+    static bool pass_frame(position &at, frame_header &header) noexcept;
+    dropped find_message_end(position &at) const noexcept;
     void give_back(segment *s) noexcept;
     void write_each_cache_line(const std::uint8_t *frame, std::size_t octets) noexcept;
     bool read_lone_body(frame_view &out, std::uint8_t flags, std::uint64_t size) noexcept;
@@ -376,9 +377,9 @@ private:
     bool gather_ends_message_ = true;
     bool is_gathering_ = false;  // the last call was not read(): the counts of what gather() listed are kept
     block *referred_ = nullptr;  // of the reference read last, unless the receiver took it
-    // A place at or before head_octet_ known to be between messages: memory is kept from here on,
-    // and walks to the end of a message begin here.
-    place boundary_;
+    // A position at or before head_octet_ known to be between messages: memory is kept from here
+    // on, and walks to the end of a message begin here.
+    position boundary_;
     std::uint32_t reported_since_boundary_ = 0;            // by release()
     unsigned segments_until_walk_ = most_segments_inside;  // that start inside a message, to be stepped into
     // The list that gather() made last.

@@ -87,9 +87,9 @@ std::uint32_t frame_queue::release(std::size_t octets) noexcept {
     return ended;
 }
 
-/// Moves a place over the next frame. False when it only came to the next segment, which may hold
-/// that frame.
-bool frame_queue::pass_frame(place &at, frame_header &header) noexcept {
+/// Moves a position over the next frame. False when it only came to the next segment, which may
+/// hold that frame.
+bool frame_queue::pass_frame(position &at, frame_header &header) noexcept {
     const auto enter_next = [&at] { at = {at.in->next, 0, 0}; };
     const std::uint64_t committed = at.in->committed.load(std::memory_order_acquire);
     if (at.octet == octets_of(committed)) {
@@ -110,10 +110,10 @@ bool frame_queue::pass_frame(place &at, frame_header &header) noexcept {
 /// reported by release(). The next walk waits for as many segments as this one has left behind the
 /// boundary: a message of many is walked in all as if it were two.
 void frame_queue::find_boundary() noexcept {
-    place found = boundary_;
+    position found = boundary_;
     std::uint32_t ended = 0;
     unsigned segments_behind = 0;
-    for (place at = boundary_; at.in != head_;) {
+    for (position at = boundary_; at.in != head_;) {
         const segment *const before = at.in;
         frame_header header;
         const bool has_passed = pass_frame(at, header);
@@ -129,10 +129,10 @@ void frame_queue::find_boundary() noexcept {
     segments_until_walk_ = std::max(segments_behind, most_segments_inside);
 }
 
-/// Walks whole messages, from a place between two in front of head_octet_, to the first end there
-/// or behind. Returns the octets from head_octet_ to that end and, from boundary_ on, the messages
-/// that end up to there and were not reported.
-frame_queue::dropped frame_queue::find_message_end(place &at) const noexcept {
+/// Walks whole messages, from a position between two in front of head_octet_, to the first end
+/// there or behind. Returns the octets from head_octet_ to that end and, from boundary_ on, the
+/// messages that end up to there and were not reported.
+frame_queue::dropped frame_queue::find_message_end(position &at) const noexcept {
     bool reached_head = false;
     bool in_message = false;
     std::uint32_t ended = 0;
@@ -155,14 +155,14 @@ frame_queue::dropped frame_queue::find_message_end(place &at) const noexcept {
 std::uint64_t frame_queue::octets_to_message_end(std::uint64_t since_end) noexcept {
     if (!is_gathering_)
         begin_gathering();
-    place at = since_end <= head_octet_ ? place{head_, head_octet_ - since_end, 0} : boundary_;
+    position at = since_end <= head_octet_ ? position{head_, head_octet_ - since_end, 0} : boundary_;
     return find_message_end(at).octets;
 }
 
 frame_queue::dropped frame_queue::drop_cut_message() noexcept {
     if (!is_gathering_)
         return {};
-    place at = boundary_;
+    position at = boundary_;
     const dropped what = find_message_end(at);
     head_ = at.in;
     before_head_.move_to(before_head_ + head_octet_ + what.octets - at.octet, at.octet,

@@ -88,7 +88,7 @@ private:
 // ---- Whether it comes too late ------------------------------------------------------------------
 
 /// Waits in a row, after long work, that were for what was there already (0018).
-inline constexpr int most_late = 4;
+inline constexpr int most_late_waits = 4;
 
 /// Whether the I/O thread could have read meanwhile what the waits after long work are for. They
 /// are short then, and find octets at once: the answer to a request could not have been read
@@ -108,7 +108,7 @@ public:
         late_ = expects_large() && came_at_once && account.waited() < last_work_ / 4 * 3 ? late_ + 1 : 0;
         last_work_ = work;
         account.forget_waits();
-        if (late_ < most_late)
+        if (late_ < most_late_waits)
             return false;
         late_ = 0;
         return true;
@@ -173,8 +173,8 @@ private:
 /// Among more pipes only those are asked for that messages go through both ways: each
 /// lease costs something at each wait (decision 0014).
 inline constexpr std::size_t few_pipes = 32;
-inline constexpr std::size_t most_looked_at = 256;  // pipes, whether to ask for them (0014)
-inline constexpr std::size_t most_leases = 256;     // of one socket (0014, 0015)
+inline constexpr std::size_t most_pipes_looked_at = 256;  // pipes, whether to ask for them (0014)
+inline constexpr std::size_t most_leases = 256;           // of one socket (0014, 0015)
 /// Waits that brought something elsewhere: one lease of many goes back then (0014).
 inline constexpr std::uint32_t most_waits_in_vain = 64;
 

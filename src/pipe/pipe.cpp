@@ -311,7 +311,7 @@ void sender::begin_backlog_window() noexcept {
         writes_.written() + (write_planned_ == 0
                                  ? messages_of_first_window
                                  : std::clamp<std::uint64_t>(octets_of_window / (octets_each_ + 1), 1,
-                                                             readers_account::most_until_seen));
+                                                             readers_account::most_messages_until_seen));
 }
 
 /// Short writes may go on until credit runs out, or the sender is to write for itself, or to look

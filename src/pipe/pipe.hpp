@@ -258,7 +258,7 @@ struct pipe_ends {
 pipe_ends make_pipe(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options);
 
 inline reading::reading(pipe_end &sockets, connection_port &port) noexcept
-    : end_(&sockets), port_(&port), half_(&port.lent()) {}
+    : end_(&sockets), port_(&port), half_(&port.leased_half()) {}
 inline void reading::end(bool keep) noexcept { std::exchange(end_, nullptr)->end_use(keep); }
 
 inline pipe_end &sender::self() noexcept { return static_cast<pipe_end &>(*this); }

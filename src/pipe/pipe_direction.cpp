@@ -39,7 +39,7 @@ pipe_direction::pipe_direction(const std::shared_ptr<chunk_pool> &pool, const pi
             options.second == end_kind::socket ? frame_queue::bodies::referred_to
                                                : frame_queue::bodies::apart,
             // A body that goes by reference anyway is not copied because the application lends it.
-            static_cast<std::uint16_t>(std::min<std::size_t>(frame_queue::most_copied_external,
+            static_cast<std::uint16_t>(std::min<std::size_t>(frame_queue::most_octets_copied_external,
                                                              options.sizes.out_writev_threshold - 1))),
       hwm(0), writers_share(whose == shares::of_writer ? share_of(options.first_to_second_hwm) : no_share),
       readers_share(whose == shares::of_reader ? share_of(options.second_to_first_hwm) : no_share),

@@ -14,7 +14,7 @@ namespace zlink {
 class connection_port;
 class pipe_end;
 
-/// The half that a connection lends. Reached by who holds a `reading`.
+/// The reading half of a connection, leased. Reached by who holds a `reading`.
 class reading_half {
 public:
     /// Whether read_now() is likely to find something without waiting for the descriptor.

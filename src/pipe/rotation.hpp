@@ -97,7 +97,7 @@ public:
         swap(current_, --in_turn_);
         if (current_ >= in_turn_)
             current_ = 0;
-        if (unarmed_ - in_turn_ > most_unarmed) {
+        if (unarmed_ - in_turn_ > most_pipes_unarmed) {
             arm();
             heavy_fence();
             settle();
@@ -135,7 +135,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t most_unarmed = 256;
+    static constexpr std::size_t most_pipes_unarmed = 256;
 
     std::size_t look_interval() const noexcept { return std::max<std::size_t>(32, unarmed_ - in_turn_); }
     void swap(std::size_t a, std::size_t b) noexcept {

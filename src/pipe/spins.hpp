@@ -37,7 +37,7 @@ inline constexpr spin_limit spin_limits[] = {
     // would cost more than to sleep at once. Being woken costs both sides several times what a look
     // costs; but a look disturbs the sender, and so there is a pause before each.
     {spin::answer, 6},
-    // Each is a read in vain, of half a microsecond. Together: the time in which the next piece of
+    // Each is a read in vain, of half a microsecond. Together: the time in which the next octets of
     // a large frame arrives, which would wake a sleeper each time.
     {spin::rest, 100, 1},
     // Each is a write in vain, of half a microsecond. Together: the time in which a reader takes
@@ -108,7 +108,7 @@ struct backlog_kind {
 /// Octets at which a peer lags. Bodies that one processor copies into memory, and another one out
 /// of it, are several times slower to move once more of them are under way than caches hold, and
 /// slower still in memory that nobody has used before.
-constexpr std::uint64_t most_ahead(const backlog_kind &of) noexcept {
+constexpr std::uint64_t most_octets_ahead(const backlog_kind &of) noexcept {
     constexpr std::uint64_t mebibyte = 1024 * 1024;
     if (of.is_large)
         return mebibyte + 1024;  // with headers
@@ -117,14 +117,15 @@ constexpr std::uint64_t most_ahead(const backlog_kind &of) noexcept {
 
 /// The backlog that a sender waits for when it was further `ahead` than that. From far ahead it
 /// comes nearer step by step.
-inline constexpr std::size_t most_nearer = 1024 * 1024;
+inline constexpr std::size_t most_octets_nearer = 1024 * 1024;
 constexpr std::uint64_t near_enough(std::uint64_t ahead, const backlog_kind &of) noexcept {
-    return ahead - std::min<std::uint64_t>(ahead - most_ahead(of), of.is_large ? 2 * of.size : most_nearer);
+    return ahead - std::min<std::uint64_t>(ahead - most_octets_ahead(of),
+                                           of.is_large ? 2 * of.size : most_octets_nearer);
 }
 
 constexpr std::size_t looks_for_lag(const backlog_kind &of) noexcept {
     constexpr std::size_t octets_per_look = 32;
-    return (of.is_large ? std::min(of.size, most_nearer) : most_nearer) / octets_per_look;
+    return (of.is_large ? std::min(of.size, most_octets_nearer) : most_octets_nearer) / octets_per_look;
 }
 
 /// The time that a thread sleeps for a peer that lags.

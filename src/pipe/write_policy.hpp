@@ -169,7 +169,7 @@ inline constexpr int senders_writes_per_turn = 8;
 inline constexpr duration pause_for_others = std::chrono::microseconds(100);
 
 /// Less than this can wait: the sender writes about so much at once.
-inline constexpr std::size_t worth_a_write = 128 * 1024;
+inline constexpr std::size_t octets_worth_a_write = 128 * 1024;
 
 /// When a sender would soon be at its mark, its messages do not wait for others.
 inline constexpr std::uint64_t least_mark_to_collect = 256;

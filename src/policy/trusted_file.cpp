@@ -189,7 +189,7 @@ bool list(const std::string &path, std::string_view ending, std::vector<listed> 
     for (const dirent *each; (each = ::readdir(all)) != nullptr;) {
         if (!std::string_view(each->d_name).ends_with(ending))
             continue;
-        if (out.size() == most_in_folder)
+        if (out.size() == most_files_in_folder)
             return refuse(why, "there are too many files in " + path);
         struct stat facts;
         const bool is_there = ::fstatat(descriptor, each->d_name, &facts, AT_SYMLINK_NOFOLLOW) == 0;

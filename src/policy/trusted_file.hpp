@@ -37,8 +37,8 @@ struct listed {
     file_stamp stamp;
 };
 /// Lists what in a folder that may be trusted has a name with that ending, in no order. More than
-/// most_in_folder are refused.
-constexpr std::size_t most_in_folder = 1000;
+/// most_files_in_folder are refused.
+constexpr std::size_t most_files_in_folder = 1000;
 bool list(const std::string &path, std::string_view ending, std::vector<listed> &out, std::string &why);
 
 }  // namespace zlink::trusted_file

@@ -20,8 +20,8 @@ namespace zlink {
 
 namespace {
 
-constexpr int handlers_per_turn = 64;    // then posted tasks get their chance
-constexpr unsigned tasks_per_turn = 16;  // then those get it whose descriptor has become ready meanwhile
+constexpr int handlers_per_round = 64;    // then posted tasks get their chance
+constexpr unsigned tasks_per_round = 16;  // then those get it whose descriptor has become ready meanwhile
 
 thread_local const asio_loop *this_threads_loop = nullptr;
 
@@ -207,7 +207,7 @@ void asio_loop::run_leftovers() noexcept {
 void asio_loop::run_until_nothing_is_left() noexcept {
     for (bool has_run = true; has_run;) {
         has_run = run_ready();
-        has_run |= posted_.run_some(tasks_per_turn);
+        has_run |= posted_.run_some(tasks_per_round);
         if (!costly.is_empty()) {
             costly.take_share(
                 has_run, [this] { return now(); },
@@ -222,7 +222,7 @@ bool asio_loop::run_ready() noexcept {
     try {
         context_.restart();  // a stop() was a wake-up, perhaps a late one
         int count = 0;
-        while (count < handlers_per_turn && context_.poll_one())
+        while (count < handlers_per_round && context_.poll_one())
             ++count;
         // It looks at what is ready before the first handler, and behind the last of them.
         done_.polls.add(1 + (count > 0));
@@ -304,7 +304,7 @@ void asio_loop::set_alarm() noexcept {
 
 void asio_loop::insert(heap_timer &t) noexcept {
     timers_.push_back(&t);  // has room: see the timer's constructor
-    place(t, timers_.size() - 1);
+    put(t, timers_.size() - 1);
     sift_up(t.index);
     set_alarm();
 }
@@ -315,13 +315,13 @@ void asio_loop::remove(heap_timer &t) noexcept {
     timers_.pop_back();
     t.index = heap_timer::not_in_heap;
     if (last != &t) {
-        place(*last, index);
+        put(*last, index);
         sift_up(index);
         sift_down(last->index);
     }
 }
 
-void asio_loop::place(heap_timer &t, std::size_t index) noexcept {
+void asio_loop::put(heap_timer &t, std::size_t index) noexcept {
     timers_[index] = &t;
     t.index = index;
 }
@@ -333,8 +333,8 @@ void asio_loop::sift_up(std::size_t index) noexcept {
         heap_timer *here = timers_[index];
         if (above->when <= here->when)
             return;
-        place(*here, parent);
-        place(*above, index);
+        put(*here, parent);
+        put(*above, index);
         index = parent;
     }
 }
@@ -350,8 +350,8 @@ void asio_loop::sift_down(std::size_t index) noexcept {
         heap_timer *here = timers_[index];
         if (here->when <= below->when)
             return;
-        place(*below, index);
-        place(*here, child);
+        put(*below, index);
+        put(*here, child);
         index = child;
     }
 }

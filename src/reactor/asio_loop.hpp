@@ -1,5 +1,5 @@
-// A loop around a Boost.Asio io_context. Private to the rooms reactor and transport: everybody else
-// sees `loop`.
+// A loop around a Boost.Asio io_context. Private to the layers reactor and transport: everybody
+// else sees `loop`.
 //
 // Flow:     run() alternates between what Asio has ready and what was posted until there is
 //           nothing; raises `asleep`, fences once, runs the tasks that asked to look again, looks
@@ -132,7 +132,7 @@ private:
     void set_alarm() noexcept;
     void insert(heap_timer &t) noexcept;
     void remove(heap_timer &t) noexcept;
-    void place(heap_timer &t, std::size_t index) noexcept;
+    void put(heap_timer &t, std::size_t index) noexcept;
     void sift_up(std::size_t index) noexcept;
     void sift_down(std::size_t index) noexcept;
 

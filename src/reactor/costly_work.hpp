@@ -2,7 +2,7 @@
 // at most, for strangers in a thirty-second, as long as others have something to do, and at once
 // where they have not.
 //
-// Flow:     a turn of the loop does what is ready; then, of what stands here, as much as took that
+// Flow:     a round of the loop does what is ready; then, of what stands here, as much as took that
 //           long, and one at least unless others are still owed the time that the last one took.
 //           Strangers have a share of their own: others are owed 31 times as much,
 //           and these may be other threads, which want the processor.
@@ -74,16 +74,16 @@ private:
 
 class costly_list {
 public:
-    enum class place {
+    enum class rank {
         goes_on,
         begins,
         stranger  // begins, and has nothing to show for itself; what that costs may be all that is wanted
     };
     /// Work that is in it already stays where it is.
-    void add(costly_work &one, place where) noexcept {
+    void add(costly_work &one, rank where) noexcept {
         if (one.after_ != &one)
             return;
-        if (where != place::stranger)
+        if (where != rank::stranger)
             rests_for_ = duration::zero();
         was_empty_ = was_empty_ || is_empty();  // whoever was in it may have left it by itself
         list_ends &ends = of(where);
@@ -94,8 +94,8 @@ public:
     }
     bool is_empty() const noexcept { return !has_known() && !has_strangers(); }
 
-    /// To be called behind each turn of the loop while it is not empty. `others_have_more`: the
-    /// turn has found something to do. `is_processor_wanted` is asked where it has not, and there
+    /// To be called behind each round of the loop while it is not empty. `others_have_more`: the
+    /// round has found something to do. `is_processor_wanted` is asked where it has not, and there
     /// are strangers.
     template <class Clock, class Question>
     void take_share(bool others_have_more, Clock &&now, Question &&is_processor_wanted) noexcept {
@@ -120,7 +120,7 @@ public:
         const bool is_wanted = !others_have_more && has_strangers() && is_processor_wanted();
         take(
             share_of_strangers_, others_have_more || is_wanted, [&] { return has_strangers(); },
-            [&] { run_first(place::stranger); });
+            [&] { run_first(rank::stranger); });
         since_ = at;
         was_empty_ = is_empty();
         rests_for_ = is_wanted && !was_empty_ && !has_known()
@@ -134,7 +134,7 @@ public:
         if (has_known())
             run_known();
         else
-            run_first(place::stranger);
+            run_first(rank::stranger);
     }
 
 private:
@@ -142,20 +142,18 @@ private:
         void run_costly() noexcept override {}
         bool is_empty() const noexcept { return after_ == this; }
     };
-    list_ends &of(place where) noexcept { return lists_[static_cast<std::size_t>(where)]; }
-    const list_ends &of(place where) const noexcept { return lists_[static_cast<std::size_t>(where)]; }
-    bool has_known() const noexcept {
-        return !of(place::goes_on).is_empty() || !of(place::begins).is_empty();
-    }
-    bool has_strangers() const noexcept { return !of(place::stranger).is_empty(); }
+    list_ends &of(rank where) noexcept { return lists_[static_cast<std::size_t>(where)]; }
+    const list_ends &of(rank where) const noexcept { return lists_[static_cast<std::size_t>(where)]; }
+    bool has_known() const noexcept { return !of(rank::goes_on).is_empty() || !of(rank::begins).is_empty(); }
+    bool has_strangers() const noexcept { return !of(rank::stranger).is_empty(); }
     void run_known() noexcept {
         constexpr unsigned most_in_front = 7;
         const bool one_begins =
-            !of(place::begins).is_empty() && (of(place::goes_on).is_empty() || in_front_ == most_in_front);
+            !of(rank::begins).is_empty() && (of(rank::goes_on).is_empty() || in_front_ == most_in_front);
         in_front_ = one_begins ? 0 : std::min(in_front_ + 1, most_in_front);
-        run_first(one_begins ? place::begins : place::goes_on);
+        run_first(one_begins ? rank::begins : rank::goes_on);
     }
-    void run_first(place where) noexcept {
+    void run_first(rank where) noexcept {
         costly_work *const first = of(where).after_;
         first->leave_list();
         first->run_costly();

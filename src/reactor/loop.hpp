@@ -18,7 +18,7 @@
 
 namespace zlink {
 
-/// A piece of work that can be queued on a loop without allocation. One object is queued at most
+/// Work that can be queued on a loop without allocation. One object is queued at most
 /// once at a time.
 class loop_task {
 public:
@@ -70,7 +70,7 @@ public:
     /// Loop thread only.
     virtual time_point now() const noexcept = 0;
 
-    /// A slot for the block that reads on this thread go to; the session room fills and replaces
+    /// A slot for the block that reads on this thread go to; the layer session fills and replaces
     /// it. Loop thread only.
     block_ref scratch;
 

@@ -14,7 +14,7 @@ public:
     /// By what they have used since this was asked last, or as it was answered then, where that is
     /// too short a time to tell. They want them where they have used all but this thread's
     /// processor, and an eighth of that. `use` says what was used. It is not called where it is too
-    /// early: that asks the system, and this is asked in each turn of a loop.
+    /// early: that asks the system, and this is asked in each round of a loop.
     template <class Use>
     bool want_processor(time_point now, Use &&use) noexcept {
         if (now - since_ < shortest_look)

@@ -8,7 +8,7 @@
 namespace zlink {
 
 namespace {
-constexpr int reads_per_turn = 4;
+constexpr int reads_per_round = 4;
 }  // namespace
 
 connection::connection(const connection_environment &environment, std::unique_ptr<stream> bytes,
@@ -58,7 +58,7 @@ void connection::open() noexcept {
 
 void connection::await_handshake_of_stream() noexcept {
     update_timer();
-    if (state_ == state::opening)
+    if (state_ == state::shaking_hands)
         stream_->wait_readable();
 }
 
@@ -97,7 +97,7 @@ void connection::look() noexcept {
         return;
     inbound *const in = lease_.reading();
     if ((in && in->is_paused() && in->may_deliver()) || out_.has_work())
-        host_.want_turn();
+        host_.want_round();
 }
 
 void connection::discard_input() noexcept {
@@ -113,7 +113,7 @@ void connection::discard_input() noexcept {
 }
 
 void connection::on_stream_readable() noexcept {
-    if (state_ == state::opening) {
+    if (state_ == state::shaking_hands) {
         open();
         report();
         return;
@@ -140,7 +140,7 @@ void connection::on_stream_writable() noexcept {
     report();
 }
 
-void connection::on_time_of_opening() noexcept {
+void connection::on_time_of_handshake() noexcept {
     if (environment_.io->now() >= deadline())
         fail(break_reason{.failure = failure_kind::handshake_timeout});
     else
@@ -149,8 +149,8 @@ void connection::on_time_of_opening() noexcept {
 }
 
 void connection::on_time() noexcept {
-    if (state_ == state::opening || is_put_off()) {
-        on_time_of_opening();
+    if (state_ == state::shaking_hands || is_put_off()) {
+        on_time_of_handshake();
         return;
     }
     if (state_ == state::saying_last_words) {
@@ -183,7 +183,7 @@ void connection::on_time() noexcept {
 /// has to be free before it is told.
 void connection::look_before_verdict(inbound &in) noexcept {
     read(in);
-    for (int i = 1; i < reads_per_turn && state_ == state::live && stream_->holds_input(); ++i)
+    for (int i = 1; i < reads_per_round && state_ == state::live && stream_->holds_input(); ++i)
         read(in);  // an answer may stand behind what has no octets, as a message about keys
     if (state_ != state::live)
         return;
@@ -216,7 +216,7 @@ void connection::write() noexcept {
         }
         break;
     case outbound::outcome::more:
-        host_.want_turn();
+        host_.want_round();
         break;
     case outbound::outcome::left_alone:
         write_at(out_.due());
@@ -245,7 +245,7 @@ void connection::write_at(time_point when) noexcept {
     if (flush_timer_)
         flush_timer_->expires_at(when);
     else
-        host_.want_turn();
+        host_.want_round();
 }
 
 // ---- the lease ----
@@ -254,14 +254,14 @@ void connection::write_at(time_point when) noexcept {
 void connection::tend_lease() noexcept {
     if (!lease_.tend())
         return;
-    if (may_lend(*lease_.reading()))
-        lease_.lend();
+    if (may_grant(*lease_.reading()))
+        lease_.grant();
     else
         lease_.refuse();
 }
 
 /// Heartbeats need the loop's thread all the time.
-bool connection::may_lend(inbound &in) noexcept {
+bool connection::may_grant(inbound &in) noexcept {
     return state_ == state::live && !in.discards() && !pipe_->is_peer_closed() && !pipe_->is_conflating() &&
            peer_->deadline() == time_point::max() && (!in.is_paused() || in.may_deliver());
 }
@@ -288,7 +288,7 @@ void connection::on_reading_back(inbound &in, error failure) noexcept {
 // ---- in ----
 
 void connection::read(inbound &in) noexcept {
-    for (int turn = 0; turn < reads_per_turn; ++turn) {
+    for (int round = 0; round < reads_per_round; ++round) {
         if (state_ != state::live || in.is_paused())
             return;
         if (!read_once(in).has_filled_room)
@@ -452,7 +452,7 @@ bool connection::obey(const conversation::action &action) noexcept {
 time_point connection::deadline() const noexcept {
     if (state_ == state::saying_last_words)
         return since_ + longest_parting;
-    if (state_ != state::opening && state_ != state::at_door)
+    if (state_ != state::shaking_hands && state_ != state::at_door)
         return peer_->deadline();
     const int most_ms = environment_.options.handshake_interval_ms;
     return most_ms > 0 ? since_ + std::chrono::milliseconds(most_ms) : time_point::max();

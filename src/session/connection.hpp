@@ -7,9 +7,9 @@
 //           and every failure end the lease first.
 // Here:     the handshakes (the stream's own, then the conversation's), the timers, and the end.
 // Judged:   where the conversation has its peer authenticated, the session finds out. What the peer
-//           says meanwhile waits here, and is read as far as `most_unjudged`: one that goes is not
-//           kept for a handler that does not answer. Where the stream's own handshake says by what
-//           it is judged, that comes first, and the conversation begins behind it.
+//           says meanwhile waits here, and is read as far as `most_octets_unjudged`: one that goes
+//           is not kept for a handler that does not answer. Where the stream's own handshake says
+//           by what it is judged, that comes first, and the conversation begins behind it.
 //           ZMQ_HANDSHAKE_IVL bounds that, with all else of the handshake; whoever sets 0 there has
 //           a peer wait as long as it stays and no answer comes, as with libzmq.
 // In turn:  where the conversation says that a step of its handshake is costly, that is put into
@@ -55,12 +55,12 @@ public:
     virtual void on_drained(connection &which) noexcept = 0;
     /// Call look() before the loop sleeps, behind its fence.
     virtual void want_look() noexcept = 0;
-    /// Call work() in the loop's next turn.
-    virtual void want_turn() noexcept = 0;
+    /// Call work() in the loop's next round.
+    virtual void want_round() noexcept = 0;
 };
 
 /// Octets. An honest peer waits behind its greeting, and a READY or a request of HTTP.
-constexpr std::size_t most_unjudged = 16 * 1024;
+constexpr std::size_t most_octets_unjudged = 16 * 1024;
 
 /// The knowledge of a session from the connections before.
 struct connection_past {
@@ -82,7 +82,7 @@ public:
     /// pipe.
     void replay_subscriptions() noexcept { replays_ = true; }
     /// Goes on with whatever can be done: after the pipe became readable or writable, or
-    /// want_turn().
+    /// want_round().
     void work() noexcept;
     void look() noexcept;
     /// Nobody takes what arrives any more: it is read, for the sake of commands and the end of the
@@ -100,14 +100,14 @@ public:
     /// Octets written that may be lost if the stream is closed now.
     std::size_t unconfirmed() noexcept { return stream_->unconfirmed(); }
     /// Ends: no other thread reads or writes from here on. False while one does: it has work asked
-    /// for when it leaves, then this is to be called again. Once it is true only part() and
-    /// destruction may follow, and nothing else may come before that. `drops_unread`: reads what
-    /// lies there, because a stream closed with unread input may lose what was written last.
+    /// for when it leaves, then this is to be called again. Once it is true only release_stream()
+    /// and destruction may follow, and nothing else may come before that. `drops_unread`: reads
+    /// what lies there, because a stream closed with unread input may lose what was written last.
     [[nodiscard]] bool let_go(bool drops_unread) noexcept;
     /// Gives the stream away where something was said last, by the conversation or by the stream
     /// itself, that the peer may not have yet: it is told that nothing follows. Null elsewhere.
     /// Only destruction may follow.
-    std::unique_ptr<stream> part() noexcept;
+    std::unique_ptr<stream> release_stream() noexcept;
     /// Whether the pipe got a message of the peer's application.
     bool has_delivered() noexcept { return lease_.reading() && lease_.reading()->has_delivered(); }
     bool is_established() const noexcept { return peer_->is_established(); }
@@ -129,8 +129,8 @@ public:
 
 private:
     enum class state : std::uint8_t {
-        opening,  // the stream shakes hands
-        at_door,  // it has, and until there is a verdict on what the peer has shown nothing else begins
+        shaking_hands,  // the stream does
+        at_door,        // it has, and until there is a verdict on what the peer has shown nothing else begins
         live,
         judged,  // until there is a verdict
         queued,  // until it is its turn to spend the loop's time
@@ -152,7 +152,7 @@ private:
     void on_stream_writable() noexcept override;
     void on_time() noexcept;
     void look_before_verdict(inbound &in) noexcept;
-    void on_time_of_opening() noexcept;
+    void on_time_of_handshake() noexcept;
 
     written write_now(writing &turn, occasion when) noexcept override { return out_.write_now(turn, when); }
     void copy_rest() noexcept override { out_.copy_rest(); }
@@ -160,12 +160,12 @@ private:
     bool is_held_up() const noexcept override { return out_.is_held_up(); }
     bool awaits_input() const noexcept override { return stream_->awaits_input(); }
     int descriptor() const noexcept override { return stream_->descriptor(); }
-    reading_half &lent() noexcept override { return lease_.lent(); }
+    reading_half &leased_half() noexcept override { return lease_.leased_half(); }
 
     void on_reading_back(inbound &in, error failure) noexcept override;
     void on_lease_over() noexcept override { report(); }
     void tend_lease() noexcept;
-    bool may_lend(inbound &in) noexcept;
+    bool may_grant(inbound &in) noexcept;
 
     void write_at(time_point when) noexcept;
     void write() noexcept;
@@ -222,11 +222,11 @@ private:
     const bool probes_;
     bool is_leaving_ = false;
     bool has_taken_leave_ = false;  // with words of the conversation
-    state state_ = state::opening;
+    state state_ = state::shaking_hands;
     break_reason reason_;
 
     std::unique_ptr<std::vector<std::uint8_t>>
-        unjudged_;  // octets of a peer that is judged or queued: `most_unjudged`, and what the last read has brought beyond
+        unjudged_;  // octets of a peer that is judged or queued: `most_octets_unjudged`, and what the last read has brought beyond
 
     /// The peer of a stream that has introduced it.
     struct guest {

@@ -28,7 +28,7 @@ bool connection::say_last_words() noexcept {
     if (std::exchange(is_leaving_, true))
         return false;
     const std::size_t before = peer_->output().size();
-    peer_->part();
+    peer_->say_last_words();
     has_taken_leave_ = peer_->output().size() > before;
     return has_taken_leave_;
 }
@@ -86,7 +86,7 @@ void connection::read_what_is_left() noexcept {
 /// the last one.
 void connection::read_to_the_end(inbound &in) noexcept {
     std::size_t octets = 0;
-    for (int i = 0; i < reads_at_the_end && octets < inbound::most_at_the_end; ++i) {
+    for (int i = 0; i < reads_at_the_end && octets < inbound::most_octets_at_the_end; ++i) {
         if (state_ != state::live || in.is_paused())
             break;
         const inbound::found last = read_once(in);
@@ -146,7 +146,7 @@ bool connection::let_go(bool drops_unread) noexcept {
     return true;
 }
 
-std::unique_ptr<stream> connection::part() noexcept {
+std::unique_ptr<stream> connection::release_stream() noexcept {
     const bool has_answered = reason_.has_answer_for_peer && peer_->output().empty();
     if ((!has_answered && !stream_->has_said_why()) || !stream_->finish_writing())
         return nullptr;

@@ -43,7 +43,7 @@ void connection::await_turn(byte_span rest, bool is_of_stranger) noexcept {
     if (state_ != state::queued)
         return;
     environment_.io->costly.add(*this,
-                                is_of_stranger ? costly_list::place::stranger : costly_list::place::goes_on);
+                                is_of_stranger ? costly_list::rank::stranger : costly_list::rank::goes_on);
     stream_->wait_readable();
 }
 
@@ -79,7 +79,7 @@ void connection::read_unjudged(inbound &in) noexcept {
     }
     if (in.failure())
         fail(*in.failure());
-    else if (unjudged_->size() < most_unjudged)
+    else if (unjudged_->size() < most_octets_unjudged)
         stream_->wait_readable();
 }
 

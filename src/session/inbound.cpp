@@ -17,10 +17,10 @@ namespace {
 constexpr std::size_t read_beside_large = 8 * 1024;
 // Limits for a large frame. Each read costs a call and an acknowledgement; other connections wait
 // for the end of one.
-constexpr std::size_t most_at_once = 256 * 1024;
+constexpr std::size_t most_octets_in_read = 256 * 1024;
 // While the side that writes to the stream shares this thread's processor, it writes nothing
 // meanwhile.
-constexpr std::size_t most_at_once_sharing = 1024 * 1024;
+constexpr std::size_t most_octets_in_read_sharing = 1024 * 1024;
 // Octets of large frames. To ask costs a third of a microsecond.
 constexpr std::size_t until_asked_for_processor = 1024 * 1024;
 constexpr std::size_t handshake_read = 4 * 1024;
@@ -200,7 +200,7 @@ inbound::found inbound::read_with(conversation *peer, block_ref &scratch) noexce
 void inbound::feed_frames(conversation *peer) noexcept {
     block_ref owner;
     for (byte_span frame; !(frame = decoder_->take_frame(owner)).empty();)
-        feed(peer, owner.get(), frame.size() >= least_held, frame);
+        feed(peer, owner.get(), frame.size() >= held_from, frame);
 }
 
 /// Feeds what the decoder makes of `in`, behind `kept` octets at `out`, in the same block.
@@ -257,7 +257,7 @@ bool inbound::choose_places(places &out, std::span<std::uint8_t> free) noexcept 
     if (const frame_decoder::place next = decoder_ ? decoder_->place_for_next() : frame_decoder::place();
         !next.octets.empty()) {
         out.is_of_decoder = true;
-        out.large_room = std::min(next.octets.size(), most_at_once);
+        out.large_room = std::min(next.octets.size(), most_octets_in_read);
         out.room = std::min(out.room, read_beside_large);
         out.ranges[out.count++] = {next.octets.data(), out.large_room};
         if (!next.ends_frame || out.large_room < next.octets.size()) {
@@ -266,10 +266,11 @@ bool inbound::choose_places(places &out, std::span<std::uint8_t> free) noexcept 
         }
     } else if (has_large()) {
         large_frame &large = unfed_->large;
-        const large_frame::place next = large.room(*environment_.pool);
+        const large_frame::place next = large.place_for_next(*environment_.pool);
         if (next.octets == 0)
             return false;
-        out.large_room = std::min(next.octets, shares_processor_ ? most_at_once_sharing : most_at_once);
+        out.large_room =
+            std::min(next.octets, shares_processor_ ? most_octets_in_read_sharing : most_octets_in_read);
         out.ranges[out.count++] = {next.begin, out.large_room};
         if (large.is_where_reading_is_slow())
             go_round(out, free);
@@ -610,7 +611,7 @@ void inbound::hold(block *owner, bool may_share, byte_span in) noexcept {
             last.room -= in.size();
             return;
         }
-        if (chunk *const own = environment_.pool->allocate(std::max(in.size(), least_held))) {
+        if (chunk *const own = environment_.pool->allocate(std::max(in.size(), held_from))) {
             std::memcpy(own->data(), in.data(), in.size());
             held.push_back(
                 {block_ref::adopt(own), own->data(), own->data() + in.size(), own->capacity - in.size()});

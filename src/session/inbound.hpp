@@ -41,7 +41,7 @@ namespace zlink {
 class inbound final : public reading_half {
 public:
     // More than a local socket or a ring holds, and a tcp socket as systems set it up.
-    static constexpr std::size_t most_at_the_end = 8 * 1024 * 1024;
+    static constexpr std::size_t most_octets_at_the_end = 8 * 1024 * 1024;
 
     /// Both outlive it.
     inbound(const connection_environment &environment, stream &bytes) noexcept;
@@ -112,10 +112,10 @@ public:
     offer_end withdraw_offer() noexcept override;
 
 private:
-    /// A shorter piece is copied, behind what was copied before.
-    static constexpr std::size_t least_held = 4096;
-    static constexpr std::size_t most_beyond_mark =
-        most_at_the_end;  // octets, and what was read with the last of them
+    /// A shorter range is copied, behind what was copied before.
+    static constexpr std::size_t held_from = 4096;
+    static constexpr std::size_t most_octets_beyond_mark =
+        most_octets_at_the_end;  // octets, and what was read with the last of them
 
     enum class flow : std::uint8_t {
         going,
@@ -198,7 +198,7 @@ private:
         return receives_ == reception::subscriptions ? sieve_.is_inside() : in_message_;
     }
     bool may_exceed_mark() const noexcept {
-        return exceeds_mark_ && pipe_->slot.beyond_mark < most_beyond_mark;
+        return exceeds_mark_ && pipe_->slot.beyond_mark < most_octets_beyond_mark;
     }
     void fail(break_reason why) noexcept;
     void fail(error system) noexcept;

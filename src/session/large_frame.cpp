@@ -76,7 +76,7 @@ bool large_frame::grow(chunk_pool &pool) noexcept {
     return true;
 }
 
-large_frame::place large_frame::room(chunk_pool &pool) noexcept {
+large_frame::place large_frame::place_for_next(chunk_pool &pool) noexcept {
     if (elsewhere_)
         return {elsewhere_ + have_ - header_.header_size, missing()};
     if (!memory_) {

@@ -54,7 +54,7 @@ public:
         std::size_t octets = 0;
     };
     /// The place of the next octets, as many as there is memory for; no place when memory is short.
-    place room(chunk_pool &pool) noexcept;
+    place place_for_next(chunk_pool &pool) noexcept;
     std::size_t missing() const noexcept { return total_ - have_; }
     /// So many octets were read there; none when there were none.
     void note_read(std::size_t octets) noexcept;

@@ -23,7 +23,7 @@ bool lease_keeper::tend() noexcept {
     return !is_out_ && pipe_->lease().is_wanted();
 }
 
-void lease_keeper::lend() noexcept {
+void lease_keeper::grant() noexcept {
     if (!timer_)
         timer_ = io_.make_timer([this] { on_time(); });
     if (!timer_ || !out_.lease_out()) {

@@ -43,12 +43,12 @@ public:
 
     inbound *reading() noexcept { return is_out_ ? nullptr : &in_; }
     /// For a `reading` of the socket's thread.
-    reading_half &lent() noexcept { return in_; }
+    reading_half &leased_half() noexcept { return in_; }
 
     /// Takes note of what the socket's thread has done: that it ended its use, or has left. True
-    /// when it asks for a lease: then lend() or refuse().
+    /// when it asks for a lease: then grant() or refuse().
     bool tend() noexcept;
-    void lend() noexcept;
+    void grant() noexcept;
     void refuse() noexcept { pipe_->lease().refuse(); }
     /// Does reading(); while a lease is out it is called back, and the socket's thread has tend()
     /// called when it has left.

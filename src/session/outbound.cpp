@@ -155,7 +155,7 @@ connection_port::written outbound::write_now(writing &turn, connection_port::occ
         return connection_port::written::refused;
     hold_back held_back = write_policy::first_hold_back(when);
     progress done;
-    // A body that goes out in pieces is one write.
+    // A body that goes out in slices is one write.
     for (int i = 0; i < write_policy::senders_writes_per_turn; i += !is_covering()) {
         switch (write_once(turn, false, held_back, done)) {
         case write_result::wrote:
@@ -206,8 +206,8 @@ bool outbound::has_little(writing &turn) noexcept {
         return false;
     std::array<iovec, max_ranges> ranges;
     return (translates() ? translated_->octets() : 0) +
-               turn.gather(ranges.data(), ranges.size(), write_policy::worth_a_write).octets <
-           write_policy::worth_a_write;
+               turn.gather(ranges.data(), ranges.size(), write_policy::octets_worth_a_write).octets <
+           write_policy::octets_worth_a_write;
 }
 
 outbound::write_result outbound::write_once(writing &turn, bool with_control, hold_back held_back,

@@ -453,7 +453,7 @@ void session::tell_slow() noexcept {
 }
 
 /// Nobody waits for the answer: it is taken when it is there. Without anybody to be asked, or
-/// without memory for the question, that is in the next turn.
+/// without memory for the question, that is in the next round.
 void session::authenticate(connection &which) noexcept {
     question_.reset();
     unasked_ = verdict::kind::no_handler;

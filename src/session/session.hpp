@@ -154,7 +154,7 @@ private:
     void on_drained(connection &which) noexcept override;
     void on_parted() noexcept override { ask(wish_parted); }
     void want_look() noexcept override;
-    void want_turn() noexcept override { ask(wish_work); }
+    void want_round() noexcept override { ask(wish_work); }
 
     void begin() noexcept;
     void dial() noexcept;
@@ -190,7 +190,7 @@ private:
     bool may_wait() noexcept;
     void shorten_linger() noexcept;
     void end_if_lingered() noexcept;
-    bool part() noexcept;
+    bool leave_time_to_read() noexcept;
     void on_parting_time() noexcept;
     void end_pipe() noexcept;
     void end() noexcept;

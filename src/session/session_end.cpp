@@ -67,14 +67,14 @@ void session::end_if_lingered() noexcept {
     if (is_parting_ || (pipe_ && pipe_->has_input()) || (connection_ && connection_->has_words_left()))
         return;
     if (!connection_ || !connection_->is_established() ||
-        (connection_->drain() && connection_->take_leave() && !part()))
+        (connection_->drain() && connection_->take_leave() && !leave_time_to_read()))
         end_pipe();
 }
 
 /// Leaves the peer the time to read what was written last: closing a stream while input arrives, or
 /// when it arrives later, makes the system throw away what is still on its way out. A peer that
 /// reads to the end closes at once. False when all has reached the peer's system: no need to wait.
-bool session::part() noexcept {
+bool session::leave_time_to_read() noexcept {
     if (!connection_->finish_writing())
         return false;
     if (may_wait())
@@ -149,7 +149,7 @@ void session::end() noexcept {
 
 /// The last words to the peer of a connection that has ended are to reach it.
 void session::begin_parting() noexcept {
-    std::unique_ptr<stream> rest = connection_ ? connection_->part() : nullptr;
+    std::unique_ptr<stream> rest = connection_ ? connection_->release_stream() : nullptr;
     if (rest)
         parting_ = parting::begin(*environment_->io, std::move(rest), *this);
 }

@@ -1,4 +1,4 @@
-// Map: bodies apart; frames put in, behind a rest that is moved; covering, piece by piece; what is
+// Map: bodies apart; frames put in, behind a rest that is moved; covering, slice by slice; what is
 //      listed, and released when written.
 #include "session/translation.hpp"
 
@@ -28,7 +28,7 @@ void translation::put(const framing &form, const frame_view &frame, bool is_in_p
     forget_gone();
     std::vector<std::uint8_t> &out = tail();
     const std::optional<body_cover> how = form.encode_header(frame.flags, frame.size, out);
-    const bool is_copied = frame.size < (how ? least_in_pieces : least_uncopied) || !frame.owner;
+    const bool is_copied = frame.size < (how ? sliced_from : uncopied_from) || !frame.owner;
     block_ref owner;
     if (frame.lone_owner)
         owner = block_ref::adopt(std::exchange(*frame.lone_owner, nullptr));
@@ -60,8 +60,7 @@ std::uint64_t translation::put_small(const framing &form, byte_span &in) {
     forget_gone();
     const std::size_t before = copied_end();
     const std::size_t wanted = form.room_for_small(std::min(in.size(), batch)) + longest_head;
-    const std::size_t room =
-        std::min(wanted, batch - std::min(batch, before) + least_uncopied + longest_head);
+    const std::size_t room = std::min(wanted, batch - std::min(batch, before) + uncopied_from + longest_head);
     if (copied_.size() < before + room) {
         if (before + room > batch)
             copied_.reserve(before + room);  // exactly that: release() gives more than two batches back
@@ -69,7 +68,7 @@ std::uint64_t translation::put_small(const framing &form, byte_span &in) {
     }
     std::uint64_t messages = 0;
     const std::size_t octets =
-        form.encode_small(in, least_uncopied - 1, std::span(copied_).subspan(before), in_message_, messages);
+        form.encode_small(in, uncopied_from - 1, std::span(copied_).subspan(before), in_message_, messages);
     spare_ = copied_.size() - before - octets;
     debug_counters::add(debug_counters::count::copied_octets, octets);
     return messages;
@@ -84,14 +83,15 @@ void translation::forget_gone() noexcept {
     copied_gone_ = 0;
 }
 
-/// Encodes the next piece of the covered body.
+/// Encodes the next slice of the covered body.
 void translation::cover_some() {
-    const std::size_t size = how_.takes_pieces ? std::min(covered_.size, most_in_piece) : covered_.size;
-    if (!piece_)  // the first piece of a body is its largest
-        piece_ = std::make_unique_for_overwrite<std::uint8_t[]>(how_.growth + size);
-    piece_at_ = 0;
-    piece_size_ = std::exchange(how_.growth, 0) + size;
-    form_->cover(how_, {covered_.data, size}, piece_.get());
+    const std::size_t size =
+        how_.takes_slices ? std::min(covered_.size, most_octets_in_slice) : covered_.size;
+    if (!slice_)  // the first slice of a body is its largest
+        slice_ = std::make_unique_for_overwrite<std::uint8_t[]>(how_.growth + size);
+    slice_at_ = 0;
+    slice_size_ = std::exchange(how_.growth, 0) + size;
+    form_->cover(how_, {covered_.data, size}, slice_.get());
     covered_.advance(size);
     if (covered_.size == 0)
         covered_ = {};
@@ -99,18 +99,18 @@ void translation::cover_some() {
 
 /// For what is to stand behind the covered body.
 void translation::cover_all() {
-    const std::uint8_t *const piece = piece_.get() + piece_at_;
+    const std::uint8_t *const slice = slice_.get() + slice_at_;
     std::vector<std::uint8_t> &out = tail();
-    out.insert(out.end(), piece, piece + piece_size_);
-    piece_size_ = 0;
+    out.insert(out.end(), slice, slice + slice_size_);
+    slice_size_ = 0;
     if (covered_.size > 0)
         form_->append_covered(how_, {covered_.data, covered_.size}, out);
     covered_ = {};
-    piece_.reset();  // that of the next body may be larger
+    slice_.reset();  // that of the next body may be larger
 }
 
 translation::listed translation::list(std::span<iovec> ranges) {
-    if (piece_size_ == 0 && covered_.size > 0)
+    if (slice_size_ == 0 && covered_.size > 0)
         cover_some();
     listed what;
     const auto put = [&](const std::uint8_t *data, std::size_t size) {
@@ -132,7 +132,7 @@ translation::listed translation::list(std::span<iovec> ranges) {
         at = each.at;
     }
     put(copied_.data() + at, copied_end() - at);
-    put(piece_.get() + piece_at_, piece_size_);
+    put(slice_.get() + slice_at_, slice_size_);
     what.is_all = covered_.size == 0;
     return what;
 }
@@ -147,7 +147,7 @@ void translation::release(std::size_t octets) noexcept {
         if (octets == 0)
             break;
         if (!has_body) {
-            release_piece(octets);
+            release_slice(octets);
             break;
         }
         body &next = bodies_[bodies_gone_];
@@ -175,11 +175,11 @@ void translation::release(std::size_t octets) noexcept {
     }
 }
 
-void translation::release_piece(std::size_t octets) noexcept {
-    piece_at_ += octets;
-    piece_size_ -= octets;
+void translation::release_slice(std::size_t octets) noexcept {
+    slice_at_ += octets;
+    slice_size_ -= octets;
     if (!is_covering())
-        piece_.reset();
+        slice_.reset();
 }
 
 void translation::copy_rest() noexcept {

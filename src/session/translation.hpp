@@ -2,8 +2,8 @@
 //
 // Copied:   small frames, one behind the other, and what stands in front of large bodies.
 // Not:      a large body that stands on the wire as it is. It is listed where it is.
-// Covered:  a large body that does not is encoded a piece at a time, when what came before has gone
-//           out, or all at once, as its framing says; where it is encoded in pieces, no second copy
+// Covered:  a large body that does not is encoded a slice at a time, when what came before has gone
+//           out, or all at once, as its framing says; where it is encoded in slices, no second copy
 //           of it is ever there.
 // Memory:   bodies are kept alive by a reference. One that stands where its sender has it is copied
 //           when the sender says so.
@@ -31,13 +31,13 @@ public:
 
     bool is_empty() const noexcept { return copied_end() == 0 && bodies_.empty() && !is_covering(); }
     /// Nothing more should be put before some has gone out. It may be: what is put behind a body
-    /// that goes out in pieces makes a copy of it.
+    /// that goes out in slices makes a copy of it.
     bool is_full() const noexcept { return octets() >= batch || is_covering(); }
     /// Only copied frames are left: more may be put behind it, and goes out together with it.
     bool may_grow() const noexcept { return bodies_.empty() && !is_covering(); }
-    /// A body goes out in pieces.
-    bool is_covering() const noexcept { return covered_.size > 0 || piece_size_ > 0; }
-    /// That were put and have not gone out, but for those of a body that goes out in pieces.
+    /// A body goes out in slices.
+    bool is_covering() const noexcept { return covered_.size > 0 || slice_size_ > 0; }
+    /// That were put and have not gone out, but for those of a body that goes out in slices.
     std::size_t octets() const noexcept { return copied_end() - copied_gone_ + listed_bodies_; }
     /// Puts a message frame behind the rest. `is_in_place`: the body stands where its sender has
     /// it, and its owner is memory for a copy. Throws bad_alloc.
@@ -70,10 +70,10 @@ public:
     void copy_rest() noexcept;
 
 private:
-    static constexpr std::size_t least_uncopied = 8 * 1024;
+    static constexpr std::size_t uncopied_from = 8 * 1024;
     // A smaller covered body goes out together with others.
-    static constexpr std::size_t least_in_pieces = 64 * 1024;
-    static constexpr std::size_t most_in_piece = 128 * 1024;
+    static constexpr std::size_t sliced_from = 64 * 1024;
+    static constexpr std::size_t most_octets_in_slice = 128 * 1024;
 
     struct body {
         std::size_t at = 0;  // octets of copied_ in front of it
@@ -91,7 +91,7 @@ private:
     void forget_gone() noexcept;
     void cover_some();
     void cover_all();
-    void release_piece(std::size_t octets) noexcept;
+    void release_slice(std::size_t octets) noexcept;
 
     std::vector<std::uint8_t> copied_;
     std::size_t copied_gone_ = 0;
@@ -100,10 +100,10 @@ private:
     std::vector<body> bodies_;
     std::size_t bodies_gone_ = 0;
     std::size_t listed_bodies_ = 0;  // octets
-    // Behind all else: a piece as the wire has it, and what of the body is behind it
-    std::unique_ptr<std::uint8_t[]> piece_;
-    std::size_t piece_at_ = 0;
-    std::size_t piece_size_ = 0;
+    // Behind all else: a slice as the wire has it, and what of the body is behind it
+    std::unique_ptr<std::uint8_t[]> slice_;
+    std::size_t slice_at_ = 0;
+    std::size_t slice_size_ = 0;
     body covered_;
     const framing *form_ = nullptr;  // whose cover it is
     body_cover how_{};               // for what is left of it

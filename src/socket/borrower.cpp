@@ -49,7 +49,7 @@ void borrower::return_all(std::span<const pipe_end_ptr> pipes) noexcept {
 
 /// Asks for what is not leased: this thread is likely to come back soon.
 void borrower::ask_for_leases(std::span<const pipe_end_ptr> pipes) noexcept {
-    const std::size_t count = std::min(pipes.size(), lease_policy::most_looked_at);
+    const std::size_t count = std::min(pipes.size(), lease_policy::most_pipes_looked_at);
     try {
         uses_.reserve(uses_.size() + count);
     } catch (const std::bad_alloc &) {

@@ -48,10 +48,10 @@ public:
     /// those descriptors before that. True when something was published, or may still be. Octets
     /// behind a message that the pattern does not want now may stay unread.
     bool read_more() noexcept {
-        for (int turn = 0; turn < most_turns; ++turn) {
+        for (int round = 0; round < most_rounds; ++round) {
             bool has_read = false;
             if (read([&](std::size_t, use &u) {
-                    if (!u.held->expects_more() || (turn > 0 && u.pipe->has_untaken()))
+                    if (!u.held->expects_more() || (round > 0 && u.pipe->has_untaken()))
                         return false;
                     has_read = true;
                     return write_beside(u);
@@ -137,7 +137,7 @@ public:
     static void return_all(std::span<const pipe_end_ptr> pipes) noexcept;
 
 private:
-    static constexpr int most_turns = 16;
+    static constexpr int most_rounds = 16;
 
     struct use {
         pipe_end *pipe;

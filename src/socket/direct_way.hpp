@@ -27,7 +27,7 @@ protected:
 
 /// A call passes over so many frames that the application does not get; where there are more the
 /// next call goes on.
-constexpr std::size_t most_passed_over = 8192;
+constexpr std::size_t most_frames_passed_over = 8192;
 
 /// The pipe that all messages take, and the address in front of each for patterns that have one, or
 /// else which are wanted.
@@ -127,7 +127,7 @@ private:
     /// Passes over a bounded number that are not wanted; the pattern, which is asked then, does the
     /// same.
     [[gnu::noinline]] bool take_wanted(short_frame &out) noexcept {
-        for (std::size_t left = most_passed_over; left > 0 && way_.pipe->read_short(out); --left) {
+        for (std::size_t left = most_frames_passed_over; left > 0 && way_.pipe->read_short(out); --left) {
             if (way_.filter->wants({out.data, out.size}))
                 return true;
         }

@@ -1,4 +1,4 @@
-// Contract: what a socket asks its context for. Implemented by the context room, which knows
+// Contract: what a socket asks its context for. Implemented by the layer context, which knows
 //           sessions and inproc names.
 //
 // Threads:  the socket's application thread, unless a function says otherwise.

@@ -6,7 +6,7 @@
 namespace zlink {
 
 namespace {
-constexpr std::size_t least_kept_by_reference = 4096;
+constexpr std::size_t kept_by_reference_from = 4096;
 constexpr int most_looks = 8;
 }  // namespace
 
@@ -162,7 +162,7 @@ bool level_pattern::keep_body(frame_view &out) noexcept {
         return true;
     }
     out.lone_owner = nullptr;
-    if (out.owner && out.size >= least_kept_by_reference) {
+    if (out.owner && out.size >= kept_by_reference_from) {
         owner_ = block_ref::share(out.owner);
         return true;
     }
@@ -181,7 +181,7 @@ void level_pattern::forget_body() noexcept {
     info_ = {};
     if (lone_)
         std::exchange(lone_, nullptr)->release();
-    if (copy_.capacity() > least_kept_by_reference)
+    if (copy_.capacity() > kept_by_reference_from)
         std::vector<std::uint8_t>().swap(copy_);
 }
 

@@ -22,7 +22,7 @@ bool mailbox::post(command what) noexcept {
             return true;  // whoever attaches it looks for all of that
         try {
             commands_.push_back(std::move(what));
-            note_place(commands_.size() - 1);
+            note_index(commands_.size() - 1);
         } catch (...) {
             // A stop is remembered by the socket.
             if (is_attach)
@@ -73,11 +73,11 @@ void mailbox::drop_empty() noexcept {
     std::erase_if(commands_,
                   [](const command &what) { return !what.pipe && what.kind != command_kind::stop; });
     for (std::size_t i = 0; i < commands_.size(); ++i)
-        note_place(i);
+        note_index(i);
     empty_ = 0;
 }
 
-void mailbox::note_place(std::size_t at) noexcept {
+void mailbox::note_index(std::size_t at) noexcept {
     if (commands_[at].kind == command_kind::attach)
         commands_[at].pipe->slot.mail_at = static_cast<std::uint32_t>(at);
 }

@@ -76,7 +76,7 @@ private:
     void lower() noexcept;
     bool is_to_attach(const pipe_end &pipe) const noexcept;
     void drop_empty() noexcept;
-    void note_place(std::size_t at) noexcept;
+    void note_index(std::size_t at) noexcept;
 
     std::atomic<bool> has_commands_{false};
     std::mutex mutex_;  // guards the rest

@@ -79,7 +79,7 @@ bool monitor::emit_locked(const connection_event &event) noexcept {
     if (waiting_.empty() && send(event))
         return true;
     try {
-        if (waiting_.size() >= most_waiting)
+        if (waiting_.size() >= most_events_waiting)
             return false;
         waiting_.push_back(event);
         return true;

@@ -5,8 +5,8 @@
 //           slow peer, and of each event where that is asked for, the peer's names follow: its
 //           address, in version 1; its routing id; its user. In both the words of a reason come
 //           last.
-// Waiting:  events wait for a reader, and for room in its queue, as far as `most_waiting` goes;
-//           what comes then is lost. Waiting events go out as soon as there is room: on the
+// Waiting:  events wait for a reader, and for room in its queue, as far as `most_events_waiting`
+//           goes; what comes then is lost. Waiting events go out as soon as there is room: on the
 //           reader's thread, inside the call that made some. The last events do not wait.
 // Threads:  any; one lock inside, under which the publisher is used. Nobody who holds it waits for
 //           another thread.
@@ -38,7 +38,7 @@ public:
 
 class monitor final : public event_sink {
 public:
-    static constexpr std::size_t most_waiting = 1000;
+    static constexpr std::size_t most_events_waiting = 1000;
 
     monitor() noexcept = default;
     /// Tells `log`, too, whether somebody listens or not, by the name of a socket type. Null:

@@ -53,14 +53,14 @@ one_wait::one_wait(std::span<watched> items, within_call) noexcept
 
 one_wait::one_wait(watched &socket_of_call) noexcept
     : items_(&socket_of_call, 1), first_socket_(socket_of_call.which), clock_(first_socket_->clock()),
-      kind_(kind::of_call), how_(&first_socket_->blocking()), waits_(few_), room_(few) {}
+      kind_(kind::of_call), how_(&first_socket_->blocking()), waits_(few_), room_(few_items) {}
 
 void one_wait::count_descriptors() noexcept {
     for (const watched &item : items_)
         descriptors_ += !item.which;
 }
 
-inline socket_wait &one_wait::part_of(const watched &item) noexcept { return item.which->wait_; }
+inline socket_wait &one_wait::wait_of(const watched &item) noexcept { return item.which->wait_; }
 
 /// Ends the wait for all, when they have read what it brought. Returns the time, asked for as
 /// seldom for many sockets as for one.
@@ -68,7 +68,7 @@ inline time_point one_wait::note_wait_over() noexcept {
     const time_point now = clock_.now();
     for (const watched &item : items_) {
         if (item.which && kind_ != kind::within_call)
-            part_of(item).note_wait_over(now);
+            wait_of(item).note_wait_over(now);
     }
     return now;
 }
@@ -83,9 +83,9 @@ bool one_wait::look(time_point deadline) noexcept {
     for (const watched &item : items_) {
         if (!item.which)
             continue;
-        socket_wait &part = part_of(item);
-        found |= part.borrow(item.wanted, is_alone, deadline) || part.arm(item.wanted);
-        leased_ += part.leased();
+        socket_wait &wait = wait_of(item);
+        found |= wait.borrow(item.wanted, is_alone, deadline) || wait.arm(item.wanted);
+        leased_ += wait.leased();
     }
     return found;
 }
@@ -102,15 +102,15 @@ one_wait::arming one_wait::arm() noexcept {
     for (const watched &item : items_) {
         if (!item.which)
             continue;
-        socket_wait &part = part_of(item);
+        socket_wait &wait = wait_of(item);
         const wakeup *level = nullptr;
-        if (const error e = part.level(level); failed(e))
+        if (const error e = wait.level(level); failed(e))
             return {e, false};
         *level_item++ = {level->descriptor(), POLLIN, 0, level, level->opening()};
-        if (!(kind_ == kind::within_call ? part.begin_wait_within_call() : part.begin_wait()))
+        if (!(kind_ == kind::within_call ? wait.begin_wait_within_call() : wait.begin_wait()))
             return {error::none, false};
         if (kind_ != kind::within_call)
-            listed_end_ += part.list_leased(listed_end_, now);
+            listed_end_ += wait.list_leased(listed_end_, now);
     }
     return {};
 }
@@ -134,13 +134,13 @@ void one_wait::disarm() noexcept {
     for (const watched &item : items_) {
         if (!item.which)
             continue;
-        socket_wait &part = part_of(item);
-        part.end_wait();
+        socket_wait &wait = wait_of(item);
+        wait.end_wait();
         if (kind_ == kind::within_call)
             continue;
         if (is_ready)
-            part.go_on_with_leased(woken);
-        part.return_leases();
+            wait.go_on_with_leased(woken);
+        wait.return_leases();
     }
     over_at_ = note_wait_over();
 }
@@ -148,13 +148,13 @@ void one_wait::disarm() noexcept {
 /// Takes in what the sleep has brought, for a body that is read straight into the caller's memory.
 /// Whether to sleep once more for the rest.
 bool one_wait::fills_offer(time_point deadline) noexcept {
-    if (kind_ != kind::of_call || !part_of(items_[0]).has_offer())
+    if (kind_ != kind::of_call || !wait_of(items_[0]).has_offer())
         return false;
-    socket_wait &part = part_of(items_[0]);
-    part.end_wait();
-    part.go_on_with_leased(clock_.now());
+    socket_wait &wait = wait_of(items_[0]);
+    wait.end_wait();
+    wait.go_on_with_leased(clock_.now());
     is_ready_ = false;
-    return part.fills_offer(deadline);
+    return wait.fills_offer(deadline);
 }
 
 inline error one_wait::after_look(time_point deadline) {
@@ -174,7 +174,7 @@ inline error one_wait::after_look(time_point deadline) {
 error one_wait::over_at_once(time_point deadline) noexcept {
     for (const watched &item : items_) {
         if (item.which)
-            part_of(item).return_leases();
+            wait_of(item).return_leases();
     }
     return note_wait_over() >= deadline ? error::timed_out : error::none;
 }
@@ -189,7 +189,7 @@ error one_wait::round(time_point deadline) {
 }
 
 error one_wait::sleep_with_leases(time_point deadline) {
-    leased_ = part_of(items_[0]).leased();
+    leased_ = wait_of(items_[0]).leased();
     return after_look(deadline);
 }
 
@@ -228,7 +228,7 @@ error one_wait::prepare_first() noexcept {
             return error::no_memory;
     }
     waits_ = few_;
-    room_ = few;
+    room_ = few_items;
     if (const error e = make_room(items_.size()); failed(e)) {
         waits_ = nullptr;
         return e;
@@ -243,7 +243,7 @@ error one_wait::prepare_first() noexcept {
 
 error one_wait::make_more_room(std::size_t count) noexcept {
     if (kind_ == kind::of_call) {
-        wait_item *const kept = part_of(items_[0]).room_for_waits(count);
+        wait_item *const kept = wait_of(items_[0]).room_for_waits(count);
         if (!kept)
             return error::no_memory;
         waits_ = kept;

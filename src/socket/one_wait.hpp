@@ -94,8 +94,8 @@ public:
     const clock_source &clock() const noexcept { return clock_; }
 
 private:
-    static constexpr std::size_t few = ZMQ_POLLITEMS_DFLT;
-    static socket_wait &part_of(const watched &item) noexcept;
+    static constexpr std::size_t few_items = ZMQ_POLLITEMS_DFLT;
+    static socket_wait &wait_of(const watched &item) noexcept;
     error after_look(time_point deadline);
 
     void count_descriptors() noexcept;
@@ -122,7 +122,7 @@ private:
     waiter *how_ = nullptr;
     std::unique_ptr<waiter> own_waiter_;
     union {
-        wait_item few_[few];  // written when something is to be waited for
+        wait_item few_[few_items];  // written when something is to be waited for
     };
     std::unique_ptr<wait_item[]> many_;  // instead, when few_ are too few
     wait_item *waits_ = nullptr;

@@ -49,7 +49,7 @@ public:
 private:
     enum class stage {
         ready,     // between requests
-        opening,   // some frames of an envelope are kept: memory was short, or it was enough for one call
+        envelope,  // some frames of an envelope are kept: memory was short, or it was enough for one call
         reading,   // the envelope is kept, frames of the body follow
         replying,  // the request is read, nothing of the reply is written
         writing,   // some frames of the reply are written, or dropped
@@ -95,10 +95,10 @@ bool rep::reach_body() {
     // A request that was cut off by a disconnect is no request.
     if (stage_ == stage::reading && requests_.is_in_message())
         return true;
-    if (stage_ != stage::opening || !requests_.has_front())
+    if (stage_ != stage::envelope || !requests_.has_front())
         begin_envelope();
     frame_view frame;
-    for (std::size_t left = most_passed_over; left > 0;
+    for (std::size_t left = most_frames_passed_over; left > 0;
          left -= std::min(left, 1 + frame.size / octets_like_a_frame)) {
         if (!requests_.read(frame, *this))
             return false;
@@ -126,15 +126,15 @@ void rep::begin_envelope() noexcept {
 
 /// A peer may have sent a very long one: its memory is not kept for the next.
 void rep::forget_envelope() noexcept {
-    constexpr std::size_t most_kept = 4096;
-    if (envelope_.capacity() > most_kept)
+    constexpr std::size_t most_octets_kept = 4096;
+    if (envelope_.capacity() > most_octets_kept)
         std::vector<std::uint8_t>().swap(envelope_);
     envelope_.clear();
 }
 
 /// Copies a frame of the envelope. When memory is short it throws, and the frame comes again.
 void rep::keep(const frame_view &frame) {
-    stage_ = stage::opening;
+    stage_ = stage::envelope;
     const std::size_t at = envelope_.size();
     try {
         envelope_.resize(at + frame_header_size(frame.size) + frame.size);

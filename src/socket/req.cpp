@@ -120,7 +120,7 @@ error req::write_envelope(pipe_end &pipe) noexcept {
 /// of them than one call should drop.
 bool req::drop_stale_replies() {
     frame_view stale;
-    for (std::size_t left = most_passed_over; left > 0; --left) {
+    for (std::size_t left = most_frames_passed_over; left > 0; --left) {
         if (!incoming_.read(stale, *this))
             return true;
         if (!stale.has_more())
@@ -152,7 +152,7 @@ bool req::reach_reply() {
         return true;
     stage_ = stage::awaiting;
     frame_view frame;
-    for (std::size_t left = most_passed_over; left > 0; --left) {
+    for (std::size_t left = most_frames_passed_over; left > 0; --left) {
         const bool is_rest = passes_over_ && incoming_.is_in_message();
         if (!incoming_.read(frame, *this))
             return false;

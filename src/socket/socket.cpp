@@ -23,11 +23,11 @@ namespace {
 
 /// A received body is referenced instead of copied from this size on, if it is not a small part of
 /// what it would pin.
-constexpr std::size_t least_referenced = 4096;
+constexpr std::size_t referenced_from = 4096;
 constexpr std::size_t most_pinned_per_octet = 8;
 
 /// The memory of a zmq_recv is offered to the connection from this size on.
-constexpr std::size_t least_offered = 128 * 1024;
+constexpr std::size_t offered_from = 128 * 1024;
 
 /// Whether a pattern gives the frames of its peer to the application as they come, and keeps none
 /// that it has read. Others may have the body at hand while the caller's memory gets an address.
@@ -59,7 +59,7 @@ error fill(message &out, const frame_view &frame) noexcept {
         return error::none;
     }
     const bool is_worth_it =
-        frame.size >= least_referenced && frame.size >= frame.owner_size / most_pinned_per_octet;
+        frame.size >= referenced_from && frame.size >= frame.owner_size / most_pinned_per_octet;
     if (frame.owner && is_worth_it) {
         out.init_shared(block_ref::share(frame.owner), frame.body());
         return error::none;
@@ -220,7 +220,7 @@ error socket::send(message &what, int flags) {
 
 error socket::receive_copy(void *buffer, std::size_t capacity, std::size_t &size, int flags) {
     frame_view frame;
-    const bool is_large = capacity >= least_offered && gives_frames_as_they_come(options_.type);
+    const bool is_large = capacity >= offered_from && gives_frames_as_they_come(options_.type);
     const error e = __builtin_expect(is_large, 0)
                         ? receive_into({static_cast<std::uint8_t *>(buffer), capacity}, frame, flags)
                         : receive(frame, flags);
@@ -228,7 +228,7 @@ error socket::receive_copy(void *buffer, std::size_t capacity, std::size_t &size
         return e;
     size = frame.size;
     if (const std::size_t taken = std::min(capacity, frame.size); taken > 0 && frame.data != buffer) {
-        const bool is_large_copy = taken >= least_offered;
+        const bool is_large_copy = taken >= offered_from;
         const time_point begun = is_large_copy ? environment_.clock.now() : time_point();
         std::memcpy(buffer, frame.data, taken);
         if (is_large_copy)

@@ -62,8 +62,8 @@ error socket::retry_send(const outgoing &frame, int flags) {
 }
 
 /// A sender that is far ahead loses nothing by waiting a moment for who takes what it sends
-/// (most_ahead() says why). It goes on then: the mark is what holds it up. Only a body that moves
-/// from one socket to another of the process is not copied.
+/// (most_octets_ahead() says why). It goes on then: the mark is what holds it up. Only a body that
+/// moves from one socket to another of the process is not copied.
 error socket::wait_for_lagging_peer(const outgoing &frame) {
     if (pipes_.size() != 1)
         return error::none;
@@ -73,7 +73,7 @@ error socket::wait_for_lagging_peer(const outgoing &frame) {
     socket_wait::lag lag{peer, {size, size >= pipe_end::counted_in_octets_from, is_inproc}, 0};
     const std::uint64_t ahead = lag.ahead();
     const bool is_copied = !is_inproc || !travels_by_reference(frame, peer.reference_threshold());
-    if (ahead <= most_ahead(lag.kind) || !is_copied || pipes_.is_exported() || peer.is_conflating() ||
+    if (ahead <= most_octets_ahead(lag.kind) || !is_copied || pipes_.is_exported() || peer.is_conflating() ||
         !environment_.blocking.may_spin() || pattern_->drops())
         return error::none;
     lag.near = near_enough(ahead, lag.kind);

@@ -16,7 +16,7 @@ namespace {
 
 /// The number of full pipes that a blocked sender writes out itself, and of those in which a thread
 /// that waits writes what is left in them.
-constexpr std::size_t most_written_out = 8;
+constexpr std::size_t most_pipes_written_out = 8;
 constexpr std::size_t most_pipes_flushed = 4;
 
 constexpr std::chrono::milliseconds memory_look{1};  // until memory that there was not is asked for again
@@ -26,7 +26,7 @@ constexpr std::chrono::milliseconds memory_look{1};  // until memory that there 
 bool socket_wait::write_out() noexcept {
     bool is_done = false;
     const auto pipes = pipes_.live();
-    for (const pipe_end_ptr &pipe : pipes.first(std::min(pipes.size(), most_written_out))) {
+    for (const pipe_end_ptr &pipe : pipes.first(std::min(pipes.size(), most_pipes_written_out))) {
         if (!pipe->has_credit())
             is_done |= pipe->write_now();
     }

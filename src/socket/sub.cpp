@@ -185,7 +185,7 @@ error subscriber::send_to_all(const outgoing &frame) noexcept {
 inline bool subscriber::next_frame(frame_view &out) {
     if (incoming_.is_in_message() && !passes_over_ && incoming_.read(out, *this))
         return true;
-    for (std::size_t left = most_passed_over; left > 0; --left) {
+    for (std::size_t left = most_frames_passed_over; left > 0; --left) {
         const bool is_rest = is_passing_over();
         if (!incoming_.read(out, *this))
             return false;

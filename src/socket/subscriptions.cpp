@@ -11,7 +11,7 @@ namespace zlink {
 
 namespace {
 // A list is kept of a pipe that has at most a sixteenth of all subscriptions, or few.
-constexpr std::size_t least_part = 16;
+constexpr std::size_t listed_divisor = 16;
 constexpr std::size_t few_topics = 64;
 constexpr std::size_t most_outdated = 16;  // beyond as many as there are topics
 }  // namespace
@@ -70,7 +70,7 @@ void subscriptions::list(std::uint32_t number, byte_span topic) noexcept {
     if (!m.is_listed)
         return;
     try {
-        m.is_listed = m.topics <= std::max(few_topics, all_ / least_part);
+        m.is_listed = m.topics <= std::max(few_topics, all_ / listed_divisor);
         if (m.is_listed && m.own.size() >= 2 * m.topics + most_outdated)
             shorten_list(number);
         if (m.is_listed)

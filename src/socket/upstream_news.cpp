@@ -8,7 +8,7 @@ namespace zlink {
 namespace {
 /// Octets of small frames in one place: what a string of this size has room for that has grown by
 /// doubling.
-constexpr std::size_t most_in_run = 15 * 1024;
+constexpr std::size_t most_octets_in_run = 15 * 1024;
 }  // namespace
 
 // ---- chains ----
@@ -132,7 +132,7 @@ void upstream_news::add_notice(const notice &what) {
 bool upstream_news::has_room(const item *last, peer_number peer, const peer_info *info,
                              std::size_t octets) const noexcept {
     return last && last->frames && last->frames->taken == 0 && last->peer == peer &&
-           last->info.get() == info && last->frames->octets.size() + octets <= most_in_run;
+           last->info.get() == info && last->frames->octets.size() + octets <= most_octets_in_run;
 }
 
 void upstream_news::add_frame(const frame_view &frame, peer_number peer) {

@@ -20,7 +20,7 @@ namespace zlink::passed_descriptors {
 namespace {
 
 constexpr unsigned most_threads = 4;  // each of which one descriptor may hold up
-constexpr std::size_t most_waiting = 1024;
+constexpr std::size_t most_descriptors_waiting = 1024;
 
 /// A socket that does not linger closes at once. Another process that has it, too, may still change
 /// that in the last moment.
@@ -38,9 +38,9 @@ public:
     /// False, and nothing taken over, when very many wait already, or threads are short.
     bool take(int descriptor) noexcept {
         const std::lock_guard guard(mutex_);
-        if (count_ == most_waiting || (running_ < most_threads && !start() && running_ == 0))
+        if (count_ == most_descriptors_waiting || (running_ < most_threads && !start() && running_ == 0))
             return false;
-        waiting_[(first_ + count_++) % most_waiting] = descriptor;
+        waiting_[(first_ + count_++) % most_descriptors_waiting] = descriptor;
         return true;
     }
 
@@ -62,7 +62,7 @@ private:
         std::unique_lock lock(mutex_);
         while (count_ > 0) {
             const int descriptor = waiting_[first_];
-            first_ = (first_ + 1) % most_waiting;
+            first_ = (first_ + 1) % most_descriptors_waiting;
             --count_;
             lock.unlock();
             close_now(descriptor);
@@ -72,7 +72,7 @@ private:
     }
 
     std::mutex mutex_;  // guards the rest
-    std::array<int, most_waiting> waiting_{};
+    std::array<int, most_descriptors_waiting> waiting_{};
     std::size_t first_ = 0;
     std::size_t count_ = 0;
     unsigned running_ = 0;

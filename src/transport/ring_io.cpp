@@ -17,9 +17,9 @@ namespace zlink {
 
 namespace {
 
-constexpr std::uint64_t worth_a_ring = 1024 * 1024;
+constexpr std::uint64_t octets_worth_a_ring = 1024 * 1024;
 constexpr std::uint64_t patience_with_peer = 8 * 1024 * 1024;  // octets until it is known to accept no ring
-constexpr std::size_t most_in_piece = 32 * 1024;               // until the other side sees it
+constexpr std::size_t most_octets_unshown = 32 * 1024;         // until the other side sees it
 constexpr int most_bells = 64;                                 // at once; the smallest buffer holds six
 constexpr int most_takes = 64;  // in one read: the other side may add octets one by one
 
@@ -42,7 +42,7 @@ io_result ring_output::write(int socket, std::span<const iovec> ranges) noexcept
 }
 
 void ring_output::go_on(int socket) noexcept {
-    if (state_ == state::plain && in_stream_ >= worth_a_ring) {
+    if (state_ == state::plain && in_stream_ >= octets_worth_a_ring) {
         in_stream_ = 0;
         const error e = ring_.make(ring_size_, to_give_);
         if (!failed(e))
@@ -95,7 +95,7 @@ io_result ring_output::write_ring(int socket, std::span<const iovec> ranges) noe
     }
     std::size_t written = 0;
     for (range_cursor from(ranges); !from.is_at_end();) {
-        const std::size_t octets = std::min({from.size(), ring_.room(), most_in_piece});
+        const std::size_t octets = std::min({from.size(), ring_.room(), most_octets_unshown});
         if (octets == 0) {
             if (const error e = wait_for_room(socket); failed(e))
                 return {written, written > 0 && e == error::again ? error::none : e};

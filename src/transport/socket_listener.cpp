@@ -123,7 +123,7 @@ void socket_listener::listen_on() noexcept {
 }
 
 void socket_listener::on_readable() noexcept {
-    for (int i = 0; i < most_per_turn; ++i)
+    for (int i = 0; i < most_accepted_per_round; ++i)
         if (!accept_one())
             return;
     ready_.wait_readable();

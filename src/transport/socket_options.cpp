@@ -170,13 +170,13 @@ void reset_when_closed(int descriptor) noexcept {
 }
 
 // The peer may be gone already, which makes any of these fail; the first read or write tells.
-connection_place set_up_tcp_connection(int descriptor, const settings &options) noexcept {
+connection_traits set_up_tcp_connection(int descriptor, const settings &options) noexcept {
     set_int(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
-    connection_place place{.is_within_machine = is_within_machine(descriptor)};
-    place.is_sized = place.is_within_machine && options.send_buffer < 0;
-    if (place.is_within_machine)
+    connection_traits traits{.is_within_machine = is_within_machine(descriptor)};
+    traits.is_sized = traits.is_within_machine && options.send_buffer < 0;
+    if (traits.is_within_machine)
         do_without_bbr(descriptor);
-    if (place.is_sized)
+    if (traits.is_sized)
         resize_send_buffer(descriptor, false);
     if (options.tcp_keepalive != -1)
         set_int(descriptor, SOL_SOCKET, SO_KEEPALIVE, options.tcp_keepalive);
@@ -190,7 +190,7 @@ connection_place set_up_tcp_connection(int descriptor, const settings &options) 
     }
     if (options.tcp_max_retransmit_ms > 0)
         set_int(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, options.tcp_max_retransmit_ms);
-    return place;
+    return traits;
 }
 
 void resize_send_buffer(int descriptor, bool for_large_bodies) noexcept {

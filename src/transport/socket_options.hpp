@@ -36,14 +36,14 @@ void allow_address_reuse(int descriptor) noexcept;
 /// A tcp connection that is closed after this leaves nothing behind, no address that is in use for
 /// a while.
 void reset_when_closed(int descriptor) noexcept;
-struct connection_place {
+struct connection_traits {
     bool is_within_machine = false;
     bool is_sized = false;  // its send buffer
 };
 /// Sets the options of a connection: no delay, keep-alives and the limit of retransmission. Where
 /// both ends are on this machine it has no BBR, and a small send buffer if the application has not
 /// chosen one.
-connection_place set_up_tcp_connection(int descriptor, const settings &options) noexcept;
+connection_traits set_up_tcp_connection(int descriptor, const settings &options) noexcept;
 /// For a connection whose send buffer that is: sized for large bodies, and the system's to make
 /// larger, or small again.
 void resize_send_buffer(int descriptor, bool for_large_bodies) noexcept;

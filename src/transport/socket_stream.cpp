@@ -8,10 +8,10 @@
 
 namespace zlink {
 
-error socket_stream::make(loop &io, owned_descriptor socket, std::string peer_address, connection_place place,
-                          std::unique_ptr<stream> &out) noexcept {
+error socket_stream::make(loop &io, owned_descriptor socket, std::string peer_address,
+                          connection_traits traits, std::unique_ptr<stream> &out) noexcept {
     return open(io, std::move(socket), out,
-                [&] { return new socket_stream(std::move(peer_address), place); });
+                [&] { return new socket_stream(std::move(peer_address), traits); });
 }
 
 void socket_stream::size_for_large_bodies(std::span<const iovec> ranges) noexcept {
@@ -41,7 +41,7 @@ void socket_stream::follow_bodies() noexcept {
 io_result socket_stream::write_large(std::span<const iovec> ranges) noexcept {
     using kernel_copy::copy_speed;
     copy_speed speed = copy_speed::quick;
-    if (ranges.size() == 2 && ranges[0].iov_len <= most_in_header)
+    if (ranges.size() == 2 && ranges[0].iov_len <= most_octets_in_header)
         speed = kernel_copy::speed_of_sending(
             kernel_copy::offset_of_frame(ranges[1].iov_base, ranges[0].iov_len));
     if (speed == copy_speed::quick)
@@ -78,7 +78,7 @@ io_result socket_stream::write_in_parts(std::span<const iovec> ranges, std::size
 }
 
 bool socket_stream::shares_processor() const noexcept {
-    return place_.is_within_machine && came_in_here(descriptor());
+    return traits_.is_within_machine && came_in_here(descriptor());
 }
 
 std::size_t socket_stream::unconfirmed() noexcept {

@@ -20,7 +20,7 @@ class socket_stream : public stream, private readiness_events {
 public:
     /// Takes the descriptor over in any case. Where it is sized, its send buffer follows the bodies
     /// that are written.
-    static error make(loop &io, owned_descriptor socket, std::string peer_address, connection_place place,
+    static error make(loop &io, owned_descriptor socket, std::string peer_address, connection_traits traits,
                       std::unique_ptr<stream> &out) noexcept;
 
     void set_events(stream_events *events) noexcept override { events_ = events; }
@@ -28,7 +28,7 @@ public:
         return socket_calls::read(descriptor(), ranges);
     }
     io_result try_write(std::span<const iovec> ranges) noexcept override {
-        return place_.is_sized ? write_sized(ranges) : write(ranges);
+        return traits_.is_sized ? write_sized(ranges) : write(ranges);
     }
     bool shares_processor() const noexcept override;
     void expect_sealed_bodies() noexcept override { least_large_ = large_sealed_body_within_machine; }
@@ -44,8 +44,8 @@ public:
     std::string remote_endpoint() const override { return remote_endpoint_of(descriptor()); }
 
 protected:
-    explicit socket_stream(std::string peer_address, connection_place place = {}) noexcept
-        : peer_address_(std::move(peer_address)), place_(place) {}
+    explicit socket_stream(std::string peer_address, connection_traits traits = {}) noexcept
+        : peer_address_(std::move(peer_address)), traits_(traits) {}
     /// Registers the stream that `construct()` returns. Takes the descriptor over in any case.
     template <class Construct>
     static error open(loop &io, owned_descriptor socket, std::unique_ptr<stream> &out,
@@ -65,12 +65,12 @@ protected:
 
 private:
     /// Octets of a range in front of a body that are little more than its header.
-    static constexpr std::size_t most_in_header = 64;
+    static constexpr std::size_t most_octets_in_header = 64;
     static constexpr int longest_deferral = 64 * writes_until_small_send_buffer;
     /// Many small messages in one range are no large body.
     bool ends_with_large(std::span<const iovec> ranges) const noexcept {
         return ranges.size() >= 2 && ranges.back().iov_len >= least_large_ &&
-               ranges[ranges.size() - 2].iov_len <= most_in_header;
+               ranges[ranges.size() - 2].iov_len <= most_octets_in_header;
     }
     io_result write(std::span<const iovec> ranges) noexcept {
         if (!ranges.empty() && ranges.back().iov_len >= kernel_copy::placed_from)
@@ -107,7 +107,7 @@ private:
     int most_writes_without_large_ = 0;  // until the send buffer is small
     std::size_t large_left_ = 0;         // of what was listed with the last large body
     kernel_copy::placement placement_;
-    const connection_place place_;
+    const connection_traits traits_;
     stream_events *events_ = nullptr;
     readiness ready_;
 };

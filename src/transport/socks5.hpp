@@ -20,7 +20,7 @@ namespace zlink {
 class socks5_conversation {
 public:
     static constexpr std::size_t longest_text = 255;  // a name, a user, a password
-    static constexpr std::size_t most_wanted = 1 + longest_text + 2 + 4;
+    static constexpr std::size_t most_octets_wanted = 1 + longest_text + 2 + 4;
 
     /// Asks for a connection to `host`, a numeric address or a name for the proxy to resolve.
     /// Without a user none is offered. No text may be longer than longest_text. Throws bad_alloc.
@@ -54,7 +54,7 @@ private:
     const std::string request_;
     byte_span output_;
     stage stage_ = stage::choice;
-    std::array<std::uint8_t, most_wanted> in_;
+    std::array<std::uint8_t, most_octets_wanted> in_;
     std::size_t have_ = 0;
     std::size_t wanted_ = 2;
     error failure_ = error::none;

@@ -73,8 +73,8 @@ error find_local(const tcp_local_address &wanted, bool is_v6, resolved_address &
 
 error make_tcp_stream(loop &io, owned_descriptor socket, const sockaddr *peer, socklen_t length,
                       const settings &options, std::unique_ptr<stream> &out) {
-    const connection_place place = set_up_tcp_connection(socket.get(), options);
-    return socket_stream::make(io, std::move(socket), print_host(peer, length), place, out);
+    const connection_traits traits = set_up_tcp_connection(socket.get(), options);
+    return socket_stream::make(io, std::move(socket), print_host(peer, length), traits, out);
 }
 
 /// Why a connect in progress ended: none when there is a peer. A port that nobody listens on can be
@@ -391,7 +391,7 @@ private:
     readiness ready_;
     std::optional<socks5_conversation> talk_;  // with a proxy only
     bool is_talking_ = false;
-    std::uint8_t from_proxy_[socks5_conversation::most_wanted];
+    std::uint8_t from_proxy_[socks5_conversation::most_octets_wanted];
     std::unique_ptr<stream> connected_;
     error failure_ = error::none;
     std::string words_;  // of a failure, where there are some already

@@ -25,7 +25,7 @@ namespace zlink {
 
 namespace {
 
-constexpr std::size_t most_in_file = 64 << 20;
+constexpr std::size_t most_octets_in_file = 64 << 20;
 
 void free_all(STACK_OF(X509_INFO) * all) noexcept { sk_X509_INFO_pop_free(all, X509_INFO_free); }
 using bio_ptr = std::unique_ptr<BIO, openssl_delete<BIO_free>>;
@@ -166,7 +166,7 @@ error tls_files::read_file(const std::string &path, std::string &out) {
             have += static_cast<std::size_t>(count);
         else if (errno != EINTR)
             failure = errno;
-        if (have > most_in_file)
+        if (have > most_octets_in_file)
             failure = EFBIG;
     }
     out.resize(have);

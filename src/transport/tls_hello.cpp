@@ -15,7 +15,7 @@ constexpr std::size_t record_header_size = SSL3_RT_HEADER_LENGTH;
 constexpr std::size_t message_header_size = SSL3_HM_HEADER_LENGTH;
 constexpr std::size_t step = 512;  // of memory
 /// OpenSSL refuses a longer record by its header, however it was built.
-constexpr std::size_t most_that_is_awaited =
+constexpr std::size_t most_octets_awaited =
     SSL3_RT_MAX_PLAIN_LENGTH + SSL3_RT_MAX_COMPRESSED_OVERHEAD + SSL3_RT_MAX_ENCRYPTED_OVERHEAD;
 
 /// With its header. 0: OpenSSL refuses it by the header alone.
@@ -23,8 +23,7 @@ std::size_t size_of_record(const std::uint8_t *header) noexcept {
     if ((header[0] & 0x80) && header[2] == SSL2_MT_CLIENT_HELLO)  // as SSL 2 had it: OpenSSL still reads one
         return 2u + (get_u16(header) & 0x7fff);
     const std::size_t length = get_u16(header + 3);
-    return header[1] == SSL3_VERSION_MAJOR && length <= most_that_is_awaited ? record_header_size + length
-                                                                             : 0;
+    return header[1] == SSL3_VERSION_MAJOR && length <= most_octets_awaited ? record_header_size + length : 0;
 }
 
 }  // namespace
@@ -68,7 +67,8 @@ tls_hello::progress tls_hello::look() noexcept {
         const std::size_t size = size_of_record(octets_.data() + record_at_);
         if (size == 0)
             return progress::is_due;
-        if (size == record_header_size || size > most_octets - record_at_)  // RFC 8446 §5.1: no empty pieces
+        if (size == record_header_size ||
+            size > most_octets - record_at_)  // RFC 8446 §5.1: no empty fragments
             return progress::is_refused;
         if (size > octets_.size() - record_at_)
             return progress::under_way;

@@ -22,7 +22,7 @@ public:
     static constexpr std::size_t most_octets = 16 * 1024 + 64;
 
     /// Reads ahead. none: it is OpenSSL's turn; again: more has to come; protocol: it is too long,
-    /// or begins with an empty piece, behind which OpenSSL would wait.
+    /// or begins with an empty record, behind which OpenSSL would wait.
     error take(stream &from) noexcept;
     /// Hands out what has come, as read(2) does.
     std::size_t give(void *out, std::size_t size) noexcept;

@@ -1,4 +1,4 @@
-// Map: pieces of DER; RSA; EC; what is behind PKCS#8; PEM.
+// Map: elements of DER; RSA; EC; what is behind PKCS#8; PEM.
 #include "transport/tls_key.hpp"
 
 #include <algorithm>
@@ -27,12 +27,12 @@ using object_ptr = std::unique_ptr<ASN1_OBJECT, openssl_delete<ASN1_OBJECT_free>
 using locked_ptr = std::unique_ptr<X509_SIG, openssl_delete<X509_SIG_free>>;
 using opened_ptr = std::unique_ptr<PKCS8_PRIV_KEY_INFO, openssl_delete<PKCS8_PRIV_KEY_INFO_free>>;  // wipes
 
-// ---- pieces of DER ----
+// ---- elements of DER ----
 
-/// Takes the next piece off the front, if it is one of this kind, in the form that DER has for it:
-/// of pieces, or of octets.
+/// Takes the next element off the front, if it is one of this kind, in the form that DER has for
+/// it: of elements, or of octets.
 bool take(byte_span &from, int tag, byte_span &content, int kind = V_ASN1_UNIVERSAL) noexcept {
-    const bool is_of_pieces = tag == V_ASN1_SEQUENCE || kind == V_ASN1_CONTEXT_SPECIFIC;
+    const bool is_of_elements = tag == V_ASN1_SEQUENCE || kind == V_ASN1_CONTEXT_SPECIFIC;
     const unsigned char *at = from.data();
     long size = 0;
     int found_tag = 0, found_kind = 0;
@@ -41,7 +41,7 @@ bool take(byte_span &from, int tag, byte_span &content, int kind = V_ASN1_UNIVER
                      : ASN1_get_object(&at, &size, &found_tag, &found_kind, static_cast<long>(from.size()));
     if ((how & 0x80) || (how & 1) || found_tag != tag || found_kind != kind)  // damaged, or of unknown length
         return false;
-    if (((how & V_ASN1_CONSTRUCTED) != 0) != is_of_pieces)
+    if (((how & V_ASN1_CONSTRUCTED) != 0) != is_of_elements)
         return false;
     content = {at, static_cast<std::size_t>(size)};
     from = from.subspan(static_cast<std::size_t>(at - from.data()) + content.size());
@@ -115,7 +115,7 @@ const char *name_of_curve(const ASN1_OBJECT *curve) noexcept {
     }
 }
 
-/// The only piece of `parameters`.
+/// The only element of `parameters`.
 const char *name_of_curve(byte_span parameters) noexcept {
     const unsigned char *at = parameters.data();
     byte_span rest = parameters, number;

@@ -30,14 +30,14 @@ struct alignas(64) gate {
 constinit std::array<gate, 16> gates;
 constinit std::atomic<unsigned> next_gate{0};
 
-struct place {
+struct visit {
     gate *at = nullptr;
     unsigned depth = 0;
     bool is_forking = false;     // has all gates
     bool is_waited_for = false;  // OpenSSL is not taken down before it has left
     tls_failures of_application;
 };
-constinit thread_local place here;
+constinit thread_local visit here;
 
 /// OpenSSL forgets a thread when it ends, under a lock, and would do so outside.
 void say_farewell() noexcept {

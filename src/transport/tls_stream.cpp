@@ -17,16 +17,16 @@ namespace zlink {
 
 namespace {
 
-constexpr std::size_t most_in_record = SSL3_RT_MAX_PLAIN_LENGTH;
-constexpr std::size_t records_at_once = 4;           // before they are handed on, in one turn
-constexpr std::size_t most_at_once = 1 << 20;        // octets of a write, whatever the inner stream takes
-constexpr std::uint64_t records_of_a_key = 1 << 23;  // RFC 8446 §5.5: 2^24.5 of AES-GCM at most
+constexpr std::size_t most_octets_in_record = SSL3_RT_MAX_PLAIN_LENGTH;
+constexpr std::size_t records_at_once = 4;             // before they are handed on, in one turn
+constexpr std::size_t most_octets_in_write = 1 << 20;  // octets of a write, whatever the inner stream takes
+constexpr std::uint64_t records_of_a_key = 1 << 23;    // RFC 8446 §5.5: 2^24.5 of AES-GCM at most
 
 /// Memory of a thread that writes: only what the inner stream does not take stays with a
 /// connection.
 struct spare_memory {
     std::vector<std::uint8_t> records;
-    std::unique_ptr<std::uint8_t[]> gathered;  // most_in_record
+    std::unique_ptr<std::uint8_t[]> gathered;  // most_octets_in_record
 
     static void swap_records(std::vector<std::uint8_t> &with) noexcept {
         if (spare_memory *const spare = of_thread<spare_memory>::get())
@@ -37,20 +37,20 @@ struct spare_memory {
 /// The octets that stand next, up to a full record: where it is, or gathered in memory of the
 /// thread. Where there is none for that it is less.
 byte_span next_record(range_cursor &from) noexcept {
-    std::size_t size = std::min(from.size(), most_in_record);
+    std::size_t size = std::min(from.size(), most_octets_in_record);
     const std::uint8_t *const begin = from.data();
     from.advance(size);
-    if (size == most_in_record || from.is_at_end())
+    if (size == most_octets_in_record || from.is_at_end())
         return {begin, size};
     spare_memory *const spare = of_thread<spare_memory>::get();
     if (spare && !spare->gathered)
-        spare->gathered.reset(new (std::nothrow) std::uint8_t[most_in_record]);
+        spare->gathered.reset(new (std::nothrow) std::uint8_t[most_octets_in_record]);
     if (!spare || !spare->gathered)
         return {begin, size};
     std::uint8_t *const gathered = spare->gathered.get();
     std::memcpy(gathered, begin, size);
-    while (size < most_in_record && !from.is_at_end()) {
-        const std::size_t step = std::min(from.size(), most_in_record - size);
+    while (size < most_octets_in_record && !from.is_at_end()) {
+        const std::size_t step = std::min(from.size(), most_octets_in_record - size);
         std::memcpy(gathered + size, from.data(), step);
         from.advance(step);
         size += step;
@@ -172,9 +172,9 @@ bool tls_stream::open() noexcept {
         return false;
     SSL_set_bio(tls_.get(), octets, octets);
     if (context_->is_for_server())
-        SSL_set_max_cert_list(tls_.get(), most_of_certificates);
+        SSL_set_max_cert_list(tls_.get(), most_octets_of_certificates);
     if (OPENSSL_VERSION_NUMBER >= 0x30200000L)
-        widen_after(most_with_narrow_buffer);  // later it would not act
+        widen_after(most_octets_with_narrow_buffer);  // later it would not act
     return true;
 }
 
@@ -353,7 +353,7 @@ io_result tls_stream::try_read(std::span<const iovec> ranges) noexcept {
         }
         to.advance(count);
         octets += count;
-        vain_input_left_ = most_input_in_vain;
+        vain_input_left_ = most_octets_in_vain;
         if (notes_.steps > steps_before_)
             work_left_ = 0;
         else
@@ -389,7 +389,7 @@ error tls_stream::end_of_reading(int result) noexcept {
 void tls_stream::widen_after(std::size_t octets) noexcept {
     narrow_left_ -= std::min(narrow_left_, octets);
     if (narrow_left_ == 0)  // with some room for where OpenSSL begins in it
-        SSL_set_default_read_buffer_len(tls_.get(), most_input_in_vain + 16);
+        SSL_set_default_read_buffer_len(tls_.get(), most_octets_in_vain + 16);
 }
 
 // ---- writing ----
@@ -423,7 +423,7 @@ io_result tls_stream::try_write(std::span<const iovec> ranges) noexcept {
             return {octets, error::none};
         // A thread that waits to read goes first.
         turn.unlock();
-        if (octets >= most_at_once || !turn.try_lock())
+        if (octets >= most_octets_in_write || !turn.try_lock())
             return {octets, error::busy};
         if (failed(advance()))
             return {octets, error::none};

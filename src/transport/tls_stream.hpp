@@ -92,7 +92,7 @@ private:
     void run_costly() noexcept override;
     void report() noexcept;
     void queue_step() noexcept {
-        io_.costly.add(*this, tls_ ? costly_list::place::goes_on : costly_list::place::begins);
+        io_.costly.add(*this, tls_ ? costly_list::rank::goes_on : costly_list::rank::begins);
     }
 
     // The functions by which OpenSSL reads and writes.
@@ -103,8 +103,8 @@ private:
     /// One call takes in so much at most, and less where nothing of it is for the application:
     /// OpenSSL goes on by itself as long as a peer sends it new keys.
     static constexpr std::size_t full_record = SSL3_RT_HEADER_LENGTH + SSL3_RT_MAX_PLAIN_LENGTH + 1 + 16;
-    static constexpr std::size_t most_input_at_once = 8 * full_record;
-    static constexpr std::size_t most_input_in_vain = 2 * full_record;
+    static constexpr std::size_t most_octets_in_read = 8 * full_record;
+    static constexpr std::size_t most_octets_in_vain = 2 * full_record;
     /// The cost of reading one small record is the unit of work, two or three microseconds with its
     /// message. Of what follows each other without a pause: then the other connections of the loop
     /// go on, and this one after them. A message about keys, which costs about as much, ends a
@@ -114,17 +114,17 @@ private:
     /// messages about keys.
     static constexpr unsigned most_steps_in_vain = 128;
     void begin_call() noexcept {
-        input_left_ = most_input_at_once;
-        vain_input_left_ = most_input_in_vain;
+        input_left_ = most_octets_in_read;
+        vain_input_left_ = most_octets_in_vain;
         steps_before_ = notes_.steps;
     }
 
     /// A client's chain of certificates. More memory than this no peer makes OpenSSL take for one
     /// message that has begun.
-    static constexpr long most_of_certificates = 8 * 1024;
+    static constexpr long most_octets_of_certificates = 8 * 1024;
     /// A connection that has read less has a buffer for one record: peers that stop within their
     /// first ones cost little.
-    static constexpr std::size_t most_with_narrow_buffer = 64 * 1024;
+    static constexpr std::size_t most_octets_with_narrow_buffer = 64 * 1024;
     void widen_after(std::size_t octets) noexcept;
 
     error begin() noexcept;
@@ -156,19 +156,19 @@ private:
     tls_hello hello_;                              // a server's peer's
     std::unique_ptr<SSL, connection_closer> tls_;  // null before that has come
     tls_records arriving_;
-    std::vector<std::uint8_t> out_;                      // records
-    std::size_t out_at_ = 0;                             // of these, octets that the inner stream has taken
-    bool owes_octet_ = false;                            // the last that became a record, to whoever writes
-    std::uint64_t records_ = 0;                          // written with any key
-    std::size_t input_left_ = 0;                         // octets, for the call under way
-    std::size_t vain_input_left_ = 0;                    // until there is a record for the application
-    unsigned steps_before_ = 0;                          // of OpenSSL's, when the call began
-    int work_left_ = most_work_at_once;                  // before a read ends early
-    std::size_t narrow_left_ = most_with_narrow_buffer;  // until a wide one
-    std::optional<spoken> peer_speaks_;                  // by its first octets
-    error input_ = error::none;                          // why the inner stream gave nothing last
-    bool is_input_likely_ = false;                       // the inner stream gave last what it was asked for
-    bool is_finishing_ = false;                          // the inner stream is to be told when all is written
+    std::vector<std::uint8_t> out_;      // records
+    std::size_t out_at_ = 0;             // of these, octets that the inner stream has taken
+    bool owes_octet_ = false;            // the last that became a record, to whoever writes
+    std::uint64_t records_ = 0;          // written with any key
+    std::size_t input_left_ = 0;         // octets, for the call under way
+    std::size_t vain_input_left_ = 0;    // until there is a record for the application
+    unsigned steps_before_ = 0;          // of OpenSSL's, when the call began
+    int work_left_ = most_work_at_once;  // before a read ends early
+    std::size_t narrow_left_ = most_octets_with_narrow_buffer;  // until a wide one
+    std::optional<spoken> peer_speaks_;                         // by its first octets
+    error input_ = error::none;                                 // why the inner stream gave nothing last
+    bool is_input_likely_ = false;  // the inner stream gave last what it was asked for
+    bool is_finishing_ = false;     // the inner stream is to be told when all is written
 
     // Written by who has the turn.
     std::atomic<error> failure_{error::none};  // nothing can be read any more, nor written

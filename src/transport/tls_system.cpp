@@ -22,23 +22,23 @@ std::weak_ptr<const tls_system> &last() {
     return *it;
 }
 
-std::string places() {
+std::string paths() {
     return from_environment(X509_get_default_cert_file_env(), X509_get_default_cert_file()) + '\n' +
            from_environment(X509_get_default_cert_dir_env(), X509_get_default_cert_dir());
 }
 
 }  // namespace
 
-tls_system::tls_system(std::string places, X509_STORE *store) noexcept
-    : store_(store), places_(std::move(places)), generation_(platform::fork_generation()) {}
+tls_system::tls_system(std::string paths, X509_STORE *store) noexcept
+    : store_(store), paths_(std::move(paths)), generation_(platform::fork_generation()) {}
 
 tls_system::~tls_system() {
     const tls_section inside;
     openssl_delete<X509_STORE_free>()(store_);
 }
 
-bool tls_system::is_current(const std::string &places) const noexcept {
-    return generation_ == platform::fork_generation() && places_ == places && !files_.have_changed();
+bool tls_system::is_current(const std::string &paths) const noexcept {
+    return generation_ == platform::fork_generation() && paths_ == paths && !files_.have_changed();
 }
 
 system_ptr tls_system::read(tls_files &files) {
@@ -48,7 +48,7 @@ system_ptr tls_system::read(tls_files &files) {
         const std::lock_guard guard(lock);
         found = kept.lock();
     }
-    std::string where = places();
+    std::string where = paths();
     if (!found || !found->is_current(where)) {
         // Two threads that come at once both read: nobody waits for the disk with the lock.
         const std::shared_ptr<tls_system> fresh(new tls_system(std::move(where), X509_STORE_new()));

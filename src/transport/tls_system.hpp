@@ -29,11 +29,11 @@ public:
     bool copy(SSL_CTX *into) const noexcept;
 
 private:
-    tls_system(std::string places, X509_STORE *store) noexcept;
-    bool is_current(const std::string &places) const noexcept;
+    tls_system(std::string paths, X509_STORE *store) noexcept;
+    bool is_current(const std::string &paths) const noexcept;
 
     X509_STORE *const store_;
-    const std::string places_;  // where they stand
+    const std::string paths_;  // where they stand
     const unsigned generation_;
     tls_files files_;
 };

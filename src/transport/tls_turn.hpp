@@ -1,7 +1,7 @@
 // Whose turn it is with the one state of OpenSSL that both directions of a stream share.
 //
 // Reading:  waits for its turn: for as long as somebody else writes a batch of records, and no
-//           longer (decision 0020). A thread that waits lends its priority to who is waited for.
+//           longer (decision 0020). A thread that waits gives its priority to who is waited for.
 // Inside:   is a section of OpenSSL (tls_section.hpp).
 // Writing:  does not wait: one who is refused says that the stream is busy, and comes back.
 #pragma once

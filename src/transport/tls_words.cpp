@@ -17,7 +17,7 @@ namespace zlink {
 
 namespace {
 
-constexpr std::size_t most_words = 256;  // of what a peer has chosen
+constexpr std::size_t most_octets_of_words = 256;  // of what a peer has chosen
 
 struct bio_closer {
     void operator()(BIO *what) const noexcept { BIO_free(what); }
@@ -28,10 +28,10 @@ struct names_closer {
 
 /// Peers choose what stands in their certificates, and somebody's terminal shows it.
 std::string printable(std::string_view text) {
-    std::string out(text.substr(0, most_words));
+    std::string out(text.substr(0, most_octets_of_words));
     std::replace_if(
         out.begin(), out.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-    if (text.size() > most_words)
+    if (text.size() > most_octets_of_words)
         out += "...";
     return out;
 }
@@ -76,7 +76,7 @@ std::string names_in(X509 *certificate) {
     const std::unique_ptr<GENERAL_NAMES, names_closer> names(
         static_cast<GENERAL_NAMES *>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
     std::string out;
-    for (int i = 0; i < sk_GENERAL_NAME_num(names.get()) && out.size() <= most_words; ++i) {
+    for (int i = 0; i < sk_GENERAL_NAME_num(names.get()) && out.size() <= most_octets_of_words; ++i) {
         const GENERAL_NAME *const name = sk_GENERAL_NAME_value(names.get(), i);
         if (name->type != GEN_DNS && name->type != GEN_IPADD)
             continue;

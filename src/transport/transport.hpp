@@ -157,8 +157,8 @@ using accept_handler = std::function<void(stream_maker accepted, error failure)>
 
 class listener {
 public:
-    /// The most connections that it accepts in one turn.
-    static constexpr int most_per_turn = 64;
+    /// The most connections that it accepts in one round of its loop.
+    static constexpr int most_accepted_per_round = 64;
 
     /// Stops listening and frees the address (removes the socket file of ipc). On the loop's thread
     /// if started, any thread otherwise.

@@ -93,7 +93,7 @@ public:
     /// This side ends now. Last words, where there are such, go to output(); nothing may be written
     /// behind them. All that the peer has sent is still taken, and `close` comes when it has taken
     /// its leave, too: how long to wait for that is the driver's to say.
-    virtual void part() noexcept {}
+    virtual void say_last_words() noexcept {}
     /// From `authenticate` to the verdict: what the peer is to be judged by. Throws bad_alloc.
     virtual credentials shown() const { return {}; }
     virtual heartbeat_answers answers() const noexcept { return {}; }

@@ -12,8 +12,8 @@ namespace zlink {
 namespace {
 
 constexpr std::size_t half_block = 32;
-constexpr std::size_t piece = 16 * 1024;
-static_assert(piece % 64 == 0);
+constexpr std::size_t slice = 16 * 1024;
+static_assert(slice % 64 == 0);
 static_assert(crypto_core_hsalsa20_OUTPUTBYTES == arena_key::size);
 static_assert(crypto_core_hsalsa20_INPUTBYTES == curve_box::prefix_size);
 static_assert(crypto_onetimeauth_poly1305_BYTES == curve_box::tag_size);
@@ -35,12 +35,12 @@ struct first_block {
     }
 };
 
-/// Does `step` for each piece of so many octets behind the first block, with the number of the
-/// block that the piece begins with.
+/// Does `step` for each slice of so many octets behind the first block, with the number of the
+/// block that the slice begins with.
 template <class Step>
-void for_each_piece(std::size_t size, Step step) noexcept {
-    for (std::size_t at = 0; at < size; at += piece)
-        step(at, std::min(piece, size - at), 1 + at / 64);
+void for_each_slice(std::size_t size, Step step) noexcept {
+    for (std::size_t at = 0; at < size; at += slice)
+        step(at, std::min(slice, size - at), 1 + at / 64);
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ void curve_box::seal(std::uint64_t number, std::uint8_t first, byte_span rest,
     std::uint8_t *const text = out + tag_size;
     std::memcpy(text, block.text(), 1 + beside);
     crypto_onetimeauth_poly1305_update(&tag.state, text, 1 + beside);
-    for_each_piece(rest.size() - beside, [&](std::size_t at, std::size_t size, std::uint64_t counter) {
+    for_each_slice(rest.size() - beside, [&](std::size_t at, std::size_t size, std::uint64_t counter) {
         std::uint8_t *const to = text + half_block + at;
         crypto_stream_salsa20_xor_ic(to, rest.data() + beside + at, size, n.data(), counter, subkey_.data());
         crypto_onetimeauth_poly1305_update(&tag.state, to, size);
@@ -88,7 +88,7 @@ bool curve_box::open(std::uint64_t number, std::span<std::uint8_t> box) const no
     crypto_onetimeauth_poly1305_init(&tag.state, block.octets.data());
     crypto_onetimeauth_poly1305_update(&tag.state, text.data(), beside);
     std::memcpy(text.data(), block.text(), beside);
-    for_each_piece(text.size() - beside, [&](std::size_t at, std::size_t size, std::uint64_t counter) {
+    for_each_slice(text.size() - beside, [&](std::size_t at, std::size_t size, std::uint64_t counter) {
         std::uint8_t *const octets = text.data() + half_block + at;
         crypto_onetimeauth_poly1305_update(&tag.state, octets, size);
         crypto_stream_salsa20_xor_ic(octets, octets, size, n.data(), counter, subkey_.data());

@@ -3,7 +3,7 @@
 //
 // Cost:     the first 16 octets of the nonce are the same for all boxes of one direction, and so is
 //           what XSalsa20 derives from them: that is done once. A long box is gone through once, a
-//           piece at a time, while the piece is in the cache.
+//           slice at a time, while the slice is in the cache.
 // Source:   RFC 26/CurveZMQ; D. J. Bernstein, "Cryptography in NaCl" and "Extending the Salsa20
 //           nonce".
 #pragma once

@@ -30,7 +30,7 @@ constexpr std::size_t curve_head_size = 16;
 /// Octets more than in the body of a frame: head, tag, flags.
 constexpr std::size_t curve_growth = curve_head_size + curve_box::tag_size + 1;
 /// The most octets in a batch.
-constexpr std::size_t most_in_curve_batch = 64 * 1024;
+constexpr std::size_t most_octets_in_curve_batch = 64 * 1024;
 
 struct curve_limits {
     std::uint64_t max_body = UINT64_MAX;  // of a message frame that comes
@@ -38,8 +38,9 @@ struct curve_limits {
 };
 
 /// Octets of the body of a frame that holds a box, at most.
-constexpr std::uint64_t most_in_curve_frame(std::uint64_t max_body, std::uint64_t max_command) noexcept {
-    const std::uint64_t most = std::max({max_body, max_command, std::uint64_t{most_in_curve_batch}});
+constexpr std::uint64_t most_octets_in_curve_frame(std::uint64_t max_body,
+                                                   std::uint64_t max_command) noexcept {
+    const std::uint64_t most = std::max({max_body, max_command, std::uint64_t{most_octets_in_curve_batch}});
     return most > UINT64_MAX - curve_growth ? most : most + curve_growth;
 }
 

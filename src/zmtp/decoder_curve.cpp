@@ -16,7 +16,7 @@ namespace {
 // With its header. What is kept of one goes in front of the next read, in the memory for that.
 constexpr std::size_t largest_small_box = 20 * 1024;
 // So much of a large box has to have come before there is memory for it.
-constexpr std::size_t least_to_begin = 16 * 1024;
+constexpr std::size_t octets_to_begin_with = 16 * 1024;
 // Steps in which memory for a large one grows.
 constexpr std::size_t first_memory = 64 * 1024;
 constexpr std::size_t growth_of_memory = 8;
@@ -29,7 +29,7 @@ constexpr std::array<std::uint8_t, short_header_size> refusal{frame_flag::reserv
 decoder_curve::decoder_curve(std::shared_ptr<const curve_box> box, const terms &what,
                              std::unique_ptr<frame_decoder> around, chunk_pool *pool)
     : box_(std::move(box)), terms_(what),
-      most_in_body_(most_in_curve_frame(what.limits.max_body, what.limits.max_command)),
+      most_in_body_(most_octets_in_curve_frame(what.limits.max_body, what.limits.max_command)),
       around_(std::move(around)), pool_(pool), last_(what.last_received) {
     if (!pool_)
         pool_ = (own_pool_ = chunk_pool::make()).get();
@@ -136,7 +136,7 @@ std::uint8_t *decoder_curve::open_box(std::span<std::uint8_t> body, std::uint8_t
 
 std::uint8_t *decoder_curve::open_batch(byte_span frames, std::uint8_t *out) noexcept {
     byte_span rest = frames;
-    bool is_sound = !frames.empty() && frames.size() <= most_in_curve_batch;
+    bool is_sound = !frames.empty() && frames.size() <= most_octets_in_curve_batch;
     for (frame_header header; is_sound && !rest.empty();) {
         is_sound = get_frame_header(rest.data(), rest.size(), header) &&
                    header.body_size <= rest.size() - header.header_size &&
@@ -166,7 +166,7 @@ std::uint8_t *decoder_curve::keep(std::span<std::uint8_t> in, const frame_header
     try {
         // Nobody gets memory for what is only announced.
         if (header.header_size > 0 && header.header_size + header.body_size > largest_small_box &&
-            in.size() >= least_to_begin)
+            in.size() >= octets_to_begin_with)
             begin_large(in, header);
         else
             kept_.assign(in.begin(), in.end());

@@ -19,7 +19,7 @@ constexpr std::size_t body_at = [] {
         ++at;
     return at;
 }();
-constexpr std::size_t first_piece = 256;
+constexpr std::size_t first_fragment_memory = 256;
 
 constexpr bool is_control(std::uint8_t opcode) noexcept { return opcode & 0x8; }
 
@@ -38,33 +38,33 @@ frame_decoder::decoded decoder_zws::decode(byte_span in, std::uint8_t *const out
     const std::size_t whole = in.size();
     std::uint8_t *end = out;
     gave_event_ = has_stopped_ = false;
-    while (!in.empty() && !has_stopped_ && at_ != place::over) {
+    while (!in.empty() && !has_stopped_ && at_ != stage::over) {
         switch (at_) {
-        case place::header:
+        case stage::header:
             end = take_header(in, end);
             break;
-        case place::flags:
+        case stage::flags:
             end = take_flags(in, end);
             break;
-        case place::command:
+        case stage::command:
             end = take_command(in, end);
             break;
-        case place::body:
+        case stage::body:
             end = take_body(in, end);
             break;
-        case place::piece:
-            end = take_piece(in, end);
+        case stage::fragment:
+            end = take_fragment(in, end);
             break;
-        case place::control:
+        case stage::control:
             end = take_control(in, end);
             break;
-        case place::over:
+        case stage::over:
             break;
         }
     }
-    if (at_ == place::over)
+    if (at_ == stage::over)
         in = {};
-    if (has_ping_ && at_ != place::body)
+    if (has_ping_ && at_ != stage::body)
         end = put_ping(end);
     return {whole - in.size(), static_cast<std::size_t>(end - out)};
 }
@@ -78,10 +78,11 @@ void decoder_zws::pass(std::span<std::uint8_t> octets) noexcept {
     }
     left_ -= octets.size();
     if (left_ == 0)
-        at_ = place::header;
+        at_ = stage::header;
 }
 
-/// Each fault is found on the first octet that shows it, so that pieces do not matter.
+/// Each fault is found on the first octet that shows it, so that it is the same however the octets
+/// were cut.
 std::uint16_t decoder_zws::judge(byte_span in, parsed_header &out) const noexcept {
     const std::uint8_t first = in[0];
     out.opcode = first & web_header::opcode_bits;
@@ -91,7 +92,7 @@ std::uint16_t decoder_zws::judge(byte_span in, parsed_header &out) const noexcep
     if (is_control(out.opcode)) {
         if (out.opcode > web_opcode::pong || !out.is_final)
             return web_status::protocol_error;
-    } else if (in_pieces_ != (out.opcode == web_opcode::continuation) || out.opcode > web_opcode::binary) {
+    } else if (in_fragments_ != (out.opcode == web_opcode::continuation) || out.opcode > web_opcode::binary) {
         return web_status::protocol_error;
     } else if (out.opcode == web_opcode::text) {
         return web_status::unacceptable_type;
@@ -160,7 +161,7 @@ std::uint8_t *decoder_zws::take_small(byte_span &in, std::uint8_t *out) noexcept
 }
 
 std::uint8_t *decoder_zws::take_header(byte_span &in, std::uint8_t *out) noexcept {
-    if (have_ == 0 && !form_.is_raw && !stops_ && !in_pieces_ && !has_ping_) {
+    if (have_ == 0 && !form_.is_raw && !stops_ && !in_fragments_ && !has_ping_) {
         out = take_small(in, out);
         if (in.empty())
             return out;
@@ -201,16 +202,16 @@ std::uint8_t *decoder_zws::begin_frame(const parsed_header &header, byte_span in
     is_final_ = header.is_final;
     opcode_ = header.opcode;
     if (is_control(opcode_)) {
-        at_ = place::control;
+        at_ = stage::control;
         control_size_ = 0;
         return left_ == 0 ? end_control(out) : out;
     }
-    if (in_pieces_ || !is_final_)
-        return begin_piece(out);
+    if (in_fragments_ || !is_final_)
+        return begin_fragment(out);
     if (left_ > most_in_payload())
         return put_fault(web_status::too_big, out);
     if (!form_.is_raw) {
-        at_ = place::flags;
+        at_ = stage::flags;
         return left_ == 0 ? put_fault(web_status::protocol_error, out) : out;
     }
     return left_ == 0 ? out : begin_body(0, in, out);
@@ -231,7 +232,7 @@ std::uint8_t *decoder_zws::take_flags(byte_span &in, std::uint8_t *out) noexcept
     if (left_ > limit_of(flags))
         return put_fault(web_status::too_big, out);
     if (flags == zws_octet::command && left_ > 0) {
-        at_ = place::command;
+        at_ = stage::command;
         return out;
     }
     return begin_body(flags, in, out);
@@ -246,7 +247,7 @@ std::uint8_t *decoder_zws::take_command(byte_span &in, std::uint8_t *out) noexce
 std::uint8_t *decoder_zws::begin_body(std::uint8_t flags, byte_span in, std::uint8_t *out) noexcept {
     if (has_ping_ && left_ > in.size())
         out = put_ping(out);
-    at_ = left_ > 0 ? place::body : place::header;
+    at_ = left_ > 0 ? stage::body : stage::header;
     has_stopped_ = stops_ && left_ == 0;
     return put_frame_header(out, static_cast<std::size_t>(left_),
                             flags == zws_octet::command ? frame_flag::command : flags);
@@ -269,7 +270,7 @@ std::size_t decoder_zws::unmask(byte_span &in, std::uint8_t *to, std::uint64_t m
 std::uint8_t *decoder_zws::take_body(byte_span &in, std::uint8_t *out) noexcept {
     const std::size_t count = unmask(in, out, left_);
     if (left_ == 0) {
-        at_ = place::header;
+        at_ = stage::header;
         has_stopped_ = stops_;
     }
     return out + count;
@@ -277,9 +278,9 @@ std::uint8_t *decoder_zws::take_body(byte_span &in, std::uint8_t *out) noexcept 
 
 // ---- messages in fragments ----
 
-std::uint8_t *decoder_zws::begin_piece(std::uint8_t *out) noexcept {
-    if (!in_pieces_) {
-        in_pieces_ = true;
+std::uint8_t *decoder_zws::begin_fragment(std::uint8_t *out) noexcept {
+    if (!in_fragments_) {
+        in_fragments_ = true;
         has_flags_ = form_.is_raw;
         flags_ = zws_octet::last;
     }
@@ -287,11 +288,11 @@ std::uint8_t *decoder_zws::begin_piece(std::uint8_t *out) noexcept {
     const std::uint64_t most = is_known_kind ? limit_of(flags_) : most_in_payload();
     if (left_ > most - size_)
         return put_fault(web_status::too_big, out);
-    at_ = place::piece;
-    return left_ == 0 ? end_piece(out) : out;
+    at_ = stage::fragment;
+    return left_ == 0 ? end_fragment(out) : out;
 }
 
-std::uint8_t *decoder_zws::take_piece(byte_span &in, std::uint8_t *out) noexcept {
+std::uint8_t *decoder_zws::take_fragment(byte_span &in, std::uint8_t *out) noexcept {
     if (!has_flags_) {
         flags_ = next_octet(in);
         has_flags_ = true;
@@ -312,7 +313,7 @@ std::uint8_t *decoder_zws::take_piece(byte_span &in, std::uint8_t *out) noexcept
             return put_fault(web_status::internal_error, out);
         size_ += count;
     }
-    return left_ == 0 ? end_piece(out) : out;
+    return left_ == 0 ? end_fragment(out) : out;
 }
 
 /// Whether anybody takes the message whose body begins with this octet.
@@ -329,17 +330,17 @@ void decoder_zws::skip(byte_span &in, std::size_t count) noexcept {
 
 void decoder_zws::take_only(reception what) noexcept {
     takes_ = what;
-    if (!in_pieces_ || !memory_ || is_wanted(memory_->data()[body_at]))
+    if (!in_fragments_ || !memory_ || is_wanted(memory_->data()[body_at]))
         return;
     is_unwanted_ = true;
     give_memory_back();
 }
 
-std::uint8_t *decoder_zws::end_piece(std::uint8_t *out) noexcept {
-    at_ = place::header;
+std::uint8_t *decoder_zws::end_fragment(std::uint8_t *out) noexcept {
+    at_ = stage::header;
     if (!is_final_)
         return out;
-    in_pieces_ = false;
+    in_fragments_ = false;
     if (!has_flags_)
         return put_fault(web_status::protocol_error, out);
     if (form_.is_raw && size_ == 0)
@@ -373,8 +374,8 @@ bool decoder_zws::make_room(std::size_t more) noexcept {
     }
     // Half as much again, which pools make twice as much of as long as it is small.
     const std::size_t wanted = std::max(used + more, memory_ ? memory_->capacity + memory_->capacity / 2 : 0);
-    chunk *const larger =
-        memory_ ? pool_->grow(memory_, wanted, used) : pool_->allocate(std::max(wanted, first_piece));
+    chunk *const larger = memory_ ? pool_->grow(memory_, wanted, used)
+                                  : pool_->allocate(std::max(wanted, first_fragment_memory));
     if (!larger)
         return false;
     memory_ = larger;
@@ -392,7 +393,7 @@ byte_span decoder_zws::take_frame(block_ref &owner) noexcept {
     return {begin, header + std::exchange(size_, 0)};
 }
 
-void decoder_zws::forget_pieces() noexcept {
+void decoder_zws::forget_fragments() noexcept {
     size_ = 0;
     is_unwanted_ = false;
     give_memory_back();
@@ -412,7 +413,7 @@ std::uint8_t *decoder_zws::take_control(byte_span &in, std::uint8_t *out) noexce
 }
 
 std::uint8_t *decoder_zws::end_control(std::uint8_t *out) noexcept {
-    at_ = place::header;
+    at_ = stage::header;
     if (opcode_ == web_opcode::ping) {
         has_ping_ = true;
         ping_size_ = control_size_;
@@ -422,8 +423,8 @@ std::uint8_t *decoder_zws::end_control(std::uint8_t *out) noexcept {
         if (has_ping_)
             out = put_ping(out);
         out = put_event(web_event::close, byte_span(control_).first(control_size_), out);
-        at_ = place::over;
-        forget_pieces();
+        at_ = stage::over;
+        forget_fragments();
     }
     return out;
 }
@@ -444,8 +445,8 @@ std::uint8_t *decoder_zws::put_ping(std::uint8_t *out) noexcept {
 std::uint8_t *decoder_zws::put_fault(std::uint16_t status, std::uint8_t *out) noexcept {
     if (has_ping_)
         out = put_ping(out);
-    at_ = place::over;
-    forget_pieces();
+    at_ = stage::over;
+    forget_fragments();
     std::array<std::uint8_t, 2> octets;
     put_u16(octets.data(), status);
     return put_event(web_event::fault, octets, out);

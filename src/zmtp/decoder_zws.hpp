@@ -27,7 +27,7 @@ public:
     /// `pool` outlives it, or is null. `one_by_one`: decode() stops behind each frame.
     decoder_zws(const zws_form &how, chunk_pool *pool, bool one_by_one) noexcept
         : form_(how), pool_(pool), stops_(one_by_one) {}
-    ~decoder_zws() override { forget_pieces(); }
+    ~decoder_zws() override { forget_fragments(); }
 
     std::size_t lead(std::size_t most) const noexcept override;
     decoded decode(byte_span in, std::uint8_t *out) noexcept override;
@@ -41,12 +41,12 @@ public:
 private:
     static constexpr std::size_t longest_header = 14;
 
-    enum class place {
+    enum class stage {
         header,
-        flags,    // the octet in front of a body
-        command,  // the first octet of its body
-        body,     // that goes to the queue as it comes
-        piece,    // of a message in fragments
+        flags,     // the octet in front of a body
+        command,   // the first octet of its body
+        body,      // that goes to the queue as it comes
+        fragment,  // of a message in fragments
         control,
         over,  // said so: what follows means nothing
     };
@@ -62,13 +62,13 @@ private:
     std::uint8_t *take_small(byte_span &in, std::uint8_t *out) noexcept;
     std::uint8_t *take_header(byte_span &in, std::uint8_t *out) noexcept;
     std::uint8_t *begin_frame(const parsed_header &header, byte_span in, std::uint8_t *out) noexcept;
-    std::uint8_t *begin_piece(std::uint8_t *out) noexcept;
+    std::uint8_t *begin_fragment(std::uint8_t *out) noexcept;
     std::uint8_t *take_flags(byte_span &in, std::uint8_t *out) noexcept;
     std::uint8_t *take_command(byte_span &in, std::uint8_t *out) noexcept;
     std::uint8_t *begin_body(std::uint8_t flags, byte_span in, std::uint8_t *out) noexcept;
     std::uint8_t *take_body(byte_span &in, std::uint8_t *out) noexcept;
-    std::uint8_t *take_piece(byte_span &in, std::uint8_t *out) noexcept;
-    std::uint8_t *end_piece(std::uint8_t *out) noexcept;
+    std::uint8_t *take_fragment(byte_span &in, std::uint8_t *out) noexcept;
+    std::uint8_t *end_fragment(std::uint8_t *out) noexcept;
     std::uint8_t *take_control(byte_span &in, std::uint8_t *out) noexcept;
     std::uint8_t *end_control(std::uint8_t *out) noexcept;
     std::uint8_t *put_event(std::uint8_t what, byte_span data, std::uint8_t *out) noexcept;
@@ -87,16 +87,16 @@ private:
     void skip(byte_span &in, std::size_t count) noexcept;
     bool make_room(std::size_t more) noexcept;
     void give_memory_back() noexcept;
-    void forget_pieces() noexcept;
+    void forget_fragments() noexcept;
 
     // Constant after construction
     const zws_form form_;
     chunk_pool *pool_;
-    std::shared_ptr<chunk_pool> own_pool_;  // where there was none, from the first piece on
+    std::shared_ptr<chunk_pool> own_pool_;  // where there was none, from the first fragment on
     const bool stops_;
 
     reception takes_ = reception::all;
-    place at_ = place::header;
+    stage at_ = stage::header;
     bool gave_event_ = false;
     bool has_stopped_ = false;
     std::array<std::uint8_t, longest_header> header_{};
@@ -109,7 +109,7 @@ private:
     std::uint8_t opcode_ = 0;
 
     // The message in fragments
-    bool in_pieces_ = false;
+    bool in_fragments_ = false;
     bool has_flags_ = false;
     bool is_whole_ = false;     // to be taken
     bool is_unwanted_ = false;  // and has no memory

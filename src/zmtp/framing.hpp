@@ -4,7 +4,7 @@
 //           holds is written as it is.
 // Out:      encode() makes the octets of one frame. A subscription is a command to a peer of ZMTP
 //           3.1, and a message to others.
-// In:       a `frame_decoder` turns what was read, in whatever pieces, into frames of a queue. It
+// In:       a `frame_decoder` turns what was read, however it was cut, into frames of a queue. It
 //           judges nothing: what its framing forbids comes out as a frame that the walk refuses
 //           (frame_walk.hpp), in its place behind what came before.
 // Limits:   a decoder keeps part of a header, and nothing of a body but where the wire does not say
@@ -52,7 +52,7 @@ public:
     /// written from `out` on, which may be lead() octets in front of `in`, or more, in the same
     /// memory.
     virtual decoded decode(byte_span in, std::uint8_t *out) noexcept = 0;
-    /// A frame that came in pieces of unknown size stands in memory of its own: where, in the
+    /// A frame that came in fragments of unknown size stands in memory of its own: where, in the
     /// queue's form, and whose memory that is: a chunk. It comes behind what was decoded last.
     /// Empty where there is none.
     virtual byte_span take_frame(block_ref &owner) noexcept {
@@ -82,8 +82,8 @@ public:
 /// The work to be done on one body on its way to the wire. It belongs to the framing that made it,
 /// which knows how.
 struct body_cover {
-    bool takes_pieces = false;             // one behind the other; else all of the body at once
-    std::size_t growth = 0;                // octets more come out of the first piece than go in
+    bool takes_slices = false;             // one behind the other; else all of the body at once
+    std::size_t growth = 0;                // octets more come out of the first slice than go in
     std::array<std::uint8_t, 32> state{};  // the framing's own
 };
 
@@ -103,7 +103,7 @@ public:
     /// wire as it is.
     virtual std::optional<body_cover> encode_header(std::uint8_t flags, std::size_t body_size,
                                                     std::vector<std::uint8_t> &out) const = 0;
-    /// Does that to the next piece of the body. `out` has room for it, and for the growth in front
+    /// Does that to the next slice of the body. `out` has room for it, and for the growth in front
     /// of the first; it may be where `in` is if there is none.
     virtual void cover(body_cover &how, byte_span in, std::uint8_t *out) const noexcept {
         (void)how, (void)in, (void)out;
@@ -136,7 +136,7 @@ public:
     /// cannot be comes out as a large one.
     virtual bool get_header(byte_span in, frame_header &out) const noexcept = 0;
     /// For one connection, from the first octet of traffic on; null where is_identity(). Frames
-    /// that come in pieces grow in `pool`, or in one of their own. Throws bad_alloc.
+    /// that come in fragments grow in `pool`, or in one of their own. Throws bad_alloc.
     virtual std::unique_ptr<frame_decoder> make_decoder(chunk_pool *pool = nullptr) const = 0;
 
 protected:

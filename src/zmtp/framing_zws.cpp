@@ -79,7 +79,7 @@ std::optional<body_cover> framing_zws::encode_header(std::uint8_t flags, std::si
         put_header(web_opcode::binary, form_.is_raw ? byte_span() : byte_span(&octet, 1), body_size, out);
     if (!key)
         return {};
-    body_cover how{.takes_pieces = true};
+    body_cover how{.takes_slices = true};
     set_mask(how, *key);
     return how;
 }

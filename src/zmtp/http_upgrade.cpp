@@ -151,8 +151,8 @@ bool is_sound(const web_place &place, std::string_view origin) noexcept {
 }
 
 // A request that a socket makes is never longer than those that one takes.
-constexpr std::size_t most_of_the_rest = 512;
-static_assert(web_place::most_octets + most_of_the_rest <= http_head::most_octets);
+constexpr std::size_t most_octets_beside = 512;
+static_assert(web_place::most_octets + most_octets_beside <= http_head::most_octets);
 
 std::string make_request(const web_place &place, std::string_view origin, std::string_view key,
                          web_protocols offered) {

@@ -23,7 +23,7 @@ namespace {
 
 using action = peer::action;
 using time_point = conversation::time_point;
-using opening = peer::opening;
+using first_words = peer::first_words;
 
 // The octets of a greeting that may be taken once there are `have`: no more than tell what comes
 // next, for with an older peer that is something else.
@@ -36,7 +36,7 @@ constexpr std::size_t end_of_greeting_part(std::size_t have) noexcept {
 }
 
 // Octets that wait to be written: the PONGs of a hundred PINGs and more that arrive together.
-constexpr std::size_t most_before_pong = 4096;
+constexpr std::size_t most_octets_before_pong = 4096;
 // Steps of memory for a frame under way. A step costs a copy of what is there, and what is free of
 // it is all that a peer can have beyond what it sends.
 constexpr std::size_t step_of_frame = 1024;
@@ -79,8 +79,9 @@ struct peer::state {
         closed
     };
 
-    state(peer &self, const settings &options, bool is_server, opening first, const zlink::framing *carrier)
-        : self_(self), options_(options), opening_(first), carrier_(carrier),
+    state(peer &self, const settings &options, bool is_server, first_words first,
+          const zlink::framing *carrier)
+        : self_(self), options_(options), first_words_(first), carrier_(carrier),
           before_(new before_traffic{.security = make_mechanism(options, is_server)}),
           heartbeat_(options.heartbeat_interval_ms, options.heartbeat_timeout_ms, options.heartbeat_ttl_ms) {}
 
@@ -141,7 +142,7 @@ struct peer::state {
     // Constant after construction
     peer &self_;  // what the driver asks for stands there
     const settings &options_;
-    const opening opening_;
+    const first_words first_words_;
     const zlink::framing *const carrier_;  // or null
 
     std::unique_ptr<framing_curve> sealed_;  // where the mechanism seals traffic
@@ -223,16 +224,16 @@ action peer::state::start() {
     }
     if (options_.handshake_interval_ms > 0)
         before_->end = now_ + std::chrono::milliseconds(options_.handshake_interval_ms);
-    switch (opening_) {
-    case opening::greeting:
+    switch (first_words_) {
+    case first_words::greeting:
         enter(stage::greeting);
         send_greeting(accepts_older_peers() ? signature_size : greeting_size);
         break;
-    case opening::handshake:
+    case first_words::handshake:
         enter(stage::handshake);
         follow(before_->security->start(self_.output_));
         break;
-    case opening::identity:
+    case first_words::identity:
         enter(stage::identity);
         is_older_ = true;
         self_.framing_ = &framing_of_zmtp_2_0();
@@ -530,7 +531,7 @@ void peer::state::enter_traffic() {
         self_.framing_ = sealed_.get();
     }
     enter(stage::traffic);
-    if (opening_ == opening::greeting)
+    if (first_words_ == first_words::greeting)
         heartbeat_.start(now_);
 }
 
@@ -599,7 +600,7 @@ action peer::state::on_ping(byte_span data) {
         return fail(protocol_errors::malformed_command);
     heartbeat_.set_peer_ttl(ping.ttl);
     // Each has its own answer, but a peer that takes none of them gets no more.
-    if (words().size() < most_before_pong)
+    if (words().size() < most_octets_before_pong)
         append_pong(words(), ping.context);
     return {};
 }
@@ -624,7 +625,7 @@ action peer::state::on_subscription(action_kind kind, byte_span topic) const {
     return result;
 }
 
-peer::peer(const settings &options, bool is_server, opening first, const zlink::framing *carrier)
+peer::peer(const settings &options, bool is_server, first_words first, const zlink::framing *carrier)
     : state_(std::make_unique<state>(*this, options, is_server, first, carrier)) {}
 
 peer::~peer() = default;

@@ -21,12 +21,12 @@ public:
     /// The words that the two sides begin with. When they are no greeting, what carries the
     /// conversation has said already what it would say, and looks after the time: there are no
     /// heartbeats.
-    enum class opening { greeting, handshake, identity };
+    enum class first_words { greeting, handshake, identity };
 
     /// `options` must outlive the peer. `is_server`: this side accepted the connection. `carrier`:
     /// the framing that its frames of traffic are put into, where that is not one of ZMTP itself;
     /// it outlives the peer.
-    peer(const settings &options, bool is_server, opening first = opening::greeting,
+    peer(const settings &options, bool is_server, first_words first = first_words::greeting,
          const zlink::framing *carrier = nullptr);
     ~peer() override;
 

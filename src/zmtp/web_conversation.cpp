@@ -34,7 +34,7 @@ framing_zws::form form_of(const settings &options, bool is_server) {
         form.max_command = std::max(form.max_command, form.max_body);
     // Sealed commands are judged by the mechanism, once they are open.
     if (options.mechanism == mechanism_kind::curve)
-        form.max_body = most_in_curve_frame(form.max_body, form.max_command);
+        form.max_body = most_octets_in_curve_frame(form.max_body, form.max_command);
     return form;
 }
 
@@ -217,8 +217,8 @@ action web_conversation::enter_handshake(std::string_view protocol) {
         inner_ = make_raw_conversation(options_);
     else
         inner_ = std::make_unique<peer>(options_, is_server_,
-                                        protocol == protocol_without_mechanism ? peer::opening::identity
-                                                                               : peer::opening::handshake,
+                                        protocol == protocol_without_mechanism ? peer::first_words::identity
+                                                                               : peer::first_words::handshake,
                                         &messages_);
     info_ = block_ref::share(&inner_->info());
     decoder_ = std::make_unique<decoder_zws>(zws_form{.is_client = !is_server_, .max_body = max_command_size},
@@ -391,7 +391,7 @@ void web_conversation::note_output_written(time_point now) noexcept {
 
 // ---- the end ----
 
-void web_conversation::part() noexcept {
+void web_conversation::say_last_words() noexcept {
     if (stage_ != stage::handshake && stage_ != stage::traffic)
         return;
     try {

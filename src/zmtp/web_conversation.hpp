@@ -37,7 +37,7 @@ public:
     void note_traffic(time_point now) noexcept override;
     void note_output_held_up(time_point now) noexcept override;
     void note_output_written(time_point now) noexcept override;
-    void part() noexcept override;
+    void say_last_words() noexcept override;
     credentials shown() const override { return inner_->shown(); }
     std::string reason() const override { return reason_; }
 

@@ -59,7 +59,7 @@ TEST_P(connecting, joins_a_dialer_and_a_listener) {
     EXPECT_EQ(far.receive(5), "there");
     far.send("back");
     EXPECT_EQ(near.receive(4), "back");
-    drive().turn();
+    drive().round();
     EXPECT_TRUE(bench.dialed.empty()) << "called twice";
     EXPECT_TRUE(bench.accepted.empty()) << "accepted twice";
     EXPECT_LE(bench.pending_reports, 1);
@@ -151,10 +151,10 @@ TEST_P(dialing, is_given_up_at_any_time_without_a_call) {
         for (int turns = 0; turns < 3; ++turns) {
             ASSERT_NO_FATAL_FAILURE(bench.begin_to_dial(address));
             for (int i = 0; i < turns; ++i)
-                drive().turn();
+                drive().round();
             const std::size_t so_far = bench.dialed.size();
             bench.dialing.reset();
-            drive().turn();
+            drive().round();
             EXPECT_EQ(bench.dialed.size(), so_far) << "called after its end";
             bench.dialed.clear();
         }
@@ -171,7 +171,7 @@ TEST_P(dialing, may_end_in_its_own_handler_and_in_that_of_a_second_attempt) {
         ++calls;
     });
     drive().until([&] { return calls > 0; });
-    drive().turn();
+    drive().round();
     EXPECT_EQ(calls, 1);
 }
 
@@ -327,7 +327,7 @@ TEST_P(listening, calls_nobody_once_it_has_ended) {
     bench.begin_to_dial(bench.address_of(bench.listening->endpoint()));
     bench.start();
     bench.listening.reset();
-    drive().turn();
+    drive().round();
     EXPECT_TRUE(bench.accepted.empty());
 }
 
@@ -370,7 +370,7 @@ TEST_P(listening, without_descriptors_says_so_pauses_and_goes_on) {
         for (int i = 0; i < 2; ++i)
             EXPECT_EQ(bench.next(bench.accepted).failure, error::too_many_files);
         for (int i = 0; i < 100; ++i)
-            drive().turn();
+            drive().round();
         EXPECT_LE(bench.accepted.size(), 1u) << "it does not pause";
         bench.accepted.clear();
     }
@@ -388,7 +388,7 @@ TEST_P(listening, ends_its_pause_when_there_are_descriptors) {
     ASSERT_TRUE(bench.accepted.empty());
     ASSERT_EQ(drive().io().post([&] { bench.listening->go_on(); }), error::none);
     for (int i = 0; i < 20 && bench.accepted.empty(); ++i)
-        drive().turn();
+        drive().round();
     ASSERT_EQ(bench.accepted.size(), 1u) << "it waits for its time";
     EXPECT_EQ(bench.accepted[0].failure, error::none);
     EXPECT_EQ(bench.dial(bench.there).failure, error::none);
@@ -404,7 +404,7 @@ TEST_P(listening, ends_its_pause_as_soon_as_the_library_closes_a_descriptor) {
     ASSERT_TRUE(bench.accepted.empty());
     std::thread([&] { spare.reset(); }).join();
     for (int i = 0; i < 20 && bench.accepted.empty(); ++i)
-        drive().turn();
+        drive().round();
     ASSERT_EQ(bench.accepted.size(), 1u) << "it waits for its time";
     EXPECT_EQ(bench.dial(bench.there).failure, error::none);
 }
@@ -419,7 +419,7 @@ TEST_P(listening, may_end_when_it_has_just_heard_of_a_descriptor) {
     }
     spare.reset();
     bench.listening.reset();
-    drive().turn();
+    drive().round();
     EXPECT_TRUE(bench.accepted.empty());
 }
 

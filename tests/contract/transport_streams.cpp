@@ -76,7 +76,7 @@ protected:
     driven_loop &drive() { return *bench.drive; }
     void turn_a_while() {
         for (int i = 0; i < 5; ++i)
-            drive().turn();
+            drive().round();
     }
     void read_all(std::size_t count) {
         while (count > 0 && !HasFailure())
@@ -325,7 +325,7 @@ TEST_P(streams, wake_whoever_waits_when_they_end) {
         const int before = far->heard->readable;
         EXPECT_EQ(far->read(1), "");
         far->bytes->wait_readable();
-        drive().turn();
+        drive().round();
         if (!finishes || !near->bytes->finish_writing())
             near->bytes.reset();
         drive().until([&] { return far->heard->readable > before; });
@@ -429,7 +429,7 @@ TEST_P(streams, know_what_would_be_lost_if_they_were_closed_now) {
     read_all(left);
     // The confirmation of the last octets is under way.
     const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    for (; near->bytes->unconfirmed() > 0; drive().turn())
+    for (; near->bytes->unconfirmed() > 0; drive().round())
         ASSERT_LT(std::chrono::steady_clock::now(), limit);
 }
 
@@ -558,7 +558,7 @@ TEST_P(streams, may_be_destroyed_while_leased) {
     far->bytes->wait_readable();
     ASSERT_TRUE(far->bytes->lease_out());
     far->bytes.reset();
-    drive().turn();
+    drive().round();
     EXPECT_EQ(far->heard->readable, before);
     // It is closed, not kept: the peer hears of it. It has sent what nobody reads.
     near->expect_end();

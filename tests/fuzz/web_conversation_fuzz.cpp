@@ -56,7 +56,7 @@ public:
     // However it went, a closed machine stays closed and one that never got through is closed by
     // the clock.
     void end() {
-        machine_->part();
+        machine_->say_last_words();
         now_ += std::chrono::hours(1);
         const bool was_established = machine_->is_established();
         const auto last = machine_->resume({conversation::event_kind::time, {}, now_});

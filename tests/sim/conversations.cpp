@@ -18,7 +18,7 @@ constexpr duration last_patience = seconds(20);  // for the last round to arrive
 constexpr milliseconds longest_way{60};  // of last words
 
 // A box that is under way at either end, or was read in part.
-constexpr std::size_t held_by_boxes = 3 * most_in_curve_batch;
+constexpr std::size_t held_by_boxes = 3 * most_octets_in_curve_batch;
 
 constexpr std::size_t messages_of_a_burst = 300;  // of each sender, more than small buffers hold
 

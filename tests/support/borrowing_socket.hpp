@@ -38,7 +38,7 @@ public:
     bool is_full() const noexcept override { return is_stream_full; }
     bool is_held_up() const noexcept override { return is_stream_full || is_stream_busy; }
     bool awaits_input() const noexcept override { return is_for_input; }
-    reading_half &lent() noexcept override { return *this; }
+    reading_half &leased_half() noexcept override { return *this; }
     bool expects_large() const noexcept override { return is_large_next; }
     bool has_read() const noexcept override { return has_octets; }
     int descriptor() const noexcept override { return 12345; }

@@ -20,13 +20,13 @@ public:
         io_.run();
     }
     /// Runs what there is still.
-    ~driven_loop() { turn(); }
+    ~driven_loop() { round(); }
 
     operator loop &() noexcept { return io_; }
     asio_loop &io() noexcept { return io_; }
 
     /// Runs what is there to be run, and waits for nothing.
-    void turn() {
+    void round() {
         is_running_ = true;
         io_.run();
         is_running_ = false;
@@ -35,7 +35,7 @@ public:
     template <class Condition>
     bool until(Condition holds) {
         int left = patience / step;
-        for (turn(); !holds(); turn()) {
+        for (round(); !holds(); round()) {
             // What another thread posts does not interrupt this: the loop is not known to sleep.
             is_running_ = true;
             io_.context().restart();

@@ -77,7 +77,7 @@ inline std::vector<std::uint8_t> encoded(const std::vector<model_frame> &frames)
 /// For tests of one queue with both ends in one thread.
 class one_queue : public ::testing::Test {
 protected:
-    static constexpr std::size_t small = frame_queue::most_copied_external;
+    static constexpr std::size_t small = frame_queue::most_octets_copied_external;
     static constexpr std::size_t uncopied = small + 1;
 
     frame_queue queue{chunk_pool::make()};

@@ -62,8 +62,8 @@ public:
     }
     /// What the session does in turns of its loop.
     void run() {
-        while (wants_turn || wants_look) {
-            if (std::exchange(wants_turn, false) && it)
+        while (wants_round || wants_look) {
+            if (std::exchange(wants_round, false) && it)
                 short_heap::counted([&] { it->work(); });
             if (std::exchange(wants_look, false) && it)
                 short_heap::counted([&] { it->look(); });
@@ -123,7 +123,7 @@ public:
     int to_judge = 0;
     break_reason reason;
     bool wants_look = false;
-    bool wants_turn = false;
+    bool wants_round = false;
     int socket_woken = 0;
     std::size_t taken_when_broken = 0;
 
@@ -141,12 +141,12 @@ private:
     void on_drained(connection &) noexcept override { ++drained; }
     void authenticate(connection &) noexcept override { ++to_judge; }
     void want_look() noexcept override { wants_look = true; }
-    void want_turn() noexcept override { wants_turn = true; }
+    void want_round() noexcept override { wants_round = true; }
     void on_readable(pipe_end &end) noexcept override {
-        wants_turn = wants_turn || &end == far.get();
+        wants_round = wants_round || &end == far.get();
         socket_woken += &end == near.get();
     }
-    void on_writable(pipe_end &end) noexcept override { wants_turn = wants_turn || &end == far.get(); }
+    void on_writable(pipe_end &end) noexcept override { wants_round = wants_round || &end == far.get(); }
     void on_closed(pipe_end &) noexcept override {}
 };
 

@@ -93,7 +93,7 @@ private:
     written write_now(writing &turn, occasion when) noexcept override { return out->write_now(turn, when); }
     bool is_full() const noexcept override { return out->is_full(); }
     int descriptor() const noexcept override { return -1; }
-    reading_half &lent() noexcept override { return *this; }
+    reading_half &leased_half() noexcept override { return *this; }
     bool expects_more() const noexcept override { return false; }
     bool expects_large() const noexcept override { return false; }
     bool read_now(block_ref &) noexcept override { return false; }

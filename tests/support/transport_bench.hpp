@@ -230,7 +230,7 @@ public:
     }
     /// An octet goes from one end to the other while both do what has to come before it.
     void pass_one(stream_end &from, stream_end &to) {
-        for (bool is_sent = false; !::testing::Test::HasFailure(); drive->turn()) {
+        for (bool is_sent = false; !::testing::Test::HasFailure(); drive->round()) {
             is_sent = is_sent || from.write("x").octets == 1;
             if (to.read(1) == "x")
                 return;

@@ -14,7 +14,7 @@ struct written_connection : connection_port, reading_half {
 
     bool is_full() const noexcept override { return false; }
     int descriptor() const noexcept override { return -1; }
-    reading_half &lent() noexcept override { return *this; }
+    reading_half &leased_half() noexcept override { return *this; }
     bool expects_more() const noexcept override { return false; }
     bool expects_large() const noexcept override { return false; }
     bool read_now(block_ref &) noexcept override { return false; }

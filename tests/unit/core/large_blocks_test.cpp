@@ -64,7 +64,7 @@ extern "C" void *mremap(void *from, std::size_t old_size, std::size_t new_size, 
 namespace zlink {
 namespace {
 
-constexpr std::size_t most_kept = (64u << 20) + (64u << 10);
+constexpr std::size_t most_octets_kept = (64u << 20) + (64u << 10);
 constexpr int places = 8;  // beside it, for blocks that came back last, by the number of the processor
 constexpr std::size_t most_nearby = places * ((2u << 20) + 64);
 
@@ -79,7 +79,7 @@ protected:
     /// What is kept is of none of the sizes that a test looks at.
     void SetUp() override {
         ASSERT_NO_FATAL_FAILURE(where.go_to(where.all().front()));
-        for (void *block : make(300'000, 2 * most_kept / 300'000))
+        for (void *block : make(300'000, 2 * most_octets_kept / 300'000))
             large_blocks::release(block, 300'000);
     }
 
@@ -175,13 +175,13 @@ TEST_F(large_blocks_test, gives_out_no_block_twice) {
 TEST_F(large_blocks_test, keeps_no_more_than_its_limit_and_a_size_that_comes_back_instead_of_others) {
     for (const std::size_t size : {128 << 10, 2 << 20, 64 << 10, 4 << 20, 16 << 20, 256 << 10}) {
         SCOPED_TRACE(size);
-        std::vector<void *> given = make(size, 2 * most_kept / size);
+        std::vector<void *> given = make(size, 2 * most_octets_kept / size);
         for (void *block : given) {
             large_blocks::release(block, size);
-            EXPECT_LE(large_blocks::kept_octets(), most_kept + most_nearby);
+            EXPECT_LE(large_blocks::kept_octets(), most_octets_kept + most_nearby);
         }
         const std::size_t each = size + 64;
-        const std::size_t most = most_kept / each;
+        const std::size_t most = most_octets_kept / each;
         EXPECT_GE(large_blocks::kept_octets(), keeps ? most * each : 0u);
         std::size_t again = 0;
         std::vector<void *> taken = make(size, most);

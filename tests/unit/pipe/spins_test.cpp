@@ -180,10 +180,10 @@ constexpr backlog_kind large{256 << 10, true, false};
 constexpr backlog_kind huge{16 << 20, true, true};
 
 TEST(backlog, has_a_limit_for_each_kind) {
-    EXPECT_EQ(most_ahead(small), 4 * mebibyte);
-    EXPECT_EQ(most_ahead(small_inproc), 16 * mebibyte);
-    EXPECT_EQ(most_ahead(large), mebibyte + 1024);
-    EXPECT_EQ(most_ahead(huge), mebibyte + 1024);
+    EXPECT_EQ(most_octets_ahead(small), 4 * mebibyte);
+    EXPECT_EQ(most_octets_ahead(small_inproc), 16 * mebibyte);
+    EXPECT_EQ(most_octets_ahead(large), mebibyte + 1024);
+    EXPECT_EQ(most_octets_ahead(huge), mebibyte + 1024);
 }
 
 TEST(backlog, is_made_smaller_step_by_step) {

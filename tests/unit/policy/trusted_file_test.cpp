@@ -188,7 +188,7 @@ TEST_F(a_trusted_file, is_listed_with_those_of_its_folder) {
 }
 
 TEST_F(a_trusted_file, is_not_listed_where_there_are_too_many) {
-    for (std::size_t i = 0; i < trusted_file::most_in_folder; ++i)
+    for (std::size_t i = 0; i < trusted_file::most_files_in_folder; ++i)
         std::ofstream(folder + "/" + std::to_string(i));
     std::vector<trusted_file::listed> found;
     std::string why;

@@ -62,9 +62,9 @@ TEST_F(timers, go_off_in_the_order_of_their_times_and_not_in_that_of_their_makin
         const std::size_t at = (i * 7) % names.size();
         set(names[at], std::chrono::seconds(at));
     }
-    drive->turn();
+    drive->round();
     EXPECT_EQ(log, names);
-    drive->turn();
+    drive->round();
     EXPECT_EQ(log, names) << "each once";
 }
 
@@ -87,7 +87,7 @@ TEST_F(timers, stay_in_order_whatever_is_cancelled_and_set_anew_meanwhile) {
     for (std::size_t i = names.size(); i-- > 0;)
         if (i % 3 != 0 && i % 4 == 0)
             wanted += names[(i * 11) % names.size()];
-    drive->turn();
+    drive->round();
     EXPECT_EQ(log, wanted);
 }
 
@@ -105,14 +105,14 @@ TEST_F(timers, are_not_called_once_another_one_has_cancelled_destroyed_or_moved_
         EXPECT_TRUE(moved.is_pending());
     };
     set('a', 1s);
-    drive->turn();
+    drive->round();
     EXPECT_EQ(log, "az");
 }
 
 TEST_F(timers, may_be_destroyed_by_their_own_call) {
     set('a', 1s);
     then = [&](char) { all.clear(); };
-    drive->turn();
+    drive->round();
     EXPECT_EQ(log, "a");
     EXPECT_TRUE(all.empty());
 }
@@ -129,7 +129,7 @@ TEST_F(timers, that_set_themselves_anew_at_once_leave_others_their_turn) {
             io().post(task);
     };
     set('a', 1s);
-    drive->turn();
+    drive->round();
     EXPECT_EQ(rounds, 100);
     const auto at = order.find('t');
     ASSERT_NE(at, std::string::npos);
@@ -141,11 +141,11 @@ TEST_F(timers, that_are_put_off_do_not_go_off_at_their_first_time) {
     EXPECT_TRUE(late.is_pending());
     late.expires_at(base + 1s);
     late.expires_at(base + 3h);
-    drive->turn();
+    drive->round();
     EXPECT_EQ(log, "");
     EXPECT_TRUE(late.is_pending());
     late.expires_at(base);
-    drive->turn();
+    drive->round();
     EXPECT_EQ(log, "l");
     EXPECT_FALSE(late.is_pending());
 }
@@ -166,7 +166,7 @@ TEST_F(timers, go_on_after_one_that_throws) {
         if (name == 'a')
             throw std::runtime_error("on purpose");
     };
-    drive->turn();
+    drive->round();
     EXPECT_EQ(log, "ab");
 }
 
@@ -187,7 +187,7 @@ TEST_F(timers, are_not_made_without_memory_and_need_none_afterwards) {
     for (int i = 0; i < 100; ++i)
         set('a', 1s).cancel();
     set('b', 1000h);
-    drive->turn();
+    drive->round();
     const scarce_memory scarce(1);
     for (auto &each : all)
         each->expires_at(base + 999h);
@@ -206,11 +206,11 @@ TEST_F(tasks, run_in_order_with_functions_among_them) {
     io().post(b);
     io().post(a);
     EXPECT_EQ(order, "") << "never at once";
-    drive->turn();
+    drive->round();
     EXPECT_EQ(order, "afb");
 }
 
-TEST_F(tasks, posted_from_inside_run_in_the_same_turn_but_after_those_before_them) {
+TEST_F(tasks, posted_from_inside_run_in_the_same_round_but_after_those_before_them) {
     std::string order;
     noted_task c([&] { order += 'c'; });
     noted_task a([&] {
@@ -220,7 +220,7 @@ TEST_F(tasks, posted_from_inside_run_in_the_same_turn_but_after_those_before_the
     noted_task b([&] { order += 'b'; });
     io().post(a);
     io().post(b);
-    drive->turn();
+    drive->round();
     EXPECT_EQ(order, "abc");
 }
 
@@ -235,7 +235,7 @@ TEST_F(tasks, leave_a_handler_its_turn_though_there_are_many) {
         }));
         io().post(*many.back());
     }
-    drive->turn();
+    drive->round();
     EXPECT_EQ(run_before_handler, 16);
     EXPECT_EQ(run, 100);
 }
@@ -255,7 +255,7 @@ TEST_F(tasks, get_their_turn_among_many_handlers_and_leave_them_theirs) {
         handle();
         io().post(again);
     });
-    drive->turn();
+    drive->round();
     EXPECT_EQ(std::count(order.begin(), order.end(), 'h'), 1000);
     ASSERT_NE(order.find('t'), std::string::npos);
     EXPECT_LE(order.find('t'), 64u);
@@ -270,7 +270,7 @@ TEST_F(tasks, get_their_turn_among_many_handlers_and_leave_them_theirs) {
     });
     io().post(*busy);
     boost::asio::post(drive->io().context(), [&] { order += 'h'; });
-    drive->turn();
+    drive->round();
     EXPECT_EQ(rounds, 1000);
     EXPECT_LE(order.find('h'), 2u);
 }
@@ -279,7 +279,7 @@ TEST_F(tasks, that_cannot_be_posted_without_memory_are_not_run_either) {
     bool has_run = false;
     const scarce_memory scarce(1);
     EXPECT_EQ(io().post([&] { has_run = true; }), error::no_memory);
-    drive->turn();
+    drive->round();
     EXPECT_FALSE(has_run);
 }
 
@@ -296,7 +296,7 @@ TEST_F(tasks, before_a_sleep_come_last_and_once_and_before_the_loop_ends) {
     then = [&](char) { order += 't'; };
     boost::asio::post(drive->io().context(), [&] { order += 'h'; });
     EXPECT_EQ(io().post([&] { order += 'f'; }), error::none);
-    drive->turn();
+    drive->round();
     EXPECT_EQ(order.size(), 5u) << order;
     EXPECT_EQ(order.substr(3), "lp") << order;
 }
@@ -311,17 +311,17 @@ TEST_F(deferred_calls, come_once_later_and_not_when_they_are_given_up) {
     call.schedule();
     call.schedule();
     EXPECT_EQ(calls, 0) << "never from inside";
-    drive->turn();
+    drive->round();
     EXPECT_EQ(calls, 1);
     call.schedule();
     call.cancel();
-    drive->turn();
+    drive->round();
     EXPECT_EQ(calls, 1);
     call.cancel();
     call.schedule();
     call.cancel();
     call.schedule();
-    drive->turn();
+    drive->round();
     EXPECT_EQ(calls, 2);
 }
 
@@ -338,7 +338,7 @@ TEST_F(deferred_calls, may_ask_for_another_and_end_from_inside) {
         }
     });
     call->schedule();
-    drive->turn();
+    drive->round();
     EXPECT_EQ(calls, 3);
     EXPECT_FALSE(call);
 }
@@ -348,7 +348,7 @@ TEST_F(deferred_calls, may_be_destroyed_while_they_are_under_way) {
     auto call = std::make_unique<deferred_call>(io(), [&] { ++calls; });
     call->schedule();
     call.reset();
-    drive->turn();
+    drive->round();
     EXPECT_EQ(calls, 0);
 }
 
@@ -357,7 +357,7 @@ TEST_F(deferred_calls, need_no_memory_to_be_scheduled) {
     const scarce_memory scarce(1);
     for (int i = 0; i < 3; ++i) {
         call.schedule();
-        drive->turn();
+        drive->round();
     }
     EXPECT_FALSE(scarce_memory::has_failed());
 }

@@ -48,7 +48,7 @@ TEST(connection_end, reads_what_came_before_the_thread_that_sends_failed_to_writ
     one.state.room = 0;
     one.state.write_failure = error::connection_reset;
     one.send({"in vain"});
-    one.wants_turn = false;
+    one.wants_round = false;
     EXPECT_FALSE(one.near->write_now());
     EXPECT_EQ(one.broken, 0) << "that is for the loop's thread to say";
     one.run();
@@ -261,7 +261,7 @@ TEST(connection_end, waits_for_a_sender_that_is_writing) {
         driven one(socket_type::dealer);
         ASSERT_NO_FATAL_FAILURE(one.establish());
         one.send({"a"});
-        one.wants_turn = false;
+        one.wants_round = false;
         one.state.in_write = [&] {
             if (is_lost) {
                 one.state.is_reset = true;
@@ -271,10 +271,10 @@ TEST(connection_end, waits_for_a_sender_that_is_writing) {
                 EXPECT_FALSE(one.it->let_go(true));
             }
             EXPECT_FALSE(one.it->drain());
-            one.wants_turn = false;
+            one.wants_round = false;
         };
         (void)one.near->write_now();
-        EXPECT_TRUE(one.wants_turn) << "the sender says when it has left";
+        EXPECT_TRUE(one.wants_round) << "the sender says when it has left";
         if (is_lost) {
             one.run();
             EXPECT_EQ(one.broken, 1);
@@ -395,7 +395,7 @@ TEST(connection_lease, wakes_a_borrower_for_a_full_stream_and_leaves_the_wait_to
     one.state.room = 2;
     one.socket_woken = 0;
     one.send({"abc"});
-    one.wants_turn = true;
+    one.wants_round = true;
     one.run();
     EXPECT_EQ(one.socket_woken, 1);
     EXPECT_FALSE(one.state.is_room_awaited);
@@ -416,7 +416,7 @@ TEST(connection_lease, is_called_back_before_a_failed_write_ends_the_connection)
         one.state.room = 0;
         one.state.write_failure = error::connection_reset;
         one.send({"in vain"});
-        one.wants_turn = true;
+        one.wants_round = true;
         one.run();
         EXPECT_EQ(one.broken, !is_used);
         if (is_used) {
@@ -443,7 +443,7 @@ TEST(connection_lease, is_called_back_when_the_connection_is_let_go_of) {
         EXPECT_TRUE(one.near->is_recalled());
         EXPECT_EQ(one.state.taken + message("a").size(), one.state.input.size()) << "not ours to read";
         one.borrowed.end(true);
-        EXPECT_TRUE(one.wants_turn) << "the borrower says that it has left";
+        EXPECT_TRUE(one.wants_round) << "the borrower says that it has left";
         EXPECT_TRUE(one.it->let_go(drops_unread));
         EXPECT_FALSE(one.state.is_leased);
         EXPECT_EQ(one.broken, 0);

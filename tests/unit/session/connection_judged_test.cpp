@@ -66,8 +66,8 @@ TEST(connection_judged, reads_no_more_than_a_little_meanwhile) {
     it.arrive(greeting());
     const octets much = body_of(1000000);
     it.arrive(ready("DEALER") + message(much));
-    EXPECT_GE(it.state.taken, most_unjudged);
-    EXPECT_LE(it.state.taken, greeting().size() + most_unjudged + it.sizes.in_batch_size);
+    EXPECT_GE(it.state.taken, most_octets_unjudged);
+    EXPECT_LE(it.state.taken, greeting().size() + most_octets_unjudged + it.sizes.in_batch_size);
     it.judge(accepted());
     it.arrive("");
     it.expect({hello_of_ring, "=" + much});

@@ -269,13 +269,13 @@ TEST(connection, looks_again_for_what_came_while_it_went_to_sleep) {
     driven one(socket_type::dealer);
     ASSERT_NO_FATAL_FAILURE(one.establish());
     one.send({"a"});
-    one.wants_turn = false;  // as if it had been published before the reader was armed
+    one.wants_round = false;  // as if it had been published before the reader was armed
     one.it->look();
-    EXPECT_TRUE(one.wants_turn);
+    EXPECT_TRUE(one.wants_round);
     one.run();
     EXPECT_EQ(one.state.output, message("a"));
     one.it->look();
-    EXPECT_FALSE(one.wants_turn);
+    EXPECT_FALSE(one.wants_round);
 }
 
 TEST(connection, comes_back_in_a_moment_for_what_a_sender_that_writes_for_itself_may_leave) {
@@ -287,7 +287,7 @@ TEST(connection, comes_back_in_a_moment_for_what_a_sender_that_writes_for_itself
         one.io.makes_timers = has_timers;
         one.run();
         one.send({"left"});
-        EXPECT_EQ(one.wants_turn, !has_timers) << "nobody is woken for it where somebody comes";
+        EXPECT_EQ(one.wants_round, !has_timers) << "nobody is woken for it where somebody comes";
         one.pass(99us);
         EXPECT_EQ(one.state.output == message(body_of(20'000)), has_timers);
         one.pass(1us);
@@ -307,7 +307,7 @@ TEST(connection, lets_small_messages_come_together_for_50_us) {
     }
     ASSERT_EQ(one.state.output, sent);
     one.send({"b"});
-    one.wants_turn = false;  // whoever is woken for it finds that it waits
+    one.wants_round = false;  // whoever is woken for it finds that it waits
     one.pass(49us);
     EXPECT_EQ(one.state.output, sent);
     one.pass(1us);

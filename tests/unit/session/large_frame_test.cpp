@@ -33,14 +33,14 @@ TEST_F(large_frame_test, arrives_whole_in_any_pieces) {
                 ASSERT_TRUE(incoming.begin(*pool, {sent.data(), first}, header_of(body)));
                 std::size_t have = first;
                 while (!incoming.is_whole()) {
-                    const large_frame::place next = incoming.room(*pool);
+                    const large_frame::place next = incoming.place_for_next(*pool);
                     ASSERT_GT(next.octets, 0u);
                     ASSERT_EQ(incoming.missing(), sent.size() - have);
                     const std::size_t count = std::min(piece, next.octets);
                     std::memcpy(next.begin, sent.data() + have, count);
                     incoming.note_read(count);
                     have += count;
-                    (void)incoming.room(*pool);
+                    (void)incoming.place_for_next(*pool);
                     incoming.note_read(0);  // nothing was there
                 }
                 block_ref owner;
@@ -57,7 +57,7 @@ TEST_F(large_frame_test, has_room_for_no_more_than_eight_times_what_has_arrived_
     const std::vector<std::uint8_t> sent = frame_of(100);
     ASSERT_TRUE(incoming.begin(*pool, {sent.data(), 19}, header_of(announced)));
     for (std::size_t have = 19; have < 100'000'000;) {
-        const large_frame::place next = incoming.room(*pool);
+        const large_frame::place next = incoming.place_for_next(*pool);
         ASSERT_GT(next.octets, 0u);
         EXPECT_LE(next.octets, std::max<std::size_t>(262'144, 7 * have + 1024));
         incoming.note_read(next.octets);
@@ -68,7 +68,7 @@ TEST_F(large_frame_test, has_room_for_no_more_than_eight_times_what_has_arrived_
 TEST_F(large_frame_test, of_any_size_is_refused_where_there_is_no_memory_and_not_before) {
     const std::vector<std::uint8_t> sent = frame_of(100);
     ASSERT_TRUE(incoming.begin(*pool, {sent.data(), 19}, header_of(INT64_MAX)));
-    EXPECT_GT(incoming.room(*pool).octets, 0u);
+    EXPECT_GT(incoming.place_for_next(*pool).octets, 0u);
     incoming.note_read(0);
     incoming.forget();
     EXPECT_FALSE(incoming.is_under_way());

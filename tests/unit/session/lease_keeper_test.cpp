@@ -52,13 +52,13 @@ public:
     }
     void borrow() {
         ask();
-        lend();
+        grant();
         ASSERT_TRUE(use());
     }
     // The loop's
-    void lend() {
+    void grant() {
         EXPECT_TRUE(keeper.tend());
-        keeper.lend();
+        keeper.grant();
     }
     bool is_out() { return keeper.reading() == nullptr; }
     /// The loop and the stream agree on whose it is.
@@ -112,7 +112,7 @@ private:
     written write_now(writing &turn, occasion when) noexcept override { return out.write_now(turn, when); }
     bool is_full() const noexcept override { return out.is_full(); }
     int descriptor() const noexcept override { return -1; }
-    reading_half &lent() noexcept override { return keeper.lent(); }
+    reading_half &leased_half() noexcept override { return keeper.leased_half(); }
 };
 
 TEST(lease_keeper, has_the_reading_half_with_the_loop_while_nobody_asks) {
@@ -155,7 +155,7 @@ TEST(lease_keeper, grants_what_is_asked_for_and_tells_the_socket) {
     EXPECT_EQ(it.loop_woken, 1);
     EXPECT_FALSE(it.near->ask_for_lease()) << "it has been asked";
     EXPECT_FALSE(it.use()) << "it was not granted";
-    it.lend();
+    it.grant();
     it.expect_out(true);
     EXPECT_EQ(it.socket_woken, 1);
     EXPECT_EQ(it.io.pending(), 1u);
@@ -184,7 +184,7 @@ TEST(lease_keeper, refuses_where_the_stream_does) {
     lender it;
     it.state.may_be_leased = false;
     it.ask();
-    it.lend();
+    it.grant();
     it.expect_back(0);
     EXPECT_TRUE(it.near->is_lease_over());
     // The loop waits for a full stream as before.
@@ -198,7 +198,7 @@ TEST(lease_keeper, refuses_where_there_is_no_memory_for_a_timer) {
     lender it;
     it.io.makes_timers = false;
     it.ask();
-    it.lend();
+    it.grant();
     it.expect_back(0);
     EXPECT_TRUE(it.near->is_lease_over());
     it.io.makes_timers = true;
@@ -212,7 +212,7 @@ TEST(lease_keeper, refuses_while_the_writing_half_has_control_octets_to_write) {
     lender it;
     it.peer->output().assign(10, 'p');
     it.ask();
-    it.lend();
+    it.grant();
     it.expect_back(0);
     EXPECT_TRUE(it.near->is_lease_over());
 }
@@ -223,7 +223,7 @@ TEST(lease_keeper, refuses_while_somebody_else_writes) {
     EXPECT_TRUE(it.keeper.tend());
     {
         const writing turn = it.far->take_turn();
-        it.keeper.lend();
+        it.keeper.grant();
     }
     it.expect_back(0);
     EXPECT_TRUE(it.near->is_lease_over());
@@ -240,7 +240,7 @@ TEST(lease_keeper, cannot_be_asked_before_the_handshake_is_written_out) {
 TEST(lease_keeper, ends_a_lease_that_nobody_uses_at_the_next_look) {
     lender it;
     it.ask();
-    it.lend();
+    it.grant();
     it.io.pass(1ms);
     it.expect_out(true);
     it.io.pass(6ms);
@@ -313,7 +313,7 @@ TEST(lease_keeper, looks_at_all_leases_in_the_same_moments) {
     for (const auto begun : {0us, 100us, 1900us, 2100us, 3900us}) {
         const time_point start = it.io.time = time_point(24h) + begun;
         it.ask();
-        it.lend();
+        it.grant();
         while (it.is_out())
             it.io.pass(1us);
         EXPECT_EQ(it.io.time.time_since_epoch() % 4ms, duration::zero());
@@ -326,7 +326,7 @@ TEST(lease_keeper, looks_at_all_leases_in_the_same_moments) {
 TEST(lease_keeper, takes_an_unused_lease_back_at_once) {
     lender it;
     it.ask();
-    it.lend();
+    it.grant();
     EXPECT_NE(it.keeper.recall(), nullptr);
     it.expect_back(1);
     EXPECT_EQ(it.ends, 0) << "whoever called it back goes on";
@@ -336,7 +336,7 @@ TEST(lease_keeper, takes_an_unused_lease_back_at_once) {
 TEST(lease_keeper, ends_an_unused_lease_quietly) {
     lender it;
     it.ask();
-    it.lend();
+    it.grant();
     it.socket_woken = 0;
     EXPECT_TRUE(it.keeper.recall_quietly());
     EXPECT_EQ(it.returns, 0);
@@ -453,7 +453,7 @@ TEST(lease_keeper, takes_it_back_before_it_lends_it_again_to_one_that_asked_befo
     it.ask();
     EXPECT_TRUE(it.keeper.tend());
     it.expect_back(1);
-    it.keeper.lend();
+    it.keeper.grant();
     it.expect_out(true);
     EXPECT_TRUE(it.use());
     it.leave(false);
@@ -529,7 +529,7 @@ TEST(lease_keeper, keeps_what_was_read_by_the_borrower) {
 TEST(lease_keeper, lets_go_of_a_lease_whose_socket_closes_its_end) {
     lender it;
     it.ask();
-    it.lend();
+    it.grant();
     it.near->close();
     EXPECT_FALSE(it.keeper.tend());
     it.expect_back(1);

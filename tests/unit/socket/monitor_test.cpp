@@ -61,14 +61,14 @@ TEST(monitor, keeps_no_reason_without_what_it_explains) {
     listening_publisher &reader = *publisher;
     reader.has_room = false;
     watch.publish_on(std::move(publisher), 0xffff | reasons_wanted);
-    for (std::size_t i = 0; i + 1 < monitor::most_waiting; ++i)
+    for (std::size_t i = 0; i + 1 < monitor::most_events_waiting; ++i)
         watch.emit({event_kind::connected, 0, "tcp://somewhere"});
     watch.emit_explained("words", 1, {event_kind::accept_failed, 1, "tcp://somewhere"});
     reader.has_room = true;
     watch.emit_explained("words", 2, {event_kind::accept_failed, 2, "tcp://somewhere"});
-    ASSERT_EQ(heard.size(), monitor::most_waiting + 1);
-    EXPECT_EQ(heard[monitor::most_waiting - 1].value, 2u);
-    EXPECT_EQ(heard[monitor::most_waiting].value, 2u);
+    ASSERT_EQ(heard.size(), monitor::most_events_waiting + 1);
+    EXPECT_EQ(heard[monitor::most_events_waiting - 1].value, 2u);
+    EXPECT_EQ(heard[monitor::most_events_waiting].value, 2u);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ namespace zlink {
 namespace {
 
 constexpr std::size_t ring_size = 1024 * 1024;
-constexpr std::size_t worth_a_ring = 1024 * 1024;  // octets in large writes
+constexpr std::size_t octets_worth_a_ring = 1024 * 1024;  // octets in large writes
 
 struct local_pair {
     local_pair() {
@@ -98,7 +98,7 @@ struct conversation : local_pair {
     }
     /// Sends until the ring is in use.
     void get_into_a_stream() {
-        while (sent < worth_a_ring + 200'000) {
+        while (sent < octets_worth_a_ring + 200'000) {
             ASSERT_EQ(write(100'000).octets, 100'000u);
             read_all();
         }
@@ -139,7 +139,7 @@ TEST(ring_io, carries_a_stream_whole_and_in_order) {
         if (c.dice() % 2)
             (void)c.read(1 + c.dice() % 70'000);
     }
-    EXPECT_GT(c.sent, 20 * worth_a_ring);
+    EXPECT_GT(c.sent, 20 * octets_worth_a_ring);
     c.read_all();
 }
 
@@ -204,7 +204,7 @@ TEST(ring_io, tries_again_when_the_process_had_too_many_rings) {
         EXPECT_EQ(c.octets_in_socket(), 100'000) << "no ring is left";
         c.read_all();
     }
-    while (c.sent < 3 * worth_a_ring) {
+    while (c.sent < 3 * octets_worth_a_ring) {
         ASSERT_EQ(c.write(100'000).octets, 100'000u);
         c.read_all();
     }
@@ -287,7 +287,7 @@ TEST(ring_io, tells_a_writer_whose_peer_is_gone) {
 TEST(ring_io, goes_on_plainly_with_peers_that_ask_for_no_descriptor) {
     conversation c;
     std::vector<std::uint8_t> memory(200'000);
-    while (c.sent < 20 * worth_a_ring) {
+    while (c.sent < 20 * octets_worth_a_ring) {
         ASSERT_EQ(c.write(100'000).octets, 100'000u);
         while (c.received < c.sent) {
             const ssize_t count = ::recv(c.reader.get(), memory.data(), memory.size(), 0);
@@ -311,7 +311,7 @@ TEST(ring_io, tells_a_writer_whose_peer_went_between_reads) {
 
 TEST(ring_io, takes_no_ring_that_it_may_not_accept) {
     conversation c(ring_size, false);
-    while (c.sent < 4 * worth_a_ring) {
+    while (c.sent < 4 * octets_worth_a_ring) {
         ASSERT_EQ(c.write(100'000).octets, 100'000u);
         ASSERT_EQ(c.octets_in_socket(), 100'000);
         c.read_all();
@@ -352,8 +352,8 @@ void pass_through(std::uint64_t octets, std::size_t ring, std::uint32_t seed) {
 
 TEST(ring_io, wakes_whoever_sleeps) {
     for (std::uint32_t seed = 0; seed < 4; ++seed)
-        pass_through(20 * worth_a_ring, least_shared_memory, 10 * seed);
-    pass_through(40 * worth_a_ring, ring_size, 77);
+        pass_through(20 * octets_worth_a_ring, least_shared_memory, 10 * seed);
+    pass_through(40 * octets_worth_a_ring, ring_size, 77);
 }
 
 // ---- peers that mean harm ----

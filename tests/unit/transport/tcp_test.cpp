@@ -142,7 +142,7 @@ TEST_F(tcp_test, goes_on_to_the_next_address_where_one_is_refused_and_gives_the_
     bench.drive->until([&] { return bench.pending_reports >= 5; });
     const std::size_t so_far = bench.dialed.size();
     bench.dialing.reset();
-    bench.drive->turn();
+    bench.drive->round();
     EXPECT_EQ(bench.dialed.size(), so_far) << "called after its end";
 }
 
@@ -474,7 +474,7 @@ TEST_F(through_a_proxy, takes_a_reply_octet_by_octet) {
         EXPECT_TRUE(bench.dialed.empty());
         far->send({&octet, 1});
         for (int i = 0; i < 3; ++i)
-            bench.drive->turn();
+            bench.drive->round();
     }
     EXPECT_EQ(bench.next(bench.dialed).failure, error::none);
 }
@@ -489,7 +489,7 @@ TEST_F(through_a_proxy, is_given_up_anywhere_without_a_call) {
         if (step > 2)
             (void)far->receive(request.size());
         bench.dialing.reset();
-        bench.drive->turn();
+        bench.drive->round();
         EXPECT_TRUE(bench.dialed.empty());
         while (step == 0 && far->receive(3).empty() && far->last.status == error::none) {
         }

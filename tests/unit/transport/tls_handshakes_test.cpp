@@ -82,7 +82,7 @@ TEST_F(tls_handshakes, that_end_while_they_wait_for_their_turn_are_left_out) {
         each->it->wait_readable();
     for (int i = 0; i < count; i += 2)
         all[static_cast<std::size_t>(i)]->it.reset();
-    drive.turn();
+    drive.round();
     EXPECT_EQ(answered(), count / 2);
 }
 

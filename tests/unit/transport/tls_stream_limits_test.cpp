@@ -108,14 +108,14 @@ protected:
     // The inner stream has something for who waits.
     void let_read() {
         state.tell_of_input();
-        io.turn();
+        io.round();
         state.tell_of_room();
-        io.turn();
+        io.round();
     }
     void make_room(std::size_t octets) {
         state.room = octets;
         state.tell_of_room();
-        io.turn();
+        io.round();
     }
 
     driven_loop io;
@@ -387,11 +387,11 @@ TEST_F(tls_server_streams, tell_of_octets_that_came_with_the_end_of_a_handshake_
     ASSERT_EQ(SSL_write(peer, "right behind", 12), 12);
     last += from_peer();
     it->wait_readable();
-    io.turn();
+    io.round();
     ASSERT_EQ(readable, 0);
     state.in += last;
     EXPECT_EQ(write("x").octets, 1u);
-    io.turn();
+    io.round();
     EXPECT_EQ(readable, 1);
     EXPECT_EQ(read().octets, "right behind");
 }
@@ -500,7 +500,7 @@ TEST_F(floods_of_records, with_new_keys_reach_who_waits_for_each_of_them) {
         ASSERT_LT(turns, 200);
         const int before = readable;
         it->wait_readable();
-        io.turn();
+        io.round();
         if (readable == before)
             let_read();
         ASSERT_EQ(readable, before + 1) << all.size();

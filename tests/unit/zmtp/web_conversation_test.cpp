@@ -199,7 +199,7 @@ TEST(web_conversation, security_that_is_asked_for_and_not_built_ends_it_before_a
 TEST(web_conversation, conversation_inside_leaves_the_time_to_it) {
     settings options = socket_of(socket_type::pull);
     options.heartbeat_interval_ms = 100;
-    peer inside(options, true, peer::opening::handshake);
+    peer inside(options, true, peer::first_words::handshake);
     (void)inside.resume({conversation::event_kind::start});
     EXPECT_EQ(text(inside.output()), ready("PULL"));
     (void)inside.resume({conversation::event_kind::octets, as_bytes(ready("PUSH"))});

@@ -239,8 +239,8 @@ TEST(web_conversation, limit_of_messages_is_one_of_their_bodies_for_those_withou
 
 TEST(web_conversation, who_parts_says_so_and_hears_the_rest) {
     server_in_traffic server;
-    server.machine().part();
-    server.machine().part();
+    server.machine().say_last_words();
+    server.machine().say_last_words();
     EXPECT_EQ(text(server.machine().output()), web_frame(0x88, close_payload(1000)));
     server.feed(web_frame(0x89, "p", a_mask) + masked_zws(0, "on its way"));
     EXPECT_EQ(server.log().back(), "message on its way");
@@ -255,7 +255,7 @@ TEST(web_conversation, who_parts_says_nothing_more_whatever_comes) {
     options.heartbeat_timeout_ms = 300;
     for (const octets &last : {octets(), web_frame(0x88, close_payload(5), a_mask), masked_zws(9, "")}) {
         server_in_traffic server(options);
-        server.machine().part();
+        server.machine().say_last_words();
         server.feed(last);
         server.pass(1s);
         EXPECT_TRUE(server.is_closed());
@@ -265,11 +265,11 @@ TEST(web_conversation, who_parts_says_nothing_more_whatever_comes) {
 
 TEST(web_conversation, nothing_is_said_at_parting_before_there_is_a_websocket) {
     peer_driver server(socket_of(socket_type::pull), true, &a_place);
-    server.machine().part();
+    server.machine().say_last_words();
     EXPECT_TRUE(server.machine().output().empty());
     server.feed(web_request());
     server.take_written();
-    server.machine().part();
+    server.machine().say_last_words();
     EXPECT_EQ(text(server.machine().output()), web_frame(0x88, close_payload(1000)));
     server.feed(masked_zws(2, ready_body("SUB")));  // an ERROR would follow
     EXPECT_EQ(server.take_written(), web_frame(0x88, close_payload(1000)));
@@ -277,7 +277,7 @@ TEST(web_conversation, nothing_is_said_at_parting_before_there_is_a_websocket) {
     const auto other = make_conversation(pull, true);
     (void)other->resume({conversation::event_kind::start});
     const std::size_t said = other->output().size();
-    other->part();
+    other->say_last_words();
     EXPECT_EQ(other->output().size(), said);
 }
 
