@@ -6,7 +6,9 @@ Usage: wording.py ROOT           exit status 1 and one line per fault
 
 Rules:  no line of a comment, and none of a document but in tables and listings, has more than 100 columns;
         no comment begins with a word that points to something the reader has not seen (Who, What, Where, How, As, Of,
-        The same, Nor): a sentence has a subject and a verb. src/ and include/ only.
+        The same, Nor): a sentence has a subject and a verb. src/ and include/ only;
+        each .cpp of src/ begins with a comment that says in a sentence what the file is, and where it is long has a map;
+        the intricate ones below have at least 12 comment lines in a hundred: why, and what must hold.
 """
 
 import re
@@ -23,6 +25,12 @@ OPENER = re.compile(r"(Who|What|Where|How|As|Of|The same|Nor)\b")
 COMMENT = re.compile(r"^(\s*)(//[/!]?)(?:(\s+)(.*)|())$")
 LABEL = re.compile(r"[A-Z][A-Za-z/]*(?: [a-z]+)?:\s+|[-*] |\d+\. ")
 RULER = re.compile(r"\S -{8,}$")
+MAP = re.compile(r"\b(Map|Order):")
+LONG = 150  # lines, from which on a file has a map
+INTRICATE = ("pipe/frame_queue.cpp", "pipe/frame_queue_bodies.cpp", "pipe/frame_queue_gather.cpp", "pipe/pipe_turns.cpp",
+             "session/inbound.cpp", "session/outbound.cpp", "socket/borrower.cpp", "transport/shared_ring.cpp",
+             "transport/tls_stream.cpp", "zmtp/decoder_zws.cpp")
+SHARE_OF_INTRICATE = 12  # of a hundred lines that are not empty
 DRAWN = re.compile(r"\S   +\S|[|+]--|-->|\.\.\.\.|----")
 
 
@@ -55,6 +63,33 @@ def faults_of_source(lines, has_sentences):
         before = text
 
 
+def first_comment(lines):
+    """The words of the comment that a file begins with."""
+    words = []
+    for line in lines:
+        if not line.startswith("//"):
+            break
+        words.append(line.lstrip("/").strip())
+    return " ".join(words)
+
+
+def share_of_comments(lines):
+    """Lines that are a comment and nothing else, of a hundred that are not empty."""
+    written = [line.strip() for line in lines if line.strip()]
+    return 100 * sum(line.startswith("//") for line in written) / max(len(written), 1)
+
+
+def faults_of_unit(name, lines):
+    """A .cpp of src/ as a whole; `name` in src/."""
+    begin = first_comment(lines)
+    if not re.match(r"\w.*? .*? .*?[.:;]", begin):
+        yield 1, "the file does not begin with a sentence that says what it is"
+    elif len(lines) > LONG and not MAP.search(begin):
+        yield 1, "%d lines without a map in the first comment" % len(lines)
+    if name in INTRICATE and share_of_comments(lines) < SHARE_OF_INTRICATE:
+        yield 1, "%.1f comment lines in a hundred, and not %d" % (share_of_comments(lines), SHARE_OF_INTRICATE)
+
+
 def is_loose(line, in_listing):
     return not in_listing and not line.lstrip().startswith(("|", "#", "<")) and "](" not in line.split(" ")[-1]
 
@@ -73,6 +108,12 @@ def faults(root):
         name = path.relative_to(root)
         for number, what in faults_of_source(path.read_text().split("\n"), name.parts[0] in OF_SENTENCES):
             yield "%s:%d: %s" % (name, number, what)
+        if name.parts[0] == "src" and name.suffix == ".cpp":
+            for number, what in faults_of_unit("/".join(name.parts[1:]), path.read_text().split("\n")):
+                yield "%s:%d: %s" % (name, number, what)
+    for name in INTRICATE:
+        if (root / "src").is_dir() and (root / "src/core/error.hpp").exists() and not (root / "src" / name).exists():
+            yield "cmake/wording.py: src/%s is not there any more" % name
     for path in documents(root):
         for number, what in faults_of_document(path.read_text().split("\n")):
             yield "%s:%d: %s" % (path.relative_to(root), number, what)
@@ -195,6 +236,13 @@ def self_test():
         "src/core/c.hpp": ("/// A sentence that is " + "much " * 20 + "too long.\n", "columns"),
         "docs/d.md": ("A sentence that is " + "much " * 20 + "too long.\n", "columns"),
         "src/core/e.hpp": ("// A sentence that goes on\n// Of course.\n", None),
+        "src/core/g.cpp": ("#include <new>\n", "does not begin with a sentence"),
+        "src/core/h.cpp": ("// Helpers.\n", "does not begin with a sentence"),
+        "src/core/i.cpp": ("// A short file of some lines; see i.hpp.\nint i;\n", None),
+        "src/core/j.cpp": ("// A long file of many lines.\n" + "int j();\n" * LONG, "without a map"),
+        "src/core/k.cpp": ("// A long file of many lines. Map: j.\n" + "int j();\n" * LONG, None),
+        "src/" + INTRICATE[0]: ("// A queue that is intricate. Map: j.\n" + "int j();\n" * 10, "comment lines in a hundred"),
+        "src/" + INTRICATE[1]: ("// A queue that is intricate.\n// Map: j.\n" + "int j();\n\n" * 14, None),
         "docs/f.md": ("| a table that is " + "much " * 20 + "too long |\n", None),
     }
     missed = []

@@ -1,4 +1,7 @@
 // The numbers of sockets and contexts: zlink_stats, zlink_peers, zlink_stats_text.
+//
+// Map: which counter stands in which member; a socket's numbers and a peer's as they are told; the
+// functions.
 #include <algorithm>
 #include <cstring>
 #include <utility>

@@ -1,3 +1,6 @@
+// The two orders of a rendezvous, and what waits for one; see inproc.hpp. Map: what both sides hear
+// first; binding, which takes in those who wait; unbinding; connecting, to a name that is bound or
+// not; what is forgotten with its owner, and when it is overdue.
 #include "context/inproc.hpp"
 
 #include <new>

@@ -1,3 +1,5 @@
+// One walk for each loop, and the one who waits for all of them; see peer_survey.hpp. Map: what the
+// walks and the asker share; a walk, some sessions in each of its rounds; asking.
 #include "context/peer_survey.hpp"
 
 #include <chrono>

@@ -1,3 +1,5 @@
+// Two answers for one question: of the policy, and of the program's handler; see policy_judge.hpp.
+// Map: an answer that is there at once; one that waits for the handler; the judge.
 #include "context/policy_judge.hpp"
 
 namespace zlink {

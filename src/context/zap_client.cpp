@@ -1,3 +1,5 @@
+// A pipe for each question to the application's handler; see zap_client.hpp. Map: the one who hears
+// of an answer; a question, from its frames to the verdict; asking.
 #include "context/zap_client.hpp"
 
 #include <new>

@@ -1,3 +1,4 @@
+// Key pairs by libsodium; see curve_keys.hpp.
 #include "core/curve_keys.hpp"
 
 #include <sodium.h>

@@ -1,3 +1,4 @@
+// The list of those who have gone, short enough to be searched from its begin; see departures.hpp.
 #include "core/departures.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// The list of those who wait for a descriptor; see descriptor_watch.hpp. Map: the list; a child of
+// fork(), which begins with an empty one; waiting; telling.
 #include "core/descriptor_watch.hpp"
 
 #include <mutex>

@@ -1,4 +1,5 @@
-// Tells what happens to sockets; see event_log.hpp.
+// Tells what happens to sockets; see event_log.hpp. Map: the words for each event; telling one;
+// what was said before, and is not said again; where the lines go.
 #include "core/event_log.hpp"
 
 #include <algorithm>

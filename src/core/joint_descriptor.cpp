@@ -1,3 +1,4 @@
+// The one descriptor is an epoll set with both in it; see joint_descriptor.hpp.
 #include "core/joint_descriptor.hpp"
 
 #include <cerrno>

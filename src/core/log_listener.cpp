@@ -1,3 +1,5 @@
+// The thread that a function of the application's runs on; see log_listener.hpp. Map: whose thread
+// this is; the state that thread and log share; start, lines, end.
 #include "core/log_listener.hpp"
 
 #include <condition_variable>

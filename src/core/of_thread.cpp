@@ -1,3 +1,4 @@
+// One key of the C library for all objects of all threads; see of_thread.hpp.
 #include "core/of_thread.hpp"
 
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// Closing, and telling of it; see owned_descriptor.hpp.
 #include "core/owned_descriptor.hpp"
 
 #include <unistd.h>

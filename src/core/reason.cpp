@@ -1,3 +1,4 @@
+// The words of each thread, which are made with the first; see reason.hpp.
 #include "core/reason.hpp"
 
 #include <utility>

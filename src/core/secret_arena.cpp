@@ -1,3 +1,4 @@
+// Blocks of memory that is locked and not dumped, cut into slots of one size; see secret_arena.hpp.
 #include "core/secret_arena.hpp"
 
 #include <cstring>

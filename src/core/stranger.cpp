@@ -1,3 +1,4 @@
+// The first octets by which protocols are known; see stranger.hpp.
 #include "core/stranger.hpp"
 
 #include <algorithm>

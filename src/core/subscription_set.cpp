@@ -1,3 +1,4 @@
+// Topics are counted, as each may be subscribed to several times; see subscription_set.hpp.
 #include "core/subscription_set.hpp"
 
 #include <limits>

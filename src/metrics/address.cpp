@@ -1,3 +1,5 @@
+// ZLINK_METRICS taken apart; see address.hpp. Map: ports and hosts; the query; tcp; the three
+// forms.
 #include "metrics/address.hpp"
 
 #include <arpa/inet.h>

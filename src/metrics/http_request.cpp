@@ -1,3 +1,5 @@
+// A request read line by line; see http_request.hpp. Map: the first line; a field; all of it;
+// whether the host is one of ours.
 #include "metrics/http_request.hpp"
 
 #include <algorithm>

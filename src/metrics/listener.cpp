@@ -1,3 +1,5 @@
+// A listening socket at a port, or at a path; see listener.hpp. Map: binding; a port; a path, which
+// may be in use or left over; either.
 #include "metrics/listener.hpp"
 
 #include <arpa/inet.h>

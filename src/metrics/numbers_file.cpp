@@ -1,3 +1,5 @@
+// The file, written into one of two places in turn; see numbers_file.hpp. Map: reading and writing
+// octets; what is in the way at the path; writing a text; making the file anew; removing it.
 #include "metrics/numbers_file.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// The peers as objects of JSON; see peers.hpp. Map: the numbers of one; the list; one that is
+// there; one that has gone; who has a line of his own; all.
 #include "metrics/peers.hpp"
 
 #include <algorithm>

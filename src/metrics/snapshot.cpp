@@ -1,3 +1,5 @@
+// The walk over the sockets of a context; see snapshot.hpp. Map: who is summed and stays so; names
+// for labels; the walk.
 #include "metrics/snapshot.hpp"
 
 #include <algorithm>

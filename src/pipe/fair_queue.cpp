@@ -1,3 +1,5 @@
+// Pipes that come and go; reading is in the header, for its owner to be inlined; see
+// fair_queue.hpp.
 #include "pipe/fair_queue.hpp"
 
 namespace zlink {

@@ -135,6 +135,7 @@ frame_queue::segment *frame_queue::make_segment() noexcept {
     return std::exchange(spare_, spare_->next);
 }
 
+/// All but the last that was given back: its link may still be changed by the consumer.
 bool frame_queue::may_reuse() noexcept {
     if (given_back_seen_ - taken_back_ <= 1)
         given_back_seen_ = given_back_.load(std::memory_order_acquire);
@@ -146,6 +147,7 @@ frame_queue::segment *frame_queue::reuse() noexcept {
     return std::exchange(oldest_, oldest_->next);
 }
 
+/// Few messages are under way: a small chunk and few segments are enough for them.
 void frame_queue::prepare_for_little() noexcept {
     next_chunk_size_ = std::min(next_chunk_size_, chunk_size_for_little);
     given_back_seen_ = given_back_.load(std::memory_order_acquire);
@@ -487,6 +489,8 @@ void frame_queue::note_boundary() noexcept {
     reported_since_boundary_ = 0;
 }
 
+/// Segments are given back only when the boundary has passed them: from there the rest of a message
+/// that was cut is found.
 void frame_queue::move_boundary_to(const position &to) noexcept {
     while (boundary_.in != to.in) {
         segment *next = boundary_.in->next;

@@ -10,6 +10,9 @@
 
 namespace zlink {
 
+/// Between sockets of one process a body stays where it is and goes by reference. Towards a
+/// connection its octets have to stand in the queue: a small one is copied, a large one becomes a
+/// segment.
 error frame_queue::write_external(std::uint8_t flags, block_ref owner, byte_span body) noexcept {
     if (bodies_ == bodies::referred_to)
         return write_reference(flags, std::move(owner), body);
@@ -18,6 +21,8 @@ error frame_queue::write_external(std::uint8_t flags, block_ref owner, byte_span
     return write_apart(flags, std::move(owner), body, false);
 }
 
+/// A frame whose body is a pointer: the consumer is in this process, and takes the owner over with
+/// it.
 error frame_queue::write_reference(std::uint8_t flags, block_ref owner, byte_span body) noexcept {
     if (!reserve_copy(short_header_size + sizeof(reference)))
         return error::no_memory;
@@ -39,11 +44,14 @@ error frame_queue::write_block(std::uint8_t flags, byte_span body) noexcept {
     return write_reference(flags, block_ref::adopt(own), {own->data(), body.size()});
 }
 
+/// Records grow down from the end of the chunk while frames grow up from its begin.
 void frame_queue::keep(const kept &record) noexcept {
     copy_end_ -= sizeof record;
     std::memcpy(copy_end_, &record, sizeof record);
 }
 
+/// The octets are copied, and the owner is kept until they are taken: that is when the
+/// application's function is to be called. The record is complete before it is shown.
 error frame_queue::write_kept(std::uint8_t flags, block_ref owner, byte_span body) noexcept {
     if (!reserve_copy(frame_header_size(body.size()) + body.size() + 2 * sizeof(kept)))
         return error::no_memory;
@@ -63,6 +71,7 @@ error frame_queue::write_apart(std::uint8_t flags, block_ref owner, byte_span bo
     if (body.size() > octet_mask)
         return error::no_memory;
     const std::size_t header = frame_header_size(body.size());
+    // All memory first: a failure leaves the queue as it was.
     segment *for_body = make_segment();
     segment *behind = make_segment();
     if (!for_body || !behind || !reserve_copy(header)) {
@@ -90,6 +99,8 @@ error frame_queue::write_in_place(byte_span body, chunk *memory) noexcept {
     return write_apart(0, block_ref::share(memory), body, true);
 }
 
+/// With the turn held, in the call whose memory it is: behind it that memory is the caller's again,
+/// and the queue has a copy of what has not gone out.
 void frame_queue::copy_rest() noexcept {
     for (segment *s = head_; s != open_; s = s->next) {
         if (s->next != open_ || !s->is_lone_body || !s->owner)
@@ -104,6 +115,8 @@ void frame_queue::copy_rest() noexcept {
     }
 }
 
+/// The consumer's, for a body that was published from memory which its caller wants back. False
+/// when memory is short, and nothing has changed then.
 bool frame_queue::own_body(const std::uint8_t *body) noexcept {
     for (segment *s = head_;; s = s->next) {
         const std::uint64_t committed = s->committed.load(std::memory_order_acquire);
@@ -121,6 +134,8 @@ bool frame_queue::own_body(const std::uint8_t *body) noexcept {
     }
 }
 
+/// The owner of the body that was read before goes only now: until this call the reader may look at
+/// it.
 bool frame_queue::read_reference(frame_view &out) noexcept {
     const std::uint8_t *p = head_->base + head_octet_;
     reference to;

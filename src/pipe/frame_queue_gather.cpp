@@ -26,6 +26,9 @@ void frame_queue::begin_gathering() noexcept {
     is_gathering_ = true;
 }
 
+/// Lists and takes nothing: what the stream does not take is listed again. It stops between two
+/// messages where it can, and notes how much it saw of the last segment, which may grow while the
+/// list is written.
 frame_queue::gathered frame_queue::gather(iovec *ranges, std::size_t limit, std::size_t max_octets) noexcept {
     if (!is_gathering_)
         begin_gathering();
@@ -152,6 +155,8 @@ frame_queue::dropped frame_queue::find_message_end(position &at) const noexcept 
     return what;
 }
 
+/// From what is known to be an end: so many octets back, where that is in the same segment, else
+/// the boundary.
 std::uint64_t frame_queue::octets_to_message_end(std::uint64_t since_end) noexcept {
     if (!is_gathering_)
         begin_gathering();
@@ -164,6 +169,7 @@ frame_queue::dropped frame_queue::drop_cut_message() noexcept {
         return {};
     position at = boundary_;
     const dropped what = find_message_end(at);
+    // All that is dropped counts as taken, so that octets and messages add up.
     head_ = at.in;
     before_head_.move_to(before_head_ + head_octet_ + what.octets - at.octet, at.octet,
                          [&] { head_octet_ = at.octet; });

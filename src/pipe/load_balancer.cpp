@@ -1,3 +1,4 @@
+// A pipe that goes; the rest is in the header; see load_balancer.hpp.
 #include "pipe/load_balancer.hpp"
 
 namespace zlink {

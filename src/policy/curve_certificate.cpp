@@ -1,3 +1,5 @@
+// ZPL read line by line, as far as keys need; see curve_certificate.hpp. Map: a value; the lines;
+// whether two keys are a pair; the two forms.
 #include "policy/curve_certificate.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// A list of rules for each kind of protection, of which the first that is broken is told; see
+// entry_check.hpp.
 #include "policy/entry_check.hpp"
 
 #include <initializer_list>

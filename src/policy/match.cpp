@@ -1,3 +1,5 @@
+// An endpoint taken apart, and held against each entry, the first first; see match.hpp. Map: the
+// parts; hosts in one form; the tests of an entry.
 #include "policy/match.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// An entry applied to what a program wants, step by step; see terms.hpp. Map: hosts and ranges
+// within the machine; the ruling, which refuses with words; the judgement.
 #include "policy/terms.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// One pass over the text that knows strings and comments, and counts brackets and dots; see
+// toml_depth.hpp.
 #include "policy/toml_depth.hpp"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// The way to a file, and the file, judged by descriptors; see trusted_file.hpp. Map: a folder; a
+// file; the way; opening; reading, which is done again where the file has changed meanwhile;
+// listing.
 #include "policy/trusted_file.hpp"
 
 #include <cerrno>

@@ -1,3 +1,5 @@
+// The tables of a file of users; see users_file.hpp. Map: the words of one user; the marks, each of
+// which is one user's alone; all.
 #include "policy/users_file.hpp"
 
 #ifdef ZLINK_WITH_POLICY

@@ -1,3 +1,5 @@
+// The threads that run the loops, and the choice of the one with the least load; see
+// io_threads.hpp.
 #include "reactor/io_threads.hpp"
 
 #include <exception>

@@ -1,3 +1,5 @@
+// A thread that asks the system, and may outlive its loop; see name_lookup.hpp. Map: a question;
+// the thread.
 #include "reactor/name_lookup.hpp"
 
 #include <cerrno>

@@ -1,3 +1,4 @@
+// Numeric addresses at once, and all others by name_lookup; see resolver.hpp.
 #include "reactor/resolver.hpp"
 
 #include <cstring>

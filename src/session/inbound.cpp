@@ -99,6 +99,7 @@ void inbound::open(pipe_end &pipe) noexcept {
         exceed_mark();
 }
 
+/// It is told at once, and again when that changes, of what nobody takes.
 void inbound::set_decoder(std::unique_ptr<frame_decoder> decoder) noexcept {
     decoder_ = std::move(decoder);
     tell_decoder_what_is_taken();
@@ -126,6 +127,7 @@ void inbound::begin(chunk &block, byte_span first, conversation &peer) noexcept 
 
 void inbound::fail(error system) noexcept { fail({.was_established = pipe_ != nullptr, .system = system}); }
 
+/// The first reason stays: what comes after it follows from it.
 void inbound::fail(break_reason why) noexcept {
     if (!failure_)
         failure_ = why;
@@ -133,6 +135,9 @@ void inbound::fail(break_reason why) noexcept {
 
 // ---- reading ----
 
+/// The block gets, from its begin: the partial frame that was kept, the lead that a decoder needs,
+/// and what is read. Memory is looked for before the read, since octets that were read cannot be
+/// put back. `peer` is null on the socket's thread.
 inbound::found inbound::read_with(conversation *peer, block_ref &scratch) noexcept {
     if (!is_going_on())
         return {};
@@ -203,7 +208,9 @@ void inbound::feed_frames(conversation *peer) noexcept {
         feed(peer, owner.get(), frame.size() >= held_from, frame);
 }
 
-/// Feeds what the decoder makes of `in`, behind `kept` octets at `out`, in the same block.
+/// Feeds what the decoder makes of `in`, behind `kept` octets at `out`, in the same block. What a
+/// decoder has put together elsewhere comes behind what it has written before that, in the order of
+/// the stream.
 void inbound::feed_decoded(conversation *peer, chunk &block, std::uint8_t *out, std::size_t kept,
                            byte_span in) noexcept {
     do {
@@ -238,6 +245,7 @@ byte_span inbound::put(block_ref &scratch, byte_span octets) noexcept {
     return {block->data(), octets.size()};
 }
 
+/// A block that was handed to a pipe belongs to that now, and the next read gets another one.
 chunk *inbound::make_room(block_ref &scratch, std::size_t size) noexcept {
     if (!scratch || scratch.get()->is_shared() || static_cast<chunk *>(scratch.get())->capacity < size) {
         scratch.reset();
@@ -246,7 +254,9 @@ chunk *inbound::make_room(block_ref &scratch, std::size_t size) noexcept {
     return static_cast<chunk *>(scratch.get());
 }
 
-/// In the frame under way, and in what of the block is free. False when memory is short.
+/// In the frame under way, and in what of the block is free. False when memory is short. The octets
+/// of the frame go straight to where it stays. The block is read into as well only where this read
+/// can reach the end of the frame: else it would get octets of its middle.
 bool inbound::choose_places(places &out, std::span<std::uint8_t> free) noexcept {
     out.room = free.size();
     if (!pipe_)
@@ -297,6 +307,8 @@ void inbound::go_round(places &out, std::span<std::uint8_t> free) noexcept {
     out.room = std::min(out.room, read_beside_large);
 }
 
+/// The frame is whole: it goes to the pipe by reference, or it has been read into the borrower's
+/// memory and is there already.
 void inbound::take_large(conversation *peer) noexcept {
     if (!gets_commands_)  // which only the loop's thread answers
         pipe_->lease().note_large(unfed_->large.arrived());
@@ -311,6 +323,7 @@ void inbound::take_large(conversation *peer) noexcept {
 
 // ---- traffic ----
 
+/// While something is held back all that comes is held behind it, for messages stay in order.
 void inbound::feed(conversation *peer, block *owner, bool may_share, byte_span in) noexcept {
     if (!is_going_on())
         return;
@@ -470,7 +483,8 @@ void inbound::exceed_mark() noexcept {
 
 // ---- subscriptions ----
 
-/// Gives the pipe what may be subscriptions.
+/// Gives the pipe what may be subscriptions. Frames are passed on one by one: between two
+/// subscriptions there may be messages that nobody takes.
 bool inbound::sift(byte_span frames) noexcept {
     for (frame_header header; get_frame_header(frames.data(), frames.size(), header);) {
         const byte_span body = frames.subspan(header.header_size, static_cast<std::size_t>(header.body_size));
@@ -581,6 +595,8 @@ bool inbound::skip_rest(const frame_header &frame, std::size_t have) noexcept {
     return !failed(sieve_.take(*pipe_, frame.has_more(), {}));
 }
 
+/// Published messages stay. Frames of a message that is not whole are taken back, and the rest of a
+/// large one is skipped as it comes.
 void inbound::discard() noexcept {
     discards_ = true;
     tell_decoder_what_is_taken();
@@ -591,7 +607,9 @@ void inbound::discard() noexcept {
     }
 }
 
-/// Keeps traffic back that the receiver's mark does not let through yet.
+/// Keeps traffic back that the receiver's mark does not let through yet. The memory is shared where
+/// the block is well filled; a little is copied behind the last copy, or else into a block of its
+/// own, so that a block does not stay for a few octets.
 void inbound::hold(block *owner, bool may_share, byte_span in) noexcept {
     if (!may_keep()) {
         count_left(in);
@@ -623,7 +641,9 @@ void inbound::hold(block *owner, bool may_share, byte_span in) noexcept {
     fail(error::no_memory);
 }
 
-/// Delivers the ranges that are held, as far as there is room. False after a failure.
+/// Delivers the ranges that are held, as far as there is room. False after a failure. A range of
+/// which only the beginning was let through stays in front, from there on. To deliver may fail in
+/// the middle; the ranges go with the connection then, and are counted.
 bool inbound::resume_held(conversation *peer) noexcept {
     std::vector<held_range> &held = unfed_->held;
     auto front = held.begin();
@@ -636,6 +656,7 @@ bool inbound::resume_held(conversation *peer) noexcept {
     return true;
 }
 
+/// A command that the socket's thread has stopped at is taken now, where there is a peer.
 bool inbound::resume_with(conversation *peer) noexcept {
     if (!is_going_on())
         return false;
@@ -647,6 +668,7 @@ bool inbound::resume_with(conversation *peer) noexcept {
 
 // ---- on the socket's thread ----
 
+/// One read in each call: the borrower looks at its other connections before the next.
 bool inbound::read_now(block_ref &scratch) noexcept {
     if (!is_paused()) {
         const found what = read_with(nullptr, scratch);
@@ -668,6 +690,8 @@ bool inbound::suits_offer(bool is_sockets_thread, const frame_header &frame) con
            frame.body_size <= offered_.size();
 }
 
+/// The body stands in the memory of the call that waits for it: it is published without an owner,
+/// and is taken, or copied away, before that call returns.
 void inbound::deliver_offered() noexcept {
     const error e = pipe_->write_external(0, {}, unfed_->large.take_body());
     if (failed(e)) {
@@ -678,6 +702,8 @@ void inbound::deliver_offered() noexcept {
     pipe_->publish();
 }
 
+/// The caller's memory is not written to after this. What has come of a body there moves into
+/// memory of the connection.
 inbound::offer_end inbound::withdraw_offer() noexcept {
     offered_ = {};
     if (std::exchange(has_filled_offer_, false))

@@ -1,3 +1,5 @@
+// The memory of a frame under way, as it grows; see large_frame.hpp. Map: the begin, in memory of
+// its own or the borrower's; growing with what has arrived; handing over.
 #include "session/large_frame.hpp"
 
 #include <algorithm>

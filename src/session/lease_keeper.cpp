@@ -1,3 +1,5 @@
+// The states of a lease on the loop's side; see lease_keeper.hpp. Map: what the socket's thread has
+// asked for; granting; watching whether it is used; recalling and taking back.
 #include "session/lease_keeper.hpp"
 
 #include "pipe/lease_policy.hpp"

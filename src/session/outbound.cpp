@@ -25,6 +25,8 @@ void count_write(std::size_t ranges, bool is_partial, debug_counters::tally unco
 }
 }  // namespace
 
+/// The form is chosen once for the life of a connection. Where memory for a translation is missing,
+/// the connection fails with its first write.
 void outbound::open(pipe_end_ptr pipe, bool replays, connection_port &server) noexcept {
     server_ = &server;
     pipe_ = std::move(pipe);
@@ -37,6 +39,8 @@ void outbound::open(pipe_end_ptr pipe, bool replays, connection_port &server) no
     replays_ = replays && subscriptions_ != nullptr;
 }
 
+/// The turn is claimed, not taken: whoever has it gives it back to this thread, and no sender gets
+/// it any more.
 bool outbound::close() noexcept {
     if (!pipe_)
         return true;
@@ -53,6 +57,8 @@ bool outbound::close() noexcept {
     return true;
 }
 
+/// That control octets wait is told before the turn is asked for: only a sender that has the turn
+/// by then can have missed it, and it tells of the request that is left here.
 outbound::outcome outbound::write(time_point now) noexcept {
     note_control();
     writing turn;
@@ -89,6 +95,9 @@ outbound::outcome outbound::write_last_words(time_point now) noexcept {
     return is_over || !may_wait ? outcome::drained : result;
 }
 
+/// Looks whether there is room, and whose it is to wait where there is none; whether a sender is at
+/// it; and then writes as often as leaves the other connections their time. Without a pipe there
+/// are only control octets, and no turn.
 outbound::outcome outbound::write_in_turn(writing &turn, time_point now) noexcept {
     pause_.end();
     if (is_held_up())
@@ -120,6 +129,8 @@ outbound::outcome outbound::write_in_turn(writing &turn, time_point now) noexcep
                 if (collects && i == 0 && pause_.collects_without_any(now))
                     return leave_collecting(turn);
                 turn.arm_reader();
+                // All that came before the pipe is out. From here on its sender may write, too, and
+                // nothing overtakes the handshake.
                 if (server_) {
                     turn.expect_growth(peer_.framing().growth_of_small());
                     turn.serve(*std::exchange(server_, nullptr));
@@ -144,6 +155,8 @@ outbound::outcome outbound::write_in_turn(writing &turn, time_point now) noexcep
     return outcome::more;
 }
 
+/// Runs on any thread, with the turn. It writes messages only: what stands between two of them is
+/// the I/O thread's, and without a lease it is refused while something waits for such a gap.
 connection_port::written outbound::write_now(writing &turn, connection_port::occasion when) noexcept {
     const bool is_ready = when == connection_port::occasion::ready;
     const bool was_left_to_others = is_ready && owes_wait_;
@@ -217,6 +230,7 @@ outbound::write_result outbound::write_once(writing &turn, bool with_control, ho
     std::array<iovec, max_ranges> ranges;
     const std::uint64_t taken = turn ? turn.messages_taken() : 0;
     listed what = list(turn, ranges, with_control);
+    // A translation may find no memory while it lists.
     if (failed(failure()))
         return write_result::broken;
     if (what.ranges == 0)
@@ -234,6 +248,7 @@ outbound::write_result outbound::write_once(writing &turn, bool with_control, ho
     if (!with_control && result.octets >= part_of_a_stream)
         pause_.note_senders_write(result.octets);
     if (result.octets > 0) {
+        // No more than a load and a store: who has the turn is alone.
         writes_.store(writes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
         control_.note_write(result.octets == what.octets && what.ends_message);
         count_write(what.ranges, result.octets < what.octets, what.uncopied);
@@ -317,6 +332,7 @@ void outbound::look_for_boundary(writing &turn) noexcept {
         control_.note_message_end(turn.octets_to_message_end(control_.octets_since_end()));
 }
 
+/// The list is the beginning of something then, so that it ends no message.
 void outbound::listed::cut(std::span<iovec> list, std::size_t limit) noexcept {
     if (limit >= octets)
         return;
@@ -328,6 +344,7 @@ void outbound::listed::cut(std::span<iovec> list, std::size_t limit) noexcept {
     }
 }
 
+/// Control octets stand in front of the list, and messages are counted behind them.
 void outbound::take_written(writing &turn, std::size_t octets, const listed &what) noexcept {
     if (what.control > 0) {
         const std::size_t taken = std::min(octets, what.control);
@@ -359,6 +376,7 @@ bool outbound::has_work() noexcept {
     return give(turn) || result;
 }
 
+/// Also false while another thread has the turn: when that has done, the I/O thread looks again.
 bool outbound::is_drained() noexcept {
     if (peer_.has_words())
         return false;
@@ -369,6 +387,8 @@ bool outbound::is_drained() noexcept {
            !turn.has_input();
 }
 
+/// With the turn, since a sender that finds the stream full sets owes_wait_, too: either it has
+/// done so before, or it leaves the wait to who has the lease.
 bool outbound::lease_out() noexcept {
     if (server_ || is_finished_ || failed(failure()) || peer_.has_words())
         return false;
@@ -429,6 +449,8 @@ void outbound::translate(writing &turn) {
         send_subscription_set(turn);
     }
     frame_view frame;
+    // Between two messages, in front of control octets that wait: with each message encoded behind
+    // them they would wait longer.
     const auto may_stop = [this] {
         return control_.is_waiting() && !translated_->is_empty() && !translated_->is_in_message();
     };

@@ -1,3 +1,4 @@
+// Reading what is thrown away, until one of the ends comes; see parting.hpp.
 #include "session/parting.hpp"
 
 #include <array>

@@ -1,3 +1,5 @@
+// The leases of a socket, in use and not; see borrower.hpp. Map: taking into use, and giving back;
+// asking for more; what to wait for; what a wait has brought.
 #include "socket/borrower.hpp"
 
 #include <algorithm>
@@ -6,6 +8,8 @@
 
 namespace zlink {
 
+/// Those in use stand in front in uses_, behind it what was asked for: one pass over the rest finds
+/// what has been granted since.
 void borrower::begin(std::span<const pipe_end_ptr> pipes, purpose why) noexcept {
     has_many_ = pipes.size() > few_pipes;
     counts_ = why != purpose::look;
@@ -21,6 +25,8 @@ void borrower::begin(std::span<const pipe_end_ptr> pipes, purpose why) noexcept 
         }
         ++i;
     }
+    // A look is no wait. It asks for nothing, and is no use that keeps a lease: else a program that
+    // only looks would keep the I/O thread from its streams.
     if (!counts_)
         return;
     const auto done = account_.until(clock_.now(), [this] { return how_.this_thread().in_large_writes; });
@@ -33,6 +39,7 @@ void borrower::begin(std::span<const pipe_end_ptr> pipes, purpose why) noexcept 
     }
 }
 
+/// One in use stays until end(): the items of a wait are known by their number.
 void borrower::forget(const pipe_end &pipe) noexcept {
     const auto is_it = [&](const use &u) { return u.pipe == &pipe; };
     const auto unused = uses_.begin() + static_cast<std::ptrdiff_t>(size_);
@@ -40,6 +47,7 @@ void borrower::forget(const pipe_end &pipe) noexcept {
     uses_.erase(std::remove_if(unused, uses_.end(), is_it), uses_.end());
 }
 
+/// A lease that is not in use goes back by a use that ends at once.
 void borrower::return_all(std::span<const pipe_end_ptr> pipes) noexcept {
     for (const pipe_end_ptr &pipe : pipes) {
         if (reading held = pipe->begin_use())
@@ -47,10 +55,12 @@ void borrower::return_all(std::span<const pipe_end_ptr> pipes) noexcept {
     }
 }
 
-/// Asks for what is not leased: this thread is likely to come back soon.
+/// Asks for what is not leased: this thread is likely to come back soon. It goes on behind the pipe
+/// where the last call has stopped, so that of very many each is looked at in time.
 void borrower::ask_for_leases(std::span<const pipe_end_ptr> pipes) noexcept {
     const std::size_t count = std::min(pipes.size(), lease_policy::most_pipes_looked_at);
     try {
+        // Memory first: a lease that is granted and not listed would be taken into use by nobody.
         uses_.reserve(uses_.size() + count);
     } catch (const std::bad_alloc &) {
         return;
@@ -76,6 +86,8 @@ short borrower::events_for(const use &u) noexcept {
     return is_for_room ? POLLIN | POLLOUT : POLLIN;
 }
 
+/// Waits that follow each other before end() are one: the items stay, and are told to the account
+/// once.
 std::size_t borrower::list(wait_item *items, time_point now) noexcept {
     if (listed_)
         return 0;
@@ -105,8 +117,10 @@ bool borrower::go_on(time_point now) noexcept {
     const wait_item *items = listed_;
     for (std::size_t i = 0; i < size_; ++i) {
         use &u = uses_[i];
+        // Before reading: what the peer is to answer may stand in the queue.
         if (items[i].revents & POLLOUT)
             (void)u.pipe->write_now(connection_port::occasion::ready);
+        // With few connections one that brings nothing costs a wait next to nothing.
         if (items[i].revents != 0 || !has_many_)
             u.waits_in_vain = 0;
         else if (counts_ && ++u.waits_in_vain >= lease_policy::most_waits_in_vain)

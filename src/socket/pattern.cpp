@@ -1,3 +1,4 @@
+// The factory of the patterns; see pattern.hpp.
 #include "socket/pattern.hpp"
 
 namespace zlink {

@@ -1,4 +1,6 @@
 // The options of a socket: those that concern its settings, and those that it answers itself.
+//
+// Map: how values are stored; setting; asking; the descriptors that are made when asked for.
 #include <utility>
 
 #include "socket/level_pattern.hpp"

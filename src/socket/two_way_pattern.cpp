@@ -1,3 +1,4 @@
+// A load balancer and a fair queue side by side; see two_way_pattern.hpp.
 #include "socket/two_way_pattern.hpp"
 
 namespace zlink {

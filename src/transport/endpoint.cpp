@@ -1,3 +1,5 @@
+// Text to addresses, and addresses to text; see endpoint.hpp. Map: octets and ports; hosts; the
+// source of a connection; the forms of bind and connect; printing.
 #include "transport/endpoint.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The socket, and the two rings beside it; see ipc_stream.hpp.
 #include "transport/ipc_stream.hpp"
 
 #include "transport/passed_descriptors.hpp"

@@ -1,3 +1,5 @@
+// The threads that close what nobody asked for; see passed_descriptors.hpp. Map: what can be closed
+// at once; the closer, whose queue has a fixed size; the system's refusal.
 #include "transport/passed_descriptors.hpp"
 
 #include <array>

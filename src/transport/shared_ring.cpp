@@ -23,6 +23,8 @@ namespace {
 constexpr int most_rings = 128;  // of a process, made and accepted
 constexpr std::size_t header_size = 4096;
 constexpr std::size_t line_size = 64;
+/// The size is fixed for good: what the other side cut off would be a signal here, at the next
+/// access.
 constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr std::uint64_t magic = 0x31676e69526b6e6c;  // "lnkRing1"
 std::atomic<int> rings{0};
@@ -70,6 +72,8 @@ void shared_ring::close() noexcept {
     rings.fetch_sub(1, std::memory_order_relaxed);
 }
 
+/// The ring is counted before it is looked whether there are too many, so that threads which come
+/// at once do not exceed the limit together. The pages are there from the beginning.
 error shared_ring::map(int file, std::size_t capacity) noexcept {
     static_assert(std::atomic<std::uint64_t>::is_always_lock_free && sizeof(header) <= header_size);
     if (rings.fetch_add(1, std::memory_order_relaxed) >= most_rings) {
@@ -93,6 +97,7 @@ error shared_ring::make(std::size_t capacity, owned_descriptor &to_give) noexcep
         return error::invalid;
     if (!may_make_file(header_size + capacity))
         return from_errno(EFBIG);
+    // Only so that no file is made in vain: map() is what holds the limit.
     if (rings.load(std::memory_order_relaxed) >= most_rings)
         return error::too_many_files;
     owned_descriptor file(make_file());
@@ -110,6 +115,8 @@ error shared_ring::make(std::size_t capacity, owned_descriptor &to_give) noexcep
     return error::none;
 }
 
+/// The file is the other side's word. Its kind and size are asked of the system, and what is in it
+/// is never more than a number.
 error shared_ring::accept(const owned_descriptor &file) noexcept {
     // Asked first: what is not of this kind of file answers without being asked itself.
     const int sealed = ::fcntl(file.get(), F_GET_SEALS);
@@ -149,11 +156,15 @@ std::uint64_t shared_ring::beginning() const noexcept {
 // Each side first says what it did and then looks for the other one's wish, or first wishes and
 // then looks at what was done: all in one order (seq_cst), so that one of them sees the other.
 
+/// A position of the other side that lies ahead of ours, or more than a ring behind, makes `used`
+/// larger than the ring: there is no room then, and no harm.
 std::size_t shared_ring::room() const noexcept {
     const std::uint64_t used = position_ - shared_->taken.load(std::memory_order_seq_cst);
     return used <= capacity_ ? capacity_ - static_cast<std::size_t>(used) : 0;
 }
 
+/// One store publishes as much as lies in one range before the end of the memory; the caller comes
+/// back for the rest, which goes to the front.
 std::size_t shared_ring::put(range_cursor &from, std::size_t octets) noexcept {
     octets = std::min({octets, from.size(), to_end()});
     std::memcpy(at(position_), from.data(), octets);
@@ -163,6 +174,7 @@ std::size_t shared_ring::put(range_cursor &from, std::size_t octets) noexcept {
     return octets;
 }
 
+/// Looks before it takes: with each write an exchange would fetch the line from the other side.
 bool shared_ring::take_wish_for_bell() noexcept {
     return shared_->wants_bell.load(std::memory_order_seq_cst) != 0 &&
            shared_->wants_bell.exchange(0, std::memory_order_seq_cst) != 0;
@@ -170,6 +182,7 @@ bool shared_ring::take_wish_for_bell() noexcept {
 
 void shared_ring::ask_for_room() noexcept { shared_->wants_room.store(1, std::memory_order_seq_cst); }
 
+/// It is not compared with the capacity here: the caller ends the stream where it is more.
 std::size_t shared_ring::available() const noexcept {
     return static_cast<std::size_t>(shared_->written.load(std::memory_order_seq_cst) - position_);
 }
@@ -181,6 +194,7 @@ std::size_t shared_ring::take(range_cursor &to, std::size_t octets) noexcept {
     to.advance(octets);
     for (std::size_t line = (line_size - position_ % line_size) % line_size; line < octets;
          line += line_size) {
+        // Written back as it was read, for the sake of the line (see Lines in shared_ring.hpp).
         volatile std::uint8_t &first = begin[line];
         first = first;
     }
@@ -190,6 +204,7 @@ std::size_t shared_ring::take(range_cursor &to, std::size_t octets) noexcept {
 
 void shared_ring::give_back() noexcept { shared_->taken.store(position_, std::memory_order_seq_cst); }
 
+/// Waits for half of the ring: the writer would be woken for each few octets, and fill them.
 bool shared_ring::take_wish_for_room() noexcept {
     if (shared_->wants_room.load(std::memory_order_seq_cst) == 0 || available() > capacity_ / 2)
         return false;
@@ -199,6 +214,8 @@ bool shared_ring::take_wish_for_room() noexcept {
 
 void shared_ring::arm() noexcept { shared_->wants_bell.store(1, std::memory_order_seq_cst); }
 
+/// An exchange, since the other side may take the wish just now. Then its bell is on the way, and
+/// has to be taken out of the socket.
 bool shared_ring::disarm() noexcept {
     return shared_->wants_bell.exchange(0, std::memory_order_seq_cst) == 0;
 }

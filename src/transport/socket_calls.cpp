@@ -1,3 +1,5 @@
+// recvmsg(2) and sendmsg(2), and what their answers mean; see socket_calls.hpp. Map: results;
+// octets; octets with a descriptor; what is thrown away.
 #include "transport/socket_calls.hpp"
 
 #include <array>

@@ -1,3 +1,5 @@
+// accept(2), and the pauses behind its failures; see socket_listener.hpp. Map: which failures are
+// about one peer; the pause that ends with a descriptor; listening; accepting; pausing.
 #include "transport/socket_listener.hpp"
 
 #include <atomic>

@@ -1,3 +1,5 @@
+// The size of the send buffer, and where large writes are cut; see socket_stream.hpp. Map: the
+// buffer; a large write in two; what the peer's system has not got.
 #include "transport/socket_stream.hpp"
 
 #include <linux/sockios.h>

@@ -1,3 +1,4 @@
+// Looking at the files, and what becomes of those that cannot be used; see tls_contexts.hpp.
 #include "transport/tls_contexts.hpp"
 
 namespace zlink {

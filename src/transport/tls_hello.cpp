@@ -1,3 +1,5 @@
+// The ClientHello gathered record by record; see tls_hello.hpp. Map: what a record's header says;
+// reading; whether it is whole; giving it to OpenSSL.
 #include "transport/tls_hello.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// A certificate in words that cannot mean something else; see tls_proof.hpp. Map: addresses; names;
+// the fingerprint; all.
 #include "transport/tls_proof.hpp"
 
 #include <arpa/inet.h>

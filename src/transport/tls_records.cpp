@@ -1,3 +1,4 @@
+// The walk over the headers of records, which says where octets are cut; see tls_records.hpp.
 #include "transport/tls_records.hpp"
 
 #include <algorithm>

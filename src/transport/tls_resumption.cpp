@@ -1,3 +1,4 @@
+// A time limit in the session's own data; see tls_resumption.hpp.
 #include "transport/tls_resumption.hpp"
 
 #include <algorithm>

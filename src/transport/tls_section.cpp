@@ -1,3 +1,6 @@
+// Sixteen locks that threads share, and who has to wait for them; see tls_section.hpp. Map: the
+// gates, and where a thread stands; the end of a thread; fork(); the end of OpenSSL; entering,
+// leaving, and leaving for a while.
 #include "transport/tls_section.hpp"
 
 #include <array>

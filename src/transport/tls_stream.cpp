@@ -62,6 +62,8 @@ byte_span next_record(range_cursor &from) noexcept {
 
 // ---- how OpenSSL reaches the inner stream ----
 
+/// OpenSSL reads from the inner stream and writes into memory. So it never meets a full stream, and
+/// an alert, a ticket or new keys of its own are whole in out_ before anything goes out.
 struct tls_octets {
     static tls_stream &of(BIO *bio) noexcept { return *static_cast<tls_stream *>(BIO_get_data(bio)); }
     static int read(BIO *bio, char *out, int size) noexcept {
@@ -100,13 +102,17 @@ struct tls_octets {
     }
 };
 
-/// Does read(2); input_ says why there is nothing.
+/// Does read(2); input_ says why there is nothing. It takes from three sources, in the order of the
+/// stream: the ClientHello that was gathered, records that wait, the inner stream. 0 is its end; -1
+/// is for whatever else, which input_ tells.
 int tls_stream::take_input(char *out, std::size_t size) noexcept {
     if (!hello_.is_empty()) {
         const std::size_t octets = hello_.give(out, size);
         arriving_.pass(as_bytes({out, octets}));
         return static_cast<int>(octets);
     }
+    // Behind a message about keys OpenSSL gets nothing more within this call: it would go on with
+    // all that has come. The handshake is made of such messages.
     const bool has_time = !is_open_ || notes_.steps == steps_before_;
     if (has_time && !arriving_.is_empty())
         return static_cast<int>(arriving_.give(out, size));
@@ -129,6 +135,7 @@ int tls_stream::take_input(char *out, std::size_t size) noexcept {
     return input_ == error::connection_reset ? 0 : -1;
 }
 
+/// The memory is the writing thread's, until something of it has to stay with the connection.
 int tls_stream::keep_output(const char *octets, std::size_t size) noexcept {
     try {
         if (out_.capacity() == 0)
@@ -165,6 +172,7 @@ error tls_stream::make(loop &io, std::shared_ptr<const tls_context> context, std
     }
 }
 
+/// A client opens at once, for it speaks first; a server when a ClientHello has come.
 bool tls_stream::open() noexcept {
     tls_.reset(context_->make_connection(notes_));
     BIO *const octets = tls_ ? tls_octets::make(*this) : nullptr;
@@ -178,6 +186,8 @@ bool tls_stream::open() noexcept {
     return true;
 }
 
+/// The farewell goes out only where nothing stands in front of it: behind octets that are still
+/// here it would cut them off, and behind a failure it would be a lie.
 tls_stream::~tls_stream() {
     const tls_section inside;
     if (tls_section::is_over()) {
@@ -195,6 +205,7 @@ tls_stream::~tls_stream() {
     ERR_clear_error();
 }
 
+/// An alert that has gone out ends the stream as a farewell does, so that only one of them is sent.
 bool tls_stream::finish_writing() noexcept {
     const std::lock_guard turn(turn_);
     if (failed(write_failure_))
@@ -277,6 +288,7 @@ void tls_stream::note_reason(unsigned long noted) noexcept {
     }
 }
 
+/// Ends both directions, with words of our own where OpenSSL has none.
 error tls_stream::end_with(error why, const char *words) noexcept {
     try {
         notes_.words = words;
@@ -301,7 +313,8 @@ error tls_stream::begin() noexcept {
     return error::none;
 }
 
-/// Goes on with it. none once it is over. OpenSSL may be over before.
+/// Goes on with it. none once it is over. OpenSSL may be over before. Every read and write begins
+/// here, so that the handshake has no driver of its own. With the turn.
 error tls_stream::advance() noexcept {
     if (tls_section::is_over())
         return end_with(error::terminated, words_of_over);
@@ -333,6 +346,9 @@ error tls_stream::shake_hands() noexcept {
 
 // ---- reading ----
 
+/// It waits for the turn, which a writer gives up between its batches. Octets go to the caller even
+/// where the stream fails behind them: the failure is found again with the next call, since it
+/// stays.
 io_result tls_stream::try_read(std::span<const iovec> ranges) noexcept {
     const std::lock_guard turn(turn_);
     begin_call();
@@ -354,6 +370,7 @@ io_result tls_stream::try_read(std::span<const iovec> ranges) noexcept {
         to.advance(count);
         octets += count;
         vain_input_left_ = most_octets_in_vain;
+        // A message about keys costs as much as ten records and more: it ends the round.
         if (notes_.steps > steps_before_)
             work_left_ = 0;
         else
@@ -361,6 +378,8 @@ io_result tls_stream::try_read(std::span<const iovec> ranges) noexcept {
         notes_.steps = steps_before_ = 0;
         if (work_left_ == 0)
             break;
+        // The inner stream gave less than it was asked for: another read would find nothing, and is
+        // a call.
         if (!is_input_likely_ && !to.is_at_end() && !holds_more())
             break;
     }
@@ -372,6 +391,7 @@ io_result tls_stream::try_read(std::span<const iovec> ranges) noexcept {
     holds_input_ = failed(failure_)
                        ? octets > 0
                        : arriving_.hold_one() || (!failed(status) && SSL_has_pending(tls_.get()));
+    // The rest that a writer waited for has come with what was read here.
     if (awaits_input_ && !has_half_a_message())
         awaits_input_ = false;
     return octets > 0 ? io_result{octets} : io_result{0, status, is_end(status)};
@@ -394,6 +414,8 @@ void tls_stream::widen_after(std::size_t octets) noexcept {
 
 // ---- writing ----
 
+/// It does not wait for the turn: `busy` says that the stream is not full, and has the caller come
+/// back without a wait for room, which is there.
 io_result tls_stream::try_write(std::span<const iovec> ranges) noexcept {
     std::unique_lock turn(turn_, std::try_to_lock);
     if (!turn)
@@ -410,6 +432,8 @@ io_result tls_stream::try_write(std::span<const iovec> ranges) noexcept {
     if (waiting() > 0)
         return {0, error::again};  // and half a message about keys is of no matter before there is room
     std::size_t octets = 0;
+    // The last octet of the write before is a record already. It was told to be unwritten, so that
+    // the caller offers it once more, and is left out here.
     if (std::exchange(owes_octet_, false)) {
         from.advance(1);
         octets = 1;
@@ -428,6 +452,7 @@ io_result tls_stream::try_write(std::span<const iovec> ranges) noexcept {
         if (failed(advance()))
             return {octets, error::none};
     }
+    // The caller would not come back for records of which it thinks that all has gone.
     if (waiting() > 0 && octets > 0) {
         owes_octet_ = true;
         --octets;
@@ -438,7 +463,8 @@ io_result tls_stream::try_write(std::span<const iovec> ranges) noexcept {
     return {0, failed(reason) ? reason : error::again};
 }
 
-/// A batch. Returns how many octets.
+/// A batch. Returns how many octets. A batch is what a reader may have to wait for, and what a
+/// connection keeps of a full stream.
 std::size_t tls_stream::write_records(range_cursor &from) noexcept {
     std::size_t octets = 0;
     for (std::size_t i = 0; i < records_at_once && !from.is_at_end(); ++i) {
@@ -451,7 +477,8 @@ std::size_t tls_stream::write_records(range_cursor &from) noexcept {
 }
 
 /// OpenSSL reads what it needs to write, if it is within a message about keys, and then does not
-/// read ahead.
+/// read ahead. It is called with no record waiting, but those of this batch. Reading ahead would
+/// take records that the reader, asleep on the descriptor, would not hear of.
 bool tls_stream::write_record(byte_span octets) noexcept {
     std::size_t written = 0;
     ERR_clear_error();
@@ -463,6 +490,7 @@ bool tls_stream::write_record(byte_span octets) noexcept {
         SSL_set_read_ahead(tls_.get(), 1);
     if (result == 1) {
         awaits_input_ = false;
+        // The new key is for what comes behind this record.
         if (++records_ % records_of_a_key == 0)
             (void)SSL_key_update(tls_.get(), SSL_KEY_UPDATE_NOT_REQUESTED);
         return true;
@@ -471,7 +499,9 @@ bool tls_stream::write_record(byte_span octets) noexcept {
     return false;
 }
 
-/// Hands records on. On the loop's thread, sees to it that it is called again while some wait.
+/// Hands records on. On the loop's thread, sees to it that it is called again while some wait. What
+/// has begun to go out goes on at the octet where it stopped. After a failure the rest is dropped:
+/// a peer cannot read behind a hole.
 void tls_stream::flush() noexcept {
     while (waiting() > 0) {
         const iovec range{out_.data() + out_at_, waiting()};
@@ -482,6 +512,7 @@ void tls_stream::flush() noexcept {
             break;
         }
         if (result.octets < range.iov_len) {
+            // Other threads are told by what try_write() answers, and see to it themselves.
             if (is_on_loop() && !is_leased_)
                 bytes_->wait_writable();
             return;
@@ -489,6 +520,8 @@ void tls_stream::flush() noexcept {
     }
     out_.clear();
     out_at_ = 0;
+    // An idle connection keeps no memory: the thread that wrote gets it, and the next one that
+    // writes on it.
     if (out_.capacity() > 0) {
         spare_memory::swap_records(out_);
         std::vector<std::uint8_t>().swap(out_);
@@ -509,6 +542,8 @@ bool tls_stream::is_flushed() const noexcept {
 
 // ---- leasing ----
 
+/// The waits on the loop end with it: who has the lease waits for the descriptor by itself, and
+/// nobody else may be woken by it.
 bool tls_stream::lease_out() noexcept {
     if (!is_open_ || failed(failure_) || !bytes_->lease_out())
         return false;
@@ -518,6 +553,7 @@ bool tls_stream::lease_out() noexcept {
     return true;
 }
 
+/// Records that the borrower has left here go out, or are waited for, on the loop from now on.
 error tls_stream::take_back() noexcept {
     const std::lock_guard turn(turn_);
     if (const error e = bytes_->take_back(); failed(e))
@@ -529,6 +565,8 @@ error tls_stream::take_back() noexcept {
 
 // ---- waits ----
 
+/// No descriptor shows what has been read already, nor a failure: that is told by a call of the
+/// loop's, and never from in here.
 void tls_stream::wait_readable() noexcept {
     wants_readable_ = true;
     if (failed(failure_) || holds_input_)
@@ -539,6 +577,8 @@ void tls_stream::wait_readable() noexcept {
         bytes_->wait_readable();
 }
 
+/// If half a message about keys has come, OpenSSL has to read the rest before it writes: the wait
+/// is for input first, and then for room.
 void tls_stream::wait_writable() noexcept {
     wants_writable_ = true;
     if (failed(failure_) || failed(write_failure_) || (awaits_input_ && arriving_.hold_one()))
@@ -549,6 +589,8 @@ void tls_stream::wait_writable() noexcept {
         bytes_->wait_writable();
 }
 
+/// One input may be what a writer needs and what a reader waits for, The writer goes on to wait for
+/// room; the reader is told, last of all, for it may destroy this object.
 void tls_stream::on_stream_readable() noexcept {
     if (is_open_) {
         if (std::exchange(awaits_input_to_write_, false) && wants_writable_)

@@ -1,3 +1,4 @@
+// The one store, and how it is known to be current; see tls_system.hpp.
 #include "transport/tls_system.hpp"
 
 #include <mutex>

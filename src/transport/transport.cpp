@@ -1,3 +1,4 @@
+// The table of transports by their schemes; see transport.hpp.
 #include "transport/transport.hpp"
 
 namespace zlink {

@@ -1,3 +1,4 @@
+// Four letters for three octets, and the test of such a text; see base64.hpp.
 #include "zmtp/base64.hpp"
 
 namespace zlink {

@@ -1,3 +1,4 @@
+// The properties that both roles read and write alike; see curve_handshake.hpp.
 #include "zmtp/curve_handshake.hpp"
 
 #include <array>

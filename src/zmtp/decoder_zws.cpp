@@ -34,6 +34,8 @@ std::size_t decoder_zws::lead(std::size_t most) const noexcept {
     return (most / (max_short_body + 1) + 1) * growth + longest_header + events;
 }
 
+/// Goes on until `in` is used up, something has to be taken by the caller first, or all is over.
+/// Each step takes an octet or goes to another stage, so it comes to an end.
 frame_decoder::decoded decoder_zws::decode(byte_span in, std::uint8_t *const out) noexcept {
     const std::size_t whole = in.size();
     std::uint8_t *end = out;
@@ -62,13 +64,17 @@ frame_decoder::decoded decoder_zws::decode(byte_span in, std::uint8_t *const out
             break;
         }
     }
+    // Behind a Close or a fault nothing has a meaning: it is swallowed.
     if (at_ == stage::over)
         in = {};
+    // The header of a body has promised its octets: no command may stand among them.
     if (has_ping_ && at_ != stage::body)
         end = put_ping(end);
     return {whole - in.size(), static_cast<std::size_t>(end - out)};
 }
 
+/// Octets of the body under way that were read straight to where they stay: only their mask is
+/// taken off. The caller reads no further than that body.
 void decoder_zws::pass(std::span<std::uint8_t> octets) noexcept {
     if (octets.empty())
         return;
@@ -99,10 +105,12 @@ std::uint16_t decoder_zws::judge(byte_span in, parsed_header &out) const noexcep
     }
     if (in.size() < web_header::shortest)
         return 0;
+    // A client masks what it sends, and a server does not (RFC 6455, section 5.1).
     const bool is_masked = in[1] & web_header::mask_bit;
     const std::uint8_t length = in[1] & ~web_header::mask_bit;
     if (is_masked == form_.is_client || (is_control(out.opcode) && length > max_control_payload))
         return web_status::protocol_error;
+    // A length has to be in the shortest of its three forms (section 5.2).
     std::size_t size = web_header::shortest + (length == web_header::length_16   ? 2
                                                : length == web_header::length_64 ? 8
                                                                                  : 0);
@@ -131,6 +139,8 @@ std::uint16_t decoder_zws::judge(byte_span in, parsed_header &out) const noexcep
 /// Takes messages in a row that are whole, and of one short frame: what take_header() and all that
 /// follows it would make of them. Anything else stays.
 std::uint8_t *decoder_zws::take_small(byte_span &in, std::uint8_t *out) noexcept {
+    // The frame that is written is shorter than the one that is read, so that it does not overtake
+    // what is still to be read of the same memory.
     const std::size_t mask = form_.is_client ? 0 : std::tuple_size_v<mask_key>;
     const std::uint8_t *p = in.data();
     const std::uint8_t *const end = p + in.size();
@@ -161,12 +171,16 @@ std::uint8_t *decoder_zws::take_small(byte_span &in, std::uint8_t *out) noexcept
 }
 
 std::uint8_t *decoder_zws::take_header(byte_span &in, std::uint8_t *out) noexcept {
+    // Not where the caller takes frames one by one, where other messages wait to be continued, or
+    // where a Ping has to go in front.
     if (have_ == 0 && !form_.is_raw && !stops_ && !in_fragments_ && !has_ping_) {
         out = take_small(in, out);
         if (in.empty())
             return out;
     }
     parsed_header header;
+    // Most headers stand whole in what was read. Others are put together octet by octet, so that a
+    // fault is told before the rest has come.
     if (have_ == 0) {
         if (const std::uint16_t status = judge(in, header))
             return put_fault(status, out);
@@ -188,6 +202,8 @@ std::uint8_t *decoder_zws::take_header(byte_span &in, std::uint8_t *out) noexcep
     return out;
 }
 
+/// While the octet of flags is not known the frame may be a command or a message: the larger limit
+/// holds, and that octet comes on top. Raw messages have no such octet.
 std::uint64_t decoder_zws::most_in_payload() const noexcept {
     if (form_.is_raw)
         return form_.max_body;
@@ -195,6 +211,7 @@ std::uint64_t decoder_zws::most_in_payload() const noexcept {
     return most == UINT64_MAX ? most : most + 1;
 }
 
+/// The length is judged here, before anything is kept for it.
 std::uint8_t *decoder_zws::begin_frame(const parsed_header &header, byte_span in,
                                        std::uint8_t *out) noexcept {
     left_ = header.length;
@@ -210,6 +227,7 @@ std::uint8_t *decoder_zws::begin_frame(const parsed_header &header, byte_span in
         return begin_fragment(out);
     if (left_ > most_in_payload())
         return put_fault(web_status::too_big, out);
+    // A frame of ZWS without an octet of flags is a fault; a raw message without octets is none.
     if (!form_.is_raw) {
         at_ = stage::flags;
         return left_ == 0 ? put_fault(web_status::protocol_error, out) : out;
@@ -217,6 +235,7 @@ std::uint8_t *decoder_zws::begin_frame(const parsed_header &header, byte_span in
     return left_ == 0 ? out : begin_body(0, in, out);
 }
 
+/// The key goes on with each octet: what comes next is unmasked from where it stands.
 std::uint8_t decoder_zws::next_octet(byte_span &in) noexcept {
     const std::uint8_t octet = in.front() ^ key_[0];
     key_ = advanced(key_, 1);
@@ -225,6 +244,8 @@ std::uint8_t decoder_zws::next_octet(byte_span &in) noexcept {
     return octet;
 }
 
+/// Commands and messages have limits of their own, so that the length is judged again, by the right
+/// one.
 std::uint8_t *decoder_zws::take_flags(byte_span &in, std::uint8_t *out) noexcept {
     const std::uint8_t flags = next_octet(in);
     if (!is_known(flags))
@@ -238,12 +259,16 @@ std::uint8_t *decoder_zws::take_flags(byte_span &in, std::uint8_t *out) noexcept
     return begin_body(flags, in, out);
 }
 
+/// The octet is looked at and left in the body. A zero there would make of a peer's command one of
+/// the events that are told here.
 std::uint8_t *decoder_zws::take_command(byte_span &in, std::uint8_t *out) noexcept {
     const std::uint8_t first = in.front() ^ key_[0];
     return first == 0 ? put_fault(web_status::protocol_error, out) : begin_body(zws_octet::command, in, out);
 }
 
-/// A Ping that would come in the middle of the frame goes in front of it.
+/// A Ping that would come in the middle of the frame goes in front of it. The header of the queue's
+/// frame is written at once, since its size is known; the body follows as it comes, without memory
+/// of its own.
 std::uint8_t *decoder_zws::begin_body(std::uint8_t flags, byte_span in, std::uint8_t *out) noexcept {
     if (has_ping_ && left_ > in.size())
         out = put_ping(out);
@@ -278,6 +303,8 @@ std::uint8_t *decoder_zws::take_body(byte_span &in, std::uint8_t *out) noexcept 
 
 // ---- messages in fragments ----
 
+/// All fragments together are held to the limit of one frame. What has come is within it, so that
+/// nothing overflows.
 std::uint8_t *decoder_zws::begin_fragment(std::uint8_t *out) noexcept {
     if (!in_fragments_) {
         in_fragments_ = true;
@@ -292,6 +319,8 @@ std::uint8_t *decoder_zws::begin_fragment(std::uint8_t *out) noexcept {
     return left_ == 0 ? end_fragment(out) : out;
 }
 
+/// The octet of flags is the first of the message, in whichever fragment that comes: those before
+/// may be empty.
 std::uint8_t *decoder_zws::take_fragment(byte_span &in, std::uint8_t *out) noexcept {
     if (!has_flags_) {
         flags_ = next_octet(in);
@@ -304,9 +333,11 @@ std::uint8_t *decoder_zws::take_fragment(byte_span &in, std::uint8_t *out) noexc
     const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(left_, in.size()));
     if (count > 0) {
         if (size_ == 0)
+            // Once, by the first octet: it tells subscriptions from other messages.
             is_unwanted_ = !is_wanted(in.front() ^ key_[0]);
         if (is_unwanted_)
             skip(in, count);
+        // For what has arrived, not for what was announced.
         else if (make_room(count))
             unmask(in, memory_->data() + body_at + size_, count);
         else
@@ -322,12 +353,15 @@ bool decoder_zws::is_wanted(std::uint8_t first) const noexcept {
            (takes_ == reception::subscriptions && first <= subscribe_octet);
 }
 
+/// Octets that are skipped move the key on like those that are read.
 void decoder_zws::skip(byte_span &in, std::size_t count) noexcept {
     key_ = advanced(key_, count);
     in = in.subspan(count);
     left_ -= count;
 }
 
+/// The message that has begun may be one that nobody takes any more: its memory goes at once, and
+/// the rest of it is skipped.
 void decoder_zws::take_only(reception what) noexcept {
     takes_ = what;
     if (!in_fragments_ || !memory_ || is_wanted(memory_->data()[body_at]))
@@ -343,8 +377,10 @@ std::uint8_t *decoder_zws::end_fragment(std::uint8_t *out) noexcept {
     in_fragments_ = false;
     if (!has_flags_)
         return put_fault(web_status::protocol_error, out);
+    // No message, as where it comes in one frame.
     if (form_.is_raw && size_ == 0)
         return out;
+    // The frame without a body tells whoever counts that a message has come.
     if (std::exchange(is_unwanted_, false)) {
         size_ = 0;
         has_stopped_ = stops_;
@@ -356,10 +392,13 @@ std::uint8_t *decoder_zws::end_fragment(std::uint8_t *out) noexcept {
     // A body without octets has no memory yet.
     if (!make_room(0))
         return put_fault(web_status::internal_error, out);
+    // take_frame() hands the memory over: nothing is decoded before that has been called.
     is_whole_ = has_stopped_ = true;
     return out;
 }
 
+/// A connection without a pool makes one for its first message in fragments, and most never see
+/// one.
 bool decoder_zws::make_room(std::size_t more) noexcept {
     const std::size_t used = body_at + size_;
     if (memory_ && memory_->capacity - used >= more)
@@ -386,6 +425,8 @@ byte_span decoder_zws::take_frame(block_ref &owner) noexcept {
     if (!is_whole_)
         return {};
     is_whole_ = false;
+    // The header goes in front of the body, where body_at has left room for the longest: nothing is
+    // moved.
     const std::size_t header = frame_header_size(size_);
     std::uint8_t *const begin = memory_->data() + body_at - header;
     put_frame_header(begin, size_, flags_ == zws_octet::command ? frame_flag::command : flags_);
@@ -412,6 +453,8 @@ std::uint8_t *decoder_zws::take_control(byte_span &in, std::uint8_t *out) noexce
     return left_ == 0 ? end_control(out) : out;
 }
 
+/// A Ping takes the place of one that is not told yet (RFC 6455, section 5.5.3). A Close comes
+/// behind it, ends everything, and takes with it a message that is not whole.
 std::uint8_t *decoder_zws::end_control(std::uint8_t *out) noexcept {
     at_ = stage::header;
     if (opcode_ == web_opcode::ping) {
@@ -429,6 +472,8 @@ std::uint8_t *decoder_zws::end_control(std::uint8_t *out) noexcept {
     return out;
 }
 
+/// The command frame that stands for something that is the conversation's: see Events in
+/// decoder_zws.hpp.
 std::uint8_t *decoder_zws::put_event(std::uint8_t what, byte_span data, std::uint8_t *out) noexcept {
     gave_event_ = true;
     out = put_frame_header(out, 2 + data.size(), frame_flag::command);
@@ -442,6 +487,7 @@ std::uint8_t *decoder_zws::put_ping(std::uint8_t *out) noexcept {
     return put_event(web_event::ping, byte_span(ping_).first(ping_size_), out);
 }
 
+/// The last event there is. A Ping that came before it is told first.
 std::uint8_t *decoder_zws::put_fault(std::uint16_t status, std::uint8_t *out) noexcept {
     if (has_ping_)
         out = put_ping(out);

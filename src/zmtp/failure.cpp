@@ -1,3 +1,4 @@
+// The words for failures and their details; see failure.hpp.
 #include "zmtp/failure.hpp"
 
 namespace zlink {

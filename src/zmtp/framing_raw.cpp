@@ -1,3 +1,4 @@
+// The decoder, which makes a message of each read; and the encoder; see framing_raw.hpp.
 #include "zmtp/framing_raw.hpp"
 
 #include <algorithm>

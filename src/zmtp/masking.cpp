@@ -1,3 +1,4 @@
+// Octets masked behind a text, in slices that stay in the cache; see masking.hpp.
 #include "zmtp/masking.hpp"
 
 #include <algorithm>

@@ -1,4 +1,7 @@
 // The parts that all mechanisms share: choosing one, and the properties both sides announce.
+//
+// Map: failures; the choice; what a verdict means; the properties, written and read; what a peer's
+// ERROR means.
 #include "zmtp/mechanism.hpp"
 
 #include <algorithm>

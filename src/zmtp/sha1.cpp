@@ -1,3 +1,4 @@
+// The rounds of SHA-1 over blocks of 64 octets, and its padding; see sha1.hpp.
 #include "zmtp/sha1.hpp"
 
 #include <bit>

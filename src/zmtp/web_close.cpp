@@ -1,3 +1,5 @@
+// The status and the reason of a Close; see web_close.hpp. Map: UTF-8; which numbers may be sent;
+// the judgement; words for people.
 #include "zmtp/web_close.hpp"
 
 #include "zmtp/web_frame.hpp"
