@@ -114,7 +114,7 @@ build: deps-build
 check: deps check-format
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS) --target unit_tests
-	ctest --preset release -R '^(unit_.*|(layering|wording|listings|pages|manual)(_self_test)?|spelling)$$'
+	ctest --preset release -R '^(unit_.*|(layering|wording|listings|pages|manual)(_self_test)?|wrapped_self_test|spelling)$$'
 
 test: deps check-format
 	$(MAKE) test-release

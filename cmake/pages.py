@@ -10,7 +10,8 @@ Rules:  a link of a document leads to a file that is there, and to a heading in 
         a figure of docs/measurements is not copied into a page that grows: docs/performance.md has at most 120 lines,
         and a page of the guide, which is two screens with its listings, has as many;
         a file of the sources that a page names, other than a decision or a measurement of its day, is there;
-        the words of docs/glossary.md are written as they are there.
+        the words of docs/glossary.md are written as they are there;
+        the page of tests/support has a line for each file, and none for a file that is not there.
 """
 
 import re
@@ -164,6 +165,23 @@ def word_faults(root, name, text):
                 yield text.count("\n", 0, found.start()) + 1, "there is no %s" % found.group(1)
 
 
+def helper_faults(root):
+    folder = root / "tests/support"
+    page = folder / "README.md"
+    told = {}
+    if page.exists():
+        for line, text in enumerate(page.read_text().split("\n"), 1):
+            if text.startswith("| `"):
+                first = text.split("|")[1]
+                names = re.findall(r"`([\w]+)?(\.[ch]pp)`", first)
+                told.update({(name or names[0][0]) + suffix: line for name, suffix in names})
+    there = {path.name for path in folder.glob("*.?pp")}
+    for name in sorted(there - set(told)):
+        yield "tests/support/README.md: has no line for %s" % name
+    for name in sorted(set(told) - there):
+        yield "tests/support/README.md:%d: there is no %s" % (told[name], name)
+
+
 def faults(root):
     known = Anchors()
     for path in documents(root):
@@ -183,6 +201,7 @@ def faults(root):
     if (root / "src").exists():
         yield from environment_faults(root)
         yield from sentence_faults(root)
+    yield from helper_faults(root)
 
 
 # ---- itself ----
@@ -193,6 +212,9 @@ SOUND = {
     "docs/p.svg": "<svg/>",
     "docs/reasons.md": "| ... does not answer; the port ... is no `number` | wait |\n",
     "docs/tuning.md": "`ZLINK_SPEED`, `TMPDIR`, `ZMQ_ASIO_X_TCP`, `ZMQ_ASIO_X`\n",
+    "tests/support/a.hpp": "\n",
+    "tests/support/a.cpp": "\n",
+    "tests/support/README.md": "| `a.hpp`, `.cpp` | what for |\n",
     "src/core/a.cpp": 'lookup("ZLINK_SPEED"); override_size(lookup, "ZMQ_ASIO_X" + suffix);\nfor (const char *name : {"TMPDIR"})\n',
     "src/transport/a.cpp": 'f(where + " does not "\n  "answer", "the port " + port + " is no number", \'"\', "one");  // "is not said"\n// docs/a.md\n',
 }
@@ -208,6 +230,8 @@ PLANTED = {
     "docs/tuning.md has ZLINK_OLD": {"docs/tuning.md": "`ZLINK_SPEED` `TMPDIR` `ZMQ_ASIO_X` `ZLINK_OLD`\n"},
     "does not have 'nobody is there'": {"src/session/b.cpp": 'leave("nobody is there");\n'},
     "does not write 'high water'": {"docs/b.md": "# B\n\nA high water mark.\n"},
+    "tests/support/README.md: has no line for b.hpp": {"tests/support/b.hpp": "\n"},
+    "tests/support/README.md:2: there is no c.hpp": {"tests/support/README.md": "| `a.hpp`, `.cpp` | a |\n| `c.hpp` | c |\n"},
     "there is no core/gone.hpp": {"docs/b.md": "`core/a.cpp`, `core/gone.hpp`\n"},
     "docs/performance.md: has more than 120 lines": {"docs/performance.md": "a\n" * 121},
     "docs/guide/recipes/a.md: has more than 120 lines": {"docs/guide/recipes/a.md": "a\n" * 121},

@@ -97,20 +97,14 @@ namespace {
 
 using zlink::sim::world;
 
-#define ZLINK_MAKE_PIPE      "_ZN5zlink9make_pipeERKSt10shared_ptrINS_10chunk_poolEERKNS_12pipe_optionsE"
-#define ZLINK_WAKE           "_ZN5zlink8pipe_end14wake_other_endEv"
-#define ZLINK_CLOSE_PIPE     "_ZN5zlink8pipe_end5closeEi"
-#define ZLINK_END_USE        "_ZN5zlink8pipe_end7end_useEb"
-#define ZLINK_CLOSE_OUTBOUND "_ZN5zlink8outbound5closeEv"
-
 }  // namespace
 
 namespace zlink {
 
-pipe_ends real_make_pipe(const std::shared_ptr<chunk_pool> &,
-                         const pipe_options &) asm("__real_" ZLINK_MAKE_PIPE);
-pipe_ends watched_make_pipe(const std::shared_ptr<chunk_pool> &,
-                            const pipe_options &) asm("__wrap_" ZLINK_MAKE_PIPE);
+pipe_ends real_make_pipe(const std::shared_ptr<chunk_pool> &, const pipe_options &) asm(
+    "__real__ZN5zlink9make_pipeERKSt10shared_ptrINS_10chunk_poolEERKNS_12pipe_optionsE");
+pipe_ends watched_make_pipe(const std::shared_ptr<chunk_pool> &, const pipe_options &) asm(
+    "__wrap__ZN5zlink9make_pipeERKSt10shared_ptrINS_10chunk_poolEERKNS_12pipe_optionsE");
 pipe_ends watched_make_pipe(const std::shared_ptr<chunk_pool> &pool, const pipe_options &options) {
     pipe_ends made = real_make_pipe(pool, options);
     if (world *here = world::running(); here && options.second == end_kind::connection)
@@ -118,32 +112,32 @@ pipe_ends watched_make_pipe(const std::shared_ptr<chunk_pool> &pool, const pipe_
     return made;
 }
 
-void real_wake(pipe_end *) noexcept asm("__real_" ZLINK_WAKE);
-void watched_wake(pipe_end *end) noexcept asm("__wrap_" ZLINK_WAKE);
+void real_wake(pipe_end *) noexcept asm("__real__ZN5zlink8pipe_end14wake_other_endEv");
+void watched_wake(pipe_end *end) noexcept asm("__wrap__ZN5zlink8pipe_end14wake_other_endEv");
 void watched_wake(pipe_end *end) noexcept {
     world *here = world::running();
     if (!here || here->pipes.note_wake(*end))
         real_wake(end);
 }
 
-void real_close(pipe_end *, int) noexcept asm("__real_" ZLINK_CLOSE_PIPE);
-void watched_close(pipe_end *end, int linger_ms) noexcept asm("__wrap_" ZLINK_CLOSE_PIPE);
+void real_close(pipe_end *, int) noexcept asm("__real__ZN5zlink8pipe_end5closeEi");
+void watched_close(pipe_end *end, int linger_ms) noexcept asm("__wrap__ZN5zlink8pipe_end5closeEi");
 void watched_close(pipe_end *end, int linger_ms) noexcept {
     if (world *here = world::running())
         here->pipes.note_close(*end);
     real_close(end, linger_ms);
 }
 
-void real_end_use(pipe_end *, bool) noexcept asm("__real_" ZLINK_END_USE);
-void watched_end_use(pipe_end *end, bool keep) noexcept asm("__wrap_" ZLINK_END_USE);
+void real_end_use(pipe_end *, bool) noexcept asm("__real__ZN5zlink8pipe_end7end_useEb");
+void watched_end_use(pipe_end *end, bool keep) noexcept asm("__wrap__ZN5zlink8pipe_end7end_useEb");
 void watched_end_use(pipe_end *end, bool keep) noexcept {
     if (world *here = world::running())
         here->pipes.note_end_of_use(*end);
     real_end_use(end, keep);
 }
 
-bool real_close(outbound *) noexcept asm("__real_" ZLINK_CLOSE_OUTBOUND);
-bool watched_close(outbound *half) noexcept asm("__wrap_" ZLINK_CLOSE_OUTBOUND);
+bool real_close(outbound *) noexcept asm("__real__ZN5zlink8outbound5closeEv");
+bool watched_close(outbound *half) noexcept asm("__wrap__ZN5zlink8outbound5closeEv");
 bool watched_close(outbound *half) noexcept {
     const bool is_done = real_close(half);
     if (world *here = world::running(); here && !is_done)
