@@ -12,6 +12,7 @@
 #include "core/built.hpp"
 #include "core/curve_keys.hpp"
 #include "core/platform.hpp"
+#include "core/schemes.hpp"
 #include "core/z85.hpp"
 #include "zmq.h"
 
@@ -32,10 +33,9 @@ struct capability {
     bool is_built;
 };
 
-// Both spellings of the WebSocket ones: libzmq asks for capitals.
+// Beside the schemes. Both spellings of the WebSocket ones: libzmq asks for capitals.
 constexpr capability capabilities[] = {
-    {"tcp", true}, {"ipc", true},         {"inproc", true},      {"tls", tls_is_built},     {"ws", true},
-    {"WS", true},  {"wss", tls_is_built}, {"WSS", tls_is_built}, {"curve", curve_is_built}, {"draft", false},
+    {"inproc", true}, {"WS", true}, {"WSS", tls_is_built}, {"curve", curve_is_built}, {"draft", false},
 };
 
 }  // namespace
@@ -67,6 +67,8 @@ int zlink_policy_in_force(void) {
 int zmq_has(const char *name) {
     if (!name)
         return 0;
+    if (const known_scheme *const transport = find_scheme(name))
+        return transport->is_built;
     for (const capability &each : capabilities)
         if (each.name == name)
             return each.is_built;

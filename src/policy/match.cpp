@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/schemes.hpp"
 #include "transport/endpoint.hpp"
 
 namespace zlink {
@@ -20,18 +21,17 @@ struct parts {
     std::optional<std::uint16_t> port;
 };
 
-bool is_web(std::string_view scheme) noexcept { return scheme == "ws" || scheme == "wss"; }
-
 parts take_apart(const endpoint_request &what) {
     parts found;
-    if (what.scheme == "ipc") {
+    const known_scheme *const how = find_scheme(what.scheme);
+    if (!how)
+        return found;
+    if (!how->has_hosts()) {
         found.path = what.address;
         return found;
     }
-    if (what.scheme != "tcp" && what.scheme != "tls" && !is_web(what.scheme))
-        return found;
     std::string_view address = what.address;
-    if (is_web(what.scheme))
+    if (how->has_web_path())
         address = address.substr(0, address.find('/'));
     if (what.binds) {
         tcp_local_address at;

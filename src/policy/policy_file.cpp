@@ -11,6 +11,7 @@
 #include <map>
 #include <string_view>
 
+#include "core/schemes.hpp"
 #include "policy/entry_check.hpp"
 #include "policy/toml_values.hpp"
 
@@ -33,12 +34,22 @@ int duration_of(const item &from) {
     return count * scale;
 }
 
+/// The schemes there are, as texts of TOML.
+std::string all_schemes() {
+    std::string all;
+    for (const known_scheme &each : known_schemes) {
+        if (!all.empty())
+            all.append(&each == std::end(known_schemes) - 1 ? " or " : ", ");
+        all.append("\"").append(each.name).append("\"");
+    }
+    return all;
+}
+
 std::string scheme_of(const item &from, const toml::node &value) {
     std::string scheme = text_of(from, value);
-    for (const char *known : {"tcp", "ipc", "tls", "ws", "wss"})
-        if (scheme == known)
-            return scheme;
-    from.refuse("\"tcp\", \"ipc\", \"tls\", \"ws\" or \"wss\"");
+    if (find_scheme(scheme))
+        return scheme;
+    from.refuse(all_schemes());
 }
 
 std::string host_of(const item &from, const toml::node &value) {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/schemes.hpp"
 #include "policy/match.hpp"
 #include "transport/endpoint.hpp"
 
@@ -46,8 +47,7 @@ bool is_within_loopback(const ipv4_or_6_filter &range) noexcept {
 class ruling {
 public:
     ruling(const policy_entry &by, const endpoint_request &what, endpoint_terms &out, std::string &why)
-        : by_(by), what_(what), out_(out), why_(why), is_ipc_(what.scheme == "ipc"),
-          is_tls_(what.scheme == "tls" || what.scheme == "wss") {}
+        : by_(by), what_(what), out_(out), why_(why), how_(find_scheme(what.scheme)) {}
 
     bool run() {
         if (by_.use == protection::refuse)
@@ -57,6 +57,10 @@ public:
     }
 
 private:
+    /// A scheme that nobody knows has neither: what is for one of them is refused.
+    bool has_hosts() const noexcept { return how_ && how_->has_hosts(); }
+    bool is_local_file() const noexcept { return how_ && how_->form == address_form::file; }
+
     bool refuse(std::string words) {
         why_ = std::move(words);
         return false;
@@ -85,8 +89,8 @@ private:
     bool place() {
         if (by_.bind_host.empty() || !what_.binds)
             return true;
-        if (is_ipc_)
-            return refuse("bind = is for addresses, and ipc has none");
+        if (!has_hosts())
+            return refuse("bind = is for addresses, and " + what_.scheme + " has none");
         if (out_.options.use_fd >= 0)
             return refuse("bind = does not go with ZMQ_USE_FD");
         const std::size_t slash = std::min(what_.address.find('/'), what_.address.size());
@@ -104,8 +108,8 @@ private:
     bool restrict_peers() {
         if (by_.allow.empty())
             return true;
-        if (is_ipc_)
-            return refuse("allow = is for addresses, and ipc has none");
+        if (!has_hosts())
+            return refuse("allow = is for addresses, and " + what_.scheme + " has none");
         if (!what_.binds && !out_.options.socks_proxy.empty())
             return refuse("allow = cannot be judged through a SOCKS proxy");
         out_.options.allowed_peers = by_.allow;
@@ -138,8 +142,8 @@ private:
     }
 
     bool go_inside_tls() {
-        if (is_ipc_)
-            return refuse("ipc does not go inside TLS");
+        if (!has_hosts())
+            return refuse(what_.scheme + " does not go inside TLS");
         settings &o = out_.options;
         o.tls_cert = std::string_view(by_.cert);
         o.tls_key = std::string_view(by_.key);
@@ -161,14 +165,14 @@ private:
             return refuse("a socket of octets without frames cannot speak PLAIN");
         if (out_.options.mechanism == mechanism_kind::curve)
             return refuse("the program uses CURVE, and PLAIN would take its place");
-        if (is_ipc_ && out_.options.use_fd >= 0)
+        if (is_local_file() && out_.options.use_fd >= 0)
             return refuse("nobody knows what the descriptor in ZMQ_USE_FD listens at");
-        if (by_.has_tls_files() && !is_ipc_) {
+        if (by_.has_tls_files() && has_hosts()) {
             if (!go_inside_tls())
                 return false;
-        } else if (is_tls_) {
+        } else if (how_ && how_->is_encrypted) {
             return refuse("use = \"plain\" needs the entry's own cert, key and ca for " + what_.scheme);
-        } else if (!is_ipc_ && !(what_.binds ? listens_on_loopback() : dials_loopback())) {
+        } else if (!is_local_file() && !(what_.binds ? listens_on_loopback() : dials_loopback())) {
             return refuse("PLAIN is for tls, wss, ipc and loopback only");
         }
         settings &o = out_.options;
@@ -228,8 +232,7 @@ private:
     const endpoint_request &what_;
     endpoint_terms &out_;
     std::string &why_;
-    const bool is_ipc_;
-    const bool is_tls_;
+    const known_scheme *const how_;  // null where no transport goes by that name
 };
 
 }  // namespace

@@ -216,8 +216,7 @@ const transport &wss() noexcept;
 const transport &tcp_inside_tls() noexcept;  // as tls and wss, under the names that programs without TLS give
 const transport &ws_inside_tls() noexcept;
 
-/// The transport of a scheme ("tcp", "ipc"); null when there is none. inproc is not one: it never
-/// leaves the context.
+/// The transport of a scheme that is built (core/schemes.hpp); null when there is none.
 const transport *find_transport(std::string_view scheme) noexcept;
 /// One that goes by this scheme, and by TLS whatever its name; null when there is none.
 const transport *find_transport_inside_tls(std::string_view scheme) noexcept;

@@ -7,25 +7,41 @@
 #include <sys/socket.h>
 #include <thread>
 
+#include "core/schemes.hpp"
 #include "scarce_memory.hpp"
 #include "transport/socket_options.hpp"
+#include "transports.hpp"
 
 namespace zlink::test {
 namespace {
 
-TEST(find_transport, knows_no_scheme_that_is_not_held_against_the_contract) {
-    const std::set<std::string> held = [] {
-        std::set<std::string> names;
-        for (const transport_kind &each : transport_kinds)
-            names.insert(each.scheme);
-        return names;
-    }();
-    for (const char *scheme : {"tcp", "ipc", "tls", "ws", "wss", "udp", "quic", "vsock", "tipc", "vmci",
-                               "pgm", "epgm", "norm", "hvsocket", "inproc", "TCP", ""}) {
-        const transport *found = find_transport(scheme);
-        EXPECT_EQ(found != nullptr, held.contains(scheme)) << scheme;
+TEST(find_transport, has_each_scheme_that_is_built_and_no_other) {
+    for (const known_scheme &each : known_schemes) {
+        const transport *found = find_transport(each.name);
+        ASSERT_EQ(found != nullptr, each.is_built) << each.name;
         if (found) {
-            EXPECT_STREQ(found->scheme(), scheme);
+            EXPECT_EQ(found->scheme(), each.name);
+        }
+        EXPECT_EQ(find_scheme(each.name), &each);
+    }
+    for (const char *none : {"udp", "inproc", "TCP", "tc", "tcpp", ""}) {
+        EXPECT_FALSE(find_transport(none)) << none;
+        EXPECT_FALSE(find_scheme(none)) << none;
+    }
+}
+
+TEST(schemes, are_all_held_against_the_contract_and_run_over_by_the_tests_of_the_interface) {
+    std::set<std::string_view> held, run_over;
+    for (const transport_kind &each : transport_kinds)
+        held.insert(each.scheme);
+    const std::vector<std::string> built = zlink_test::built_transports();
+    run_over.insert(built.begin(), built.end());
+    for (const known_scheme &each : known_schemes) {
+        EXPECT_EQ(held.contains(each.name), each.is_built) << each.name << ": transport_kinds.hpp";
+        EXPECT_EQ(run_over.contains(each.name), each.is_built) << each.name << ": transports.hpp";
+        if (each.is_built) {
+            EXPECT_NO_THROW(zlink_test::scratch_endpoint(std::string(each.name)));
+            EXPECT_NO_THROW(zlink_test::lasting_endpoint(std::string(each.name)));
         }
     }
 }

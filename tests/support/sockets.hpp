@@ -172,11 +172,15 @@ inline std::string deserted_endpoint() {
 // An endpoint that can be bound again and again, where nobody listens now. Its name has no
 // wild-cards.
 inline std::string lasting_endpoint(const std::string &transport) {
-    if (transport == "tcp" || transport == "ws")
+    if (has_ports(transport))
         return transport + deserted_endpoint().substr(3);
     static std::atomic<int> number{0};
     const std::string name = std::to_string(::getpid()) + "-" + std::to_string(++number);
-    return transport == "ipc" ? "ipc://@zlink-lasting-" + name : transport + "://lasting-" + name;
+    if (transport == "ipc")
+        return "ipc://@zlink-lasting-" + name;
+    if (transport == "inproc")
+        return "inproc://lasting-" + name;
+    throw std::invalid_argument("lasting_endpoint() does not know what an address of " + transport + " is");
 }
 
 inline constexpr int everything = ZMQ_EVENT_ALL | ZMQ_EVENT_REASONS;

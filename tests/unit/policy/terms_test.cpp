@@ -76,6 +76,22 @@ TEST(policy_terms, put_a_server_inside_tls_that_knows_its_clients) {
     EXPECT_FALSE(outcome(tls_entry(), bind_of("/a", "ipc")).is_granted);
 }
 
+TEST(policy_terms, refuse_what_is_for_hosts_where_a_scheme_has_none_or_is_not_known) {
+    for (const std::string scheme : {"ipc", "nosuch"}) {
+        policy_entry entry = entry_for(protection::clear);
+        entry.bind_host = "loopback";
+        EXPECT_EQ(outcome(entry, bind_of("a:1", scheme.c_str())).why,
+                  "bind = is for addresses, and " + scheme + " has none");
+        entry = entry_for(protection::clear);
+        entry.allow = {ipv4_or_6_filter{{10}, false, 8}};
+        EXPECT_EQ(outcome(entry, bind_of("a:1", scheme.c_str())).why,
+                  "allow = is for addresses, and " + scheme + " has none");
+        EXPECT_EQ(outcome(tls_entry(), connect_of("a:1", scheme.c_str())).why,
+                  scheme + " does not go inside TLS");
+        EXPECT_TRUE(outcome(entry_for(protection::clear), bind_of("a:1", scheme.c_str())).is_granted);
+    }
+}
+
 TEST(policy_terms, take_nothing_of_tls_from_the_program) {
     settings program;
     program.tls_verify = false;
