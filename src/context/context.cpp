@@ -1,3 +1,5 @@
+// A context: its options, its sockets, and its end. See context.hpp.
+//
 // Map: options; sockets and the threads that begin with the first; the end; endpoints, which go to
 //      inproc or to sessions.
 #include "context/context.hpp"

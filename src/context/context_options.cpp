@@ -1,3 +1,5 @@
+// The options of a context, as one table. See context_options.hpp.
+//
 // Map: the table, a row an option; numbers by the table; the one option that is text.
 #include "context/context_options.hpp"
 

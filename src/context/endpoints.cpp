@@ -1,3 +1,5 @@
+// From an endpoint's text to acceptors and sessions. See endpoints.hpp.
+//
 // Map: what pipes and sessions get; binding and connecting; taking an endpoint back; peers, as
 //      people look at them; the sessions, and the pipe that each asks for.
 #include "context/endpoints.hpp"

@@ -1,3 +1,5 @@
+// The contexts that are told of, and the thread that answers. See exporter.hpp.
+//
 // Map: the contexts; what is answered; the thread.
 #include "metrics/exporter.hpp"
 

@@ -1,3 +1,5 @@
+// Answers of HTTP to who asks for the numbers. See server.hpp.
+//
 // Map: responses; one connection; the server.
 #include "metrics/server.hpp"
 

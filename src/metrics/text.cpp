@@ -1,3 +1,5 @@
+// The numbers in the formats of Prometheus, of OpenMetrics and in JSON. See text.hpp.
+//
 // Map: the table of metrics; one writer for Prometheus and OpenMetrics, one for JSON.
 #include "metrics/text.hpp"
 

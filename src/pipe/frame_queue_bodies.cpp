@@ -134,8 +134,8 @@ bool frame_queue::own_body(const std::uint8_t *body) noexcept {
     }
 }
 
-/// The owner of the body that was read before goes only now: until this call the reader may look at
-/// it.
+/// The owner of a body does not go with the read: the reader looks at it until the next one, or
+/// until it says that it is done.
 bool frame_queue::read_reference(frame_view &out) noexcept {
     const std::uint8_t *p = head_->base + head_octet_;
     reference to;

@@ -1,3 +1,5 @@
+// The two ends of a pipe; what has to do with write turns is in pipe_turns.cpp. See pipe.hpp.
+//
 // Map: the two directions that make a pipe; writing, credit and the backlog; borrowing; reading and
 //      returned credit; the end.
 #include "pipe/pipe.hpp"

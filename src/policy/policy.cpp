@@ -1,3 +1,5 @@
+// The policy that a process is under, as its file has it now. See policy.hpp.
+//
 // Map: the state, which the thread shares; what was granted; the policy.
 #include "policy/policy.hpp"
 

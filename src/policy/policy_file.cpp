@@ -1,3 +1,5 @@
+// The text of a policy, taken apart into its rules. See policy_file.hpp.
+//
 // Map: values of an entry; its keys; the whole file.
 #include "policy/policy_file.hpp"
 

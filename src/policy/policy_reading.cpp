@@ -1,3 +1,5 @@
+// A policy read with all the files that it names. See policy_reading.hpp.
+//
 // Map: the files that are named; keys and users; the whole.
 #include "policy/policy_reading.hpp"
 

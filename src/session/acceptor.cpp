@@ -1,3 +1,5 @@
+// A bound endpoint, and the sessions of those who come. See acceptor.hpp.
+//
 // Map: listening and its end; a connection comes: the loop it goes to; its session; where
 //      descriptors have run out.
 #include "session/acceptor.hpp"

@@ -1,3 +1,5 @@
+// The driver of one connection. See connection.hpp.
+//
 // Map: opening; what the session calls; what the stream and the clock call; writing; the lease;
 // reading and the handshake; time. Who lets the peer in is in connection_judged.cpp, its end in
 // connection_end.cpp.

@@ -1,3 +1,5 @@
+// The reading half of a connection. See inbound.hpp.
+//
 // Map: reading, with the places that octets go to; traffic, which is walked and delivered;
 // subscriptions; what is kept back; and the borrower's memory.
 #include "session/inbound.hpp"

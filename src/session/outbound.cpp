@@ -1,3 +1,5 @@
+// The writing half of a connection. See outbound.hpp.
+//
 // Map: the turn, on the I/O thread and on the sender's; collecting and leaving alone; one write:
 // what is listed, what the stream has taken; what the connection asks; translation, frame by frame.
 #include "session/outbound.hpp"

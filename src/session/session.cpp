@@ -1,3 +1,5 @@
+// One peer over time. See session.hpp.
+//
 // Map: made and asked from any thread; connecting; the life of its connections; events. Its end is
 //      in session_end.cpp.
 #include "session/session.hpp"

@@ -1,3 +1,5 @@
+// Frames of the queue in the form that the wire has. See translation.hpp.
+//
 // Map: bodies apart; frames put in, behind a rest that is moved; covering, slice by slice; what is
 //      listed, and released when written.
 #include "session/translation.hpp"

@@ -8,8 +8,8 @@
 
 namespace zlink {
 
-/// Those in use stand in front in uses_, behind it what was asked for: one pass over the rest finds
-/// what has been granted since.
+/// Those in use stand in front in uses_, behind them what was asked for: one pass over the rest
+/// finds what has been granted since.
 void borrower::begin(std::span<const pipe_end_ptr> pipes, purpose why) noexcept {
     has_many_ = pipes.size() > few_pipes;
     counts_ = why != purpose::look;

@@ -1,3 +1,5 @@
+// The pattern around another one that keeps two levels up to date. See level_pattern.hpp.
+//
 // Map: the descriptors; calls of the socket; looking; the body that is kept.
 #include "socket/level_pattern.hpp"
 

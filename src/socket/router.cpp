@@ -1,3 +1,5 @@
+// ROUTER, which knows its peers by their names. See router.hpp.
+//
 // Order:    peers: names, handover, ends, notices; sending; receiving; waiting.
 #include "socket/router.hpp"
 

@@ -1,3 +1,5 @@
+// The news that the application of an XPUB has not read yet. See upstream_news.hpp.
+//
 // Map: chains; life; topics; what comes; what is taken back; what is read.
 #include "socket/upstream_news.hpp"
 

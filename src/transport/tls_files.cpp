@@ -1,3 +1,5 @@
+// Files of certificates and keys on their way to OpenSSL. See tls_files.hpp.
+//
 // Map: change; reading; what OpenSSL makes of it; certificates; the key; authorities.
 #include "transport/tls_files.hpp"
 

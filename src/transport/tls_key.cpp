@@ -1,3 +1,5 @@
+// A private key read from PEM, with no copy left behind. See tls_key.hpp.
+//
 // Map: elements of DER; RSA; EC; what is behind PKCS#8; PEM.
 #include "transport/tls_key.hpp"
 

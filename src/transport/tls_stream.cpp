@@ -1,3 +1,5 @@
+// A stream inside TLS, over another stream. See tls_stream.hpp.
+//
 // Map: how OpenSSL reaches the inner stream; making and the end; failures; the handshake; reading;
 //      writing; leasing; waits; names.
 #include "transport/tls_stream.hpp"

@@ -1,3 +1,5 @@
+// On what terms TLS is spoken, and a rehearsal of whether they work. See tls_terms.hpp.
+//
 // Map: groups; the terms; the rehearsal.
 #include "transport/tls_terms.hpp"
 

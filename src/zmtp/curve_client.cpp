@@ -1,3 +1,5 @@
+// The client's half of the CURVE handshake. See curve_client.hpp.
+//
 // Map: HELLO; WELCOME and INITIATE; READY.
 #include "zmtp/curve_client.hpp"
 

@@ -1,3 +1,5 @@
+// The calls of libsodium in the CURVE handshake. See curve_crypto.hpp.
+//
 // Map: random octets; nonces; keys; boxes; comparing. Of the handshake this file alone knows
 //      libsodium.
 #include "zmtp/curve_crypto.hpp"

@@ -1,3 +1,5 @@
+// The server's half of the CURVE handshake. See curve_server.hpp.
+//
 // Map: HELLO and WELCOME; INITIATE; the verdict and READY.
 #include "zmtp/curve_server.hpp"
 

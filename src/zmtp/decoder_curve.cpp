@@ -1,3 +1,5 @@
+// Frames of the queue out of the boxes of CURVE. See decoder_curve.hpp.
+//
 // Map: what was read; boxes, one by one; what is refused; what is kept; large boxes; frames in
 //      memory of their own.
 #include "zmtp/decoder_curve.hpp"

@@ -1,3 +1,5 @@
+// Frames of the queue out of the messages of WebSocket. See decoder_zws.hpp.
+//
 // Map: the steps by the parts of a WebSocket frame (header, octet of flags, body); messages in
 // fragments and their memory; control frames and events.
 #include "zmtp/decoder_zws.hpp"
@@ -392,7 +394,7 @@ std::uint8_t *decoder_zws::end_fragment(std::uint8_t *out) noexcept {
     // A body without octets has no memory yet.
     if (!make_room(0))
         return put_fault(web_status::internal_error, out);
-    // take_frame() hands the memory over: nothing is decoded before that has been called.
+    // take_frame() hands the memory over, and has to be called before the next decode().
     is_whole_ = has_stopped_ = true;
     return out;
 }

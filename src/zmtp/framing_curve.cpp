@@ -1,3 +1,5 @@
+// Frames of the queue into the boxes of CURVE. See framing_curve.hpp.
+//
 // Map: one box; frames one by one; small ones together; commands; the decoder.
 #include "zmtp/framing_curve.hpp"
 

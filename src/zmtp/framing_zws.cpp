@@ -1,3 +1,5 @@
+// Frames of the queue into the messages of WebSocket. See framing_zws.hpp.
+//
 // Map: headers; frames one by one; small ones together; what the conversation says; the decoder.
 #include "zmtp/framing_zws.hpp"
 

@@ -1,3 +1,5 @@
+// The request of HTTP that asks for WebSocket, and its answer. See http_upgrade.hpp.
+//
 // Map: what comes in up to the empty line; lists in fields; requests; answers; keys. Boost.Beast
 //      parses, and is known here alone.
 #include "zmtp/http_upgrade.hpp"

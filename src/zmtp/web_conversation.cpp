@@ -1,3 +1,5 @@
+// A conversation that is led inside of WebSocket. See web_conversation.hpp.
+//
 // Map: the upgrade; the handshake inside; traffic; time; the end.
 #include "zmtp/web_conversation.hpp"
 

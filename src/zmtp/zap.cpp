@@ -1,3 +1,5 @@
+// Requests and replies of ZAP, frame by frame. See zap.hpp.
+//
 // Map: the frames of a request; a reply, checked frame by frame in their order.
 #include "zmtp/zap.hpp"
 
