@@ -2,6 +2,7 @@
 //
 // Map:      zmq_poll, with its short cut for a message at hand; the pollers.
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <span>
 #include <vector>
@@ -21,21 +22,15 @@ namespace {
 /// Room for items: on the stack while they are few. Throws bad_alloc.
 class item_room {
 public:
-    ~item_room() {}
     explicit item_room(std::size_t count) {
-        if (count > few_items)
+        if (count > few_.size())
             many_.resize(count);
-        else
-            std::uninitialized_default_construct_n(few_, count);
-        items_ = {count > few_items ? many_.data() : few_, count};
+        items_ = {count > few_.size() ? many_.data() : few_.data(), count};
     }
     std::span<watched> items() const noexcept { return items_; }
 
 private:
-    static constexpr std::size_t few_items = ZMQ_POLLITEMS_DFLT;
-    union {
-        watched few_[few_items];  // as many as are asked for
-    };
+    std::array<watched, ZMQ_POLLITEMS_DFLT> few_;
     std::vector<watched> many_;
     std::span<watched> items_;
 };

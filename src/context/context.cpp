@@ -355,10 +355,8 @@ bool context_impl::begin_wait_for_end() noexcept {
 error context_impl::terminate() {
     shutdown();
     while (begin_wait_for_end()) {
-        wait_item item;
-        item.descriptor = end_level_->descriptor();
-        item.events = 1;  // POLLIN
-        item.level = end_level_.get();
+        constexpr short readable = 1;  // POLLIN
+        wait_item item{end_level_->descriptor(), readable, 0, end_level_.get(), 0};
         const error e = waiter_->wait_as_caller({&item, 1}, time_point::max());
         if (failed(e) && e != error::timed_out)
             return e;

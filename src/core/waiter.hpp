@@ -52,13 +52,14 @@ private:
     const std::uint64_t opening_ = new_opening();
 };
 
-/// A descriptor of the application's, or of a socket, in one blocking call.
+/// A descriptor of the application's, or of a socket, in one blocking call. Whoever makes one says
+/// all of it.
 struct wait_item {
-    int descriptor = -1;
-    short events = 0;  // POLLIN, POLLOUT, ... of poll(2)
-    short revents = 0;
-    const wakeup *level = nullptr;  // set for sockets: what `descriptor` stands for
-    std::uint64_t opening = 0;      // of the descriptor; 0: not known, as that of an application's
+    int descriptor;
+    short events;  // POLLIN, POLLOUT, ... of poll(2)
+    short revents;
+    const wakeup *level;    // of sockets: what `descriptor` stands for; else null
+    std::uint64_t opening;  // of the descriptor; 0: not known, as that of an application's
 };
 
 /// The time for which a thread leaves spins out after a dear one. On a busy machine, and where a

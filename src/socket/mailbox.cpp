@@ -118,7 +118,7 @@ void mailbox::keep_signalling(waiter &how) noexcept {
     for (lower(); is_signalled_; lower()) {
         // The thread that posted last is about to raise the level, without the lock, and may need
         // this processor for it.
-        wait_item raised{wakeup_->descriptor(), POLLIN, 0, wakeup_.get()};
+        wait_item raised{wakeup_->descriptor(), POLLIN, 0, wakeup_.get(), 0};
         (void)how.wait({&raised, 1}, time_point::max());
     }
     if (has_commands_.load(std::memory_order_relaxed) && !is_signalled_) {

@@ -53,7 +53,7 @@ one_wait::one_wait(std::span<watched> items, within_call) noexcept
 
 one_wait::one_wait(watched &socket_of_call) noexcept
     : items_(&socket_of_call, 1), first_socket_(socket_of_call.which), clock_(first_socket_->clock()),
-      kind_(kind::of_call), how_(&first_socket_->blocking()), waits_(few_), room_(few_items) {}
+      kind_(kind::of_call), how_(&first_socket_->blocking()), waits_(few_.data()), room_(few_items) {}
 
 void one_wait::count_descriptors() noexcept {
     for (const watched &item : items_)
@@ -227,7 +227,7 @@ error one_wait::prepare_first() noexcept {
         if (!how_)
             return error::no_memory;
     }
-    waits_ = few_;
+    waits_ = few_.data();
     room_ = few_items;
     if (const error e = make_room(items_.size()); failed(e)) {
         waits_ = nullptr;

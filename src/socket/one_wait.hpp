@@ -14,6 +14,7 @@
 //           put back then.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -28,12 +29,12 @@ namespace zlink {
 class socket;
 class socket_wait;
 
-/// One thing to wait for. Events are the ZMQ_POLL ones.
+/// One thing to wait for. Events are the ZMQ_POLL ones. Whoever makes one says all of it.
 struct watched {
-    socket *which = nullptr;  // null: a descriptor of the system
-    int descriptor = -1;
-    short wanted = 0;
-    short ready = 0;
+    socket *which;  // null: a descriptor of the system
+    int descriptor;
+    short wanted;
+    short ready;
 };
 
 class one_wait {
@@ -46,7 +47,6 @@ public:
     /// known of the thread's waits and work, stay as they are. sleep_within_call() is for it.
     struct within_call {};
     one_wait(std::span<watched> items, within_call) noexcept;
-    ~one_wait() {}
     one_wait(const one_wait &) = delete;
     one_wait &operator=(const one_wait &) = delete;
 
@@ -121,10 +121,8 @@ private:
     time_point over_at_{};    // when the last round that may have slept was
     waiter *how_ = nullptr;
     std::unique_ptr<waiter> own_waiter_;
-    union {
-        wait_item few_[few_items];  // written when something is to be waited for
-    };
-    std::unique_ptr<wait_item[]> many_;  // instead, when few_ are too few
+    std::array<wait_item, few_items> few_;  // written when something is to be waited for
+    std::unique_ptr<wait_item[]> many_;     // instead, when few_ are too few
     wait_item *waits_ = nullptr;
     wait_item *listed_end_ = nullptr;  // of those to sleep on
     std::size_t room_ = 0;

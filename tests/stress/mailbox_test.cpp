@@ -39,7 +39,7 @@ TEST(mailbox_stress, wakes_its_thread_for_every_command_of_every_poster) {
     std::vector<mailbox::command> commands;
     for (int total = 0; total < poster_count * posts_each;) {
         if (!box->has_commands() && box->begin_wait()) {
-            wait_item item{box->level()->descriptor(), 1, 0, box->level()};
+            wait_item item{box->level()->descriptor(), 1, 0, box->level(), 0};
             ASSERT_EQ(how->wait({&item, 1}, time_point::max()), error::none);
         }
         box->end_wait();

@@ -349,7 +349,7 @@ TEST_F(waiting_for_many, asks_anew_for_descriptors_that_may_change) {
 }
 
 TEST_F(waiting, skips_items_without_a_descriptor) {
-    wait_item none;
+    wait_item none{-1, 0, 0, nullptr, 0};
     EXPECT_EQ(w->wait({&none, 1}, time_point{}), error::timed_out);
     EXPECT_EQ(w->wait({}, time_point{}), error::timed_out);
 }

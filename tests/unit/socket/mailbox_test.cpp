@@ -19,7 +19,7 @@ protected:
     void TearDown() override { box->close(); }
 
     bool is_raised() {
-        wait_item item{box->level()->descriptor(), 1, 0, box->level()};
+        wait_item item{box->level()->descriptor(), 1, 0, box->level(), 0};
         return waiter_->wait({&item, 1}, time_point::min()) == error::none;
     }
     std::vector<mailbox::command> take() {

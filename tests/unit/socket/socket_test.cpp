@@ -77,7 +77,7 @@ protected:
         EXPECT_EQ(s.set_option(number, &value, sizeof value), error::none);
     }
     bool is_raised(int descriptor) {
-        wait_item item{descriptor, ZMQ_POLLIN, 0, nullptr};
+        wait_item item{descriptor, ZMQ_POLLIN, 0, nullptr, 0};
         return blocking->wait({&item, 1}, time_point::min()) == error::none;
     }
 
