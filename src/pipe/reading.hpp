@@ -21,9 +21,6 @@ public:
     virtual bool expects_more() const noexcept = 0;
     /// Whether a large frame, or the rest of one, is likely to come next.
     virtual bool expects_large() const noexcept = 0;
-    /// Whether the sender of the large frames runs on this thread's processor, as far as is known:
-    /// a look keeps it from sending.
-    virtual bool shares_processor() const noexcept { return false; }
     /// Reads once without blocking and publishes what came. False when the I/O thread has to go on:
     /// end the lease.
     virtual bool read_now(block_ref &scratch) noexcept = 0;

@@ -91,8 +91,8 @@ template <class Facts>
         return now.pipes() == 1 && !now.is_there() ? spin::room : spin::none;
     if (!now.wants_input())
         return spin::none;
-    if (now.expects_large())  // a look would keep a sender on the same processor from sending it
-        return now.shares_processor() ? spin::none : spin::rest;
+    if (now.expects_large())
+        return spin::rest;
     return now.is_alone() && now.pipes() == 1 && now.was_woken_for_little() ? spin::answer : spin::none;
 }
 

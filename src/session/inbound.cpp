@@ -20,11 +20,6 @@ constexpr std::size_t read_beside_large = 8 * 1024;
 // Limits for a large frame. Each read costs a call and an acknowledgement; other connections wait
 // for the end of one.
 constexpr std::size_t most_octets_in_read = 256 * 1024;
-// While the side that writes to the stream shares this thread's processor, it writes nothing
-// meanwhile.
-constexpr std::size_t most_octets_in_read_sharing = 1024 * 1024;
-// Octets of large frames. To ask costs a third of a microsecond.
-constexpr std::size_t until_asked_for_processor = 1024 * 1024;
 constexpr std::size_t handshake_read = 4 * 1024;
 
 /// The octets that whole messages could be, by the mark and by the size of one; some more where
@@ -168,13 +163,8 @@ inbound::found inbound::read_with(conversation *peer, block_ref &scratch) noexce
         decoder_->pass({static_cast<std::uint8_t *>(to.ranges[0].iov_base), taken});
     if (to.round_to)
         std::memcpy(to.round_to, to.ranges[0].iov_base, taken);
-    if (has_large) {
+    if (has_large)
         unfed_->large.note_read(taken);
-        if (read_since_asked_ += taken; read_since_asked_ >= until_asked_for_processor) {
-            read_since_asked_ = 0;
-            shares_processor_ = stream_.shares_processor();
-        }
-    }
     if (result.octets == 0) {
         if (failed(result.status) && result.status != error::again)
             fail({.was_established = pipe_ != nullptr, .system = result.status, .is_end = result.is_end});
@@ -281,8 +271,7 @@ bool inbound::choose_places(places &out, std::span<std::uint8_t> free) noexcept 
         const large_frame::place next = large.place_for_next(*environment_.pool);
         if (next.octets == 0)
             return false;
-        out.large_room =
-            std::min(next.octets, shares_processor_ ? most_octets_in_read_sharing : most_octets_in_read);
+        out.large_room = std::min(next.octets, most_octets_in_read);
         out.ranges[out.count++] = {next.begin, out.large_room};
         if (large.is_where_reading_is_slow())
             go_round(out, free);

@@ -106,7 +106,6 @@ public:
     bool has_read() const noexcept override { return has_read_; }
     bool expects_more() const noexcept override { return is_paused() || has_filled_block_; }
     bool expects_large() const noexcept override { return has_large() || expects_large_; }
-    bool shares_processor() const noexcept override { return shares_processor_; }
     void offer(std::span<std::uint8_t> to) noexcept override { offered_ = to; }
     bool fills_offer() const noexcept override { return unfed_ && unfed_->large.is_elsewhere(); }
     offer_end withdraw_offer() noexcept override;
@@ -225,12 +224,10 @@ private:
     bool has_delivered_ = false;     // messages, not only subscriptions
     bool gets_commands_ = false;     // the peer sends some between its messages
     bool expects_large_ = false;     // the last frame was a large one: read little beside the next
-    bool shares_processor_ = false;  // with the sender of large frames, when that was last asked
     bool has_filled_block_ = false;  // with the last read on the socket's thread
     bool has_read_ = false;          // octets with that
     bool has_filled_offer_ = false;
-    std::size_t read_since_asked_ = 0;  // octets of large frames
-    std::span<std::uint8_t> offered_;   // for the next body, by the borrower
+    std::span<std::uint8_t> offered_;  // for the next body, by the borrower
 };
 
 }  // namespace zlink

@@ -79,8 +79,6 @@ public:
     bool is_held_up() const noexcept { return size_ == 1 && uses_[0].held.port().is_full(); }
     /// Whether a large frame, or the rest of one, is likely to come next.
     bool expects_large() const noexcept { return size_ == 1 && uses_[0].held->expects_large(); }
-    /// Whether its sender runs on this thread's processor, as far as is known.
-    bool shares_processor() const noexcept { return size_ == 1 && uses_[0].held->shares_processor(); }
     /// Whether what the last wait was for was there already.
     bool had_short_wait() const noexcept { return wakes_.was_short(); }
     /// Whether the thread was woken several times in a row for what one or two reads took.

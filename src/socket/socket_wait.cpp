@@ -91,7 +91,6 @@ struct socket_wait::facts {
     bool may_spin() const noexcept { return self.blocking_.may_spin(); }
     bool had_short_wait() const noexcept { return self.leases_.had_short_wait(); }
     bool expects_large() const noexcept { return self.leases_.expects_large(); }
-    bool shares_processor() const noexcept { return self.leases_.shares_processor(); }
     bool was_woken_for_little() const noexcept { return self.leases_.was_woken_for_little(); }
 };
 

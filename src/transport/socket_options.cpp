@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sched.h>
 #include <string_view>
 #include <unistd.h>
 
@@ -198,12 +197,6 @@ void resize_send_buffer(int descriptor, bool for_large_bodies) noexcept {
             for_large_bodies ? large_send_buffer_within_machine : send_buffer_within_machine);
     if (for_large_bodies)
         let_send_buffer_grow(descriptor);
-}
-
-bool came_in_here(int descriptor) noexcept {
-    int processor = -1;
-    return get_int(descriptor, SOL_SOCKET, SO_INCOMING_CPU, processor) && processor >= 0 &&
-           processor == ::sched_getcpu();
 }
 
 error connect_result(int descriptor) noexcept {

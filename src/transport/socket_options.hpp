@@ -47,10 +47,6 @@ connection_traits set_up_tcp_connection(int descriptor, const settings &options)
 /// For a connection whose send buffer that is: sized for large bodies, and the system's to make
 /// larger, or small again.
 void resize_send_buffer(int descriptor, bool for_large_bodies) noexcept;
-/// Whether the system took in what came last on a tcp connection on the processor of the caller.
-/// Within one machine that is most often the sender's, too; not where an acknowledgement of the
-/// receiver's let go of what was held back. False where the system does not say.
-bool came_in_here(int descriptor) noexcept;
 /// Why a connect in progress ended: none when it succeeded.
 error connect_result(int descriptor) noexcept;
 

@@ -79,10 +79,6 @@ io_result socket_stream::write_in_parts(std::span<const iovec> ranges, std::size
     return result;
 }
 
-bool socket_stream::shares_processor() const noexcept {
-    return traits_.is_within_machine && came_in_here(descriptor());
-}
-
 std::size_t socket_stream::unconfirmed() noexcept {
     int family = AF_UNSPEC;
     socklen_t size = sizeof family;

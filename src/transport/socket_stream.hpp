@@ -30,7 +30,6 @@ public:
     io_result try_write(std::span<const iovec> ranges) noexcept override {
         return traits_.is_sized ? write_sized(ranges) : write(ranges);
     }
-    bool shares_processor() const noexcept override;
     void expect_sealed_bodies() noexcept override { least_large_ = large_sealed_body_within_machine; }
     std::size_t unconfirmed() noexcept override;
     bool finish_writing() noexcept override;

@@ -94,10 +94,6 @@ public:
     /// Whether a write that found the stream full goes on when there is input, and room is of no
     /// use before. wait_writable() waits for what it takes. Any thread.
     virtual bool awaits_input() const noexcept { return false; }
-    /// Whether what came last was most likely sent from the processor that the caller runs on:
-    /// while the caller looks for more, the peer can send nothing. False between machines, and
-    /// where the system does not say. Called by the thread that reads.
-    virtual bool shares_processor() const noexcept { return false; }
     /// Asks for one on_stream_readable() when a read would not fail with again, or a little early
     /// where nobody has read to the end. Asking twice is asking once.
     virtual void wait_readable() noexcept = 0;

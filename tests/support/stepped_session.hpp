@@ -46,7 +46,6 @@ struct stream_state {
     bool holds_input = false;
     std::size_t messages_about_keys =
         0;  // in front of the rest of the input, of which each read in vain takes one
-    bool shares_processor = false;
     std::size_t unconfirmed = 0;
     bool may_finish = false;
 
@@ -123,7 +122,6 @@ public:
             return {0, failed(state_.write_failure) ? state_.write_failure : error::again};
         return {octets};
     }
-    bool shares_processor() const noexcept override { return state_.shares_processor; }
     void expect_sealed_bodies() noexcept override { state_.expects_sealed_bodies = true; }
     std::size_t unconfirmed() noexcept override { return state_.unconfirmed; }
     bool finish_writing() noexcept override {

@@ -25,7 +25,6 @@ struct facts_of {
     bool may_spin_ = true;
     bool had_short_wait_ = false;
     bool expects_large_ = false;
-    bool shares_processor_ = false;
     bool was_woken_for_little_ = false;
     mutable int looks = 0;
 
@@ -43,7 +42,6 @@ struct facts_of {
     bool may_spin() const { return may_spin_; }
     bool had_short_wait() const { return had_short_wait_; }
     bool expects_large() const { return expects_large_; }
-    bool shares_processor() const { return shares_processor_; }
     bool was_woken_for_little() const { return was_woken_for_little_; }
 };
 
@@ -91,8 +89,7 @@ const spin_case spin_cases[] = {
          f.leases_ = 1;
          f.expects_large_ = true;
      },
-     {asks_for_nothing, has_no_processor, has_two_leases, [](facts_of &f) { f.expects_large_ = false; },
-      [](facts_of &f) { f.shares_processor_ = f.was_woken_for_little_ = true; }}},
+     {asks_for_nothing, has_no_processor, has_two_leases, [](facts_of &f) { f.expects_large_ = false; }}},
     {"an answer that mostly comes soon",
      spin::answer,
      [](facts_of &f) {

@@ -14,7 +14,6 @@
 #include <netinet/tcp.h>
 #include <string>
 
-#include "chosen_processor.hpp"
 #include "core/frame.hpp"
 #include "core/tuning.hpp"
 #include "placed_memory.hpp"
@@ -335,33 +334,6 @@ TEST_F(tcp_test, writes_the_beginning_alone_of_a_frame_that_would_be_copied_slow
     EXPECT_EQ(segments_of_body_at(0), 4u);
     EXPECT_EQ(segments_of_body_at(16), 4u);
     EXPECT_EQ(segments_of_body_at(2048), 3u);
-}
-
-// With one processor all rounds are the same.
-TEST_F(tcp_test, tells_whether_the_peer_sent_from_the_readers_processor) {
-    const chosen_processor where;
-    listen();
-    ASSERT_EQ(seen_from("127.0.0.1:" + port), "127.0.0.1");
-    for (const int from : {where.all().front(), where.all().back()})
-        for (const int at : {where.all().front(), where.all().back()}) {
-            SCOPED_TRACE("from " + std::to_string(from) + " at " + std::to_string(at));
-            ASSERT_NO_FATAL_FAILURE(where.go_to(from));
-            near->send("octets");
-            ASSERT_NO_FATAL_FAILURE(where.go_to(at));
-            EXPECT_EQ(far->receive(6), "octets");
-            EXPECT_EQ((*far)->shares_processor(), from == at);
-        }
-}
-
-TEST_F(tcp_test, tells_nothing_of_processors_between_machines) {
-    const chosen_processor where;
-    listen();
-    ASSERT_EQ(seen_from("127.0.0.3;127.0.0.1:" + port),
-              "127.0.0.3");  // as between machines: the addresses differ
-    ASSERT_NO_FATAL_FAILURE(where.go_to(where.all().front()));
-    near->send("octets");
-    EXPECT_EQ(far->receive(6), "octets");
-    EXPECT_FALSE((*far)->shares_processor());
 }
 
 TEST_F(tcp_test, hears_both_families_where_ipv6_is_allowed) {
